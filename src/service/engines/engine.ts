@@ -1,0 +1,52 @@
+/**
+ * What a model runs on, a port for each capability. An engine knows neither accounts nor money;
+ * it reports usage, and the caller prices it.
+ */
+import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '#contract/chat.ts'
+import type { VideoQueueRequest } from '#contract/video.ts'
+
+export interface TokenUsage {
+  promptTokens: number
+  completionTokens: number
+  /** Of the prompt tokens, those read from a cache. */
+  cachedTokens?: number
+}
+
+export interface ChatCall {
+  request: ChatCompletionRequest
+  /** The engine's own name of the model. */
+  engineModel: string
+  /** The most completion tokens the caller has paid a hold for, all choices together; never exceeded by a well-behaved engine. */
+  maxCompletionTokens: number
+  signal: AbortSignal
+}
+
+export interface ChatEngine {
+  complete(call: ChatCall): Promise<ChatCompletion>
+  /** Ends normally after the last chunk; a chunk with `usage` may come last. Breaking off the loop ends the upstream call. */
+  stream(call: ChatCall): AsyncIterable<ChatCompletionChunk>
+}
+
+export interface VideoCall {
+  request: VideoQueueRequest
+  engineModel: string
+  /** The job's id: an engine that takes an idempotency key uses it, so that a submission repeated after a crash makes one video. */
+  jobId: string
+  signal: AbortSignal
+}
+
+/** What an engine needs in order to find its work again after a restart: plain JSON, kept in the job's row. */
+export type EngineState = Record<string, unknown>
+
+export type VideoProgress =
+  | { state: 'running'; engineState: EngineState }
+  /** The file lies at `path`, written whole; the caller takes it over. */
+  | { state: 'completed'; path: string; mimeType: string }
+  | { state: 'failed'; reason: string; contentPolicy?: boolean }
+
+export interface VideoEngine {
+  /** Starts or finds the work of this job. */
+  start(call: VideoCall): Promise<VideoProgress>
+  /** Looks after it; called again until it is completed or failed. An error thrown here is no verdict. */
+  poll(call: VideoCall, engineState: EngineState): Promise<VideoProgress>
+}
