@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { ChatCompletion, ChatCompletionChunk } from './chat-completion.ts'
+import { ChatMessage } from './chat-message.ts'
+import {
+  CodedError,
+  ContentViolation,
+  DetailedError,
+  OpenAiError,
+  PayloadTooLarge,
+  SignInError,
+  StandardError,
+} from './failures.ts'
+import { defineOperation } from './operation.ts'
+import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
+import { ServiceParameters } from './service-parameters.ts'
+
+export { ChatCompletion, ChatCompletionChunk, ChatMessage }
+
+const ReasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+const Verbosity = z.enum(['low', 'medium', 'high', 'auto'])
+
+const ResponseFormat = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text') }),
+  z.looseObject({ type: z.literal('json_object') }),
+  z.looseObject({ type: z.literal('json_schema'), json_schema: z.looseObject({}) }),
+])
+
+const Tool = z.union([
+  z.looseObject({
+    type: z.string().optional(),
+    id: z.string().optional(),
+    function: z.looseObject({
+      name: z.string().min(1),
+      description: z.string().optional(),
+      parameters: z.record(z.string(), z.unknown()).optional(),
+      strict: z.boolean().nullish(),
+    }),
+  }),
+  z.looseObject({ type: z.enum(['web_search', 'x_search']) }),
+])
+
+const sampling = {
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  repetition_penalty: z.number().min(0).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  max_temp: z.number().min(0).max(2).nullish(),
+  min_temp: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  min_p: z.number().min(0).max(1).nullish(),
+  top_k: z.number().int().min(0).nullish(),
+  seed: z.number().int().positive().nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: z.number().int().min(0).nullish(),
+}
+
+const length = {
+  max_tokens: z.number().int().positive().nullish(),
+  max_completion_tokens: z.number().int().positive().nullish(),
+  n: z.number().int().min(1).max(16).nullish(),
+  stop: z.union([z.string(), z.array(z.string()).min(1).max(4)]).nullish(),
+  stop_token_ids: z.array(z.number()).nullish(),
+}
+
+/** OpenAI's request with the fields of published contract §5.1. Unknown members pass through to the engine (brief §1.4). */
+export const ChatCompletionRequest = z
+  .looseObject({
+    model: z.string().min(1),
+    messages: z.array(ChatMessage).min(1),
+    ...sampling,
+    ...length,
+    stream: z.boolean().nullish(),
+    stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+    tools: z.array(Tool).nullish(),
+    tool_choice: z
+      .union([
+        z.string(),
+        z.looseObject({ type: z.string(), function: z.looseObject({ name: z.string() }).optional() }),
+      ])
+      .nullish(),
+    parallel_tool_calls: z.boolean().nullish(),
+    response_format: ResponseFormat.nullish(),
+    reasoning: z.looseObject({ effort: ReasoningEffort.optional(), summary: z.string().optional() }).nullish(),
+    reasoning_effort: ReasoningEffort.nullish(),
+    verbosity: Verbosity.nullish(),
+    text: z.looseObject({ verbosity: Verbosity.optional() }).nullish(),
+    prompt_cache_key: z.string().nullish(),
+    prompt_cache_retention: z.enum(['default', 'extended', '24h']).nullish(),
+    fallbacks: z
+      .array(z.looseObject({ model: z.string().min(1) }))
+      .max(10)
+      .nullish(),
+    include: z.array(z.string()).nullish(),
+    metadata: z.looseObject({}).nullish(),
+    store: z.boolean().nullish(),
+    user: z.string().nullish(),
+    service_parameters: ServiceParameters.optional(),
+  })
+  .meta({ id: 'ChatCompletionRequest' })
+export type ChatCompletionRequest = z.output<typeof ChatCompletionRequest>
+
+export const createChatCompletion = defineOperation({
+  id: 'createChatCompletion',
+  method: 'POST',
+  path: '/chat/completions',
+  tag: 'Chat',
+  summary: 'Answer a conversation; compatible with OpenAI clients, streamed on request',
+  auth: ['apiKey', 'wallet'],
+  charge: 'usage',
+  limit: 'text',
+  request: { body: ChatCompletionRequest },
+  answer: { json: ChatCompletion, events: ChatCompletionChunk },
+  failures: {
+    400: z.union([DetailedError, CodedError, OpenAiError]),
+    401: z.union([StandardError, SignInError]),
+    402: z.union([StandardError, DiscoveryRequired, WalletCreditRequired]),
+    403: StandardError,
+    404: StandardError,
+    413: PayloadTooLarge,
+    415: StandardError,
+    422: ContentViolation,
+    429: z.union([StandardError, CodedError]),
+    500: StandardError,
+    503: StandardError,
+    504: StandardError,
+  },
+})

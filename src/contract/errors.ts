@@ -1,0 +1,210 @@
+/** The error table: every answer without success that a service gives (brief §7; `details` and codes as published). */
+import type { z } from 'zod'
+import {
+  CodedError,
+  ContentViolation,
+  DetailedError,
+  NeedsConsent,
+  OpenAiError,
+  PayloadTooLarge,
+  ProviderContentPolicy,
+  SignInError,
+  StandardError,
+  TopUpError,
+} from './failures.ts'
+import { TopUpRequired } from './payment.ts'
+import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
+import { type ErrorKind, type RetryAdvice, ServiceError } from './service-error.ts'
+
+type Headers = Readonly<Record<string, string>>
+
+const table: ErrorKind[] = []
+
+function defineError<Schema extends z.ZodType>(kind: ErrorKind<Schema>) {
+  table.push(kind)
+  return (body: z.input<Schema>, headers?: Headers) => new ServiceError(kind, body, headers)
+}
+
+/** `{error}` with a fixed sentence, which clients may match on. */
+function defineStandard(kind: string, status: number, error: string, retry: RetryAdvice) {
+  const make = defineError({ kind, status, body: StandardError, retry })
+  return (headers?: Headers) => make({ error }, headers)
+}
+
+export const invalidRequest = defineError({
+  kind: 'INVALID_REQUEST',
+  status: 400,
+  body: DetailedError,
+  retry: 'after-change',
+})
+export const requestIdNotFound = defineStandard('REQUEST_ID_NOT_FOUND', 400, 'Request ID is invalid.', 'never')
+export const paymentHeaderNotAccepted = defineError({
+  kind: 'PAYMENT_HEADER_NOT_ACCEPTED',
+  status: 400,
+  body: CodedError,
+  retry: 'after-change',
+})
+export const contextTooLong = defineError({
+  kind: 'TOO_MANY_TOKENS',
+  status: 400,
+  body: OpenAiError,
+  retry: 'after-change',
+})
+
+export const authenticationFailed = defineStandard(
+  'AUTHENTICATION_FAILED',
+  401,
+  'Authentication failed',
+  'after-sign-in',
+)
+export const invalidSignIn = defineError({
+  kind: 'X402_INVALID_SIGN_IN',
+  status: 401,
+  body: SignInError,
+  retry: 'after-sign-in',
+})
+
+export const insufficientBalance = defineStandard(
+  'INSUFFICIENT_BALANCE',
+  402,
+  'Insufficient USD or Diem balance to complete request. Add credits to continue.',
+  'after-top-up',
+)
+export const discoveryRequired = defineError({
+  kind: 'PAYMENT_DISCOVERY',
+  status: 402,
+  body: DiscoveryRequired,
+  retry: 'after-sign-in',
+})
+export const walletCreditRequired = defineError({
+  kind: 'PAYMENT_REQUIRED',
+  status: 402,
+  body: WalletCreditRequired,
+  retry: 'after-top-up',
+})
+export const topUpRequired = defineError({
+  kind: 'TOP_UP_REQUIRED',
+  status: 402,
+  body: TopUpRequired,
+  retry: 'after-top-up',
+})
+
+export const forbidden = defineStandard('UNAUTHORIZED', 403, 'Unauthorized access', 'never')
+export const walletMismatch = defineStandard(
+  'X402_WALLET_MISMATCH',
+  403,
+  'You can only access resources for your own wallet',
+  'never',
+)
+
+export const modelNotFound = defineStandard('MODEL_NOT_FOUND', 404, 'Specified model not found', 'after-change')
+export const mediaNotFound = defineStandard(
+  'MEDIA_NOT_FOUND',
+  404,
+  'Media could not be found. Request may be invalid, expired, or deleted.',
+  'never',
+)
+export const routeNotFound = defineError({
+  kind: 'ROUTE_NOT_FOUND',
+  status: 404,
+  body: StandardError,
+  retry: 'after-change',
+})
+export const methodNotAllowed = defineError({
+  kind: 'METHOD_NOT_ALLOWED',
+  status: 405,
+  body: StandardError,
+  retry: 'after-change',
+})
+
+export const needsConsent = defineError({
+  kind: 'needs_consent',
+  status: 409,
+  body: NeedsConsent,
+  retry: 'after-consent',
+})
+export const mediaGone = defineError({ kind: 'MEDIA_GONE', status: 410, body: StandardError, retry: 'never' })
+export const payloadTooLarge = defineError({
+  kind: 'PAYLOAD_TOO_LARGE',
+  status: 413,
+  body: PayloadTooLarge,
+  retry: 'after-change',
+})
+export const invalidContentType = defineStandard(
+  'INVALID_CONTENT_TYPE',
+  415,
+  'Invalid request content-type',
+  'after-change',
+)
+export const contentViolation = defineError({
+  kind: 'CONTENT_POLICY_VIOLATION',
+  status: 422,
+  body: ContentViolation,
+  retry: 'after-change',
+})
+export const providerContentPolicy = defineError({
+  kind: 'PROVIDER_CONTENT_POLICY',
+  status: 422,
+  body: ProviderContentPolicy,
+  retry: 'after-change',
+})
+
+export const rateLimitExceeded = defineStandard('RATE_LIMIT_EXCEEDED', 429, 'Rate limit exceeded', 'later')
+export const tooManyFailures = defineStandard(
+  'FAILED_REQUESTS',
+  429,
+  'Too many failed attempts (> 20) resulting in a non-success status code. Please wait 30s and try again.',
+  'later',
+)
+export const tooManyConcurrent = defineError({
+  kind: 'X402_CONCURRENCY_LIMIT',
+  status: 429,
+  body: CodedError,
+  retry: 'later',
+})
+export const modelOverloaded = defineStandard(
+  'MODEL_OVERLOADED',
+  429,
+  'The model is currently overloaded. Please try again later.',
+  'later',
+)
+
+export const inferenceFailed = defineStandard('INFERENCE_FAILED', 500, 'Inference processing failed', 'later')
+export const unknownError = defineStandard('UNKNOWN_ERROR', 500, 'An unknown error occurred', 'later')
+export const modelOffline = defineStandard(
+  'MODEL_OFFLINE',
+  503,
+  'The model is temporarily offline. Please try again later.',
+  'later',
+)
+export const modelAtCapacity = defineStandard(
+  'MODEL_AT_CAPACITY',
+  503,
+  'The model is at capacity. Please try again later.',
+  'later',
+)
+export const requestTimeout = defineStandard(
+  'REQUEST_TIMEOUT',
+  504,
+  'The request took too long to complete and was timed-out. For long-running inference requests, use the streaming API by setting `stream=true` in your request.',
+  'later',
+)
+
+/** `details.reason` says which of the checks failed; nothing was credited. */
+export const invalidPayment = defineError({
+  kind: 'X402_INVALID_PAYMENT',
+  status: 400,
+  body: TopUpError,
+  retry: 'after-change',
+})
+/** The outcome is unknown or still to come: only the same signed payload may be sent again, never a new one. */
+export const settlementPending = defineError({
+  kind: 'X402_SETTLEMENT_PENDING',
+  status: 500,
+  body: TopUpError,
+  retry: 'same-payload',
+})
+export const topUpFailed = defineError({ kind: 'X402_TOP_UP_FAILED', status: 500, body: TopUpError, retry: 'later' })
+
+/** Every kind above, for the description and the tests. */
+export const errorKinds: readonly ErrorKind[] = table

@@ -1,0 +1,108 @@
+import { Buffer } from 'node:buffer'
+import type { z } from 'zod'
+import { headerBytes } from './limits.ts'
+import { formatUsd, type MicroUsd, parseUsd } from './money.ts'
+import { parseJsonWithUniqueNames } from './safe-json.ts'
+
+/** One header both ways. `parse` answers null for anything it does not know; it never throws. */
+export interface HeaderCodec<Value> {
+  name: string
+  /** When a response carries it, in the words of the brief's tables. */
+  when: string
+  format(value: Value): string
+  parse(text: string): Value | null
+}
+
+type Make<Value> = (name: string, when: string) => HeaderCodec<Value>
+
+// Control characters would split a response; everything else that a header may hold passes.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f]/g
+
+export const textHeader: Make<string> = (name, when) => ({
+  name,
+  when,
+  format: value => value.replace(controlCharacters, ' '),
+  parse: text => (text.length > 0 && text.length <= headerBytes ? text : null),
+})
+
+export const integerHeader: Make<number> = (name, when) => ({
+  name,
+  when,
+  format: value => Math.trunc(value).toString(),
+  parse: text => (/^\d{1,15}$/.test(text) ? Number(text) : null),
+})
+
+export const booleanHeader: Make<boolean> = (name, when) => ({
+  name,
+  when,
+  format: value => (value ? 'true' : 'false'),
+  parse: text => (text === 'true' ? true : text === 'false' ? false : null),
+})
+
+export const usdHeader: Make<MicroUsd> = (name, when) => ({ name, when, format: formatUsd, parse: parseUsd })
+
+/** ISO 8601 with milliseconds and `Z`; the value is Unix time in milliseconds. */
+export const timestampHeader: Make<number> = (name, when) => ({
+  name,
+  when,
+  format: value => new Date(value).toISOString(),
+  parse: text => {
+    if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)$/.test(text)) return null
+    const milliseconds = Date.parse(text)
+    return Number.isNaN(milliseconds) ? null : milliseconds
+  },
+})
+
+/** ISO 8601 date alone, as brief §9.4 has it; a date-time is read too. */
+export const dateHeader: Make<string> = (name, when) => ({
+  name,
+  when,
+  format: value => value.slice(0, 10),
+  parse: text => {
+    const date = /^(\d{4}-\d\d-\d\d)(T.*)?$/.exec(text)?.[1]
+    return date && !Number.isNaN(Date.parse(date)) ? date : null
+  },
+})
+
+export const choiceHeader =
+  <const Choice extends string>(choices: readonly Choice[]): Make<Choice> =>
+  (name, when) => ({
+    name,
+    when,
+    format: value => value,
+    parse: text => choices.find(choice => choice === text) ?? null,
+  })
+
+/** Base64 of JSON, as every x402 header is. Decoding is strict: one text a value, bounded in size and depth. */
+export const base64JsonHeader = <Schema extends z.ZodType>(
+  schema: Schema,
+  name: string,
+  when: string,
+): HeaderCodec<z.output<Schema>> => ({
+  name,
+  when,
+  format: value => Buffer.from(JSON.stringify(value)).toString('base64'),
+  parse: text => {
+    const json = decodeBase64Json(text)
+    const parsed = json.ok ? schema.safeParse(json.value) : null
+    return parsed?.success ? parsed.data : null
+  },
+})
+
+const base64Depth = 32
+
+export type DecodedJson = { ok: true; value: unknown } | { ok: false; reason: string }
+
+/** Base64 (standard or URL-safe, padded or not) of UTF-8 JSON. */
+export function decodeBase64Json(text: string): DecodedJson {
+  if (text.length === 0) return { ok: false, reason: 'is empty' }
+  if (text.length > headerBytes) return { ok: false, reason: `is longer than ${headerBytes} bytes` }
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return { ok: false, reason: 'is not base64' }
+  const bytes = Buffer.from(text, 'base64')
+  try {
+    return parseJsonWithUniqueNames(new TextDecoder('utf-8', { fatal: true }).decode(bytes), base64Depth)
+  } catch {
+    return { ok: false, reason: 'is not UTF-8' }
+  }
+}

@@ -1,0 +1,62 @@
+import {
+  base64JsonHeader,
+  booleanHeader,
+  choiceHeader,
+  dateHeader,
+  integerHeader,
+  textHeader,
+  timestampHeader,
+  usdHeader,
+} from './header-codec.ts'
+import { PaymentPayload, SettlementResponse } from './payment.ts'
+import { PaymentRequiredHeader } from './payment-required.ts'
+
+/** Every header of the brief's tables (§2.3, §5, §8.4, §9), with `service` as the vendor word. */
+
+export const authorization = textHeader('authorization', 'request, API key')
+export const signInWithX = textHeader('sign-in-with-x', 'request, wallet')
+export const legacySignInWithX = textHeader('x-sign-in-with-x', 'request, wallet, older name')
+export const idempotencyKey = textHeader('idempotency-key', 'request, optional on paid calls')
+
+export const paymentSignature = base64JsonHeader(PaymentPayload, 'payment-signature', 'request, top-up')
+/** Names that carry a payment; the first is the current one (brief §2.3). */
+export const paymentHeaderNames = ['payment-signature', 'x-402-payment', 'x-payment'] as const
+
+export const paymentRequired = base64JsonHeader(PaymentRequiredHeader, 'payment-required', 'every 402')
+export const paymentResponse = base64JsonHeader(SettlementResponse, 'payment-response', '200 of a top-up')
+export const balanceRemaining = usdHeader('x-balance-remaining', 'inference calls paid by a wallet')
+
+export const requestId = textHeader('cf-ray', 'always')
+export const version = textHeader('x-service-version', 'always')
+export const timestamp = timestampHeader('x-service-timestamp', 'when timestamp tracking is enabled')
+export const hostName = textHeader('x-service-host-name', 'errors and debugging')
+export const modelId = textHeader('x-service-model-id', 'inference endpoints')
+export const modelName = textHeader('x-service-model-name', 'inference endpoints')
+export const modelRouter = textHeader('x-service-model-router', 'when routing info is available')
+export const deprecationWarning = textHeader('x-service-model-deprecation-warning', 'deprecated model used')
+export const deprecationDate = dateHeader('x-service-model-deprecation-date', 'deprecated model used')
+export const deprecated = booleanHeader('x-service-deprecated', 'deprecated model used')
+export const deprecatedReplacement = textHeader('x-service-deprecated-replacement', 'deprecated model used')
+export const balanceDiem = usdHeader('x-service-balance-diem', 'authenticated requests, before the request')
+export const balanceUsd = usdHeader('x-service-balance-usd', 'authenticated requests, before the request')
+export const isBlurred = booleanHeader('x-service-is-blurred', 'image generation with safe mode on')
+
+export const limitRequests = integerHeader('x-ratelimit-limit-requests', 'authenticated requests')
+export const remainingRequests = integerHeader('x-ratelimit-remaining-requests', 'authenticated requests')
+/** Unix seconds of the service's clock at which the caller may come again. */
+export const resetRequests = integerHeader('x-ratelimit-reset-requests', 'authenticated requests')
+export const limitTokens = integerHeader('x-ratelimit-limit-tokens', 'authenticated requests to text models')
+export const remainingTokens = integerHeader('x-ratelimit-remaining-tokens', 'authenticated requests to text models')
+/** Seconds from now: another unit than `resetRequests`. */
+export const resetTokens = integerHeader('x-ratelimit-reset-tokens', 'authenticated requests to text models')
+export const limitTypes = ['user', 'api_key', 'global'] as const
+export type LimitType = (typeof limitTypes)[number]
+export const limitType = choiceHeader(limitTypes)('x-ratelimit-type', 'when a limit is enforced')
+export const retryAfter = integerHeader('retry-after', 'answers that may be tried again')
+
+export const paginationLimit = integerHeader('x-pagination-limit', 'paginated endpoints')
+export const paginationPage = integerHeader('x-pagination-page', 'paginated endpoints')
+export const paginationTotal = integerHeader('x-pagination-total', 'paginated endpoints')
+export const paginationTotalPages = integerHeader('x-pagination-total-pages', 'paginated endpoints')
+
+export const contentDisposition = textHeader('content-disposition', 'file downloads and exports')

@@ -1,0 +1,98 @@
+/** The limits of brief §8 as data, and those that it leaves open (top-up, records of a wallet, what only reads). */
+
+export const textTiers = ['XS', 'S', 'M', 'L'] as const
+export type TextTier = (typeof textTiers)[number]
+
+export type PlanName = 'default' | 'partner'
+
+/** A window is a fixed minute of UTC. */
+export interface RateLimit {
+  requestsPerMinute: number
+  tokensPerMinute?: number
+}
+
+/** Brief §8.1 and §8.3. */
+export const textLimits: Record<PlanName, Record<TextTier, Required<RateLimit>>> = {
+  default: {
+    XS: { requestsPerMinute: 500, tokensPerMinute: 1_000_000 },
+    S: { requestsPerMinute: 75, tokensPerMinute: 750_000 },
+    M: { requestsPerMinute: 50, tokensPerMinute: 750_000 },
+    L: { requestsPerMinute: 20, tokensPerMinute: 500_000 },
+  },
+  partner: {
+    XS: { requestsPerMinute: 500, tokensPerMinute: 2_000_000 },
+    S: { requestsPerMinute: 150, tokensPerMinute: 1_500_000 },
+    M: { requestsPerMinute: 100, tokensPerMinute: 1_500_000 },
+    L: { requestsPerMinute: 60, tokensPerMinute: 1_000_000 },
+  },
+}
+
+export const otherLimitNames = [
+  'image',
+  'audio',
+  'embedding',
+  'video.queue',
+  'video.retrieve',
+  'top-up',
+  'wallet.balance',
+  'wallet.transactions',
+  'read',
+] as const
+
+/** `text` is by the model's tier; the others have one figure a plan. */
+export type LimitName = 'text' | (typeof otherLimitNames)[number]
+
+/** Brief §8.2 and §8.3; partners' video limits are not published, so they stay as the default ones. */
+export const otherLimits: Record<PlanName, Record<(typeof otherLimitNames)[number], RateLimit>> = {
+  default: {
+    image: { requestsPerMinute: 20 },
+    audio: { requestsPerMinute: 60 },
+    embedding: { requestsPerMinute: 500 },
+    'video.queue': { requestsPerMinute: 40 },
+    'video.retrieve': { requestsPerMinute: 120 },
+    'top-up': { requestsPerMinute: 10 },
+    'wallet.balance': { requestsPerMinute: 30 },
+    'wallet.transactions': { requestsPerMinute: 20 },
+    read: { requestsPerMinute: 500 },
+  },
+  partner: {
+    image: { requestsPerMinute: 60 },
+    audio: { requestsPerMinute: 120 },
+    embedding: { requestsPerMinute: 500 },
+    'video.queue': { requestsPerMinute: 40 },
+    'video.retrieve': { requestsPerMinute: 120 },
+    'top-up': { requestsPerMinute: 10 },
+    'wallet.balance': { requestsPerMinute: 30 },
+    'wallet.transactions': { requestsPerMinute: 20 },
+    read: { requestsPerMinute: 500 },
+  },
+}
+
+/** Brief §7.3: more than 20 answers without success in 30 s block a caller for 30 s. */
+export const abuseBlock = { failures: 20, windowMs: 30_000, blockMs: 30_000 } as const
+
+/** Brief §8.5, §2.2: 5 USD at least; the published service takes 10,000 USD at most and suggests 10. */
+export const topUpUsd = { minimum: 5, suggested: 10, maximum: 10_000 } as const
+
+/** A wallet needs this much credit to be admitted to a paid call. */
+export const admissionFloorUsd = 0.1
+
+/** In-flight requests of one wallet, above which it gets 429. */
+export const walletConcurrency = 5
+
+/** Brief §2.7: how long a download address is good for. */
+export const downloadUrlMs = 24 * 60 * 60 * 1000
+
+/** Largest bodies, in bytes; the published contract gives 35 MB for video, base64 included. */
+export const bodyBytes = { json: 10 * 1024 * 1024, video: 35 * 1024 * 1024, topUp: 64 * 1024 } as const
+
+/** A credential or payment header above this is refused before it is decoded. */
+export const headerBytes = 8 * 1024
+
+/** Nesting of any JSON that comes from outside; real bodies stay below 20. */
+export const jsonDepth = 64
+
+export const paging = { transactions: { default: 50, maximum: 100 } } as const
+
+/** Rows of the log of requests that met a limit. */
+export const rateLimitLogRows = 50

@@ -1,0 +1,80 @@
+import type { z } from 'zod'
+import type { LimitName } from './limits.ts'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+/** Who may call: `apiKey` is brief §5.1, `wallet` §5.2. An empty list means anybody. */
+export type AuthScheme = 'apiKey' | 'wallet'
+
+/**
+ * How a call costs: `usage` is held before and captured after (brief §5.2), `quote` is captured when it is accepted,
+ * `payment` is the payment itself, `free` moves no money.
+ */
+export type Charge = 'free' | 'usage' | 'quote' | 'payment'
+
+export interface RequestShape {
+  params?: z.ZodObject
+  query?: z.ZodObject
+  body?: z.ZodType
+  /** A body that may be left out, content type included (brief §4.1). */
+  bodyOptional?: boolean
+  /** Names of request headers that this operation reads beyond the credentials. */
+  headers?: readonly string[]
+}
+
+/** What one status carries: JSON, and beside it a stream of events or the bytes of a file. */
+export interface AnswerShape {
+  json?: z.ZodType
+  /** Each `data:` event of a `text/event-stream`. */
+  events?: z.ZodType
+  /** Content type of raw bytes. */
+  bytes?: string
+  headers?: readonly string[]
+}
+
+export interface Operation<
+  Request extends RequestShape = RequestShape,
+  Answer extends AnswerShape = AnswerShape,
+  Id extends string = string,
+> {
+  id: Id
+  method: Method
+  /** Relative to the base URL, parameters as `{name}`. */
+  path: string
+  /** A second path of the published contract that answers the same. */
+  aliasPath?: string
+  tag: string
+  summary: string
+  auth: readonly AuthScheme[]
+  charge: Charge
+  limit: LimitName
+  request: Request
+  /** The 200. */
+  answer: Answer
+  /** Schemas of the other statuses; several kinds of one status are a union. */
+  failures: Readonly<Record<number, z.ZodType>>
+}
+
+/** The one place where an operation is written: routes, client, description and tests come out of it. */
+export const defineOperation = <const Id extends string, Request extends RequestShape, Answer extends AnswerShape>(
+  operation: Operation<Request, Answer, Id>,
+): Operation<Request, Answer, Id> => operation
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
+type Written<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined
+
+/** What a route reads, after parsing. */
+export interface RequestOf<O extends Operation> {
+  params: Parsed<O['request']['params']>
+  query: Parsed<O['request']['query']>
+  body: Parsed<O['request']['body']>
+}
+
+/** What a caller writes, before defaults. */
+export interface CallOf<O extends Operation> {
+  params: Written<O['request']['params']>
+  query: Written<O['request']['query']>
+  body: Written<O['request']['body']>
+}
+
+export type AnswerOf<O extends Operation> = Parsed<O['answer']['json']>

@@ -1,0 +1,22 @@
+import { createChatCompletion } from './chat.ts'
+import { listModels } from './models.ts'
+import type { Operation } from './operation.ts'
+import { getRateLimitLog, getRateLimits } from './rate-limits.ts'
+import { topUp } from './top-up.ts'
+import { completeVideo, queueVideo, quoteVideo, retrieveVideo } from './video.ts'
+import { getWalletBalance, getWalletTransactions } from './wallet-records.ts'
+
+/** Every operation of the API, in the order in which the description prints them. */
+export const operations = [
+  listModels,
+  createChatCompletion,
+  quoteVideo,
+  queueVideo,
+  retrieveVideo,
+  completeVideo,
+  topUp,
+  getWalletBalance,
+  getWalletTransactions,
+  getRateLimits,
+  getRateLimitLog,
+] as const satisfies readonly Operation[]

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+
+/** x402 version 2 as the brief shows it (§2.1–§2.3). Answers are strict; what a client signs is read leniently and checked elsewhere. */
+
+export const x402Version = 2
+
+/** Digits only: `BigInt('')` is 0 and `BigInt('0x10')` is 16, so a looser text would pass for an amount. */
+export const BaseUnits = z.string().regex(/^\d{1,18}$/, 'digits only, in base units of the token')
+
+export const PaymentOption = z
+  .strictObject({
+    scheme: z.literal('exact'),
+    /** CAIP-2. */
+    network: z.string(),
+    amount: BaseUnits,
+    asset: z.string(),
+    payTo: z.string(),
+    maxTimeoutSeconds: z.number().int().positive(),
+    extra: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'PaymentOption' })
+export type PaymentOption = z.output<typeof PaymentOption>
+
+/** 402 of a top-up without a payment (brief §2.2). */
+export const TopUpRequired = z
+  .strictObject({ x402Version: z.literal(x402Version), accepts: z.array(PaymentOption) })
+  .meta({ id: 'X402PaymentRequirements' })
+export type TopUpRequired = z.output<typeof TopUpRequired>
+
+/** EIP-3009, every number a decimal text. */
+export const EvmAuthorization = z.strictObject({
+  from: z.string(),
+  to: z.string(),
+  value: z.string(),
+  validAfter: z.string(),
+  validBefore: z.string(),
+  nonce: z.string(),
+})
+export type EvmAuthorization = z.output<typeof EvmAuthorization>
+
+/** Exactly these two members: with another one a stock facilitator may route the payment elsewhere. */
+export const EvmPayload = z.strictObject({ signature: z.string(), authorization: EvmAuthorization })
+export type EvmPayload = z.output<typeof EvmPayload>
+
+/** A partially signed transaction, base64. */
+export const SolanaPayload = z.strictObject({ transaction: z.string() })
+
+/** Header `PAYMENT-SIGNATURE`, decoded. */
+export const PaymentPayload = z.object({
+  x402Version: z.literal(x402Version),
+  resource: z.unknown().optional(),
+  accepted: z.object({
+    scheme: z.string(),
+    network: z.string(),
+    amount: z.string(),
+    asset: z.string(),
+    payTo: z.string(),
+    maxTimeoutSeconds: z.number().optional(),
+    extra: z.record(z.string(), z.unknown()).nullish(),
+  }),
+  payload: z.record(z.string(), z.unknown()),
+  extensions: z.record(z.string(), z.unknown()).optional(),
+})
+export type PaymentPayload = z.output<typeof PaymentPayload>
+
+/** What older clients send: no `accepted`, a bare network name; the amount is the authorisation's value. */
+export const FlatPaymentPayload = z.object({
+  x402Version: z.literal(x402Version),
+  scheme: z.string(),
+  network: z.string(),
+  payload: z.record(z.string(), z.unknown()),
+})
+export type FlatPaymentPayload = z.output<typeof FlatPaymentPayload>
+
+/** Header `PAYMENT-RESPONSE`, decoded. */
+export const SettlementResponse = z.strictObject({
+  success: z.boolean(),
+  network: z.string(),
+  payer: z.string(),
+  transaction: z.string(),
+})
+export type SettlementResponse = z.output<typeof SettlementResponse>
+
+/** Where the published contract's two rails are; the EVM one is what a local chain stands in for. */
+export const evmNetwork = 'eip155:8453'
+export const solanaNetwork = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
+export const usdcOnEvm = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+export const usdcOnSolana = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
+export const usdcDecimals = 6
+
+/** Bare names in older messages mean the same networks. */
+export const networkAliases: Readonly<Record<string, string>> = { base: evmNetwork, solana: solanaNetwork }
+
+export const WalletAddress = z
+  .string()
+  .regex(/^(0x[a-fA-F0-9]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/, 'an EVM address (0x…) or a Solana address (base58)')
+
+/** EVM addresses compare without case; Solana ones are exact. */
+export const normalizeWallet = (address: string): string => (address.startsWith('0x') ? address.toLowerCase() : address)

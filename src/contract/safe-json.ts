@@ -1,0 +1,79 @@
+/**
+ * JSON from outside. `JSON.parse` takes nesting that a recursive reader then dies of, lets the last of two equal names
+ * win, and makes `__proto__` a member that a careless copy turns into a prototype.
+ */
+
+export type ParsedJson = { ok: true; value: unknown } | { ok: false; reason: string }
+
+/** For bodies: refuses nesting deeper than `maximumDepth`, drops members named `__proto__`. */
+export function parseJson(text: string, maximumDepth: number): ParsedJson {
+  if (deeperThan(text, maximumDepth)) return { ok: false, reason: `nests deeper than ${maximumDepth} levels` }
+  try {
+    return { ok: true, value: JSON.parse(text, mayNamePrototype(text) ? withoutPrototype : undefined) }
+  } catch {
+    return { ok: false, reason: 'is not JSON' }
+  }
+}
+
+/** For credentials and payments: as `parseJson`, and no object may say a name twice. */
+export function parseJsonWithUniqueNames(text: string, maximumDepth: number): ParsedJson {
+  const parsed = parseJson(text, maximumDepth)
+  if (!parsed.ok) return parsed
+  const repeated = repeatedName(text)
+  return repeated === null ? parsed : { ok: false, reason: `has the member ${JSON.stringify(repeated)} twice` }
+}
+
+/** An escape may spell the name as well, so any of them takes the slow way. */
+const mayNamePrototype = (text: string): boolean => text.includes('__proto__') || text.includes('\\u')
+
+const withoutPrototype = (name: string, value: unknown): unknown => (name === '__proto__' ? undefined : value)
+
+const quote = 0x22
+const backslash = 0x5c
+
+/** Index just after the string that starts at `start`. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === backslash) at++
+    else if (code === quote) return at + 1
+  }
+  return at
+}
+
+/** One pass over the characters, cheap enough for every body. */
+function deeperThan(text: string, maximumDepth: number): boolean {
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === quote) at = endOfString(text, at) - 1
+    else if (code === 0x7b || code === 0x5b) {
+      depth++
+      if (depth > maximumDepth) return true
+    } else if (code === 0x7d || code === 0x5d) depth--
+  }
+  return false
+}
+
+/** The first name that an object of this valid JSON has twice, or null. */
+function repeatedName(text: string): string | null {
+  const open: (Set<string> | null)[] = []
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (character === '{') open.push(new Set())
+    else if (character === '[') open.push(null)
+    else if (character === '}' || character === ']') open.pop()
+    else if (character === '"') {
+      const end = endOfString(text, at)
+      const names = open.at(-1)
+      if (names && /^\s*:/.test(text.slice(end, end + 64))) {
+        const name: string = JSON.parse(text.slice(at, end))
+        if (names.has(name)) return name
+        names.add(name)
+      }
+      at = end - 1
+    }
+  }
+  return null
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod'
+
+/** Options of a chat request beyond OpenAI's (brief §2.8). Absent means the default of that table. */
+const options = {
+  character_slug: z.string().min(1).optional(),
+  strip_thinking_response: z.boolean().optional(),
+  disable_thinking: z.boolean().optional(),
+  enable_e2ee: z.boolean().optional(),
+  enable_web_search: z.enum(['off', 'on', 'auto']).optional(),
+  enable_web_scraping: z.boolean().optional(),
+  enable_x_search: z.boolean().optional(),
+  enable_web_citations: z.boolean().optional(),
+  include_search_results_in_stream: z.boolean().optional(),
+  return_search_results_as_documents: z.boolean().optional(),
+  include_service_system_prompt: z.boolean().optional(),
+}
+
+export const ServiceParameters = z.looseObject(options).meta({ id: 'ServiceParameters' })
+export type ServiceParameters = z.output<typeof ServiceParameters>
+
+/** What an answer says it did. */
+export const ServiceParametersEcho = z
+  .strictObject({
+    enable_e2ee: z.boolean(),
+    enable_web_search: z.enum(['off', 'on', 'auto']),
+    enable_web_citations: z.boolean(),
+    enable_web_scraping: z.boolean(),
+    include_service_system_prompt: z.boolean(),
+    include_search_results_in_stream: z.boolean(),
+    return_search_results_as_documents: z.boolean(),
+    character_slug: z.string().optional(),
+    strip_thinking_response: z.boolean(),
+    disable_thinking: z.boolean(),
+    web_search_citations: z
+      .array(
+        z.strictObject({
+          title: z.string(),
+          url: z.string(),
+          content: z.string().optional(),
+          date: z.string().optional(),
+        }),
+      )
+      .optional(),
+  })
+  .meta({ id: 'ServiceParametersEcho' })
+export type ServiceParametersEcho = z.output<typeof ServiceParametersEcho>
+
+export interface SuffixedModel {
+  model: string
+  /** What the suffix sets; it wins over the body. */
+  parameters: ServiceParameters
+  /** Options whose value the suffix got wrong, each with the allowed values in words. */
+  invalid: { option: string; allowed: string }[]
+}
+
+const suffixOptions: Readonly<Record<string, z.ZodType>> = options
+
+function suffixValue(text: string): unknown {
+  if (text === 'true') return true
+  if (text === 'false') return false
+  return text
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Names of models may contain colons, so only a last part with `=` in it is a suffix: `<model_id>:<option>=<value>[&…]`. */
+export function parseModelSuffix(name: string): SuffixedModel {
+  const colon = name.lastIndexOf(':')
+  const suffix = name.slice(colon + 1)
+  if (colon <= 0 || !suffix.includes('=')) return { model: name, parameters: {}, invalid: [] }
+  const parameters: Record<string, unknown> = {}
+  const invalid: SuffixedModel['invalid'] = []
+  for (const pair of suffix.split('&')) {
+    const [option = '', ...rest] = pair.split('=')
+    const schema = Object.hasOwn(suffixOptions, option) ? suffixOptions[option] : undefined
+    if (!schema) continue
+    const parsed = schema.safeParse(suffixValue(decoded(rest.join('='))))
+    if (parsed.success) parameters[option] = parsed.data
+    else invalid.push({ option, allowed: option === 'enable_web_search' ? 'off, on, auto' : 'true, false' })
+  }
+  return { model: name.slice(0, colon), parameters, invalid }
+}

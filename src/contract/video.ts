@@ -1,0 +1,267 @@
+import { z } from 'zod'
+import {
+  CodedError,
+  ContentViolation,
+  DetailedError,
+  NeedsConsent,
+  PayloadTooLarge,
+  ProviderContentPolicy,
+  SignInError,
+  StandardError,
+} from './failures.ts'
+import { defineOperation } from './operation.ts'
+import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
+
+/** Seconds as the brief writes them; `1 gen` and `Auto` are for models that decide themselves. */
+export const VideoDuration = z.enum([
+  '2s',
+  '3s',
+  '4s',
+  '5s',
+  '6s',
+  '7s',
+  '8s',
+  '9s',
+  '10s',
+  '11s',
+  '12s',
+  '13s',
+  '14s',
+  '15s',
+  '16s',
+  '18s',
+  '20s',
+  '25s',
+  '30s',
+  '1 gen',
+  'Auto',
+])
+export type VideoDuration = z.output<typeof VideoDuration>
+
+export const VideoAspectRatio = z.enum([
+  '1:1',
+  '2:3',
+  '3:2',
+  '3:4',
+  '4:3',
+  '4:5',
+  '5:4',
+  '9:16',
+  '9:21',
+  '16:9',
+  '21:9',
+])
+export type VideoAspectRatio = z.output<typeof VideoAspectRatio>
+
+export const VideoResolution = z.enum([
+  '256p',
+  '360p',
+  '480p',
+  '540p',
+  '580p',
+  '720p',
+  '1080p',
+  '1440p',
+  '2160p',
+  '4k',
+  '2x',
+  '4x',
+  'true_1080p',
+])
+export type VideoResolution = z.output<typeof VideoResolution>
+
+/** 1 enhances quality, 2 doubles, 4 quadruples. */
+export const UpscaleFactor = z.union([z.literal(1), z.literal(2), z.literal(4)])
+
+const mediaUrlPattern = /^(https?:\/\/|data:(image|audio|video)\/)/i
+export const MediaUrl = z
+  .string()
+  .regex(mediaUrlPattern, 'an http(s) URL or a data URL (data:image/…, data:video/…, data:audio/…)')
+
+/** Nothing unknown and nothing false is taken here: it is a person's word (brief §3.2). */
+export const ConsentAttestation = z.strictObject({
+  confirmed_terms_and_privacy: z.literal(true),
+  confirmed_legal_right: z.literal(true),
+  confirmed_screening_acknowledged: z.literal(true),
+})
+export type ConsentAttestation = z.output<typeof ConsentAttestation>
+
+const priceInputs = {
+  duration: VideoDuration,
+  aspect_ratio: VideoAspectRatio.optional(),
+  resolution: VideoResolution.optional(),
+  upscale_factor: UpscaleFactor.optional(),
+  audio: z.boolean().optional(),
+  video_url: MediaUrl.optional(),
+}
+
+/** Brief §2.6. Maxima that a model lowers are checked against its record. */
+export const VideoQueueRequest = z
+  .looseObject({
+    model: z.string().min(1),
+    prompt: z.string().min(1).max(10_000),
+    ...priceInputs,
+    negative_prompt: z.string().max(10_000).optional(),
+    consents: z.record(z.string(), ConsentAttestation).optional(),
+    image_url: MediaUrl.optional(),
+    end_image_url: MediaUrl.optional(),
+    audio_url: MediaUrl.optional(),
+    reference_image_urls: z.array(MediaUrl).max(9).optional(),
+    reference_video_urls: z.array(MediaUrl).max(3).optional(),
+    reference_audio_urls: z.array(MediaUrl).max(3).optional(),
+    elements: z
+      .array(
+        z.looseObject({
+          frontal_image_url: MediaUrl.optional(),
+          reference_image_urls: z.array(MediaUrl).max(3).optional(),
+          video_url: MediaUrl.optional(),
+        }),
+      )
+      .max(4)
+      .optional(),
+    scene_image_urls: z.array(MediaUrl).max(4).optional(),
+  })
+  .check(context => {
+    const { reference_audio_urls: audio, reference_image_urls: images, reference_video_urls: videos } = context.value
+    if (audio?.length && !images?.length && !videos?.length) {
+      context.issues.push({
+        code: 'custom',
+        path: ['reference_audio_urls'],
+        message: 'needs at least one reference image or reference video beside it',
+        input: audio,
+      })
+    }
+  })
+  .meta({ id: 'QueueVideoRequest' })
+export type VideoQueueRequest = z.output<typeof VideoQueueRequest>
+
+/** Brief §2.7. With `download_url` the retrieve operation answers JSON only. */
+export const VideoQueued = z
+  .strictObject({ model: z.string(), queue_id: z.string(), download_url: z.string().optional() })
+  .meta({ id: 'QueueVideoResponse' })
+
+export const queueVideo = defineOperation({
+  id: 'queueVideo',
+  method: 'POST',
+  path: '/video/queue',
+  tag: 'Video',
+  summary: 'Queue a video; captured at its quote, refunded once if it fails',
+  auth: ['apiKey', 'wallet'],
+  charge: 'quote',
+  limit: 'video.queue',
+  request: { body: VideoQueueRequest },
+  answer: { json: VideoQueued },
+  failures: {
+    400: z.union([DetailedError, CodedError]),
+    401: z.union([StandardError, SignInError]),
+    402: z.union([StandardError, DiscoveryRequired, WalletCreditRequired]),
+    403: StandardError,
+    404: StandardError,
+    409: NeedsConsent,
+    413: PayloadTooLarge,
+    422: ContentViolation,
+    429: z.union([StandardError, CodedError]),
+    500: StandardError,
+    503: StandardError,
+  },
+})
+
+/** The price inputs of a queue request, no prompt. */
+export const VideoQuoteRequest = z
+  .looseObject({
+    model: z.string().min(1),
+    ...priceInputs,
+    reference_video_total_duration: z.number().min(0).optional(),
+  })
+  .meta({ id: 'QuoteVideoRequest' })
+export type VideoQuoteRequest = z.output<typeof VideoQuoteRequest>
+
+export const VideoQuote = z.strictObject({ quote: z.number() }).meta({ id: 'QuoteVideoResponse' })
+
+export const quoteVideo = defineOperation({
+  id: 'quoteVideo',
+  method: 'POST',
+  path: '/video/quote',
+  tag: 'Video',
+  summary: 'Price of a video request, in USD',
+  auth: ['apiKey', 'wallet'],
+  charge: 'free',
+  limit: 'read',
+  request: { body: VideoQuoteRequest },
+  answer: { json: VideoQuote },
+  failures: {
+    400: DetailedError,
+    401: z.union([StandardError, SignInError]),
+    402: DiscoveryRequired,
+    404: StandardError,
+    429: StandardError,
+    500: StandardError,
+  },
+})
+
+export const VideoRetrieveRequest = z
+  .looseObject({
+    model: z.string().min(1),
+    queue_id: z.string().min(1),
+    delete_media_on_completion: z.boolean().default(false),
+  })
+  .meta({ id: 'RetrieveVideoRequest' })
+
+/** Both times in milliseconds; there is no state for a failure, which is an error answer (brief §3.1). */
+export const VideoStatus = z
+  .strictObject({
+    status: z.enum(['PROCESSING', 'COMPLETED']),
+    average_execution_time: z.number(),
+    execution_duration: z.number(),
+  })
+  .meta({ id: 'RetrieveVideoResponse' })
+export type VideoStatus = z.output<typeof VideoStatus>
+
+export const retrieveVideo = defineOperation({
+  id: 'retrieveVideo',
+  method: 'POST',
+  path: '/video/retrieve',
+  tag: 'Video',
+  summary: 'Ask after a queued video; the finished one comes as bytes, unless it has a download address',
+  auth: ['apiKey', 'wallet'],
+  charge: 'free',
+  limit: 'video.retrieve',
+  request: { body: VideoRetrieveRequest },
+  answer: { json: VideoStatus, bytes: 'video/mp4' },
+  failures: {
+    400: z.union([DetailedError, StandardError]),
+    401: z.union([StandardError, SignInError]),
+    402: DiscoveryRequired,
+    404: StandardError,
+    422: ProviderContentPolicy,
+    429: StandardError,
+    500: StandardError,
+    503: StandardError,
+  },
+})
+
+export const VideoCompleteRequest = z
+  .looseObject({ model: z.string().min(1), queue_id: z.string().min(1) })
+  .meta({ id: 'CompleteVideoRequest' })
+
+export const VideoDeleted = z.strictObject({ success: z.boolean() }).meta({ id: 'CompleteVideoResponse' })
+
+export const completeVideo = defineOperation({
+  id: 'completeVideo',
+  method: 'POST',
+  path: '/video/complete',
+  tag: 'Video',
+  summary: 'Delete the stored media of a finished video',
+  auth: ['apiKey', 'wallet'],
+  charge: 'free',
+  limit: 'video.retrieve',
+  request: { body: VideoCompleteRequest },
+  answer: { json: VideoDeleted },
+  failures: {
+    400: z.union([DetailedError, StandardError]),
+    401: z.union([StandardError, SignInError]),
+    402: DiscoveryRequired,
+    429: StandardError,
+    500: StandardError,
+  },
+})
