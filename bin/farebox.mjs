@@ -1,0 +1,59 @@
+#!/usr/bin/env node
+// Plain JavaScript that an old Node can read, so that it answers with a sentence and not with a syntax error.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import * as module from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+const needed = [22, 19]
+const source = new URL('../src/cli/main.ts', import.meta.url)
+const bundle = new URL('../dist/cli.js', import.meta.url)
+const isCheckout = existsSync(source)
+
+const [major, minor] = process.versions.node.split('.').map(Number)
+const isNewEnough = major > needed[0] || (major === needed[0] && minor >= needed[1])
+const canRun = isNewEnough && (!isCheckout || Boolean(process.features.typescript))
+
+if (canRun) await run()
+else if (!handOver()) {
+  process.stderr.write(
+    `farebox needs Node ${needed.join('.')} or newer and this is ${process.versions.node}: install it from https://nodejs.org and run the command again.\n`,
+  )
+  process.exitCode = 1
+}
+
+async function run() {
+  delete process.env.FAREBOX_HANDED_OVER
+  // Compiled code is kept beside the code itself, never in a folder that another user can write to.
+  module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/farebox', import.meta.url)))
+  // node:sqlite is called experimental by Node 22; the person at the terminal can do nothing about it.
+  process.removeAllListeners('warning')
+  process.on('warning', warning => {
+    if (warning.name !== 'ExperimentalWarning') process.stderr.write(`${warning.name}: ${warning.message}\n`)
+  })
+  const { main } = await import((isCheckout ? source : bundle).href)
+  process.exitCode = await main(process.argv.slice(2))
+}
+
+/** Runs the same command with the Node that a checkout brings along; false where there is none. */
+function handOver() {
+  const name = process.platform === 'win32' ? 'node.exe' : 'node'
+  const pinned = fileURLToPath(new URL(`../node_modules/node/bin/${name}`, import.meta.url))
+  if (process.env.FAREBOX_HANDED_OVER === '1' || !existsSync(pinned)) return false
+  const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    env: { ...process.env, FAREBOX_HANDED_OVER: '1' },
+  })
+  const passOn = signal => child.kill(signal)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, passOn)
+  child.on('error', error => {
+    process.stderr.write(`farebox could not start ${pinned} (${error.message}): run npm ci again.\n`)
+    process.exitCode = 1
+  })
+  child.on('exit', (code, signal) => {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeListener(name, passOn)
+    if (signal) process.kill(process.pid, signal)
+    else process.exitCode = code ?? 1
+  })
+  return true
+}

@@ -1,0 +1,18 @@
+import { readFile } from 'node:fs/promises'
+
+/** A file that is printed from another fact of the repository. `make` is pure: the same sources give the same text. */
+export interface Generator {
+  /** From the root of the repository. */
+  path: string
+  make(): Promise<string>
+}
+
+export const generators: readonly Generator[] = [{ path: 'src/contract/version.generated.ts', make: versionModule }]
+
+/** The version as a constant, so that a bundle carries it and nothing reads `package.json` at start. */
+async function versionModule(): Promise<string> {
+  const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  return `/** The version in package.json; written by \`npm run generate\`. */\nexport const version = '${version}'\n`
+}

@@ -1,0 +1,78 @@
+import { version } from '#contract/version.generated.ts'
+import { wrongUsage } from './arguments.ts'
+import { CliError } from './cli-error.ts'
+import type { Command, CommandEntry, CommandIo } from './command.ts'
+import { commands } from './commands.ts'
+import { processOutput } from './output.ts'
+import { stopSignal } from './stop-signal.ts'
+
+/** Runs one command of the table. Resolves to the exit code: 0 done, 1 failed, 2 wrong usage. */
+export async function main(
+  args: readonly string[],
+  io: CommandIo = processIo(),
+  table: readonly CommandEntry[] = commands,
+): Promise<number> {
+  try {
+    return await dispatch(args, io, table)
+  } catch (error) {
+    return tell(error, io)
+  }
+}
+
+async function dispatch([word, ...rest]: readonly string[], io: CommandIo, table: readonly CommandEntry[]) {
+  if (word === '--version') {
+    io.output.print(version)
+    return 0
+  }
+  if (word === undefined || word === '--help' || word === '-h' || word === 'help') {
+    io.output.print(overview(table))
+    return word === undefined ? 2 : 0
+  }
+  const entry = table.find(candidate => candidate.name === word)
+  if (!entry) throw wrongUsage('farebox', `There is no command \`${word}\``)
+  const command: Command = await entry.load()
+  if (asksForHelp(rest)) {
+    io.output.print(`${entry.summary}\n\n${command.usage.trim()}`)
+    return 0
+  }
+  return command.run(rest, io)
+}
+
+/** What stands after `--` belongs to the command. */
+function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return (end < 0 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')
+}
+
+function overview(table: readonly CommandEntry[]): string {
+  const width = Math.max(0, ...table.map(entry => entry.name.length))
+  const lines = table.map(entry => `  ${entry.name.padEnd(width)}  ${entry.summary}`)
+  return ['Usage: farebox COMMAND [ARGUMENTS]', '', ...lines, '', 'farebox COMMAND --help tells more; --version.'].join(
+    '\n',
+  )
+}
+
+function tell(error: unknown, io: CommandIo): number {
+  if (error instanceof CliError) {
+    io.output.note(`${error.message} ${error.nextStep}`)
+    return error.exitCode
+  }
+  const reason = error instanceof Error ? error.message : String(error)
+  io.output.note(`farebox stopped on an unforeseen error: ${reason}. FAREBOX_DEBUG=1 shows where.`)
+  if (io.env.FAREBOX_DEBUG === '1' && error instanceof Error) io.output.note(error.stack ?? '')
+  return 1
+}
+
+function processIo(): CommandIo {
+  let signal: AbortSignal | undefined
+  return {
+    output: processOutput(),
+    env: process.env,
+    stdin: process.stdin,
+    self: [process.execPath, process.argv[1] ?? ''],
+    untilStopped() {
+      signal ??= stopSignal()
+      return signal
+    },
+  }
+}

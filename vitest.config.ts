@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // Processes, not threads: tests own their environment, their working folder and the writer's worker thread.
+    pool: 'forks',
+    // Tests that start a chain or a server say so themselves; a plain test that needs longer than this is stuck.
+    testTimeout: 15_000,
+    hookTimeout: 30_000,
+  },
+})
