@@ -1,0 +1,30 @@
+import type { z } from 'zod'
+import type { ToolContext } from './tool-context.ts'
+
+/** Hints for clients; every tool states all four. */
+export interface ToolAnnotations {
+  readOnlyHint: boolean
+  destructiveHint: boolean
+  idempotentHint: boolean
+  openWorldHint: boolean
+}
+
+export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
+  /** `noun_verb`; the file is the same word in kebab-case. */
+  name: string
+  title: string
+  description: string
+  annotations: ToolAnnotations
+  input: Input
+  /** JSON only: money as USD numbers, times as ISO 8601. */
+  output: Output
+  run(context: ToolContext, input: z.output<Input>): Promise<z.input<Output>>
+  /** The same for a reader: short sentences, text from outside marked by `fromOutside`. */
+  say(output: z.output<Output>): string
+  /** Files that a client may link to. */
+  files?(output: z.output<Output>): { path: string; mimeType: string }[]
+}
+
+export const defineTool = <Input extends z.ZodObject, Output extends z.ZodObject>(
+  tool: Tool<Input, Output>,
+): Tool<Input, Output> => tool

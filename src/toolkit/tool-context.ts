@@ -1,0 +1,119 @@
+import type { MicroUsd } from '#contract/money.ts'
+import type { AnswerOf, CallOf, Operation } from '#contract/operation.ts'
+
+/**
+ * All that a tool can do. Every effect behind it obeys the wallet's policy, tops up on 402, respects limits and keeps
+ * its own records, once, for every tool. Effects throw `NeedsPerson` or `ToolFailure`, which tools let pass.
+ */
+export interface ToolContext {
+  /** Calls the service; `answer` is what the operation's 200 says. */
+  call<O extends Operation>(operation: O, call: CallOf<O>): Promise<Answered<O>>
+  /** The same for an operation that queues work: what it started becomes a job that survives a restart. */
+  start<O extends Operation>(operation: O, call: CallOf<O>): Promise<Started>
+  jobs: JobDesk
+  files: FileDesk
+  wallet: WalletDesk
+  limits(): Promise<LimitsView>
+  /** Tells the person how far a wait has come. Cheap; may be dropped. */
+  report(progress: { message: string; done?: number; total?: number }): void
+  signal: AbortSignal
+}
+
+/** What a paid result always says. Null where it is not known. */
+export interface Paid {
+  chargedMicroUsd: MicroUsd | null
+  creditLeftMicroUsd: MicroUsd | null
+  /** What the wallet may still pay today under its policy; null with an API key alone. */
+  budgetLeftMicroUsd: MicroUsd | null
+}
+
+export interface Answered<O extends Operation> {
+  answer: AnswerOf<O>
+  paid: Paid
+}
+
+export interface Started {
+  job: JobView
+  paid: Paid
+}
+
+export interface JobDesk {
+  /** Waits until the job ends or `timeoutMs` is over, saves what it made, and reports progress meanwhile. Free. */
+  wait(jobId: string, timeoutMs: number): Promise<JobView>
+  /** Newest first. */
+  list(limit: number): Promise<JobView[]>
+}
+
+export interface JobView {
+  jobId: string
+  kind: 'video'
+  model: string
+  state: 'running' | 'completed' | 'failed' | 'deleted'
+  startedAtMs: number
+  /** How long such a job takes by experience; null when it is not known yet. */
+  typicalMs: number | null
+  priceMicroUsd: MicroUsd | null
+  refunded: boolean
+  /** Present once it is completed and saved. */
+  file: SavedFile | null
+  /** Why it failed, one sentence in our words. */
+  failure: string | null
+}
+
+export interface SavedFile {
+  /** Absolute, inside the output folder. */
+  path: string
+  mimeType: string
+  bytes: number
+}
+
+export interface FileDesk {
+  /** A file of an allowed folder as a data URL; an http(s) or data URL passes as it is. Checks folder, type and size. */
+  asMediaUrl(source: string, kind: 'image' | 'video' | 'audio'): Promise<string>
+}
+
+export interface WalletDesk {
+  status(): Promise<WalletView>
+  /** Buys credit within the policy; above the asking threshold a person decides. */
+  topUp(amountMicroUsd: MicroUsd): Promise<Receipt>
+  receipts(limit: number): Promise<Receipt[]>
+}
+
+export interface WalletView {
+  pays: 'wallet' | 'apiKey' | 'nothing'
+  service: string
+  address: string | null
+  network: string | null
+  creditMicroUsd: MicroUsd | null
+  caps: { perPayment: MicroUsd; perCall: MicroUsd; perDay: MicroUsd; total: MicroUsd; askAbove: MicroUsd } | null
+  spent: { today: MicroUsd; total: MicroUsd } | null
+  /** Payments whose outcome is not known yet; their amounts count as spent. */
+  unresolved: number
+  payee: string | null
+  /** What to do next, when something is missing. */
+  next: string | null
+}
+
+export interface Receipt {
+  id: string
+  atMs: number
+  state: 'planned' | 'signed' | 'sent' | 'confirmed' | 'unknown' | 'dead'
+  amountMicroUsd: MicroUsd
+  network: string
+  payTo: string
+  transaction: string | null
+  /** What it was for, in our words. */
+  purpose: string
+}
+
+export interface LimitsView {
+  creditMicroUsd: MicroUsd | null
+  models: { model: string; requestsPerMinute: number | null; tokensPerMinute: number | null }[]
+  /** What the last answer's headers said, when there was one. */
+  window: {
+    requestsLeft: number | null
+    requestsResetAtMs: number | null
+    tokensLeft: number | null
+    tokensResetAtMs: number | null
+  } | null
+}

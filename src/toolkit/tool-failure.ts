@@ -1,0 +1,23 @@
+import type { MicroUsd } from '#contract/money.ts'
+
+export interface FailureFacts {
+  /** What happened, one sentence in our words; never a stranger's text. */
+  happened: string
+  /** What it cost; `unknown` when an answer was lost after something may have been charged. */
+  charged: MicroUsd | 'unknown'
+  /** Unix time in milliseconds from which it is worth coming again. */
+  retryAtMs?: number
+  /** The next step, one sentence. */
+  next: string
+}
+
+/** Why a tool could not do its work, as data; the frame turns it into words. */
+export class ToolFailure extends Error {
+  readonly facts: FailureFacts
+
+  constructor(facts: FailureFacts) {
+    super(facts.happened)
+    this.name = 'ToolFailure'
+    this.facts = facts
+  }
+}
