@@ -1,0 +1,50 @@
+import { posix } from 'node:path'
+
+export interface Room {
+  /** Where its files are, from the root of the repository. */
+  folder: string
+  /** Rooms that it may import, beside itself. */
+  imports: readonly string[]
+  /** It may import only the types of those. */
+  typesOnly?: boolean
+  /** Packages that it may import; any where absent. An empty list with `builtins: false` is a room of plain language. */
+  packages?: readonly string[]
+  /** Whether modules of Node may be imported; they may unless told. */
+  builtins?: boolean
+}
+
+/** The house: one purpose a room, and the arrows between them. */
+export const rooms: Readonly<Record<string, Room>> = {
+  contract: { folder: 'src/contract', imports: [], packages: ['zod'] },
+  toolkit: { folder: 'src/toolkit', imports: ['contract'], packages: ['zod'] },
+  tools: { folder: 'tools', imports: ['toolkit', 'contract'], packages: ['zod'] },
+  prompts: { folder: 'prompts', imports: ['toolkit', 'contract'], packages: ['zod'] },
+  client: { folder: 'src/client', imports: ['contract'] },
+  wallet: { folder: 'src/wallet', imports: ['contract'] },
+  agent: { folder: 'src/agent', imports: ['client', 'wallet', 'toolkit', 'tools', 'prompts', 'contract'] },
+  mcp: { folder: 'src/mcp', imports: ['toolkit', 'contract'] },
+  service: { folder: 'src/service', imports: ['contract'] },
+  local: { folder: 'src/local', imports: ['contract'] },
+  console: { folder: 'src/console', imports: ['contract'], typesOnly: true, packages: [], builtins: false },
+  cli: { folder: 'src/cli', imports: ['agent', 'mcp', 'service', 'local', 'contract'] },
+}
+
+/** The room of a file; undefined for tests, benches, scripts and examples, which may import anything. */
+export const roomOf = (path: string): string | undefined =>
+  Object.keys(rooms).find(name => path.startsWith(`${rooms[name]?.folder}/`))
+
+/** Where an import leads: a path from the root for relative and `#room/` ones, undefined for packages. */
+export function targetOf(importer: string, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) return posix.join(posix.dirname(importer), specifier)
+  const match = /^#([^/]+)\/(.*)$/.exec(specifier)
+  if (!match) return undefined
+  const [, room = '', rest = ''] = match
+  return `${rooms[room]?.folder ?? `src/${room}`}/${rest}`
+}
+
+/** `@scope/name/deep` is `@scope/name`, and `name/deep` is `name`. */
+export const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')

@@ -1,0 +1,18 @@
+import { valueCycles } from './cycle-rule.ts'
+import { eagerCommands, wrongArrows, wrongPackages } from './import-rules.ts'
+import { wrongNames } from './name-rule.ts'
+import { longFiles, longFunctions } from './size-rules.ts'
+import type { ParsedFile, Violation } from './source-file.ts'
+import { stdoutWrites } from './stdout-rule.ts'
+
+/** What is checked over all sources, by the sentence that a failing test shows. */
+export const rules: Readonly<Record<string, (files: readonly ParsedFile[]) => Violation[]>> = {
+  'rooms import along the arrows only': wrongArrows,
+  'rooms import only the packages that they may': wrongPackages,
+  'the frame of the commands loads no room at start': eagerCommands,
+  'no two files need each other before either has run': valueCycles,
+  'a file has at most 400 lines': longFiles,
+  'a function has at most 70 lines': longFunctions,
+  'only the stdio transport and the output of the commands write to stdout': stdoutWrites,
+  'files are named in kebab-case for what is in them': wrongNames,
+}
