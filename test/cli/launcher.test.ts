@@ -1,0 +1,110 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { version } from '#contract/version.generated.ts'
+
+const launcher = fileURLToPath(new URL('../../bin/farebox.mjs', import.meta.url))
+let house: string
+
+/** A tiny checkout: the real launcher before a `main` that tells what it was given. */
+beforeEach(() => {
+  house = mkdtempSync(join(tmpdir(), 'farebox-launcher-'))
+  cpSync(launcher, join(house, 'bin/farebox.mjs'))
+})
+
+afterEach(() => rmSync(house, { recursive: true, force: true }))
+
+const tell = (where: string) => `export async function main(args) {
+  console.log(JSON.stringify({ where: '${where}', args, handedOver: process.env.FAREBOX_HANDED_OVER ?? null }))
+  if (args[0] === 'wait') {
+    const held = setInterval(() => {}, 1e6)
+    process.on('SIGTERM', () => { console.log('stopping'); clearInterval(held); process.exitCode = 7 })
+  }
+  return 3
+}\n`
+
+const checkout = () => {
+  mkdirSync(join(house, 'src/cli'), { recursive: true })
+  writeFileSync(join(house, 'src/cli/main.ts'), `const typed: number = 1\nvoid typed\n${tell('source')}`)
+}
+const bundled = () => {
+  mkdirSync(join(house, 'dist'))
+  writeFileSync(join(house, 'dist/cli.js'), tell('bundle'))
+  writeFileSync(join(house, 'package.json'), '{"type":"module"}')
+}
+const pinned = () => {
+  mkdirSync(join(house, 'node_modules/node/bin'), { recursive: true })
+  symlinkSync(process.execPath, join(house, 'node_modules/node/bin/node'))
+}
+
+/** Loaded before the launcher, it makes this Node say it is an old one. */
+function asOldNode(): string[] {
+  const preload = join(house, 'old.mjs')
+  writeFileSync(
+    preload,
+    `if (!process.env.FAREBOX_HANDED_OVER) Object.defineProperty(process.versions, 'node', { value: '20.20.2' })\n`,
+  )
+  return ['--import', preload]
+}
+
+const start = (flags: string[], ...args: string[]) =>
+  spawn(process.execPath, [...flags, join(house, 'bin/farebox.mjs'), ...args])
+
+async function ended(child: ChildProcess) {
+  const told = { stdout: '', stderr: '' }
+  child.stdout?.on('data', text => {
+    told.stdout += text
+  })
+  child.stderr?.on('data', text => {
+    told.stderr += text
+  })
+  const code = await new Promise<number | null>(resolve => child.on('close', resolve))
+  return { code, ...told }
+}
+
+test('a checkout runs its source and passes arguments and exit code on', async () => {
+  checkout()
+  bundled()
+  const result = await ended(start([], 'up', '--port', '0'))
+  expect(JSON.parse(result.stdout)).toEqual({ where: 'source', args: ['up', '--port', '0'], handedOver: null })
+  expect(result).toMatchObject({ code: 3, stderr: '' })
+})
+
+test('a package runs its bundle', async () => {
+  bundled()
+  const result = await ended(start([], 'mcp'))
+  expect(JSON.parse(result.stdout)).toMatchObject({ where: 'bundle', args: ['mcp'] })
+})
+
+test('an old Node hands over to the one that the checkout brings along', async () => {
+  checkout()
+  pinned()
+  const result = await ended(start(asOldNode(), 'up', '--once'))
+  expect(JSON.parse(result.stdout)).toEqual({ where: 'source', args: ['up', '--once'], handedOver: null })
+  expect(result).toMatchObject({ code: 3, stderr: '' })
+})
+
+test('a signal reaches the command behind the old Node, and its exit code comes back', async () => {
+  checkout()
+  pinned()
+  const child = start(asOldNode(), 'wait')
+  child.stdout.once('data', () => child.kill('SIGTERM'))
+  const result = await ended(child)
+  expect(result.stdout).toContain('stopping')
+  expect(result.code).toBe(7)
+})
+
+test('an old Node alone answers with one sentence that names the needed version', async () => {
+  checkout()
+  const result = await ended(start(asOldNode(), 'up'))
+  expect(result.stdout).toBe('')
+  expect(result.stderr).toMatch(/^farebox needs Node 22\.19 or newer and this is 20\.20\.2: [^\n]*\n$/)
+  expect(result.code).toBe(1)
+})
+
+test('the real launcher starts the real table', () => {
+  expect(execFileSync(process.execPath, [launcher, '--version'], { encoding: 'utf8' })).toBe(`${version}\n`)
+})

@@ -1,0 +1,80 @@
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import { parseArguments } from '#cli/arguments.ts'
+import { CliError } from '#cli/cli-error.ts'
+import type { CommandEntry, CommandIo } from '#cli/command.ts'
+import { commands } from '#cli/commands.ts'
+import { main } from '#cli/main.ts'
+import { createOutput } from '#cli/output.ts'
+import { version } from '#contract/version.generated.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+
+const greet: CommandEntry = {
+  name: 'greet',
+  summary: 'Greets by name.',
+  load: async () => ({
+    usage: 'farebox greet NAME [--loud]',
+    async run(args, io) {
+      const { values, positionals } = parseArguments(args, {
+        command: 'farebox greet',
+        options: { loud: { type: 'boolean' }, times: { type: 'string' } },
+        maxPositionals: 1,
+      })
+      const [name] = positionals
+      if (name === 'nobody') throw new CliError('There is nobody to greet.', 'Name somebody.')
+      if (name === 'bug') throw new TypeError('unforeseen')
+      io.output.print(`hello ${name}${values.loud ? '!' : ''}`)
+      return 0
+    },
+  }),
+}
+
+/** A stream that keeps what is written to it. */
+const kept = () => new PassThrough({ encoding: 'utf8' })
+
+async function run(...args: string[]) {
+  const stdout = kept()
+  const stderr = kept()
+  const io: CommandIo = {
+    output: createOutput(stdout, stderr),
+    env: {},
+    stdin: process.stdin,
+    self: ['node', 'farebox.mjs'],
+    untilStopped: () => new AbortController().signal,
+  }
+  return { code: await main(args, io, [greet]), stdout: stdout.read() ?? '', stderr: stderr.read() ?? '' }
+}
+
+const rows: [args: string[], code: number, stdout: RegExp, stderr: RegExp][] = [
+  [['greet', 'Ada'], 0, /^hello Ada\n$/, /^$/],
+  [['greet', 'Ada', '--loud'], 0, /^hello Ada!\n$/, /^$/],
+  [['--version'], 0, /^\d+\.\d+\.\d+\S*\n$/, /^$/],
+  [['--help'], 0, /greet {2}Greets by name\./, /^$/],
+  [[], 2, /greet {2}Greets by name\./, /^$/],
+  [['greet', '--help'], 0, /^Greets by name\.\n\nfarebox greet NAME/, /^$/],
+  [['greet', '--', '--help'], 0, /^hello --help\n$/, /^$/],
+  [['great'], 2, /^$/, /no command `great`.*farebox --help/],
+  [['greet', '--quiet'], 2, /^$/, /`--quiet` is not known; the flags are --loud, --times\. Run `farebox greet --help`/],
+  [['greet', '--loud=yes'], 2, /^$/, /`--loud` takes no value/],
+  [['greet', '--times'], 2, /^$/, /`--times` needs a value/],
+  [['greet', '--times', '--loud'], 2, /^$/, /`--times` needs a value/],
+  [['greet', 'Ada', 'Bob'], 2, /^$/, /`Bob` is one word too many/],
+  [['greet', 'nobody'], 1, /^$/, /^There is nobody to greet\. Name somebody\.\n$/],
+  [['greet', 'bug'], 1, /^$/, /^farebox stopped on an unforeseen error: unforeseen\. FAREBOX_DEBUG=1 shows where\.\n$/],
+]
+
+test.each(rows)('farebox %j ends with %i', async (args, code, stdout, stderr) => {
+  const result = await run(...args)
+  expect(result.stdout).toMatch(stdout)
+  expect(result.stderr).toMatch(stderr)
+  expect(result.code).toBe(code)
+})
+
+test('the version is that of package.json', () => {
+  expect(version).toBe(packageJson.version)
+})
+
+test('every command of the table loads and says how it is used', async () => {
+  expect(new Set(commands.map(entry => entry.name)).size).toBe(commands.length)
+  for (const { name, load } of commands) expect((await load()).usage).toContain(`farebox ${name}`)
+})
