@@ -1,0 +1,66 @@
+import type { TextTier } from '#contract/limits.ts'
+import type { ModelRecord, VideoConstraints } from '#contract/models.ts'
+import type { MicroUsd } from '#contract/money.ts'
+import type { ChatEngine, VideoEngine } from '../engines/engine.ts'
+
+/** A model as the service sells it: its public record, its price and the engine behind it. */
+export type Model = TextModel | VideoModel
+
+interface AnyModel {
+  id: string
+  name: string
+  description: string
+  /** Unix seconds. */
+  createdAt: number
+  /** For `default` and its like. */
+  traits: readonly string[]
+  /** Names the engine in `x-service-model-router`. */
+  engineName: string
+  /** The engine's own name of the model. */
+  engineModel: string
+  deprecation?: NonNullable<ModelRecord['model_spec']['deprecation']>
+}
+
+export interface TextModel extends AnyModel {
+  type: 'text'
+  tier: TextTier
+  contextTokens: number
+  maximumCompletionTokens: number
+  price: TextPrice
+  capabilities: NonNullable<ModelRecord['model_spec']['capabilities']>
+  engine: ChatEngine
+}
+
+/** A token's price; a cached prompt token costs the input price where it has none of its own. */
+export interface TextPrice {
+  inputPicoUsd: bigint
+  outputPicoUsd: bigint
+  cachedInputPicoUsd?: bigint
+}
+
+export interface VideoModel extends AnyModel {
+  type: 'video'
+  constraints: VideoConstraints
+  price: VideoPrice
+  /** Whose consent policy applies to pictures with a face; null where none does. */
+  consent: ConsentPolicy | null
+  /** `inline` sends the file through retrieve; `download_url` gives a signed address when the job is queued (brief §2.7). */
+  delivery: 'inline' | 'download_url'
+  engine: VideoEngine
+}
+
+export interface VideoPrice {
+  /** A second of video at each resolution that the model has; `''` where it has no choice. */
+  perSecondMicroUsd: Readonly<Record<string, MicroUsd>>
+  /** What a second with sound costs beyond that. */
+  audioPerSecondMicroUsd: MicroUsd
+}
+
+/** Brief §3.2. */
+export interface ConsentPolicy {
+  /** The key under `consents`. */
+  provider: string
+  title: string
+  version: string
+  text: string
+}
