@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 // Plain JavaScript that an old Node can read, so that it answers with a sentence and not with a syntax error.
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import * as module from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +14,7 @@ const isNewEnough = major > needed[0] || (major === needed[0] && minor >= needed
 const canRun = isNewEnough && (!isCheckout || Boolean(process.features.typescript))
 
 if (canRun) await run()
-else if (!handOver()) {
+else if (!(await handOver())) {
   process.stderr.write(
     `farebox needs Node ${needed.join('.')} or newer and this is ${process.versions.node}: install it from https://nodejs.org and run the command again.\n`,
   )
@@ -36,10 +35,11 @@ async function run() {
 }
 
 /** Runs the same command with the Node that a checkout brings along; false where there is none. */
-function handOver() {
+async function handOver() {
   const name = process.platform === 'win32' ? 'node.exe' : 'node'
   const pinned = fileURLToPath(new URL(`../node_modules/node/bin/${name}`, import.meta.url))
   if (process.env.FAREBOX_HANDED_OVER === '1' || !existsSync(pinned)) return false
+  const { spawn } = await import('node:child_process')
   const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
     env: { ...process.env, FAREBOX_HANDED_OVER: '1' },
