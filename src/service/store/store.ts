@@ -8,5 +8,14 @@ export interface Store {
   commit(units: readonly Unit[]): Promise<Outcome[]>
   /** Reads only. Sees every unit that was acknowledged. */
   readonly read: Kysely<Tables>
+  /** Deletes at most `rows` rows of what is no longer needed; answers how many they were. See `prune.ts`. */
+  prune(slice: PruneSlice, rows: number): Promise<number>
+  /** Refuses new work, finishes what has been taken, then frees the folder. */
   close(): Promise<void>
 }
+
+/** The oldest rows of one table, before a time or an id. Money is never pruned. */
+export type PruneSlice =
+  | { table: 'unit'; beforeId: string }
+  | { table: 'nonce'; expiredBeforeMs: number }
+  | { table: 'limit_log'; createdBeforeMs: number; keepNewest: number }

@@ -1,0 +1,44 @@
+/** Every limit of the store, with its unit. */
+
+/** Units in one commit: at 512 a batch takes about 10 ms, which is what a single caller may have to wait for it. */
+export const batchUnits = 512
+
+/** Units waiting for the writer: about a second of work; more means that the disk has stopped keeping up. */
+export const queuedUnits = 20_000
+
+/** Any single amount: 10⁹ USD. Leaves room for thousands of them in a 64-bit sum. */
+export const amountMicroUsd = 1_000_000_000_000_000n
+
+/** What one integer column can hold. */
+export const integerMaximum = 9_223_372_036_854_775_807n
+
+/** Ids, refs, states, labels: everything that is indexed stays small. */
+export const nameCharacters = 512
+
+/** JSON texts of a job or a payment: the largest body that is accepted is 35 MB. */
+export const jsonCharacters = 64 * 1024 * 1024
+
+/** Lines of one capture: a request has a handful (model, search, pages read). */
+export const captureLines = 64
+
+/** Operations in one unit. */
+export const unitOperations = 64
+
+/** How long a statement waits for another connection: reads never block in WAL, so only a checkpoint or a backup can. */
+export const busyTimeoutMs = 5_000
+
+/** Rows that one slice of pruning deletes: about 6 ms, during which no commit runs. */
+export const pruneSliceRows = 1_000
+
+/** Slices of one pruning run; what is left waits for the next, so that a run ends in seconds. */
+export const pruneSlices = 1_000
+
+/** First outcomes are kept a week: far beyond the longest retry, a day. */
+export const unitRetentionMs = 7 * 24 * 60 * 60 * 1000
+
+/** A nonce stays after its expiry for as long as clocks may differ, with room to spare (60 s are tolerated). */
+export const nonceRetentionMs = 10 * 60 * 1000
+
+/** Rows of the log of met limits: a month, and never more than this many in all. */
+export const limitLogRetentionMs = 30 * 24 * 60 * 60 * 1000
+export const limitLogRows = 1_000_000

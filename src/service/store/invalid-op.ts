@@ -1,0 +1,69 @@
+import {
+  amountMicroUsd,
+  captureLines,
+  integerMaximum,
+  jsonCharacters,
+  nameCharacters,
+  unitOperations,
+} from './bounds.ts'
+import type { Op, Unit } from './units.ts'
+import { startsWithUuidV7 } from './uuid-v7.ts'
+
+/** The place of a refusal that no single operation caused. */
+const wholeUnit = -1
+
+/** Index of the first operation that no store could apply, −1 where the unit itself is wrong, null where all is well. */
+export function invalidOp(unit: Unit): number | null {
+  const { id, ops } = unit
+  if (!startsWithUuidV7(id) || id.length > nameCharacters) return wholeUnit
+  if (ops.length === 0 || ops.length > unitOperations) return wholeUnit
+  const index = ops.findIndex(op => !isSound(op) || !isMeant(op))
+  return index === -1 ? null : index
+}
+
+/** Names of text members that may be large; every other text is a name. */
+const jsonMembers = new Set(['input', 'engineState', 'result', 'failure', 'payload', 'answer'])
+
+/** No money below zero, no fraction, no text without bounds: what the columns could not hold. */
+function isSound(value: object): boolean {
+  return Object.entries(value).every(([name, member]: [string, unknown]) => {
+    switch (typeof member) {
+      case 'bigint':
+        return member >= 0n && member <= (name === 'amount' ? amountMicroUsd : integerMaximum)
+      case 'number':
+        return Number.isSafeInteger(member) && member >= 0
+      case 'string':
+        return member.length <= (jsonMembers.has(name) ? jsonCharacters : nameCharacters)
+      case 'object':
+        return member === null || isSound(member)
+      default:
+        return member === undefined
+    }
+  })
+}
+
+/** What an operation must say, beyond the types of its members. */
+function isMeant(op: Op): boolean {
+  switch (op.op) {
+    case 'account':
+      return op.account !== '' && !op.account.startsWith('system:')
+    case 'credit':
+      return op.amount > 0n && !/^(charge|refund):/.test(op.ref)
+    case 'capture':
+      return op.lines.length <= captureLines
+    case 'job':
+      return op.from === null ? op.fence === 0 && hasJobInput(op.set) : isSameJob(op.set)
+    case 'payment':
+      return op.from !== null || op.fence === 0
+    default:
+      return true
+  }
+}
+
+type JobSet = Extract<Op, { op: 'job' }>['set']
+
+const hasJobInput = ({ account, model, request, input }: JobSet): boolean =>
+  [account, model, request, input].every(member => member !== undefined)
+
+/** A job never changes hands, nor the request that paid for it. */
+const isSameJob = ({ account, request }: JobSet): boolean => account === undefined && request === undefined

@@ -1,0 +1,40 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Appliers } from './work.ts'
+
+export function accountAppliers(database: DatabaseSync): Appliers<'account' | 'wallet' | 'key' | 'revokeKey'> {
+  const accountExists = database.prepare('SELECT 1 FROM account WHERE id = ?')
+  const insertAccount = database.prepare(
+    'INSERT INTO account (id, kind, created_at_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  )
+  const walletOwner = database.prepare('SELECT account FROM wallet WHERE id = ?')
+  const insertWallet = database.prepare('INSERT INTO wallet (id, account, created_at_ms) VALUES (?, ?, ?)')
+  const keyExists = database.prepare('SELECT 1 FROM api_key WHERE id = ? OR hash = ?')
+  const insertKey = database.prepare(
+    `INSERT INTO api_key (id, account, hash, prefix, label, expires_at_ms, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  )
+  // A key that is revoked again keeps its first date.
+  const revokeKey = database.prepare('UPDATE api_key SET revoked_at_ms = coalesce(revoked_at_ms, ?) WHERE id = ?')
+
+  return {
+    account(op) {
+      insertAccount.run(op.account, op.kind, op.atMs)
+      return null
+    },
+    wallet(op) {
+      if (!accountExists.get(op.account)) return 'no_account'
+      const owner = walletOwner.get(op.wallet)?.account
+      if (owner !== undefined) return owner === op.account ? null : 'wallet_taken'
+      insertWallet.run(op.wallet, op.account, op.atMs)
+      return null
+    },
+    key(op) {
+      if (!accountExists.get(op.account)) return 'no_account'
+      if (keyExists.get(op.key, op.hash)) return 'key_exists'
+      insertKey.run(op.key, op.account, op.hash, op.prefix, op.label, op.expiresAtMs, op.atMs)
+      return null
+    },
+    revokeKey(op) {
+      return revokeKey.run(op.atMs, op.key).changes === 0 ? 'no_key' : null
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { microUsd } from '#contract/money.ts'
+import { invalidOp } from '../invalid-op.ts'
+import type { Balance, Op, Outcome, Refusal, Unit } from '../units.ts'
+import { accountAppliers } from './apply-accounts.ts'
+import { entryAppliers } from './apply-entries.ts'
+import { holdAppliers, openHoldsIn } from './apply-holds.ts'
+import { jobAppliers, paymentAppliers } from './apply-moves.ts'
+import { recordAppliers } from './apply-records.ts'
+import { type Appliers, type Apply, balancesIn, type Work } from './work.ts'
+
+/**
+ * Applies one unit inside the open transaction, whole or not at all. A unit that comes again, even in the same batch,
+ * finds its first outcome; a refused one leaves nothing, so it is judged anew.
+ */
+export function unitApplier(database: DatabaseSync): (unit: Unit) => Outcome {
+  const appliers = allAppliers(database)
+  const outcomes = storedOutcomes(database)
+  const savepoint = database.prepare('SAVEPOINT unit')
+  const keep = database.prepare('RELEASE unit')
+  const undo = database.prepare('ROLLBACK TO unit')
+
+  return unit => {
+    const known = outcomes.find(unit.id)
+    if (known) return { ok: true, again: true, balances: known }
+    const invalid = invalidOp(unit)
+    if (invalid !== null) return { ok: false, op: invalid, why: 'invalid' }
+    const work: Work = { unit: unit.id, balances: new Map(), entriesWritten: 0 }
+    savepoint.run()
+    for (const [index, op] of unit.ops.entries()) {
+      const why = applyOp(appliers, op, work)
+      if (why === null) continue
+      undo.run()
+      keep.run()
+      return { ok: false, op: index, why }
+    }
+    const balances = [...work.balances.values()]
+    outcomes.store(unit.id, balances)
+    keep.run()
+    return { ok: true, again: false, balances }
+  }
+}
+
+function allAppliers(database: DatabaseSync): Appliers<Op['op']> {
+  const balances = balancesIn(database)
+  const holds = openHoldsIn(database, balances)
+  return {
+    ...accountAppliers(database),
+    ...holdAppliers(database, balances, holds),
+    ...entryAppliers(database, balances, holds),
+    ...jobAppliers(database),
+    ...paymentAppliers(database),
+    ...recordAppliers(database),
+  }
+}
+
+function applyOp(appliers: Appliers<Op['op']>, op: Op, work: Work): Refusal | null {
+  if (!Object.hasOwn(appliers, op.op)) return 'invalid'
+  return (appliers[op.op] as Apply<Op>)(op, work)
+}
+
+function storedOutcomes(database: DatabaseSync) {
+  const select = database.prepare('SELECT balances FROM unit WHERE id = ?')
+  const insert = database.prepare('INSERT INTO unit (id, balances) VALUES (?, ?)')
+  return {
+    find(id: string): Balance[] | null {
+      const row = select.get(id) as { balances: string } | undefined
+      return row ? (JSON.parse(row.balances) as [string, string, string][]).map(readBalance) : null
+    },
+    store(id: string, balances: readonly Balance[]): void {
+      const rows = balances.map(({ account, posted, held }) => [account, `${posted}`, `${held}`])
+      insert.run(id, JSON.stringify(rows))
+    },
+  }
+}
+
+const readBalance = ([account, posted, held]: [string, string, string]): Balance => ({
+  account,
+  posted: microUsd(BigInt(posted)),
+  held: microUsd(BigInt(held)),
+})

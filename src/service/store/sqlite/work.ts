@@ -1,0 +1,48 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { type MicroUsd, microUsd } from '#contract/money.ts'
+import type { Balance, Op, Refusal } from '../units.ts'
+
+/** One unit while it is applied: what it has touched so far. */
+export interface Work {
+  unit: string
+  /** Balances as the unit has left them, by account. */
+  balances: Map<string, Balance>
+  entriesWritten: number
+}
+
+/** Checks first, then writes; a refusal after a write is undone with the whole unit. */
+export type Apply<O extends Op> = (op: O, work: Work) => Refusal | null
+
+export type Appliers<Name extends Op['op']> = { [N in Name]: Apply<Extract<Op, { op: N }>> }
+
+/** A statement whose integers come back as bigints. */
+export function prepareExact(database: DatabaseSync, sql: string): StatementSync {
+  const statement = database.prepare(sql)
+  statement.setReadBigInts(true)
+  return statement
+}
+
+export interface Balances {
+  /** Null where there is no such account. */
+  read(account: string, work: Work): Balance | null
+  move(before: Balance, postedChange: bigint, heldChange: bigint, work: Work): void
+}
+
+/** The writer is alone, so a balance that was read in this transaction is still true when it is written back. */
+export function balancesIn(database: DatabaseSync): Balances {
+  const select = prepareExact(database, 'SELECT posted, held FROM account WHERE id = ?')
+  const update = database.prepare('UPDATE account SET posted = ?, held = ? WHERE id = ?')
+  return {
+    read(account, work) {
+      const known = work.balances.get(account)
+      if (known) return known
+      const row = select.get(account) as { posted: MicroUsd; held: MicroUsd } | undefined
+      return row ? { account, posted: row.posted, held: row.held } : null
+    },
+    move({ account, posted, held }, postedChange, heldChange, work) {
+      const after = { account, posted: microUsd(posted + postedChange), held: microUsd(held + heldChange) }
+      update.run(after.posted, after.held, account)
+      work.balances.set(account, after)
+    },
+  }
+}

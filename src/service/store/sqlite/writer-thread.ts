@@ -1,0 +1,33 @@
+/** Where the writer's thread starts. It owns the only connection that writes, and answers one request at a time. */
+import type { DatabaseSync } from 'node:sqlite'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { batchCommitter } from './batch.ts'
+import { openForWriting } from './connection.ts'
+import { slicePruner } from './prune-slice.ts'
+import type { WriterAnswer, WriterData, WriterRequest } from './writer-messages.ts'
+
+if (parentPort) serve(parentPort, workerData as WriterData)
+
+function serve(port: MessagePort, { path }: WriterData): void {
+  const database = openForWriting(path)
+  const answerTo = answerer(database)
+  port.on('message', (request: WriterRequest) => {
+    if (request.ask !== 'close') return port.postMessage(answerTo(request))
+    database.close()
+    port.close()
+  })
+  port.postMessage({ answer: 'ready' } satisfies WriterAnswer)
+}
+
+function answerer(database: DatabaseSync): (request: Exclude<WriterRequest, { ask: 'close' }>) => WriterAnswer {
+  const commit = batchCommitter(database)
+  const prune = slicePruner(database)
+  return request => {
+    try {
+      if (request.ask === 'commit') return { answer: 'outcomes', results: commit(request.units) }
+      return { answer: 'pruned', rows: prune(request.slice, request.rows) }
+    } catch (error) {
+      return { answer: 'failed', message: error instanceof Error ? error.message : String(error) }
+    }
+  }
+}

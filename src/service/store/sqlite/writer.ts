@@ -1,0 +1,208 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { batchUnits, queuedUnits } from '../bounds.ts'
+import type { PruneSlice } from '../store.ts'
+import { StoreError } from '../store-error.ts'
+import type { Outcome, Unit } from '../units.ts'
+import type { UnitResult } from './batch.ts'
+import type { WriterAnswer, WriterData, WriterRequest } from './writer-messages.ts'
+
+/** One call of `commit`: its units may travel in several batches. */
+interface Call {
+  outcomes: Outcome[]
+  missing: number
+  resolve(outcomes: Outcome[]): void
+  reject(error: StoreError): void
+}
+
+interface Waiting {
+  unit: Unit
+  call: Call
+  index: number
+}
+
+interface Chore {
+  request: Extract<WriterRequest, { ask: 'prune' }>
+  resolve(rows: number): void
+  reject(error: StoreError): void
+}
+
+type InFlight = { batch: Waiting[] } | { chore: Chore }
+
+/**
+ * Group commit: what gathers until `setImmediate` travels to the writer's thread as one batch under one COMMIT, one
+ * batch at a time. A timer would only add to the wait, and more batches in flight bring nothing.
+ */
+export class SqliteWriter {
+  readonly #worker: Worker
+  #waiting: Waiting[] = []
+  #chores: Chore[] = []
+  #inFlight: InFlight | null = null
+  #scheduled = false
+  /** Why nothing more is taken. */
+  #ended: StoreError | null = null
+  #whenIdle: (() => void) | null = null
+
+  private constructor(worker: Worker) {
+    this.#worker = worker
+    worker.on('message', (answer: WriterAnswer) => this.#settle(answer))
+    worker.on('error', error => this.#die(error))
+    worker.on('messageerror', error => this.#die(error))
+    worker.on('exit', () => this.#die())
+  }
+
+  /** Resolves when the thread has its connection. */
+  static async start(data: WriterData, url: URL): Promise<SqliteWriter> {
+    const worker = new Worker(url, { workerData: data, name: 'store-writer', execArgv: [] })
+    await once(worker, 'message')
+    return new SqliteWriter(worker)
+  }
+
+  commit(units: readonly Unit[]): Promise<Outcome[]> {
+    if (this.#ended) return Promise.reject(this.#ended)
+    if (units.length === 0) return Promise.resolve([])
+    if (this.#waiting.length + units.length > queuedUnits) return Promise.reject(queueFull())
+    return new Promise((resolve, reject) => {
+      const call: Call = { outcomes: new Array(units.length), missing: units.length, resolve, reject }
+      for (const [index, unit] of units.entries()) this.#waiting.push({ unit, call, index })
+      this.#schedule()
+    })
+  }
+
+  prune(slice: PruneSlice, rows: number): Promise<number> {
+    if (this.#ended) return Promise.reject(this.#ended)
+    return new Promise((resolve, reject) => {
+      this.#chores.push({ request: { ask: 'prune', slice, rows }, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  /** Takes nothing more, finishes what has been taken, closes the database. */
+  async close(): Promise<void> {
+    if (this.#ended) return
+    this.#ended = new StoreError('closed', 'The store is closed; open it again to write.')
+    if (this.#isBusy()) {
+      await new Promise<void>(resolve => {
+        this.#whenIdle = resolve
+      })
+    }
+    if (this.#ended.kind !== 'closed') return
+    const exit = once(this.#worker, 'exit')
+    this.#worker.postMessage({ ask: 'close' } satisfies WriterRequest)
+    await exit
+  }
+
+  #isBusy(): boolean {
+    return this.#inFlight !== null || this.#waiting.length > 0 || this.#chores.length > 0
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#inFlight) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      this.#send()
+    })
+  }
+
+  #send(): void {
+    if (this.#inFlight) return
+    // Chores come first and one at a time: there are few, each is short, and commits gather meanwhile.
+    const chore = this.#chores.shift()
+    if (chore) {
+      this.#inFlight = { chore }
+      this.#worker.postMessage(chore.request)
+    } else if (this.#waiting.length > 0) {
+      this.#sendBatch(this.#waiting.splice(0, batchUnits))
+    }
+  }
+
+  #sendBatch(batch: Waiting[]): void {
+    this.#inFlight = { batch }
+    try {
+      this.#worker.postMessage({ ask: 'commit', units: batch.map(({ unit }) => unit) } satisfies WriterRequest)
+    } catch {
+      this.#inFlight = null
+      // A unit that cannot travel, a function in it for example, must not fail the others.
+      this.#waiting.unshift(...batch.filter(waiting => canTravel(waiting)))
+      this.#goOn()
+    }
+  }
+
+  #settle(answer: WriterAnswer): void {
+    const inFlight = this.#inFlight
+    this.#inFlight = null
+    if (inFlight && 'batch' in inFlight) settleBatch(inFlight.batch, answer)
+    else if (inFlight) settleChore(inFlight.chore, answer)
+    this.#goOn()
+  }
+
+  #goOn(): void {
+    if (this.#isBusy()) this.#schedule()
+    else this.#whenIdle?.()
+  }
+
+  #die(cause?: Error): void {
+    const idle = !this.#isBusy()
+    if (this.#ended?.kind === 'closed' && idle) return
+    if (this.#ended?.kind === 'writer_dead') return
+    this.#ended = writerDead(cause)
+    const inFlight = this.#inFlight
+    this.#inFlight = null
+    if (inFlight && 'batch' in inFlight) for (const { call } of inFlight.batch) call.reject(outcomeUnknown(cause))
+    else inFlight?.chore.reject(this.#ended)
+    for (const { call } of this.#waiting.splice(0)) call.reject(this.#ended)
+    for (const chore of this.#chores.splice(0)) chore.reject(this.#ended)
+    this.#whenIdle?.()
+  }
+}
+
+function settleBatch(batch: readonly Waiting[], answer: WriterAnswer): void {
+  const results: readonly UnitResult[] = answer.answer === 'outcomes' ? answer.results : []
+  for (const [position, { call, index }] of batch.entries()) {
+    const result = results[position]
+    if (!result) call.reject(outcomeUnknown())
+    else if ('failed' in result) call.reject(result.unknown ? outcomeUnknown(result.failed) : unitFailed(result.failed))
+    else {
+      call.outcomes[index] = result
+      call.missing--
+      if (call.missing === 0) call.resolve(call.outcomes)
+    }
+  }
+}
+
+function settleChore(chore: Chore, answer: WriterAnswer): void {
+  if (answer.answer === 'pruned') chore.resolve(answer.rows)
+  else chore.reject(unitFailed(answer.answer === 'failed' ? answer.message : answer.answer))
+}
+
+function canTravel({ unit, call }: Waiting): boolean {
+  try {
+    structuredClone(unit)
+    return true
+  } catch (cause) {
+    call.reject(unitFailed(cause))
+    return false
+  }
+}
+
+const unitFailed = (cause: unknown): StoreError =>
+  new StoreError('unit_failed', 'The store could not apply a unit; it left no trace. See the cause.', { cause })
+
+const outcomeUnknown = (cause?: unknown): StoreError =>
+  new StoreError(
+    'outcome_unknown',
+    'The store lost its writer during a commit; send the same units again after a restart to learn their outcome.',
+    { cause },
+  )
+
+const writerDead = (cause?: unknown): StoreError =>
+  new StoreError('writer_dead', "The store's writer has ended and nothing more is written; restart the service.", {
+    cause,
+  })
+
+const queueFull = (): StoreError =>
+  new StoreError(
+    'queue_full',
+    `More than ${queuedUnits} units are waiting to be written, so the disk does not keep up; try again later.`,
+  )

@@ -1,0 +1,21 @@
+export type StoreFailure =
+  /** The writer died or the disk failed after the units were sent: send the same units again to learn their outcome. */
+  | 'outcome_unknown'
+  /** A unit could not be applied and left no trace. */
+  | 'unit_failed'
+  | 'queue_full'
+  | 'writer_dead'
+  | 'closed'
+  | 'folder_in_use'
+  | 'unusable_database'
+
+/** What goes wrong with the store itself. A refused unit is an outcome, never an error. */
+export class StoreError extends Error {
+  readonly kind: StoreFailure
+
+  constructor(kind: StoreFailure, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StoreError'
+    this.kind = kind
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * The tables as Kysely reads them, the same on every store. Integers come back by one rule: a column of money or of
+ * priced units (and any alias that ends in `_usd`) is a bigint, every other integer a safe number.
+ */
+import type { Generated } from 'kysely'
+import type { JobState, LogLimit, OpenAccount, PaymentState } from './units.ts'
+
+export interface Tables {
+  account: AccountTable
+  wallet: WalletTable
+  api_key: ApiKeyTable
+  hold: HoldTable
+  ended_hold: EndedHoldTable
+  unit: UnitTable
+  entry: EntryTable
+  nonce: NonceTable
+  job: JobTable
+  payment: PaymentTable
+  limit_log: LimitLogTable
+}
+
+/** Customers only: system accounts store no balance, so that no row is hot for everyone. */
+export interface AccountTable {
+  id: string
+  kind: OpenAccount['kind']
+  posted: bigint
+  held: bigint
+  created_at_ms: number
+}
+
+export interface WalletTable {
+  id: string
+  account: string
+  created_at_ms: number
+}
+
+export interface ApiKeyTable {
+  id: string
+  account: string
+  /** Keyed hash of the secret, hex. */
+  hash: string
+  prefix: string
+  label: string
+  expires_at_ms: number | null
+  created_at_ms: number
+  revoked_at_ms: number | null
+}
+
+/** Open holds only. */
+export interface HoldTable {
+  id: string
+  account: string
+  amount: bigint
+  lease_owner: string
+  lease_until_ms: number
+  created_at_ms: number
+}
+
+/** Ids of holds that are over, kept for good: a hold's id is never used twice. */
+export interface EndedHoldTable {
+  id: string
+  how: 'captured' | 'released'
+}
+
+/** First outcomes, so that a repeated unit gets its first answer. Pruned by id, which is ordered by time. */
+export interface UnitTable {
+  id: string
+  /** JSON: `[[account, posted, held], …]`, amounts as decimal text. */
+  balances: string
+}
+
+/** Append-only. One row moves `amount` from `debit` to `credit`, so every row is balanced by construction. */
+export interface EntryTable {
+  /** Order of commit. */
+  seq: Generated<number>
+  /** The unit that wrote it and its place in there; what a list shows. */
+  id: string
+  kind: 'TOP_UP' | 'CHARGE' | 'REFUND' | 'GRANT'
+  /** The customer's side of the row. */
+  account: string
+  debit: string
+  credit: string
+  amount: bigint
+  /** Signed, as the customer sees it. */
+  effect: Generated<bigint>
+  /** The customer's balance after this row. */
+  posted_after: bigint
+  /** With `line` unique: `charge:<request>`, `refund:<request>`, or what a credit names. */
+  ref: string
+  line: number
+  request: string | null
+  model: string | null
+  sku: string | null
+  units: bigint | null
+  unit_price_pico_usd: bigint | null
+  reason: string | null
+  created_at_ms: number
+}
+
+export interface NonceTable {
+  id: string
+  expires_at_ms: number
+}
+
+export interface JobTable {
+  id: string
+  account: string
+  model: string
+  request: string
+  /** JSON text, as are `engine_state`, `result` and `failure`. */
+  input: string
+  engine_state: string | null
+  result: string | null
+  failure: string | null
+  state: JobState
+  /** 1 after the insert; every move adds 1. */
+  fence: number
+  next_run_at_ms: number | null
+  lease_owner: string | null
+  lease_until_ms: number | null
+  created_at_ms: number
+  updated_at_ms: number
+}
+
+export interface PaymentTable {
+  id: string
+  state: PaymentState
+  /** 1 after the insert; every move adds 1. */
+  fence: number
+  network: string | null
+  payer: string | null
+  amount: bigint | null
+  payload: string | null
+  valid_before_seconds: number | null
+  transaction_id: string | null
+  answer: string | null
+  lease_owner: string | null
+  lease_until_ms: number | null
+  created_at_ms: number
+  updated_at_ms: number
+}
+
+export interface LimitLogTable {
+  seq: Generated<number>
+  account: string
+  key: string | null
+  model: string
+  tier: string
+  type: LogLimit['type']
+  created_at_ms: number
+}
+
+const moneyColumns = new Set(['posted', 'held', 'amount', 'effect', 'posted_after', 'units'])
+
+/** Whether an integer of a result column stays a bigint. */
+export const isMoneyColumn = (name: string): boolean => moneyColumns.has(name) || name.endsWith('_usd')
