@@ -42,3 +42,6 @@ export const nonceRetentionMs = 10 * 60 * 1000
 /** Rows of the log of met limits: a month, and never more than this many in all. */
 export const limitLogRetentionMs = 30 * 24 * 60 * 60 * 1000
 export const limitLogRows = 1_000_000
+
+/** Page cache of the writer, in KiB: the busy ends of every index fit, so that a commit seldom reads. */
+export const writerCacheKiB = 32 * 1024

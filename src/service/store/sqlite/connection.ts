@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { busyTimeoutMs } from '../bounds.ts'
+import { busyTimeoutMs, writerCacheKiB } from '../bounds.ts'
 import { StoreError } from '../store-error.ts'
 import { ensurePrivateFile } from './private-file.ts'
 
@@ -12,7 +12,7 @@ export function openForWriting(path: string): DatabaseSync {
   ensurePrivateFile(path)
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
   const journal = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode
-  database.exec('PRAGMA synchronous = FULL')
+  database.exec(`PRAGMA synchronous = FULL; PRAGMA cache_size = -${writerCacheKiB}`)
   const synchronous = database.prepare('PRAGMA synchronous').get()?.synchronous
   const foreignKeys = database.prepare('PRAGMA foreign_keys').get()?.foreign_keys
   if (journal === 'wal' && synchronous === synchronousFull && foreignKeys === 1) return database

@@ -10,7 +10,7 @@ export interface Work {
   entriesWritten: number
 }
 
-/** Checks first, then writes; a refusal after a write is undone with the whole unit. */
+/** Checks first, then writes: an operation that refuses has written nothing itself. */
 export type Apply<O extends Op> = (op: O, work: Work) => Refusal | null
 
 export type Appliers<Name extends Op['op']> = { [N in Name]: Apply<Extract<Op, { op: N }>> }

@@ -39,8 +39,6 @@ const money = [
     lease_until_ms INTEGER NOT NULL,
     created_at_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID`,
-  'CREATE INDEX hold_by_lease ON hold (lease_until_ms)',
-  'CREATE INDEX hold_by_account ON hold (account)',
   `CREATE TABLE ended_hold (
     id TEXT PRIMARY KEY,
     how TEXT NOT NULL CHECK (how IN ('captured', 'released'))
