@@ -13,12 +13,14 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 const isNewEnough = major > needed[0] || (major === needed[0] && minor >= needed[1])
 const canRun = isNewEnough && (!isCheckout || Boolean(process.features.typescript))
 
-if (canRun) await run()
+if (isCheckout && !existsSync(new URL('../node_modules/zod', import.meta.url))) {
+  fail('farebox lacks the packages that it is made of: run npm ci in its folder and then the command again.')
+} else if (canRun) await run()
 else if (!(await handOver())) {
-  process.stderr.write(
-    `farebox needs Node ${needed.join('.')} or newer and this is ${process.versions.node}: install it from https://nodejs.org and run the command again.\n`,
+  const remedy = isCheckout ? 'run npm ci in its folder, which brings one along, or install it' : 'install it'
+  fail(
+    `farebox needs Node ${needed.join('.')} or newer and this is ${process.versions.node}: ${remedy} from https://nodejs.org.`,
   )
-  process.exitCode = 1
 }
 
 async function run() {
@@ -47,8 +49,7 @@ async function handOver() {
   const passOn = signal => child.kill(signal)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, passOn)
   child.on('error', error => {
-    process.stderr.write(`farebox could not start ${pinned} (${error.message}): run npm ci again.\n`)
-    process.exitCode = 1
+    fail(`farebox could not start ${pinned} (${error.message}): run npm ci again.`)
   })
   child.on('exit', (code, signal) => {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeListener(name, passOn)
@@ -56,4 +57,9 @@ async function handOver() {
     else process.exitCode = code ?? 1
   })
   return true
+}
+
+function fail(sentence) {
+  process.stderr.write(`${sentence}\n`)
+  process.exitCode = 1
 }

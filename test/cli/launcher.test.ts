@@ -28,6 +28,7 @@ const tell = (where: string) => `export async function main(args) {
 
 const checkout = () => {
   mkdirSync(join(house, 'src/cli'), { recursive: true })
+  mkdirSync(join(house, 'node_modules/zod'), { recursive: true })
   writeFileSync(join(house, 'src/cli/main.ts'), `const typed: number = 1\nvoid typed\n${tell('source')}`)
 }
 const bundled = () => {
@@ -102,6 +103,14 @@ test('an old Node alone answers with one sentence that names the needed version'
   const result = await ended(start(asOldNode(), 'up'))
   expect(result.stdout).toBe('')
   expect(result.stderr).toMatch(/^farebox needs Node 22\.19 or newer and this is 20\.20\.2: [^\n]*\n$/)
+  expect(result.code).toBe(1)
+})
+
+test('a checkout without its packages says which command brings them', async () => {
+  checkout()
+  rmSync(join(house, 'node_modules'), { recursive: true })
+  const result = await ended(start([], 'up'))
+  expect(result.stderr).toMatch(/^farebox lacks [^\n]* run npm ci [^\n]*\n$/)
   expect(result.code).toBe(1)
 })
 
