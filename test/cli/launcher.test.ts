@@ -18,11 +18,11 @@ beforeEach(() => {
 afterEach(() => rmSync(house, { recursive: true, force: true }))
 
 const tell = (where: string) => `export async function main(args) {
-  console.log(JSON.stringify({ where: '${where}', args, handedOver: process.env.FAREBOX_HANDED_OVER ?? null }))
   if (args[0] === 'wait') {
     const held = setInterval(() => {}, 1e6)
     process.on('SIGTERM', () => { console.log('stopping'); clearInterval(held); process.exitCode = 7 })
   }
+  console.log(JSON.stringify({ where: '${where}', args, handedOver: process.env.FAREBOX_HANDED_OVER ?? null }))
   return 3
 }\n`
 
