@@ -1,0 +1,69 @@
+/** What an audit answers. Amounts are micro-USD. */
+export interface AuditReport {
+  /** True when there is no finding at all. */
+  ok: boolean
+  counts: AuditCounts
+  /** What system accounts add up to; they store no balance, so this is the only place that knows. */
+  systemMicroUsd: Record<string, bigint>
+  /** By how much stored balances and holds differ from what the rows add up to, all differences added as magnitudes. */
+  driftMicroUsd: bigint
+  findings: AuditFinding[]
+  /** Findings beyond those that are listed. */
+  findingsLeftOff: number
+}
+
+export interface AuditCounts {
+  accounts: number
+  entries: number
+  topUps: number
+  grants: number
+  charges: number
+  refunds: number
+  openHolds: number
+  payments: number
+  jobs: number
+}
+
+export type FindingKind =
+  | 'not_balanced'
+  | 'posted_differs'
+  | 'held_differs'
+  | 'negative_balance'
+  | 'history_differs'
+  | 'entry_misshapen'
+  | 'unknown_account'
+  | 'charged_twice'
+  | 'charge_differs_from_price'
+  | 'refund_differs'
+  | 'top_up_without_payment'
+  | 'payment_not_credited'
+  | 'payment_amount_differs'
+  | 'failed_job_not_refunded'
+  | 'refunded_job_not_failed'
+  | 'hold_open_and_ended'
+  | 'hold_expired'
+
+export interface AuditFinding {
+  kind: FindingKind
+  /** The account, request, payment, job, hold or entry that it is about. */
+  subject: string
+  sentence: string
+}
+
+/** Findings that are listed one by one: enough to see a pattern; the rest are counted. */
+const listedFindings = 1_000
+
+export class Findings {
+  readonly listed: AuditFinding[] = []
+  leftOff = 0
+  driftMicroUsd = 0n
+
+  add(kind: FindingKind, subject: string, sentence: string): void {
+    if (this.listed.length < listedFindings) this.listed.push({ kind, subject, sentence })
+    else this.leftOff++
+  }
+
+  addDrift(difference: bigint): void {
+    this.driftMicroUsd += difference < 0n ? -difference : difference
+  }
+}
