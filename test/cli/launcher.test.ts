@@ -19,8 +19,8 @@ afterEach(() => rmSync(house, { recursive: true, force: true }))
 
 const tell = (where: string) => `export async function main(args) {
   if (args[0] === 'wait') {
-    const held = setInterval(() => {}, 1e6)
-    process.on('SIGTERM', () => { console.log('stopping'); clearInterval(held); process.exitCode = 7 })
+    const held = setTimeout(() => {}, 30_000)
+    process.on('SIGTERM', () => { console.log('stopping'); clearTimeout(held); process.exitCode = 7 })
   }
   console.log(JSON.stringify({ where: '${where}', args, handedOver: process.env.FAREBOX_HANDED_OVER ?? null }))
   return 3
