@@ -1,52 +1,36 @@
 import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
+import { doors } from './entries.ts'
+import { type PackageImports, relativeSpecifiers } from './specifiers.ts'
 
-interface PackageJson {
-  imports: Record<string, string>
+/** Writes the doors' declarations to `dist/types`, with specifiers that resolve inside the package, and no others. */
+export async function declarations(root: string): Promise<void> {
+  await emit(root)
+  const { imports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { imports: PackageImports }
+  const types = join(root, 'dist/types')
+  const shown = new Set<string>()
+  const show = async (path: string): Promise<void> => {
+    if (shown.has(path)) return
+    shown.add(path)
+    const { text, leadsTo } = relativeSpecifiers(path, await readFile(join(types, path), 'utf8'), imports)
+    await writeFile(join(types, path), text)
+    for (const next of leadsTo) await show(next)
+  }
+  for (const door of Object.values(doors)) await show(door.replace(/\.ts$/, '.d.ts'))
+  for (const path of globSync('**/*.d.ts', { cwd: types })) {
+    if (!shown.has(path.replaceAll('\\', posix.sep))) await rm(join(types, path))
+  }
 }
 
-/** A user of the package has these; any other package in a public type would be one that they have to install. */
-const PUBLIC_PACKAGES = /^(zod(\/.*)?|node:.*)$/
-
-/** Writes the doors' declarations to `dist/types`, with specifiers that resolve inside the package. */
-export async function declarations(root: string): Promise<void> {
+async function emit(root: string): Promise<void> {
   const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
   await promisify(execFile)(process.execPath, [tsc, '-p', join(root, 'tsconfig.types.json')], { cwd: root }).catch(
     (error: { stdout?: string; message: string }) => {
       throw new Error(`The declarations cannot be written:\n${error.stdout || error.message}`)
     },
   )
-  const { imports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as PackageJson
-  const types = join(root, 'dist/types')
-  for (const path of globSync('**/*.d.ts', { cwd: types })) {
-    const at = join(types, path)
-    const text = await readFile(at, 'utf8')
-    await writeFile(at, resolveSpecifiers(path.replaceAll('\\', '/'), text, imports))
-  }
-}
-
-/** `'#contract/money.ts'` becomes `'../contract/money.js'`, whose declaration stands beside it. */
-export function resolveSpecifiers(path: string, text: string, imports: PackageJson['imports']): string {
-  return text.replaceAll(
-    /((?:from|import)\s*\(?\s*)(['"])([^'"]+)\2/g,
-    (_whole, before: string, quote: string, specifier: string) =>
-      `${before}${quote}${resolveSpecifier(path, specifier, imports)}${quote}`,
-  )
-}
-
-function resolveSpecifier(path: string, specifier: string, imports: PackageJson['imports']): string {
-  if (specifier.startsWith('.')) return specifier.replace(/\.ts$/, '.js')
-  if (!specifier.startsWith('#')) {
-    if (PUBLIC_PACKAGES.test(specifier)) return specifier
-    throw new Error(`${path} shows a type of ${specifier}: say it in words of our own, or of zod`)
-  }
-  const [room = '', ...rest] = specifier.split('/')
-  const target = imports[`${room}/*`]?.replace('*', rest.join('/'))
-  if (target === undefined) throw new Error(`${path} imports ${specifier}, which package.json does not map`)
-  const relative = posix.relative(posix.dirname(path), posix.normalize(target)).replace(/\.ts$/, '.js')
-  return relative.startsWith('.') ? relative : `./${relative}`
 }

@@ -1,5 +1,5 @@
 /** The doors of the package: the file that is shown to users, by the name of its bundle. `exports` in package.json leads to them. */
-const doors = {
+export const doors = {
   agent: 'src/agent/index.ts',
   contract: 'src/contract/index.ts',
   toolkit: 'src/toolkit/index.ts',

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { resolveSpecifiers } from '../../scripts/build/declarations.ts'
+import { relativeSpecifiers } from '../../scripts/build/specifiers.ts'
 
 const imports = { '#contract/*': './src/contract/*', '#tools/*': './tools/*' }
-const resolve = (path: string, text: string) => resolveSpecifiers(path, text, imports)
+const resolve = (path: string, text: string) => relativeSpecifiers(path, text, imports)
 
 const rows: [what: string, path: string, written: string, published: string][] = [
   ['a room', 'src/agent/index.d.ts', `from '#contract/money.ts'`, `from '../contract/money.js'`],
@@ -14,7 +14,7 @@ const rows: [what: string, path: string, written: string, published: string][] =
 ]
 
 test.each(rows)('a published type leads to %s', (_what, path, written, published) => {
-  expect(resolve(path, written)).toBe(published)
+  expect(resolve(path, written).text).toBe(published)
 })
 
 test.each([
@@ -22,4 +22,9 @@ test.each([
   ['#wallet/key.ts', /package\.json does not map/],
 ])('a published type of %s stops the build', (specifier, sentence) => {
   expect(() => resolve('src/agent/index.d.ts', `import type { A } from '${specifier}'`)).toThrow(sentence)
+})
+
+test('a declaration says which others it needs', () => {
+  const text = `import { z } from 'zod'\nimport type { Usd } from '#contract/money.ts'\nexport * from './pay.ts'\n`
+  expect(resolve('src/agent/index.d.ts', text).leadsTo).toEqual(['src/contract/money.d.ts', 'src/agent/pay.d.ts'])
 })

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { Generator } from './generators.ts'
+
+/** The contracts of the local chain, compiled into modules, so that nothing but this script needs the compiler. */
+export const compiledContracts: readonly Generator[] = [
+  contractModule({ folder: 'src/local/token', file: 'usdc', contract: 'LocalUsdc', prefix: 'usdc' }),
+  contractModule({ folder: 'src/local/token', file: 'multicall3', contract: 'Multicall3', prefix: 'multicall3' }),
+]
+
+interface Source {
+  folder: string
+  /** Without `.sol`. */
+  file: string
+  contract: string
+  /** Of the exported constants: `usdcAbi`, `usdcCode`, `usdcSourceSha256`. */
+  prefix: string
+}
+
+/** Settings that give the same bytes on every machine: no metadata hash, a fixed instruction set. */
+const settings = {
+  evmVersion: 'cancun',
+  optimizer: { enabled: true, runs: 200 },
+  metadata: { appendCBOR: false, bytecodeHash: 'none' },
+  outputSelection: { '*': { '*': ['abi', 'evm.deployedBytecode.object', 'evm.deployedBytecode.immutableReferences'] } },
+}
+
+interface CompilerOutput {
+  errors?: { severity: string; formattedMessage: string }[]
+  contracts?: Record<string, Record<string, { abi: unknown; evm: { deployedBytecode: { object: string } } }>>
+}
+
+function contractModule({ folder, file, contract, prefix }: Source): Generator {
+  return {
+    path: `${folder}/${file}.generated.ts`,
+    async make() {
+      const source = await readFile(new URL(`../${folder}/${file}.sol`, import.meta.url), 'utf8')
+      const { abi, code } = await compile(`${file}.sol`, contract, source)
+      const sha256 = createHash('sha256').update(source).digest('hex')
+      return [
+        `/** Compiled from ${file}.sol; written by \`npm run generate\`. */`,
+        `export const ${prefix}SourceSha256 = '${sha256}'`,
+        '',
+        `export const ${prefix}Abi = ${JSON.stringify(abi, null, 2)} as const`,
+        '',
+        `/** What stands at the address, not what a deployment would run. */`,
+        `export const ${prefix}Code = '0x${code}'`,
+        '',
+      ].join('\n')
+    },
+  }
+}
+
+async function compile(file: string, contract: string, source: string): Promise<{ abi: unknown; code: string }> {
+  // The compiler takes half a second to load, so only a run that compiles pays for it.
+  const { default: solc } = await import('solc')
+  const input = { language: 'Solidity', sources: { [file]: { content: source } }, settings }
+  const output = JSON.parse(solc.compile(JSON.stringify(input))) as CompilerOutput
+  const messages = output.errors?.map(error => error.formattedMessage) ?? []
+  const compiled = output.contracts?.[file]?.[contract]
+  if (messages.length > 0 || !compiled) throw new Error(`${file} does not compile cleanly:\n${messages.join('\n')}`)
+  return { abi: compiled.abi, code: compiled.evm.deployedBytecode.object }
+}
