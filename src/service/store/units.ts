@@ -143,7 +143,10 @@ export interface UseNonce {
   expiresAtMs: number
 }
 
-/** Compare-and-set of a job's row: `from: null` inserts it. `fence` is the row's number before the move; a move adds 1. */
+/**
+ * Compare-and-set of a job's row: `from: null` inserts it. `fence` is the row's number before the move; a move adds 1.
+ * An insert is a move from 0, so a fresh row has fence 1. Its account and request never change.
+ */
 export interface MoveJob {
   op: 'job'
   job: string
@@ -231,7 +234,7 @@ export interface Applied {
 
 export interface Refused {
   ok: false
-  /** Index of the operation that was refused. */
+  /** Index of the operation that was refused; −1 where the unit itself is `invalid`. */
   op: number
   why: Refusal
 }

@@ -1,0 +1,4 @@
+import { openTemporaryStore } from './sqlite-folder.ts'
+import { storeContract } from './store-contract.ts'
+
+storeContract('the SQLite store', openTemporaryStore)

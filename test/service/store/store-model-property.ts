@@ -1,0 +1,110 @@
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import type { Store } from '#service/store/store.ts'
+import type { Op, Unit } from '#service/store/units.ts'
+import { uuidV7Floor } from '#service/store/uuid-v7.ts'
+import { LedgerModel } from './ledger-model.ts'
+import { account, capture, extend, grant, hold, lease, nonce, nowMs, refund, release, renew } from './sample-ops.ts'
+
+/** Few names, so that units meet each other. */
+const oneOf = (prefix: string, count: number) => fc.nat(count - 1).map(index => `${prefix}${index}`)
+const accounts = oneOf('account', 3)
+const holds = oneOf('hold', 6)
+const requests = oneOf('request', 4)
+const amounts = fc.bigInt({ min: 0n, max: 40n })
+
+const ops: fc.Arbitrary<(run: string) => Op> = fc.oneof(
+  { weight: 3, arbitrary: accounts.map(id => (run: string) => account(run + id)) },
+  {
+    weight: 4,
+    arbitrary: fc.tuple(accounts, fc.bigInt({ min: 1n, max: 60n }), oneOf('ref', 8)).map(
+      ([id, amount, ref]) =>
+        (run: string) =>
+          grant(amount, run + ref, run + id),
+    ),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.tuple(holds, amounts, accounts, fc.nat(9)).map(
+      ([id, amount, of, until]) =>
+        (run: string) =>
+          hold(run + id, amount, run + of, lease(until)),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(holds, amounts).map(
+      ([id, amount]) =>
+        (run: string) =>
+          extend(run + id, amount),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(holds, oneOf('owner', 2)).map(
+      ([id, owner]) =>
+        (run: string) =>
+          renew(run + id, lease(9, owner === 'owner0' ? 'one' : 'two')),
+    ),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.tuple(holds, fc.array(amounts, { maxLength: 3 }), requests).map(
+      ([id, lines, request]) =>
+        (run: string) =>
+          capture(run + id, lines, run + request),
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.tuple(holds, fc.option(fc.nat(12))).map(
+      ([id, expired]) =>
+        (run: string) =>
+          release(run + id, expired ?? undefined),
+    ),
+  },
+  { weight: 3, arbitrary: requests.map(request => (run: string) => refund(run + request)) },
+  { weight: 1, arbitrary: oneOf('nonce', 3).map(id => (run: string) => nonce(run + id)) },
+)
+
+const units = fc.record({ id: fc.nat(60), ops: fc.array(ops, { minLength: 1, maxLength: 4 }) })
+const batches = fc.array(fc.array(units, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 12 })
+
+/** Answers and rows are those of the model, whatever comes in whatever grouping. Each run has names of its own. */
+export async function sameAsModel(store: Store): Promise<void> {
+  let runs = 0
+  await fc.assert(
+    fc.asyncProperty(batches, async planned => {
+      const run = `run${runs++}/`
+      const model = new LedgerModel()
+      const sent = planned.map(batch => batch.map(one => toUnit(one, run)))
+      const answers = await Promise.all(sent.map(batch => store.commit(batch)))
+      expect(answers).toEqual(sent.map(batch => batch.map(one => model.commit(one))))
+      expect(await rowsOf(store, run)).toEqual(rowsOfModel(model))
+    }),
+    { numRuns: 150 },
+  )
+}
+
+const toUnit = (planned: { id: number; ops: ((run: string) => Op)[] }, run: string): Unit => ({
+  id: `${uuidV7Floor(nowMs)}/${run}${planned.id}`,
+  ops: planned.ops.map(op => op(run)),
+})
+
+async function rowsOf(store: Store, run: string) {
+  const accounts = store.read.selectFrom('account').select(['id', 'posted', 'held'])
+  const holds = store.read.selectFrom('hold').select(['id', 'account', 'amount', 'lease_until_ms as untilMs'])
+  return {
+    accounts: await accounts.where('id', 'like', `${run}%`).orderBy('id').execute(),
+    holds: await holds.where('id', 'like', `${run}%`).orderBy('id').execute(),
+  }
+}
+
+function rowsOfModel({ books }: LedgerModel) {
+  const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1)
+  const holds = [...books.holds].map(([id, { account, amount, untilMs }]) => ({ id, account, amount, untilMs }))
+  return {
+    accounts: [...books.accounts].map(([id, balance]) => ({ id, ...balance })).sort(byId),
+    holds: holds.sort(byId),
+  }
+}
