@@ -7,9 +7,9 @@ import type { AnswerOf, CallOf, Operation } from '#contract/operation.ts'
  */
 export interface ToolContext {
   /** Calls the service; `answer` is what the operation's 200 says. */
-  call<O extends Operation>(operation: O, call: CallOf<O>): Promise<Answered<O>>
+  call<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Answered<O>>
   /** The same for an operation that queues work: what it started becomes a job that survives a restart. */
-  start<O extends Operation>(operation: O, call: CallOf<O>): Promise<Started>
+  start<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Started>
   jobs: JobDesk
   files: FileDesk
   wallet: WalletDesk
@@ -19,12 +19,21 @@ export interface ToolContext {
   signal: AbortSignal
 }
 
+/** How a paid call may differ. It never raises a limit, approves or consents. */
+export interface PaidOptions {
+  /** Buys another, where the same call within 10 minutes of an unfinished or undelivered one would return that one. */
+  again?: boolean | undefined
+}
+
 /** What a paid result always says. Null where it is not known. */
 export interface Paid {
+  /** What this call cost now: zero where an earlier one had paid for it. */
   chargedMicroUsd: MicroUsd | null
   creditLeftMicroUsd: MicroUsd | null
   /** What the wallet may still pay today under its policy; null with an API key alone. */
   budgetLeftMicroUsd: MicroUsd | null
+  /** The result is the one that an earlier, undelivered call paid for. */
+  isEarlierCall?: boolean
 }
 
 export interface Answered<O extends Operation> {
@@ -75,7 +84,7 @@ export interface FileDesk {
 export interface WalletDesk {
   status(): Promise<WalletView>
   /** Buys credit within the policy; above the asking threshold a person decides. */
-  topUp(amountMicroUsd: MicroUsd): Promise<Receipt>
+  topUp(amountMicroUsd: MicroUsd, options?: PaidOptions): Promise<ToppedUp>
   receipts(limit: number): Promise<Receipt[]>
 }
 
@@ -92,6 +101,12 @@ export interface WalletView {
   payee: string | null
   /** What to do next, when something is missing. */
   next: string | null
+}
+
+export interface ToppedUp {
+  receipt: Receipt
+  /** `chargedMicroUsd` is what left the wallet. */
+  paid: Paid
 }
 
 export interface Receipt {

@@ -1,0 +1,23 @@
+/** Client's wait of one call ends at about 60 s in the strictest assistants, so a wait stays well below. */
+export const longestWaitSeconds = 45
+
+/** Assistants move longer answers into files of their own, out of the model's sight. */
+export const answerCharacters = 48_000
+
+/** A refusal names this many wrong arguments; the next call shows the rest. */
+export const refusedArguments = 5
+
+/** A name that a caller made up is repeated up to here. */
+export const strangeNameCharacters = 60
+
+/** Rows of a list that a model reads without harm to its context. */
+export const listRows = { default: 10, maximum: 50 } as const
+
+/** A model's record is about 120 tokens, so a full page of them stays below 3,000. */
+export const modelRows = { default: 10, maximum: 20 } as const
+
+/** A stranger's description of a model. */
+export const descriptionCharacters = 160
+
+/** Pictures in one question or one video request (brief §2.6: nine references at most). */
+export const pictures = { chat: 8, reference: 9 } as const

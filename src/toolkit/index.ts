@@ -1,0 +1,20 @@
+/** The door `farebox/toolkit`: what is needed to write a tool or prompt, and to run one. */
+export type { Catalogue } from './catalogue.ts'
+export { definePrompt, type Prompt } from './define-prompt.ts'
+export { defineTool, type Tool, type ToolAnnotations } from './define-tool.ts'
+export { fromOutside } from './from-outside.ts'
+export { isoTime, paidOutput, paidShape, sayPaid, sayUsd, Usd, usd } from './paid.ts'
+export {
+  type ConsentQuestion,
+  NeedsPerson,
+  type PayeeQuestion,
+  type PersonAnswer,
+  type Question,
+  type SpendQuestion,
+} from './person.ts'
+export { runTool, type ToolOutcome } from './run-tool.ts'
+export { sayFailure } from './say-failure.ts'
+export { sayOpenQuestion, sayQuestion } from './say-question.ts'
+export type * from './tool-context.ts'
+export { type FailureFacts, ToolFailure } from './tool-failure.ts'
+export type { ToolHost } from './tool-host.ts'

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { isoTime, sayUsd, Usd, usd } from './paid.ts'
+import type { JobView } from './tool-context.ts'
+
+/** A job as tools show it. */
+export const JobOutput = z.object({
+  job_id: z.string(),
+  model: z.string(),
+  state: z.enum(['running', 'completed', 'failed', 'deleted']),
+  started_at: z.string(),
+  /** Null while it is not known. */
+  typical_seconds: z.number().nullable(),
+  price_usd: Usd,
+  refunded: z.boolean(),
+  file: z.object({ path: z.string(), mime_type: z.string(), bytes: z.number() }).nullable(),
+  failure: z.string().nullable(),
+})
+export type JobOutput = z.output<typeof JobOutput>
+
+export const jobOutput = (job: JobView): JobOutput => ({
+  job_id: job.jobId,
+  model: job.model,
+  state: job.state,
+  started_at: isoTime(job.startedAtMs),
+  typical_seconds: job.typicalMs === null ? null : Math.round(job.typicalMs / 1000),
+  price_usd: usd(job.priceMicroUsd),
+  refunded: job.refunded,
+  file: job.file && { path: job.file.path, mime_type: job.file.mimeType, bytes: job.file.bytes },
+  failure: job.failure,
+})
+
+/** One sentence or two: where the job stands and what to do next. */
+export function sayJob(job: JobOutput): string {
+  switch (job.state) {
+    case 'running':
+      return `Job ${job.job_id} is still running${typically(job)}. Call job_wait with it again.`
+    case 'completed':
+      return job.file
+        ? `Job ${job.job_id} is done. Saved: ${job.file.path} (${job.file.mime_type}, ${job.file.bytes} bytes).`
+        : `Job ${job.job_id} is done, and not saved yet. Call job_wait with it to save its file.`
+    case 'failed':
+      return `Job ${job.job_id} failed: ${job.failure ?? 'the reason is not known.'} ${sayRefund(job)}`
+    case 'deleted':
+      return `Job ${job.job_id} was deleted, and its file at the service with it.`
+  }
+}
+
+export const filesOf = ({ file }: Pick<JobOutput, 'file'>): { path: string; mimeType: string }[] =>
+  file ? [{ path: file.path, mimeType: file.mime_type }] : []
+
+const typically = ({ typical_seconds }: JobOutput): string =>
+  typical_seconds === null ? '' : `; such a job takes about ${typical_seconds} s`
+
+const sayRefund = ({ refunded, price_usd }: JobOutput): string =>
+  refunded
+    ? `Its price, ${sayUsd(price_usd)}, was refunded.`
+    : 'No refund is known of yet; wallet_status shows the credit.'

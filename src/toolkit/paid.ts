@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { displayUsd, fromUsdNumber, toUsdNumber } from '#contract/money.ts'
+import type { Paid } from './tool-context.ts'
+
+/** An amount in USD; null where it is not known. */
+export const Usd = z.number().nullable()
+
+/** What the output of every paid tool says. */
+export const paidShape = {
+  charged_usd: Usd,
+  credit_left_usd: Usd,
+  /** What the wallet may still pay today. */
+  budget_left_usd: Usd,
+  /** The result was paid for by an earlier call. */
+  already_paid: z.boolean().optional(),
+}
+
+type PaidOutput = z.output<z.ZodObject<typeof paidShape>>
+
+export const usd = (amount: bigint | null): number | null => (amount === null ? null : toUsdNumber(amount))
+
+export const isoTime = (unixMs: number): string => new Date(unixMs).toISOString()
+
+export const paidOutput = (paid: Paid): PaidOutput => ({
+  charged_usd: usd(paid.chargedMicroUsd),
+  credit_left_usd: usd(paid.creditLeftMicroUsd),
+  budget_left_usd: usd(paid.budgetLeftMicroUsd),
+  ...(paid.isEarlierCall ? { already_paid: true } : {}),
+})
+
+/** `4.23 USD`, or `an unknown amount`. */
+export function sayUsd(amount: number | null): string {
+  const exact = amount === null ? null : fromUsdNumber(amount)
+  return exact === null ? 'an unknown amount' : displayUsd(exact)
+}
+
+export function sayPaid(paid: PaidOutput): string {
+  const sentences = [paid.charged_usd === null ? 'What it cost is not known.' : `Charged ${sayUsd(paid.charged_usd)}.`]
+  if (paid.already_paid)
+    sentences.push('An earlier call that was not delivered had paid for it; `again: true` buys another.')
+  if (paid.credit_left_usd !== null) sentences.push(`Credit left: ${sayUsd(paid.credit_left_usd)}.`)
+  if (paid.budget_left_usd !== null) sentences.push(`The wallet may still pay ${sayUsd(paid.budget_left_usd)} today.`)
+  return sentences.join(' ')
+}

@@ -1,0 +1,55 @@
+import { zeroUsd } from '#contract/money.ts'
+import type { Tool } from './define-tool.ts'
+import { NeedsPerson, type Question } from './person.ts'
+import { sayRefusedArguments } from './refused-arguments.ts'
+import type { ToolContext } from './tool-context.ts'
+import { type FailureFacts, ToolFailure } from './tool-failure.ts'
+
+/** All that can become of one call of a tool. */
+export type ToolOutcome =
+  | {
+      kind: 'done'
+      output: Record<string, unknown>
+      /** The output in words. */
+      text: string
+      files: { path: string; mimeType: string }[]
+    }
+  | { kind: 'failed'; facts: FailureFacts }
+  | { kind: 'asks'; question: Question }
+  /** A mistake of ours; the error is for the log only. */
+  | { kind: 'fault'; error: unknown }
+
+/**
+ * One call of a tool, whoever makes it. Never throws. Arguments are checked before `makeContext` is called, so wrong ones
+ * open no wallet and no connection.
+ */
+export async function runTool(
+  tool: Tool,
+  given: unknown,
+  makeContext: () => Promise<ToolContext> | ToolContext,
+): Promise<ToolOutcome> {
+  const parsed = tool.input.safeParse(given ?? {})
+  if (!parsed.success) {
+    const wrong = sayRefusedArguments(tool.input, given, parsed.error.issues)
+    return failed({
+      happened: `The arguments of ${tool.name} are not right: ${wrong}`,
+      charged: zeroUsd,
+      next: `Call ${tool.name} again with them mended.`,
+    })
+  }
+  try {
+    const output = tool.output.parse(await tool.run(await makeContext(), parsed.data))
+    return { kind: 'done', output, text: tool.say(output), files: tool.files?.(output) ?? [] }
+  } catch (error) {
+    return outcomeOf(error)
+  }
+}
+
+/** What an effect threw, sorted. */
+export function outcomeOf(error: unknown): ToolOutcome {
+  if (error instanceof NeedsPerson) return { kind: 'asks', question: error.question }
+  if (error instanceof ToolFailure) return failed(error.facts)
+  return { kind: 'fault', error }
+}
+
+const failed = (facts: FailureFacts): ToolOutcome => ({ kind: 'failed', facts })

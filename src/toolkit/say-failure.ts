@@ -1,0 +1,17 @@
+import { displayUsd } from '#contract/money.ts'
+import type { FailureFacts } from './tool-failure.ts'
+
+/** What happened, what it cost, when to come again and what to do next, in this order. */
+export function sayFailure({ happened, charged, retryAtMs, next }: FailureFacts, nowMs: number): string {
+  const sentences = [happened, sayCharge(charged)]
+  if (retryAtMs !== undefined) {
+    const seconds = Math.max(0, Math.ceil((retryAtMs - nowMs) / 1000))
+    sentences.push(`Come again in ${seconds} s, at ${new Date(retryAtMs).toISOString()}.`)
+  }
+  return [...sentences, next].join(' ')
+}
+
+function sayCharge(charged: FailureFacts['charged']): string {
+  if (charged === 'unknown') return 'What was charged is not known; wallet_receipts and wallet_status show it.'
+  return charged === 0n ? 'Nothing was charged.' : `${displayUsd(charged)} was charged.`
+}
