@@ -1,0 +1,49 @@
+/** Every limit of identifying callers, with its unit. */
+
+/** Random bytes of an API key's secret: 256 bits, so that guessing is hopeless and the hash needs no salt. */
+export const keySecretBytes = 32
+
+/** Characters of a key that lists show: enough to tell keys apart, and 220 bits stay unknown. */
+export const keyPrefixCharacters = 9
+
+/** Characters of a key's label, as the published contract has it. */
+export const keyLabelCharacters = 64
+
+/** Keys that one account may list at once; the published contract allows 500 active ones. */
+export const listedKeys = 1_000
+
+/** How long a key that was found may be used without looking again: revocation in another process takes no longer. */
+export const keyCacheMs = 1_000
+
+/** Keys in that cache: more than one second of callers. */
+export const cachedKeys = 10_000
+
+/** A sign-in message serves this long after its `Issued At`, where a nonce serves once (published contract §2.2). */
+export const signInAgeMs = 5 * 60 * 1000
+
+/** The longest life of a sign-in message, whatever it says itself (the longest that the published contract recommends). */
+export const signInLifeMs = 10 * 60 * 1000
+
+/** How far a caller's clock may be from ours, either way. */
+export const clockSkewMs = 60 * 1000
+
+/** How far the envelope's `timestamp` may be from the signed `Issued At` (published contract §2.1). */
+export const timestampToleranceMs = 30 * 1000
+
+/** How long the message of a challenge is good for. */
+export const challengeLifeMs = 5 * 60 * 1000
+
+/** Random bytes of a challenge's nonce: 16 hex characters, as wallets make them. */
+export const challengeNonceBytes = 8
+
+/** Wallets whose account is remembered: the link is for good, so this only bounds memory (some 20 MB). */
+export const cachedWallets = 50_000
+
+/** Threads that recover EVM signers, at most: one makes some 600 a second, and the engines want the other cores. */
+export const verifierThreads = 4
+
+/** Signatures waiting for those threads: about a second of work for one; beyond it a caller had better come again. */
+export const waitingSignatures = 512
+
+/** Characters of an `Authorization` header: far above our own keys, far below what costs anything to look at. */
+export const authorizationCharacters = 4_096

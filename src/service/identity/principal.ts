@@ -1,0 +1,23 @@
+import type { PlanName } from '#contract/limits.ts'
+
+/** Who a request comes from, once it has proved it. */
+export type Principal = KeyPrincipal | WalletPrincipal
+
+export interface KeyPrincipal {
+  kind: 'key'
+  account: string
+  keyId: string
+  plan: PlanName
+}
+
+export interface WalletPrincipal {
+  kind: 'wallet'
+  account: string
+  /** Normalised: EVM in lower case, Solana as it is. */
+  wallet: string
+  plan: PlanName
+}
+
+/** What failures are counted by: one key that misbehaves must not block the others of its account. */
+export const subjectOf = (principal: Principal): string =>
+  principal.kind === 'key' ? `key:${principal.keyId}` : `wallet:${principal.wallet}`
