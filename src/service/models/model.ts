@@ -18,6 +18,8 @@ interface AnyModel {
   engineName: string
   /** The engine's own name of the model. */
   engineModel: string
+  /** What its record claims; the weaker `anonymized` unless said otherwise. */
+  privacy?: ModelRecord['model_spec']['privacy']
   deprecation?: NonNullable<ModelRecord['model_spec']['deprecation']>
 }
 

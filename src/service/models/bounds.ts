@@ -1,0 +1,11 @@
+/** A picture's bytes, decoded; the body limit of video requests is 35 MB with base64. */
+export const pictureBytes = 20 * 1024 * 1024
+
+/** Width times height of a picture: a phone's camera makes 50 million, a decompression bomb billions. */
+export const picturePixels = 64_000_000
+
+/** Brief §2.6: a prompt's length on a model that says nothing else. */
+export const promptCharacters = 2_500
+
+/** Models of one service; the list is one answer. */
+export const modelCount = 1_000

@@ -1,0 +1,46 @@
+import type { ChatCompletionRequest } from '#contract/chat.ts'
+import type { ContentPart } from '#contract/chat-message.ts'
+import { fieldError } from './field-error.ts'
+import type { TextModel } from './model.ts'
+import { readPicture } from './picture.ts'
+
+/** Media in a conversation: of a kind that the model takes, and bytes, because no address of a caller is fetched. Throws `invalidRequest`. */
+export function checkChat(model: TextModel, request: ChatCompletionRequest): void {
+  let pictures = 0
+  for (const [index, { content }] of request.messages.entries()) {
+    if (!Array.isArray(content)) continue
+    for (const [place, part] of content.entries()) {
+      if (part.type === 'text') continue
+      const path = ['messages', index, 'content', place]
+      checkPart(model, part, path)
+      if (part.type === 'image_url') pictures++
+      if (pictures > 1 && !model.capabilities.supportsMultipleImages) {
+        throw fieldError(path, `${model.id} takes one picture a request`)
+      }
+    }
+  }
+}
+
+function checkPart(model: TextModel, part: Exclude<ContentPart, { type: 'text' }>, path: (string | number)[]): void {
+  const { supportsVision, supportsAudioInput, supportsVideoInput } = model.capabilities
+  const taken = {
+    image_url: supportsVision,
+    input_audio: supportsAudioInput,
+    video_url: supportsVideoInput,
+    file: false,
+  }
+  if (!taken[part.type]) {
+    const types = ['text', ...Object.entries(taken).flatMap(([type, takes]) => (takes ? [type] : []))]
+    throw fieldError([...path, 'type'], `${model.id} does not take ${part.type}; allowed values: ${types.join(', ')}`)
+  }
+  if (part.type === 'image_url') {
+    const read = readPicture(part.image_url.url)
+    if (!read.ok) throw fieldError([...path, 'image_url', 'url'], read.problem)
+  }
+  if (part.type === 'video_url' && !/^data:video\//i.test(part.video_url.url)) {
+    throw fieldError(
+      [...path, 'video_url', 'url'],
+      'addresses are not fetched here; send a data URL (data:video/mp4;base64,…)',
+    )
+  }
+}

@@ -1,0 +1,115 @@
+import { microUsd, pricePerMillion } from '#contract/money.ts'
+import type { ChatEngine, VideoEngine } from '../engines/engine.ts'
+import type { ConsentPolicy, Model, TextModel, VideoModel } from './model.ts'
+
+export interface DemoEngines {
+  chat: ChatEngine
+  video: VideoEngine
+}
+
+/** 2026-11-01, when these models were first offered. */
+const createdAt = 1_793_491_200
+
+/** The models of a service that has no engine of its own yet; each says that it is a demonstration. */
+export const demoModels = ({ chat, video }: DemoEngines): Model[] => [
+  demoChat(chat),
+  demoVideo(video, 'demo-video', 'inline'),
+  demoVideo(video, 'demo-video-url', 'download_url'),
+]
+
+const demoChat = (engine: ChatEngine): TextModel => ({
+  type: 'text',
+  id: 'demo-chat',
+  name: 'Demo chat',
+  description:
+    'A demonstration without a language model behind it: it answers from the request itself, counts real tokens and streams.',
+  createdAt,
+  privacy: 'private',
+  traits: ['default'],
+  engineName: 'demo',
+  engineModel: 'demo-chat',
+  tier: 'XS',
+  contextTokens: 131_072,
+  maximumCompletionTokens: 16_384,
+  price: {
+    inputPicoUsd: perMillion('0.15'),
+    outputPicoUsd: perMillion('0.60'),
+  },
+  capabilities: {
+    optimizedForCode: false,
+    quantization: 'not-available',
+    supportsFunctionCalling: false,
+    supportsAudioInput: false,
+    supportsReasoning: true,
+    supportsReasoningEffort: true,
+    supportsResponseSchema: false,
+    supportsMultipleImages: true,
+    supportsVision: true,
+    supportsVideoInput: false,
+    supportsWebSearch: false,
+    supportsLogProbs: false,
+    supportsTeeAttestation: false,
+    supportsE2EE: false,
+    supportsXSearch: false,
+  },
+  engine,
+})
+
+const demoVideo = (engine: VideoEngine, id: string, delivery: VideoModel['delivery']): VideoModel => ({
+  type: 'video',
+  id,
+  name: delivery === 'inline' ? 'Demo video' : 'Demo video by download address',
+  description:
+    delivery === 'inline'
+      ? 'A demonstration: a real MP4 drawn from the words of the prompt, with a picture as background where one is given.'
+      : 'A demonstration: as demo-video, delivered by a signed download address instead of by retrieve.',
+  createdAt,
+  privacy: 'private',
+  traits: delivery === 'inline' ? ['default'] : [],
+  engineName: 'demo',
+  engineModel: 'demo-video',
+  constraints: {
+    aspect_ratios: ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9'],
+    resolutions: ['480p', '360p', '720p', '1080p'],
+    durations: ['2s', '3s', '4s', '5s', '6s', '8s', '10s', 'Auto', '1 gen'],
+    model_type: 'video',
+    audio: true,
+    audio_configurable: true,
+    prompt_character_limit: 2_500,
+  },
+  price: {
+    perSecondMicroUsd: {
+      '360p': microUsd(15_000),
+      '480p': microUsd(20_000),
+      '720p': microUsd(40_000),
+      '1080p': microUsd(80_000),
+    },
+    audioPerSecondMicroUsd: microUsd(5_000),
+  },
+  consent: demoConsent,
+  delivery,
+  engine,
+})
+
+const demoConsent: ConsentPolicy = {
+  provider: 'demo',
+  title: 'Pictures of people in demonstration videos',
+  version: 'v1.0',
+  text: [
+    'You are about to make a video from a picture that may show a person.',
+    'Go on only if the likeness in it is your own, or if every person who can be recognised has agreed to this use, freely and in a form that you can show.',
+    'For a child, a parent or guardian must have agreed, and the video must not be one that could harm or sexualise the child.',
+    'You hold the rights to the picture, or the permission of whoever does, and its use breaks no law where you are.',
+    'You will not use the video to deceive, to harass, to pass as somebody else, or to suggest that a person said or did what they did not.',
+    'Media that you send may be screened, by programs and where needed by people, and a request may be refused for what is found.',
+    'Where the law or a complaint of a person shown demands it, the video and the picture are deleted and the facts of this consent may be disclosed.',
+    'This demonstration runs on the machine of whoever operates this service; the picture is kept with the job until its media are deleted.',
+    'By agreeing you confirm these terms and the privacy notice of the operator, your legal right to use the likeness, and that you know about the screening.',
+  ].join(' '),
+}
+
+function perMillion(usd: string): bigint {
+  const pico = pricePerMillion(usd)
+  if (pico === null) throw new Error(`${usd} is no price.`)
+  return pico
+}

@@ -1,0 +1,46 @@
+import { ModelRecord } from '#contract/models.ts'
+import type { Model, TextModel, TextPrice, VideoModel } from './model.ts'
+
+/** The public record of a model; strict, so that a member that the contract does not know is found at start. */
+export function modelRecord(model: Model, ownedBy: string): ModelRecord {
+  return ModelRecord.parse({
+    id: model.id,
+    object: 'model',
+    owned_by: ownedBy,
+    type: model.type,
+    created: model.createdAt,
+    ...(model.type === 'text' ? { context_length: model.contextTokens } : {}),
+    model_spec: {
+      name: model.name,
+      description: model.description,
+      privacy: model.privacy ?? 'anonymized',
+      traits: [...model.traits],
+      ...(model.deprecation ? { deprecation: model.deprecation } : {}),
+      ...(model.type === 'text' ? textSpec(model) : videoSpec(model)),
+    },
+  })
+}
+
+const textSpec = (model: TextModel) => ({
+  availableContextTokens: model.contextTokens,
+  maxCompletionTokens: model.maximumCompletionTokens,
+  capabilities: model.capabilities,
+  pricing: pricing(model.price),
+})
+
+/** Video models have no price in their record: ask for a quote. */
+const videoSpec = (model: VideoModel) => ({ constraints: model.constraints })
+
+function pricing({ inputPicoUsd, outputPicoUsd, cachedInputPicoUsd }: TextPrice) {
+  return {
+    input: perMillion(inputPicoUsd),
+    output: perMillion(outputPicoUsd),
+    ...(cachedInputPicoUsd === undefined ? {} : { cache_input: perMillion(cachedInputPicoUsd) }),
+  }
+}
+
+/** A million tokens at 1 pico-USD are a micro-USD; a staking credit is worth a USD (brief §5.4). */
+function perMillion(picoUsd: bigint) {
+  const usd = Number(picoUsd) / 1_000_000
+  return { usd, diem: usd }
+}

@@ -1,0 +1,26 @@
+/** The tokenizer's work grows with the square of an unbroken run, so it sees a text in pieces of at most this many characters. */
+export const tokenizedPieceCharacters = 128
+
+/** Characters that are really tokenized, about 0.3 s of the worst script; what lies beyond counts like the part before it. */
+export const tokenizedCharacters = 131_072
+
+/** What chat templates add of their own before the first message: a date, a default instruction, a frame for tools. */
+export const templateTokens = 256
+
+/** What chat templates add round every message, beyond the bytes of its JSON. */
+export const messageFrameTokens = 16
+
+/** A picture in a prompt; large ones cost known models 800 to 4,000 tokens. */
+export const imageTokens = 4_096
+
+/** Bytes of encoded speech for a token: models take 10 to 25 tokens a second, and speech is rarely below 1 kB a second. */
+export const audioBytesPerToken = 32
+
+/** Without a maximum of its own a call holds at most this part of the available credit. */
+export const creditParts = 5n
+
+/** Tokens of an answer below which a call without a maximum is not worth starting. */
+export const usefulCompletionTokens = 256
+
+/** Length of a video whose request leaves it to the model (`Auto`, `1 gen`). */
+export const modelChosenSeconds = 5

@@ -1,0 +1,130 @@
+import type { ChatCompletionRequest, ChatMessage } from '#contract/chat.ts'
+import type { TokenUsage } from '#contract/chat-completion.ts'
+import { contextTooLong } from '#contract/errors.ts'
+import { addUsd, type MicroUsd, microUsd, type PricedUnits, priceLines } from '#contract/money.ts'
+import type { TextModel, TextPrice } from '../models/model.ts'
+import type { Line } from '../store/units.ts'
+import { creditParts, messageFrameTokens, templateTokens, usefulCompletionTokens } from './bounds.ts'
+import { countPromptTokens, mediaTokens } from './count-tokens.ts'
+
+export interface Affordable {
+  /** Covers every usage of at most `maxPromptTokens` and `maxCompletionTokens`. */
+  hold: MicroUsd
+  /** All choices together. */
+  maxCompletionTokens: number
+  maxPromptTokens: number
+}
+
+/** What the least of this call would hold, where the available credit is less. */
+export interface Unaffordable {
+  needed: MicroUsd
+}
+
+/** The lines of a charge, rounded up once over all; nothing used, no lines. */
+export function chatLines(model: Pick<TextModel, 'price'>, usage: TokenUsage): Line[] {
+  const { inputPicoUsd, outputPicoUsd, cachedInputPicoUsd = inputPicoUsd } = model.price
+  const cached = Math.min(usage.prompt_tokens_details?.cached_tokens ?? 0, usage.prompt_tokens)
+  const units = [
+    line('chat.input', usage.prompt_tokens - cached, inputPicoUsd),
+    line('chat.input.cached', cached, cachedInputPicoUsd),
+    line('chat.output', usage.completion_tokens, outputPicoUsd),
+  ].filter(each => each.units > 0n)
+  const amounts = priceLines(units)
+  return units.map((each, index) => ({ ...each, amount: amounts[index] ?? microUsd(0) }))
+}
+
+const line = (sku: string, tokens: number, unitPricePicoUsd: bigint): PricedUnits & { sku: string } => ({
+  sku,
+  units: BigInt(tokens),
+  unitPricePicoUsd,
+})
+
+/**
+ * What a call holds before its engine is asked, and how many tokens its answer may have. A maximum that the caller gave
+ * must be covered; without one the call gets what a fifth of the credit buys, or at least a useful answer.
+ * Throws `contextTooLong`.
+ */
+export function estimateChat(
+  model: TextModel,
+  request: ChatCompletionRequest,
+  available: MicroUsd,
+): Affordable | Unaffordable {
+  const choices = request.n ?? 1
+  const asked = askedTokens(request)
+  const { maxPromptTokens, roomTokens } = promptBound(model, request, asked)
+  const perChoice = Math.min(model.maximumCompletionTokens, roomTokens, asked ?? Number.POSITIVE_INFINITY)
+  const whole = offer(model.price, maxPromptTokens, perChoice * choices)
+  if (asked !== undefined) return whole.hold <= available ? whole : { needed: whole.hold }
+
+  const part = microUsd(available / creditParts)
+  if (whole.hold <= part) return whole
+  const least = offer(model.price, maxPromptTokens, Math.min(perChoice, usefulCompletionTokens) * choices)
+  if (least.hold > available) return { needed: least.hold }
+  return least.hold >= part ? least : offer(model.price, maxPromptTokens, tokensFor(model.price, maxPromptTokens, part))
+}
+
+/** The maximum that the caller gave, under any of the names that clients use; the smallest where there are several. */
+export function askedTokens(request: ChatCompletionRequest): number | undefined {
+  const { max_tokens: old, max_completion_tokens: current, maxCompletionTokens: camel } = request
+  const given = [old, current, camel].filter(each => typeof each === 'number' && Number.isSafeInteger(each) && each > 0)
+  return given.length ? Math.min(...given.map(Number)) : undefined
+}
+
+const dearestInput = ({ inputPicoUsd, cachedInputPicoUsd = 0n }: TextPrice): bigint =>
+  inputPicoUsd > cachedInputPicoUsd ? inputPicoUsd : cachedInputPicoUsd
+
+function offer(price: TextPrice, maxPromptTokens: number, maxCompletionTokens: number): Affordable {
+  const amounts = priceLines([
+    { units: BigInt(maxPromptTokens), unitPricePicoUsd: dearestInput(price) },
+    { units: BigInt(maxCompletionTokens), unitPricePicoUsd: price.outputPicoUsd },
+  ])
+  return { hold: addUsd(...amounts), maxCompletionTokens, maxPromptTokens }
+}
+
+const picoPerMicro = 1_000_000n
+
+/** Completion tokens that `budget` buys beside the prompt. */
+function tokensFor(price: TextPrice, maxPromptTokens: number, budget: MicroUsd): number {
+  const left = budget * picoPerMicro - BigInt(maxPromptTokens) * dearestInput(price)
+  return price.outputPicoUsd > 0n ? Number(left / price.outputPicoUsd) : 0
+}
+
+/**
+ * The most tokens that the prompt can have: a byte is never more than one. Real counting, which costs time, is only done
+ * where the bytes would fill the context.
+ */
+function promptBound(model: TextModel, request: ChatCompletionRequest, asked: number | undefined) {
+  const { contextTokens, maximumCompletionTokens } = model
+  const bytes = promptBytes(request)
+  const wanted = Math.min(asked ?? maximumCompletionTokens, maximumCompletionTokens)
+  if (bytes + wanted <= contextTokens) return { maxPromptTokens: bytes, roomTokens: wanted }
+  const counted = countPromptTokens(request)
+  if (counted >= contextTokens) throw tooLong(contextTokens, counted)
+  return { maxPromptTokens: Math.min(bytes, contextTokens), roomTokens: contextTokens - counted }
+}
+
+function promptBytes(request: ChatCompletionRequest): number {
+  const tools = request.tools?.length ? Buffer.byteLength(JSON.stringify(request.tools)) : 0
+  const schema = request.response_format ? Buffer.byteLength(JSON.stringify(request.response_format)) : 0
+  return request.messages.reduce((sum, message) => sum + messageBytes(message), templateTokens + tools + schema)
+}
+
+function messageBytes(message: ChatMessage): number {
+  const { content, ...rest } = message
+  const frame = messageFrameTokens + Buffer.byteLength(JSON.stringify(rest))
+  if (typeof content === 'string') return frame + Buffer.byteLength(content)
+  return (content ?? []).reduce(
+    (sum, part) => sum + (part.type === 'text' ? Buffer.byteLength(part.text) : mediaTokens(part)),
+    frame,
+  )
+}
+
+const tooLong = (contextTokens: number, counted: number) =>
+  contextTooLong({
+    error: {
+      message: `The prompt has about ${counted} tokens, and this model's context holds ${contextTokens}. Shorten the messages.`,
+      type: 'invalid_request_error',
+      param: 'messages',
+      code: 'context_length_exceeded',
+    },
+  })

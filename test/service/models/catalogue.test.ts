@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { ModelRecord } from '#contract/models.ts'
+import { microUsd } from '#contract/money.ts'
+import { Catalogue, createCatalogue } from '#service/models/catalogue.ts'
+import type { Model } from '#service/models/model.ts'
+import { models, textModel, videoModel } from './example-models.ts'
+
+const catalogue = createCatalogue(models)
+
+test.each([
+  ['an id', () => catalogue.text('demo-chat').id, 'demo-chat'],
+  ['a trait', () => catalogue.text('default').id, 'demo-chat'],
+  ['the same trait of videos', () => catalogue.video('default').id, 'demo-video'],
+])('a model is found by %s', (_name, find, id) => {
+  expect(find()).toBe(id)
+})
+
+test.each([
+  ['an unknown name', () => catalogue.text('nothing')],
+  ['a video model asked as text', () => catalogue.text('demo-video')],
+  ['a text model asked as video', () => catalogue.video('demo-chat')],
+  ['a name of every object', () => catalogue.text('constructor')],
+  ['an empty name', () => catalogue.video('')],
+])('%s is 404', (_name, find) => {
+  expect(find).toThrow(expect.objectContaining({ status: 404, body: { error: 'Specified model not found' } }))
+})
+
+test.each([
+  ['text', ['demo-chat']],
+  ['video', ['demo-video', 'demo-video-url']],
+  ['image', []],
+  ['code', []],
+  ['all', ['demo-chat', 'demo-video', 'demo-video-url']],
+] as const)('the list of %s models', (type, ids) => {
+  const records = catalogue.records(type)
+  expect(records.map(record => record.id)).toEqual(ids)
+  for (const record of records) expect(ModelRecord.parse(record)).toEqual(record)
+})
+
+test('code models are text models made for code', () => {
+  const coder = textModel({
+    id: 'coder',
+    traits: [],
+    capabilities: { ...textModel().capabilities, optimizedForCode: true },
+  })
+  expect(new Catalogue([...models, coder]).records('code').map(record => record.id)).toEqual(['coder'])
+})
+
+test('prices stand in the record per million tokens, and videos have none', () => {
+  const [text, video] = catalogue.records('all')
+  expect(text?.model_spec.pricing).toEqual({ input: { usd: 0.15, diem: 0.15 }, output: { usd: 0.6, diem: 0.6 } })
+  expect(text).toMatchObject({ owned_by: 'service', context_length: 131_072, model_spec: { traits: ['default'] } })
+  expect(video?.model_spec.pricing).toBeUndefined()
+  expect(video?.model_spec.constraints).toMatchObject({ model_type: 'video', audio: true })
+})
+
+const wrong: [rule: string, models: Model[], sentence: RegExp][] = [
+  ['an id twice', [textModel(), textModel()], /share an id/],
+  ['a trait twice in a type', [textModel(), textModel({ id: 'other' })], /share the name default/],
+  ['an id that reads as a suffix', [textModel({ id: 'a:b=c' })], /cannot be a model's id/],
+  ['a completion above the context', [textModel({ contextTokens: 10 })], /context of 10/],
+  ['a price below zero', [textModel({ price: { inputPicoUsd: -1n, outputPicoUsd: 1n } })], /below zero/],
+  [
+    'a resolution without a price',
+    [videoModel({ price: { perSecondMicroUsd: { '480p': microUsd(1) }, audioPerSecondMicroUsd: microUsd(0) } })],
+    /no price for "360p"/,
+  ],
+  [
+    'a duration that no request can ask for',
+    [videoModel({ constraints: { ...videoModel().constraints, durations: ['5s', '17s'] } })],
+    /allows 17s/,
+  ],
+  [
+    'no duration',
+    [videoModel({ constraints: { ...videoModel().constraints, durations: [] } })],
+    /must allow a duration/,
+  ],
+]
+test.each(wrong)('%s is found at start', (_rule, list, sentence) => {
+  expect(() => new Catalogue(list)).toThrow(sentence)
+})
+
+test('the demonstration says so, and its consent policy is its own', () => {
+  for (const { model_spec: spec, id } of catalogue.records('all')) {
+    expect(`${id} ${spec.name}`).toMatch(/^demo-.*Demo/)
+    expect(spec.description).toMatch(/demonstration/i)
+  }
+  const { consent } = catalogue.video('demo-video')
+  expect(consent).toMatchObject({ provider: 'demo', version: 'v1.0' })
+  expect(consent?.text).toMatch(/likeness.*rights.*screened/s)
+})

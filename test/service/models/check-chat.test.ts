@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { ChatCompletionRequest } from '#contract/chat.ts'
+import { checkChat } from '#service/models/check-chat.ts'
+import { textModel } from './example-models.ts'
+import { dataUrl, png } from './example-pictures.ts'
+
+const picture = { type: 'image_url', image_url: { url: dataUrl('png', png(4, 4)) } }
+const say = (...content: object[]) =>
+  ChatCompletionRequest.parse({ model: 'demo-chat', messages: [{ role: 'user', content }] })
+const capable = (change: object) => textModel({ capabilities: { ...textModel().capabilities, ...change } })
+
+test('text and pictures pass', () => {
+  expect(checkChat(textModel(), say({ type: 'text', text: 'two' }, picture, picture))).toBeUndefined()
+})
+
+test.each([
+  [
+    'a picture at an address',
+    textModel(),
+    [{ type: 'image_url', image_url: { url: 'http://169.254.169.254/' } }],
+    /not fetched here/,
+  ],
+  ['a picture for a blind model', capable({ supportsVision: false }), [picture], /allowed values: text"/],
+  ['two pictures for a model of one', capable({ supportsMultipleImages: false }), [picture, picture], /one picture/],
+  ['sound', textModel(), [{ type: 'input_audio', input_audio: { data: 'AAAA' } }], /does not take input_audio/],
+  ['a file', textModel(), [{ type: 'file', file: { file_data: 'file:///etc/passwd' } }], /does not take file/],
+  [
+    'a video at an address',
+    capable({ supportsVideoInput: true }),
+    [{ type: 'video_url', video_url: { url: 'file:///a' } }],
+    /not fetched here/,
+  ],
+])('%s is refused', (_rule, model, parts, message) => {
+  const check = () => checkChat(model, say(...parts))
+  expect(check).toThrow(expect.objectContaining({ status: 400 }))
+  try {
+    check()
+  } catch (error) {
+    expect(JSON.stringify((error as { body: unknown }).body)).toMatch(message)
+  }
+})

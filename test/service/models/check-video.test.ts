@@ -1,0 +1,153 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { invalidRequest } from '#contract/errors.ts'
+import { DetailedError } from '#contract/failures.ts'
+import { ServiceError } from '#contract/service-error.ts'
+import { VideoQueueRequest } from '#contract/video.ts'
+import { pictureBytes } from '#service/models/bounds.ts'
+import { checkVideo, checkVideoPrice } from '#service/models/check-video.ts'
+import { readPicture } from '#service/models/picture.ts'
+import { settledRequest } from '#service/models/video-settings.ts'
+import { videoModel } from './example-models.ts'
+import { dataUrl, gifHeader, jpegHeader, png, webpHeader } from './example-pictures.ts'
+
+const model = videoModel()
+const request = (change: object = {}): VideoQueueRequest =>
+  VideoQueueRequest.parse({ model: model.id, prompt: 'a boat', duration: '5s', ...change })
+const only = (change: object) => videoModel({ constraints: { ...model.constraints, ...change } })
+
+function problemOf(run: () => unknown): { field: string; message: string } {
+  try {
+    run()
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    expect(error.kind).toBe(invalidRequest({ error: '' }).kind)
+    const body = DetailedError.parse(error.body)
+    const issue = body.issues?.[0]
+    return { field: String(issue?.path), message: String(issue?.message) }
+  }
+  throw new Error('Nothing was refused.')
+}
+
+const picture = dataUrl('png', png(16, 8))
+const refused: [rule: string, change: object, field: string, message: RegExp, model?: ReturnType<typeof videoModel>][] =
+  [
+    ['duration', { duration: '7s' }, 'duration', /allowed values: 2s, 3s, 4s, 5s, 6s, 8s, 10s, Auto, 1 gen/],
+    ['resolution', { resolution: '4k' }, 'resolution', /allowed values: 480p, 360p, 720p, 1080p/],
+    ['ratio', { aspect_ratio: '9:21' }, 'aspect_ratio', /allowed values: 16:9/],
+    [
+      'a ratio where there is no choice',
+      { aspect_ratio: '1:1' },
+      'aspect_ratio',
+      /does not support aspect_ratio/,
+      only({ aspect_ratios: [] }),
+    ],
+    ['upscale_factor', { upscale_factor: 2 }, 'upscale_factor', /does not take/],
+    [
+      'sound off where it is fixed',
+      { audio: false },
+      'audio',
+      /allowed value: true/,
+      only({ audio_configurable: false }),
+    ],
+    ['a long prompt', { prompt: 'x'.repeat(2_501) }, 'prompt', /2501 characters; demo-video takes 2500/],
+    ['a long negative prompt', { negative_prompt: 'x'.repeat(2_501) }, 'negative_prompt', /2500 at most/],
+    ['an end picture', { end_image_url: picture }, 'end_image_url', /does not take/],
+    ['music', { audio_url: 'https://example.com/a.mp3' }, 'audio_url', /does not take/],
+    ['a video', { video_url: 'https://example.com/a.mp4' }, 'video_url', /does not take/],
+    ['references', { reference_image_urls: [picture] }, 'reference_image_urls', /does not take/],
+    ['elements', { elements: [{}] }, 'elements', /does not take/],
+    ['scenes', { scene_image_urls: [picture] }, 'scene_image_urls', /does not take/],
+    ['a picture that is missing', {}, 'image_url', /needs a picture/, only({ model_type: 'image-to-video' })],
+    ['a picture too many', { image_url: picture }, 'image_url', /does not take/, only({ model_type: 'text-to-video' })],
+    ['an address', { image_url: 'https://example.com/a.png' }, 'image_url', /not fetched here; send .* data URL/],
+    ['another medium', { image_url: 'data:audio/wav;base64,AAAA' }, 'image_url', /must be a data URL/],
+    ['no base64', { image_url: 'data:image/png,abc' }, 'image_url', /must be a data URL with base64/],
+    [
+      'a type that is not taken',
+      { image_url: dataUrl('svg+xml', Buffer.from('<svg/>')) },
+      'image_url',
+      /one of png, jpeg, webp, gif/,
+    ],
+    ['letters outside base64', { image_url: 'data:image/png;base64,iVBO*w0K' }, 'image_url', /no valid base64/],
+    ['base64 of a wrong length', { image_url: 'data:image/png;base64,iVBOR' }, 'image_url', /no valid base64/],
+    ['nothing in it', { image_url: 'data:image/png;base64,' }, 'image_url', /no valid base64/],
+    [
+      'bytes that are no picture',
+      { image_url: dataUrl('png', Buffer.from('#EXTM3U\nfile:///etc/passwd')) },
+      'image_url',
+      /no picture/,
+    ],
+    [
+      'another type than declared',
+      { image_url: dataUrl('jpeg', png(4, 4)) },
+      'image_url',
+      /declares jpeg, and its bytes are png/,
+    ],
+    ['a header cut off', { image_url: dataUrl('png', png(4, 4).subarray(0, 20)) }, 'image_url', /cut off/],
+    [
+      'a decompression bomb',
+      { image_url: dataUrl('png', png(1, 1, { width: 50_000, height: 50_000 })) },
+      'image_url',
+      /pixels at most/,
+    ],
+    ['no pixel', { image_url: dataUrl('png', png(1, 1, { width: 0, height: 5 })) }, 'image_url', /damaged/],
+    [
+      'too many bytes',
+      { image_url: `data:image/png;base64,${'A'.repeat(Math.ceil(pictureBytes / 3) * 4 + 4)}` },
+      'image_url',
+      /bytes at most/,
+    ],
+  ]
+test.each(refused)('%s is refused by name', (_rule, change, field, message, other = model) => {
+  const problem = problemOf(() => checkVideo(other, request(change)))
+  expect(problem.field).toBe(field)
+  expect(problem.message).toMatch(message)
+})
+
+test.each([
+  ['a plain prompt', {}],
+  ['all choices', { duration: '10s', resolution: '1080p', aspect_ratio: '21:9', audio: false }],
+  ['Auto', { duration: 'Auto' }],
+  ['empty lists', { reference_image_urls: [], elements: [] }],
+  ['members that nobody knows', { guidance: 3 }],
+])('%s passes', (_rule, change) => {
+  expect(checkVideo(model, request(change))).toEqual({ image: null })
+})
+
+test.each([
+  ['png', dataUrl('png', png(16, 8)), { type: 'png', width: 16, height: 8 }],
+  ['jpg', dataUrl('jpg', jpegHeader), { type: 'jpeg', width: 64, height: 32 }],
+  ['gif', dataUrl('GIF', gifHeader), { type: 'gif', width: 64, height: 32 }],
+  ['webp', dataUrl('webp', webpHeader), { type: 'webp', width: 64, height: 32 }],
+])('a %s is read', (_type, url, expected) => {
+  expect(checkVideo(model, request({ image_url: url })).image).toMatchObject(expected)
+})
+
+test('a quote is checked like its request', () => {
+  expect(problemOf(() => checkVideoPrice(model, { model: model.id, duration: '20s' })).field).toBe('duration')
+  expect(checkVideoPrice(model, { model: model.id, duration: '5s', reference_video_total_duration: 3 })).toBeUndefined()
+})
+
+test('the engine is told the defaults that were priced', () => {
+  expect(settledRequest(model, request())).toMatchObject({ resolution: '480p', aspect_ratio: '16:9', audio: true })
+})
+
+test('no picture, however broken, gives anything but an answer', () => {
+  const anyPicture = fc.oneof(
+    fc.uint8Array({ maxLength: 60 }),
+    fc
+      .tuple(fc.constantFrom(png(4, 4), jpegHeader, gifHeader, webpHeader), fc.nat(60), fc.nat(255))
+      .map(([from, at, to]) => {
+        const bytes = Buffer.from(from)
+        if (at < bytes.length) bytes[at] = to
+        return bytes.subarray(0, Math.max(1, bytes.length - (at % 7)))
+      }),
+  )
+  fc.assert(
+    fc.property(fc.constantFrom('png', 'jpeg', 'webp', 'gif'), anyPicture, (type, bytes) => {
+      expect(readPicture(dataUrl(type, Buffer.from(bytes)))).toHaveProperty('ok')
+    }),
+    { numRuns: 500 },
+  )
+})
