@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { catalogueTable, mcpListing } from './generators/mcp-listing.ts'
 
 /** A file that is printed from another fact of the repository. `make` is pure: the same sources give the same text. */
 export interface Generator {
@@ -7,7 +8,12 @@ export interface Generator {
   make(): Promise<string>
 }
 
-export const generators: readonly Generator[] = [{ path: 'src/contract/version.generated.ts', make: versionModule }]
+export const generators: readonly Generator[] = [
+  { path: 'src/contract/version.generated.ts', make: versionModule },
+  { path: 'src/mcp/listing.generated.ts', make: mcpListing },
+  { path: 'tools/table.generated.ts', make: () => catalogueTable('tools') },
+  { path: 'prompts/table.generated.ts', make: () => catalogueTable('prompts') },
+]
 
 /** The version as a constant, so that a bundle carries it and nothing reads `package.json` at start. */
 async function versionModule(): Promise<string> {

@@ -1,0 +1,29 @@
+import { globSync } from 'node:fs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { Prompt } from '#toolkit/define-prompt.ts'
+import type { Tool } from '#toolkit/define-tool.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+interface Source<Value> {
+  /** As it is typed after `./` in its folder. */
+  file: string
+  value: Value
+}
+
+/** Every tool or prompt of the repository, by name; its file must be called as it is. */
+export async function sources(folder: 'tools'): Promise<Source<Tool>[]>
+export async function sources(folder: 'prompts'): Promise<Source<Prompt>[]>
+export async function sources(folder: 'tools' | 'prompts'): Promise<Source<{ name: string }>[]> {
+  const files = globSync('*.ts', { cwd: `${root}/${folder}` })
+    .filter(file => !file.includes('.generated.'))
+    .sort()
+  return Promise.all(
+    files.map(async file => {
+      const module = (await import(pathToFileURL(`${root}/${folder}/${file}`).href)) as { default: { name: string } }
+      const { name } = module.default
+      if (file !== `${name.replaceAll('_', '-')}.ts`) throw new Error(`${folder}/${file} holds \`${name}\``)
+      return { file, value: module.default }
+    }),
+  )
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { toUsdNumber } from '#contract/money.ts'
+import { isoTime, sayUsd } from './paid.ts'
+import type { Receipt } from './tool-context.ts'
+
+/** A payment of the wallet as tools show it. */
+export const ReceiptOutput = z.object({
+  id: z.string(),
+  at: z.string(),
+  state: z.enum(['planned', 'signed', 'sent', 'confirmed', 'unknown', 'dead']),
+  amount_usd: z.number(),
+  network: z.string(),
+  pay_to: z.string(),
+  transaction: z.string().nullable(),
+  purpose: z.string(),
+})
+export type ReceiptOutput = z.output<typeof ReceiptOutput>
+
+export const receiptOutput = (receipt: Receipt): ReceiptOutput => ({
+  id: receipt.id,
+  at: isoTime(receipt.atMs),
+  state: receipt.state,
+  amount_usd: toUsdNumber(receipt.amountMicroUsd),
+  network: receipt.network,
+  pay_to: receipt.payTo,
+  transaction: receipt.transaction,
+  purpose: receipt.purpose,
+})
+
+export const sayReceipt = (receipt: ReceiptOutput): string =>
+  `${receipt.at}: ${sayUsd(receipt.amount_usd)} to ${receipt.pay_to} on ${receipt.network}, ${receipt.state}, for ${receipt.purpose}${receipt.transaction ? `; transaction ${receipt.transaction}` : ''}`

@@ -1,0 +1,16 @@
+import { z } from 'zod'
+import { listRows } from '#toolkit/bounds.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { JobOutput, jobOutput, sayJob } from '#toolkit/job-output.ts'
+
+export default defineTool({
+  name: 'job_list',
+  title: 'List jobs',
+  description: 'Jobs that were started here, newest first, with saved files. Free.',
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  input: z.strictObject({ limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default) }),
+  output: z.object({ jobs: z.array(JobOutput) }),
+
+  run: async (context, { limit }) => ({ jobs: (await context.jobs.list(limit)).slice(0, limit).map(jobOutput) }),
+  say: ({ jobs }) => (jobs.length === 0 ? 'No job was started yet.' : jobs.map(job => `- ${sayJob(job)}`).join('\n')),
+})

@@ -1,0 +1,21 @@
+import { z } from 'zod'
+import { longestWaitSeconds } from '#toolkit/bounds.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { filesOf, JobOutput, jobOutput, sayJob } from '#toolkit/job-output.ts'
+
+export default defineTool({
+  name: 'job_wait',
+  title: 'Wait for a job',
+  description:
+    'Waits for a job and saves its file, returning the path. If it says still running, call it again: that is no error. Free.',
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  input: z.strictObject({
+    job_id: z.string().min(1).describe('From the tool that started it, or job_list.'),
+    wait_seconds: z.number().int().min(0).max(longestWaitSeconds).default(longestWaitSeconds),
+  }),
+  output: JobOutput,
+
+  run: async (context, { job_id, wait_seconds }) => jobOutput(await context.jobs.wait(job_id, wait_seconds * 1000)),
+  say: sayJob,
+  files: filesOf,
+})

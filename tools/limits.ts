@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { modelRows } from '#toolkit/bounds.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { isoTime, sayUsd, Usd, usd } from '#toolkit/paid.ts'
+
+export default defineTool({
+  name: 'limits',
+  title: 'Limits of the service',
+  description: 'Requests and tokens a minute by model, what is left of them now, and the credit. Free.',
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  input: z.strictObject({ model: z.string().optional().describe('Part of an id.') }),
+  output: z.object({
+    credit_usd: Usd,
+    window: z
+      .object({
+        requests_left: z.number().nullable(),
+        requests_reset_at: z.string().nullable(),
+        tokens_left: z.number().nullable(),
+        tokens_reset_at: z.string().nullable(),
+      })
+      .nullable(),
+    models: z.array(
+      z.object({
+        model: z.string(),
+        requests_per_minute: z.number().nullable(),
+        tokens_per_minute: z.number().nullable(),
+      }),
+    ),
+    found: z.number(),
+  }),
+
+  async run(context, { model: part = '' }) {
+    const { creditMicroUsd, models, window } = await context.limits()
+    const found = models.filter(({ model }) => model.toLowerCase().includes(part.toLowerCase()))
+    return {
+      credit_usd: usd(creditMicroUsd),
+      window: window && {
+        requests_left: window.requestsLeft,
+        requests_reset_at: window.requestsResetAtMs === null ? null : isoTime(window.requestsResetAtMs),
+        tokens_left: window.tokensLeft,
+        tokens_reset_at: window.tokensResetAtMs === null ? null : isoTime(window.tokensResetAtMs),
+      },
+      models: found.slice(0, modelRows.maximum).map(({ model, requestsPerMinute, tokensPerMinute }) => ({
+        model,
+        requests_per_minute: requestsPerMinute,
+        tokens_per_minute: tokensPerMinute,
+      })),
+      found: found.length,
+    }
+  },
+
+  say({ credit_usd, window, models, found }) {
+    const rest = found - models.length
+    return [
+      credit_usd === null ? 'The credit is not known.' : `Credit: ${sayUsd(credit_usd)}.`,
+      ...(window
+        ? [
+            `Left in this window: ${window.requests_left ?? 'unknown'} requests (until ${window.requests_reset_at ?? 'unknown'}), ${window.tokens_left ?? 'unknown'} tokens.`,
+          ]
+        : []),
+      ...models.map(
+        row =>
+          `- ${row.model}: ${row.requests_per_minute ?? 'unknown'} requests and ${row.tokens_per_minute ?? 'unlimited'} tokens a minute`,
+      ),
+      ...(rest > 0 ? [`${rest} more models; name a part of an id.`] : []),
+    ].join('\n')
+  },
+})

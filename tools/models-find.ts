@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { listModels, type ModelRecord, modelTypes } from '#contract/models.ts'
+import { descriptionCharacters, modelRows } from '#toolkit/bounds.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { fromOutside, withoutHidden } from '#toolkit/from-outside.ts'
+
+const Model = z.object({
+  id: z.string(),
+  type: z.string(),
+  name: z.string().optional(),
+  /** The service's words. */
+  description: z.string().optional(),
+  usd_per_million: z.object({ input: z.number(), output: z.number() }).optional(),
+  context_tokens: z.number().optional(),
+  abilities: z.array(z.string()).optional(),
+  video: z
+    .object({
+      kind: z.string(),
+      durations: z.array(z.string()),
+      aspect_ratios: z.array(z.string()),
+      resolutions: z.array(z.string()),
+      audio: z.boolean(),
+      prompt_characters: z.number().optional(),
+    })
+    .optional(),
+  offline: z.boolean().optional(),
+  ends_at: z.string().optional(),
+})
+type Model = z.output<typeof Model>
+
+export default defineTool({
+  name: 'models_find',
+  title: 'Find models',
+  description: 'Models of the service with prices and allowed values; call it before any paid tool. Free.',
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  input: z.strictObject({
+    query: z.string().optional().describe('Words in id, name or description.'),
+    type: z.enum([...modelTypes, 'all']).default('all'),
+    limit: z.number().int().min(1).max(modelRows.maximum).default(modelRows.default),
+  }),
+  output: z.object({ models: z.array(Model), found: z.number() }),
+
+  async run(context, { query = '', type, limit }) {
+    const { answer } = await context.call(listModels, { params: undefined, query: { type }, body: undefined })
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+    const found = answer.data.filter(model => words.every(word => wordsOf(model).includes(word)))
+    return { models: found.slice(0, limit).map(shown), found: found.length }
+  },
+
+  say({ models, found }) {
+    if (found === 0) return 'No model fits. Call models_find without a query, or with type all.'
+    const list = fromOutside('models of the service', models.map(sayModel).join('\n'))
+    const rest = found - models.length
+    return rest > 0 ? `${list}\n${rest} more fit; narrow the query, or raise limit.` : list
+  },
+})
+
+const wordsOf = ({ id, type, model_spec: { name = '', description = '', traits = [] } }: ModelRecord): string =>
+  [id, type, name, description, ...traits].join(' ').toLowerCase()
+
+function shown({ id, type, context_length, model_spec: spec }: ModelRecord): Model {
+  const video = spec.constraints && 'durations' in spec.constraints ? spec.constraints : undefined
+  return {
+    id,
+    type,
+    ...(spec.name ? { name: withoutHidden(spec.name) } : {}),
+    ...(spec.description
+      ? { description: withoutHidden(spec.description).slice(0, descriptionCharacters).toWellFormed() }
+      : {}),
+    ...(spec.pricing ? { usd_per_million: { input: spec.pricing.input.usd, output: spec.pricing.output.usd } } : {}),
+    context_tokens: spec.availableContextTokens ?? context_length,
+    ...(spec.capabilities ? { abilities: abilitiesOf(spec.capabilities) } : {}),
+    ...(video
+      ? {
+          video: {
+            kind: video.model_type,
+            durations: video.durations,
+            aspect_ratios: video.aspect_ratios,
+            resolutions: video.resolutions,
+            audio: video.audio,
+            prompt_characters: video.prompt_character_limit,
+          },
+        }
+      : {}),
+    ...(spec.offline ? { offline: true } : {}),
+    ...(spec.deprecation ? { ends_at: spec.deprecation.removesAt } : {}),
+  }
+}
+
+/** `supportsVision` is `vision`. */
+const abilitiesOf = (capabilities: NonNullable<ModelRecord['model_spec']['capabilities']>): string[] =>
+  Object.entries(capabilities).flatMap(([key, has]) =>
+    has === true ? [key.replace(/^supports/, '').replace(/^./, first => first.toLowerCase())] : [],
+  )
+
+function sayModel(model: Model): string {
+  const facts = [`${model.id} (${model.type})`]
+  if (model.usd_per_million) {
+    facts.push(`${model.usd_per_million.input} USD in and ${model.usd_per_million.output} USD out a million tokens`)
+  }
+  if (model.context_tokens) facts.push(`${model.context_tokens} tokens of context`)
+  if (model.video) facts.push(sayVideo(model.video))
+  if (model.abilities?.length) facts.push(model.abilities.join(', '))
+  if (model.offline) facts.push('offline now')
+  if (model.ends_at) facts.push(`ends ${model.ends_at}`)
+  if (model.description) facts.push(model.description.replaceAll('\n', ' '))
+  return `- ${facts.join('; ')}`
+}
+
+const sayVideo = (video: NonNullable<Model['video']>): string =>
+  [
+    `${video.kind}, price by video_quote`,
+    `durations ${listed(video.durations)}`,
+    `ratios ${listed(video.aspect_ratios)}`,
+    `resolutions ${listed(video.resolutions)}`,
+    video.audio ? 'with audio' : 'silent',
+  ].join(', ')
+
+const listed = (values: readonly string[]): string => values.join(' ') || 'not to be chosen'

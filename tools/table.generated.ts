@@ -1,0 +1,15 @@
+import type { Tool } from '#toolkit/define-tool.ts'
+
+/** Every tool by name, loaded when it is first needed; written by `npm run generate`. */
+export const tools: Readonly<Record<string, () => Promise<Tool>>> = {
+  "chat": async () => (await import('./chat.ts')).default,
+  "job_list": async () => (await import('./job-list.ts')).default,
+  "job_wait": async () => (await import('./job-wait.ts')).default,
+  "limits": async () => (await import('./limits.ts')).default,
+  "models_find": async () => (await import('./models-find.ts')).default,
+  "video_create": async () => (await import('./video-create.ts')).default,
+  "video_quote": async () => (await import('./video-quote.ts')).default,
+  "wallet_receipts": async () => (await import('./wallet-receipts.ts')).default,
+  "wallet_status": async () => (await import('./wallet-status.ts')).default,
+  "wallet_top_up": async () => (await import('./wallet-top-up.ts')).default,
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { fromUsdNumber, toUsdNumber } from '#contract/money.ts'
+import { quoteVideo } from '#contract/video.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { sayUsd, Usd } from '#toolkit/paid.ts'
+import { videoChoices } from '#toolkit/video-choices.ts'
+
+export default defineTool({
+  name: 'video_quote',
+  title: 'Price of a video',
+  description: 'What video_create would charge for the same choices. Free.',
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  input: z.strictObject(videoChoices),
+  output: z.object({ model: z.string(), price_usd: Usd }),
+
+  async run(context, { video, ...choices }) {
+    const video_url = video === undefined ? undefined : await context.files.asMediaUrl(video, 'video')
+    const body = { ...choices, video_url }
+    const { answer } = await context.call(quoteVideo, { params: undefined, query: undefined, body })
+    const price = fromUsdNumber(answer.quote)
+    return { model: choices.model, price_usd: price === null ? null : toUsdNumber(price) }
+  },
+
+  say: ({ model, price_usd }) =>
+    `A video of ${model} with these choices costs ${sayUsd(price_usd)}. Nothing was charged.`,
+})

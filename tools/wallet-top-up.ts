@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { topUpUsd } from '#contract/limits.ts'
+import { fromUsdNumber, microUsd } from '#contract/money.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
+import { ReceiptOutput, receiptOutput, sayReceipt } from '#toolkit/receipt-output.ts'
+
+export default defineTool({
+  name: 'wallet_top_up',
+  title: 'Buy credit',
+  description:
+    'Pays USDC from the wallet for credit at the service, within its caps. Rarely needed: paid tools top up by themselves.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  input: z.strictObject({
+    amount_usd: z.number().min(topUpUsd.minimum).max(topUpUsd.maximum),
+    again: z.boolean().optional().describe('true pays another of a call that is being repeated.'),
+  }),
+  output: ReceiptOutput.extend(paidShape),
+
+  async run(context, { amount_usd, again }) {
+    // The schema's bounds lie far inside of what is an amount, so the fallback is never taken.
+    const amount = fromUsdNumber(amount_usd) ?? microUsd(0)
+    const { receipt, paid } = await context.wallet.topUp(amount, { again })
+    return { ...receiptOutput(receipt), ...paidOutput(paid) }
+  },
+
+  say: output => `${sayReceipt(output)}. ${sayPaid(output)}`,
+})
