@@ -1,0 +1,33 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
+import type { Question } from '#toolkit/person.ts'
+import { stateSeconds } from './bounds.ts'
+
+/** What a question leaves with the client until the answer comes: which call asked, and for which approval. */
+export interface AskedState {
+  tool: string
+  argumentsHash: string
+  approvalId: string
+  kind: Question['kind']
+  /** The first question of a call is 1. */
+  round: number
+}
+
+/** Signs states; a random key is right where one process serves all rounds of a call, as on stdio. */
+export const stateCodec = (key: Uint8Array = randomBytes(32)): RequestStateCodec<AskedState> =>
+  createRequestStateCodec<AskedState>({ key, ttlSeconds: stateSeconds, bind: context => context.mcpReq.method })
+
+/** Whether an answer belongs to this very call. */
+export const belongsTo = (state: AskedState, tool: string, given: unknown): boolean =>
+  state.tool === tool && state.argumentsHash === argumentsHash(given)
+
+/** The same for equal arguments, in whatever order they were written. */
+export const argumentsHash = (given: unknown): string =>
+  createHash('sha256').update(canonical(given)).digest('base64url')
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join()}}`
+}

@@ -1,0 +1,30 @@
+/** Questions to a person within one call; a call needs a payee, a price and a consent at most. */
+export const questionsInARow = 3
+
+/** How long one question may stand open in a client, in milliseconds: long enough to read a policy. */
+export const questionMs = 10 * 60 * 1000
+
+/** How long a signed state is good for, in seconds; it outlives its question, so that a late click still counts. */
+export const stateSeconds = 15 * 60
+
+/** Least time between two progress notifications of one call, in milliseconds; faster ones are not read by anybody. */
+export const progressEveryMs = 500
+
+/** Assistants cut a progress message here. */
+export const progressCharacters = 200
+
+/** Largest message on stdio, in bytes; SDKs refuse more than this on either side. */
+export const messageBytes = 10 * 1024 * 1024
+
+/** How long calls in flight, and then the host, may take to stop once the client has gone, in milliseconds. */
+export const stopMs = 2000
+
+/** How long a client may keep the listing, in milliseconds; it changes with a release only. */
+export const listingMs = 60 * 60 * 1000
+
+/** Assistants cut the server's instructions here. */
+export const instructionCharacters = 2048
+
+/** Of an unforeseen error's reason, and of its places in the code, in the log. */
+export const faultCharacters = 300
+export const faultFrames = 4

@@ -1,0 +1,100 @@
+import {
+  type CallToolResult,
+  type ClientCapabilities,
+  type InputRequiredResult,
+  inputRequired,
+  ProtocolError,
+  ProtocolErrorCode,
+  type RequestStateCodec,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import type { Clock } from '#contract/clock.ts'
+import type { Catalogue } from '#toolkit/catalogue.ts'
+import type { Question } from '#toolkit/person.ts'
+import { outcomeOf, runTool, type ToolOutcome } from '#toolkit/run-tool.ts'
+import { isYes } from '#toolkit/say-question.ts'
+import type { ToolHost } from '#toolkit/tool-host.ts'
+import { type AskedState, argumentsHash, belongsTo } from './asked-state.ts'
+import { questionsInARow } from './bounds.ts'
+import type { CallsInFlight } from './calls-in-flight.ts'
+import { asForm, canAsk, personAnswer } from './elicitation.ts'
+import { type LogLine, logFault } from './fault-log.ts'
+import { progressOf } from './progress.ts'
+import { declinedResult, doneResult, failedResult, faultResult, openQuestionResult } from './tool-results.ts'
+
+/** What the calls of one server share. */
+export interface Desk {
+  catalogue: Catalogue
+  /** Makes the host at the first call that needs it; the same one afterwards. */
+  host(): Promise<ToolHost>
+  states: RequestStateCodec<AskedState>
+  calls: CallsInFlight
+  clock: Clock
+  log: LogLine
+}
+
+export interface ToolCall {
+  name: string
+  given: unknown
+  /** What the client said of itself at its start, in the older protocols. */
+  declared: ClientCapabilities | undefined
+  context: ServerContext
+}
+
+/** Runs a listed tool once. A question to a person ends the call; its answer enters here again, with the state signed then. */
+export async function callTool(desk: Desk, call: ToolCall): Promise<CallToolResult | InputRequiredResult> {
+  const state = call.context.mcpReq.requestState<AskedState>()
+  if (state && !belongsTo(state, call.name, call.given)) {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState belongs to another call')
+  }
+  const outcome = (state && (await recordAnswer(desk, call, state))) ?? (await run(desk, call))
+  switch (outcome.kind) {
+    case 'done':
+      return doneResult(outcome)
+    case 'failed':
+      return failedResult(outcome.facts, desk.clock.now())
+    case 'declined':
+      return declinedResult(outcome.approvalId)
+    case 'asks':
+      return ask(desk, call, outcome.question, (state?.round ?? 0) + 1)
+    case 'fault':
+      return faultResult(logFault(desk.log, call.name, outcome.error))
+  }
+}
+
+/** Undefined where the call may go on: the person said yes, or the client sent no answer. */
+async function recordAnswer(desk: Desk, call: ToolCall, { kind, approvalId }: AskedState) {
+  const answer = personAnswer(kind, call.context)
+  if (!answer) return undefined
+  try {
+    await (await desk.host()).answer(approvalId, answer)
+  } catch (error) {
+    return outcomeOf(error)
+  }
+  return isYes(answer) ? undefined : { kind: 'declined' as const, approvalId }
+}
+
+async function run(desk: Desk, { name, given, context }: ToolCall): Promise<ToolOutcome> {
+  const progress = progressOf(context, desk.clock)
+  try {
+    const tool = await desk.catalogue.tools[name]?.()
+    if (!tool) throw new Error(`The listing has ${name}, the catalogue has not.`)
+    const { signal } = context.mcpReq
+    return await runTool(tool, given, async () => (await desk.host()).context({ signal, report: progress.report }))
+  } catch (error) {
+    return { kind: 'fault', error }
+  } finally {
+    progress.end()
+  }
+}
+
+async function ask(desk: Desk, call: ToolCall, question: Question, round: number) {
+  const { name, given, context, declared } = call
+  if (round > questionsInARow || !canAsk(context, declared)) return openQuestionResult(question, name)
+  const { approvalId, kind } = question
+  const state: AskedState = { tool: name, argumentsHash: argumentsHash(given), approvalId, kind, round }
+  return inputRequired({
+    inputRequests: asForm(question),
+    requestState: await desk.states.mint(state, context),
+  })
+}

@@ -1,0 +1,66 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type InputRequest,
+  inputRequired,
+  inputResponse,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import type { PersonAnswer, Question } from '#toolkit/person.ts'
+import { sayQuestion } from '#toolkit/say-question.ts'
+
+/** The name of the one question that an answer carries. */
+const KEY = 'decision'
+
+/** Newer clients say what they can with each request, older ones said it once. */
+export function canAsk(context: ServerContext, declared: ClientCapabilities | undefined): boolean {
+  const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {}
+  const said = (envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined) ?? declared
+  const elicitation = said?.elicitation
+  // Before there were modes, a bare `elicitation: {}` meant forms.
+  return elicitation !== undefined && ('form' in elicitation || !('url' in elicitation))
+}
+
+export const asForm = (question: Question): Record<string, InputRequest> => ({
+  [KEY]: inputRequired.elicit(question.kind === 'consent' ? consentForm(question) : approvalForm(question)),
+})
+
+/** Undefined where the client sent no answer at all, which is no decision. */
+export function personAnswer(kind: Question['kind'], context: ServerContext): PersonAnswer | undefined {
+  const response = inputResponse(context.mcpReq.inputResponses, KEY)
+  if (response.kind !== 'elicit') return undefined
+  if (response.action !== 'accept') return { kind: 'declined' }
+  // Only the JSON value true is a tick: nothing is read into a word or a number.
+  const ticked = (name: string): boolean => response.content?.[name] === true
+  if (kind !== 'consent') return { kind: 'approve', approved: ticked('approved') }
+  return {
+    kind: 'consent',
+    termsAndPrivacy: ticked('termsAndPrivacy'),
+    legalRight: ticked('legalRight'),
+    screeningAcknowledged: ticked('screeningAcknowledged'),
+  }
+}
+
+const box = (title: string) => ({ type: 'boolean' as const, title, default: false })
+
+const consentForm = (question: Question) => ({
+  message: `${sayQuestion(question)}\nTick all three statements to agree. Nothing is sent or charged unless you do.`,
+  requestedSchema: {
+    type: 'object' as const,
+    properties: {
+      termsAndPrivacy: box('I have read the policy above and agree to its terms and privacy rules.'),
+      legalRight: box('I have the legal right to use this media, or the consent of everybody shown in it.'),
+      screeningAcknowledged: box('I know that the media will be screened.'),
+    },
+    required: ['termsAndPrivacy', 'legalRight', 'screeningAcknowledged'],
+  },
+})
+
+const approvalForm = (question: Question) => ({
+  message: `${sayQuestion(question)}\nNothing is sent or charged unless you approve.`,
+  requestedSchema: {
+    type: 'object' as const,
+    properties: { approved: box('I approve this.') },
+    required: ['approved'],
+  },
+})

@@ -1,0 +1,48 @@
+import { basename } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import type { Question } from '#toolkit/person.ts'
+import type { ToolOutcome } from '#toolkit/run-tool.ts'
+import { sayFailure } from '#toolkit/say-failure.ts'
+import { sayOpenQuestion } from '#toolkit/say-question.ts'
+import type { FailureFacts } from '#toolkit/tool-failure.ts'
+import { type Waiting, waitingFor } from './waiting.ts'
+
+type Done = Extract<ToolOutcome, { kind: 'done' }>
+
+export const doneResult = ({ output, text, files }: Done): CallToolResult => ({
+  content: [{ type: 'text', text }, ...files.map(link)],
+  structuredContent: output,
+})
+
+export const failedResult = (facts: FailureFacts, nowMs: number): CallToolResult =>
+  errorResult(sayFailure(facts, nowMs))
+
+export const faultResult = (reference: string): CallToolResult =>
+  errorResult(
+    `This is an internal fault, reference ${reference}; the log of the server says more. What was charged is not known; wallet_receipts and wallet_status show it. A repeated paid call returns the result that was paid for, so try once more, then report the reference.`,
+  )
+
+/** Nobody can be asked from here: a success that says what to show and where a person decides. */
+export const openQuestionResult = (question: Question, tool: string): CallToolResult =>
+  waitingResult(sayOpenQuestion(question, tool), waitingFor(question))
+
+export const declinedResult = (approvalId: string): CallToolResult =>
+  waitingResult('The person did not agree. Nothing was sent or charged. Do not ask again unless the person wants to.', {
+    status: 'declined',
+    approval_id: approvalId,
+  })
+
+const waitingResult = (text: string, waiting: Waiting): CallToolResult => ({
+  content: [{ type: 'text', text }],
+  structuredContent: { ...waiting },
+})
+
+const errorResult = (text: string): CallToolResult => ({ content: [{ type: 'text', text }], isError: true })
+
+const link = ({ path, mimeType }: Done['files'][number]) => ({
+  type: 'resource_link' as const,
+  uri: pathToFileURL(path).href,
+  name: basename(path),
+  mimeType,
+})
