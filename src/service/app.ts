@@ -1,0 +1,111 @@
+import type { HttpBindings } from '@hono/node-server'
+import { type Context, Hono } from 'hono'
+import { methodNotAllowed, routeNotFound } from '#contract/errors.ts'
+import { operations } from '#contract/operations.ts'
+import type { ServiceError } from '#contract/service-error.ts'
+import { readDownload, revokeDownload } from './downloads.ts'
+import { Exchange } from './exchange.ts'
+import type { BodySource } from './middleware/read-body.ts'
+import { answer, fail, type Incoming, setCommonHeaders } from './pipeline.ts'
+import type { Route } from './route.ts'
+import { routes } from './routes.ts'
+import type { Service } from './service.ts'
+import { basePath } from './settings.ts'
+import { uuidV7 } from './store/uuid-v7.ts'
+
+/** With Node's own messages when it runs on a socket, without them when a client meets it in process. */
+interface Environment {
+  Bindings: Partial<HttpBindings>
+}
+
+type AppContext = Context<Environment>
+
+/** Builds the API from the operations table. */
+export function createApp(service: Service): Hono<Environment> {
+  const app = new Hono<Environment>()
+  for (const route of routes) mount(app, route, service)
+  app.get(`${basePath}/openapi.yaml`, async context => context.text(await description(service), 200, yamlHeaders))
+  app.get('/healthz', context => context.json({ status: 'ok' }))
+  app.get('/readyz', context => context.json({ status: 'ready' }))
+  app.get('/downloads/:jobId', context => plain(context, service, exchange => readDownload(exchange, context, service)))
+  app.delete('/downloads/:jobId', context =>
+    plain(context, service, exchange => revokeDownload(exchange, context, service)),
+  )
+  app.notFound(context => plain(context, service, () => Promise.reject(unknownPath(context.req.path))))
+  return app
+}
+
+function mount(app: Hono<Environment>, route: Route, service: Service): void {
+  const { method, path, aliasPath } = route.operation
+  const paths = [path, ...(aliasPath ? [aliasPath] : [])].map(honoPath)
+  app.on(method, paths, context => answer(route, incomingOf(context, service), service))
+}
+
+const honoPath = (path: string): string => `${basePath}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`
+
+/** A path of the contract with another method is a 405 that names the right one. */
+function unknownPath(path: string): ServiceError {
+  const known = operations.filter(operation =>
+    [operation.path, 'aliasPath' in operation ? operation.aliasPath : ''].some(
+      each => each && `${basePath}${each}` === path,
+    ),
+  )
+  if (!known.length)
+    return routeNotFound({
+      error: `There is nothing at this address; the API is described at ${basePath}/openapi.yaml.`,
+    })
+  const methods = [...new Set(known.map(operation => operation.method))].join(', ')
+  return methodNotAllowed({ error: `This address takes ${methods} only.` }, { allow: methods })
+}
+
+/** Addresses outside the operations table: the same request id, headers and errors, no credentials. */
+async function plain(
+  context: AppContext,
+  service: Service,
+  run: (exchange: Exchange) => Promise<Response>,
+): Promise<Response> {
+  const exchange = exchangeOf(context, service)
+  setCommonHeaders(exchange, service)
+  try {
+    service.guards.admit(exchange)
+    return await run(exchange)
+  } catch (error) {
+    return fail(null, exchange, service, error)
+  }
+}
+
+function incomingOf(context: AppContext, service: Service): Incoming {
+  const exchange = exchangeOf(context, service)
+  const body: BodySource = {
+    header: name => exchange.header(name),
+    bytes: () => context.env?.incoming ?? context.req.raw.body ?? nothing(),
+  }
+  return { exchange, params: context.req.param() as Record<string, string>, query: context.req.query(), body }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+function exchangeOf(context: AppContext, service: Service): Exchange {
+  const incoming = context.env?.incoming
+  return new Exchange({
+    requestId: uuidV7(service.clock.now()),
+    address: incoming?.socket.remoteAddress ?? '127.0.0.1',
+    signal: context.req.raw.signal,
+    vendor: service.settings.vendor,
+    // Node joins repeated headers or drops them silently; a credential that is sent twice has to be seen twice.
+    requestHeaders: incoming
+      ? name => incoming.headersDistinct[name] ?? []
+      : name => {
+          const value = context.req.raw.headers.get(name)
+          return value === null ? [] : [value]
+        },
+  })
+}
+
+const yamlHeaders = { 'content-type': 'application/yaml; charset=utf-8' }
+
+/** Printed on first use from the same table as everything else. */
+async function description(service: Service): Promise<string> {
+  const [{ describeApi }, { stringify }] = await Promise.all([import('#contract/openapi.ts'), import('yaml')])
+  return stringify(describeApi({ serverUrl: `${service.settings.publicUrl}${basePath}` }))
+}

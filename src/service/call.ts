@@ -1,0 +1,54 @@
+import type { HeaderCodec } from '#contract/header-codec.ts'
+import type { Operation, RequestOf } from '#contract/operation.ts'
+import type { Principal } from './identity/principal.ts'
+
+/** One request as a route sees it: parsed, identified, within its limits. */
+export interface Call<O extends Operation = Operation> extends RequestOf<O> {
+  /** UUIDv7; names the request in the ledger and in `cf-ray`. */
+  requestId: string
+  /** Null only on operations that anybody may call. */
+  principal: Principal | null
+  /** The caller's address, for what has no principal. */
+  address: string
+  /** Aborted when the caller leaves. */
+  signal: AbortSignal
+  /** Every value that a request header was sent with. */
+  header(name: string): readonly string[]
+  /** Sets a response header. */
+  set<Value>(codec: HeaderCodec<Value>, value: Value): void
+  /** Corrects the tokens that the limiter reserved. */
+  tokensUsed(tokens: number): void
+}
+
+/** What a route answers: JSON as it is, or one of the others said so. */
+export type Reply = JsonReply | EventsReply | FileReply
+
+export interface JsonReply {
+  kind: 'json'
+  status: number
+  body: unknown
+}
+
+/** Events of a stream, each already an object; `[DONE]` follows by itself. */
+export interface EventsReply {
+  kind: 'events'
+  events: AsyncIterable<unknown>
+}
+
+export interface FileReply {
+  kind: 'file'
+  path: string
+  bytes: number
+  mimeType: string
+  filename: string
+  /** After the whole file has left, or with `false` when it did not. */
+  onEnd?: (delivered: boolean) => Promise<void>
+}
+
+export const json = (body: unknown, status = 200): JsonReply => ({ kind: 'json', status, body })
+
+/** A paid route has a principal by its operation's `auth`; this says so to the compiler. */
+export function principalOf(call: Call): Principal {
+  if (!call.principal) throw new Error(`Request ${call.requestId} reached a paid route without a principal.`)
+  return call.principal
+}

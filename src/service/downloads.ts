@@ -1,0 +1,72 @@
+import { createReadStream } from 'node:fs'
+import type { Context } from 'hono'
+import { invalidRequest, mediaGone, mediaNotFound } from '#contract/errors.ts'
+import { contentDisposition } from '#contract/headers.ts'
+import type { Exchange } from './exchange.ts'
+import type { Service } from './service.ts'
+
+/** Brief §2.7: the signed address of a finished video. Whoever has it may fetch or revoke; it says nothing else. */
+
+function grantOf(context: Context, service: Service): string {
+  const jobId = context.req.param('jobId') ?? ''
+  const expires = context.req.query('expires') ?? ''
+  const grant = { jobId, expiresAtMs: /^\d{1,15}$/.test(expires) ? Number(expires) : 0 }
+  if (!service.links.isSigned(grant, context.req.query('signature') ?? '')) throw mediaNotFound()
+  if (grant.expiresAtMs <= service.clock.now()) throw gone()
+  return jobId
+}
+
+const gone = () => mediaGone({ error: 'This address has expired or was revoked; queue the video again.' })
+
+/** The whole file, or the one range that a resumed download asks for; the ETag is strong, since a file never changes. */
+export async function readDownload(exchange: Exchange, context: Context, service: Service): Promise<Response> {
+  const jobId = grantOf(context, service)
+  const file = await service.jobs.openMedia(jobId)
+  if (file === 'deleted') throw gone()
+  if (!file) throw mediaNotFound()
+  const etag = `"${jobId}-${file.bytes}"`
+  exchange.setAll({
+    'accept-ranges': 'bytes',
+    'content-type': file.mimeType,
+    'cache-control': 'private, no-store',
+    etag,
+  })
+  exchange.set(contentDisposition, `attachment; filename="${jobId}.mp4"`)
+  const range = rangeOf(exchange, etag, file.bytes)
+  if (!range) return streamed(exchange, file.path, { start: 0, end: file.bytes - 1 }, 200)
+  exchange.setAll({ 'content-range': `bytes ${range.start}-${range.end}/${file.bytes}` })
+  return streamed(exchange, file.path, range, 206)
+}
+
+interface ByteRange {
+  start: number
+  end: number
+}
+
+/** Null means the whole file: no range, several ranges, or one for another file. */
+function rangeOf(exchange: Exchange, etag: string, bytes: number): ByteRange | null {
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(exchange.header('range')[0] ?? '')
+  const condition = exchange.header('if-range')[0]
+  if (!match || (condition !== undefined && condition !== etag)) return null
+  const [, first = '', last = ''] = match
+  if (first === '' && last === '') return null
+  const start = first === '' ? Math.max(0, bytes - Number(last)) : Number(first)
+  const end = first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1)
+  if (start >= bytes || end < start) {
+    exchange.setAll({ 'content-range': `bytes */${bytes}` })
+    throw invalidRequest({ error: `The file has ${bytes} bytes; the range lies outside.` })
+  }
+  return { start, end }
+}
+
+function streamed(exchange: Exchange, path: string, { start, end }: ByteRange, status: number): Response {
+  exchange.setAll({ 'content-length': (end - start + 1).toString() })
+  const body = ReadableStream.from<Uint8Array>(createReadStream(path, { start, end }))
+  return new Response(body, { status, headers: exchange.answerHeaders })
+}
+
+/** Revoking deletes the file; doing it twice is the same. */
+export async function revokeDownload(exchange: Exchange, context: Context, service: Service): Promise<Response> {
+  await service.jobs.revoke(grantOf(context, service))
+  return new Response(null, { status: 204, headers: exchange.answerHeaders })
+}

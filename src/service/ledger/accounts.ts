@@ -1,0 +1,60 @@
+import { type MicroUsd, microUsd } from '#contract/money.ts'
+import type { Store } from '../store/store.ts'
+
+export interface AccountBalance {
+  postedMicroUsd: MicroUsd
+  heldMicroUsd: MicroUsd
+  availableMicroUsd: MicroUsd
+}
+
+const nothing: AccountBalance = {
+  postedMicroUsd: microUsd(0),
+  heldMicroUsd: microUsd(0),
+  availableMicroUsd: microUsd(0),
+}
+
+/** Zero for an account that does not exist yet, as a wallet's is before its first top-up. */
+export async function balanceOf(store: Store, account: string): Promise<AccountBalance> {
+  const row = await store.read
+    .selectFrom('account')
+    .select(['posted', 'held'])
+    .where('id', '=', account)
+    .executeTakeFirst()
+  if (!row) return nothing
+  return {
+    postedMicroUsd: microUsd(row.posted),
+    heldMicroUsd: microUsd(row.held),
+    availableMicroUsd: microUsd(row.posted - row.held),
+  }
+}
+
+export interface AccountEntry {
+  id: string
+  type: 'TOP_UP' | 'CHARGE' | 'REFUND'
+  amountMicroUsd: MicroUsd
+  balanceAfterMicroUsd: MicroUsd
+  createdAtMs: number
+  requestId: string | null
+  modelId: string | null
+}
+
+/** Newest first. A grant is shown as a top-up: the contract knows no fourth kind. */
+export async function entriesOf(store: Store, account: string, limit: number, offset: number): Promise<AccountEntry[]> {
+  const rows = await store.read
+    .selectFrom('entry')
+    .select(['id', 'kind', 'effect', 'posted_after', 'created_at_ms', 'request', 'model'])
+    .where('account', '=', account)
+    .orderBy('seq', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  return rows.map(row => ({
+    id: row.id,
+    type: row.kind === 'GRANT' ? 'TOP_UP' : row.kind,
+    amountMicroUsd: microUsd(row.effect),
+    balanceAfterMicroUsd: microUsd(row.posted_after),
+    createdAtMs: row.created_at_ms,
+    requestId: row.request,
+    modelId: row.model,
+  }))
+}

@@ -1,0 +1,23 @@
+import type { ChatCompletionRequest } from '#contract/chat.ts'
+import type { Operation } from '#contract/operation.ts'
+import { parseModelSuffix } from '#contract/service-parameters.ts'
+import { askedTokens } from '../pricing/price-chat.ts'
+import type { Demand, Service } from '../service.ts'
+
+/** What English costs on average; the reservation is corrected by the real count. */
+const bytesPerToken = 4
+
+/** Reserved for an answer whose length the caller leaves open. */
+const openAnswerTokens = 1_000
+
+/** What a request asks of the limiter. Throws `modelNotFound`: a limit belongs to a model. */
+export function demandOf(operation: Operation, body: unknown, service: Service): Demand {
+  if (operation.limit === 'text') {
+    const request = body as ChatCompletionRequest
+    const model = service.catalogue.text(parseModelSuffix(request.model).model)
+    const promptTokens = Math.ceil(JSON.stringify(request.messages).length / bytesPerToken)
+    const answerTokens = (askedTokens(request) ?? openAnswerTokens) * (request.n ?? 1)
+    return { operation, model, tokens: promptTokens + answerTokens }
+  }
+  return { operation, model: null, tokens: 0 }
+}

@@ -1,0 +1,106 @@
+import { createReadStream } from 'node:fs'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { contentDisposition } from '#contract/headers.ts'
+import { toVendor } from '#contract/vendor.ts'
+import type { EventsReply, FileReply, Reply } from '../call.ts'
+import type { Exchange } from '../exchange.ts'
+
+/** A JSON answer below this is smaller than what compressing it costs. */
+const compressFromBytes = 1024
+
+/** Puts a reply on the wire. */
+export async function send(exchange: Exchange, reply: Reply, vendor: string): Promise<Response> {
+  const headers = exchange.answerHeaders
+  switch (reply.kind) {
+    case 'json':
+      exchange.ended()
+      return sendJson(exchange, reply.status, toVendor(reply.body, vendor))
+    case 'events':
+      headers.set('content-type', 'text/event-stream; charset=utf-8')
+      headers.set('x-accel-buffering', 'no')
+      return new Response(eventStream(reply, vendor, exchange), { status: 200, headers })
+    case 'file':
+      return sendFile(exchange, reply)
+  }
+}
+
+export async function sendJson(exchange: Exchange, status: number, body: unknown): Promise<Response> {
+  const headers = exchange.answerHeaders
+  headers.set('content-type', 'application/json')
+  const text = JSON.stringify(body)
+  const encoding = text.length < compressFromBytes ? null : chosenEncoding(exchange.header('accept-encoding'))
+  if (!encoding) return new Response(text, { status, headers })
+  headers.set('content-encoding', encoding)
+  return new Response(await compressed(text, encoding), { status, headers })
+}
+
+type Encoding = 'br' | 'gzip'
+
+/** Brief §9: only where the caller asked. A quality of 0 means no. */
+function chosenEncoding(accepted: readonly string[]): Encoding | null {
+  const names = accepted
+    .flatMap(value => value.split(','))
+    .filter(part => !/;\s*q=0(\.0+)?\s*$/.test(part))
+    .map(part => part.split(';')[0]?.trim().toLowerCase())
+  if (names.includes('br')) return 'br'
+  return names.includes('gzip') ? 'gzip' : null
+}
+
+const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
+
+const compressed = (text: string, encoding: Encoding): Promise<Uint8Array<ArrayBuffer>> =>
+  (encoding === 'br' ? promisify(brotliCompress)(text, brotliOptions) : promisify(gzip)(text)) as Promise<
+    Uint8Array<ArrayBuffer>
+  >
+
+const encoder = new TextEncoder()
+
+/** Pulls one event at a time, so a slow reader slows the engine and memory stays bounded. */
+function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): ReadableStream<Uint8Array> {
+  const iterator = reply.events[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const step = await iterator.next()
+          if (!step.done) {
+            controller.enqueue(encoder.encode(`data: ${JSON.stringify(toVendor(step.value, vendor))}\n\n`))
+            return
+          }
+          controller.enqueue(encoder.encode('data: [DONE]\n\n'))
+          controller.close()
+          exchange.ended()
+        } catch (error) {
+          exchange.ended()
+          controller.error(error)
+        }
+      },
+      async cancel() {
+        exchange.ended()
+        await iterator.return?.()
+      },
+    },
+    { highWaterMark: 1 },
+  )
+}
+
+function sendFile(exchange: Exchange, reply: FileReply): Response {
+  const headers = exchange.answerHeaders
+  headers.set('content-type', reply.mimeType)
+  headers.set('content-length', reply.bytes.toString())
+  headers.set('x-content-type-options', 'nosniff')
+  exchange.set(contentDisposition, `attachment; filename="${reply.filename}"`)
+  return new Response(ReadableStream.from(fileBytes(reply, exchange)), { status: 200, headers })
+}
+
+async function* fileBytes(reply: FileReply, exchange: Exchange): AsyncGenerator<Uint8Array> {
+  let delivered = false
+  try {
+    yield* createReadStream(reply.path)
+    delivered = true
+  } finally {
+    exchange.ended()
+    await reply.onEnd?.(delivered)
+  }
+}

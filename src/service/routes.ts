@@ -1,0 +1,27 @@
+import type { Route } from './route.ts'
+import { completeVideoRoute } from './routes/complete-video.ts'
+import { createChatCompletionRoute } from './routes/create-chat-completion.ts'
+import { getRateLimitLogRoute } from './routes/get-rate-limit-log.ts'
+import { getRateLimitsRoute } from './routes/get-rate-limits.ts'
+import { getWalletBalanceRoute } from './routes/get-wallet-balance.ts'
+import { getWalletTransactionsRoute } from './routes/get-wallet-transactions.ts'
+import { listModelsRoute } from './routes/list-models.ts'
+import { queueVideoRoute } from './routes/queue-video.ts'
+import { quoteVideoRoute } from './routes/quote-video.ts'
+import { retrieveVideoRoute } from './routes/retrieve-video.ts'
+import { topUpRoute } from './routes/top-up.ts'
+
+/** Each operation of the contract has its route here; a test compares the two lists. */
+export const routes = [
+  listModelsRoute,
+  createChatCompletionRoute,
+  quoteVideoRoute,
+  queueVideoRoute,
+  retrieveVideoRoute,
+  completeVideoRoute,
+  topUpRoute,
+  getWalletBalanceRoute,
+  getWalletTransactionsRoute,
+  getRateLimitsRoute,
+  getRateLimitLogRoute,
+] as unknown as readonly Route[]

@@ -1,0 +1,32 @@
+import { walletMismatch } from '#contract/errors.ts'
+import { admissionFloorUsd, topUpUsd } from '#contract/limits.ts'
+import { toUsdNumber } from '#contract/money.ts'
+import { normalizeWallet } from '#contract/payment.ts'
+import { getWalletBalance } from '#contract/wallet-records.ts'
+import { type Call, json, principalOf } from '../call.ts'
+import { balanceOf } from '../ledger/accounts.ts'
+import { route } from '../route.ts'
+
+/** A wallet sees its own records only (reliability of other people's privacy). Returns the normalised address. */
+export function ownWallet(call: Call, walletAddress: string): string {
+  const principal = principalOf(call)
+  const wallet = normalizeWallet(walletAddress)
+  if (principal.kind !== 'wallet' || principal.wallet !== wallet) throw walletMismatch()
+  return wallet
+}
+
+export const getWalletBalanceRoute = route(getWalletBalance, async (call, service) => {
+  const walletAddress = ownWallet(call, call.params.walletAddress)
+  const balance = await balanceOf(service.store, principalOf(call).account)
+  const balanceUsd = toUsdNumber(balance.availableMicroUsd)
+  return json({
+    success: true,
+    data: {
+      walletAddress,
+      balanceUsd,
+      canConsume: balanceUsd >= admissionFloorUsd,
+      minimumTopUpUsd: topUpUsd.minimum,
+      suggestedTopUpUsd: topUpUsd.suggested,
+    },
+  })
+})

@@ -1,0 +1,134 @@
+import type { Clock } from '#contract/clock.ts'
+import type { MicroUsd } from '#contract/money.ts'
+import type { Operation } from '#contract/operation.ts'
+import type { SettlementResponse } from '#contract/payment.ts'
+import type { VideoQueueRequest, VideoStatus } from '#contract/video.ts'
+import type { Principal } from './identity/principal.ts'
+import type { Charges } from './ledger/charges.ts'
+import type { Catalogue } from './models/catalogue.ts'
+import type { TextModel, VideoModel } from './models/model.ts'
+import type { SignInChallenge } from './payment-required.ts'
+import type { ServiceSettings } from './settings.ts'
+import type { Store } from './store/store.ts'
+import type { Line } from './store/units.ts'
+
+/** Everything that answers requests, put together once at start. A route gets it whole and takes what it needs. */
+export interface Service {
+  settings: ServiceSettings
+  clock: Clock
+  log: Log
+  store: Store
+  catalogue: Catalogue
+  identity: Identity
+  guards: Guards
+  charges: Charges
+  payments: Payments
+  consent: Consent
+  jobs: Jobs
+  links: Links
+}
+
+/** Facts first, then a sentence; no fact is ever a secret, a prompt or a signature. */
+export interface Log {
+  info(facts: object, message: string): void
+  warn(facts: object, message: string): void
+  error(facts: object, message: string): void
+}
+
+/** Every value of a request header, in the words of the contract. */
+export type HeaderReader = (name: string) => readonly string[]
+
+export interface Identity {
+  /** Null where nobody identified themselves. Throws what is wrong with a credential that is there. */
+  identify(operation: Operation, header: HeaderReader): Promise<Principal | null>
+  challenge(): SignInChallenge
+}
+
+export interface Guards {
+  /** Throws `tooManyFailures` while this caller is blocked (brief §7.3). */
+  admit(caller: Caller): void
+  /** Counts an answer towards the block. */
+  record(caller: Caller, success: boolean): void
+  /** Throws `tooManyConcurrent`; the result ends the stay. */
+  enter(caller: Caller): () => void
+  /** All or nothing over the caller's dimensions. Throws `rateLimitExceeded` with its headers, and writes the log. */
+  take(caller: Caller, demand: Demand): Promise<Grant>
+}
+
+/** The principal where there is one, else the address: a stranger's failures never count against a wallet or a key. */
+export interface Caller {
+  principal: Principal | null
+  address: string
+}
+
+export interface Demand {
+  operation: Operation
+  /** Whose tier applies; null where the operation has no model. */
+  model: TextModel | VideoModel | null
+  /** Reserved before, corrected after. */
+  tokens: number
+}
+
+export interface Grant {
+  headers: Readonly<Record<string, string>>
+  correct(tokens: number): void
+}
+
+export interface Payments {
+  /**
+   * One top-up (brief §4.1). Throws `topUpRequired`, `invalidPayment`, `settlementPending`. `body` is the stored answer,
+   * the same bytes for every resend.
+   */
+  topUp(request: { header: HeaderReader; address: string }): Promise<{ body: string; settlement: SettlementResponse }>
+}
+
+export interface Consent {
+  /** Throws `needsConsent` where a person's word is missing. Nothing has been held or charged by then. */
+  require(model: VideoModel, request: VideoQueueRequest): Promise<void>
+}
+
+export interface Jobs {
+  /** The charge and the job in one unit. Throws `InsufficientCredit`. */
+  accept(order: JobOrder): Promise<AcceptedJob>
+  /** Throws `requestIdNotFound`, `mediaNotFound`, or why the job failed. */
+  retrieve(request: JobRequest): Promise<RetrievedJob>
+  /** Deletes the stored media; deleting twice is the same. Throws `requestIdNotFound`. */
+  complete(request: JobRequest): Promise<void>
+  /** For a signed address. Null while there is no file yet. */
+  openMedia(jobId: string): Promise<MediaFile | 'deleted' | null>
+  /** Deletes what a signed address points to. */
+  revoke(jobId: string): Promise<void>
+}
+
+export interface Links {
+  /** Whether we signed this; its time is for the clock. */
+  isSigned(grant: { jobId: string; expiresAtMs: number }, signature: string): boolean
+}
+
+export interface JobOrder {
+  requestId: string
+  account: string
+  model: VideoModel
+  request: VideoQueueRequest
+  price: { total: MicroUsd; lines: readonly Line[] }
+}
+
+export interface AcceptedJob {
+  jobId: string
+  downloadUrl: string | null
+  availableMicroUsd: MicroUsd | null
+}
+
+export interface JobRequest {
+  account: string
+  jobId: string
+  model: string
+}
+
+export type RetrievedJob = { state: 'status'; status: VideoStatus } | ({ state: 'file' } & MediaFile)
+
+export interface MediaFile {
+  path: string
+  bytes: number
+  mimeType: string
+}
