@@ -33,7 +33,7 @@ test('old outcomes, expired nonces and old limit rows go, slice by slice; the re
   )
   await store.commit(expired)
   const fresh = [
-    unitAt(nowMs - unitRetentionMs, 0, nonce('lives', nowMs - nonceRetentionMs)),
+    { id: uuidV7Floor(nowMs - unitRetentionMs), ops: [nonce('lives', nowMs - nonceRetentionMs)] },
     unitAt(nowMs, 1, limit('ada', nowMs - limitLogRetentionMs - 1), limit('ada', nowMs - limitLogRetentionMs)),
   ]
   await store.commit(fresh)

@@ -179,6 +179,14 @@ export function storeContract(name: string, openStore: () => Promise<OpenedStore
       expect(await commitUnit(store, early)).toMatchObject({ ok: true, again: false })
     })
 
+    test.each([
+      ['does not start with a UUIDv7', 'hold/0190a6d2-0000-7000-8000-000000000000'],
+      ['is in upper case', '0190A6D2-0000-7000-8000-000000000000'],
+      ['is longer than an id may be', `0190a6d2-0000-7000-8000-000000000000/${'x'.repeat(512)}`],
+    ])('a unit whose id %s is invalid, because it would never be pruned', async (_why, id) => {
+      expect(await commitUnit(store, { id, ops: [account()] })).toEqual({ ok: false, op: -1, why: 'invalid' })
+    })
+
     test('1,000 holds at once against credit for 100: exactly 100', async () => {
       await mustCommit(store, account(), grant(700n))
       const holds = Array.from({ length: 1_000 }, (_, index) => commitOps(store, hold(`h${index}`, 7n)))
