@@ -1,0 +1,89 @@
+import type { PictureType } from '../../models/picture-header.ts'
+import { encodedBytes } from '../bounds.ts'
+import type { RawPicture } from './caption.ts'
+import type { VideoPlan } from './video-plan.ts'
+
+const framesPerSecond = 24
+
+/** The reader of each type is named, so that no content is taken for a playlist or a script. */
+const readers: Record<PictureType, string> = { png: 'png_pipe', jpeg: 'jpeg_pipe', webp: 'webp_pipe', gif: 'gif' }
+
+export interface Drawing {
+  plan: VideoPlan
+  caption: RawPicture
+  captionPath: string
+  image: { type: PictureType; path: string } | null
+  outputPath: string
+}
+
+/** Arguments of ffmpeg (2018 or later). Numbers and paths of ours alone: nothing of a request's text is in them. */
+export function encoderArguments({ plan, caption, captionPath, image, outputPath }: Drawing): string[] {
+  const inputs = [
+    ...['-f', 'lavfi', '-i', background(plan)],
+    ...['-f', 'lavfi', '-i', shape(plan, 8, 0.22)],
+    ...['-f', 'lavfi', '-i', shape(plan, 12, 0.15)],
+    ...['-f', 'rawvideo', '-pixel_format', 'rgba', '-video_size', `${caption.width}x${caption.height}`],
+    ...['-framerate', `${framesPerSecond}`, ...fromFile(captionPath)],
+    ...(image ? ['-f', readers[image.type], ...fromFile(image.path)] : []),
+    ...(plan.audio ? ['-f', 'lavfi', '-i', chord(plan)] : []),
+  ]
+  const sound = image ? 5 : 4
+  return [
+    ...['-hide_banner', '-loglevel', 'error', '-nostdin', '-y'],
+    ...inputs,
+    ...['-filter_complex', layers(plan, image !== null), '-map', '[video]'],
+    ...(plan.audio ? ['-map', `${sound}:a`, '-c:a', 'aac', '-b:a', '96k'] : ['-an']),
+    ...['-t', `${plan.seconds}`, '-r', `${framesPerSecond}`],
+    ...['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '26', '-pix_fmt', 'yuv420p', '-threads', '2'],
+    ...['-map_metadata', '-1', '-movflags', '+faststart', '-fs', `${encodedBytes}`, '-f', 'mp4', `file:${outputPath}`],
+  ]
+}
+
+/** A file opens nothing but files. */
+const fromFile = (path: string): string[] => ['-protocol_whitelist', 'file', '-i', `file:${path}`]
+
+const at = (plan: VideoPlan, index: number): number => plan.seed[index % plan.seed.length] ?? 0
+
+/** A value between `low` and `high` that the prompt chooses. */
+const between = (plan: VideoPlan, index: number, low: number, high: number): string =>
+  (low + ((high - low) * at(plan, index)) / 255).toFixed(3)
+
+/** Drifting colours, computed on a stamp and enlarged, because computing every pixel would take minutes. */
+function background(plan: VideoPlan): string {
+  const wave = (first: number, along: string) =>
+    `${between(plan, first, 70, 150)}+${between(plan, first + 1, 50, 100)}*sin(${along}/${between(plan, first + 2, 5, 20)}+T*${between(plan, first + 3, 0.4, 1.6)})`
+  const drawn = `geq=r='${wave(0, 'X')}':g='${wave(4, '(Y+X/3)')}':b='${wave(16, '(X-Y)')}'`
+  return `nullsrc=s=64x36:r=${framesPerSecond},${drawn},scale=${plan.width}:${plan.height}:flags=bicubic,setsar=1,format=yuv420p`
+}
+
+function shape(plan: VideoPlan, first: number, part: number): string {
+  const side = Math.round(Math.min(plan.width, plan.height) * part)
+  const colour = [0, 1, 2]
+    .map(index =>
+      at(plan, first + index)
+        .toString(16)
+        .padStart(2, '0'),
+    )
+    .join('')
+  return `color=c=0x${colour}:s=${side}x${side}:r=${framesPerSecond},format=rgba,colorchannelmixer=aa=0.8`
+}
+
+function chord(plan: VideoPlan): string {
+  const root = 110 * 2 ** (Math.round(at(plan, 20) / 21) / 12)
+  const tone = (ratio: number, part: number) => `${part}*sin(2*PI*${(root * ratio).toFixed(2)}*t)`
+  return `aevalsrc='(${tone(1, 0.12)}+${tone(1.25, 0.08)}+${tone(1.5, 0.08)})*(0.7+0.3*sin(2*PI*${between(plan, 21, 0.3, 2)}*t))':s=44100`
+}
+
+/** The picture over the colours, two squares that wander over it, the caption over all. */
+function layers(plan: VideoPlan, hasImage: boolean): string {
+  const { width, height } = plan
+  const fill = `scale=${width}:${height}:force_original_aspect_ratio=increase,crop=${width}:${height},setsar=1`
+  const wander = (first: number) =>
+    `x='(W-w)/2*(1+sin(t*${between(plan, first, 0.5, 2)}))':y='(H-h)/2*(1+cos(t*${between(plan, first + 1, 0.5, 2)}))'`
+  return [
+    ...(hasImage ? [`[4:v]${fill}[image]`, '[0:v][image]overlay=eof_action=repeat[base]'] : ['[0:v]null[base]']),
+    `[base][1:v]overlay=${wander(24)}[first]`,
+    `[first][2:v]overlay=${wander(26)}[second]`,
+    '[second][3:v]overlay=x=0:y=H-h:eof_action=repeat[video]',
+  ].join(';')
+}

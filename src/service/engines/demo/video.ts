@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { readPicture } from '../../models/picture.ts'
+import { encodedBytes, encodesAtOnce, encodesWaiting, rememberedFailures } from '../bounds.ts'
+import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '../engine.ts'
+import { drawCaption } from './caption.ts'
+import { type Drawing, encoderArguments } from './encoder-arguments.ts'
+import { type Encoder, EncoderMissing, findEncoder } from './find-encoder.ts'
+import { EncodeFailed, runEncoder } from './run-encoder.ts'
+import { Slots } from './slots.ts'
+import { videoPlan } from './video-plan.ts'
+
+export interface DemoVideoOptions {
+  /** Finished videos lie here as `JOB.mp4` until the caller takes them. */
+  workFolder: string
+  encoder?: () => Promise<Encoder>
+  atOnce?: number
+  /** The encoder's own words when it failed; for a log, never for a caller. */
+  onComplaint?: (jobId: string, complaint: string) => void
+}
+
+const jobPattern = /^[A-Za-z0-9-]{1,64}$/
+
+/**
+ * Draws and encodes real videos. A job's finished file is its only record, so asking again after a restart finds it, and
+ * what was half made is made anew.
+ */
+export class DemoVideo implements VideoEngine {
+  readonly #workFolder: string
+  readonly #findEncoder: () => Promise<Encoder>
+  readonly #onComplaint: (jobId: string, complaint: string) => void
+  readonly #slots: Slots
+  readonly #active = new Map<string, Promise<void>>()
+  readonly #failures = new Map<string, string>()
+  readonly #closing = new AbortController()
+  #encoder: Promise<Encoder> | null = null
+
+  constructor(options: DemoVideoOptions) {
+    this.#workFolder = resolve(options.workFolder)
+    this.#findEncoder = options.encoder ?? findEncoder
+    this.#onComplaint = options.onComplaint ?? (() => undefined)
+    this.#slots = new Slots(options.atOnce ?? encodesAtOnce, encodesWaiting)
+  }
+
+  async start(call: VideoCall): Promise<VideoProgress> {
+    return this.#progress(call)
+  }
+
+  async poll(call: VideoCall, _engineState: EngineState): Promise<VideoProgress> {
+    return this.#progress(call)
+  }
+
+  /** Ends all encoders; their jobs begin anew when they are asked after. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.all(this.#active.values())
+  }
+
+  #progress(call: VideoCall): VideoProgress {
+    const { jobId, signal } = call
+    signal.throwIfAborted()
+    this.#closing.signal.throwIfAborted()
+    if (!jobPattern.test(jobId)) throw new Error('A job is named by letters, digits and dashes.')
+    const reason = this.#failures.get(jobId)
+    if (reason !== undefined) return { state: 'failed', reason }
+    const path = this.#pathOf(jobId)
+    if (!this.#active.has(jobId)) {
+      if (existsSync(path)) return { state: 'completed', path, mimeType: 'video/mp4' }
+      if (this.#slots.full) throw new Error('Too many videos wait for the encoder.')
+      this.#begin(call)
+    }
+    return { state: 'running', engineState: {} }
+  }
+
+  #pathOf(jobId: string): string {
+    return join(this.#workFolder, `${jobId}.mp4`)
+  }
+
+  #begin(call: VideoCall): void {
+    const work = this.#slots
+      .run(() => this.#make(call))
+      .catch((error: unknown) => this.#fail(call.jobId, error))
+      .finally(() => this.#active.delete(call.jobId))
+    this.#active.set(call.jobId, work)
+  }
+
+  #fail(jobId: string, error: unknown): void {
+    if (this.#closing.signal.aborted) return
+    const known = error instanceof EncodeFailed || error instanceof EncoderMissing
+    this.#onComplaint(jobId, error instanceof EncodeFailed ? error.complaint : String(error))
+    this.#failures.set(jobId, known ? error.message : 'The video could not be written.')
+    const [oldest] = this.#failures.keys()
+    if (this.#failures.size > rememberedFailures && oldest !== undefined) this.#failures.delete(oldest)
+  }
+
+  async #make({ jobId, request }: VideoCall): Promise<void> {
+    this.#closing.signal.throwIfAborted()
+    const encoder = await this.#anEncoder()
+    const folder = await this.#freshFolder(jobId)
+    try {
+      const drawing = await prepare(folder, request)
+      await runEncoder(encoder.path, encoderArguments(drawing), { signal: this.#closing.signal })
+      await settle(drawing.outputPath)
+      await rename(drawing.outputPath, this.#pathOf(jobId))
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+
+  /** A missing encoder may be installed meanwhile, so a failure to find one is not kept. */
+  #anEncoder(): Promise<Encoder> {
+    this.#encoder ??= this.#findEncoder().catch((error: unknown) => {
+      this.#encoder = null
+      throw error
+    })
+    return this.#encoder
+  }
+
+  /** An encoder that outlived its service may still write to an earlier folder, so each attempt has its own. */
+  async #freshFolder(jobId: string): Promise<string> {
+    await mkdir(this.#workFolder, { recursive: true, mode: 0o700 })
+    const earlier = (await readdir(this.#workFolder)).filter(
+      name => name.startsWith(`${jobId}.`) && name.endsWith('.part'),
+    )
+    for (const name of earlier) await rm(join(this.#workFolder, name), { recursive: true, force: true })
+    const folder = join(this.#workFolder, `${jobId}.${randomBytes(4).toString('hex')}.part`)
+    await mkdir(folder, { mode: 0o700 })
+    return folder
+  }
+}
+
+/** Writes what the encoder reads. */
+async function prepare(folder: string, request: VideoCall['request']): Promise<Drawing> {
+  const plan = videoPlan(request)
+  const caption = drawCaption(request.prompt, plan)
+  const captionPath = join(folder, 'caption.rgba')
+  await writeFile(captionPath, caption.rgba)
+  return {
+    plan,
+    caption,
+    captionPath,
+    image: await prepareImage(folder, request.image_url),
+    outputPath: join(folder, 'video.mp4'),
+  }
+}
+
+async function prepareImage(folder: string, url: string | undefined): Promise<Drawing['image']> {
+  if (url === undefined) return null
+  const read = readPicture(url)
+  if (!read.ok) throw new EncodeFailed(`The picture cannot be used: ${read.problem}.`, read.problem)
+  const path = join(folder, 'image')
+  await writeFile(path, read.picture.bytes)
+  return { type: read.picture.type, path }
+}
+
+/** On disk before it counts as finished; a file that met the size limit is cut off. */
+async function settle(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    const { size } = await file.stat()
+    if (size === 0) throw new EncodeFailed('The video encoder made an empty file.', '0 bytes')
+    if (size >= encodedBytes * 0.99) throw new EncodeFailed('The video became too large.', `${size} bytes`)
+    throw new EncodeFailed('The video became too large.', `${size} bytes`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
