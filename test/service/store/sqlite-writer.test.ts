@@ -75,6 +75,15 @@ test('a thread that dies while the store closes does not hold it open', async ()
   await closed
 })
 
+test.each([
+  ['ends at once', 'process.exit(0)'],
+  ['fails', 'throw new Error("no disk")'],
+])('a thread that %s before it is ready is an error, never a wait', async (_how, code) => {
+  await expect(start(new URL(`data:text/javascript,${encodeURIComponent(code)}`))).rejects.toThrow(
+    /writer has ended|no disk/,
+  )
+})
+
 test('no units have no outcomes', async () => {
   const writer = await start()
   expect(await writer.commit([])).toEqual([])

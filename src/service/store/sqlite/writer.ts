@@ -54,7 +54,11 @@ export class SqliteWriter {
   /** Resolves when the thread has its connection. */
   static async start(data: WriterData, url: URL): Promise<SqliteWriter> {
     const worker = new Worker(url, { workerData: data, name: 'store-writer', execArgv: [] })
-    await once(worker, 'message')
+    await new Promise((resolve, reject) => {
+      worker.once('message', resolve)
+      worker.once('error', reject)
+      worker.once('exit', () => reject(writerDead()))
+    })
     return new SqliteWriter(worker)
   }
 
