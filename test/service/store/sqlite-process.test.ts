@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { audit } from '#service/ledger/audit.ts'
 import { openSqliteReader, openSqliteStore } from '#service/store/sqlite/open.ts'
 import { nonce, nowMs } from './sample-ops.ts'
@@ -17,6 +17,7 @@ async function acknowledgedBeforeKill(
   whileItRuns?: () => Promise<void>,
 ): Promise<string[]> {
   const writing = spawn(process.execPath, [child, path], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void writing.kill('SIGKILL'))
   const closed = once(writing, 'close')
   const acknowledged: string[] = []
   for await (const line of createInterface({ input: writing.stdout })) {
@@ -61,6 +62,7 @@ test('a folder belongs to one process until that process ends, however it ends',
   await expect(openSqliteStore({ path })).rejects.toMatchObject({ kind: 'folder_in_use' })
   // The refused second opening must not have freed the first one's lock for another process.
   const intruder = spawn(process.execPath, [child, path], { stdio: 'ignore' })
+  onTestFinished(() => void intruder.kill('SIGKILL'))
   const [code] = await once(intruder, 'exit')
   expect(code).toBe(1)
   await store.close()
