@@ -1,0 +1,17 @@
+const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+
+/** The bytes of a base58 text when they are exactly this many; null otherwise. */
+export function decodeBase58(text: string, bytes: number): Uint8Array | null {
+  // 138 characters say 100 bytes: longer than needed is refused before the arithmetic.
+  if (text.length > Math.ceil(bytes * 1.38)) return null
+  let value = 0n
+  for (const character of text) {
+    const digit = alphabet.indexOf(character)
+    if (digit < 0) return null
+    value = value * 58n + BigInt(digit)
+  }
+  const zeros = /^1*/.exec(text)?.[0].length ?? 0
+  const hex = value === 0n ? '' : value.toString(16)
+  const tail = Buffer.from(hex.length % 2 ? `0${hex}` : hex, 'hex')
+  return zeros + tail.length === bytes ? Buffer.concat([Buffer.alloc(zeros), tail]) : null
+}

@@ -1,0 +1,12 @@
+/** Where a thread that recovers EVM signers starts. Answers in the order of the questions. */
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import { recoverSigner } from './evm-signature.ts'
+import type { RecoverAnswer, RecoverRequest } from './evm-thread-messages.ts'
+
+if (parentPort) serve(parentPort)
+
+function serve(port: MessagePort): void {
+  port.on('message', async ({ message, signature }: RecoverRequest) => {
+    port.postMessage({ signer: await recoverSigner(message, signature) } satisfies RecoverAnswer)
+  })
+}

@@ -1,0 +1,97 @@
+import { availableParallelism } from 'node:os'
+import { Worker } from 'node:worker_threads'
+import { verifierThreads, waitingSignatures } from './bounds.ts'
+import type { RecoverAnswer, RecoverRequest } from './evm-thread-messages.ts'
+import { evmThreadUrl } from './evm-thread-url.ts'
+
+/** More signatures than the threads can look at within about a second, or no thread to look at them. */
+export class VerifierBusy extends Error {
+  constructor() {
+    super('Too many signatures are waiting to be verified; try again in a second.')
+    this.name = 'VerifierBusy'
+  }
+}
+
+interface Waiting {
+  request: RecoverRequest
+  resolve(signer: string | null): void
+  reject(error: Error): void
+}
+
+interface Thread {
+  worker: Worker
+  current: Waiting | null
+}
+
+/**
+ * Recovers the signers of EVM messages on threads of its own, because 1.6 ms of curve arithmetic would hold up every
+ * other request. Threads start with the first signature and are replaced when they die; none keeps the process alive.
+ */
+export class EvmVerifier {
+  readonly #size: number
+  readonly #onThreadFailure: (error: Error) => void
+  #threads: Thread[] = []
+  #waiting: Waiting[] = []
+  #closed = false
+
+  constructor(options: { threads?: number; onThreadFailure?: (error: Error) => void } = {}) {
+    this.#size = options.threads ?? Math.max(1, Math.min(verifierThreads, availableParallelism() - 1))
+    this.#onThreadFailure = options.onThreadFailure ?? (() => {})
+  }
+
+  /** The address in lower case, null where nobody can have signed that. Rejects with `VerifierBusy`. */
+  recover(message: string, signature: string): Promise<string | null> {
+    if (this.#closed || this.#waiting.length >= waitingSignatures) return Promise.reject(new VerifierBusy())
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request: { message, signature }, resolve, reject })
+      this.#dispatch()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const threads = this.#threads
+    this.#threads = []
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(new VerifierBusy())
+    for (const { current } of threads) current?.reject(new VerifierBusy())
+    await Promise.all(threads.map(({ worker }) => worker.terminate()))
+  }
+
+  #dispatch(): void {
+    while (this.#waiting.length > 0) {
+      const thread = this.#threads.find(each => each.current === null) ?? this.#startThread()
+      if (!thread) return
+      const next = this.#waiting.shift()
+      if (!next) return
+      thread.current = next
+      thread.worker.ref()
+      thread.worker.postMessage(next.request)
+    }
+  }
+
+  #startThread(): Thread | null {
+    if (this.#threads.length >= this.#size) return null
+    const worker = new Worker(evmThreadUrl(), { name: 'evm-signatures', execArgv: [] })
+    const thread: Thread = { worker, current: null }
+    worker.unref()
+    worker.on('message', ({ signer }: RecoverAnswer) => {
+      const { current } = thread
+      thread.current = null
+      worker.unref()
+      current?.resolve(signer)
+      this.#dispatch()
+    })
+    // An error ends the thread; `exit` follows and is where it is replaced.
+    worker.on('error', this.#onThreadFailure)
+    worker.on('exit', () => this.#replace(thread))
+    this.#threads.push(thread)
+    return thread
+  }
+
+  #replace(thread: Thread): void {
+    if (this.#closed) return
+    this.#threads = this.#threads.filter(each => each !== thread)
+    thread.current?.reject(new VerifierBusy())
+    this.#dispatch()
+  }
+}

@@ -1,0 +1,50 @@
+import type { Clock } from '#contract/clock.ts'
+import { tooManyFailures } from '#contract/errors.ts'
+import { abuseBlock } from '#contract/limits.ts'
+import { RecentMap } from '../identity/recent-map.ts'
+import { countedSubjects } from './bounds.ts'
+import { comeAgainHeaders } from './limit-headers.ts'
+
+interface Record {
+  /** When it failed, oldest first; at most as many as block. */
+  failuresMs: number[]
+  blockedUntilMs: number
+}
+
+/**
+ * Brief §7.3: more than 20 answers without success within 30 s block a caller for 30 s. The caller is who proved to be
+ * one, else an address; a claim that was not proved never counts against whom it names.
+ */
+export class AbuseBlock {
+  readonly #clock: Clock
+  readonly #records: RecentMap<Record>
+
+  constructor(clock: Clock, limit: number = countedSubjects) {
+    this.#clock = clock
+    this.#records = new RecentMap(limit)
+  }
+
+  /** Throws 429 `tooManyFailures` while the subject is blocked. Its own answer is not to be counted. */
+  check(subject: string): void {
+    const nowMs = this.#clock.now()
+    const untilMs = this.#records.get(subject)?.blockedUntilMs ?? 0
+    if (nowMs < untilMs) throw tooManyFailures(comeAgainHeaders(untilMs, nowMs, 'user'))
+  }
+
+  /** One answer without success. True when this one started a block. */
+  count(subject: string): boolean {
+    const nowMs = this.#clock.now()
+    const record = this.#records.get(subject) ?? { failuresMs: [], blockedUntilMs: 0 }
+    // Requests that were on their way when the block began must not start the next one.
+    if (nowMs < record.blockedUntilMs) return false
+    record.failuresMs = record.failuresMs.filter(atMs => nowMs - atMs < abuseBlock.windowMs)
+    record.failuresMs.push(nowMs)
+    const blocks = record.failuresMs.length > abuseBlock.failures
+    if (blocks) {
+      record.failuresMs = []
+      record.blockedUntilMs = nowMs + abuseBlock.blockMs
+    }
+    this.#records.set(subject, record)
+    return blocks
+  }
+}

@@ -1,0 +1,16 @@
+/** Every limit of the limiter and the abuse block, with its unit. */
+
+/** A window is a fixed minute of UTC (brief §8). */
+export const windowMs = 60_000
+
+/** Counters of one window: some 30 MB. Beyond it the one that was made first goes, which takes that many callers a minute. */
+export const windowCounters = 200_000
+
+/** Callers whose failures are remembered, each at most 21 times: some 30 MB. The one that failed longest ago goes first. */
+export const countedSubjects = 50_000
+
+/** Log rows of different account, model and type in one minute; more than that is an attack, and its rows say nothing new. */
+export const loggedPairsPerMinute = 5_000
+
+/** When a wallet with too many requests in flight may come again: nobody knows, so soon. */
+export const concurrencyRetryMs = 1_000

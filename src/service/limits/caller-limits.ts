@@ -1,0 +1,48 @@
+import type { LimitName, PlanName, TextTier } from '#contract/limits.ts'
+import { type MicroUsd, toUsdNumber } from '#contract/money.ts'
+import type { RateLimits } from '#contract/rate-limits.ts'
+import { limitOf } from './limit-rules.ts'
+
+export interface LimitedModel {
+  id: string
+  /** The limit of the operation that runs it: `text`, `video.queue`, … */
+  limit: LimitName
+  tier: TextTier | null
+}
+
+export interface CallerLimits {
+  plan: PlanName
+  models: readonly LimitedModel[]
+  availableMicroUsd: MicroUsd
+  /** Whether paid calls are open to this caller now. */
+  accessPermitted: boolean
+  /** Null where it never expires; a wallet never does. */
+  keyExpiresAtMs: number | null
+  nowMs: number
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** The canonical answer about a caller's limits (brief §8.3), made of what the limiter itself goes by. */
+export function callerLimits(caller: CallerLimits): RateLimits {
+  return {
+    data: {
+      accessPermitted: caller.accessPermitted,
+      apiTier: { id: caller.plan === 'partner' ? 'partner' : 'paid', isCharged: true },
+      balances: { USD: toUsdNumber(caller.availableMicroUsd) },
+      keyExpiration: caller.keyExpiresAtMs === null ? null : new Date(caller.keyExpiresAtMs).toISOString(),
+      // An epoch is a day of UTC.
+      nextEpochBegins: new Date((Math.floor(caller.nowMs / dayMs) + 1) * dayMs).toISOString(),
+      rateLimits: caller.models.map(model => ({
+        apiModelId: model.id,
+        rateLimits: amountsOf(caller.plan, model),
+      })),
+    },
+  }
+}
+
+function amountsOf(plan: PlanName, { limit, tier }: LimitedModel) {
+  const { requestsPerMinute, tokensPerMinute } = limitOf(plan, limit, tier)
+  const requests = { amount: requestsPerMinute, type: 'RPM' as const }
+  return tokensPerMinute === undefined ? [requests] : [requests, { amount: tokensPerMinute, type: 'TPM' as const }]
+}

@@ -1,0 +1,61 @@
+import {
+  type LimitType,
+  limitRequests,
+  limitTokens,
+  limitType,
+  remainingRequests,
+  remainingTokens,
+  resetRequests,
+  resetTokens,
+  retryAfter,
+} from '#contract/headers.ts'
+import { windowMs } from './bounds.ts'
+import type { DimensionState, Taken } from './limit-store.ts'
+
+/** Names and values as they go on the wire. */
+export type HeaderFields = Record<string, string>
+
+/** Brief §8.4: the tightest dimension of requests and that of tokens; on a refusal also when to come again. */
+export function limitHeaders({ allowed, reservation, states }: Taken, nowMs: number): HeaderFields {
+  const requests = tightest(states, state => state.remainingRequests / state.dimension.requestsPerMinute)
+  if (!requests) return {}
+  const counted = states.filter(state => state.remainingTokens !== undefined)
+  const tokens = tightest(counted, state => (state.remainingTokens ?? 0) / (state.dimension.tokensPerMinute ?? 1))
+  const endMs = reservation.windowStartMs + windowMs
+  const refusing = states.find(({ met }) => met !== null)
+  return {
+    [limitRequests.name]: limitRequests.format(requests.dimension.requestsPerMinute),
+    [remainingRequests.name]: remainingRequests.format(requests.remainingRequests),
+    // Also where tokens were the tight ones: the two reset in the same moment.
+    [resetRequests.name]: resetRequests.format(Math.ceil(endMs / 1000)),
+    ...(tokens && tokenHeaders(tokens, endMs - nowMs)),
+    [limitType.name]: limitType.format((refusing ?? requests).dimension.type),
+    ...(!allowed && { [retryAfter.name]: retryAfter.format(secondsUntil(endMs, nowMs)) }),
+  }
+}
+
+/** For a refusal that is no window's: a block, or too many requests in flight. */
+export function comeAgainHeaders(atMs: number, nowMs: number, type: LimitType): HeaderFields {
+  return {
+    [resetRequests.name]: resetRequests.format(Math.ceil(atMs / 1000)),
+    [retryAfter.name]: retryAfter.format(secondsUntil(atMs, nowMs)),
+    [limitType.name]: limitType.format(type),
+  }
+}
+
+function tokenHeaders({ dimension, remainingTokens: remaining }: DimensionState, untilMs: number): HeaderFields {
+  return {
+    [limitTokens.name]: limitTokens.format(dimension.tokensPerMinute ?? 0),
+    [remainingTokens.name]: remainingTokens.format(remaining ?? 0),
+    [resetTokens.name]: resetTokens.format(Math.max(0, Math.ceil(untilMs / 1000))),
+  }
+}
+
+const secondsUntil = (atMs: number, nowMs: number): number => Math.max(1, Math.ceil((atMs - nowMs) / 1000))
+
+function tightest(states: readonly DimensionState[], room: (state: DimensionState) => number): DimensionState | null {
+  return states.reduce<DimensionState | null>(
+    (least, state) => (least === null || room(state) < room(least) ? state : least),
+    null,
+  )
+}

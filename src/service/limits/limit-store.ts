@@ -1,0 +1,51 @@
+import type { LimitType } from '#contract/headers.ts'
+import type { RateLimit } from '#contract/limits.ts'
+
+/** One count that a request must fit into. */
+export interface LimitDimension extends RateLimit {
+  /** Names the counter: whom it counts and what. */
+  key: string
+  type: LimitType
+}
+
+/** What a request took, so that it can be corrected: plain data, also across processes. */
+export interface Reservation {
+  /** Start of its window; what is corrected after that minute is corrected for nobody. */
+  windowStartMs: number
+  tokens: number
+  dimensions: readonly LimitDimension[]
+}
+
+export interface DimensionState {
+  dimension: LimitDimension
+  /** After this request where it was let in; as they were where it was refused. */
+  remainingRequests: number
+  /** Absent where the dimension counts no tokens. */
+  remainingTokens?: number
+  /** What refused this request, or null. */
+  met: 'requests' | 'tokens' | null
+}
+
+export interface Taken {
+  allowed: boolean
+  reservation: Reservation
+  /** In the order of the dimensions that were asked. */
+  states: readonly DimensionState[]
+}
+
+/** Counts requests and tokens of a minute. In this process, or one script on a shared store. */
+export interface LimitStore {
+  /** One request and its estimated tokens fit into every dimension, or nothing is counted anywhere. */
+  take(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): Promise<Taken>
+  /** Replaces the estimate by the tokens that were used. Once a reservation. */
+  correct(reservation: Reservation, usedTokens: number): Promise<void>
+  /** Gives back all that was taken. Once a reservation, and instead of `correct`. */
+  giveBack(reservation: Reservation): Promise<void>
+}
+
+/**
+ * What an estimate counts in a dimension: a request that is larger than a whole minute's tokens counts as all of them,
+ * because otherwise it could never be served.
+ */
+export const countedTokens = (dimension: LimitDimension, tokens: number): number =>
+  Math.min(tokens, dimension.tokensPerMinute ?? 0)

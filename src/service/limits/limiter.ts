@@ -1,0 +1,68 @@
+import type { Clock } from '#contract/clock.ts'
+import { rateLimitExceeded } from '#contract/errors.ts'
+import { type HeaderFields, limitHeaders } from './limit-headers.ts'
+import type { LimitLog } from './limit-log.ts'
+import { type ExtraLimits, type LimitedRequest, limitDimensions } from './limit-rules.ts'
+import type { LimitStore, Taken } from './limit-store.ts'
+
+/** A request that is within its limits. */
+export interface Admission {
+  /** Brief §8.4, for the answer. */
+  headers: HeaderFields
+  /** Replaces the estimated tokens by those that were used; later calls change nothing. */
+  tokensUsed(tokens: number): Promise<void>
+  /** Uncounts the request altogether: a payment that was sent again. */
+  giveBack(): Promise<void>
+}
+
+/** Joins rules, counts, headers and log: what a request meets after it has been parsed. */
+export class Limiter {
+  readonly #store: LimitStore
+  readonly #clock: Clock
+  readonly #log: LimitLog
+  readonly #extra: ExtraLimits
+
+  constructor(options: { store: LimitStore; clock: Clock; log: LimitLog; extra?: ExtraLimits }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#log = options.log
+    this.#extra = options.extra ?? {}
+  }
+
+  /** Throws 429 `rateLimitExceeded` with every header, having counted nothing. */
+  async admit(request: LimitedRequest, estimatedTokens = 0): Promise<Admission> {
+    const nowMs = this.#clock.now()
+    const taken = await this.#store.take(limitDimensions(request, this.#extra), estimatedTokens, nowMs)
+    const headers = limitHeaders(taken, nowMs)
+    if (taken.allowed) return this.#admission(taken, headers)
+    this.#note(request, taken)
+    throw rateLimitExceeded(headers)
+  }
+
+  #admission({ reservation }: Taken, headers: HeaderFields): Admission {
+    let settled = false
+    const once = async (settle: () => Promise<void>) => {
+      if (settled) return
+      settled = true
+      await settle()
+    }
+    return {
+      headers,
+      tokensUsed: tokens => once(() => this.#store.correct(reservation, tokens)),
+      giveBack: () => once(() => this.#store.giveBack(reservation)),
+    }
+  }
+
+  #note({ principal, model, limit, tier }: LimitedRequest, { states }: Taken): void {
+    if (!principal) return
+    const met = states.find(state => state.met !== null)?.met
+    // Not awaited: the answer does not wait for the disk, and `note` never rejects.
+    void this.#log.note({
+      account: principal.account,
+      key: principal.kind === 'key' ? principal.keyId : null,
+      model: model ?? limit,
+      tier: tier ?? principal.plan,
+      type: met === 'tokens' ? 'TPM' : 'RPM',
+    })
+  }
+}
