@@ -12,6 +12,7 @@ import {
 } from '#contract/headers.ts'
 import { admissionFloorUsd } from '#contract/limits.ts'
 import { microUsd } from '#contract/money.ts'
+import type { Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import type { Call } from './call.ts'
 import type { Exchange } from './exchange.ts'
@@ -32,6 +33,9 @@ export interface Incoming {
   body: BodySource
 }
 
+/** `tooManyFailures`. */
+const blockKind = 'FAILED_REQUESTS'
+
 const admissionFloor = microUsd(Math.round(admissionFloorUsd * 1e6))
 
 /**
@@ -42,9 +46,7 @@ export async function answer(route: Route, incoming: Incoming, service: Service)
   const { exchange } = incoming
   setCommonHeaders(exchange, service)
   try {
-    const response = await succeed(route, incoming, service)
-    service.guards.record(exchange, true)
-    return response
+    return await succeed(route, incoming, service)
   } catch (error) {
     return fail(route, exchange, service, error)
   }
@@ -64,7 +66,7 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
 /** Who calls, and may they: a block by address answers only those who do not identify themselves. */
 async function admit(route: Route, exchange: Exchange, service: Service): Promise<void> {
   const { operation } = route
-  exchange.principal = await service.identity.identify(operation, name => exchange.header(name))
+  exchange.principal = await identified(operation, exchange, service)
   service.guards.admit(exchange)
   const { principal } = exchange
   if (!principal) {
@@ -76,6 +78,16 @@ async function admit(route: Route, exchange: Exchange, service: Service): Promis
   exchange.set(balanceUsd, balance.availableMicroUsd)
   if (principal.kind !== 'wallet' || !isPaid(route) || balance.availableMicroUsd >= admissionFloor) return
   throw new InsufficientCredit(admissionFloor)
+}
+
+/** A wrong credential from a blocked address is answered by the block; it proves nobody. */
+async function identified(operation: Operation, exchange: Exchange, service: Service) {
+  try {
+    return await service.identity.identify(operation, name => exchange.header(name))
+  } catch (error) {
+    service.guards.admit(exchange)
+    throw error
+  }
 }
 
 const isPaid = ({ operation }: Route): boolean => operation.charge === 'usage' || operation.charge === 'quote'
@@ -102,6 +114,7 @@ const callOf = (exchange: Exchange, request: object, grant: Grant): Call =>
     header: name => exchange.header(name),
     set: (codec, value) => exchange.set(codec, value),
     tokensUsed: tokens => grant.correct(tokens),
+    uncount: () => grant.giveBack(),
   }) as Call
 
 export function setCommonHeaders(exchange: Exchange, service: Service): void {
@@ -123,7 +136,8 @@ export async function fail(
   thrown: unknown,
 ): Promise<Response> {
   const error = await answerOf(route, exchange, service, thrown)
-  service.guards.record(exchange, false)
+  // The block's own answers must not renew the block.
+  if (error.kind !== blockKind) service.guards.failed(exchange)
   exchange.ended()
   exchange.set(hostName, service.settings.hostName)
   exchange.setAll(error.headers)

@@ -47,8 +47,8 @@ export interface Identity {
 export interface Guards {
   /** Throws `tooManyFailures` while this caller is blocked (brief §7.3). */
   admit(caller: Caller): void
-  /** Counts an answer towards the block. */
-  record(caller: Caller, success: boolean): void
+  /** Counts an answer without success towards the block. */
+  failed(caller: Caller): void
   /** Throws `tooManyConcurrent`; the result ends the stay. */
   enter(caller: Caller): () => void
   /** All or nothing over the caller's dimensions. Throws `rateLimitExceeded` with its headers, and writes the log. */
@@ -72,6 +72,8 @@ export interface Demand {
 export interface Grant {
   headers: Readonly<Record<string, string>>
   correct(tokens: number): void
+  /** Uncounts the request: a payment that was sent again. */
+  giveBack(): void
 }
 
 export interface Payments {

@@ -31,7 +31,7 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
 /** Waits for the first event, so that an engine that fails before it is answered with a status and not inside a stream. */
 async function startOf(events: AsyncIterableIterator<unknown>): Promise<AsyncIterableIterator<unknown>> {
   let first: IteratorResult<unknown> | null = await events.next()
-  return {
+  const whole: AsyncIterableIterator<unknown> = {
     async next() {
       const step = first ?? (await events.next())
       first = null
@@ -41,10 +41,9 @@ async function startOf(events: AsyncIterableIterator<unknown>): Promise<AsyncIte
       await events.return?.()
       return { done: true, value: undefined }
     },
-    [Symbol.asyncIterator]() {
-      return this
-    },
+    [Symbol.asyncIterator]: () => whole,
   }
+  return whole
 }
 
 async function* chatEvents(call: Call, plan: ChatPlan, tab: ChatTab, charge: Charge): AsyncGenerator<unknown> {

@@ -1,6 +1,7 @@
 import type { ChatCompletionRequest } from '#contract/chat.ts'
 import type { Operation } from '#contract/operation.ts'
 import { parseModelSuffix } from '#contract/service-parameters.ts'
+import type { VideoQueueRequest } from '#contract/video.ts'
 import { askedTokens } from '../pricing/price-chat.ts'
 import type { Demand, Service } from '../service.ts'
 
@@ -18,6 +19,9 @@ export function demandOf(operation: Operation, body: unknown, service: Service):
     const promptTokens = Math.ceil(JSON.stringify(request.messages).length / bytesPerToken)
     const answerTokens = (askedTokens(request) ?? openAnswerTokens) * (request.n ?? 1)
     return { operation, model, tokens: promptTokens + answerTokens }
+  }
+  if (operation.limit === 'video.queue') {
+    return { operation, model: service.catalogue.video((body as VideoQueueRequest).model), tokens: 0 }
   }
   return { operation, model: null, tokens: 0 }
 }

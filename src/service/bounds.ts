@@ -1,0 +1,14 @@
+/** Slow senders must not keep sockets: headers within 15 s, a whole request (35 MB of video input) within 60 s. */
+export const connectionLimits = {
+  headersTimeoutMs: 15_000,
+  requestTimeoutMs: 60_000,
+  /** A sign-in and a payment header side by side fit twice. */
+  headerBytes: 32 * 1024,
+  connections: 10_000,
+} as const
+
+/** How long a stopping service waits for running answers. */
+export const drainMs = 30_000
+
+/** How often lapsed rows, old media and old nonces are swept. */
+export const sweepIntervalMs = 60_000

@@ -1,0 +1,67 @@
+import { subjectOf } from './identity/principal.ts'
+import type { AbuseBlock } from './limits/abuse-block.ts'
+import { addressSubject } from './limits/address-subject.ts'
+import type { WalletSlots } from './limits/concurrency.ts'
+import type { LimitLog } from './limits/limit-log.ts'
+import type { Limiter } from './limits/limiter.ts'
+import type { Caller, Demand, Grant, Guards } from './service.ts'
+
+const subject = ({ principal, address }: Caller): string =>
+  principal ? subjectOf(principal) : `address:${addressSubject(address)}`
+
+/** The limits room as the pipeline sees it. */
+export class RequestGuards implements Guards {
+  readonly #block: AbuseBlock
+  readonly #slots: WalletSlots
+  readonly #limiter: Limiter
+  readonly #log: LimitLog
+
+  constructor(rooms: { block: AbuseBlock; slots: WalletSlots; limiter: Limiter; log: LimitLog }) {
+    this.#block = rooms.block
+    this.#slots = rooms.slots
+    this.#limiter = rooms.limiter
+    this.#log = rooms.log
+  }
+
+  admit(caller: Caller): void {
+    this.#block.check(subject(caller))
+  }
+
+  failed(caller: Caller): void {
+    const blocks = this.#block.count(subject(caller))
+    const { principal } = caller
+    if (!blocks || !principal) return
+    // Not awaited: the answer does not wait for the disk, and `note` never rejects.
+    void this.#log.note({
+      account: principal.account,
+      key: principal.kind === 'key' ? principal.keyId : null,
+      model: '',
+      tier: principal.plan,
+      type: 'FAILED_REQUESTS',
+    })
+  }
+
+  enter({ principal }: Caller): () => void {
+    return principal?.kind === 'wallet' ? this.#slots.enter(principal.wallet) : () => undefined
+  }
+
+  async take({ principal, address }: Caller, { operation, model, tokens }: Demand): Promise<Grant> {
+    const admission = await this.#limiter.admit(
+      {
+        limit: operation.limit,
+        model: model?.id ?? null,
+        tier: model?.type === 'text' ? model.tier : null,
+        principal,
+        address: addressSubject(address),
+      },
+      tokens,
+    )
+    // Whoever did not identify themselves shares a count with their neighbours; its figures are not theirs to know.
+    const shown = principal || operation.charge === 'payment'
+    return {
+      headers: shown ? admission.headers : {},
+      correct: used => void admission.tokensUsed(used),
+      giveBack: () => void admission.giveBack(),
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
+import { connectionLimits } from './bounds.ts'
+
+/** What answers requests that arrive on a socket. */
+export type Fetch = (request: Request, bindings: HttpBindings) => Promise<Response> | Response
+
+/** A listening socket that gets its application later: the public address holds the port, which the system may choose. */
+export class Listener {
+  readonly host: string
+  readonly port: number
+  readonly #server: Server
+  #fetch: Fetch = () => new Response('{"error":"The service is starting."}', { status: 503 })
+
+  private constructor(host: string, server: Server) {
+    this.host = host
+    this.#server = server
+    this.port = (server.address() as AddressInfo).port
+  }
+
+  /** Port 0 lets the system choose. Rejects with Node's own error (`EADDRINUSE`) when the port is taken. */
+  static async open({ host, port }: { host: string; port: number }): Promise<Listener> {
+    let listener: Listener | null = null
+    const server = createAdaptorServer({
+      fetch: (request, bindings) => (listener as Listener).#fetch(request, bindings as HttpBindings),
+      overrideGlobalObjects: false,
+      serverOptions: {
+        headersTimeout: connectionLimits.headersTimeoutMs,
+        requestTimeout: connectionLimits.requestTimeoutMs,
+        maxHeaderSize: connectionLimits.headerBytes,
+      },
+    }) as Server
+    server.maxConnections = connectionLimits.connections
+    server.listen(port, host)
+    await once(server, 'listening')
+    listener = new Listener(host, server)
+    return listener
+  }
+
+  serve(fetch: Fetch): void {
+    this.#fetch = fetch
+  }
+
+  /** Takes no new connections, lets running answers end, and cuts off what has not ended by then. */
+  async close(graceMs: number): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.#server.closeIdleConnections()
+    const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs)
+    await closed
+    clearTimeout(cut)
+  }
+}

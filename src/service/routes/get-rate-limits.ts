@@ -1,0 +1,35 @@
+import { admissionFloorUsd } from '#contract/limits.ts'
+import { toUsdNumber } from '#contract/money.ts'
+import { getRateLimits } from '#contract/rate-limits.ts'
+import { json, principalOf } from '../call.ts'
+import { balanceOf } from '../ledger/accounts.ts'
+import { callerLimits, type LimitedModel } from '../limits/caller-limits.ts'
+import type { Model } from '../models/model.ts'
+import { route } from '../route.ts'
+import type { Store } from '../store/store.ts'
+
+export const getRateLimitsRoute = route(getRateLimits, async (call, service) => {
+  const principal = principalOf(call)
+  const { availableMicroUsd } = await balanceOf(service.store, principal.account)
+  const floorUsd = principal.kind === 'wallet' ? admissionFloorUsd : 0
+  return json(
+    callerLimits({
+      plan: principal.plan,
+      models: service.catalogue.models.map(limitedModel),
+      availableMicroUsd,
+      accessPermitted: availableMicroUsd > 0n && toUsdNumber(availableMicroUsd) >= floorUsd,
+      keyExpiresAtMs: principal.kind === 'key' ? await keyExpiry(service.store, principal.keyId) : null,
+      nowMs: service.clock.now(),
+    }),
+  )
+})
+
+const limitedModel = (model: Model): LimitedModel =>
+  model.type === 'text'
+    ? { id: model.id, limit: 'text', tier: model.tier }
+    : { id: model.id, limit: 'video.queue', tier: null }
+
+async function keyExpiry(store: Store, keyId: string): Promise<number | null> {
+  const row = await store.read.selectFrom('api_key').select('expires_at_ms').where('id', '=', keyId).executeTakeFirst()
+  return row?.expires_at_ms ?? null
+}
