@@ -162,7 +162,6 @@ async function settle(path: string): Promise<void> {
     const { size } = await file.stat()
     if (size === 0) throw new EncodeFailed('The video encoder made an empty file.', '0 bytes')
     if (size >= encodedBytes * 0.99) throw new EncodeFailed('The video became too large.', `${size} bytes`)
-    throw new EncodeFailed('The video became too large.', `${size} bytes`)
     await file.sync()
   } finally {
     await file.close()
