@@ -20,7 +20,14 @@ import type { CallsInFlight } from './calls-in-flight.ts'
 import { asForm, canAsk, personAnswer } from './elicitation.ts'
 import { type LogLine, logFault } from './fault-log.ts'
 import { progressOf } from './progress.ts'
-import { declinedResult, doneResult, failedResult, faultResult, openQuestionResult } from './tool-results.ts'
+import {
+  declinedResult,
+  doneResult,
+  failedResult,
+  faultResult,
+  openQuestionResult,
+  stoppedResult,
+} from './tool-results.ts'
 
 /** What the calls of one server share. */
 export interface Desk {
@@ -58,9 +65,13 @@ export async function callTool(desk: Desk, call: ToolCall): Promise<CallToolResu
     case 'asks':
       return ask(desk, call, outcome.question, (state?.round ?? 0) + 1)
     case 'fault':
-      return faultResult(logFault(desk.log, call.name, outcome.error))
+      return wasStopped(call, outcome.error) ? stoppedResult : faultResult(logFault(desk.log, call.name, outcome.error))
   }
 }
+
+/** The client cancelled or left, which is no fault; a real one stays a fault even then. */
+const wasStopped = ({ context: { mcpReq } }: ToolCall, error: unknown): boolean =>
+  mcpReq.signal.aborted && (error === mcpReq.signal.reason || (error instanceof Error && error.name === 'AbortError'))
 
 /** Undefined where the call may go on: the person said yes, or the client sent no answer. */
 async function recordAnswer(desk: Desk, call: ToolCall, { kind, approvalId }: AskedState) {

@@ -38,7 +38,9 @@ const waitingResult = (text: string, waiting: Waiting): CallToolResult => ({
   structuredContent: { ...waiting },
 })
 
-const errorResult = (text: string): CallToolResult => ({ content: [{ type: 'text', text }], isError: true })
+function errorResult(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }], isError: true }
+}
 
 const link = ({ path, mimeType }: Done['files'][number]) => ({
   type: 'resource_link' as const,
@@ -46,3 +48,6 @@ const link = ({ path, mimeType }: Done['files'][number]) => ({
   name: basename(path),
   mimeType,
 })
+
+/** For a call that nobody waits for any more; protocols have nothing to send then. */
+export const stoppedResult: CallToolResult = errorResult('The call was stopped.')

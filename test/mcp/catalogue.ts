@@ -1,0 +1,4 @@
+import { prompts } from '#prompts/table.generated.ts'
+import { tools } from '#tools/table.generated.ts'
+
+export const catalogue = { tools, prompts }

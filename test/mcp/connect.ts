@@ -1,0 +1,90 @@
+import { PassThrough } from 'node:stream'
+import { Client, type ClientCapabilities, type ElicitResult } from '@modelcontextprotocol/client'
+import { serveMcp } from '#mcp/serve-stdio.ts'
+import type { ToolHost } from '#toolkit/tool-host.ts'
+import { catalogue } from './catalogue.ts'
+import { linesTransport } from './lines-transport.ts'
+
+export const eras = ['legacy', 'modern'] as const
+export type Era = (typeof eras)[number]
+
+export interface Connection {
+  client: Client
+  /** Lines for the operator. */
+  log: string[]
+  /** Everything that the server has written. */
+  written(): string
+  hostsMade(): number
+  disconnect(): Promise<void>
+}
+
+export interface Connect {
+  era?: Era
+  host: ToolHost | (() => Promise<ToolHost>)
+  /** Declared by the client; with it, `elicit` answers. */
+  capabilities?: ClientCapabilities
+  elicit?: (message: string, schema: unknown) => ElicitResult | Promise<ElicitResult>
+  tools?: string[]
+  stateKey?: Uint8Array
+  autoFulfill?: boolean
+}
+
+/** A real client and the real server on two ends of a pipe. */
+export async function connect({
+  era = 'legacy',
+  host,
+  capabilities = {},
+  elicit,
+  ...rest
+}: Connect): Promise<Connection> {
+  const toServer = new PassThrough()
+  const fromServer = new PassThrough()
+  const log: string[] = []
+  let written = ''
+  let hostsMade = 0
+  fromServer.on('data', (chunk: Buffer) => {
+    written += chunk.toString()
+  })
+  const session = serveMcp({
+    name: 'farebox',
+    version: '0.0.0',
+    catalogue,
+    async host() {
+      hostsMade += 1
+      return typeof host === 'function' ? host() : host
+    },
+    input: toServer,
+    output: fromServer,
+    log: line => log.push(line),
+    ...(rest.tools ? { tools: rest.tools } : {}),
+    ...(rest.stateKey ? { stateKey: rest.stateKey } : {}),
+  })
+  const client = new Client(
+    { name: 'test', version: '0' },
+    {
+      capabilities,
+      versionNegotiation: { mode: era === 'modern' ? { pin: '2026-07-28' } : 'legacy' },
+      inputRequired: { autoFulfill: rest.autoFulfill ?? true },
+    },
+  )
+  if (elicit) {
+    client.setRequestHandler('elicitation/create', async ({ params }) =>
+      elicit(params.message, 'requestedSchema' in params ? params.requestedSchema : undefined),
+    )
+  }
+  await client.connect(linesTransport(fromServer, toServer))
+  return {
+    client,
+    log,
+    written: () => written,
+    hostsMade: () => hostsMade,
+    async disconnect() {
+      await client.close()
+      await session.closed
+    },
+  }
+}
+
+/** All text of a result. */
+export const textOf = (result: { content: readonly { type: string }[] }): string =>
+  result.content.flatMap(part => ('text' in part && typeof part.text === 'string' ? [part.text] : [])).join('\n')

@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ModelRecord } from '#contract/models.ts'
+import { microUsd } from '#contract/money.ts'
+import type { Operation } from '#contract/operation.ts'
+import { NeedsPerson, type PersonAnswer, type Question } from '#toolkit/person.ts'
+import { isYes } from '#toolkit/say-question.ts'
+import type { JobView, Paid, PaidOptions, Receipt, ToolContext } from '#toolkit/tool-context.ts'
+import type { ToolHost } from '#toolkit/tool-host.ts'
+
+export const usd = (amount: number) => microUsd(Math.round(amount * 1e6))
+
+export const paid: Paid = { chargedMicroUsd: usd(0.25), creditLeftMicroUsd: usd(4.75), budgetLeftMicroUsd: usd(5) }
+
+export const runningJob: JobView = {
+  jobId: 'job_1',
+  kind: 'video',
+  model: 'demo-video',
+  state: 'running',
+  startedAtMs: Date.UTC(2026, 0, 2, 3, 4, 5),
+  typicalMs: 60_000,
+  priceMicroUsd: usd(0.25),
+  refunded: false,
+  file: null,
+  failure: null,
+}
+
+export const doneJob: JobView = {
+  ...runningJob,
+  state: 'completed',
+  file: { path: '/home/ann/farebox files/a b.mp4', mimeType: 'video/mp4', bytes: 1234 },
+}
+
+export const receipt: Receipt = {
+  id: 'rcpt_1',
+  atMs: Date.UTC(2026, 0, 2, 3, 4, 5),
+  state: 'confirmed',
+  amountMicroUsd: usd(5),
+  network: 'eip155:8453',
+  payTo: '0x00000000000000000000000000000000000000aa',
+  transaction: '0xabc',
+  purpose: 'credit',
+}
+
+export const videoModel: ModelRecord = {
+  id: 'demo-video',
+  object: 'model',
+  owned_by: 'demo',
+  type: 'video',
+  model_spec: {
+    name: 'Demo video',
+    description: 'Draws a moving picture.',
+    privacy: 'private',
+    constraints: {
+      aspect_ratios: ['16:9', '1:1'],
+      resolutions: ['480p'],
+      durations: ['5s', '10s'],
+      model_type: 'text-to-video',
+      audio: false,
+      audio_configurable: false,
+    },
+  },
+}
+
+export const answers: Readonly<Record<string, unknown>> = {
+  createChatCompletion: {
+    id: 'c1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'demo-chat',
+    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hello.' } }],
+    usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+  },
+  listModels: { object: 'list', type: 'all', data: [videoModel] },
+  quoteVideo: { quote: 0.25 },
+}
+
+export interface FakeOptions {
+  /** Asked one after the other before a paid call goes through. */
+  questions?: Question[]
+  /** Thrown by every effect. */
+  failure?: unknown
+  answers?: Readonly<Record<string, unknown>>
+  jobs?: JobView[]
+  /** Progress reported by a wait, and whether it goes on until it is stopped. */
+  reports?: { message: string; done?: number; total?: number }[]
+  waitsForever?: boolean
+}
+
+/** A host that keeps what it was asked to do and answers from a script. */
+export function fakeHost(options: FakeOptions = {}) {
+  const calls: { operation: string; body: unknown; options: PaidOptions | undefined }[] = []
+  const given: { approvalId: string; answer: PersonAnswer }[] = []
+  const approved = new Set<string>()
+  const seen = { calls, given, closed: 0, aborted: 0, contexts: 0, waitedMs: [] as number[] }
+
+  const effect = () => {
+    if (options.failure !== undefined) throw options.failure
+  }
+  const paidEffect = () => {
+    effect()
+    const open = options.questions?.find(question => !approved.has(question.approvalId))
+    if (open) throw new NeedsPerson(open)
+  }
+  const answerOf = (operation: Operation) => ({ ...answers, ...options.answers })[operation.id]
+
+  const contextFor = ({ signal, report }: Parameters<ToolHost['context']>[0]): ToolContext => ({
+    signal,
+    report,
+    async call(operation, { body }, paidOptions) {
+      if (operation.charge === 'free') effect()
+      else paidEffect()
+      calls.push({ operation: operation.id, body, options: paidOptions })
+      // The script's answers have the shape of their operation; a wrong one fails in the tool's own output schema.
+      return { answer: answerOf(operation) as never, paid }
+    },
+    async start(operation, { body }, paidOptions) {
+      paidEffect()
+      calls.push({ operation: operation.id, body, options: paidOptions })
+      return { job: runningJob, paid }
+    },
+    jobs: {
+      async wait(_jobId, timeoutMs) {
+        effect()
+        seen.waitedMs.push(timeoutMs)
+        for (const progress of options.reports ?? []) report(progress)
+        if (options.waitsForever) {
+          await sleep(60_000, undefined, { signal }).catch(error => {
+            seen.aborted += 1
+            throw error
+          })
+        }
+        return options.jobs?.[0] ?? doneJob
+      },
+      list: async limit => (options.jobs ?? [doneJob]).slice(0, limit),
+    },
+    files: { asMediaUrl: async source => (source.startsWith('http') ? source : `data:image/png;base64,${source}`) },
+    wallet: {
+      status: async () => ({
+        pays: 'wallet',
+        service: 'http://127.0.0.1:8402',
+        address: '0xabc',
+        network: 'eip155:8453',
+        creditMicroUsd: usd(4.75),
+        caps: { perPayment: usd(5), perCall: usd(10), perDay: usd(10), total: usd(20), askAbove: usd(1) },
+        spent: { today: usd(5), total: usd(5) },
+        unresolved: 0,
+        payee: receipt.payTo,
+        next: null,
+      }),
+      async topUp(amountMicroUsd, paidOptions) {
+        paidEffect()
+        calls.push({ operation: 'topUp', body: amountMicroUsd, options: paidOptions })
+        return { receipt: { ...receipt, amountMicroUsd }, paid: { ...paid, chargedMicroUsd: amountMicroUsd } }
+      },
+      receipts: async limit => [receipt].slice(0, limit),
+    },
+    async limits() {
+      effect()
+      return {
+        creditMicroUsd: usd(4.75),
+        models: [{ model: 'demo-chat', requestsPerMinute: 500, tokensPerMinute: 1_000_000 }],
+        window: { requestsLeft: 499, requestsResetAtMs: Date.UTC(2026, 0, 2), tokensLeft: null, tokensResetAtMs: null },
+      }
+    },
+  })
+
+  const host: ToolHost = {
+    context(invocation) {
+      seen.contexts += 1
+      return contextFor(invocation)
+    },
+    async answer(approvalId, answer) {
+      given.push({ approvalId, answer })
+      if (isYes(answer)) approved.add(approvalId)
+    },
+    async close() {
+      seen.closed += 1
+    },
+  }
+  return { host, seen }
+}

@@ -1,0 +1,203 @@
+import type { ElicitResult } from '@modelcontextprotocol/client'
+import { afterEach, describe, expect, test } from 'vitest'
+import { type Connect, type Connection, connect, eras, textOf } from './connect.ts'
+import { fakeHost } from './fake-host.ts'
+import { consent, payee, policyText, spend } from './questions.ts'
+
+let open: Connection[] = []
+const opened = async (options: Connect) => {
+  const connection = await connect(options)
+  open.push(connection)
+  return connection
+}
+afterEach(async () => {
+  await Promise.all(open.map(connection => connection.disconnect()))
+  open = []
+})
+
+const call = { name: 'video_create', arguments: { model: 'demo-video', prompt: 'A kite.', duration: '5s', image: 'a' } }
+const allTicked = { termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
+const accept = (content: Record<string, boolean | string>): ElicitResult => ({ action: 'accept', content })
+
+const abilities = [
+  ['elicitation: {}', { elicitation: {} }],
+  ['elicitation: { form: {} }', { elicitation: { form: {} } }],
+] as const
+
+describe.each(eras)('in the %s era', era => {
+  describe.each(abilities)('with %s', (_name, capabilities) => {
+    test('consent is asked as three unticked boxes under the whole policy, and the call goes on', async () => {
+      const { host, seen } = fakeHost({ questions: [consent] })
+      const asked: { message: string; schema: unknown }[] = []
+      const { client } = await opened({
+        era,
+        host,
+        capabilities,
+        elicit(message, schema) {
+          asked.push({ message, schema })
+          return accept(allTicked)
+        },
+      })
+      await client.listTools()
+      const result = await client.callTool(call)
+      expect(asked).toHaveLength(1)
+      expect(asked[0]?.message).toContain(policyText)
+      expect(asked[0]?.message).toContain('version v2.0')
+      const form = asked[0]?.schema as { properties: Record<string, { type: string; default: boolean }> } | undefined
+      expect(Object.entries(form?.properties ?? {}).map(([name, box]) => [name, box.type, box.default])).toEqual([
+        ['termsAndPrivacy', 'boolean', false],
+        ['legalRight', 'boolean', false],
+        ['screeningAcknowledged', 'boolean', false],
+      ])
+      expect(seen.given).toEqual([{ approvalId: 'appr_consent', answer: { kind: 'consent', ...allTicked } }])
+      expect(seen.calls.map(done => done.operation)).toEqual(['queueVideo'])
+      expect(result.structuredContent).toMatchObject({ job_id: 'job_1', charged_usd: 0.25 })
+    })
+  })
+
+  const noes: [why: string, question: typeof consent | typeof spend | typeof payee, answer: ElicitResult][] = [
+    ['declined', consent, { action: 'decline' }],
+    ['closed', consent, { action: 'cancel' }],
+    ['one box left', consent, accept({ ...allTicked, legalRight: false })],
+    ['no box sent', consent, accept({})],
+    ['a word is no tick', consent, accept({ ...allTicked, legalRight: 'true' })],
+    ['not approved', spend, accept({ approved: false })],
+    ['a payee declined', payee, { action: 'decline' }],
+  ]
+  test.each(noes)('a no ends the call, and nothing is sent: %s', async (_why, question, answer) => {
+    const { host, seen } = fakeHost({ questions: [question] })
+    const { client } = await opened({ era, host, capabilities: { elicitation: {} }, elicit: () => answer })
+    await client.listTools()
+    const result = await client.callTool(call)
+    expect(result.isError).toBeFalsy()
+    expect(textOf(result)).toContain('Nothing was sent or charged.')
+    expect(result.structuredContent).toEqual({ status: 'declined', approval_id: question.approvalId })
+    expect(seen.calls).toEqual([])
+    expect(seen.given).toHaveLength(1)
+  })
+
+  test('three questions in a row are asked, each once', async () => {
+    const { host, seen } = fakeHost({ questions: [payee, spend, consent] })
+    const messages: string[] = []
+    const { client } = await opened({
+      era,
+      host,
+      capabilities: { elicitation: {} },
+      elicit(message) {
+        messages.push(message)
+        return accept({ approved: true, ...allTicked })
+      },
+    })
+    const result = await client.callTool(call)
+    expect(messages.map(message => message.slice(0, 30))).toEqual([
+      'Approve a payee that was not p',
+      'Approve this? A video of demo-',
+      'A face may be in the media of ',
+    ])
+    expect(messages[0]).toContain('5.00 USD to 0x00000000000000000000000000000000000000aa')
+    expect(messages[1]).toContain('for 2.50 USD')
+    expect(seen.given.map(({ answer }) => answer.kind)).toEqual(['approve', 'approve', 'consent'])
+    expect(result.structuredContent).toMatchObject({ job_id: 'job_1' })
+  })
+
+  test('a fourth question in one call is left to the approval page', async () => {
+    const questions = ['a', 'b', 'c', 'd'].map(approvalId => ({ ...spend, approvalId }))
+    const { host, seen } = fakeHost({ questions })
+    const { client } = await opened({
+      era,
+      host,
+      capabilities: { elicitation: {} },
+      elicit: () => accept({ approved: true }),
+    })
+    const result = await client.callTool(call)
+    expect(seen.given).toHaveLength(3)
+    expect(result.structuredContent).toMatchObject({ status: 'needs_person', approval_id: 'd' })
+  })
+
+  test.each([
+    ['nothing', {}],
+    ['URLs alone', { elicitation: { url: {} } }],
+  ])('a client that can show %s gets the policy whole and where to approve', async (_what, capabilities) => {
+    const { host, seen } = fakeHost({ questions: [consent] })
+    const { client } = await opened({ era, host, capabilities })
+    await client.listTools()
+    const result = await client.callTool(call)
+    expect(result.isError).toBeFalsy()
+    const text = textOf(result)
+    expect(text).toContain(policyText)
+    expect(text).toContain('Approval id: appr_consent')
+    expect(text).toContain('Run `farebox wallet approve` in a terminal.')
+    expect(text).toContain('Nothing was sent or charged.')
+    expect(result.structuredContent).toMatchObject({ status: 'needs_person', approval_id: 'appr_consent' })
+    expect(seen).toMatchObject({ calls: [], given: [] })
+  })
+})
+
+describe('the state that a question leaves with the client', () => {
+  const asking = async (questions = [spend]) => {
+    const fake = fakeHost({ questions })
+    const connection = await opened({
+      era: 'modern',
+      host: fake.host,
+      capabilities: { elicitation: {} },
+      elicit: () => accept({ approved: true }),
+      autoFulfill: false,
+    })
+    const first = await connection.client.request({ method: 'tools/call', params: call }, { allowInputRequired: true })
+    return { ...fake, ...connection, state: String((first as { requestState?: string }).requestState) }
+  }
+  const answered = (requestState: string, params: Record<string, unknown> = call) => ({
+    method: 'tools/call' as const,
+    params: { ...params, requestState, inputResponses: { decision: accept({ approved: true }) } },
+  })
+
+  test('it lets the same call go on', async () => {
+    const { client, state, seen } = await asking()
+    await client.request(answered(state))
+    expect(seen.given).toEqual([{ approvalId: 'appr_spend', answer: { kind: 'approve', approved: true } }])
+    expect(seen.calls).toHaveLength(1)
+  })
+
+  const body = (state: string) => JSON.parse(Buffer.from(state.split('.')[1] ?? '', 'base64url').toString())
+  const rewritten = (state: string) => {
+    const [version, , mac] = state.split('.')
+    const forged = { ...body(state), p: { ...body(state).p, approvalId: 'appr_other' } }
+    return [version, Buffer.from(JSON.stringify(forged)).toString('base64url'), mac].join('.')
+  }
+  const tampered: [why: string, change: (state: string) => Parameters<typeof answered>][] = [
+    ['another approval written into it', state => [rewritten(state)]],
+    ['a signature cut off', state => [state.slice(0, -3)]],
+    ['nonsense', () => ['v1.e30.AAAA']],
+    ['other arguments', state => [state, { ...call, arguments: { ...call.arguments, duration: '30s' } }]],
+    ['another tool', state => [state, { name: 'wallet_top_up', arguments: { amount_usd: 5 } }]],
+  ]
+  test.each(tampered)('it is refused: %s', async (_why, change) => {
+    const { client, state, seen } = await asking()
+    await expect(client.request(answered(...change(state)))).rejects.toMatchObject({ code: -32602 })
+    expect(seen, 'no answer is recorded and nothing is bought').toMatchObject({ given: [], calls: [] })
+  })
+
+  test('that of another process is refused', async () => {
+    const { state } = await asking()
+    const { client, seen } = await asking()
+    await expect(client.request(answered(state))).rejects.toMatchObject({ code: -32602 })
+    expect(seen.given).toEqual([])
+  })
+
+  test('without an answer beside it the person is asked again', async () => {
+    const { client, state, seen } = await asking()
+    const params = { ...call, requestState: state }
+    const again = await client.request({ method: 'tools/call', params }, { allowInputRequired: true })
+    expect(again).toMatchObject({ resultType: 'input_required' })
+    expect(seen.given).toEqual([])
+  })
+
+  test('an older client cannot bring one along', async () => {
+    const { state } = await asking()
+    const { host, seen } = fakeHost({ questions: [spend] })
+    const { client } = await opened({ era: 'legacy', host })
+    const result = await client.request(answered(state)).catch(() => undefined)
+    expect(seen).toMatchObject({ given: [], calls: [] })
+    if (result) expect(result).toMatchObject({ structuredContent: { status: 'needs_person' } })
+  })
+})

@@ -1,0 +1,17 @@
+import { doneJob } from './fake-host.ts'
+
+const video = { model: 'demo-video', duration: '5s' }
+
+/** Right arguments for every tool. */
+export const samples: Readonly<Record<string, Record<string, unknown>>> = {
+  chat: { model: 'demo-chat', prompt: 'Say hello.' },
+  job_list: {},
+  job_wait: { job_id: doneJob.jobId },
+  limits: {},
+  models_find: {},
+  video_create: { ...video, prompt: 'A kite.' },
+  video_quote: video,
+  wallet_receipts: {},
+  wallet_status: {},
+  wallet_top_up: { amount_usd: 5 },
+}
