@@ -1,0 +1,16 @@
+import type { MicroUsd } from '#contract/money.ts'
+import type { SignedPayment } from './signed-payment.ts'
+
+/** Reads what became of a payment, whoever brought it to the chain. Rejects with `ChainUnavailable`. */
+export interface PaymentChain {
+  /** `transaction` is where to look first. */
+  find(payment: SignedPayment, transaction: string | null): Promise<OnChain>
+}
+
+export type OnChain =
+  /** The payer's nonce moved this amount to our payee, in a transaction that succeeded. */
+  | { state: 'landed'; transaction: string; amount: MicroUsd }
+  /** The nonce is spent or cancelled, and nothing of it came to us. */
+  | { state: 'void' }
+  /** The nonce is unused as of a block of this time. */
+  | { state: 'open'; chainTimeSeconds: number }
