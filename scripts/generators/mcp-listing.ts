@@ -46,10 +46,7 @@ function listedTool({ name, title, description, annotations, input, output }: To
   }
 }
 
-/**
- * A paid call may be answered by what a person has to decide first, so no member of its result is sure to be there. A
- * union would say it closer, but clients exist that read no union at the root.
- */
+/** A paid call may be answered by what a person has to decide first; clients exist that read no union at the root. */
 const orWaiting = ({ properties }: ObjectSchema): ObjectSchema => ({
   type: 'object',
   properties: { ...(properties as object), ...waitingProperties },
@@ -72,8 +69,10 @@ function schemaOf(schema: z.ZodObject, io: 'input' | 'output'): ObjectSchema {
     io,
     override({ jsonSchema }) {
       if (io === 'output') {
+        // What is sent has passed the whole schema already; a client needs to know what the members are.
         delete jsonSchema.additionalProperties
         delete jsonSchema.description
+        delete jsonSchema.required
       }
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum

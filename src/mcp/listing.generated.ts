@@ -196,12 +196,7 @@ export const listing: Listing = {
                         "bytes": {
                           "type": "number"
                         }
-                      },
-                      "required": [
-                        "path",
-                        "mime_type",
-                        "bytes"
-                      ]
+                      }
                     },
                     {
                       "type": "null"
@@ -214,24 +209,10 @@ export const listing: Listing = {
                     "null"
                   ]
                 }
-              },
-              "required": [
-                "job_id",
-                "model",
-                "state",
-                "started_at",
-                "typical_seconds",
-                "price_usd",
-                "refunded",
-                "file",
-                "failure"
-              ]
+              }
             }
           }
-        },
-        "required": [
-          "jobs"
-        ]
+        }
       },
       "annotations": {
         "readOnlyHint": true,
@@ -314,12 +295,7 @@ export const listing: Listing = {
                   "bytes": {
                     "type": "number"
                   }
-                },
-                "required": [
-                  "path",
-                  "mime_type",
-                  "bytes"
-                ]
+                }
               },
               {
                 "type": "null"
@@ -332,18 +308,7 @@ export const listing: Listing = {
               "null"
             ]
           }
-        },
-        "required": [
-          "job_id",
-          "model",
-          "state",
-          "started_at",
-          "typical_seconds",
-          "price_usd",
-          "refunded",
-          "file",
-          "failure"
-        ]
+        }
       },
       "annotations": {
         "readOnlyHint": true,
@@ -404,13 +369,7 @@ export const listing: Listing = {
                       "null"
                     ]
                   }
-                },
-                "required": [
-                  "requests_left",
-                  "requests_reset_at",
-                  "tokens_left",
-                  "tokens_reset_at"
-                ]
+                }
               },
               {
                 "type": "null"
@@ -437,24 +396,13 @@ export const listing: Listing = {
                     "null"
                   ]
                 }
-              },
-              "required": [
-                "model",
-                "requests_per_minute",
-                "tokens_per_minute"
-              ]
+              }
             }
           },
           "found": {
             "type": "number"
           }
-        },
-        "required": [
-          "credit_usd",
-          "window",
-          "models",
-          "found"
-        ]
+        }
       },
       "annotations": {
         "readOnlyHint": true,
@@ -528,11 +476,7 @@ export const listing: Listing = {
                     "output": {
                       "type": "number"
                     }
-                  },
-                  "required": [
-                    "input",
-                    "output"
-                  ]
+                  }
                 },
                 "context_tokens": {
                   "type": "number"
@@ -573,14 +517,7 @@ export const listing: Listing = {
                     "prompt_characters": {
                       "type": "number"
                     }
-                  },
-                  "required": [
-                    "kind",
-                    "durations",
-                    "aspect_ratios",
-                    "resolutions",
-                    "audio"
-                  ]
+                  }
                 },
                 "offline": {
                   "type": "boolean"
@@ -588,21 +525,13 @@ export const listing: Listing = {
                 "ends_at": {
                   "type": "string"
                 }
-              },
-              "required": [
-                "id",
-                "type"
-              ]
+              }
             }
           },
           "found": {
             "type": "number"
           }
-        },
-        "required": [
-          "models",
-          "found"
-        ]
+        }
       },
       "annotations": {
         "readOnlyHint": true,
@@ -741,12 +670,7 @@ export const listing: Listing = {
                   "bytes": {
                     "type": "number"
                   }
-                },
-                "required": [
-                  "path",
-                  "mime_type",
-                  "bytes"
-                ]
+                }
               },
               {
                 "type": "null"
@@ -853,11 +777,7 @@ export const listing: Listing = {
               "null"
             ]
           }
-        },
-        "required": [
-          "model",
-          "price_usd"
-        ]
+        }
       },
       "annotations": {
         "readOnlyHint": true,
@@ -925,23 +845,10 @@ export const listing: Listing = {
                 "purpose": {
                   "type": "string"
                 }
-              },
-              "required": [
-                "id",
-                "at",
-                "state",
-                "amount_usd",
-                "network",
-                "pay_to",
-                "transaction",
-                "purpose"
-              ]
+              }
             }
           }
-        },
-        "required": [
-          "receipts"
-        ]
+        }
       },
       "annotations": {
         "readOnlyHint": true,
@@ -1011,14 +918,7 @@ export const listing: Listing = {
                   "ask_above": {
                     "type": "number"
                   }
-                },
-                "required": [
-                  "per_payment",
-                  "per_call",
-                  "per_day",
-                  "total",
-                  "ask_above"
-                ]
+                }
               },
               {
                 "type": "null"
@@ -1036,11 +936,7 @@ export const listing: Listing = {
                   "total": {
                     "type": "number"
                   }
-                },
-                "required": [
-                  "today",
-                  "total"
-                ]
+                }
               },
               {
                 "type": "null"
@@ -1062,19 +958,7 @@ export const listing: Listing = {
               "null"
             ]
           }
-        },
-        "required": [
-          "pays",
-          "service",
-          "address",
-          "network",
-          "credit_usd",
-          "caps_usd",
-          "spent_usd",
-          "unresolved_payments",
-          "payee",
-          "next"
-        ]
+        }
       },
       "annotations": {
         "readOnlyHint": true,

@@ -1,0 +1,111 @@
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { instructionCharacters } from '#mcp/bounds.ts'
+import { instructions } from '#mcp/instructions.ts'
+import { listing } from '#mcp/listing.generated.ts'
+import { printTools } from '#mcp/print-tools.ts'
+import { mcpListing } from '../../scripts/generators/mcp-listing.ts'
+import { catalogue } from './catalogue.ts'
+import { type Connection, connect, eras } from './connect.ts'
+import { fakeHost } from './fake-host.ts'
+import { samples } from './samples.ts'
+
+/** Of the default set, when it is complete: 3,500 tokens and 24 kB over twenty tools. */
+const wholeSet = { tools: 20, tokens: 3500, bytes: 24_000 }
+const tokensOf = (text: string): number => encode(text).length
+
+let connection: Connection
+beforeAll(async () => {
+  connection = await connect({ host: fakeHost().host })
+})
+afterAll(() => connection.disconnect())
+
+test('what is listed is pinned', async () => {
+  const { tools } = await connection.client.listTools()
+  const { prompts } = await connection.client.listPrompts()
+  await expect(`${JSON.stringify({ tools, prompts }, null, 2)}\n`).toMatchFileSnapshot('listing.snap')
+})
+
+test('the generated listing is up to date', async () => {
+  const { readFile } = await import('node:fs/promises')
+  const written = await readFile(new URL('../../src/mcp/listing.generated.ts', import.meta.url), 'utf8')
+  expect(await mcpListing()).toBe(written)
+})
+
+test('every connection and era lists the same bytes', async () => {
+  const seen = new Set<string>()
+  for (const era of [...eras, ...eras]) {
+    const other = await connect({ era, host: fakeHost().host, capabilities: { elicitation: {} } })
+    seen.add(JSON.stringify((await other.client.listTools()).tools))
+    await other.disconnect()
+  }
+  expect(seen.size).toBe(1)
+})
+
+test('a modern client may keep the listing', async () => {
+  const { client, written, disconnect } = await connect({ era: 'modern', host: fakeHost().host })
+  await client.listTools()
+  await disconnect()
+  expect(written()).toMatch(/"ttlMs":3600000/)
+  expect(written()).toMatch(/"cacheScope":"public"/)
+})
+
+test('name, description and input schema stay within their share of tokens', () => {
+  const tokens = listing.tools.map(({ name, description, inputSchema }) =>
+    tokensOf(name + description + JSON.stringify(inputSchema)),
+  )
+  const total = tokens.reduce((sum, one) => sum + one, 0)
+  expect(listing.tools.length).toBeLessThanOrEqual(wholeSet.tools)
+  expect(total).toBeLessThanOrEqual((wholeSet.tokens / wholeSet.tools) * listing.tools.length)
+})
+
+test('the whole listing stays within its share of bytes', () => {
+  const bytes = Buffer.byteLength(JSON.stringify({ tools: listing.tools }))
+  expect(bytes).toBeLessThanOrEqual((wholeSet.bytes / wholeSet.tools) * listing.tools.length)
+})
+
+test('the instructions are not cut by assistants, and name only what exists', () => {
+  expect(instructions.length).toBeLessThanOrEqual(instructionCharacters)
+  const named = instructions.match(/\b[a-z]+_[a-z_]+\b/g)?.filter(word => !['job_id'].includes(word)) ?? []
+  expect(named.length).toBeGreaterThan(0)
+  const known = listing.tools.map(({ name }) => name)
+  expect(named.filter(name => !known.includes(name))).toEqual([])
+})
+
+describe.each(listing.tools)('$name', tool => {
+  test('its input schema takes the right arguments, and its output schema what comes of them', async () => {
+    const validator = new AjvJsonSchemaValidator()
+    const given = samples[tool.name]
+    expect(given, 'a sample').toBeDefined()
+    expect(validator.getValidator(tool.inputSchema)(given)).toMatchObject({ valid: true })
+    expect(validator.getValidator(tool.inputSchema)({ ...given, strange: 1 })).toMatchObject({ valid: false })
+    const { structuredContent } = await connection.client.callTool({ name: tool.name, arguments: given ?? {} })
+    expect(validator.getValidator(tool.outputSchema)(structuredContent)).toMatchObject({ valid: true })
+  })
+
+  test('its words are plain, and no argument decides for a person', () => {
+    const words = JSON.stringify(tool)
+    expect(words).not.toMatch(/\p{Cc}|\p{Cf}/u)
+    const names = Object.keys(tool.inputSchema.properties ?? {})
+    expect(names.filter(name => /consent|approv|limit_usd|max_.*usd|budget|cap\b|confirm/i.test(name))).toEqual([])
+  })
+
+  test('it is free and read-only, or says that it is paid', async () => {
+    const module = await catalogue.tools[tool.name]?.()
+    expect(module?.annotations).toEqual(tool.annotations)
+    expect(/\bFree\.$/.test(tool.description)).toBe(tool.annotations.readOnlyHint)
+    expect('charged_usd' in (tool.outputSchema.properties as object)).toBe(!tool.annotations.readOnlyHint)
+    expect('status' in (tool.outputSchema.properties as object)).toBe(!tool.annotations.readOnlyHint)
+  })
+})
+
+test('every tool and prompt that is listed can be loaded, and no other', () => {
+  expect(Object.keys(catalogue.tools)).toEqual(listing.tools.map(({ name }) => name))
+  expect(Object.keys(catalogue.prompts)).toEqual(listing.prompts.map(({ name }) => name))
+})
+
+test('the printed hash changes with the set', () => {
+  expect(printTools().sha256).toMatch(/^[0-9a-f]{64}$/)
+  expect(printTools(['chat']).sha256).not.toBe(printTools().sha256)
+})
