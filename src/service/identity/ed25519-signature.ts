@@ -10,12 +10,12 @@ const signatureBytes = 64
 /** The order of the curve's field; a coordinate that is not below it is another spelling of one that is. */
 const fieldOrder = 2n ** 255n - 19n
 
-/** The `y` of every point of order 8 or less: with such a key, signatures fit messages that nobody signed. */
+/** The `y` of every point of order 8 or less: OpenSSL before 3.5 takes signatures of such a key that nobody made. */
 const smallOrderY = new Set([
   0n,
   1n,
   fieldOrder - 1n,
-  0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd83d3d706a17c7n,
+  0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n,
   0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
 ])
 
