@@ -4,7 +4,7 @@ import { microUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
 import { NeedsPerson, type PersonAnswer, type Question } from '#toolkit/person.ts'
 import { isYes } from '#toolkit/say-question.ts'
-import type { JobView, Paid, PaidOptions, Receipt, ToolContext } from '#toolkit/tool-context.ts'
+import type { JobView, LimitsView, Paid, PaidOptions, Receipt, ToolContext, WalletView } from '#toolkit/tool-context.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 
 export const usd = (amount: number) => microUsd(Math.round(amount * 1e6))
@@ -39,6 +39,25 @@ export const receipt: Receipt = {
   payTo: '0x00000000000000000000000000000000000000aa',
   transaction: '0xabc',
   purpose: 'credit',
+}
+
+const wallet: WalletView = {
+  pays: 'wallet',
+  service: 'http://127.0.0.1:8402',
+  address: '0xabc',
+  network: 'eip155:8453',
+  creditMicroUsd: usd(4.75),
+  caps: { perPayment: usd(5), perCall: usd(10), perDay: usd(10), total: usd(20), askAbove: usd(1) },
+  spent: { today: usd(5), total: usd(5) },
+  unresolved: 0,
+  payee: receipt.payTo,
+  next: null,
+}
+
+const limits: LimitsView = {
+  creditMicroUsd: usd(4.75),
+  models: [{ model: 'demo-chat', requestsPerMinute: 500, tokensPerMinute: 1_000_000 }],
+  window: { requestsLeft: 499, requestsResetAtMs: Date.UTC(2026, 0, 2), tokensLeft: null, tokensResetAtMs: null },
 }
 
 export const videoModel: ModelRecord = {
@@ -123,30 +142,17 @@ export function fakeHost(options: FakeOptions = {}) {
         effect()
         seen.waitedMs.push(timeoutMs)
         for (const progress of options.reports ?? []) report(progress)
-        if (options.waitsForever) {
-          await sleep(60_000, undefined, { signal }).catch(error => {
-            seen.aborted += 1
-            throw error
-          })
-        }
+        signal.addEventListener('abort', () => {
+          seen.aborted += 1
+        })
+        if (options.waitsForever) await sleep(60_000, undefined, { signal })
         return options.jobs?.[0] ?? doneJob
       },
       list: async limit => (options.jobs ?? [doneJob]).slice(0, limit),
     },
     files: { asMediaUrl: async source => (source.startsWith('http') ? source : `data:image/png;base64,${source}`) },
     wallet: {
-      status: async () => ({
-        pays: 'wallet',
-        service: 'http://127.0.0.1:8402',
-        address: '0xabc',
-        network: 'eip155:8453',
-        creditMicroUsd: usd(4.75),
-        caps: { perPayment: usd(5), perCall: usd(10), perDay: usd(10), total: usd(20), askAbove: usd(1) },
-        spent: { today: usd(5), total: usd(5) },
-        unresolved: 0,
-        payee: receipt.payTo,
-        next: null,
-      }),
+      status: async () => wallet,
       async topUp(amountMicroUsd, paidOptions) {
         paidEffect()
         calls.push({ operation: 'topUp', body: amountMicroUsd, options: paidOptions })
@@ -156,18 +162,29 @@ export function fakeHost(options: FakeOptions = {}) {
     },
     async limits() {
       effect()
-      return {
-        creditMicroUsd: usd(4.75),
-        models: [{ model: 'demo-chat', requestsPerMinute: 500, tokensPerMinute: 1_000_000 }],
-        window: { requestsLeft: 499, requestsResetAtMs: Date.UTC(2026, 0, 2), tokensLeft: null, tokensResetAtMs: null },
-      }
+      return limits
     },
   })
 
-  const host: ToolHost = {
+  return { host: hostOf(contextFor, { given, approved, seen }), seen }
+}
+
+function hostOf(
+  context: ToolHost['context'],
+  {
+    given,
+    approved,
+    seen,
+  }: {
+    given: { approvalId: string; answer: PersonAnswer }[]
+    approved: Set<string>
+    seen: { contexts: number; closed: number }
+  },
+): ToolHost {
+  return {
     context(invocation) {
       seen.contexts += 1
-      return contextFor(invocation)
+      return context(invocation)
     },
     async answer(approvalId, answer) {
       given.push({ approvalId, answer })
@@ -177,5 +194,4 @@ export function fakeHost(options: FakeOptions = {}) {
       seen.closed += 1
     },
   }
-  return { host, seen }
 }
