@@ -33,3 +33,45 @@ export const rememberedFailures = 1_000
 
 /** Words of a prompt that stand in the picture. */
 export const captionCharacters = 96
+
+/** How long a server may take to accept a connection; on a healthy network it is milliseconds. */
+export const connectMs = 5_000
+
+/** Until the first byte of a stream: a long prompt on a busy machine is read within two minutes. */
+export const firstByteMs = 120_000
+
+/** A whole answer that is not streamed. */
+export const answerMs = 600_000
+
+/** Silence between two pieces of an answer, after which its server counts as gone. */
+export const silenceMs = 60_000
+
+/** The longest stream; at ten tokens a second it is 18,000. */
+export const streamMs = 1_800_000
+
+/** A whole answer: sixteen choices of 32,000 tokens with log probabilities stay below it. */
+export const answerBytes = 32 * 1024 * 1024
+
+/** All of a stream; every event repeats some 200 bytes of frame. */
+export const streamBytes = 64 * 1024 * 1024
+
+/** One line of a stream, and the data of one event; tool calls may come whole. */
+export const eventCharacters = 1024 * 1024
+
+/** Of an answer that says what went wrong. */
+export const refusalBytes = 64 * 1024
+
+/** Connections to one server; beyond them calls wait for a free one. */
+export const connectionsPerEngine = 1_024
+
+/** An idle connection is kept this long, below the 5 s after which common servers close theirs. */
+export const idleConnectionMs = 4_000
+
+/** How long a stream that said it is done may take to end, before its connection is given up. */
+export const lingerMs = 1_000
+
+/** The longest wait that a server's Retry-After may ask of our callers. */
+export const retryAfterSeconds = 3_600
+
+/** Nesting of an answer's JSON; real ones stay below 20. */
+export const answerDepth = 64

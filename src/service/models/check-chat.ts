@@ -6,6 +6,7 @@ import { readPicture } from './picture.ts'
 
 /** Media in a conversation: of a kind that the model takes, and bytes, because no address of a caller is fetched. Throws `invalidRequest`. */
 export function checkChat(model: TextModel, request: ChatCompletionRequest): void {
+  checkTools(model, request)
   let pictures = 0
   for (const [index, { content }] of request.messages.entries()) {
     if (!Array.isArray(content)) continue
@@ -18,6 +19,18 @@ export function checkChat(model: TextModel, request: ChatCompletionRequest): voi
         throw fieldError(path, `${model.id} takes one picture a request`)
       }
     }
+  }
+}
+
+/** A search that the engine would run and bill by itself has no price here. */
+function checkTools({ id, capabilities }: TextModel, { tools }: ChatCompletionRequest): void {
+  for (const [index, { type }] of (tools ?? []).entries()) {
+    const isTaken =
+      type === undefined ||
+      type === 'function' ||
+      (type === 'web_search' && capabilities.supportsWebSearch) ||
+      (type === 'x_search' && capabilities.supportsXSearch)
+    if (!isTaken) throw fieldError(['tools', index, 'type'], `${id} takes tools of the type function only`)
   }
 }
 

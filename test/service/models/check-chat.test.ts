@@ -39,3 +39,22 @@ test.each([
     expect(JSON.stringify((error as { body: unknown }).body)).toMatch(message)
   }
 })
+
+test.each(['web_search', 'x_search', 'mcp'])(
+  'a tool of the type %s, which the engine would bill by itself, is refused',
+  type => {
+    const asked = ChatCompletionRequest.parse({
+      model: 'demo-chat',
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [
+        { type: 'function', function: { name: 'look_up' } },
+        { type, function: { name: 'search' } },
+      ],
+    })
+    expect(() => checkChat(textModel(), asked)).toThrow(
+      expect.objectContaining({
+        body: expect.objectContaining({ issues: [expect.objectContaining({ path: ['tools', 1, 'type'] })] }),
+      }),
+    )
+  },
+)
