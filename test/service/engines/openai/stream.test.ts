@@ -1,0 +1,144 @@
+import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { type Answer, call, engineFor, read } from './asked-engine.ts'
+import { asEvents, asJson, chunk, completion, event, finish, usage } from './upstream.ts'
+
+const secret = 'upstream-secret sk-1234'
+const whole = [
+  event(chunk('hel')),
+  event(chunk('lo')),
+  event(finish),
+  event({ ...chunk(''), choices: [], usage }),
+  'data: [DONE]\n\n',
+]
+
+test.each([
+  ['never answers', () => undefined, { answerMs: 300, firstByteMs: 300 }],
+  [
+    'begins and falls silent',
+    (response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': wait\n')
+    },
+    { silenceMs: 300, firstByteMs: 5_000 },
+  ],
+  [
+    'never stops',
+    (response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const timer = setInterval(() => response.write(event(chunk('x'))), 20)
+      response.on('close', () => clearInterval(timer))
+    },
+    { streamMs: 300 },
+  ],
+] satisfies [string, Answer, object][])(
+  'a server that %s is given up, and sees that',
+  async (_rule, answer, timeouts) => {
+    const [engine, server] = await engineFor(answer, { timeouts })
+    expect((await read(engine)).error).toMatchObject({ status: 504 })
+    await server.left
+  },
+)
+
+test('a stream asks for usage and comes event by event', async () => {
+  const [engine, server] = await engineFor(asEvents(whole))
+  const { chunks, text, error } = await read(engine, call({ stream_options: { include_usage: false } }))
+  expect(error).toBeNull()
+  expect(text).toBe('hello')
+  expect(chunks.at(-1)?.usage).toEqual(usage)
+  expect(server.seen[0]?.body).toMatchObject({
+    stream: true,
+    stream_options: { include_usage: true },
+    model: 'engine-model',
+  })
+})
+
+const joined = whole.join('')
+const everyByte = (text: string) => [...Buffer.from(text)].map(byte => Buffer.from([byte]))
+test.each([
+  ['byte by byte', everyByte(joined), 'hello'],
+  ['at once', [joined], 'hello'],
+  ['with carriage returns', everyByte(joined.replaceAll('\n', '\r\n')), 'hello'],
+  ['with carriage returns alone', [joined.replaceAll('\n', '\r')], 'hello'],
+  ['with comments and other fields', [': ping\n\n', 'event: message\nid: 4\nretry: 10\n', ...whole], 'hello'],
+  ['without spaces after the colon', [joined.replaceAll('data: ', 'data:')], 'hello'],
+  ['with data over several lines', [joined.replaceAll(',"object"', ',\ndata: "object"')], 'hello'],
+  ['with a byte order mark', [`\ufeff${joined}`], 'hello'],
+  ['with characters cut in two', everyByte(event(chunk('日本 🚤')) + event(finish)), '日本 🚤'],
+  ['without [DONE], after a reason', [event(chunk('hello')), event(finish)], 'hello'],
+  ['without the last blank line', [event(chunk('hello')), event(finish), 'data: [DONE]'], 'hello'],
+  [
+    'with a last event that lacks its delta',
+    [event(chunk('hello')), event({ choices: [{ finish_reason: 'stop' }] }), 'data: [DONE]\n\n'],
+    'hello',
+  ],
+  ['with words after [DONE]', [...whole, event(chunk('more'))], 'hello'],
+])('a stream is read %s', async (_rule, pieces, text) => {
+  const [engine] = await engineFor(asEvents(pieces))
+  expect(await read(engine)).toMatchObject({ text, error: null })
+})
+
+test('a stream without usage is a stream', async () => {
+  const [engine] = await engineFor(asEvents([event(chunk('hello')), event(finish), 'data: [DONE]\n\n']))
+  const { chunks, error } = await read(engine)
+  expect(error).toBeNull()
+  expect(chunks.some(each => each.usage)).toBe(false)
+})
+
+test.each([
+  ['garbage', [event(chunk('he')), 'data: {oops\n\n'], 500],
+  ['an event that is no chunk', [event(chunk('he')), event({ choices: [{ index: 'x' }] })], 500],
+  ['an error', [event(chunk('he')), event({ error: { message: secret } })], 500],
+  ['an error that means overload', [event(chunk('he')), event({ error: { code: 'rate_limit_exceeded' } })], 429],
+  ['its end before the reason', [event(chunk('he'))], 500],
+  ['half an event', [event(chunk('he')), event(finish).slice(0, 30)], 500],
+  ['a huge line', [event(chunk('he')), `data: "${'x'.repeat(2 * 1024 * 1024)}`], 500],
+  ['a huge event of many lines', [event(chunk('he')), `data: ${'x'.repeat(1000)}\n`.repeat(1200)], 500],
+])('a stream that brings %s ends with an error, after what came before', async (_rule, pieces, status) => {
+  const [engine] = await engineFor(asEvents(pieces))
+  const { text, error } = await read(engine)
+  expect(text).toBe('he')
+  expect(error).toMatchObject({ name: 'ServiceError', status })
+  expect(JSON.stringify(error)).not.toContain('secret')
+})
+
+test('a connection that breaks within a stream is an error', async () => {
+  const [engine] = await engineFor((response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(event(chunk('he')), () => setTimeout(() => response.destroy(), 20))
+  })
+  expect(await read(engine)).toMatchObject({ text: 'he', error: { status: 500 } })
+})
+
+test.each([
+  ['an error before the first byte', asJson({ error: { message: secret } }, 429, { 'retry-after': '3' }), 429],
+  ['JSON instead of a stream', asJson(completion), 500],
+])('a stream: %s', async (_rule, answer, status) => {
+  const [engine] = await engineFor(answer)
+  expect(await read(engine)).toMatchObject({ chunks: [], error: { status } })
+})
+
+test('leaving the loop ends the upstream call at once', async () => {
+  const [engine, server] = await engineFor(asEvents([event(chunk('one')), event(chunk('two'))], { end: false }))
+  for await (const _chunk of engine.stream(call())) break
+  await server.left
+})
+
+test('an abort ends a stream upstream, and stays an abort', async () => {
+  const abort = new AbortController()
+  const [engine, server] = await engineFor(asEvents([event(chunk('one'))], { end: false }))
+  setTimeout(() => abort.abort(), 50)
+  const { text, error } = await read(engine, call({}, { signal: abort.signal }))
+  expect(text).toBe('one')
+  expect(error).toBe(abort.signal.reason)
+  await server.left
+})
+
+test('a connection serves one stream after the other', async () => {
+  const [engine, server] = await engineFor(asEvents(whole))
+  for (let turn = 0; turn < 3; turn++) {
+    expect((await read(engine)).text).toBe('hello')
+    await sleep(30)
+  }
+  expect(server.connections()).toBe(1)
+})
