@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ModelRecord } from '#contract/models.ts'
 import { microUsd } from '#contract/money.ts'
@@ -110,7 +111,7 @@ export function fakeHost(options: FakeOptions = {}) {
   const calls: { operation: string; body: unknown; options: PaidOptions | undefined }[] = []
   const given: { approvalId: string; answer: PersonAnswer }[] = []
   const approved = new Set<string>()
-  const seen = { calls, given, closed: 0, aborted: 0, contexts: 0, waitedMs: [] as number[] }
+  const seen = { calls, given, contexts: 0, events: [] as string[], waitedMs: [] as number[] }
 
   const effect = () => {
     if (options.failure !== undefined) throw options.failure
@@ -142,10 +143,13 @@ export function fakeHost(options: FakeOptions = {}) {
         effect()
         seen.waitedMs.push(timeoutMs)
         for (const progress of options.reports ?? []) report(progress)
-        signal.addEventListener('abort', () => {
-          seen.aborted += 1
-        })
-        if (options.waitsForever) await sleep(60_000, undefined, { signal })
+        if (options.waitsForever) {
+          await once(signal, 'abort')
+          // What is stopped still has to write down where it stood.
+          await sleep(20)
+          seen.events.push('stopped')
+          throw signal.reason
+        }
         return options.jobs?.[0] ?? doneJob
       },
       list: async limit => (options.jobs ?? [doneJob]).slice(0, limit),
@@ -178,7 +182,7 @@ function hostOf(
   }: {
     given: { approvalId: string; answer: PersonAnswer }[]
     approved: Set<string>
-    seen: { contexts: number; closed: number }
+    seen: { contexts: number; events: string[] }
   },
 ): ToolHost {
   return {
@@ -191,7 +195,7 @@ function hostOf(
       if (isYes(answer)) approved.add(approvalId)
     },
     async close() {
-      seen.closed += 1
+      seen.events.push('closed')
     },
   }
 }

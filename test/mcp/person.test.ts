@@ -100,6 +100,19 @@ describe.each(eras)('in the %s era', era => {
     expect(result.structuredContent).toMatchObject({ job_id: 'job_1' })
   })
 
+  test('a client that breaks while it asks has decided nothing', async () => {
+    const { host, seen } = fakeHost({ questions: [spend] })
+    const { client } = await opened({
+      era,
+      host,
+      capabilities: { elicitation: {} },
+      elicit: () => Promise.reject(new Error('no window to ask in')),
+    })
+    const result = await client.callTool(call).catch((error: unknown) => ({ isError: error instanceof Error }))
+    expect(result.isError).toBe(true)
+    expect(seen).toMatchObject({ given: [], calls: [] })
+  })
+
   test('a fourth question in one call is left to the approval page', async () => {
     const questions = ['a', 'b', 'c', 'd'].map(approvalId => ({ ...spend, approvalId }))
     const { host, seen } = fakeHost({ questions })
@@ -169,7 +182,7 @@ describe('the state that a question leaves with the client', () => {
     ['a signature cut off', state => [state.slice(0, -3)]],
     ['nonsense', () => ['v1.e30.AAAA']],
     ['other arguments', state => [state, { ...call, arguments: { ...call.arguments, duration: '30s' } }]],
-    ['another tool', state => [state, { name: 'wallet_top_up', arguments: { amount_usd: 5 } }]],
+    ['another tool', state => [state, { ...call, name: 'video_quote' }]],
   ]
   test.each(tampered)('it is refused: %s', async (_why, change) => {
     const { client, state, seen } = await asking()

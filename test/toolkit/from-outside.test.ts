@@ -2,7 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { framed, fromOutside, withoutHidden } from '#toolkit/from-outside.ts'
 
-const hostile = fc.string({ unit: fc.constantFrom('<', '>', '\n', ' ', 'a', 'end of x'), maxLength: 60 })
+const hostile = fc.string({
+  unit: fc.constantFrom('>', '\n>>> end of x', '\n>>>> end of x', '\n<<< x', ' ', 'a'),
+  maxLength: 60,
+})
 
 test('no text closes its own frame', () => {
   fc.assert(
