@@ -4,8 +4,6 @@ import { decodeBase64Json } from './header-codec.ts'
 import { evmNetwork } from './payment.ts'
 import { readSignInMessage, type SignInFields, writeSignInMessage } from './sign-in-message.ts'
 
-export { areSignInFields, readSignInMessage, type SignInFields, writeSignInMessage } from './sign-in-message.ts'
-
 /** Header `SIGN-IN-WITH-X` (brief §5.2), in both payload shapes that are in public use (published contract §2). */
 
 /** Why a sign-in is refused. What needs a clock, a key or a store is found by whoever verifies. */
