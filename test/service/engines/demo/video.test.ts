@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/video.ts'
 import { EncoderMissing, findEncoder } from '#service/engines/demo/find-encoder.ts'
@@ -211,4 +213,29 @@ test('an encoder that knows no H.264 is passed over', async () => {
   await chmod(path, 0o700)
   const good = await findEncoder()
   expect(await findEncoder([async () => path, async () => good.path])).toEqual(good)
+})
+
+test.each([
+  ['jpeg', ['-f', 'mjpeg', '-pix_fmt', 'yuvj420p']],
+  ['gif', ['-f', 'gif']],
+  ['webp', ['-f', 'webp', '-c:v', 'libwebp']],
+])('a real %s becomes the background', { timeout: 60_000 }, async (type, format) => {
+  const { path } = await findEncoder()
+  const file = join(folder, 'picture')
+  await promisify(execFile)(path, [
+    '-loglevel',
+    'error',
+    '-f',
+    'lavfi',
+    '-i',
+    'color=c=red:s=96x64',
+    '-frames:v',
+    '1',
+    ...format,
+    file,
+  ])
+  const one = engine()
+  const withPicture = await made(one, call('job-1', { image_url: dataUrl(type, await readFile(file)), audio: false }))
+  expect(readMp4(withPicture)).toMatchObject({ width: 640, height: 360 })
+  expect(withPicture.equals(await made(one, call('job-2', { audio: false })))).toBe(false)
 })
