@@ -21,6 +21,9 @@ export const paymentsInFlight = 500
 /** One question to a node. */
 export const rpcTimeoutMs = 5_000
 
+/** Of such a question, for a connection that broke; a node that is down should be known as down soon. */
+export const rpcRetries = 1
+
 /** For the receipt of what was sent: five blocks of Base. A payment that needs longer is finished later. */
 export const receiptTimeoutMs = 10_000
 

@@ -1,0 +1,67 @@
+import type { Log } from '../service.ts'
+import { completionIntervalMs, completionRows } from './bounds.ts'
+import { ChainUnavailable } from './chain-unavailable.ts'
+import type { PaymentDriver } from './payment-driver.ts'
+import { paymentIdOf } from './payment-key.ts'
+import type { PaymentRow, PaymentRows } from './payment-rows.ts'
+
+/** Brings payments to an end whose request is gone: after a crash, a lost answer or a chain that could not be asked. */
+export class Completer {
+  readonly #rows: PaymentRows
+  readonly #driver: PaymentDriver
+  readonly #log: Log
+  #timer: NodeJS.Timeout | null = null
+  #round: Promise<void> = Promise.resolve()
+
+  constructor(options: { rows: PaymentRows; driver: PaymentDriver; log: Log }) {
+    this.#rows = options.rows
+    this.#driver = options.driver
+    this.#log = options.log
+  }
+
+  /** A round now and then one after the other. Resolves after the first. */
+  start(): Promise<void> {
+    this.#timer ??= setInterval(() => this.#startRound(), completionIntervalMs).unref()
+    return this.#startRound()
+  }
+
+  /** Resolves when the round that runs has ended. */
+  async stop(): Promise<void> {
+    if (this.#timer) clearInterval(this.#timer)
+    this.#timer = null
+    await this.#round
+  }
+
+  /** One round. Ends early where the chain cannot be asked, since it could not be for the others either. */
+  async complete(): Promise<void> {
+    for (const row of await this.#rows.abandoned(completionRows)) {
+      if (!(await this.#completeOne(row))) return
+    }
+  }
+
+  async #completeOne(row: PaymentRow): Promise<boolean> {
+    try {
+      await this.#driver.resume(row)
+      return true
+    } catch (err) {
+      this.#log.warn({ payment: paymentIdOf(row.key), err }, 'A payment could not be finished yet; it is tried again.')
+      return !(err instanceof ChainUnavailable)
+    }
+  }
+
+  /** Rounds never overlap: one that is due while another runs is left out. */
+  #startRound(): Promise<void> {
+    if (this.#isRunning) return this.#round
+    this.#isRunning = true
+    this.#round = this.complete()
+      .catch(err =>
+        this.#log.error({ err }, 'Unfinished payments could not be looked for; the next round tries again.'),
+      )
+      .finally(() => {
+        this.#isRunning = false
+      })
+    return this.#round
+  }
+
+  #isRunning = false
+}

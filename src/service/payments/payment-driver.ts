@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '#contract/clock.ts'
+import type { Log } from '../service.ts'
+import { expiryMarginSeconds, landingLookMs, landingLooks } from './bounds.ts'
+import { ChainUnavailable } from './chain-unavailable.ts'
+import { untimely } from './check-payment.ts'
+import type { Facilitator, Settlement } from './facilitator.ts'
+import type { OnChain, PaymentChain } from './payment-chain.ts'
+import { paymentIdOf } from './payment-key.ts'
+import { type PaymentReason, refusedPayment } from './payment-reasons.ts'
+import type { PaymentRow, PaymentRows } from './payment-rows.ts'
+import { type SignedPayment, validBeforeSecondsOf } from './signed-payment.ts'
+
+/**
+ * Brings a payment from its claim to an end: credited, rejected or expired. Money is credited when the chain says that
+ * it has come, whoever brought it; a payment that may be on its way is never called bad. Whoever drives a row holds its
+ * lease, and every move compares the fence, so that two drivers end in one credit.
+ */
+export class PaymentDriver {
+  readonly #rows: PaymentRows
+  readonly #facilitator: Facilitator
+  readonly #chain: PaymentChain
+  readonly #clock: Clock
+  readonly #log: Log
+
+  constructor(options: DriverOptions) {
+    this.#rows = options.rows
+    this.#facilitator = options.facilitator
+    this.#chain = options.chain
+    this.#clock = options.clock
+    this.#log = options.log
+  }
+
+  /**
+   * A payment that is new, or was rejected before. Throws `invalidPayment`, and `ChainUnavailable` while nothing has
+   * been claimed. What came of it is in its row.
+   */
+  async begin(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
+    const late = untimely(payment, this.#clock.now())
+    if (late && !late.expired) throw late.refusal
+    const verdict = late ? null : await this.#facilitator.verify(payment)
+    if (verdict?.valid) return this.#settleFirst(payment, rejected)
+    // Too late or a used nonce may also mean that the money is here already, brought by somebody else.
+    const reason = verdict?.reason ?? 'expired'
+    if (reason === 'expired' || reason === 'nonce_used') {
+      const seen = await this.#chain.find(payment, null)
+      if (seen.state === 'landed') return this.#rows.credit(rejected, payment, seen)
+      if (seen.state === 'open' && reason === 'nonce_used') {
+        throw new ChainUnavailable('The node said that the nonce is used, and then that it is not.')
+      }
+    }
+    throw refusedPayment(reason)
+  }
+
+  /** A payment on its way that nobody drives. Rejects with `ChainUnavailable`, the row then free for the next one. */
+  async resume(row: PaymentRow): Promise<void> {
+    const held = await this.#rows.hold(row, row.state)
+    if (!held) return
+    const seen = await this.#find(held)
+    if (seen.state !== 'open') return this.#end(held, seen)
+    if (this.#isOver(held.payment, seen.chainTimeSeconds)) return this.#rows.expire(held)
+    if (untimely(held.payment, this.#clock.now())?.expired) return this.#rows.release(held)
+    const settling = await this.#rows.hold(held, 'settling')
+    // What was only claimed has never been sent, so a refusal is as good as at the first attempt.
+    if (settling) await this.#attempt(settling, row.state === 'claimed')
+  }
+
+  async #settleFirst(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
+    const row = await this.#rows.claim(payment, rejected)
+    if (row) await this.#attempt(row, true)
+  }
+
+  async #attempt(row: PaymentRow, isFirst: boolean): Promise<void> {
+    const settlement = await this.#settle(row)
+    switch (settlement.state) {
+      case 'refused': {
+        const seen = await this.#find(row)
+        if (seen.state !== 'open') return this.#end(row, seen)
+        // An earlier attempt may still be on its way, and then this refusal says nothing about it.
+        return isFirst ? this.#rows.reject(row, settlement.reason) : this.#rows.release(row)
+      }
+      case 'unsent':
+        this.#log.error({ payment: paymentIdOf(row.key), why: settlement.why }, 'A payment could not be sent.')
+        return this.#rows.release(row)
+      default:
+        return this.#awaitLanding(row, settlement)
+    }
+  }
+
+  async #settle(row: PaymentRow): Promise<Settlement | { state: 'lost'; transaction: null }> {
+    try {
+      return await this.#facilitator.settle(row.payment)
+    } catch (err) {
+      this.#log.warn({ payment: paymentIdOf(row.key), err }, 'The facilitator gave no answer, so the chain is asked.')
+      return { state: 'lost', transaction: null }
+    }
+  }
+
+  /** A facilitator's word is not a transfer: only what the chain shows is credited. */
+  async #awaitLanding(row: PaymentRow, settlement: { state: string; transaction: string | null }): Promise<void> {
+    const isCertain = settlement.state === 'settled'
+    let held: PaymentRow | null = row
+    for (let look = 0; look < landingLooks && held; look++) {
+      if (look > 0) await sleep(landingLookMs)
+      const seen: OnChain = await this.#find(held, settlement.transaction)
+      if (seen.state !== 'open') return this.#end(held, seen)
+      if (look === 0) held = await this.#rows.hold(held, 'unknown', settlement.transaction)
+    }
+    if (!held) return
+    const facts = { payment: paymentIdOf(row.key), transaction: settlement.transaction }
+    if (isCertain) this.#log.error(facts, 'The facilitator calls a payment settled that the chain does not show.')
+    await this.#rows.release(held)
+  }
+
+  /** Frees the row where the chain cannot be asked, so that the next one need not wait for the lease. */
+  async #find(row: PaymentRow, transaction: string | null = row.transaction): Promise<OnChain> {
+    try {
+      return await this.#chain.find(row.payment, transaction)
+    } catch (error) {
+      await this.#rows.release(row)
+      throw error
+    }
+  }
+
+  async #end(row: PaymentRow, seen: Exclude<OnChain, { state: 'open' }>): Promise<void> {
+    if (seen.state === 'landed') return this.#rows.credit(row, row.payment, seen)
+    const reason: PaymentReason = 'nonce_used'
+    return this.#rows.reject(row, reason)
+  }
+
+  /** By the chain's clock, since it alone decides whether the authorisation can still land; ours may be wrong. */
+  #isOver(payment: SignedPayment, chainTimeSeconds: number): boolean {
+    const validBefore = validBeforeSecondsOf(payment)
+    const nowSeconds = this.#clock.now() / 1000
+    return chainTimeSeconds >= validBefore && nowSeconds > validBefore + expiryMarginSeconds
+  }
+}
+
+export interface DriverOptions {
+  rows: PaymentRows
+  facilitator: Facilitator
+  chain: PaymentChain
+  clock: Clock
+  log: Log
+}

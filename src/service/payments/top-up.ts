@@ -1,0 +1,188 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '#contract/clock.ts'
+import { settlementPending, topUpFailed, topUpRequired } from '#contract/errors.ts'
+import { paymentRequired, retryAfter } from '#contract/headers.ts'
+import { x402Version } from '#contract/payment.ts'
+import { ServiceError } from '#contract/service-error.ts'
+import { topUp } from '#contract/top-up.ts'
+import type { HeaderReader, Log, Payments } from '../service.ts'
+import { baseUrl, type ServiceSettings } from '../settings.ts'
+import type { Store } from '../store/store.ts'
+import { answerWaitMs, paymentsInFlight, retryAfterSeconds, rowPollMs } from './bounds.ts'
+import { ChainUnavailable } from './chain-unavailable.ts'
+import { checkTerms, decodePayment } from './check-payment.ts'
+import { Completer } from './completer.ts'
+import type { Facilitator } from './facilitator.ts'
+import type { PaymentChain } from './payment-chain.ts'
+import { PaymentDriver } from './payment-driver.ts'
+import { readPayment } from './payment-header.ts'
+import { paymentIdOf } from './payment-key.ts'
+import { refusedPayment } from './payment-reasons.ts'
+import { type PaymentRow, PaymentRows, refusalOf, type TopUpAnswer } from './payment-rows.ts'
+import { isSamePayment, type SignedPayment, storePayment } from './signed-payment.ts'
+
+export interface TopUpsOptions {
+  settings: Pick<ServiceSettings, 'publicUrl' | 'paymentOptions'>
+  store: Store
+  clock: Clock
+  log: Log
+  facilitator: Facilitator
+  chain: PaymentChain
+  /** Names this process in leases; another one after every start. */
+  owner: string
+  /** How long a request waits for its payment; `answerWaitMs` where it is not said. */
+  answerWaitMs?: number
+}
+
+/** Credit for signed payments (brief §4.1). One payment is one credit, however often and by whomever it is sent. */
+export class TopUps implements Payments {
+  /** Finishes what was left behind; whoever composes the service starts it. `close` stops it. */
+  readonly completer: Completer
+  readonly #settings: TopUpsOptions['settings']
+  readonly #log: Log
+  readonly #rows: PaymentRows
+  readonly #driver: PaymentDriver
+  readonly #waitMs: number
+  /** Twins of one payment share one work. */
+  readonly #works = new Map<string, Promise<void>>()
+
+  /** Throws where an option's network has nobody to settle it. */
+  constructor(options: TopUpsOptions) {
+    const settled = options.facilitator.supported()
+    const orphan = options.settings.paymentOptions.find(({ network }) => !settled.includes(network))
+    if (orphan) throw new Error(`Nobody settles payments on ${orphan.network}; take it out of the payment options.`)
+    this.#settings = options.settings
+    this.#log = options.log
+    this.#rows = new PaymentRows(options)
+    this.#driver = new PaymentDriver({ ...options, rows: this.#rows })
+    this.#waitMs = options.answerWaitMs ?? answerWaitMs
+    this.completer = new Completer({ rows: this.#rows, driver: this.#driver, log: options.log })
+  }
+
+  async topUp({ header }: { header: HeaderReader }): Promise<TopUpAnswer> {
+    const received = readPayment(header)
+    if (!received) throw this.#required()
+    const payment = decodePayment(received, this.#settings.paymentOptions)
+    const row = await this.#rows.find(payment.key)
+    // What is known is answered as it was, whatever the terms are by now.
+    if (row && !isSamePayment(row.payment, payment)) throw refusedPayment('nonce_used')
+    if (row?.state === 'credited' || row?.state === 'expired') return this.#answer(row, payment)
+    if (!row) checkTerms(payment, received)
+    await this.#within(this.#join(payment), payment)
+    return this.#answer(await this.#rows.find(payment.key), payment)
+  }
+
+  /** Whether a request repeats a payment that has been taken on: such a one does not count towards the limit. */
+  async isKnown(header: HeaderReader): Promise<boolean> {
+    try {
+      const received = readPayment(header)
+      return received !== null && (await this.#rows.exists(decodePayment(received, this.#settings.paymentOptions).key))
+    } catch (error) {
+      if (error instanceof ServiceError) return false
+      throw error
+    }
+  }
+
+  /** Ends when no payment is being worked on; take no more requests before. */
+  async close(): Promise<void> {
+    await this.completer.stop()
+    await Promise.allSettled(this.#works.values())
+  }
+
+  #join(payment: SignedPayment): Promise<void> {
+    const name = storePayment(payment)
+    const known = this.#works.get(name)
+    if (known) return known
+    if (this.#works.size >= paymentsInFlight) throw this.#failed('Too many payments are being settled.')
+    const work = this.#work(payment).finally(() => this.#works.delete(name))
+    this.#works.set(name, work)
+    return work
+  }
+
+  async #work(payment: SignedPayment): Promise<void> {
+    const row = await this.#rows.find(payment.key)
+    if (!row || row.state === 'rejected') await this.#driver.begin(payment, row)
+    else if (!isEnded(row) && !this.#rows.isDriven(row)) await this.#driver.resume(row)
+    await this.#watch(payment.key)
+  }
+
+  /** Waits for another process that drives the payment. */
+  async #watch(key: string): Promise<void> {
+    for (let waitedMs = 0; waitedMs < this.#waitMs; waitedMs += rowPollMs) {
+      const row = await this.#rows.find(key)
+      if (!row || isEnded(row) || !this.#rows.isDriven(row)) return
+      await sleep(rowPollMs)
+    }
+  }
+
+  /** Waits for a work that goes on whether or not anybody waits. */
+  async #within(work: Promise<void>, payment: SignedPayment): Promise<void> {
+    const patience = new AbortController()
+    const timeout = sleep(this.#waitMs, undefined, { signal: patience.signal }).catch(() => {})
+    try {
+      await Promise.race([work, timeout])
+    } catch (error) {
+      throw await this.#failureOf(error, payment)
+    } finally {
+      patience.abort()
+      // Where nobody waits any more, the row tells how it ended.
+      work.catch(() => {})
+    }
+  }
+
+  async #failureOf(error: unknown, payment: SignedPayment): Promise<ServiceError> {
+    if (error instanceof ServiceError) return error
+    const facts = { payment: paymentIdOf(payment.key), err: error }
+    if (!(error instanceof ChainUnavailable)) {
+      this.#log.error(facts, 'A top-up met an error that nobody foresaw.')
+      return this.#pending(payment)
+    }
+    this.#log.warn(facts, 'The chain could not be asked about a payment.')
+    if (await this.#rows.exists(payment.key)) return this.#pending(payment)
+    return this.#failed('The chain cannot be reached, so the payment could not be checked.')
+  }
+
+  async #answer(row: PaymentRow | null, payment: SignedPayment): Promise<TopUpAnswer> {
+    switch (row?.state) {
+      case 'credited':
+        if (!isSamePayment(row.payment, payment)) throw refusedPayment('nonce_used')
+        return this.#rows.answerOf(row)
+      case 'rejected':
+        throw refusedPayment(refusalOf(row))
+      case 'expired':
+        throw refusedPayment('expired')
+      default:
+        throw this.#pending(payment)
+    }
+  }
+
+  #required(): ServiceError {
+    const accepts = [...this.#settings.paymentOptions]
+    const url = `${baseUrl(this.#settings)}${topUp.path}`
+    const resource = { url, description: topUp.summary, mimeType: 'application/json' }
+    const header = { x402Version, error: 'PAYMENT-SIGNATURE header is required', resource, accepts } as const
+    return topUpRequired({ x402Version, accepts }, { [paymentRequired.name]: paymentRequired.format(header) })
+  }
+
+  #pending(payment: SignedPayment): ServiceError {
+    return settlementPending(
+      {
+        error: 'X402_SETTLEMENT_PENDING',
+        message:
+          'The payment has been taken on and is not settled yet. Send the same signed payment again in a few seconds; do not sign a new one.',
+        details: { retry: 'same-payload', paymentId: paymentIdOf(payment.key) },
+      },
+      comeAgain,
+    )
+  }
+
+  /** Before anything was claimed: the signed payment is as good as before. */
+  #failed(cause: string): ServiceError {
+    const message = `${cause} Nothing was taken. Send the same signed payment again in a few seconds; do not sign a new one.`
+    return topUpFailed({ error: 'X402_TOP_UP_FAILED', message, details: { retry: 'same-payload' } }, comeAgain)
+  }
+}
+
+const comeAgain = { [retryAfter.name]: retryAfter.format(retryAfterSeconds) }
+
+const isEnded = ({ state }: PaymentRow): boolean => state === 'credited' || state === 'rejected' || state === 'expired'
