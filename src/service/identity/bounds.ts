@@ -45,5 +45,14 @@ export const verifierThreads = 4
 /** Signatures waiting for those threads: about a second of work for one; beyond it a caller had better come again. */
 export const waitingSignatures = 512
 
+/** Characters of a nonce: wallets make 16, and it becomes part of a row's id. */
+export const nonceCharacters = 128
+
+/** When a caller is told to come again while too many signatures wait. */
+export const busyRetryMs = 1_000
+
+/** Good sign-ins that are remembered by their nonce: a replay costs no curve arithmetic (some 20 MB of messages). */
+export const rememberedSignIns = 20_000
+
 /** Characters of an `Authorization` header: far above our own keys, far below what costs anything to look at. */
 export const authorizationCharacters = 4_096

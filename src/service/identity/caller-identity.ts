@@ -1,0 +1,82 @@
+import type { Clock } from '#contract/clock.ts'
+import { authenticationFailed, invalidSignIn } from '#contract/errors.ts'
+import type { Operation } from '#contract/operation.ts'
+import type { SignInCode } from '#contract/sign-in.ts'
+import type { SignInChallenge } from '../payment-required.ts'
+import type { Identity } from '../service.ts'
+import type { ServiceSettings } from '../settings.ts'
+import type { Store } from '../store/store.ts'
+import type { ApiKeys } from './api-keys.ts'
+import { signInChallenge } from './challenge.ts'
+import {
+  bearerToken,
+  type HeaderValues,
+  readAuthorization,
+  readSignInValue,
+  refusePaymentHeaders,
+} from './credentials.ts'
+import type { EvmVerifier } from './evm-verifier.ts'
+import type { Principal } from './principal.ts'
+import { signInSentence } from './sign-in-sentences.ts'
+import { WalletSignIn } from './wallet-sign-in.ts'
+
+type IdentitySettings = Pick<ServiceSettings, 'publicUrl' | 'signInDomains' | 'signInWindow' | 'plan'>
+
+/** Who sends a request, by its headers and the operation that it calls (published contract §2.5). */
+export class CallerIdentity implements Identity {
+  readonly #keys: ApiKeys
+  readonly #clock: Clock
+  readonly #settings: IdentitySettings
+  readonly #wallets: WalletSignIn
+
+  constructor(options: {
+    store: Store
+    clock: Clock
+    keys: ApiKeys
+    settings: IdentitySettings
+    /** Belongs to whoever made it, who also closes it. */
+    verifier: EvmVerifier
+  }) {
+    const { store, clock, keys, settings, verifier } = options
+    this.#keys = keys
+    this.#clock = clock
+    this.#settings = settings
+    const rules = { domains: settings.signInDomains, window: settings.signInWindow }
+    this.#wallets = new WalletSignIn({ store, clock, verifier, rules, plan: settings.plan })
+  }
+
+  /**
+   * Null where nobody identified themselves in a way that the operation takes. Throws 400 for what cannot be meant,
+   * 401 for a credential that is wrong.
+   */
+  async identify(operation: Operation, header: HeaderValues): Promise<Principal | null> {
+    refusePaymentHeaders(operation, header)
+    const authorization = operation.auth.includes('apiKey') ? readAuthorization(header) : null
+    const signIn = operation.auth.includes('wallet') ? readSignInValue(header) : null
+    // The wallet wins where both are there: the stock OpenAI client always sends an Authorization.
+    if (signIn !== null) return this.#byWallet(operation, signIn)
+    return authorization === null ? null : this.#byKey(bearerToken(authorization))
+  }
+
+  challenge(): SignInChallenge {
+    return signInChallenge(this.#settings.publicUrl, this.#clock.now())
+  }
+
+  async #byKey(secret: string): Promise<Principal> {
+    const key = await this.#keys.find(secret)
+    if (!key) throw authenticationFailed()
+    return { kind: 'key', account: key.account, keyId: key.id, plan: this.#settings.plan }
+  }
+
+  async #byWallet(operation: Operation, value: string): Promise<Principal> {
+    const result = await this.#wallets.signIn(value)
+    if (!result.ok) throw signInError(operation, result.code)
+    return result.principal
+  }
+}
+
+/** The records of a wallet answer the one sentence that clients of the published contract look for. */
+function signInError(operation: Operation, code: SignInCode) {
+  const isRecord = operation.auth.length === 1
+  return invalidSignIn({ error: isRecord ? 'Invalid Sign-in-with-x signature' : signInSentence(code), code })
+}

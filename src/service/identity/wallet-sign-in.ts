@@ -1,0 +1,126 @@
+import type { Clock } from '#contract/clock.ts'
+import { rateLimitExceeded } from '#contract/errors.ts'
+import type { PlanName } from '#contract/limits.ts'
+import { evmNetwork, normalizeWallet } from '#contract/payment.ts'
+import { readSignInHeader, type SignInClaim, type SignInCode } from '#contract/sign-in.ts'
+import { comeAgainHeaders } from '../limits/limit-headers.ts'
+import type { Store } from '../store/store.ts'
+import type { Outcome } from '../store/units.ts'
+import { uuidV7 } from '../store/uuid-v7.ts'
+import { busyRetryMs, rememberedSignIns } from './bounds.ts'
+import { type ClaimRules, claimFault, lastUseMs } from './claim-rules.ts'
+import { ed25519Key, ed25519Signature, isSignedByKey } from './ed25519-signature.ts'
+import { type EvmVerifier, VerifierBusy } from './evm-verifier.ts'
+import type { WalletPrincipal } from './principal.ts'
+import { RecentMap } from './recent-map.ts'
+import { openWalletAccount, WalletAccounts, walletAccountId } from './wallet-account.ts'
+
+export type SignInResult = { ok: true; principal: WalletPrincipal } | { ok: false; code: SignInCode }
+
+interface SeenSignIn {
+  message: string
+  signature: string
+  principal: WalletPrincipal
+}
+
+const nonceKey = (claim: SignInClaim): string => `siwx:${normalizeWallet(claim.address)}:${claim.nonce}`
+
+/**
+ * Wallet sign-in (brief §5.2): what a header says, whether its signer said it, whether it was said to us and now, and
+ * whether it was said before. A nonce is used up once the signature is good, even where the request then fails.
+ */
+export class WalletSignIn {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #verifier: EvmVerifier
+  readonly #rules: ClaimRules
+  readonly #plan: PlanName
+  readonly #accounts: WalletAccounts
+  /** Sign-ins that were good, so that one which comes again costs no second look at its signature. */
+  readonly #seen = new RecentMap<SeenSignIn>(rememberedSignIns)
+
+  constructor(options: { store: Store; clock: Clock; verifier: EvmVerifier; rules: ClaimRules; plan: PlanName }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#verifier = options.verifier
+    this.#rules = options.rules
+    this.#plan = options.plan
+    this.#accounts = new WalletAccounts(options.store)
+  }
+
+  /** Whose header this is. Rejects only where nobody can tell: 429 when too many signatures wait, or a store's error. */
+  async signIn(header: string): Promise<SignInResult> {
+    const read = readSignInHeader(header)
+    if (!read.ok) return read
+    const { claim } = read
+    const nowMs = this.#clock.now()
+    const fault = claimFault(claim, this.#rules, nowMs)
+    if (fault) return { ok: false, code: fault }
+    return this.#again(claim) ?? (await this.#anew(claim, nowMs))
+  }
+
+  /** What is known of a nonce without a look at the signature: it was used up, or its window is still open. */
+  #again(claim: SignInClaim): SignInResult | null {
+    const seen = this.#seen.get(nonceKey(claim))
+    if (!seen) return null
+    if (!this.#rules.window) return { ok: false, code: 'X402_SIGN_IN_NONCE_REUSED' }
+    const isSame = seen.message === claim.message && seen.signature === claim.signature
+    return isSame ? { ok: true, principal: seen.principal } : null
+  }
+
+  async #anew(claim: SignInClaim, nowMs: number): Promise<SignInResult> {
+    const fault = await this.#signatureFault(claim)
+    if (fault) return { ok: false, code: fault }
+    const wallet = normalizeWallet(claim.address)
+    const account = await this.#enter(claim, wallet, nowMs)
+    if (account === null) return { ok: false, code: 'X402_SIGN_IN_NONCE_REUSED' }
+    const principal: WalletPrincipal = { kind: 'wallet', account, wallet, plan: this.#plan }
+    this.#seen.set(nonceKey(claim), { message: claim.message, signature: claim.signature, principal })
+    return { ok: true, principal }
+  }
+
+  async #signatureFault(claim: SignInClaim): Promise<SignInCode | null> {
+    if (claim.chainId === evmNetwork) {
+      const signer = await this.#recover(claim)
+      return signer === claim.address.toLowerCase() ? null : 'X402_SIGN_IN_INVALID_SIGNATURE'
+    }
+    const key = ed25519Key(claim.address)
+    if (!key) return 'X402_SIGN_IN_INVALID_WALLET'
+    const signature = ed25519Signature(claim.signature)
+    const isSigned = signature !== null && (await isSignedByKey(key, claim.message, signature))
+    return isSigned ? null : 'X402_SIGN_IN_INVALID_SIGNATURE'
+  }
+
+  async #recover({ message, signature }: SignInClaim): Promise<string | null> {
+    try {
+      return await this.#verifier.recover(message, signature)
+    } catch (error) {
+      if (!(error instanceof VerifierBusy)) throw error
+      const nowMs = this.#clock.now()
+      throw rateLimitExceeded(comeAgainHeaders(nowMs + busyRetryMs, nowMs, 'global'))
+    }
+  }
+
+  /** Uses up the nonce and, with a wallet's first sign-in, opens its account, in one commit. Null where it was used before. */
+  async #enter(claim: SignInClaim, wallet: string, nowMs: number): Promise<string | null> {
+    const known = await this.#accounts.find(wallet)
+    const outcome = await this.#commit(claim, wallet, known === null, nowMs)
+    if (!outcome || outcome.ok) return known ?? walletAccountId(wallet)
+    if (outcome.why === 'nonce_used') return null
+    // Between our look and our commit the wallet was linked to another account; a refused unit left its nonce unused.
+    const linked = outcome.why === 'wallet_taken' ? await this.#accounts.find(wallet) : null
+    if (linked === null) throw new Error(`The store refused a sign-in: ${outcome.why}.`)
+    const again = await this.#commit(claim, wallet, false, nowMs)
+    return !again || again.ok ? linked : null
+  }
+
+  async #commit(claim: SignInClaim, wallet: string, isNew: boolean, nowMs: number): Promise<Outcome | null> {
+    const ops = isNew ? openWalletAccount(wallet, nowMs) : []
+    if (!this.#rules.window) {
+      ops.unshift({ op: 'nonce', key: nonceKey(claim), expiresAtMs: lastUseMs(claim, this.#rules) })
+    }
+    if (ops.length === 0) return null
+    const [outcome] = await this.#store.commit([{ id: `${uuidV7(nowMs)}:sign-in`, ops }])
+    return outcome ?? null
+  }
+}
