@@ -15,7 +15,7 @@ import {
   readSignInValue,
   refusePaymentHeaders,
 } from './credentials.ts'
-import type { EvmVerifier } from './evm-verifier.ts'
+import { EvmVerifier } from './evm-verifier.ts'
 import type { Principal } from './principal.ts'
 import { signInSentence } from './sign-in-sentences.ts'
 import { WalletSignIn } from './wallet-sign-in.ts'
@@ -27,6 +27,7 @@ export class CallerIdentity implements Identity {
   readonly #keys: ApiKeys
   readonly #clock: Clock
   readonly #settings: IdentitySettings
+  readonly #verifier: EvmVerifier
   readonly #wallets: WalletSignIn
 
   constructor(options: {
@@ -34,15 +35,17 @@ export class CallerIdentity implements Identity {
     clock: Clock
     keys: ApiKeys
     settings: IdentitySettings
-    /** Belongs to whoever made it, who also closes it. */
-    verifier: EvmVerifier
+    onThreadFailure: (error: Error) => void
+    /** Absent: threads of its own, closed with it. */
+    verifier?: EvmVerifier
   }) {
-    const { store, clock, keys, settings, verifier } = options
+    const { store, clock, keys, settings, onThreadFailure } = options
+    this.#verifier = options.verifier ?? new EvmVerifier({ onThreadFailure })
     this.#keys = keys
     this.#clock = clock
     this.#settings = settings
     const rules = { domains: settings.signInDomains, window: settings.signInWindow }
-    this.#wallets = new WalletSignIn({ store, clock, verifier, rules, plan: settings.plan })
+    this.#wallets = new WalletSignIn({ store, clock, verifier: this.#verifier, rules, plan: settings.plan })
   }
 
   /**
@@ -60,6 +63,16 @@ export class CallerIdentity implements Identity {
 
   challenge(): SignInChallenge {
     return signInChallenge(this.#settings.publicUrl, this.#clock.now())
+  }
+
+  /** Starts the threads that verify signatures; without it the first wallet waits 0.3 s for one. */
+  warm(): void {
+    this.#verifier.warm()
+  }
+
+  /** Ends those threads; requests that wait for one are told to come again. */
+  close(): Promise<void> {
+    return this.#verifier.close()
   }
 
   async #byKey(secret: string): Promise<Principal> {

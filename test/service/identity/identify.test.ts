@@ -36,6 +36,7 @@ function identityOf(signInWindow: boolean): CallerIdentity {
       signInWindow,
       plan: 'default',
     },
+    onThreadFailure,
     verifier,
   })
 }
@@ -52,7 +53,10 @@ beforeEach(async () => {
 afterEach(() => opened.dispose())
 
 // Its threads take longer to start than all tests together.
-const verifier = new EvmVerifier()
+const onThreadFailure = (error: Error) => {
+  throw error
+}
+const verifier = new EvmVerifier({ onThreadFailure })
 afterAll(() => verifier.close())
 
 type Headers = Record<string, string | string[]>
