@@ -7,6 +7,7 @@ import { jsonDepth } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
 import { parseJson } from '#contract/safe-json.ts'
 import { ServiceError } from '#contract/service-error.ts'
+import type { ServiceEnvironment } from './app.ts'
 import { createKey, type KeyOrder } from './create-key.ts'
 import type { ApiKeys } from './identity/api-keys.ts'
 import type { Store } from './store/store.ts'
@@ -32,7 +33,7 @@ const KeyRequest = z.strictObject({
 
 export const adminPath = '/admin/v1'
 
-export function mountAdmin(app: Hono<never>, admin: Admin): void {
+export function mountAdmin(app: Hono<ServiceEnvironment>, admin: Admin): void {
   app.post(`${adminPath}/keys`, async context => {
     try {
       if (!isAuthorized(context.req.raw, admin.token)) throw authenticationFailed()

@@ -14,15 +14,15 @@ import { basePath } from './settings.ts'
 import { uuidV7 } from './store/uuid-v7.ts'
 
 /** With Node's own messages when it runs on a socket, without them when a client meets it in process. */
-interface Environment {
+export interface ServiceEnvironment {
   Bindings: Partial<HttpBindings>
 }
 
-type AppContext = Context<Environment>
+type AppContext = Context<ServiceEnvironment>
 
 /** Builds the API from the operations table. */
-export function createApp(service: Service): Hono<Environment> {
-  const app = new Hono<Environment>()
+export function createApp(service: Service): Hono<ServiceEnvironment> {
+  const app = new Hono<ServiceEnvironment>()
   for (const route of routes) mount(app, route, service)
   app.get(`${basePath}/openapi.yaml`, async context => context.text(await description(service), 200, yamlHeaders))
   app.get('/healthz', context => context.json({ status: 'ok' }))
@@ -35,7 +35,7 @@ export function createApp(service: Service): Hono<Environment> {
   return app
 }
 
-function mount(app: Hono<Environment>, route: Route, service: Service): void {
+function mount(app: Hono<ServiceEnvironment>, route: Route, service: Service): void {
   const { method, path, aliasPath } = route.operation
   const paths = [path, ...(aliasPath ? [aliasPath] : [])].map(honoPath)
   app.on(method, paths, context => answer(route, incomingOf(context, service), service))

@@ -6,6 +6,7 @@ import type { ChatCall } from '../engines/engine.ts'
 import { balanceOf } from '../ledger/accounts.ts'
 import type { ChargeOrder } from '../ledger/charge.ts'
 import { InsufficientCredit } from '../ledger/charge.ts'
+import { checkChat } from '../models/check-chat.ts'
 import type { TextModel } from '../models/model.ts'
 import { estimateChat } from '../pricing/price-chat.ts'
 import type { Service } from '../service.ts'
@@ -25,6 +26,7 @@ export async function planChat(call: Call, body: ChatCompletionRequest, service:
   const options = chatOptions(body)
   const model = service.catalogue.text(options.model)
   const request = engineRequest(body, { ...options, model: model.id }, service.settings.systemPrompt)
+  checkChat(model, body)
   const { account } = principalOf(call)
   const { availableMicroUsd } = await balanceOf(service.store, account)
   const estimate = estimateChat(model, request, availableMicroUsd)

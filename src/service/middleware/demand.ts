@@ -2,7 +2,7 @@ import type { ChatCompletionRequest } from '#contract/chat.ts'
 import type { Operation } from '#contract/operation.ts'
 import { parseModelSuffix } from '#contract/service-parameters.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
-import { askedTokens } from '../pricing/price-chat.ts'
+import { askedTokens } from '../pricing/asked-tokens.ts'
 import type { Demand, Service } from '../service.ts'
 
 /** What English costs on average; the reservation is corrected by the real count. */

@@ -4,6 +4,7 @@ import { contextTooLong } from '#contract/errors.ts'
 import { addUsd, type MicroUsd, microUsd, type PricedUnits, priceLines } from '#contract/money.ts'
 import type { TextModel, TextPrice } from '../models/model.ts'
 import type { Line } from '../store/units.ts'
+import { askedTokens } from './asked-tokens.ts'
 import { creditParts, messageFrameTokens, templateTokens, usefulCompletionTokens } from './bounds.ts'
 import { countPromptTokens, mediaTokens } from './count-tokens.ts'
 
@@ -61,13 +62,6 @@ export function estimateChat(
   const least = offer(model.price, maxPromptTokens, Math.min(perChoice, usefulCompletionTokens) * choices)
   if (least.hold > available) return { needed: least.hold }
   return least.hold >= part ? least : offer(model.price, maxPromptTokens, tokensFor(model.price, maxPromptTokens, part))
-}
-
-/** The maximum that the caller gave, under any of the names that clients use; the smallest where there are several. */
-export function askedTokens(request: ChatCompletionRequest): number | undefined {
-  const { max_tokens: old, max_completion_tokens: current, maxCompletionTokens: camel } = request
-  const given = [old, current, camel].filter(each => typeof each === 'number' && Number.isSafeInteger(each) && each > 0)
-  return given.length ? Math.min(...given.map(Number)) : undefined
 }
 
 const dearestInput = ({ inputPicoUsd, cachedInputPicoUsd = 0n }: TextPrice): bigint =>

@@ -1,10 +1,8 @@
 import { createChatCompletion } from '#contract/chat.ts'
-import { planChat } from '../chat/chat-plan.ts'
-import { completeChat } from '../chat/complete-chat.ts'
-import { streamChat } from '../chat/stream-chat.ts'
 import { route } from '../route.ts'
 
+/** Loaded with the first chat: the tokenizer alone would cost more than half of a cold start. */
 export const createChatCompletionRoute = route(createChatCompletion, async (call, service) => {
-  const plan = await planChat(call, call.body, service)
-  return call.body.stream ? streamChat(call, plan, service) : completeChat(call, plan, service)
+  const { answerChat } = await import('../chat/answer-chat.ts')
+  return answerChat(call, call.body, service)
 })

@@ -1,4 +1,4 @@
-import { askedTokens } from '../../pricing/price-chat.ts'
+import { askedTokens } from '../../pricing/asked-tokens.ts'
 import type { ChatCall } from '../engine.ts'
 
 export interface Forwarding {

@@ -1,0 +1,53 @@
+import { displayUsd } from '#contract/money.ts'
+import { parseArguments, wrongUsage } from '../arguments.ts'
+import { CliError } from '../cli-error.ts'
+import type { Command, CommandIo } from '../command.ts'
+import { dataFolder, defaultDataFolder, readFileIfThere } from '../data-folder.ts'
+
+const name = 'farebox ledger'
+
+const usage = `Usage: farebox ledger audit [--data DIR] [--json]
+
+Adds up the books again from their rows alone, with code that shares nothing with the ledger. A running service is not disturbed.
+Ends with 1 where anything does not add up.
+
+  --data DIR  the service's folder (${defaultDataFolder})
+  --json      the whole report as JSON`
+
+export const ledger: Command = {
+  usage,
+  async run(args, io) {
+    const [word, ...rest] = args
+    if (word !== 'audit')
+      throw wrongUsage(
+        name,
+        word === undefined ? 'Say what to do: `audit`' : `\`${word}\` is not known; there is \`audit\``,
+      )
+    return audit(rest, io)
+  },
+}
+
+async function audit(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, {
+    command: name,
+    options: { data: { type: 'string', default: defaultDataFolder }, json: { type: 'boolean', default: false } },
+  })
+  const folder = dataFolder(values.data)
+  if ((await readFileIfThere(folder.secret)) === null) {
+    throw new CliError(
+      `There is no service in ${folder.root}.`,
+      'Start one with `farebox up`, or name its folder with `--data`.',
+    )
+  }
+  const { audit: auditBooks } = await import('#service/ledger/audit.ts')
+  const report = await auditBooks(folder.database)
+  if (values.json)
+    io.output.print(JSON.stringify(report, (_, value) => (typeof value === 'bigint' ? value.toString() : value)))
+  else {
+    for (const [what, count] of Object.entries(report.counts)) io.output.print(`${what}: ${count}`)
+    for (const finding of report.findings) io.output.print(`${finding.subject}: ${finding.sentence}`)
+    io.output.print(`drift: ${displayUsd(report.driftMicroUsd)}`)
+    io.output.print(report.ok ? 'The books add up.' : 'The books do not add up.')
+  }
+  return report.ok ? 0 : 1
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { CliError } from './cli-error.ts'
+import { type DataFolder, readFileIfThere } from './data-folder.ts'
+
+/** What a running service leaves for the operator's commands. */
+export const AdminRecord = z.object({ url: z.string(), token: z.string(), pid: z.number().int() })
+export type AdminRecord = z.output<typeof AdminRecord>
+
+/** The service that runs on a folder, or null where none does. A record that a killed process left is none. */
+export async function runningService(folder: DataFolder): Promise<AdminRecord | null> {
+  const text = await readFileIfThere(folder.admin)
+  if (text === null) return null
+  const record = AdminRecord.safeParse(JSON.parse(text))
+  return record.success && isAlive(record.data.pid) ? record.data : null
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+const adminTimeoutMs = 15_000
+
+/** Asks a running service to do an operator's command. */
+export async function askService(service: AdminRecord, path: string, body: unknown): Promise<unknown> {
+  const response = await fetch(`${service.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${service.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    redirect: 'error',
+    signal: AbortSignal.timeout(adminTimeoutMs),
+  }).catch(() => null)
+  if (!response) throw new CliError('The service of this folder does not answer.', 'Start it again, then repeat this.')
+  if (!response.ok) {
+    throw new CliError(`The service refused this (${response.status}).`, 'Check the arguments, then repeat this.')
+  }
+  return response.json()
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto'
+import type { Hono } from 'hono'
+import type { Clock } from '#contract/clock.ts'
+import { mountAdmin } from './admin.ts'
+import { createApp, type ServiceEnvironment } from './app.ts'
+import { drainMs, sweepIntervalMs } from './bounds.ts'
+import { RequestGuards } from './guards.ts'
+import { ApiKeys } from './identity/api-keys.ts'
+import { CallerIdentity } from './identity/caller-identity.ts'
+import { requireConsent } from './jobs/consent.ts'
+import { DownloadLinks } from './jobs/download-link.ts'
+import { expireMedia } from './jobs/expire-media.ts'
+import { JobRunner } from './jobs/job-runner.ts'
+import { VideoJobs } from './jobs/video-jobs.ts'
+import { recoveryIntervalMs } from './ledger/bounds.ts'
+import { Charges } from './ledger/charges.ts'
+import { recoverHolds } from './ledger/recover-holds.ts'
+import { AbuseBlock } from './limits/abuse-block.ts'
+import { WalletSlots } from './limits/concurrency.ts'
+import { LimitLog } from './limits/limit-log.ts'
+import { Limiter } from './limits/limiter.ts'
+import { Windows } from './limits/windows.ts'
+import { everyMediumHasAFace } from './media/face-detector.ts'
+import { FolderMediaStore } from './media/folder-media-store.ts'
+import { createCatalogue } from './models/catalogue.ts'
+import type { Model } from './models/model.ts'
+import type { Log, Payments, Service } from './service.ts'
+import type { ServiceSettings } from './settings.ts'
+import { pruneStore } from './store/prune.ts'
+import type { Store } from './store/store.ts'
+
+export interface ServiceParts {
+  settings: ServiceSettings
+  /** The first signs and hashes; former ones are accepted while a secret is being replaced. */
+  secrets: readonly [string, ...string[]]
+  store: Store
+  models: readonly Model[]
+  payments: Payments
+  clock: Clock
+  log: Log
+  /** Opens the loopback API of the operator's commands. */
+  adminToken?: string
+}
+
+/** A service that answers requests and looks after its own work until it is closed. */
+export class RunningService {
+  readonly app: Hono<ServiceEnvironment>
+  readonly keys: ApiKeys
+  readonly #service: Service & { charges: Charges }
+  readonly #identity: CallerIdentity
+  readonly #runner: JobRunner
+  readonly #media: FolderMediaStore
+  readonly #timers: NodeJS.Timeout[] = []
+
+  constructor(parts: ServiceParts) {
+    const { settings, store, clock, log } = parts
+    const owner = randomUUID()
+    const catalogue = createCatalogue(parts.models, { ownedBy: settings.vendor })
+    const serverSecrets = parts.secrets.map(secret => Buffer.from(secret)) as [Buffer, ...Buffer[]]
+    this.keys = new ApiKeys({ store, clock, serverSecrets })
+    this.#identity = new CallerIdentity({
+      store,
+      clock,
+      keys: this.keys,
+      settings,
+      onThreadFailure: error =>
+        log.error({ err: error }, 'A thread that verifies signatures ended; another is started.'),
+    })
+    this.#media = new FolderMediaStore(settings.mediaFolder)
+    this.#runner = new JobRunner({ store, clock, catalogue, media: this.#media, log, owner })
+    const links = new DownloadLinks(settings.publicUrl, parts.secrets)
+    this.#service = {
+      settings,
+      clock,
+      log,
+      store,
+      catalogue,
+      identity: this.#identity,
+      guards: guardsOf(parts),
+      charges: new Charges({ store, clock, owner }),
+      payments: parts.payments,
+      consent: {
+        require: (model, request) => requireConsent(model, request, everyMediumHasAFace, `${settings.publicUrl}/docs`),
+      },
+      jobs: new VideoJobs({
+        store,
+        clock,
+        catalogue,
+        media: this.#media,
+        links,
+        owner,
+        onAccepted: () => this.#runner.nudge(),
+      }),
+      links,
+    }
+    this.app = createApp(this.#service)
+    if (parts.adminToken) {
+      mountAdmin(this.app, { token: parts.adminToken, store, keys: this.keys, now: () => clock.now() })
+    }
+  }
+
+  /** Frees what a crash left, then follows jobs and sweeps until `close`. */
+  async start(): Promise<void> {
+    const { store, clock } = this.#service
+    await recoverHolds(store, clock)
+    this.#runner.start()
+    this.#every(recoveryIntervalMs, 'Freeing lapsed holds', () => recoverHolds(store, clock))
+    this.#every(sweepIntervalMs, 'Pruning the store', () => pruneStore(store, clock.now()))
+    this.#every(sweepIntervalMs, 'Deleting old media', () => expireMedia(store, this.#media, clock))
+  }
+
+  /** Loads what the first chat and the first wallet would wait for; worth doing once the service answers. */
+  async warm(): Promise<void> {
+    this.#identity.warm()
+    await import('./chat/answer-chat.ts')
+  }
+
+  /** Ends running charges first; jobs are left to their leases. The store stays open: whoever opened it closes it. */
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    await this.#runner.stop()
+    const late = setTimeout(
+      () => this.#service.log.warn({}, 'Some calls are still open; their holds lapse by themselves.'),
+      drainMs,
+    )
+    await this.#service.charges.drain()
+    clearTimeout(late)
+    await this.#identity.close()
+  }
+
+  #every(intervalMs: number, what: string, run: () => Promise<unknown>): void {
+    const timer = setInterval(() => {
+      run().catch(error => this.#service.log.error({ err: error }, `${what} failed; it is tried again.`))
+    }, intervalMs)
+    this.#timers.push(timer.unref())
+  }
+}
+
+function guardsOf({ store, clock, log }: ServiceParts): RequestGuards {
+  const limitLog = new LimitLog({
+    store,
+    clock,
+    onFailure: error => log.warn({ err: error }, 'A row of the limit log was lost.'),
+  })
+  return new RequestGuards({
+    block: new AbuseBlock(clock),
+    slots: new WalletSlots(clock),
+    limiter: new Limiter({ store: new Windows(), clock, log: limitLog }),
+    log: limitLog,
+  })
+}

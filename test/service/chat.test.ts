@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ChatCompletion } from '#contract/chat.ts'
+import { balanceOf } from '#service/ledger/accounts.ts'
+import { audit } from '#service/ledger/audit.ts'
+import { type OpenedService, openService } from './open-service.ts'
+
+const hello = { model: 'demo-chat', messages: [{ role: 'user', content: 'Count these four words' }] }
+
+/** Data of each event of a stream, `[DONE]` included. */
+const eventsOf = (text: string): string[] =>
+  text
+    .split('\n\n')
+    .filter(Boolean)
+    .map(event => event.replace(/^data: /, ''))
+
+describe('chat completions', () => {
+  let service: OpenedService
+  let key: string
+  beforeAll(async () => {
+    service = await openService()
+    key = await service.key(1)
+  })
+  afterAll(async () => {
+    const report = await audit(service.database)
+    expect(report.findings).toEqual([])
+    expect(service.logged.filter(line => line.level === 'error')).toEqual([])
+    await service.close()
+  })
+
+  test('§1.2 a whole answer, charged by its tokens', async () => {
+    const response = await service.post('/chat/completions', hello, key)
+    expect(response.status).toBe(200)
+    const completion = ChatCompletion.parse(await response.json())
+    expect(completion.model).toBe('demo-chat')
+    expect(completion.cost?.usd).toBeGreaterThan(0)
+    expect(response.headers.get('x-service-balance-usd')).toBe('1.000000')
+    expect(response.headers.get('x-service-model-id')).toBe('demo-chat')
+    expect(response.headers.get('x-ratelimit-limit-requests')).toBe('500')
+    expect(response.headers.get('x-ratelimit-remaining-requests')).toBe('499')
+  })
+
+  test('§1.2 a stream ends with usage where asked, and with [DONE]', async () => {
+    const body = { ...hello, stream: true, stream_options: { include_usage: true } }
+    const response = await service.post('/chat/completions', body, key)
+    expect(response.headers.get('content-type')).toContain('text/event-stream')
+    const events = eventsOf(await response.text())
+    expect(events.at(-1)).toBe('[DONE]')
+    const usage = JSON.parse(events.at(-2) ?? '')
+    expect(usage.choices).toEqual([])
+    expect(usage.usage.total_tokens).toBeGreaterThan(0)
+    expect(usage.cost.usd).toBeGreaterThan(0)
+  })
+
+  test('§1.2 without stream_options no chunk lacks a choice', async () => {
+    const response = await service.post('/chat/completions', { ...hello, stream: true }, key)
+    const events = eventsOf(await response.text())
+    expect(events.slice(0, -1).every(event => JSON.parse(event).choices.length > 0)).toBe(true)
+  })
+
+  test('a reader that leaves frees the hold and pays what it got', async () => {
+    const leaver = await service.key(1)
+    const body = { ...hello, messages: [{ role: 'user', content: 'word '.repeat(400) }], stream: true }
+    const response = await service.post('/chat/completions', body, leaver)
+    const reader = response.body?.getReader()
+    await reader?.read()
+    await reader?.cancel()
+    const account = await service.store.read
+      .selectFrom('entry')
+      .select('account')
+      .orderBy('seq', 'desc')
+      .executeTakeFirstOrThrow()
+    const balance = await balanceOf(service.store, account.account)
+    expect(balance.heldMicroUsd).toBe(0n)
+    expect(balance.postedMicroUsd).toBeLessThan(1_000_000n)
+  })
+
+  const refusals: [rule: string, body: unknown, status: number, says: string][] = [
+    ['§7 an absent model', { messages: hello.messages }, 400, 'model'],
+    ['§7 an unknown model', { ...hello, model: 'no-such-model' }, 404, 'Specified model not found'],
+    ['§7 no messages', { ...hello, messages: [] }, 400, 'messages'],
+    ['§7 a temperature beyond 2', { ...hello, temperature: 3 }, 400, 'temperature'],
+    [
+      '§2.8 an option that is not built',
+      { ...hello, service_parameters: { enable_web_search: 'on' } },
+      400,
+      'enable_web_search',
+    ],
+    ['§2.8 the same as a suffix', { ...hello, model: 'demo-chat:enable_web_search=on' }, 400, 'enable_web_search'],
+    ['§2.8 a wrong value of a suffix', { ...hello, model: 'demo-chat:enable_web_search=maybe' }, 400, 'off, on, auto'],
+    [
+      '§5.2 more than the credit',
+      { ...hello, max_tokens: 16_000, n: 16, messages: [{ role: 'user', content: 'x'.repeat(100_000) }] },
+      402,
+      'Insufficient',
+    ],
+  ]
+  test.each(refusals)('%s', async (_rule, body, status, says) => {
+    const poor = await service.key(0.01)
+    const response = await service.post('/chat/completions', body, poor)
+    const text = await response.text()
+    expect([response.status, text]).toEqual([status, expect.stringContaining(says)])
+    const charges = await service.store.read.selectFrom('entry').selectAll().where('kind', '=', 'CHARGE').execute()
+    expect(charges.filter(charge => charge.posted_after < 10_000n)).toEqual([])
+    expect(await service.store.read.selectFrom('hold').selectAll().execute()).toEqual([])
+  })
+
+  const broken: [rule: string, init: RequestInit, status: number][] = [
+    ['§7 broken JSON', { headers: { 'content-type': 'application/json' }, body: '{"model":' }, 400],
+    ['§7 another content type', { headers: { 'content-type': 'text/plain' }, body: '{}' }, 415],
+    ['§7 no body', { headers: { 'content-type': 'application/json' } }, 400],
+    [
+      '§7 a compressed body',
+      { headers: { 'content-type': 'application/json', 'content-encoding': 'br' }, body: '{}' },
+      415,
+    ],
+    ['§7 nesting without end', { headers: { 'content-type': 'application/json' }, body: '['.repeat(100_000) }, 400],
+  ]
+  test.each(broken)('%s', async (_rule, init, status) => {
+    const headers = { ...init.headers, authorization: `Bearer ${await service.key(1)}` }
+    const response = await service.request('/api/v1/chat/completions', { method: 'POST', ...init, headers })
+    expect(response.status).toBe(status)
+    expect(await response.json()).toHaveProperty('error')
+  })
+
+  test('§5 no credentials: 402 that says how to get in, and asks nobody for money here', async () => {
+    const response = await service.post('/chat/completions', hello)
+    expect(response.status).toBe(402)
+    expect(await response.json()).toMatchObject({ x402Version: 2, accepts: [], extensions: { 'sign-in-with-x': {} } })
+    expect(response.headers.get('payment-required')).toBeTruthy()
+  })
+
+  test('§9 every answer says who answered and is not kept', async () => {
+    const response = await service.request('/api/v1/nowhere')
+    expect(response.status).toBe(404)
+    for (const name of ['cf-ray', 'x-service-version', 'x-service-timestamp'])
+      expect(response.headers.get(name)).toBeTruthy()
+    expect(response.headers.get('cache-control')).toBe('no-store')
+  })
+})

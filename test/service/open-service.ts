@@ -1,0 +1,135 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { topUpRequired } from '#contract/errors.ts'
+import { microUsd } from '#contract/money.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { createKey } from '#service/create-key.ts'
+import { DemoChat } from '#service/engines/demo/chat.ts'
+import { DemoVideo } from '#service/engines/demo/video.ts'
+import type { ChatEngine, VideoEngine } from '#service/engines/engine.ts'
+import { demoModels } from '#service/models/demo-models.ts'
+import type { Model } from '#service/models/model.ts'
+import { RunningService } from '#service/running-service.ts'
+import type { Log, Payments } from '#service/service.ts'
+import type { ServiceSettings } from '#service/settings.ts'
+import { openSqliteStore } from '#service/store/sqlite/open.ts'
+import type { Store } from '#service/store/store.ts'
+
+/** A clock that a test moves. */
+export class TestClock {
+  #nowMs: number
+
+  constructor(nowMs = Date.parse('2026-11-21T09:00:00Z')) {
+    this.#nowMs = nowMs
+  }
+
+  now(): number {
+    return this.#nowMs
+  }
+
+  pass(ms: number): void {
+    this.#nowMs += ms
+  }
+}
+
+export const testOption: PaymentOption = {
+  scheme: 'exact',
+  network: 'eip155:8453',
+  amount: '5000000',
+  asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  payTo: '0x000000000000000000000000000000000000dEaD',
+  maxTimeoutSeconds: 300,
+  extra: { name: 'USD Coin (local)', version: '2' },
+}
+
+/** Takes no payment; the payments room has tests of its own. */
+const unpaid: Payments = {
+  topUp: () => Promise.reject(topUpRequired({ x402Version: 2, accepts: [testOption] })),
+}
+
+export interface OpenedService {
+  service: RunningService
+  store: Store
+  clock: TestClock
+  folder: string
+  database: string
+  /** What was logged, for a test that nothing unforeseen was. */
+  logged: { level: string; facts: object; message: string }[]
+  /** A new customer's key with this much credit. */
+  key(usd: number): Promise<string>
+  request(path: string, init?: RequestInit): Promise<Response>
+  post(path: string, body: unknown, key?: string): Promise<Response>
+  close(): Promise<void>
+}
+
+export interface OpenServiceOptions {
+  chat?: ChatEngine
+  video?: VideoEngine
+  models?: (engines: { chat: ChatEngine; video: VideoEngine }) => Model[]
+  payments?: Payments
+  settings?: Partial<ServiceSettings>
+  folder?: string
+  clock?: TestClock
+}
+
+/** The real application on a real database, without a socket. */
+export async function openService(options: OpenServiceOptions = {}): Promise<OpenedService> {
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'farebox-service-')))
+  const database = join(folder, 'service', 'farebox.db')
+  const store = await openSqliteStore({ path: database })
+  const clock = options.clock ?? new TestClock()
+  const logged: OpenedService['logged'] = []
+  const note = (level: string) => (facts: object, message: string) => void logged.push({ level, facts, message })
+  const log: Log = { info: note('info'), warn: note('warn'), error: note('error') }
+  const engines = {
+    chat: options.chat ?? new DemoChat({ pause: async () => undefined }),
+    video: options.video ?? new DemoVideo({ workFolder: join(folder, 'engines') }),
+  }
+  const service = new RunningService({
+    settings: {
+      publicUrl: 'http://127.0.0.1:8402',
+      signInDomains: ['127.0.0.1:8402'],
+      signInWindow: false,
+      vendor: 'service',
+      hostName: 'test-host',
+      systemPrompt: '',
+      plan: 'default',
+      paymentOptions: [testOption],
+      mediaFolder: join(folder, 'media'),
+      ...options.settings,
+    },
+    secrets: ['test secret of at least thirty-two bytes'],
+    store,
+    models: (options.models ?? demoModels)(engines),
+    payments: options.payments ?? unpaid,
+    clock,
+    log,
+  })
+  await service.start()
+  const request = async (path: string, init?: RequestInit) => service.app.request(path, init)
+  return {
+    service,
+    store,
+    clock,
+    folder,
+    database,
+    logged,
+    request,
+    async key(usd) {
+      const order = { amountMicroUsd: microUsd(Math.round(usd * 1e6)), label: 'test' }
+      return (await createKey({ store, keys: service.keys, now: () => clock.now() }, order)).key
+    },
+    post: (path, body, key) =>
+      request(`/api/v1${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(key ? { authorization: `Bearer ${key}` } : {}) },
+        body: JSON.stringify(body),
+      }),
+    async close() {
+      await service.close()
+      await store.close()
+      if (!options.folder) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
