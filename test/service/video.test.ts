@@ -1,0 +1,254 @@
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { NeedsConsent } from '#contract/failures.ts'
+import { RateLimits } from '#contract/rate-limits.ts'
+import { VideoQueued, VideoQuote } from '#contract/video.ts'
+import type { VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import { audit } from '#service/ledger/audit.ts'
+import { type OpenedService, openService, TestClock } from './open-service.ts'
+
+const picture =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+
+const ask = { model: 'demo-video', prompt: 'A lighthouse in fog', duration: '2s', resolution: '360p', audio: false }
+const agreed = {
+  confirmed_terms_and_privacy: true,
+  confirmed_legal_right: true,
+  confirmed_screening_acknowledged: true,
+}
+
+/** An engine whose verdicts a test decides. */
+class ScriptedVideo implements VideoEngine {
+  readonly started: string[] = []
+  verdict: (call: VideoCall) => Promise<VideoProgress> = async () => ({ state: 'running', engineState: {} })
+
+  start(call: VideoCall): Promise<VideoProgress> {
+    this.started.push(call.jobId)
+    return this.verdict(call)
+  }
+
+  poll(call: VideoCall): Promise<VideoProgress> {
+    return this.verdict(call)
+  }
+}
+
+let opened: OpenedService[] = []
+const open = async (...options: Parameters<typeof openService>): Promise<OpenedService> => {
+  const service = await openService(...options)
+  opened.push(service)
+  return service
+}
+
+afterEach(async () => {
+  for (const service of opened) {
+    const report = await audit(service.database)
+    expect(report.findings).toEqual([])
+    expect(report.driftMicroUsd).toBe(0n)
+    await service.close()
+  }
+  opened = []
+})
+
+const queue = async (service: OpenedService, body: object, key: string) =>
+  VideoQueued.parse(await (await service.post('/video/queue', body, key)).json())
+
+async function retrieved(service: OpenedService, queued: { model: string; queue_id: string }, key: string) {
+  const body = { model: queued.model, queue_id: queued.queue_id }
+  const response = await service.post('/video/retrieve', body, key)
+  const isJson = response.headers.get('content-type')?.includes('json') ?? false
+  return { response, json: isJson ? ((await response.json()) as { status?: string; error?: unknown }) : null }
+}
+
+const balance = async (service: OpenedService, key: string): Promise<number> => {
+  const response = await service.request('/api/v1/api_keys/rate_limits', {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  return RateLimits.parse(await response.json()).data.balances.USD ?? 0
+}
+
+describe('video jobs', () => {
+  test('§2.6, §3 queued at its quote, asked after, and fetched as a real MP4', async () => {
+    const service = await open()
+    const key = await service.key(1)
+    const { quote } = VideoQuote.parse(await (await service.post('/video/quote', ask, key)).json())
+    const queued = await queue(service, ask, key)
+    expect(await balance(service, key)).toBeCloseTo(1 - quote, 6)
+    let last = await retrieved(service, queued, key)
+    expect(last.json?.status ?? 'PROCESSING').toBe('PROCESSING')
+    await expect
+      .poll(
+        async () => {
+          last = await retrieved(service, queued, key)
+          return last.response.headers.get('content-type')
+        },
+        { timeout: 20_000 },
+      )
+      .toBe('video/mp4')
+    const bytes = Buffer.from(await last.response.arrayBuffer())
+    expect(bytes.subarray(4, 8).toString()).toBe('ftyp')
+  })
+
+  test('§2.7 a download address: JSON status only, then the file in ranges, then revoked', async () => {
+    const service = await open()
+    const key = await service.key(1)
+    const queued = await queue(service, { ...ask, model: 'demo-video-url' }, key)
+    const path = new URL(queued.download_url ?? '').pathname + new URL(queued.download_url ?? '').search
+    await expect
+      .poll(async () => (await retrieved(service, queued, key)).json?.status, { timeout: 20_000 })
+      .toBe('COMPLETED')
+    const whole = await service.request(path)
+    const bytes = Buffer.from(await whole.arrayBuffer())
+    const range = { range: 'bytes=100-', 'if-range': whole.headers.get('etag') ?? '' }
+    const rest = await service.request(path, { headers: range })
+    expect([rest.status, rest.headers.get('content-range')]).toEqual([
+      206,
+      `bytes 100-${bytes.length - 1}/${bytes.length}`,
+    ])
+    expect(Buffer.from(await rest.arrayBuffer()).equals(bytes.subarray(100))).toBe(true)
+    expect((await service.request(path.replace(/signature=./, 'signature=_'))).status).toBe(404)
+    expect((await service.request(path, { method: 'DELETE' })).status).toBe(204)
+    expect((await service.request(path)).status).toBe(410)
+    expect((await retrieved(service, queued, key)).response.status).toBe(404)
+  })
+
+  test('§2.7 a download address ends after 24 hours', async () => {
+    const clock = new TestClock()
+    const service = await open({ clock })
+    const key = await service.key(1)
+    const queued = await queue(service, { ...ask, model: 'demo-video-url' }, key)
+    clock.pass(24 * 60 * 60 * 1000)
+    const { pathname, search } = new URL(queued.download_url ?? '')
+    expect((await service.request(pathname + search)).status).toBe(410)
+  })
+
+  test('§3.2 a picture asks for consent, charges nothing, and passes with it', async () => {
+    const service = await open()
+    const key = await service.key(1)
+    const body = { ...ask, image_url: picture }
+    const refused = await service.post('/video/queue', body, key)
+    expect(refused.status).toBe(409)
+    const consent = NeedsConsent.parse(await refused.json())
+    expect(consent).toMatchObject({ consent_flow: 'demo', face_media_roles: ['image'] })
+    expect(consent.consent.policy_text.length).toBeGreaterThan(200)
+    expect(await balance(service, key)).toBe(1)
+    const passed = await service.post('/video/queue', { ...body, consents: { demo: agreed } }, key)
+    expect(passed.status).toBe(200)
+  })
+
+  const refusals: [rule: string, body: object, status: number, says: string][] = [
+    ['§2.6 no prompt', { ...ask, prompt: undefined }, 400, 'prompt'],
+    ['§2.6 no duration', { ...ask, duration: undefined }, 400, 'duration'],
+    ['§2.6 a duration of no model', { ...ask, duration: '17s' }, 400, '18s'],
+    ['§2.6 a ratio of no model', { ...ask, aspect_ratio: '1:7' }, 400, '16:9'],
+    ['§2.6 a prompt beyond the model', { ...ask, prompt: 'x'.repeat(9_999) }, 400, 'prompt'],
+    [
+      '§7.4 audio references alone',
+      { ...ask, reference_audio_urls: ['data:audio/wav;base64,AAAA'] },
+      400,
+      'reference_audio_urls',
+    ],
+    [
+      '§2.6 ten reference images',
+      { ...ask, reference_image_urls: Array(10).fill(picture) },
+      400,
+      'reference_image_urls',
+    ],
+    [
+      '§3.2 half a consent',
+      { ...ask, image_url: picture, consents: { demo: { ...agreed, confirmed_legal_right: false } } },
+      400,
+      'confirmed_legal_right',
+    ],
+    [
+      '§3.2 a consent with more in it',
+      { ...ask, image_url: picture, consents: { demo: { ...agreed, consent_version: 'v1' } } },
+      400,
+      'consent_version',
+    ],
+    ['§3.2 a consent for another provider', { ...ask, image_url: picture, consents: { other: agreed } }, 400, 'demo'],
+    [
+      'an address that would have to be fetched',
+      { ...ask, image_url: 'http://127.0.0.1/picture.png', consents: { demo: agreed } },
+      400,
+      'data URL',
+    ],
+    ['§7 an unknown model', { ...ask, model: 'nothing' }, 404, 'not found'],
+    ['§7 a text model', { ...ask, model: 'demo-chat' }, 404, 'not found'],
+  ]
+  test('refusals name the field and cost nothing', async () => {
+    const service = await open()
+    for (const [rule, body, status, says] of refusals) {
+      const key = await service.key(1)
+      const response = await service.post('/video/queue', body, key)
+      const text = await response.text()
+      expect([rule, response.status, text]).toEqual([rule, status, expect.stringContaining(says)])
+      expect([rule, await balance(service, key)]).toEqual([rule, 1])
+    }
+    expect(await service.store.read.selectFrom('job').selectAll().execute()).toEqual([])
+  })
+
+  test('§3 a job that fails is refunded, once, with its verdict', async () => {
+    const video = new ScriptedVideo()
+    video.verdict = async () => ({ state: 'failed', reason: 'The prompt was refused.', contentPolicy: true })
+    const service = await open({ video })
+    const key = await service.key(1)
+    const queued = await queue(service, ask, key)
+    await expect.poll(async () => (await retrieved(service, queued, key)).response.status).toBe(422)
+    const { json } = await retrieved(service, queued, key)
+    expect(json?.error).toMatchObject({ type: 'provider_content_policy', credits_refunded: true })
+    expect(await balance(service, key)).toBe(1)
+  })
+
+  test('an engine that throws has given no verdict', async () => {
+    const video = new ScriptedVideo()
+    let asked = 0
+    video.verdict = async () => {
+      asked++
+      if (asked < 3) throw new Error('the engine is away')
+      return { state: 'failed', reason: 'It came back and could not.' }
+    }
+    const service = await open({ video })
+    const key = await service.key(1)
+    const queued = await queue(service, ask, key)
+    await expect.poll(async () => (await retrieved(service, queued, key)).response.status, { timeout: 5_000 }).toBe(500)
+    expect(asked).toBe(3)
+    expect(await balance(service, key)).toBe(1)
+  })
+
+  test('jobs survive a restart, and are found again by the next process', async () => {
+    const video = new ScriptedVideo()
+    const first = await openService({ video })
+    const key = await first.key(1)
+    const queued = await queue(first, ask, key)
+    await expect.poll(() => video.started.length).toBe(1)
+    await first.service.close()
+    await first.store.close()
+    const clock = new TestClock(first.clock.now() + 60_000)
+    const second = await open({ folder: first.folder, clock })
+    await expect
+      .poll(async () => (await retrieved(second, queued, key)).response.headers.get('content-type'), {
+        timeout: 20_000,
+      })
+      .toBe('video/mp4')
+  })
+
+  test('V7 somebody else’s job does not exist', async () => {
+    const service = await open({ video: new ScriptedVideo() })
+    const owner = await service.key(1)
+    const stranger = await service.key(1)
+    const queued = await queue(service, ask, owner)
+    for (const path of ['/video/retrieve', '/video/complete']) {
+      const response = await service.post(path, { model: queued.model, queue_id: queued.queue_id }, stranger)
+      expect([path, response.status, await response.json()]).toEqual([path, 400, { error: 'Request ID is invalid.' }])
+    }
+  })
+
+  test('a charge that the credit does not cover queues nothing', async () => {
+    const service = await open({ video: new ScriptedVideo() })
+    const key = await service.key(0.001)
+    const response = await service.post('/video/queue', ask, key)
+    expect(response.status).toBe(402)
+    expect(await service.store.read.selectFrom('job').selectAll().execute()).toEqual([])
+  })
+})
+
+afterAll(() => expect(opened).toEqual([]))
