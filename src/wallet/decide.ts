@@ -1,0 +1,153 @@
+import { topUpUsd } from '#contract/limits.ts'
+import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
+import { type ChosenOption, chooseOption } from './choose-option.ts'
+import type { ApprovalFacts } from './needs-approval.ts'
+import type { Order } from './order.ts'
+import type { Payee, Policy } from './policy.ts'
+import type { Refusal, Rule } from './refusal.ts'
+
+/** What counts against the caps: planned, signed, sent, unknown and confirmed alike. */
+export interface Spent {
+  dayMicroUsd: bigint
+  totalMicroUsd: bigint
+  /** When room comes back in the day's cap; null where nothing was spent. */
+  oldestOfDayAtMs: number | null
+  /** The last confirmed payment. */
+  lastPaymentAtMs: number | null
+}
+
+export interface Situation {
+  nowMs: number
+  spent: Spent
+  /** Agreed by a person, beside those of the policy. */
+  approvedPayees: readonly Payee[]
+  /** The switch-off file lies in the data folder. */
+  isStopped: boolean
+  /** A person has agreed to this amount to this payee. */
+  isApproved(facts: ApprovalFacts): boolean
+}
+
+export type Decision =
+  | { kind: 'allowed'; amountMicroUsd: MicroUsd; chosen: ChosenOption; approvedBy: ApprovalFacts | null }
+  | { kind: 'refused'; refusal: Refusal }
+  | { kind: 'asks'; facts: ApprovalFacts }
+
+export const minimumTopUpMicroUsd = microUsd(BigInt(topUpUsd.minimum) * 1_000_000n)
+
+/** Whether an order is paid, and with how much. Pure: the same question has the same answer. */
+export function decide(policy: Policy, situation: Situation, order: Order): Decision {
+  const before = whetherAtAll(policy, situation, order)
+  if (before) return refused(before)
+  const amountMicroUsd = amountOf(order)
+  const choice = chooseOption(policy, order, amountMicroUsd, [...policy.payees, ...situation.approvedPayees])
+  if (choice.kind === 'refused') return choice
+  const beyond = beyondCap(policy, situation, order, amountMicroUsd)
+  if (beyond) return refused(beyond)
+  const { chosen } = choice
+  if (!chosen.isKnownPayee) return { kind: 'asks', facts: { kind: 'payee', ...chosen.payee, amountMicroUsd } }
+  const needsPerson = order.occasion === 'asked' && amountMicroUsd > policy.askAboveMicroUsd
+  if (!needsPerson) return { kind: 'allowed', amountMicroUsd, chosen, approvedBy: null }
+  const facts = topUpFacts(policy, amountMicroUsd, chosen)
+  return situation.isApproved(facts)
+    ? { kind: 'allowed', amountMicroUsd, chosen, approvedBy: facts }
+    : { kind: 'asks', facts }
+}
+
+/** After a 402 what is missing, at least the service's minimum of 5 USD, whatever more it suggests. */
+const amountOf = ({ occasion, amountMicroUsd }: Order): MicroUsd =>
+  occasion === 'after-402' && amountMicroUsd < minimumTopUpMicroUsd ? minimumTopUpMicroUsd : amountMicroUsd
+
+const topUpFacts = (policy: Policy, amountMicroUsd: MicroUsd, { payee }: ChosenOption): ApprovalFacts => ({
+  kind: 'spend',
+  what: `A top-up of ${displayUsd(amountMicroUsd)} at ${policy.origin}, paid to ${payee.payTo} on ${payee.network}.`,
+  amountMicroUsd,
+  because: `It was not called for by an answer 402, and it is more than ${displayUsd(policy.askAboveMicroUsd)}.`,
+})
+
+const refused = (refusal: Refusal): Decision => ({ kind: 'refused', refusal })
+
+const refusal = (rule: Rule, sentence: string, nextStep: string): Refusal => ({ rule, sentence, nextStep })
+
+function whetherAtAll(policy: Policy, situation: Situation, order: Order): Refusal | null {
+  if (situation.isStopped) return stopped
+  if (order.origin !== policy.origin)
+    return refusal(
+      'origin',
+      `The wallet pays ${policy.origin} alone, and the order came from another address.`,
+      'Nothing was signed; check the address of the service in the configuration.',
+    )
+  if (order.amountMicroUsd <= 0n)
+    return refusal('order', 'A payment has to be above 0 USD.', 'Name an amount of at least 5 USD.')
+  if (order.occasion === 'asked' && order.amountMicroUsd < minimumTopUpMicroUsd)
+    return refusal(
+      'minimum',
+      `A top-up is ${displayUsd(minimumTopUpMicroUsd)} at least.`,
+      `Ask for ${displayUsd(minimumTopUpMicroUsd)} or more.`,
+    )
+  return null
+}
+
+export const stopped: Refusal = refusal(
+  'stopped',
+  'The wallet is switched off by the file `stop` in its data folder.',
+  'Remove the file to switch it on again.',
+)
+
+function beyondCap(policy: Policy, situation: Situation, order: Order, amount: MicroUsd): Refusal | null {
+  const { spent, nowMs } = situation
+  if (amount > policy.maxPaymentMicroUsd) return overCap('max-payment', amount, policy.maxPaymentMicroUsd)
+  if (spent.totalMicroUsd + amount > policy.maxTotalMicroUsd)
+    return refusal(
+      'max-total',
+      `${displayUsd(amount)} more would pass the wallet's total of ${displayUsd(policy.maxTotalMicroUsd)}; ${displayUsd(spent.totalMicroUsd)} of it is used or reserved.`,
+      'Whoever owns the wallet may raise FAREBOX_MAX_TOTAL_USD.',
+    )
+  if (spent.dayMicroUsd + amount > policy.maxDayMicroUsd)
+    return refusal(
+      'max-day',
+      `${displayUsd(amount)} more would pass the cap of ${displayUsd(policy.maxDayMicroUsd)} in 24 hours; ${displayUsd(spent.dayMicroUsd)} of it is used or reserved.`,
+      'Wait until older payments are a day old, or let whoever owns the wallet raise FAREBOX_MAX_DAY_USD.',
+    )
+  const waitMs = (spent.lastPaymentAtMs ?? -Infinity) + policy.cooldownMs - nowMs
+  if (order.occasion === 'after-402' && waitMs > 0)
+    return refusal(
+      'cooldown',
+      'The wallet has just paid, and the service still asks for money.',
+      `Look at the credit; the wallet pays again by itself in ${Math.ceil(waitMs / 1_000)} s.`,
+    )
+  return null
+}
+
+const overCap = (rule: 'max-payment' | 'max-call', amount: bigint, cap: bigint): Refusal =>
+  refusal(
+    rule,
+    `${displayUsd(amount)} is more than the wallet may spend at once, which is ${displayUsd(cap)}.`,
+    `Ask for less, or let whoever owns the wallet raise ${rule === 'max-call' ? 'FAREBOX_MAX_CALL_USD' : 'FAREBOX_MAX_PAYMENT_USD'}.`,
+  )
+
+/** A call that would be charged; `quotedMicroUsd` is null where it cannot be priced beforehand. */
+export interface PlannedCall {
+  what: string
+  quotedMicroUsd: MicroUsd | null
+}
+
+export type CallDecision = { kind: 'allowed' } | Extract<Decision, { kind: 'refused' | 'asks' }>
+
+/** Whether a call may be made: within the cap by itself, above the asking threshold or unpriced by a person. */
+export function decideCall(
+  policy: Policy,
+  situation: Pick<Situation, 'isStopped' | 'isApproved'>,
+  call: PlannedCall,
+): CallDecision {
+  const { quotedMicroUsd: amountMicroUsd } = call
+  if (situation.isStopped) return { kind: 'refused', refusal: stopped }
+  if (amountMicroUsd !== null && amountMicroUsd > policy.maxCallMicroUsd)
+    return { kind: 'refused', refusal: overCap('max-call', amountMicroUsd, policy.maxCallMicroUsd) }
+  if (amountMicroUsd !== null && amountMicroUsd <= policy.askAboveMicroUsd) return { kind: 'allowed' }
+  const because =
+    amountMicroUsd === null
+      ? 'Its price is not known beforehand.'
+      : `It costs more than ${displayUsd(policy.askAboveMicroUsd)}.`
+  const facts: ApprovalFacts = { kind: 'spend', what: call.what, amountMicroUsd, because }
+  return situation.isApproved(facts) ? { kind: 'allowed' } : { kind: 'asks', facts }
+}

@@ -1,0 +1,85 @@
+/** Every bound of the wallet, with its unit and why that number. */
+
+/** Several assistants share the file; a decision takes milliseconds, so whoever waits this long has met a stuck process. */
+export const busyTimeoutMs = 10_000
+/** How often a new file is tried again while another process is turning it to WAL. */
+export const openAttempts = 50
+export const openPauseMs = 100
+
+/** What the caps are where nobody set any (USD as text, so that no float is money). */
+export const defaultCaps = {
+  maxPaymentUsd: '5',
+  maxDayUsd: '10',
+  maxTotalUsd: '20',
+  maxCallUsd: '10',
+  askAboveUsd: '1',
+}
+/** The day of the day's cap is rolling, so that midnight doubles nothing. */
+export const dayMs = 24 * 60 * 60 * 1_000
+/** A cap above this is a typing error rather than a wish. */
+export const highestCapMicroUsd = 1_000_000_000_000n
+
+/** An authorisation is a bearer secret: a short one limits what a lost answer leaves open. */
+export const maxAuthorizationSeconds = 600
+/** A payment on the chain needs a few seconds; an offer below this could not be settled honestly. */
+export const minAuthorizationSeconds = 5
+/** After the authorisation has run out, time for clocks that differ and blocks that come late. */
+export const deadMarginMs = 120_000
+/** Where nobody can look at the chain, the margin is larger. */
+export const deadMarginWithoutChainMs = 600_000
+
+/** Two top-ups after a 402 within this time mean that the first one did not help; a third would not either. */
+export const cooldownMs = 60_000
+/** A 402 that was answered before a payment was credited arrives within this time after it: look again, pay nothing. */
+export const lookAgainMs = 10_000
+
+/** Options of one 402 that are read; honest services offer two. */
+export const maxOptions = 16
+/** `extra` of an option is echoed in our header, which has to fit into 8 KiB. */
+export const maxExtraBytes = 2_048
+/** EIP-712 names are short words. */
+export const maxTokenNameLength = 64
+export const maxOriginLength = 2_048
+/** What a payment is for, as the receipt shows it. */
+export const maxPurposeLength = 200
+/** A reason from outside that is kept with a payment. */
+export const maxReasonLength = 120
+
+/** A lease of a process that was killed is taken over after this; a live one renews it in a third of the time. */
+export const leaseMs = 30_000
+/** How long one top-up waits for another one: longer than a lease, so that a dead one never blocks. */
+export const leaseWaitMs = 90_000
+export const leasePollMs = 100
+
+/** The same bytes within one call; later calls and restarts send them again. */
+export const sendAttempts = 3
+export const sendPausesMs = [500, 2_000] as const
+/** A sender that does not come back in this time has an unknown outcome. */
+export const sendTimeoutMs = 120_000
+/** Open payments that one recovery works through; more than one is already unusual. */
+export const maxRecovered = 50
+
+/** A question nobody has answered; long enough to find the terminal. */
+export const questionLifeMs = 60 * 60 * 1_000
+/** A yes that was not used yet; a consent serves its one request for as long. */
+export const approvalLifeMs = 30 * 60 * 1_000
+/** An assistant in a loop must not fill the list that a person has to read. */
+export const maxPendingApprovals = 50
+/** Rows that are told at once. */
+export const maxListed = 1_000
+/** A policy's text is a page or two; it is kept whole or not at all. */
+export const maxPolicyTextLength = 100_000
+
+/** The published contract's advice for a signed-in message: nonce of 16 hex characters, five minutes. */
+export const signInNonceBytes = 8
+export const signInLifeMs = 300_000
+
+/** Guessing costs a third of a second and 128 MiB each; see RFC 7914 for the letters. */
+export const keyDerivation = { logN: 17, r: 8, p: 1 } as const
+/** A key file that asks for more than this is not one of ours and would only eat memory. */
+export const maxKeyDerivationLogN = 20
+export const maxKeyFileBytes = 4_096
+export const minPassphraseLength = 8
+export const maxPassphraseLength = 1_024
+/** A settings file with more in it is not one of ours. */
+export const maxSettingsFileBytes = 65_536

@@ -1,0 +1,35 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { WalletRefusal } from './refusal.ts'
+
+/** One step, released once and never changed: the next one mends it. */
+export interface Migration {
+  name: string
+  sql: string
+}
+
+/** Brings one area's tables up to date, inside the caller's transaction. */
+export function migrate(database: DatabaseSync, area: string, steps: readonly Migration[]): void {
+  database.exec(
+    'CREATE TABLE IF NOT EXISTS migrations (area TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (area, name)) STRICT',
+  )
+  const done = new Set(
+    database
+      .prepare('SELECT name FROM migrations WHERE area = ?')
+      .all(area)
+      .map(row => row.name),
+  )
+  const known = new Set(steps.map(step => step.name))
+  for (const name of done) if (!known.has(String(name))) throw newer(area, String(name))
+  for (const step of steps) {
+    if (done.has(step.name)) continue
+    database.exec(step.sql)
+    database.prepare('INSERT INTO migrations (area, name) VALUES (?, ?)').run(area, step.name)
+  }
+}
+
+const newer = (area: string, name: string): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'state',
+    sentence: `The wallet's records were written by a newer farebox (${area}: ${name}).`,
+    nextStep: 'Update farebox, or give it another data folder.',
+  })

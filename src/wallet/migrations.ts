@@ -1,0 +1,83 @@
+import type { Migration } from './migrate.ts'
+
+/**
+ * `payments` is the journal and the budget at once: what counts against the caps is a sum over it. `payment_steps` is
+ * append-only. The one row of `top_up_lease` says whose turn it is.
+ */
+export const walletMigrations: readonly Migration[] = [
+  {
+    name: '0001-journal-and-approvals',
+    sql: `
+      CREATE TABLE payments (
+        id TEXT PRIMARY KEY,
+        state TEXT NOT NULL CHECK (state IN ('planned', 'signed', 'sent', 'unknown', 'confirmed', 'dead')),
+        counts INTEGER NOT NULL CHECK (counts IN (0, 1)),
+        occasion TEXT NOT NULL CHECK (occasion IN ('after-402', 'asked')),
+        purpose TEXT NOT NULL,
+        address TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        network TEXT NOT NULL,
+        asset TEXT NOT NULL,
+        pay_to TEXT NOT NULL,
+        amount_micro_usd INTEGER NOT NULL CHECK (amount_micro_usd > 0),
+        created_at_ms INTEGER NOT NULL,
+        updated_at_ms INTEGER NOT NULL,
+        nonce TEXT UNIQUE,
+        valid_before_ms INTEGER,
+        payload TEXT,
+        sends INTEGER NOT NULL DEFAULT 0,
+        rejected INTEGER NOT NULL DEFAULT 0 CHECK (rejected IN (0, 1)),
+        reason TEXT,
+        confirmed_at_ms INTEGER,
+        credited_micro_usd INTEGER,
+        balance_micro_usd INTEGER,
+        transaction_hash TEXT,
+        CHECK (state IN ('planned', 'dead') OR nonce IS NOT NULL),
+        CHECK (state NOT IN ('signed', 'sent', 'unknown') OR payload IS NOT NULL),
+        CHECK (counts = 1 OR state = 'dead')
+      ) STRICT;
+      CREATE INDEX payments_open ON payments (state) WHERE state IN ('planned', 'signed', 'sent', 'unknown');
+      CREATE INDEX payments_by_time ON payments (created_at_ms);
+
+      CREATE TABLE payment_steps (
+        payment_id TEXT NOT NULL REFERENCES payments (id),
+        at_ms INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        note TEXT
+      ) STRICT;
+      CREATE INDEX payment_steps_of ON payment_steps (payment_id);
+
+      CREATE TABLE top_up_lease (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        token TEXT NOT NULL,
+        pid INTEGER NOT NULL,
+        host TEXT NOT NULL,
+        expires_at_ms INTEGER NOT NULL
+      ) STRICT;
+
+      CREATE TABLE payees (
+        origin TEXT NOT NULL,
+        network TEXT NOT NULL,
+        asset TEXT NOT NULL,
+        pay_to TEXT NOT NULL,
+        approved_at_ms INTEGER NOT NULL,
+        approved_by TEXT NOT NULL,
+        PRIMARY KEY (origin, network, asset, pay_to)
+      ) STRICT;
+
+      CREATE TABLE approvals (
+        id TEXT PRIMARY KEY,
+        kind TEXT NOT NULL CHECK (kind IN ('consent', 'spend', 'payee')),
+        request_hash TEXT NOT NULL,
+        facts TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('pending', 'approved', 'denied')),
+        created_at_ms INTEGER NOT NULL,
+        expires_at_ms INTEGER NOT NULL,
+        decided_at_ms INTEGER,
+        decided_by TEXT,
+        used_by TEXT
+      ) STRICT;
+      CREATE INDEX approvals_by_request ON approvals (kind, request_hash);
+    `,
+  },
+]

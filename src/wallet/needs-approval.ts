@@ -1,0 +1,42 @@
+import type { MicroUsd } from '#contract/money.ts'
+
+/** What only a person decides, as data. The text of a policy stands here whole, as the service sent it. */
+export type ApprovalFacts =
+  | {
+      kind: 'consent'
+      provider: string
+      policyText: string
+      policyVersion: string
+      docsUrl: string
+      faceMediaRoles: readonly string[]
+    }
+  /** `amountMicroUsd` is null where the call cannot be priced beforehand. */
+  | { kind: 'spend'; what: string; amountMicroUsd: MicroUsd | null; because: string }
+  | { kind: 'payee'; origin: string; network: string; asset: string; payTo: string; amountMicroUsd: MicroUsd }
+
+export type ApprovalKind = ApprovalFacts['kind']
+
+export interface ApprovalQuestion {
+  approvalId: string
+  facts: ApprovalFacts
+  /** Where it can be answered without the assistant, in one sentence. */
+  howToApprove: string
+  expiresAtMs: number
+}
+
+/** Thrown before anything is signed: a row waits for a person's answer, bound to this very request. */
+export class NeedsApproval extends Error {
+  override readonly name = 'NeedsApproval'
+  readonly question: ApprovalQuestion
+  readonly approvalId: string
+  readonly kind: ApprovalKind
+  readonly facts: ApprovalFacts
+
+  constructor(question: ApprovalQuestion) {
+    super(`A person has to decide (${question.facts.kind}, ${question.approvalId}). ${question.howToApprove}`)
+    this.question = question
+    this.approvalId = question.approvalId
+    this.kind = question.facts.kind
+    this.facts = question.facts
+  }
+}

@@ -1,0 +1,15 @@
+import type { MicroUsd } from '#contract/money.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+
+/** What a client wants paid, with the offer as the service sent it. */
+export interface Order {
+  /** Origin of the service that answered 402. */
+  origin: string
+  accepts: readonly PaymentOption[]
+  /** What is missing, or what somebody wants to top up. */
+  amountMicroUsd: MicroUsd
+  /** `after-402` pays by itself within the caps; `asked` is a top-up that somebody wants. */
+  occasion: 'after-402' | 'asked'
+  /** What it is for, in our words, for the receipt. */
+  purpose: string
+}

@@ -1,0 +1,55 @@
+/** Which rule said no. A program may branch on it; a person reads the sentence. */
+export type Rule =
+  | 'stopped'
+  | 'dry-run'
+  | 'origin'
+  | 'offer'
+  | 'scheme'
+  | 'network'
+  | 'asset'
+  | 'transfer-method'
+  | 'recipient'
+  | 'amount-text'
+  | 'token-name'
+  | 'authorization-lifetime'
+  | 'minimum'
+  | 'price-bait'
+  | 'order'
+  | 'max-payment'
+  | 'max-day'
+  | 'max-total'
+  | 'max-call'
+  | 'cooldown'
+  | 'top-up-running'
+  | 'lease-lost'
+  | 'payment-open'
+  | 'payment-rejected'
+  | 'outcome-unknown'
+  | 'denied'
+  | 'too-many-questions'
+  | 'key'
+  | 'settings'
+  | 'state'
+  | 'not-found'
+
+export interface Refusal {
+  rule: Rule
+  /** What happened, with its figures. No key, no signature, no stranger's words. */
+  sentence: string
+  nextStep: string
+}
+
+/** The wallet says no. Unless the rule is `outcome-unknown`, `payment-open` or `payment-rejected`, nothing was signed. */
+export class WalletRefusal extends Error implements Refusal {
+  override readonly name = 'WalletRefusal'
+  readonly rule: Rule
+  readonly sentence: string
+  readonly nextStep: string
+
+  constructor({ rule, sentence, nextStep }: Refusal, options?: ErrorOptions) {
+    super(`${sentence} ${nextStep}`, options)
+    this.rule = rule
+    this.sentence = sentence
+    this.nextStep = nextStep
+  }
+}

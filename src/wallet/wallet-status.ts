@@ -1,0 +1,61 @@
+import type { Clock } from '#contract/clock.ts'
+import { addUsd, type MicroUsd, microUsd } from '#contract/money.ts'
+import { openPayments, spentOf } from './journal.ts'
+import { dayMs } from './limits.ts'
+import { walletMigrations } from './migrations.ts'
+import { payeesOf } from './payees.ts'
+import type { Payee, Policy } from './policy.ts'
+import type { State } from './state.ts'
+import { isStopped } from './stop-file.ts'
+
+/** What the wallet may still do, and what waits. Everything in it may be shown. */
+export interface WalletStatus {
+  address: string
+  origin: string
+  isStopped: boolean
+  isDryRun: boolean
+  caps: Pick<
+    Policy,
+    'maxPaymentMicroUsd' | 'maxDayMicroUsd' | 'maxTotalMicroUsd' | 'maxCallMicroUsd' | 'askAboveMicroUsd'
+  >
+  spentDayMicroUsd: MicroUsd
+  spentTotalMicroUsd: MicroUsd
+  /** What the wallet may still pay now: the least that its caps leave. */
+  leftMicroUsd: MicroUsd
+  /** When the oldest payment of the day stops counting; null where nothing was spent. */
+  moreFromMs: number | null
+  openPayments: { receiptId: string; amountMicroUsd: MicroUsd; validBeforeMs: number | null; isRejected: boolean }[]
+  payees: Payee[]
+}
+
+/** Needs no key: an address is enough. */
+export function walletStatus(state: State, policy: Policy, address: string, clock: Clock): WalletStatus {
+  state.prepare('wallet', walletMigrations)
+  const db = state.database()
+  const { dayMicroUsd, totalMicroUsd, oldestOfDayAtMs } = spentOf(db, clock.now())
+  const { maxPaymentMicroUsd, maxDayMicroUsd, maxTotalMicroUsd, maxCallMicroUsd, askAboveMicroUsd } = policy
+  return {
+    address,
+    origin: policy.origin,
+    isStopped: isStopped(state.folder),
+    isDryRun: policy.dryRun,
+    caps: { maxPaymentMicroUsd, maxDayMicroUsd, maxTotalMicroUsd, maxCallMicroUsd, askAboveMicroUsd },
+    spentDayMicroUsd: microUsd(dayMicroUsd),
+    spentTotalMicroUsd: microUsd(totalMicroUsd),
+    leftMicroUsd: least(maxDayMicroUsd - dayMicroUsd, maxTotalMicroUsd - totalMicroUsd),
+    moreFromMs: oldestOfDayAtMs === null ? null : oldestOfDayAtMs + dayMs,
+    openPayments: openPayments(db, address).map(({ id, amountMicroUsd, validBeforeMs, isRejected }) => ({
+      receiptId: id,
+      amountMicroUsd,
+      validBeforeMs,
+      isRejected,
+    })),
+    payees: [...policy.payees, ...payeesOf(db, policy.origin)],
+  }
+}
+
+/** Caps may have been lowered below what is spent already. */
+const least = (one: bigint, other: bigint): MicroUsd => {
+  const smaller = one < other ? one : other
+  return addUsd(smaller > 0n ? smaller : 0n)
+}

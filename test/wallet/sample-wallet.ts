@@ -1,0 +1,127 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '#contract/clock.ts'
+import { paymentSignature } from '#contract/headers.ts'
+import { microUsd } from '#contract/money.ts'
+import { EvmPayload, evmNetwork, type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
+import { keyFromHex } from '#wallet/keys.ts'
+import type { Order } from '#wallet/order.ts'
+import { type PolicySettings, readPolicy } from '#wallet/policy.ts'
+import type { Send, Sent } from '#wallet/send-payment.ts'
+import { openWallet, type WalletOptions } from '#wallet/wallet.ts'
+
+export const origin = 'https://service.example'
+export const payTo = '0x1111111111111111111111111111111111111111'
+export const attacker = '0x2222222222222222222222222222222222222222'
+/** A key of nobody, made for these tests. */
+export const secret = '4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
+export const usd = (amount: number) => microUsd(Math.round(amount * 1_000_000))
+
+export const option = (changes: Partial<PaymentOption> = {}): PaymentOption => ({
+  scheme: 'exact',
+  network: evmNetwork,
+  amount: '5000000',
+  asset: usdcOnEvm,
+  payTo,
+  maxTimeoutSeconds: 300,
+  extra: { name: 'USD Coin', version: '2' },
+  ...changes,
+})
+
+export const order = (changes: Partial<Order> = {}): Order => ({
+  origin,
+  accepts: [option()],
+  amountMicroUsd: usd(0.3),
+  occasion: 'after-402',
+  purpose: 'a chat',
+  ...changes,
+})
+
+export const policy = (changes: Partial<PolicySettings> = {}) =>
+  readPolicy({
+    serviceUrl: `${origin}/api/v1`,
+    payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo }],
+    ...changes,
+  })
+
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'farebox-wallet-'))
+}
+
+/** A clock that moves only when told. */
+export function fakeClock(startMs = Date.UTC(2026, 10, 21)): Clock & { advance(ms: number): void } {
+  let nowMs = startMs
+  return {
+    now: () => nowMs,
+    advance(ms) {
+      nowMs += ms
+    },
+  }
+}
+
+/** A service that settles each authorisation once, in memory; `answers` says how it behaves, the last one for ever. */
+export function fakeService(address: string, ...answers: Behaviour[]) {
+  const settled = new Map<string, bigint>()
+  const received: string[] = []
+  const send: Send = async header => {
+    received.push(header)
+    const behaviour = answers.length > 1 ? answers.shift() : answers[0]
+    const { nonce, value } = readHeader(header).authorization
+    if (behaviour === 'reject') return { kind: 'rejected', status: 400, reason: 'insufficient_funds' }
+    if (behaviour === 'lose before') return { kind: 'unknown', reason: 'connection reset' }
+    settled.set(nonce, BigInt(value))
+    if (behaviour === 'lose after') return { kind: 'unknown', reason: 'connection reset' }
+    if (behaviour === 'throw after') throw new Error('a sender should not throw')
+    return credited(address, BigInt(value), nonce)
+  }
+  return { send, settled, received }
+}
+
+export type Behaviour = 'credit' | 'reject' | 'lose before' | 'lose after' | 'throw after'
+
+export const credited = (address: string, value: bigint, paymentId = 'p'): Sent => ({
+  kind: 'credited',
+  result: {
+    success: true,
+    data: { walletAddress: address, amountCredited: Number(value) / 1e6, newBalance: Number(value) / 1e6, paymentId },
+  },
+  settlement: { success: true, network: evmNetwork, payer: address, transaction: '0xabc' },
+})
+
+export function readHeader(header: string) {
+  const payload = paymentSignature.parse(header)
+  if (!payload) throw new Error('The header cannot be read.')
+  return { ...EvmPayload.parse(payload.payload), accepted: payload.accepted }
+}
+
+/** A wallet in a folder of its own, with a clock that stands still and no waiting. */
+export async function sampleWallet(settings: Partial<PolicySettings> = {}, options: Partial<WalletOptions> = {}) {
+  const folder = options.stateFolder ?? temporaryFolder()
+  const clock = fakeClock()
+  const pauses: number[] = []
+  const open = async () =>
+    openWallet({
+      key: await keyFromHex(secret),
+      policy: policy(settings),
+      stateFolder: folder,
+      clock,
+      pause: async ms => {
+        pauses.push(ms)
+        await new Promise(resolve => setImmediate(resolve))
+      },
+      ...options,
+    })
+  const wallet = await open()
+  return {
+    wallet,
+    folder,
+    clock,
+    pauses,
+    open,
+    dispose() {
+      wallet.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
