@@ -1,0 +1,103 @@
+import type { Address } from 'viem'
+import type { MicroUsd } from '#contract/money.ts'
+import { type Anvil, type ChainOrigin, startAnvil } from './anvil.ts'
+import { LOCAL_CHAIN_ID } from './anvil-probe.ts'
+import { chainFolderOf, lockChainFolder, makeChainFolder } from './chain-folder.ts'
+import { TOKEN_NAME_CHARACTERS } from './limits.ts'
+import { LocalChainError } from './local-chain-error.ts'
+import {
+  type ChainClient,
+  connectChain,
+  fundEth,
+  installToken,
+  mintUsdc,
+  readBalance,
+  TOKEN_ADDRESS,
+  TOKEN_VERSION,
+} from './local-token.ts'
+
+/** Not the name that USDC bears on Base, so that nothing signed for the local chain is valid there. */
+export const DEFAULT_TOKEN_NAME = 'USD Coin (local)'
+
+export interface LocalEvmChainOptions {
+  dataDir: string
+  /** The token's EIP-712 name; `USD Coin` only for clients that have it built in. */
+  tokenName?: string
+  /** Where a new chain listens; 0, the default, picks a free port. A chain that runs already keeps its own. */
+  port?: number
+}
+
+export interface LocalEvmChain {
+  rpcUrl: string
+  chainId: typeof LOCAL_CHAIN_ID
+  tokenAddress: typeof TOKEN_ADDRESS
+  tokenName: string
+  tokenVersion: typeof TOKEN_VERSION
+  origin: ChainOrigin
+  /** Gas money. */
+  fundEth(address: Address): Promise<void>
+  mintUsdc(address: Address, amountMicroUsd: bigint): Promise<void>
+  balanceOf(address: Address): Promise<MicroUsd>
+  /** Ends the chain with its state saved. A process that ends without it leaves the chain running for the next. */
+  stop(): Promise<void>
+}
+
+/**
+ * The local chain of a data folder, with its token in place: found running, resumed or new. One process at a time owns
+ * it. Throws `LocalChainError`.
+ */
+export async function startLocalEvmChain(options: LocalEvmChainOptions): Promise<LocalEvmChain> {
+  const { dataDir, tokenName = DEFAULT_TOKEN_NAME, port = 0 } = options
+  checkTokenName(tokenName)
+  const folder = chainFolderOf(dataDir)
+  await makeChainFolder(folder)
+  const lock = lockChainFolder(folder)
+  try {
+    const anvil = await startAnvil(folder, port)
+    const client = connectChain(anvil.rpcUrl)
+    await prepare(client, anvil, tokenName)
+    return face(client, anvil, tokenName, lock)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function prepare(client: ChainClient, anvil: Anvil, tokenName: string): Promise<void> {
+  try {
+    await installToken(client, tokenName)
+    // Calls see the time of the latest block, which is 1970 on a new chain and the last stop's on a resumed one.
+    await client.mine({ blocks: 1 })
+  } catch (error) {
+    if (anvil.origin !== 'running') await anvil.stop()
+    throw error
+  }
+}
+
+function face(client: ChainClient, anvil: Anvil, tokenName: string, lock: { release(): void }): LocalEvmChain {
+  let stopped: Promise<void> | undefined
+  return {
+    rpcUrl: anvil.rpcUrl,
+    chainId: LOCAL_CHAIN_ID,
+    tokenAddress: TOKEN_ADDRESS,
+    tokenName,
+    tokenVersion: TOKEN_VERSION,
+    origin: anvil.origin,
+    fundEth: address => fundEth(client, address),
+    async mintUsdc(address, amountMicroUsd) {
+      await mintUsdc(client, address, amountMicroUsd)
+    },
+    balanceOf: address => readBalance(client, address),
+    stop() {
+      stopped ??= anvil.stop().finally(() => lock.release())
+      return stopped
+    },
+  }
+}
+
+function checkTokenName(tokenName: string): void {
+  if (tokenName.trim() !== '' && tokenName.length <= TOKEN_NAME_CHARACTERS) return
+  throw new LocalChainError(
+    `The token's name has ${tokenName.length} characters; give --token-name between 1 and ${TOKEN_NAME_CHARACTERS}.`,
+  )
+}
