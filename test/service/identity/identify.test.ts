@@ -12,10 +12,12 @@ import { getWalletBalance } from '#contract/wallet-records.ts'
 import { ApiKeys } from '#service/identity/api-keys.ts'
 import { CallerIdentity } from '#service/identity/caller-identity.ts'
 import { EvmVerifier } from '#service/identity/evm-verifier.ts'
+import type { Store } from '#service/store/store.ts'
 import { ManualClock, noonMs } from '../limits/manual-clock.ts'
-import { account, unit } from '../store/sample-ops.ts'
+import { account, wallet as link, unit } from '../store/sample-ops.ts'
 import { openTemporaryStore } from '../store/sqlite-folder.ts'
 import { evmWallet, type MessageFields, solanaWallet, type TestWallet } from './signed-header.ts'
+import { withSlowReads } from './slow-reads.ts'
 
 const keyOnly: Operation = { ...createChatCompletion, auth: ['apiKey'] }
 
@@ -25,9 +27,9 @@ let keys: ApiKeys
 let identity: CallerIdentity
 let secret: string
 
-function identityOf(signInWindow: boolean): CallerIdentity {
+function identityOf(signInWindow: boolean, store: Store = opened.store): CallerIdentity {
   return new CallerIdentity({
-    store: opened.store,
+    store,
     clock,
     keys,
     settings: {
@@ -202,6 +204,17 @@ describe.each(wallets)('§5.2 sign-in by %s', (_network, makeWallet, chain) => {
     expect(await signIn(await wallet.header(fields({ chain })))).toEqual(first)
     const rows = await opened.store.read.selectFrom('wallet').selectAll().execute()
     expect(rows).toEqual([{ id: normalised, account: first?.account, created_at_ms: noonMs }])
+  })
+
+  test('acts for the account that the wallet was linked to, also where that happened meanwhile', async () => {
+    const [before, meanwhile] = [makeWallet(), makeWallet()]
+    const idOf = ({ address }: TestWallet) => (address.startsWith('0x') ? address.toLowerCase() : address)
+    await opened.store.commit([unit(link(idOf(before)))])
+    expect(await signIn(await before.header(fields({ chain })))).toMatchObject({ account: 'ada' })
+    const linking = withSlowReads(opened.store, () => opened.store.commit([unit(link(idOf(meanwhile)))]))
+    const value = await meanwhile.header(fields({ chain }))
+    expect(await signIn(value, undefined, identityOf(false, linking))).toMatchObject({ account: 'ada' })
+    expect(await codeOf(value)).toBe('NONCE_REUSED')
   })
 
   test('A1: 100 uses of one header at once are one success', async () => {

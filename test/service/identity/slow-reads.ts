@@ -1,0 +1,15 @@
+import type { Store } from '#service/store/store.ts'
+
+/** The same store, whose reads hand over what they found only after `before` has run. */
+export const withSlowReads = (store: Store, before: () => Promise<unknown>): Store => ({
+  commit: units => store.commit(units),
+  prune: (slice, rows) => store.prune(slice, rows),
+  close: () => store.close(),
+  read: store.read.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      await before()
+      return result
+    },
+  }),
+})
