@@ -94,15 +94,22 @@ const base64Depth = 32
 
 export type DecodedJson = { ok: true; value: unknown } | { ok: false; reason: string }
 
-/** Base64 (standard or URL-safe, padded or not) of UTF-8 JSON. */
+/** Base64 (standard or URL-safe, padded or not) of UTF-8 JSON; bits that no encoder writes are refused. */
 export function decodeBase64Json(text: string): DecodedJson {
   if (text.length === 0) return { ok: false, reason: 'is empty' }
   if (text.length > headerBytes) return { ok: false, reason: `is longer than ${headerBytes} bytes` }
-  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return { ok: false, reason: 'is not base64' }
-  const bytes = Buffer.from(text, 'base64')
+  const bytes = base64Bytes(text)
+  if (!bytes) return { ok: false, reason: 'is not base64' }
   try {
     return parseJsonWithUniqueNames(new TextDecoder('utf-8', { fatal: true }).decode(bytes), base64Depth)
   } catch {
     return { ok: false, reason: 'is not UTF-8' }
   }
+}
+
+function base64Bytes(text: string): Buffer | null {
+  const bare = /^([A-Za-z0-9+/_-]+)(={0,2})$/.exec(text)
+  if (!bare?.[1] || (bare[2] && text.length % 4 !== 0)) return null
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.toString('base64url') === bare[1].replaceAll('+', '-').replaceAll('/', '_') ? bytes : null
 }

@@ -7,12 +7,23 @@ const mostIssues = 20
 /** Longest word of a caller's own that an answer repeats. */
 const mostEchoed = 100
 
+/** Faults of one alternative of a union that are compared with another's; a list may have a fault an item. */
+const mostCompared = 100
+
 type Issue = z.core.$ZodIssue
 
-/** The 400 of a request that its schema refuses: every field by its path, with what is allowed there. */
-export function describeIssues(error: z.ZodError): z.input<typeof DetailedError> {
-  const flat = error.issues.flatMap(issue => flattened(issue, [])).slice(0, mostIssues)
-  const details: Record<string, unknown> = { _errors: [] }
+/**
+ * The 400 of a request that its schema refuses: every field by its path, with what is allowed there. No value that was
+ * sent is repeated, only names of members. With `input`, a choice that is missing is told from one that is wrong.
+ */
+export function describeIssues(error: z.ZodError, input?: unknown): z.input<typeof DetailedError> {
+  const flat: FlatIssue[] = []
+  for (const issue of error.issues) {
+    if (flat.length >= mostIssues) break
+    flatten(issue, [], input, flat)
+  }
+  flat.length = Math.min(flat.length, mostIssues)
+  const details = emptyLevel()
   for (const { path, message } of flat) note(details, path, message)
   return {
     error: 'Invalid request parameters',
@@ -27,34 +38,64 @@ interface FlatIssue {
   message: string
 }
 
-/** Of a union that nothing fits, the branch that came furthest says most. */
-function flattened(issue: Issue, before: readonly (string | number)[]): FlatIssue[] {
+/** Of a union that nothing fits, the alternative that came furthest says most. */
+function flatten(issue: Issue, before: readonly (string | number)[], input: unknown, flat: FlatIssue[]): void {
+  if (flat.length >= mostIssues) return
   const path = [...before, ...issue.path.map(part => (typeof part === 'symbol' ? String(part) : part))]
-  if (issue.code === 'invalid_union' && issue.errors.length) {
-    const [best] = [...issue.errors].sort((a, b) => depthOf(b) - depthOf(a))
-    if (best && depthOf(best) > 0) return best.flatMap(inner => flattened(inner, path))
+  const best = issue.code === 'invalid_union' ? furthest(issue.errors) : null
+  if (best) {
+    for (const inner of best.slice(0, mostIssues)) flatten(inner, path, input, flat)
+    return
   }
-  return [{ code: issue.code ?? 'custom', path: path.map(shortened), message: sentence(issue) }]
+  const message = isMissing(issue, path, input) ? 'Field is required' : sentence(issue)
+  flat.push({ code: issue.code ?? 'custom', path: path.map(shortened), message })
 }
 
-const depthOf = (issues: readonly Issue[]): number => Math.max(0, ...issues.map(issue => issue.path.length))
+function furthest(alternatives: readonly (readonly Issue[])[]): readonly Issue[] | null {
+  let best: readonly Issue[] | null = null
+  let bestDepth = 0
+  for (const issues of alternatives) {
+    const depth = depthOf(issues)
+    if (depth <= bestDepth) continue
+    best = issues
+    bestDepth = depth
+  }
+  return best
+}
+
+const depthOf = (issues: readonly Issue[]): number =>
+  Math.max(0, ...issues.slice(0, mostCompared).map(issue => issue.path.length))
 
 const shortened = (part: string | number): string | number =>
   typeof part === 'string' && part.length > mostEchoed ? `${part.slice(0, mostEchoed)}…` : part
 
+/** zod leaves the value out of the issue; the words of its message are all that tells of a missing one. */
+const isMissing = (issue: Issue, path: readonly (string | number)[], input: unknown): boolean =>
+  issue.code === 'invalid_type'
+    ? issue.message.endsWith('received undefined')
+    : input !== undefined &&
+      (issue.code === 'invalid_value' || issue.code === 'invalid_union') &&
+      valueAt(input, path) === undefined
+
+function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
+  let value = input
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined
+    value = (value as Record<string | number, unknown>)[part]
+  }
+  return value
+}
+
 function sentence(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
-      // zod leaves the value out of the issue; the words of its message are all that tells.
-      return issue.message.endsWith('received undefined') ? 'Field is required' : `Expected ${issue.expected}`
+      return `Expected ${issue.expected}`
     case 'invalid_value':
-      return issue.values.length === 1
-        ? `Allowed value: ${String(issue.values[0])}`
-        : `Allowed values: ${issue.values.map(String).join(', ')}`
+      return allowed(issue.values)
     case 'unrecognized_keys':
       return `Not taken here: ${issue.keys.slice(0, mostIssues).map(shortened).join(', ')}`
     case 'invalid_union':
-      return issue.discriminator ? `No such ${issue.discriminator}` : 'Of none of the allowed shapes'
+      return unionSentence(issue)
     case 'invalid_format':
       return issue.message.startsWith('Invalid') ? issue.message : `Must be ${issue.message}`
     default:
@@ -62,13 +103,29 @@ function sentence(issue: Issue): string {
   }
 }
 
-function note(details: Record<string, unknown>, path: readonly (string | number)[], message: string): void {
+const allowed = (values: readonly unknown[]): string =>
+  `Allowed ${values.length === 1 ? 'value' : 'values'}: ${values.map(String).join(', ')}`
+
+/** Every alternative in one sentence: the kinds of value, or the values themselves. */
+function unionSentence(issue: z.core.$ZodIssueInvalidUnion): string {
+  if ('options' in issue && Array.isArray(issue.options)) return allowed(issue.options)
+  const said = issue.errors.map(([first]) => first && sentence(first)).filter(words => words !== undefined)
+  return said.length > 0 ? [...new Set(said)].join(', or: ') : 'Of none of the allowed shapes'
+}
+
+type Level = { _errors: string[] } & Record<string | number, unknown>
+
+/** Without a prototype, so that a member called `__proto__` is a name like any other. */
+const emptyLevel = (): Level => Object.assign(Object.create(null), { _errors: [] })
+
+function note(details: Level, path: readonly (string | number)[], message: string): void {
   let level = details
   for (const part of path) {
-    const inner = Object.hasOwn(level, part) ? level[part] : undefined
-    const next = typeof inner === 'object' && inner !== null ? (inner as Record<string, unknown>) : { _errors: [] }
-    level[part] = next
-    level = next
+    // A caller's own member of this name would stand where the sentences are.
+    if (part === '_errors') break
+    const inner = (level[part] as Level | undefined) ?? emptyLevel()
+    level[part] = inner
+    level = inner
   }
-  ;(level._errors as string[]).push(message)
+  level._errors.push(message)
 }

@@ -30,6 +30,8 @@ const withoutPrototype = (name: string, value: unknown): unknown => (name === '_
 
 const quote = 0x22
 const backslash = 0x5c
+const colon = 0x3a
+const jsonSpace: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
 
 /** Index just after the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
@@ -67,7 +69,7 @@ function repeatedName(text: string): string | null {
     else if (character === '"') {
       const end = endOfString(text, at)
       const names = open.at(-1)
-      if (names && /^\s*:/.test(text.slice(end, end + 64))) {
+      if (names && isBeforeColon(text, end)) {
         const name: string = JSON.parse(text.slice(at, end))
         if (names.has(name)) return name
         names.add(name)
@@ -76,4 +78,11 @@ function repeatedName(text: string): string | null {
     }
   }
   return null
+}
+
+/** Whether this string is a member's name; any white space may stand between. */
+function isBeforeColon(text: string, end: number): boolean {
+  let at = end
+  while (jsonSpace.has(text.charCodeAt(at))) at++
+  return text.charCodeAt(at) === colon
 }

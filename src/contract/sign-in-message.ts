@@ -27,12 +27,16 @@ const linePattern = {
   domain: /^[^\s/?#@\\]{1,255}$/,
   evmAddress: /^0x[0-9a-fA-F]{40}$/,
   solanaAddress: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/,
-  statement: /^[^\n\r]{1,1000}$/,
+  // Without control characters, other line breaks and halves of a character: what is shown is what is signed.
+  statement: /^[^\p{Cc}\p{Cs}\u2028\u2029]{1,1000}$/u,
   uri: /^[a-zA-Z][a-zA-Z0-9+.-]{0,31}:[^\s]{1,2000}$/,
   nonce: /^[a-zA-Z0-9]{8,128}$/,
   time: new RegExp(`^${dateTime}$`),
   requestId: /^[^\s]{1,255}$/,
 } as const
+
+/** A statement that looks like another field could mislead a person, or a reader that is less strict than this one. */
+const fieldLabel = /(?:URI|Version|Chain ID|Nonce|Issued At|Expiration Time|Not Before|Request ID|Resources):/i
 
 const solanaPrefix = 'solana:'
 const evmPrefix = 'eip155:'
@@ -56,7 +60,7 @@ export function areSignInFields(fields: SignInFields): boolean {
     linePattern.uri.test(fields.uri) &&
     linePattern.nonce.test(fields.nonce) &&
     isTime(fields.issuedAt) &&
-    optional(linePattern.statement, fields.statement) &&
+    isStatement(fields.statement) &&
     (fields.expirationTime === undefined || isTime(fields.expirationTime)) &&
     (fields.notBefore === undefined || isTime(fields.notBefore)) &&
     optional(linePattern.requestId, fields.requestId) &&
@@ -64,6 +68,9 @@ export function areSignInFields(fields: SignInFields): boolean {
     (fields.resources ?? []).every(resource => linePattern.uri.test(resource))
   )
 }
+
+const isStatement = (text: string | undefined): boolean =>
+  text === undefined || (linePattern.statement.test(text) && !fieldLabel.test(text))
 
 const isTime = (text: string): boolean => linePattern.time.test(text) && !Number.isNaN(Date.parse(text))
 

@@ -52,13 +52,30 @@ export type ReadSignIn = { ok: true; claim: SignInClaim } | { ok: false; code: S
 const Signature = z.string().min(1).max(300)
 const ChainId = z.union([z.string().max(64), z.number().int().positive()])
 
+const SignatureType = z.enum(['eip191', 'eip1271', 'eip6492', 'ed25519'])
+
+/** What the message says already. A payload may repeat it, but not contradict it. */
+const repeatable = {
+  domain: z.string().optional(),
+  statement: z.string().optional(),
+  uri: z.string().optional(),
+  version: z.string().optional(),
+  nonce: z.string().optional(),
+  issuedAt: z.string().optional(),
+  expirationTime: z.string().optional(),
+  notBefore: z.string().optional(),
+  requestId: z.string().optional(),
+  resources: z.array(z.string()).optional(),
+}
+
 const MessagePayload = z.object({
+  ...repeatable,
   address: z.string(),
   message: z.string(),
   signature: Signature,
   timestamp: z.number().int().nonnegative().optional(),
   chainId: ChainId.optional(),
-  type: z.string().optional(),
+  type: SignatureType.optional(),
 })
 
 const StructuredPayload = z.object({
@@ -68,7 +85,7 @@ const StructuredPayload = z.object({
   uri: z.string(),
   version: z.string(),
   chainId: z.string(),
-  type: z.string().optional(),
+  type: SignatureType.optional(),
   nonce: z.string().optional(),
   issuedAt: z.string(),
   expirationTime: z.string().optional(),
@@ -92,7 +109,7 @@ export function readSignInHeader(header: string): ReadSignIn {
 function readMessageShape(value: object): ReadSignIn {
   const payload = MessagePayload.safeParse(value)
   if (!payload.success) return refused('X402_SIGN_IN_PARSE_ERROR')
-  const { address, message, signature, timestamp, chainId, type } = payload.data
+  const { address, message, signature, timestamp, chainId, type, ...repeated } = payload.data
   const fields = readSignInMessage(message)
   if (!fields) return refused('X402_SIGN_IN_INVALID_MESSAGE')
   if (!sameAddress(address, fields)) return refused('X402_SIGN_IN_ADDRESS_MISMATCH')
@@ -102,8 +119,18 @@ function readMessageShape(value: object): ReadSignIn {
     if (named !== fields.chainId) return refused('X402_SIGN_IN_CHAIN_MISMATCH')
   }
   if (!typeFits(type, fields)) return refused('X402_SIGN_IN_CHAIN_MISMATCH')
+  if (repeated.domain !== undefined && repeated.domain !== fields.domain) {
+    return refused('X402_SIGN_IN_DOMAIN_MISMATCH')
+  }
+  if (contradicts(repeated, fields)) return refused('X402_SIGN_IN_INVALID_MESSAGE')
   return { ok: true, claim: claimOf(fields, message, signature, timestamp ?? null) }
 }
+
+const contradicts = (repeated: Record<string, unknown>, fields: SignInFields): boolean =>
+  Object.entries(repeated).some(([name, value]) => {
+    const signed: unknown = fields[name as keyof SignInFields]
+    return value !== undefined && JSON.stringify(value) !== JSON.stringify(signed)
+  })
 
 function readStructuredShape(value: object): ReadSignIn {
   const payload = StructuredPayload.safeParse(value)

@@ -11,25 +11,77 @@ export const isVendor = (word: string): boolean => vendorPattern.test(word)
 /** `x-service-version` with the vendor's own word. */
 export const vendorHeader = (name: string, vendor: string): string => name.replace('x-service-', `x-${vendor}-`)
 
-const vendorMembers = ['service_parameters', 'include_service_system_prompt'] as const
+/** The tool call that carries search results (brief §2.8). */
+export const searchDocumentsTool = 'service_web_search_documents'
 
-const renamed = (name: string, from: string, to: string): string =>
-  vendorMembers.some(member => member.replace('service', from) === name) ? name.replace(from, to) : name
+/** A JSON body as it goes on the wire of a vendor. What callers and engines wrote themselves is never renamed. */
+export const toVendor = (body: unknown, vendor: string): unknown => renameBody(body, vendor)
 
-function renameMembers(value: unknown, from: string, to: string): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+/** A JSON body of a vendor's wire in our words. */
+export const fromVendor = (body: unknown, vendor: string): unknown => renameBody(body, vendor)
+
+/** Both words change places, so that renaming twice gives back the same body, whatever a caller named its own members. */
+function renameBody(body: unknown, vendor: string): unknown {
+  if (vendor === defaultVendor || !isRecord(body)) return body
+  const swap = swapping(vendor)
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => {
-      const next = renamed(name, from, to)
-      return [next, next === name ? member : renameMembers(member, from, to)]
+    Object.entries(body).map(([name, member]) => {
+      const next = swap(name, 'service_parameters')
+      if (next === 'service_parameters' || name === 'service_parameters') return [next, renameParameters(member, swap)]
+      if (name === 'messages') return [name, each(member, message => renameMessage(message, swap))]
+      if (name === 'choices') return [name, each(member, choice => renameChoice(choice, swap))]
+      return [next, member]
     }),
   )
 }
 
-/** A JSON body as it goes on the wire of a vendor. */
-export const toVendor = (body: unknown, vendor: string): unknown =>
-  vendor === defaultVendor ? body : renameMembers(body, defaultVendor, vendor)
+type Swap = (name: string, ours: string) => string
 
-/** A JSON body of a vendor's wire in our words. */
-export const fromVendor = (body: unknown, vendor: string): unknown =>
-  vendor === defaultVendor ? body : renameMembers(body, vendor, defaultVendor)
+const swapping =
+  (vendor: string): Swap =>
+  (name, ours) => {
+    const theirs = ours.replace(defaultVendor, vendor)
+    if (name === ours) return theirs
+    return name === theirs ? ours : name
+  }
+
+function renameParameters(parameters: unknown, swap: Swap): unknown {
+  if (!isRecord(parameters)) return parameters
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, member]) => [swap(name, 'include_service_system_prompt'), member]),
+  )
+}
+
+const renameChoice = (choice: unknown, swap: Swap): unknown => {
+  if (!isRecord(choice)) return choice
+  const renamed = { ...choice }
+  if ('message' in choice) renamed.message = renameMessage(choice.message, swap)
+  if ('delta' in choice) renamed.delta = renameMessage(choice.delta, swap)
+  return renamed
+}
+
+/** Of a message only the name of the service's own tool: where it was called, and where its answer is given back. */
+function renameMessage(message: unknown, swap: Swap): unknown {
+  if (!isRecord(message)) return message
+  const renamed = { ...message }
+  if ('tool_calls' in message) renamed.tool_calls = each(message.tool_calls, call => renameToolCall(call, swap))
+  if (message.role === 'tool') renameToolName(renamed, swap)
+  return renamed
+}
+
+function renameToolCall(call: unknown, swap: Swap): unknown {
+  if (!isRecord(call) || !isRecord(call.function)) return call
+  const called = { ...call.function }
+  renameToolName(called, swap)
+  return { ...call, function: called }
+}
+
+function renameToolName(holder: Record<string, unknown>, swap: Swap): void {
+  if (typeof holder.name === 'string') holder.name = swap(holder.name, searchDocumentsTool)
+}
+
+const each = (list: unknown, change: (item: unknown) => unknown): unknown =>
+  Array.isArray(list) ? list.map(change) : list
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

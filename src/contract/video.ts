@@ -71,7 +71,7 @@ export const VideoResolution = z.enum([
 export type VideoResolution = z.output<typeof VideoResolution>
 
 /** 1 enhances quality, 2 doubles, 4 quadruples. */
-export const UpscaleFactor = z.union([z.literal(1), z.literal(2), z.literal(4)])
+export const UpscaleFactor = z.literal([1, 2, 4])
 
 const mediaUrlPattern = /^(https?:\/\/|data:(image|audio|video)\/)/i
 export const MediaUrl = z

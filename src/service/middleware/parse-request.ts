@@ -23,5 +23,5 @@ function parsed(schema: z.ZodType | undefined, value: unknown): unknown {
   if (!schema) return undefined
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  throw invalidRequest(describeIssues(result.error))
+  throw invalidRequest(describeIssues(result.error, value))
 }
