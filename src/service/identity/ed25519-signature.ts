@@ -19,9 +19,6 @@ const smallOrderY = new Set([
   0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
 ])
 
-/** Of SubjectPublicKeyInfo, before the 32 bytes of an Ed25519 key. */
-const derHeader = Buffer.from('302a300506032b6570032100', 'hex')
-
 /** The key of a Solana address, null where it is none that a message may be signed with. */
 export function ed25519Key(address: string): Uint8Array | null {
   const key = decodeBase58(address, keyBytes)
@@ -42,7 +39,8 @@ export function ed25519Signature(text: string): Uint8Array | null {
 /** Whether the key signed the UTF-8 text. OpenSSL refuses an `s` beyond the order; it runs in libuv's pool. */
 export async function isSignedByKey(key: Uint8Array, message: string, signature: Uint8Array): Promise<boolean> {
   try {
-    const publicKey = createPublicKey({ key: Buffer.concat([derHeader, key]), format: 'der', type: 'spki' })
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(key).toString('base64url') }
+    const publicKey = createPublicKey({ key: jwk, format: 'jwk' })
     return await verifyInPool(null, Buffer.from(message), publicKey, signature)
   } catch {
     // Bytes that are no point of the curve.
