@@ -1,4 +1,25 @@
 import type { CommandEntry } from './command.ts'
 
 /** Every command, in the order of `farebox --help`. */
-export const commands: readonly CommandEntry[] = []
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'up',
+    summary: 'Start everything on this machine and show an assistant paying its way',
+    load: () => import('./commands/up.ts').then(module => module.up),
+  },
+  {
+    name: 'keys',
+    summary: 'Make API keys',
+    load: () => import('./commands/keys.ts').then(module => module.keys),
+  },
+  {
+    name: 'ledger',
+    summary: 'Audit the books',
+    load: () => import('./commands/ledger.ts').then(module => module.ledger),
+  },
+  {
+    name: 'local',
+    summary: 'Give test money on the local chain',
+    load: () => import('./commands/local.ts').then(module => module.local),
+  },
+]

@@ -12,6 +12,7 @@ export class Listener {
   readonly host: string
   readonly port: number
   readonly #server: Server
+  #closed: Promise<void> | null = null
   #fetch: Fetch = () => new Response('{"error":"The service is starting."}', { status: 503 })
 
   private constructor(host: string, server: Server) {
@@ -44,7 +45,12 @@ export class Listener {
   }
 
   /** Takes no new connections, lets running answers end, and cuts off what has not ended by then. */
-  async close(graceMs: number): Promise<void> {
+  close(graceMs: number): Promise<void> {
+    this.#closed ??= this.#close(graceMs)
+    return this.#closed
+  }
+
+  async #close(graceMs: number): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
     this.#server.closeIdleConnections()

@@ -1,0 +1,110 @@
+import { integerFlag, parseArguments } from '../arguments.ts'
+import { CliError } from '../cli-error.ts'
+import type { Command, CommandIo } from '../command.ts'
+import { dataFolder, defaultDataFolder } from '../data-folder.ts'
+import { type Report, reportAsJson, reportInWords } from '../up/events.ts'
+import type { LocalService } from '../up/local-service.ts'
+
+const name = 'farebox up'
+
+const usage = `Usage: farebox up [--once] [--no-journey] [--port N] [--host ADDRESS] [--data DIR] [--json] [--token-name NAME]
+
+Starts a local chain, the service with demonstration models and a wallet with test money; an assistant then goes the whole
+way once, over MCP, and pays for it. Serves until stopped. Nothing leaves this machine, and no real money is involved.
+
+  --once             end after the journey, with 0, or 1 where a step failed
+  --no-journey       only start
+  --port N           where to listen (8402); 0 lets the system choose
+  --host ADDRESS     on which address (127.0.0.1)
+  --data DIR         where everything is kept (${defaultDataFolder}); a second start goes on with it
+  --json             one JSON event a line
+  --token-name NAME  the local token's EIP-712 name, for clients that have one built in`
+
+const defaultPort = 8402
+
+export const up: Command = {
+  usage,
+  async run(args, io) {
+    const { values } = parseArguments(args, {
+      command: name,
+      options: {
+        once: { type: 'boolean', default: false },
+        'no-journey': { type: 'boolean', default: false },
+        port: { type: 'string' },
+        host: { type: 'string', default: '127.0.0.1' },
+        data: { type: 'string', default: defaultDataFolder },
+        json: { type: 'boolean', default: false },
+        'token-name': { type: 'string' },
+      },
+    })
+    const port = integerFlag(name, 'port', values.port, 0, 65_535) ?? defaultPort
+    const tokenName = values['token-name']
+    const stopped = io.untilStopped()
+    const report = values.json ? reportAsJson(io.output) : reportInWords(io.output)
+    await requireEncoder()
+    const service = await start({ port, host: values.host, data: values.data, tokenName }, io)
+    try {
+      const { baseUrl, evmRpcUrl } = service
+      report({ event: 'ready', baseUrl, evmRpcUrl, dataDir: dataFolder(values.data).root })
+      const ok = values['no-journey'] ? true : await journey(service, values.data, report, stopped, io)
+      if (values.once) return ok ? 0 : 1
+      if (!stopped.aborted) await new Promise(resolve => stopped.addEventListener('abort', resolve, { once: true }))
+      return 0
+    } finally {
+      await service.close()
+    }
+  },
+}
+
+/** Said before anything starts, because a video without an encoder would only fail later. */
+async function requireEncoder(): Promise<void> {
+  const { EncoderMissing, findEncoder } = await import('#service/engines/demo/find-encoder.ts')
+  try {
+    await findEncoder()
+  } catch (error) {
+    if (!(error instanceof EncoderMissing)) throw error
+    throw new CliError(
+      'No video encoder was found.',
+      'Install ffmpeg so that it is on PATH, or run `npm install @ffmpeg-installer/ffmpeg`.',
+    )
+  }
+}
+
+async function start(
+  options: { port: number; host: string; data: string; tokenName: string | undefined },
+  io: CommandIo,
+): Promise<LocalService> {
+  const [{ startLocalService }, { stderrLog }, { LocalChainError }, { StoreError }] = await Promise.all([
+    import('../up/local-service.ts'),
+    import('../stderr-log.ts'),
+    import('#local/local-chain-error.ts'),
+    import('#service/store/store-error.ts'),
+  ])
+  const { tokenName, data, ...where } = options
+  try {
+    return await startLocalService({
+      ...where,
+      folder: dataFolder(data),
+      log: stderrLog(io.output),
+      ...(tokenName === undefined ? {} : { tokenName }),
+    })
+  } catch (error) {
+    if (error instanceof LocalChainError) throw new CliError(error.message, 'Then start again.')
+    if (error instanceof StoreError)
+      throw new CliError(error.message, 'Stop the other one, or take another folder with `--data`.')
+    throw error
+  }
+}
+
+async function journey(
+  service: LocalService,
+  data: string,
+  report: Report,
+  stopped: AbortSignal,
+  io: CommandIo,
+): Promise<boolean> {
+  const { runJourney } = await import('../up/journey.ts')
+  const ok = await runJourney({ service, folder: dataFolder(data), report, self: io.self, signal: stopped })
+  report({ event: 'done', ok })
+  return ok
+}

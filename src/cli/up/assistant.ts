@@ -1,0 +1,66 @@
+import type { Client } from '@modelcontextprotocol/client'
+
+/** An MCP client as an assistant has one, before a spawned `farebox mcp`. */
+export interface Assistant {
+  call(tool: string, args: Record<string, unknown>): Promise<ToolAnswer>
+  close(): Promise<void>
+}
+
+export interface ToolAnswer {
+  isError: boolean
+  text: string
+  data: Record<string, unknown>
+}
+
+/** What a person is asked, and what the person here answers. */
+export type Person = (message: string, boxes: readonly string[]) => Record<string, boolean>
+
+/** A tool that waits for a job may take this long; each call of it ends within 45 s. */
+const callTimeoutMs = 90_000
+
+export async function openAssistant(options: {
+  command: readonly [string, ...string[]]
+  env: Record<string, string>
+  person: Person
+  onProgress: (message: string) => void
+}): Promise<Assistant> {
+  const [{ Client: McpClient }, { StdioClientTransport }] = await Promise.all([
+    import('@modelcontextprotocol/client'),
+    import('@modelcontextprotocol/client/stdio'),
+  ])
+  const [program, ...args] = options.command
+  const client = new McpClient({ name: 'farebox-journey', version: '1' }, { capabilities: { elicitation: {} } })
+  client.setRequestHandler('elicitation/create', async ({ params }) => {
+    const properties = 'requestedSchema' in params ? Object.keys(params.requestedSchema.properties) : []
+    return { action: 'accept', content: options.person(params.message, properties) }
+  })
+  await client.connect(
+    new StdioClientTransport({ command: program, args: [...args, 'mcp'], env: options.env, stderr: 'inherit' }),
+  )
+  return {
+    call: (tool, given) => callTool(client, tool, given, options.onProgress),
+    close: () => client.close(),
+  }
+}
+
+async function callTool(
+  client: Client,
+  tool: string,
+  given: Record<string, unknown>,
+  onProgress: (message: string) => void,
+): Promise<ToolAnswer> {
+  const result = await client.callTool(
+    { name: tool, arguments: given },
+    {
+      timeout: callTimeoutMs,
+      resetTimeoutOnProgress: true,
+      onprogress: progress => onProgress(progress.message ?? ''),
+    },
+  )
+  const text = result.content.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
+  return {
+    isError: result.isError === true,
+    text,
+    data: (result.structuredContent ?? {}) as Record<string, unknown>,
+  }
+}

@@ -1,0 +1,228 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DataFolder } from '../data-folder.ts'
+import { type Assistant, openAssistant, type Person, type ToolAnswer } from './assistant.ts'
+import { drawPicture } from './draw-picture.ts'
+import type { Report } from './events.ts'
+import type { LocalService } from './local-service.ts'
+
+export interface JourneyOptions {
+  service: LocalService
+  folder: DataFolder
+  report: Report
+  /** How to start farebox again. */
+  self: readonly [string, ...string[]]
+  signal: AbortSignal
+}
+
+/** What a step tells of itself. */
+interface Told {
+  costUsd: number | null
+  detail: string
+}
+
+/** Waits that a video may take; each is one call of at most 45 s. */
+const mostWaits = 8
+
+/** The whole way once: an assistant over MCP, paying from its own wallet. True when every step succeeded. */
+export async function runJourney(options: JourneyOptions): Promise<boolean> {
+  const { folder, report } = options
+  await mkdir(folder.output, { recursive: true })
+  const picture = join(folder.output, 'journey-picture.png')
+  await writeFile(picture, drawPicture())
+  const person = new JourneyPerson()
+  const assistant = await openAssistant({
+    command: options.self,
+    env: agentEnvironment(options),
+    person: person.answer,
+    onProgress: () => undefined,
+  })
+  const journey = new Journey(assistant, person, report, picture, options.signal)
+  try {
+    return await journey.run()
+  } finally {
+    await assistant.close()
+  }
+}
+
+/** `up` hands the assistant its own wallet of the local chain, in the child's environment only. */
+function agentEnvironment({ service, folder }: JourneyOptions): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '',
+    HOME: process.env.HOME ?? folder.root,
+    FAREBOX_BASE_URL: service.baseUrl,
+    FAREBOX_WALLET_KEY: service.wallet.privateKey,
+    FAREBOX_DATA: folder.agent,
+    FAREBOX_OUTPUT_DIR: folder.output,
+    FAREBOX_PAYEE: service.payee,
+  }
+}
+
+/** Stands for the person at the screen: reads the policy that is shown, and ticks what it asks. */
+class JourneyPerson {
+  readonly asked: string[] = []
+
+  readonly answer: Person = (message, boxes) => {
+    this.asked.push(message)
+    return Object.fromEntries(boxes.map(box => [box, true]))
+  }
+}
+
+class Journey {
+  readonly #assistant: Assistant
+  readonly #person: JourneyPerson
+  readonly #report: Report
+  readonly #picture: string
+  readonly #signal: AbortSignal
+  #ok = true
+
+  constructor(assistant: Assistant, person: JourneyPerson, report: Report, picture: string, signal: AbortSignal) {
+    this.#assistant = assistant
+    this.#person = person
+    this.#report = report
+    this.#picture = picture
+    this.#signal = signal
+  }
+
+  async run(): Promise<boolean> {
+    await this.#step('chat', () => this.#chat())
+    await this.#step('video quote', () => this.#quote())
+    let job = ''
+    await this.#step('video create', async () => {
+      const created = await this.#call('video_create', { ...video, again: true })
+      job = String(created.data.job_id)
+      return { costUsd: usd(created.data.charged_usd), detail: `queued as job ${job}` }
+    })
+    await this.#step('video wait', () => this.#wait(job))
+    await this.#step('consent', () => this.#consent())
+    await this.#step('limits', () => this.#limits())
+    await this.#step('receipts', () => this.#receipts())
+    return this.#ok
+  }
+
+  /** A step that fails is told and leaves the others their turn. */
+  async #step(name: string, run: () => Promise<Told>): Promise<void> {
+    if (this.#signal.aborted) {
+      this.#ok = false
+      return
+    }
+    const startedMs = performance.now()
+    const tell = (ok: boolean, { costUsd, detail }: Told) =>
+      this.#report({ event: 'step', name, ok, costUsd, ms: Math.round(performance.now() - startedMs), detail })
+    try {
+      tell(true, await run())
+    } catch (error) {
+      this.#ok = false
+      tell(false, { costUsd: null, detail: error instanceof Error ? error.message : String(error) })
+    }
+  }
+
+  async #call(tool: string, given: Record<string, unknown>): Promise<ToolAnswer> {
+    const answer = await this.#assistant.call(tool, given)
+    if (answer.isError) throw new Error(answer.text)
+    return answer
+  }
+
+  async #payments(): Promise<Receipt[]> {
+    const { data } = await this.#call('wallet_receipts', { limit: 50 })
+    return data.receipts as Receipt[]
+  }
+
+  async #chat(): Promise<Told> {
+    const before = await this.#payments()
+    const answer = await this.#call('chat', {
+      model: 'demo-chat',
+      prompt: 'In one sentence: what happens when an API answers 402?',
+      max_tokens: 200,
+      again: true,
+    })
+    const [paid] = (await this.#payments()).filter(each => !before.some(known => known.id === each.id))
+    const how = paid
+      ? `402, so the wallet paid ${paid.amount_usd.toFixed(2)} USD (${short(paid.transaction)}), then the answer`
+      : 'answered from the credit that was left, so there was no 402'
+    return {
+      costUsd: usd(answer.data.charged_usd),
+      detail: `${how}:\n${String(answer.data.answer).trim().slice(0, 200)}`,
+    }
+  }
+
+  async #quote(): Promise<Told> {
+    const { prompt: _prompt, ...choices } = video
+    const { data } = await this.#call('video_quote', choices)
+    return {
+      costUsd: null,
+      detail: `${video.duration} at ${video.resolution} will cost ${Number(data.price_usd).toFixed(6)} USD`,
+    }
+  }
+
+  async #wait(job: string): Promise<Told> {
+    for (let waits = 0; waits < mostWaits && !this.#signal.aborted; waits++) {
+      const { data } = await this.#call('job_wait', { job_id: job })
+      const file = data.file as { path: string; mime_type: string; bytes: number } | null
+      if (data.state === 'failed') throw new Error(String(data.failure))
+      if (!file) continue
+      this.#report({ event: 'file', path: file.path, mimeType: file.mime_type, bytes: file.bytes })
+      return { costUsd: null, detail: 'finished and saved' }
+    }
+    throw new Error('The video did not finish in time; job_wait goes on with it.')
+  }
+
+  async #consent(): Promise<Told> {
+    const { data, text } = await this.#call('video_create', { ...video, image: this.#picture, again: true })
+    const policy = this.#person.asked.at(-1)
+    if (!policy || !data.job_id) throw new Error(`No consent was asked for a picture: ${text}`)
+    return {
+      costUsd: usd(data.charged_usd),
+      detail: [
+        'no face detector is installed, so every picture counts as one with a face; the person was shown',
+        ...policy
+          .split('\n')
+          .filter(Boolean)
+          .slice(0, 6)
+          .map(line => `| ${line.slice(0, 110)}`),
+        `ticked the three statements, and only then it was queued as job ${String(data.job_id)}`,
+      ].join('\n'),
+    }
+  }
+
+  async #limits(): Promise<Told> {
+    const { data } = await this.#call('limits', {})
+    const models = data.models as { model: string; requests_per_minute: number | null }[]
+    const list = models.map(each => `${each.model} ${each.requests_per_minute ?? '?'}/min`).join(', ')
+    return { costUsd: null, detail: `credit ${Number(data.credit_usd).toFixed(6)} USD; ${list}` }
+  }
+
+  async #receipts(): Promise<Told> {
+    const receipts = await this.#payments()
+    if (!receipts.length) throw new Error('The wallet shows no payment.')
+    const rows = receipts.map(
+      each =>
+        `${each.at.slice(0, 19)}  ${each.amount_usd.toFixed(2).padStart(6)} USD  ${each.state.padEnd(9)}  ${short(each.transaction)}  ${each.purpose}`,
+    )
+    return {
+      costUsd: null,
+      detail: [`${receipts.length} payment${receipts.length === 1 ? '' : 's'} of the wallet`, ...rows].join('\n'),
+    }
+  }
+}
+
+const video = {
+  model: 'demo-video',
+  prompt: 'A lighthouse in fog, its beam turning',
+  duration: '4s',
+  resolution: '480p',
+  aspect_ratio: '16:9',
+}
+
+interface Receipt {
+  id: string
+  at: string
+  state: string
+  amount_usd: number
+  transaction: string | null
+  purpose: string
+}
+
+const usd = (value: unknown): number | null => (typeof value === 'number' ? value : null)
+
+const short = (transaction: string | null): string => (transaction ? `${transaction.slice(0, 10)}…` : 'no transaction')
