@@ -32,7 +32,7 @@ export const receiptPollMs = 100
 
 /** Looks at the chain for a transfer that was just sent or settled; a node may be a block behind its sibling. */
 export const landingLooks = 10
-export const landingLookMs = 200
+export const landingLookMs = 100
 
 /** How often payments that nobody drives any more are looked for, and how many of them one round takes. */
 export const completionIntervalMs = 5_000

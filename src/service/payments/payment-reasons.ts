@@ -17,7 +17,7 @@ const sentences = {
   unsupported_network: 'This network is not taken. Sign an option of `accepts`.',
   wrong_asset: 'The payment is in another token than was asked for. Sign the asset of the option in `accepts`.',
   wrong_recipient: 'The payment goes to another address than was asked for. Sign the payTo of the option in `accepts`.',
-  amount_not_decimal: 'An amount must be 1 to 18 decimal digits, in base units of the token (5000000 is 5 USD).',
+  amount_not_decimal: 'An amount is not decimal. Send 1 to 18 digits, in base units of the token (5000000 is 5 USD).',
   amount_too_low: 'The amount is below the minimum of a top-up. Sign a larger one.',
   amount_too_high: 'The amount is above the maximum of a top-up. Sign a smaller one, more than once if need be.',
   amount_mismatch: 'accepted.amount and authorization.value differ. Sign exactly the amount that accepted names.',

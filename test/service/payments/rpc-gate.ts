@@ -1,0 +1,49 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type GateMode =
+  | 'open'
+  /** Every connection breaks. */
+  | 'down'
+  /** A transaction reaches the chain, and the answer is lost. */
+  | 'lose-sends'
+  /** A transaction is lost on its way. */
+  | 'drop-sends'
+
+export interface RpcGate {
+  url: string
+  mode: GateMode
+  /** Methods that were asked, in their order. */
+  asked: string[]
+  close(): Promise<void>
+}
+
+/** Stands before a node and spoils what a test wants spoiled. */
+export async function openRpcGate(nodeUrl: string): Promise<RpcGate> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks)
+    const asked = JSON.parse(body.toString())
+    const isSend = asked.method === 'eth_sendRawTransaction'
+    gate.asked.push(asked.method)
+    if (gate.mode === 'down' || (gate.mode === 'drop-sends' && isSend)) return breakOff(response)
+    const answer = await fetch(nodeUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    if (gate.mode === 'lose-sends' && isSend) return breakOff(response)
+    response.setHeader('content-type', 'application/json').end(await answer.text())
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const gate: RpcGate = {
+    url: `http://127.0.0.1:${port}`,
+    mode: 'open',
+    asked: [],
+    async close() {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+  return gate
+}
+
+const breakOff = (response: ServerResponse) => void response.socket?.destroy()
