@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { catalogueTable, mcpListing } from './generators/mcp-listing.ts'
+import { openApi } from './generators/openapi.ts'
 
 /** A file that is printed from another fact of the repository. `make` is pure: the same sources give the same text. */
 export interface Generator {
@@ -10,6 +11,7 @@ export interface Generator {
 
 export const generators: readonly Generator[] = [
   { path: 'src/contract/version.generated.ts', make: versionModule },
+  { path: 'openapi.yaml', make: openApi },
   { path: 'src/mcp/listing.generated.ts', make: mcpListing },
   { path: 'tools/table.generated.ts', make: () => catalogueTable('tools') },
   { path: 'prompts/table.generated.ts', make: () => catalogueTable('prompts') },

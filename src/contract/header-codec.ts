@@ -4,11 +4,20 @@ import { headerBytes } from './limits.ts'
 import { formatUsd, type MicroUsd, parseUsd } from './money.ts'
 import { parseJsonWithUniqueNames } from './safe-json.ts'
 
+export interface HeaderSchema {
+  type: 'string' | 'integer'
+  format?: 'date' | 'date-time' | 'byte'
+  pattern?: string
+  enum?: string[]
+}
+
 /** One header both ways. `parse` answers null for anything it does not know; it never throws. */
 export interface HeaderCodec<Value> {
   name: string
   /** When a response carries it, in the words of the brief's tables. */
   when: string
+  /** Its text in the words of the description (OpenAPI). */
+  schema: HeaderSchema
   format(value: Value): string
   parse(text: string): Value | null
 }
@@ -22,6 +31,7 @@ const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f]/g
 export const textHeader: Make<string> = (name, when) => ({
   name,
   when,
+  schema: { type: 'string' },
   format: value => value.replace(controlCharacters, ' '),
   parse: text => (text.length > 0 && text.length <= headerBytes ? text : null),
 })
@@ -29,6 +39,7 @@ export const textHeader: Make<string> = (name, when) => ({
 export const integerHeader: Make<number> = (name, when) => ({
   name,
   when,
+  schema: { type: 'integer' },
   format: value => Math.trunc(value).toString(),
   parse: text => (/^\d{1,15}$/.test(text) ? Number(text) : null),
 })
@@ -36,16 +47,24 @@ export const integerHeader: Make<number> = (name, when) => ({
 export const booleanHeader: Make<boolean> = (name, when) => ({
   name,
   when,
+  schema: { type: 'string', enum: ['true', 'false'] },
   format: value => (value ? 'true' : 'false'),
   parse: text => (text === 'true' ? true : text === 'false' ? false : null),
 })
 
-export const usdHeader: Make<MicroUsd> = (name, when) => ({ name, when, format: formatUsd, parse: parseUsd })
+export const usdHeader: Make<MicroUsd> = (name, when) => ({
+  name,
+  when,
+  schema: { type: 'string', pattern: '^-?[0-9]+[.][0-9]{6}$' },
+  format: formatUsd,
+  parse: parseUsd,
+})
 
 /** ISO 8601 with milliseconds and `Z`; the value is Unix time in milliseconds. */
 export const timestampHeader: Make<number> = (name, when) => ({
   name,
   when,
+  schema: { type: 'string', format: 'date-time' },
   format: value => new Date(value).toISOString(),
   parse: text => {
     if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)$/.test(text)) return null
@@ -54,10 +73,23 @@ export const timestampHeader: Make<number> = (name, when) => ({
   },
 })
 
+/** `Sun, 06 Nov 1994 08:49:37 GMT`, the one form of RFC 7231 that is still written; Unix time in milliseconds, whole seconds. */
+export const httpDateHeader: Make<number> = (name, when) => ({
+  name,
+  when,
+  schema: { type: 'string' },
+  format: value => new Date(value).toUTCString(),
+  parse: text => {
+    const milliseconds = Date.parse(text)
+    return !Number.isNaN(milliseconds) && new Date(milliseconds).toUTCString() === text ? milliseconds : null
+  },
+})
+
 /** ISO 8601 date alone, as brief §9.4 has it; a date-time is read too. */
 export const dateHeader: Make<string> = (name, when) => ({
   name,
   when,
+  schema: { type: 'string', format: 'date' },
   format: value => value.slice(0, 10),
   parse: text => {
     const date = /^(\d{4}-\d\d-\d\d)(T.*)?$/.exec(text)?.[1]
@@ -70,6 +102,7 @@ export const choiceHeader =
   (name, when) => ({
     name,
     when,
+    schema: { type: 'string', enum: [...choices] },
     format: value => value,
     parse: text => choices.find(choice => choice === text) ?? null,
   })
@@ -82,6 +115,7 @@ export const base64JsonHeader = <Schema extends z.ZodType>(
 ): HeaderCodec<z.output<Schema>> => ({
   name,
   when,
+  schema: { type: 'string', format: 'byte' },
   format: value => Buffer.from(JSON.stringify(value)).toString('base64'),
   parse: text => {
     const json = decodeBase64Json(text)

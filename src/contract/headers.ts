@@ -3,6 +3,7 @@ import {
   booleanHeader,
   choiceHeader,
   dateHeader,
+  httpDateHeader,
   integerHeader,
   textHeader,
   timestampHeader,
@@ -26,6 +27,9 @@ export const paymentRequired = base64JsonHeader(PaymentRequiredHeader, 'payment-
 export const paymentResponse = base64JsonHeader(SettlementResponse, 'payment-response', '200 of a top-up')
 export const balanceRemaining = usdHeader('x-balance-remaining', 'inference calls paid by a wallet')
 
+export const contentType = textHeader('content-type', 'always')
+export const contentEncoding = choiceHeader(['gzip', 'br'])('content-encoding', 'when the client sends accept-encoding')
+export const date = httpDateHeader('date', 'always')
 export const requestId = textHeader('cf-ray', 'always')
 export const version = textHeader('x-service-version', 'always')
 export const timestamp = timestampHeader('x-service-timestamp', 'when timestamp tracking is enabled')
@@ -40,6 +44,19 @@ export const deprecatedReplacement = textHeader('x-service-deprecated-replacemen
 export const balanceDiem = usdHeader('x-service-balance-diem', 'authenticated requests, before the request')
 export const balanceUsd = usdHeader('x-service-balance-usd', 'authenticated requests, before the request')
 export const isBlurred = booleanHeader('x-service-is-blurred', 'image generation with safe mode on')
+
+export const isContentViolation = booleanHeader('x-service-is-content-violation', 'content generation endpoints')
+export const isAdultModelContentViolation = booleanHeader(
+  'x-service-is-adult-model-content-violation',
+  'image generation',
+)
+export const containsMinor = booleanHeader('x-service-contains-minor', 'image analysis with age detection')
+export const middlefaceVersion = textHeader('x-service-middleface-version', "requests from the service's web client")
+export const mobileVersion = textHeader('x-service-mobile-version', 'requests from mobile app')
+export const requestTimestamp = integerHeader('x-service-request-timestamp-ms', 'when the client provides one')
+export const controlInstance = textHeader('x-service-control-instance', 'image generation, for debugging')
+export const authRefreshed = booleanHeader('x-auth-refreshed', 'when tokens were refreshed')
+export const retryCount = integerHeader('x-retry-count', 'when retries occur')
 
 export const limitRequests = integerHeader('x-ratelimit-limit-requests', 'authenticated requests')
 export const remainingRequests = integerHeader('x-ratelimit-remaining-requests', 'authenticated requests')

@@ -71,9 +71,10 @@ export const VideoResolution = z.enum([
 export type VideoResolution = z.output<typeof VideoResolution>
 
 /** 1 enhances quality, 2 doubles, 4 quadruples. */
-export const UpscaleFactor = z.literal([1, 2, 4])
+export const UpscaleFactor = z.literal([1, 2, 4]).meta({ type: 'integer' })
 
-const mediaUrlPattern = /^(https?:\/\/|data:(image|audio|video)\/)/i
+// In any case, and without a flag, which the description could not print.
+const mediaUrlPattern = /^([Hh][Tt][Tt][Pp][Ss]?:\/\/|[Dd][Aa][Tt][Aa]:(image|audio|video)\/)/
 export const MediaUrl = z
   .string()
   .regex(mediaUrlPattern, 'an http(s) URL or a data URL (data:image/…, data:video/…, data:audio/…)')

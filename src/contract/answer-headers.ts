@@ -1,0 +1,42 @@
+import type { HeaderCodec } from './header-codec.ts'
+import * as headers from './headers.ts'
+import type { Operation } from './operation.ts'
+
+/** What a description tells of a header, whatever its value is. */
+export type DescribedHeader = Pick<HeaderCodec<unknown>, 'name' | 'when' | 'schema'>
+
+const listed = (...codecs: readonly DescribedHeader[]): readonly DescribedHeader[] => codecs
+
+const always = listed(headers.requestId, headers.version)
+const requestLimits = listed(headers.limitRequests, headers.remainingRequests, headers.resetRequests, headers.limitType)
+const tokenLimits = listed(headers.limitTokens, headers.remainingTokens, headers.resetTokens)
+const balances = listed(headers.balanceUsd, headers.balanceDiem)
+const model = listed(
+  headers.modelId,
+  headers.modelName,
+  headers.modelRouter,
+  headers.deprecationWarning,
+  headers.deprecationDate,
+  headers.deprecated,
+  headers.deprecatedReplacement,
+)
+
+/** An operation that a model answers, and that costs. */
+const isInference = ({ charge }: Operation): boolean => charge === 'usage' || charge === 'quote'
+
+/** Headers that an answer of this operation may carry (brief §8.4, §9); which of them it does is the server's to know. */
+export function answerHeaders(operation: Operation, status: number): readonly DescribedHeader[] {
+  const isSuccess = status < 300
+  const isAuthenticated = operation.auth.length > 0
+  return [
+    ...always,
+    ...(isAuthenticated || operation.limit === 'top-up' ? requestLimits : []),
+    ...(isAuthenticated && operation.limit === 'text' ? tokenLimits : []),
+    ...(isAuthenticated ? balances : []),
+    ...(isInference(operation) ? model : []),
+    ...(isSuccess && isInference(operation) ? listed(headers.balanceRemaining) : []),
+    ...(isSuccess && operation.charge === 'payment' ? listed(headers.paymentResponse) : []),
+    ...(status === 402 ? listed(headers.paymentRequired) : []),
+    ...(status === 429 || status === 503 ? listed(headers.retryAfter) : []),
+  ]
+}

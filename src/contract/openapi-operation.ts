@@ -1,0 +1,100 @@
+import type { z } from 'zod'
+import { answerHeaders } from './answer-headers.ts'
+import { idempotencyKey } from './headers.ts'
+import type { DescribedSchema, SchemaPrinter } from './openapi-schema.ts'
+import type { AuthScheme, Operation } from './operation.ts'
+
+/** Names of the security schemes in the description (brief §5). */
+export const securityNames: Record<AuthScheme, string> = { apiKey: 'BearerAuth', wallet: 'siwx' }
+
+const json = 'application/json'
+
+/** One operation of the description. */
+export function describeOperation(operation: Operation, printer: SchemaPrinter): Record<string, unknown> {
+  const { id, tag, summary, auth, request } = operation
+  const parameters = [
+    ...membersOf(request.params, 'path', printer),
+    ...membersOf(request.query, 'query', printer),
+    ...requestHeaders(operation),
+  ]
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    security: auth.map(scheme => ({ [securityNames[scheme]]: [] })),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(request.body
+      ? {
+          requestBody: {
+            required: !request.bodyOptional,
+            content: { [json]: { schema: printer.print(request.body, 'input') } },
+          },
+        }
+      : {}),
+    responses: describeAnswers(operation, printer),
+  }
+}
+
+/** Each member of a path or query is a parameter of its own. */
+function membersOf(schema: z.ZodObject | undefined, place: 'path' | 'query', printer: SchemaPrinter) {
+  if (!schema) return []
+  return Object.entries(schema.shape).map(([name, member]) => ({
+    name,
+    in: place,
+    required: place === 'path' || !(member as z.ZodType).safeParse(undefined).success,
+    schema: printer.print(member as z.ZodType, 'input'),
+  }))
+}
+
+const requestHeaders = ({ charge, request }: Operation) => {
+  const names = [...(request.headers ?? []), ...(charge === 'usage' || charge === 'quote' ? [idempotencyKey.name] : [])]
+  return names.map(name => ({ name, in: 'header', required: false, schema: { type: 'string' } }))
+}
+
+function describeAnswers(operation: Operation, printer: SchemaPrinter): Record<string, unknown> {
+  const failures = Object.entries(operation.failures).map(([status, schema]) => [
+    status,
+    describeAnswer(operation, Number(status), { [json]: { schema: printer.print(schema, 'output') } }),
+  ])
+  return {
+    200: describeAnswer(operation, 200, successContent(operation, printer)),
+    ...Object.fromEntries(failures),
+  }
+}
+
+/** JSON, and beside it each event of a stream or the bytes of a file. */
+function successContent({ answer }: Operation, printer: SchemaPrinter): Record<string, { schema: DescribedSchema }> {
+  return {
+    ...(answer.json ? { [json]: { schema: printer.print(answer.json, 'output') } } : {}),
+    ...(answer.events ? { 'text/event-stream': { schema: printer.print(answer.events, 'output') } } : {}),
+    ...(answer.bytes ? { [answer.bytes]: { schema: { type: 'string', format: 'binary' } } } : {}),
+  }
+}
+
+function describeAnswer(operation: Operation, status: number, content: Record<string, unknown>) {
+  const headers = answerHeaders(operation, status).map(({ name }) => [name, { $ref: `#/components/headers/${name}` }])
+  return { description: descriptionOf(operation, status), headers: Object.fromEntries(headers), content }
+}
+
+const statusWords: Readonly<Record<number, string>> = {
+  400: 'The request is wrong; the answer names each field and its allowed values',
+  401: 'The credentials are wrong',
+  402: 'Something is missing to pay with: credentials, credit or the payment itself',
+  403: 'The caller may not do this',
+  404: 'There is no such thing',
+  409: 'A person has to agree first; the answer carries the policy text',
+  410: 'It was there and is gone',
+  413: 'The body is too large',
+  415: 'The content type is not taken here',
+  422: 'The content is not allowed, by the service or by the engine',
+  429: 'Too many requests; x-ratelimit-reset-requests says when to come again',
+  500: 'The service failed; try again with a growing pause',
+  503: 'Not available now; try again with a growing pause',
+  504: 'It took too long',
+}
+
+function descriptionOf({ answer }: Operation, status: number): string {
+  if (status !== 200) return statusWords[status] ?? 'The request was refused'
+  if (answer.events) return 'Done; as a stream each event is one such chunk, and `data: [DONE]` is the last'
+  return answer.bytes ? 'How far it is, or the finished file' : 'Done'
+}
