@@ -4,12 +4,15 @@ import { describeOperation, securityNames } from './openapi-operation.ts'
 import { SchemaPrinter } from './openapi-schema.ts'
 import type { Operation } from './operation.ts'
 import { operations } from './operations.ts'
+import { defaultVendor } from './vendor.ts'
 
 export interface DescribeOptions {
   /** Base URL with its version prefix (brief, preamble). */
   serverUrl: string
   /** Shape `YYYYMMDD.HHMMSS`. */
   version?: string
+  /** The word of this service's wire (see `vendor.ts`). */
+  vendor?: string
 }
 
 /**
@@ -19,7 +22,22 @@ export interface DescribeOptions {
 export const yamlOptions = { aliasDuplicateObjects: false, version: '1.1', lineWidth: 120 } as const
 
 /** The description of the API, OpenAPI 3.0 as plain data (brief §9.5). The same options give the same value. */
-export function describeApi({ serverUrl, version = apiVersion }: DescribeOptions): Record<string, unknown> {
+export function describeApi(options: DescribeOptions): Record<string, unknown> {
+  const { serverUrl, version = apiVersion, vendor = defaultVendor } = options
+  const description = describe(serverUrl, version)
+  return vendor === defaultVendor ? description : inWordsOf(vendor, description)
+}
+
+/** Names only: header names, and the two members that carry the word. */
+const inWordsOf = (vendor: string, description: Record<string, unknown>): Record<string, unknown> =>
+  JSON.parse(
+    JSON.stringify(description).replace(
+      /"(#[^"]*\/)?(x-service-[a-z-]+|service_parameters|include_service_system_prompt)"/g,
+      name => name.replace(defaultVendor, vendor),
+    ),
+  )
+
+function describe(serverUrl: string, version: string): Record<string, unknown> {
   const printer = new SchemaPrinter()
   const paths: Record<string, Record<string, unknown>> = {}
   const add = (path: string, operation: Operation) => {

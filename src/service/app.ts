@@ -106,6 +106,10 @@ const yamlHeaders = { 'content-type': 'application/yaml; charset=utf-8' }
 
 /** Printed on first use from the same table as everything else. */
 async function description(service: Service): Promise<string> {
-  const [{ describeApi }, { stringify }] = await Promise.all([import('#contract/openapi.ts'), import('yaml')])
-  return stringify(describeApi({ serverUrl: `${service.settings.publicUrl}${basePath}` }))
+  const [{ describeApi, yamlOptions }, { stringify }] = await Promise.all([
+    import('#contract/openapi.ts'),
+    import('yaml'),
+  ])
+  const { publicUrl, vendor } = service.settings
+  return stringify(describeApi({ serverUrl: `${publicUrl}${basePath}`, vendor }), yamlOptions)
 }

@@ -1,0 +1,132 @@
+/** `farebox/contract`: what a client and a service of this API agree on. */
+
+export { answerHeaders, type DescribedHeader } from './answer-headers.ts'
+export { apiVersion } from './api-version.ts'
+export {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletionRequest,
+  ChatMessage,
+  createChatCompletion,
+} from './chat.ts'
+export { Cost, TokenUsage } from './chat-completion.ts'
+export * as errors from './errors.ts'
+export {
+  CodedError,
+  ContentViolation,
+  DetailedError,
+  type FaceMediaRole,
+  faceMediaRoles,
+  NeedsConsent,
+  OpenAiError,
+  PayloadTooLarge,
+  ProviderContentPolicy,
+  SignInError,
+  StandardError,
+  TopUpError,
+} from './failures.ts'
+export { decodeBase64Json, type HeaderCodec, type HeaderSchema } from './header-codec.ts'
+export * as headers from './headers.ts'
+export { describeIssues } from './issues.ts'
+export * as limits from './limits.ts'
+export { listModels, ModelList, ModelRecord, type ModelType, modelTypes, VideoConstraints } from './models.ts'
+export {
+  addUsd,
+  displayUsd,
+  formatUsd,
+  fromUsdNumber,
+  type MicroUsd,
+  microUsd,
+  type PricedUnits,
+  parseUsd,
+  priceLines,
+  pricePerMillion,
+  toUsdNumber,
+  zeroUsd,
+} from './money.ts'
+export { type DescribeOptions, describeApi } from './openapi.ts'
+export type {
+  AnswerOf,
+  AnswerShape,
+  AuthScheme,
+  CallOf,
+  Charge,
+  Method,
+  Operation,
+  RequestOf,
+  RequestShape,
+} from './operation.ts'
+export { operations } from './operations.ts'
+export {
+  EvmAuthorization,
+  EvmPayload,
+  evmNetwork,
+  FlatPaymentPayload,
+  networkAliases,
+  normalizeWallet,
+  PaymentOption,
+  PaymentPayload,
+  SettlementResponse,
+  SolanaPayload,
+  solanaNetwork,
+  TopUpRequired,
+  usdcDecimals,
+  usdcOnEvm,
+  usdcOnSolana,
+  WalletAddress,
+  x402Version,
+} from './payment.ts'
+export {
+  DiscoveryRequired,
+  PaymentRequiredHeader,
+  Resource,
+  SignInChain,
+  SignInChallengeInfo,
+  WalletCreditRequired,
+} from './payment-required.ts'
+export { getRateLimitLog, getRateLimits, RateLimitLog, RateLimits } from './rate-limits.ts'
+export { type ErrorKind, type RetryAdvice, ServiceError } from './service-error.ts'
+export {
+  parseModelSuffix,
+  ServiceParameters,
+  ServiceParametersEcho,
+  type SuffixedModel,
+} from './service-parameters.ts'
+export {
+  type ReadSignIn,
+  readSignInHeader,
+  type SignInClaim,
+  type SignInCode,
+  signInCodes,
+  writeSignInHeader,
+} from './sign-in.ts'
+export { readSignInMessage, type SignInFields, writeSignInMessage } from './sign-in-message.ts'
+export { TopUpResult, topUp } from './top-up.ts'
+export { defaultVendor, fromVendor, isVendor, searchDocumentsTool, toVendor, vendorHeader } from './vendor.ts'
+export {
+  ConsentAttestation,
+  completeVideo,
+  MediaUrl,
+  queueVideo,
+  quoteVideo,
+  retrieveVideo,
+  UpscaleFactor,
+  VideoAspectRatio,
+  VideoCompleteRequest,
+  VideoDeleted,
+  VideoDuration,
+  VideoQueued,
+  VideoQueueRequest,
+  VideoQuote,
+  VideoQuoteRequest,
+  VideoResolution,
+  VideoRetrieveRequest,
+  VideoStatus,
+} from './video.ts'
+export {
+  getWalletBalance,
+  getWalletTransactions,
+  WalletBalance,
+  WalletTransaction,
+  WalletTransactions,
+} from './wallet-records.ts'
