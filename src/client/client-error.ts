@@ -1,0 +1,36 @@
+/** What went wrong without an answer of the contract. */
+export type ClientErrorKind =
+  /** Nothing was sent: refused, no such host, no TLS. */
+  | 'unreachable'
+  /** Something was sent and no whole answer came. */
+  | 'no-answer'
+  /** A 3xx: a credential is never carried to another address. */
+  | 'redirected'
+  /** The answer is not what the contract says. */
+  | 'unreadable'
+  | 'too-large'
+  /** Too many failures just now; nothing was sent, so that the service does not block this caller. */
+  | 'breaker-open'
+  /** An address, an option or a credential that this client does not use. */
+  | 'not-allowed'
+
+/** A failure without a `ServiceError`. The message is ours; a stranger's words are only in `cause`. */
+export class ClientError extends Error {
+  override readonly name = 'ClientError'
+  readonly kind: ClientErrorKind
+  /** Whether the service may have seen the request. */
+  readonly wasSent: boolean
+  /** Unix time in milliseconds from which it is worth coming again. */
+  readonly retryAtMs: number | null
+
+  constructor(
+    kind: ClientErrorKind,
+    message: string,
+    { wasSent, retryAtMs = null, cause }: { wasSent: boolean; retryAtMs?: number | null; cause?: unknown },
+  ) {
+    super(message, { cause })
+    this.kind = kind
+    this.wasSent = wasSent
+    this.retryAtMs = retryAtMs
+  }
+}

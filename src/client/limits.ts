@@ -1,0 +1,48 @@
+/** Every bound of the client, with its unit and why that number. */
+
+/** A service that does not take a connection in this time is down for whoever waits. */
+export const connectTimeoutMs = 10_000
+/** A chat that is not streamed answers when it is whole; services give up at about two minutes themselves. */
+export const headersTimeoutMs = 180_000
+/** Between two pieces of a body: streams send something more often. */
+export const bodyTimeoutMs = 60_000
+/** A connection that nobody uses. */
+export const keepAliveMs = 30_000
+
+/** Largest JSON answer that is read, in bytes; a list of hundreds of models is below 1 MB. */
+export const answerBytes = 16 * 1024 * 1024
+/** Largest error answer; a policy text of two pages fits many times. */
+export const errorBytes = 512 * 1024
+/** Largest file that is downloaded, in bytes: a minute of 4k video is below. */
+export const fileBytes = 4 * 1024 * 1024 * 1024
+/** Largest event of a stream, in bytes. */
+export const eventBytes = 1024 * 1024
+
+/** Sends of one call, the first included. */
+export const attempts = 5
+/** The wait before the second attempt is up to this, doubled each time. */
+export const backoffBaseMs = 500
+export const backoffCapMs = 30_000
+/** All waits of one call together; a minute's window resets within it. */
+export const retryBudgetMs = 75_000
+/** Callers that share a reset time come back spread over this part of their wait. */
+export const resetJitter = 0.1
+
+/** Brief §7.3 blocks after more than 20 failures in 30 s; we stop well before. */
+export const breakerWindowMs = 30_000
+export const breakerFailures = 15
+/** A service that is down loses requests; it need not have seen them, so the first ones do not count. */
+export const breakerUncountedUnanswered = 5
+/** Added to a block's 30 s, so that all clients do not return in one instant. */
+export const blockJitterMs = 2_000
+
+/** What a top-up offers changes rarely; every look costs a 402. */
+export const requirementsLifeMs = 5 * 60 * 1_000
+
+/** Models whose last limit headers are kept. */
+export const limitsSeenModels = 200
+
+/** A download that breaks off is taken up again this often. */
+export const downloadAttempts = 5
+/** The type of a media file stands in its first bytes. */
+export const headBytes = 16

@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import { errorKinds } from '#contract/errors.ts'
+import type { Operation } from '#contract/operation.ts'
+import { type ErrorKind, type RetryAdvice, ServiceError } from '#contract/service-error.ts'
+import { fromVendor } from '#contract/vendor.ts'
+import { readLeniently } from './read-leniently.ts'
+
+/** An answer without success as the error that it was before it went on the wire. Its words stay in `body`, never in a message. */
+export function readError(
+  operation: Operation | null,
+  answer: { status: number; body: unknown; headers: Headers },
+  vendor: string,
+): ServiceError {
+  const body = fromVendor(answer.body, vendor)
+  const kind = kindOf(operation, answer.status, body)
+  // A known kind's body has its schema's members and no others.
+  return new ServiceError(kind, readLeniently(kind.body, body), Object.fromEntries(answer.headers))
+}
+
+function kindOf(operation: Operation | null, status: number, body: unknown): ErrorKind {
+  const text = textsOf(body)
+  // Brief §7.3 tells the block's words and not its status.
+  if (text.some(word => blockWords.test(word))) return named('FAILED_REQUESTS') ?? unknownKind(status)
+  const candidates = errorKinds.filter(kind => kind.status === status && isOf(operation, kind))
+  const names = text.map(word => fixedSentences.get(word) ?? word)
+  const found =
+    candidates.find(kind => names.includes(kind.kind) && fits(kind, body)) ??
+    candidates.find(kind => ownShapes.has(kind.kind) && fits(kind, body)) ??
+    candidates.find(kind => kind.kind === byStatus[status] && fits(kind, body))
+  return found ?? unknownKind(status)
+}
+
+const blockWords = /^too many failed attempts/i
+
+/** Sentences that stand alone in `{error}`; only they tell one kind of a status from another. */
+const fixedSentences: ReadonlyMap<string, string> = new Map([
+  ['Request ID is invalid.', 'REQUEST_ID_NOT_FOUND'],
+  ['Media could not be found. Request may be invalid, expired, or deleted.', 'MEDIA_NOT_FOUND'],
+  ['Specified model not found', 'MODEL_NOT_FOUND'],
+  ['You can only access resources for your own wallet', 'X402_WALLET_MISMATCH'],
+  ['The model is currently overloaded. Please try again later.', 'MODEL_OVERLOADED'],
+  ['Inference processing failed', 'INFERENCE_FAILED'],
+  ['The model is at capacity. Please try again later.', 'MODEL_AT_CAPACITY'],
+])
+
+/** Kinds whose body is like no other of their status. */
+const ownShapes: ReadonlySet<string> = new Set([
+  'TOO_MANY_TOKENS',
+  'X402_INVALID_SIGN_IN',
+  'X402_INVALID_PAYMENT',
+  'TOP_UP_REQUIRED',
+  'PAYMENT_DISCOVERY',
+  'PAYMENT_REQUIRED',
+  'needs_consent',
+  'PROVIDER_CONTENT_POLICY',
+  'X402_TOP_UP_FAILED',
+])
+
+/** What a status means where the body says no more than a sentence. */
+const byStatus: Readonly<Record<number, string>> = {
+  400: 'INVALID_REQUEST',
+  401: 'AUTHENTICATION_FAILED',
+  402: 'INSUFFICIENT_BALANCE',
+  403: 'UNAUTHORIZED',
+  404: 'ROUTE_NOT_FOUND',
+  410: 'MEDIA_GONE',
+  413: 'PAYLOAD_TOO_LARGE',
+  415: 'INVALID_CONTENT_TYPE',
+  422: 'CONTENT_POLICY_VIOLATION',
+  429: 'RATE_LIMIT_EXCEEDED',
+  500: 'UNKNOWN_ERROR',
+  503: 'MODEL_OFFLINE',
+  504: 'REQUEST_TIMEOUT',
+}
+
+const topUpKinds: ReadonlySet<string> = new Set([
+  'TOP_UP_REQUIRED',
+  'X402_INVALID_PAYMENT',
+  'X402_SETTLEMENT_PENDING',
+  'X402_TOP_UP_FAILED',
+])
+
+/** Only a top-up answers with a top-up's errors. */
+const isOf = (operation: Operation | null, { kind }: ErrorKind): boolean =>
+  !topUpKinds.has(kind) || operation === null || operation.charge === 'payment'
+
+const named = (name: string): ErrorKind | undefined => errorKinds.find(kind => kind.kind === name)
+
+const fits = (kind: ErrorKind, body: unknown): boolean => readLeniently(kind.body, structuredClone(body)) !== null
+
+const Texts = z.looseObject({
+  error: z.union([z.string(), z.looseObject({ code: z.string().nullish() })]),
+  code: z.string().optional(),
+})
+
+function textsOf(body: unknown): string[] {
+  const read = Texts.safeParse(body)
+  if (!read.success) return []
+  const { error, code } = read.data
+  return [code, typeof error === 'string' ? error : error.code].filter(text => typeof text === 'string')
+}
+
+/** A status with a body of somebody else's: a proxy, or a service that says more. */
+const unknownKind = (status: number): ErrorKind => ({
+  kind: 'UNKNOWN_ANSWER',
+  status,
+  body: z.unknown(),
+  retry: adviceOf(status),
+})
+
+function adviceOf(status: number): RetryAdvice {
+  if (status === 401) return 'after-sign-in'
+  if (status === 402) return 'after-top-up'
+  if (status === 429 || status >= 500) return 'later'
+  return status === 403 || status === 404 || status === 410 ? 'never' : 'after-change'
+}

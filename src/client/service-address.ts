@@ -1,0 +1,26 @@
+import { ClientError } from './client-error.ts'
+
+/** Where a service is; everything that carries a credential goes there and nowhere else. */
+export interface ServiceAddress {
+  /** Without a slash at its end: `https://host/api/v1`. */
+  baseUrl: string
+  origin: string
+}
+
+/** Reads a base URL: https, or http on this machine; no credentials, query or fragment in it. Throws `not-allowed`. */
+export function serviceAddress(text: string): ServiceAddress {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url) throw refused('The address of the service is no URL.')
+  if (url.username || url.password || url.search || url.hash) {
+    throw refused('The address of the service carries more than host and path.')
+  }
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
+    throw refused('The address of the service is not https; plain http is for services on this machine.')
+  }
+  return { baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, '')}`, origin: url.origin }
+}
+
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+
+const refused = (message: string): ClientError => new ClientError('not-allowed', message, { wasSent: false })

@@ -1,0 +1,84 @@
+import { paymentRequired, paymentResponse, paymentSignature } from '#contract/headers.ts'
+import { type PaymentOption, TopUpRequired } from '#contract/payment.ts'
+import type { ServiceError } from '#contract/service-error.ts'
+import { TopUpResult, topUp } from '#contract/top-up.ts'
+import type { Client } from './client.ts'
+import { ClientError } from './client-error.ts'
+import { answerBytes, requirementsLifeMs } from './limits.ts'
+import type { SendPayment, SentPayment } from './payer.ts'
+import { readJson } from './read-body.ts'
+import { readLeniently } from './read-leniently.ts'
+import { writeRequest } from './write-request.ts'
+
+const noCall = { params: undefined, query: undefined, body: {} } as const
+
+/** The two halves of `POST /x402/top-up` (brief §4.1): what may be paid, and one signed payment. No credential goes with either. */
+export class TopUpDesk {
+  readonly #client: Client
+  #known: { accepts: readonly PaymentOption[]; atMs: number } | null = null
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  /** What the service offers; asked anew when older than five minutes, because every look is a 402. */
+  async requirements(signal?: AbortSignal): Promise<readonly PaymentOption[]> {
+    const nowMs = this.#client.clock.now()
+    if (this.#known && nowMs - this.#known.atMs < requirementsLifeMs) return this.#known.accepts
+    const response = await this.#exchange({}, signal)
+    if (response.status !== 402) {
+      if (response.status >= 400) throw await this.#client.errorOf(topUp, response)
+      response.discard()
+      throw unreadable()
+    }
+    const accepts = acceptsOf(await readJson(response, answerBytes), response.headers)
+    if (!accepts) throw unreadable()
+    this.#known = { accepts, atMs: nowMs }
+    return accepts
+  }
+
+  /** After a refusal the offer may have changed. */
+  forget(): void {
+    this.#known = null
+  }
+
+  /** Sends one signed payment once; the wallet itself sends the same bytes again. Never throws. */
+  readonly send: SendPayment = async signed => {
+    try {
+      const response = await this.#exchange({ [paymentSignature.name]: signed })
+      if (response.status === 200) {
+        const result = readLeniently(TopUpResult, await readJson(response, answerBytes))
+        const settlement = paymentResponse.parse(response.headers.get(paymentResponse.name) ?? '')
+        return result ? { kind: 'credited', result, settlement } : { kind: 'unknown', reason: 'unreadable answer' }
+      }
+      return outcomeOf(await this.#client.errorOf(topUp, response))
+    } catch (error) {
+      return { kind: 'unknown', reason: error instanceof ClientError ? error.kind : 'no answer' }
+    }
+  }
+
+  #exchange(headers: Record<string, string>, signal?: AbortSignal) {
+    const request = writeRequest(this.#client.address.baseUrl, topUp, noCall, this.#client.vendor)
+    return this.#client.exchange(
+      { ...request, headers: { ...request.headers, ...headers } },
+      { signal, isAnonymous: true },
+    )
+  }
+}
+
+/** A clear no is one that says so; a limit or a fault says nothing about the payment. */
+function outcomeOf(error: ServiceError): SentPayment {
+  const { status, kind, body } = error
+  if (status === 429 || status >= 500) return { kind: 'unknown', reason: `${status} ${kind}` }
+  const details = (body as { details?: { reason?: unknown } } | null)?.details?.reason
+  return { kind: 'rejected', status, reason: typeof details === 'string' ? details : kind }
+}
+
+/** The body, or the header where a service says it only there. */
+function acceptsOf(body: unknown, headers: Headers): readonly PaymentOption[] | null {
+  const read = readLeniently(TopUpRequired, body)
+  return read?.accepts ?? paymentRequired.parse(headers.get(paymentRequired.name) ?? '')?.accepts ?? null
+}
+
+const unreadable = (): ClientError =>
+  new ClientError('unreadable', 'The service did not say how a top-up is paid.', { wasSent: true })

@@ -1,0 +1,218 @@
+import { afterEach, expect, test } from 'vitest'
+import { Client, type ClientOptions } from '#client/client.ts'
+import { ClientError } from '#client/client-error.ts'
+import { breakerFailures } from '#client/limits.ts'
+import { createChatCompletion } from '#contract/chat.ts'
+import { errorKinds } from '#contract/errors.ts'
+import { listModels } from '#contract/models.ts'
+import { ServiceError } from '#contract/service-error.ts'
+import { queueVideo, retrieveVideo } from '#contract/video.ts'
+import { getWalletBalance } from '#contract/wallet-records.ts'
+import { answerJson, type Handler, littleServer } from './little-server.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+async function clientOf(handler: Handler, options: Partial<ClientOptions> = {}) {
+  const server = await littleServer(handler)
+  const waited: number[] = []
+  const client = new Client({
+    baseUrl: server.baseUrl,
+    credential: { apiKey: 'secret-key' },
+    pause: async ms => void waited.push(ms),
+    random: () => 0,
+    ...options,
+  })
+  closing.push(() => client.close(), server.close)
+  return { server, client, waited }
+}
+
+const completion = {
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi' } }],
+}
+const chat = {
+  params: undefined,
+  query: undefined,
+  body: { model: 'm', messages: [{ role: 'user' as const, content: 'x' }] },
+}
+const list = { params: undefined, query: {}, body: undefined }
+
+test('a call is written from its operation, in the vendor’s words, and read back in ours', async () => {
+  const { server, client } = await clientOf(
+    (_, response) =>
+      answerJson(
+        response,
+        200,
+        { ...completion, extra: 1 },
+        {
+          'x-acme-model-id': 'm',
+          'x-acme-balance-usd': '3.5',
+          'x-balance-remaining': '3.250000',
+          'x-ratelimit-limit-requests': '50',
+          'x-ratelimit-remaining-requests': '0',
+          'x-ratelimit-reset-requests': '1',
+        },
+      ),
+    { vendor: 'acme' },
+  )
+  const body = { ...chat.body, service_parameters: { disable_thinking: true } }
+  const { answer, headers } = await client.call(createChatCompletion, { ...chat, body })
+  expect(answer.choices[0]?.message.content).toBe('Hi')
+  expect(headers).toMatchObject({ model: 'm', balanceRemaining: 3_250_000n, balanceBefore: 3_500_000n })
+  expect(headers.window).toMatchObject({ requestsLimit: 50, requestsLeft: 0 })
+  expect(client.limitsSeen.of('m')?.requestsLimit).toBe(50)
+  expect(server.seen[0]).toMatchObject({ method: 'POST', path: '/api/v1/chat/completions' })
+  expect(server.seen[0]?.headers.authorization).toBe('Bearer secret-key')
+  expect(JSON.parse(server.seen[0]?.body ?? '')).toHaveProperty('acme_parameters.disable_thinking', true)
+})
+
+test('parameters and queries stand in the address; an open operation carries no credential', async () => {
+  const { server, client } = await clientOf((_, response) => answerJson(response, 404, { error: 'no' }))
+  const address = `0x${'a'.repeat(40)}`
+  await client
+    .call(getWalletBalance, { params: { walletAddress: address }, query: undefined, body: undefined })
+    .catch(() => {})
+  await client.call(listModels, { ...list, query: { type: 'video' } }).catch(() => {})
+  expect(server.seen.map(({ path }) => path)).toEqual([`/api/v1/x402/balance/${address}`, '/api/v1/models?type=video'])
+  expect(server.seen[1]?.headers.authorization).toBeUndefined()
+})
+
+test('members that a strict answer does not know are left out; other faults are no answer', async () => {
+  const model = {
+    id: 'm',
+    object: 'model',
+    owned_by: 'x',
+    type: 'video',
+    news: true,
+    model_spec: {
+      privacy: 'private',
+      later: 1,
+      constraints: {
+        aspect_ratios: [],
+        resolutions: [],
+        durations: ['5s'],
+        model_type: 'video',
+        audio: true,
+        audio_configurable: true,
+        more: 2,
+      },
+    },
+  }
+  const { client } = await clientOf((_, response, count) =>
+    answerJson(response, 200, {
+      object: 'list',
+      type: 'all',
+      data: [count === 1 ? model : { ...model, id: 7 }],
+      page: 1,
+    }),
+  )
+  const { answer } = await client.call(listModels, list)
+  expect(answer.data[0]).toMatchObject({ id: 'm', model_spec: { constraints: { durations: ['5s'] } } })
+  expect(JSON.stringify(answer)).not.toMatch(/news|later|more|page/)
+  await expect(client.call(listModels, list)).rejects.toMatchObject({ kind: 'unreadable' })
+})
+
+test('every kind of the error table comes back as itself, and a stranger’s words stay out of the message', async () => {
+  const samples: [number, unknown, string][] = [
+    [400, { error: 'Request ID is invalid.' }, 'REQUEST_ID_NOT_FOUND'],
+    [400, { error: 'Invalid', details: { model: {} } }, 'INVALID_REQUEST'],
+    [400, { error: { message: 'm', type: 't', param: null, code: 'context_length_exceeded' } }, 'TOO_MANY_TOKENS'],
+    [401, { error: 'x', code: 'X402_SIGN_IN_EXPIRED' }, 'X402_INVALID_SIGN_IN'],
+    [402, { error: 'Insufficient anything' }, 'INSUFFICIENT_BALANCE'],
+    [403, { error: 'nope' }, 'UNAUTHORIZED'],
+    [404, { error: 'Specified model not found' }, 'MODEL_NOT_FOUND'],
+    [
+      409,
+      {
+        error: { code: 'needs_consent', message: 'm' },
+        consent_flow: 'demo',
+        face_media_roles: ['image'],
+        consent: { consent_version: '1', policy_text: 'text' },
+        docs_url: 'd',
+        more: 1,
+      },
+      'needs_consent',
+    ],
+    [429, { error: 'Too many failed attempts (> 20) resulting in …' }, 'FAILED_REQUESTS'],
+    [403, { error: 'Too many failed attempts (> 20) resulting in …' }, 'FAILED_REQUESTS'],
+    [500, { error: 'Inference processing failed' }, 'INFERENCE_FAILED'],
+    [502, '<html>', 'UNKNOWN_ANSWER'],
+  ]
+  for (const [status, body, kind] of samples) {
+    const { client } = await clientOf((_, response) => answerJson(response, status, body))
+    const error = await client
+      .call(queueVideo, { ...chat, body: { model: 'm', prompt: 'p', duration: '5s' } }, { attempts: 1 })
+      .catch(e => e)
+    expect(error, kind).toBeInstanceOf(ServiceError)
+    expect(error).toMatchObject({ kind })
+    expect(error.message).toBe(`${kind} (${errorKinds.find(each => each.kind === kind)?.status ?? status})`)
+  }
+})
+
+test('a redirect is not followed, so no credential leaves', async () => {
+  const other = await littleServer((_, response) => answerJson(response, 200, completion))
+  closing.push(other.close)
+  const { client } = await clientOf((_, response) => {
+    response.writeHead(307, { location: `${other.baseUrl}/chat/completions` })
+    response.end()
+  })
+  await expect(client.call(createChatCompletion, chat)).rejects.toMatchObject({ kind: 'redirected' })
+  expect(other.seen).toEqual([])
+})
+
+test('plain http to another machine, and an address with a password, are refused before anything is sent', () => {
+  for (const baseUrl of ['http://example.com/api/v1', 'https://a:b@example.com/api/v1', 'nothing']) {
+    expect(() => new Client({ baseUrl, credential: null })).toThrow(ClientError)
+  }
+})
+
+test('an answer that is too large or breaks off is never taken for one', async () => {
+  const large = await clientOf((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(`"${'x'.repeat(17 * 1024 * 1024)}"`)
+  })
+  await expect(large.client.call(listModels, list)).rejects.toMatchObject({ kind: 'too-large' })
+  const broken = await clientOf((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
+    response.write('{"object"')
+    setTimeout(() => response.destroy(), 10)
+  })
+  await expect(broken.client.call(createChatCompletion, chat)).rejects.toMatchObject({
+    kind: 'no-answer',
+    wasSent: true,
+  })
+  expect(broken.server.seen).toHaveLength(1)
+})
+
+test('nobody listening is told apart from a lost answer, and a paid call is sent again only then', async () => {
+  const gone = await littleServer(() => {})
+  await gone.close()
+  const client = new Client({ baseUrl: gone.baseUrl, credential: null, pause: async () => {} })
+  closing.push(() => client.close())
+  await expect(client.call(createChatCompletion, chat)).rejects.toMatchObject({ kind: 'unreachable', wasSent: false })
+})
+
+test('the breaker stops a caller before the service would block it', async () => {
+  const { server, client } = await clientOf((_, response) => answerJson(response, 400, { error: 'no' }))
+  const results = []
+  for (let count = 0; count < 30; count++) {
+    results.push(await client.call(createChatCompletion, chat).catch(error => error.kind))
+  }
+  expect(server.seen).toHaveLength(breakerFailures)
+  expect(results.at(-1)).toBe('breaker-open')
+})
+
+test('a file answer is handed on as bytes', async () => {
+  const { client } = await clientOf((_, response) => {
+    response.writeHead(200, { 'content-type': 'video/mp4' })
+    response.end('bytes')
+  })
+  const opened = await client.open(retrieveVideo, { ...chat, body: { model: 'm', queue_id: 'q' } })
+  expect(opened).toMatchObject({ kind: 'bytes', mimeType: 'video/mp4' })
+})

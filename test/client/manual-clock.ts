@@ -1,0 +1,12 @@
+import type { Clock } from '#contract/clock.ts'
+
+export interface ManualClock extends Clock {
+  nowMs: number
+}
+
+export const manualClock = (nowMs = Date.UTC(2026, 0, 2, 3, 4, 5)): ManualClock => ({
+  nowMs,
+  now() {
+    return this.nowMs
+  },
+})
