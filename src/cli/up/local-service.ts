@@ -1,7 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import type { Clock } from '#contract/clock.ts'
+import type { PaymentOption } from '#contract/payment.ts'
 import type { Log } from '#service/service.ts'
+import type { ServiceSettings } from '#service/settings.ts'
+import type { Store } from '#service/store/store.ts'
 import { CliError } from '../cli-error.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
 import { localSecret } from '../folder-service.ts'
@@ -70,48 +74,21 @@ async function start(
   if ((await chain.balanceOf(keys.wallet.address)) === 0n) await chain.mintUsdc(keys.wallet.address, walletMicroUsd)
 
   const publicUrl = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
-  const settings = {
-    publicUrl,
-    signInDomains: [new URL(publicUrl).host],
-    signInWindow: false,
-    vendor: 'service',
-    hostName: hostname(),
-    systemPrompt: '',
-    plan: 'default' as const,
-    paymentOptions: [optionOf(chain, keys.payee.address)],
-    mediaFolder: folder.media,
-  }
-  const { systemClock: clock } = parts
-  const payments = new parts.TopUps({
-    settings,
-    store,
-    clock,
-    log,
-    owner: randomUUID(),
-    chain: await parts.openEvmPaymentChain({ rpcUrl: chain.rpcUrl }),
-    facilitator: await parts.openLocalFacilitator({
-      network: `eip155:${chain.chainId}`,
-      rpcUrl: chain.rpcUrl,
-      key: keys.facilitator.privateKey,
-    }),
-  })
-  await payments.completer.start()
+  const settings = localSettings(publicUrl, folder, optionOf(chain, keys.payee.address))
+  const common = { settings, store, clock: parts.systemClock, log }
+  const payments = await openPayments(parts, common, chain, keys.facilitator.privateKey)
   stops.push(() => payments.completer.stop())
-
   const video = new parts.DemoVideo({
     workFolder: folder.engines,
     onComplaint: (jobId, complaint) => log.warn({ jobId, complaint }, 'The video encoder failed.'),
   })
-  stops.push(async () => void (await video.close()))
+  stops.push(() => video.close())
   const adminToken = randomBytes(adminTokenBytes).toString('base64url')
   const service = new parts.RunningService({
-    settings,
+    ...common,
     secrets: [await localSecret(folder)],
-    store,
     models: parts.demoModels({ chat: new parts.DemoChat(), video }),
     payments,
-    clock,
-    log,
     adminToken,
   })
   await service.start()
@@ -130,6 +107,36 @@ async function start(
     wallet: keys.wallet,
     close,
   }
+}
+
+const localSettings = (publicUrl: string, folder: DataFolder, option: PaymentOption): ServiceSettings => ({
+  publicUrl,
+  signInDomains: [new URL(publicUrl).host],
+  signInWindow: false,
+  vendor: 'service',
+  hostName: hostname(),
+  systemPrompt: '',
+  plan: 'default',
+  paymentOptions: [option],
+  mediaFolder: folder.media,
+})
+
+/** Settles on the local chain, and finishes first what an earlier start left behind. */
+async function openPayments(
+  parts: Parts,
+  common: { settings: ServiceSettings; store: Store; clock: Clock; log: Log },
+  chain: Chain,
+  key: `0x${string}`,
+) {
+  const { rpcUrl, chainId } = chain
+  const payments = new parts.TopUps({
+    ...common,
+    owner: randomUUID(),
+    chain: await parts.openEvmPaymentChain({ rpcUrl }),
+    facilitator: await parts.openLocalFacilitator({ network: `eip155:${chainId}`, rpcUrl, key }),
+  })
+  await payments.completer.start()
+  return payments
 }
 
 /** Nothing of the service or the chain is loaded before `up` needs it. */
@@ -181,6 +188,7 @@ async function loadParts() {
 }
 
 type Parts = Awaited<ReturnType<typeof loadParts>>
+type Chain = Awaited<ReturnType<Parts['startLocalEvmChain']>>
 
 async function openListener(parts: Parts, host: string, port: number) {
   try {
@@ -203,8 +211,8 @@ async function openListener(parts: Parts, host: string, port: number) {
   }
 }
 
-const optionOf = (chain: Awaited<ReturnType<Parts['startLocalEvmChain']>>, payTo: string) => ({
-  scheme: 'exact' as const,
+const optionOf = (chain: Chain, payTo: string): PaymentOption => ({
+  scheme: 'exact',
   network: `eip155:${chain.chainId}`,
   amount: '5000000',
   asset: chain.tokenAddress,
