@@ -1,11 +1,14 @@
 import { build, type Metafile } from 'esbuild'
-import { entryPoints, externals } from './entries.ts'
+import { checkEntries, entryPoints, externals } from './entries.ts'
+import { sharedZod } from './shared-zod.ts'
+import { withoutAjv } from './without-ajv.ts'
 
 /** Bundles every entry with shared chunks into `dist/`; the metafile says what went in. */
 export async function bundle(root: string): Promise<Metafile> {
+  checkEntries(root)
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints,
+    entryPoints: { ...entryPoints },
     outdir: 'dist',
     bundle: true,
     splitting: true,
@@ -13,6 +16,7 @@ export async function bundle(root: string): Promise<Metafile> {
     platform: 'node',
     target: 'node22.19',
     external: externals,
+    plugins: [sharedZod, withoutAjv],
     chunkNames: '[name]-[hash]',
     minifySyntax: true,
     minifyWhitespace: true,

@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
 /** The doors of the package: the file that is shown to users, by the name of its bundle. `exports` in package.json leads to them. */
 export const doors = {
   agent: 'src/agent/index.ts',
@@ -7,12 +10,20 @@ export const doors = {
 }
 
 /** Files that start a thread of their own. The code that starts one knows it by this name once it is bundled. */
-const threads = {
+export const threads = {
   'sqlite-writer-thread': 'src/service/store/sqlite/writer-thread.ts',
+  'evm-signature-thread': 'src/service/identity/evm-thread.ts',
 }
 
 /** All that is started or imported from outside, by the name of its file in `dist/`, where every bundle lies side by side. */
 export const entryPoints: Readonly<Record<string, string>> = { cli: 'src/cli/main.ts', ...doors, ...threads }
 
-/** Stay outside of the bundle: zod is shared with the user's own schemas, the others are optional peers with binaries. */
-export const externals = ['zod', 'zod/*', '@foundry-rs/anvil', '@ffmpeg-installer/ffmpeg']
+/** Stay outside of the bundle: optional peers with binaries. zod is decided by who imports it. */
+export const externals = ['@foundry-rs/anvil', '@ffmpeg-installer/ffmpeg']
+
+/** Throws the names of entries whose file is not there, where the bundler would only say that something is amiss. */
+export function checkEntries(root: string): void {
+  const missing = Object.entries(entryPoints).filter(([, path]) => !existsSync(join(root, path)))
+  if (missing.length === 0) return
+  throw new Error(`These entries are missing: ${missing.map(([name, path]) => `${name} (${path})`).join(', ')}.`)
+}

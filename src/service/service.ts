@@ -5,6 +5,7 @@ import type { SettlementResponse } from '#contract/payment.ts'
 import type { VideoQueueRequest, VideoStatus } from '#contract/video.ts'
 import type { Principal } from './identity/principal.ts'
 import type { Charges } from './ledger/charges.ts'
+import type { Log } from './log.ts'
 import type { Catalogue } from './models/catalogue.ts'
 import type { TextModel, VideoModel } from './models/model.ts'
 import type { SignInChallenge } from './payment-required.ts'
@@ -28,12 +29,7 @@ export interface Service {
   links: Links
 }
 
-/** Facts first, then a sentence; no fact is ever a secret, a prompt or a signature. */
-export interface Log {
-  info(facts: object, message: string): void
-  warn(facts: object, message: string): void
-  error(facts: object, message: string): void
-}
+export type { Log }
 
 /** Every value of a request header, in the words of the contract. */
 export type HeaderReader = (name: string) => readonly string[]

@@ -1,0 +1,10 @@
+/** The door `farebox/service`: what is needed to run the metered API before models of one's own. */
+export type { NewCustomerKey } from './create-key.ts'
+export { DemoChat, type DemoChatOptions } from './engines/demo/chat.ts'
+export { DemoVideo, type DemoVideoOptions } from './engines/demo/video.ts'
+export type * from './engines/engine.ts'
+export { type EngineProblem, type EngineTimeouts, OpenAiChat, type OpenAiChatOptions } from './engines/openai/chat.ts'
+export type { Log } from './log.ts'
+export { type DemoEngines, demoModels } from './models/demo-models.ts'
+export type { ConsentPolicy, Model, TextModel, TextPrice, VideoModel, VideoPrice } from './models/model.ts'
+export { type OpenService, openService, type PaymentSettings, type ServiceOptions } from './open-service.ts'

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '#contract/clock.ts'
+import type { PlanName } from '#contract/limits.ts'
+import { parseUsd } from '#contract/money.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { drainMs } from './bounds.ts'
+import type { NewCustomerKey } from './create-key.ts'
+import type { Log } from './log.ts'
+import type { Model } from './models/model.ts'
+
+export interface ServiceOptions {
+  /** The address that callers use, without a path: `https://api.example.com`. */
+  publicUrl: string
+  /** The service's own folder, for its database and finished media; one process owns it until `close`. */
+  folder: string
+  /** Hash keys and sign links, at least 32 random bytes each; former ones follow while a secret is being replaced. */
+  secrets: readonly [string, ...string[]]
+  models: readonly Model[]
+  payments: PaymentSettings
+  /** Comes before the callers' own system prompts unless they say no. */
+  systemPrompt?: string
+  /** Stands in the names of headers and members; `service` where absent. */
+  vendor?: string
+  plan?: PlanName
+  /** Nothing is logged where absent. */
+  log?: Log
+}
+
+/** Where top-ups go, and what settles them there. */
+export interface PaymentSettings {
+  /** What a 402 offers, all on one EVM network. */
+  options: readonly [PaymentOption, ...PaymentOption[]]
+  rpcUrl: string
+  /** Pays the gas of settlements; never the payee's. */
+  facilitatorKey: `0x${string}`
+}
+
+export interface OpenService {
+  /** The API from `/api/v1` on, without a socket: every caller has this machine's address. */
+  fetch(request: Request): Promise<Response>
+  /** The same on a socket; port 0 lets the system choose. Rejects with Node's own error where the port is taken. */
+  listen(at: { host: string; port: number }): Promise<{ port: number }>
+  /** A customer with so much credit, a decimal amount of USD. The key is shown this once. */
+  createKey(order: { usd: string; label?: string }): Promise<NewCustomerKey>
+  /** Takes no more requests, lets running ones end, and frees the folder. */
+  close(): Promise<void>
+}
+
+/** Opens the folder, finishes what a crash left, and answers requests until it is closed. */
+export async function openService(options: ServiceOptions): Promise<OpenService> {
+  const { openSqliteStore } = await import('./store/sqlite/open.ts')
+  const store = await openSqliteStore({ path: join(options.folder, 'farebox.db') })
+  const ends = [() => store.close()]
+  const close = once(async () => {
+    for (const end of ends.splice(0).reverse()) await end()
+  })
+  try {
+    const parts = { ...options, store, settings: settingsOf(options), log: options.log ?? silent, clock: systemClock }
+    const payments = await openPayments(parts)
+    ends.push(() => payments.close())
+    const { RunningService } = await import('./running-service.ts')
+    const service = new RunningService({ ...parts, payments })
+    ends.push(() => service.close())
+    await service.start()
+    return {
+      fetch: async request => service.app.fetch(request),
+      async listen(at) {
+        const { Listener } = await import('./listener.ts')
+        const listener = await Listener.open(at)
+        ends.push(() => listener.close(drainMs))
+        listener.serve((request, bindings) => service.app.fetch(request, bindings))
+        return { port: listener.port }
+      },
+      async createKey({ usd, label = '' }) {
+        const amountMicroUsd = parseUsd(usd)
+        if (amountMicroUsd === null || amountMicroUsd < 0n) {
+          throw new Error(`${JSON.stringify(usd)} is no amount of USD: write it as 5 or 0.25.`)
+        }
+        const { createKey } = await import('./create-key.ts')
+        return createKey({ store, keys: service.keys, now: () => systemClock.now() }, { amountMicroUsd, label })
+      },
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+const settingsOf = ({ publicUrl, folder, payments, vendor, systemPrompt, plan }: ServiceOptions) => ({
+  publicUrl: publicUrl.replace(/\/+$/, ''),
+  signInDomains: [new URL(publicUrl).host],
+  signInWindow: false,
+  vendor: vendor ?? 'service',
+  hostName: hostname(),
+  systemPrompt: systemPrompt ?? '',
+  plan: plan ?? ('default' as const),
+  paymentOptions: payments.options,
+  mediaFolder: join(folder, 'media'),
+})
+
+type Parts = Omit<ConstructorParameters<typeof import('./running-service.ts').RunningService>[0], 'payments'>
+
+async function openPayments({ payments, ...parts }: Parts & Pick<ServiceOptions, 'payments'>) {
+  const [{ TopUps }, { openEvmPaymentChain }, { openLocalFacilitator }] = await Promise.all([
+    import('./payments/top-up.ts'),
+    import('./payments/evm-payment-chain.ts'),
+    import('./payments/local-facilitator.ts'),
+  ])
+  const { options, rpcUrl, facilitatorKey: key } = payments
+  const [chain, facilitator] = await Promise.all([
+    openEvmPaymentChain({ rpcUrl }),
+    openLocalFacilitator({ network: options[0].network, rpcUrl, key }),
+  ])
+  const topUps = new TopUps({ ...parts, chain, facilitator, owner: randomUUID() })
+  await topUps.completer.start()
+  return topUps
+}
+
+const silent: Log = { info() {}, warn() {}, error() {} }
+
+/** The same end for everybody who asks for it. */
+function once(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  return () => {
+    running ??= run()
+    return running
+  }
+}

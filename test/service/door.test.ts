@@ -1,0 +1,87 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { DemoChat, DemoVideo, demoModels, type OpenService, openService, type ServiceOptions } from '#service/index.ts'
+
+let folder: string
+let service: OpenService
+
+/** Nothing of the chain is asked before a payment comes, so none is here. */
+const optionsFor = (folder: string): ServiceOptions => ({
+  publicUrl: 'https://api.example.com/',
+  folder,
+  secrets: ['a secret of the door, thirty-two bytes long'],
+  models: demoModels({
+    chat: new DemoChat({ pause: async () => undefined }),
+    video: new DemoVideo({ workFolder: join(folder, 'engines') }),
+  }),
+  payments: {
+    options: [
+      {
+        scheme: 'exact',
+        network: 'eip155:8453',
+        amount: '5000000',
+        asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+        payTo: '0x000000000000000000000000000000000000dEaD',
+        maxTimeoutSeconds: 300,
+        extra: { name: 'USD Coin (local)', version: '2' },
+      },
+    ],
+    rpcUrl: 'http://127.0.0.1:1',
+    facilitatorKey: `0x${'11'.repeat(32)}`,
+  },
+})
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-door-'))
+  service = await openService(optionsFor(folder))
+})
+
+afterEach(async () => {
+  await service.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const chat = (key: string) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+  body: JSON.stringify({ model: 'demo-chat', messages: [{ role: 'user', content: 'Hello' }] }),
+})
+
+test('a customer with credit is answered without a socket, and one without is not', async () => {
+  const [rich, poor] = [await service.createKey({ usd: '1', label: 'first' }), await service.createKey({ usd: '0' })]
+  const address = 'https://api.example.com/api/v1/chat/completions'
+  const answer = await service.fetch(new Request(address, chat(rich.key)))
+  expect(answer.status).toBe(200)
+  expect(await answer.json()).toMatchObject({ object: 'chat.completion', model: 'demo-chat' })
+  expect((await service.fetch(new Request(address, chat(poor.key)))).status).toBe(402)
+})
+
+test('a 402 of a top-up offers what was set', async () => {
+  const answer = await service.fetch(new Request('https://api.example.com/api/v1/x402/top-up', { method: 'POST' }))
+  expect(answer.status).toBe(402)
+  expect(await answer.json()).toMatchObject({ accepts: [{ network: 'eip155:8453', amount: '5000000' }] })
+})
+
+test('it listens where it is told, and no longer once it is closed', async () => {
+  const { port } = await service.listen({ host: '127.0.0.1', port: 0 })
+  const { key } = await service.createKey({ usd: '1' })
+  const address = `http://127.0.0.1:${port}/api/v1/chat/completions`
+  expect((await fetch(address, chat(key))).status).toBe(200)
+  await service.close()
+  await expect(fetch(address, chat(key))).rejects.toThrow()
+})
+
+test('its folder belongs to one service until it is closed, and is found again', async () => {
+  await expect(openService(optionsFor(folder))).rejects.toThrow()
+  const { key } = await service.createKey({ usd: '1' })
+  await service.close()
+  service = await openService(optionsFor(folder))
+  const answer = await service.fetch(new Request('https://api.example.com/api/v1/chat/completions', chat(key)))
+  expect(answer.status).toBe(200)
+})
+
+test.each(['', 'five', '-1', '0x5', '1e3'])('%j is no credit to start with', async usd => {
+  await expect(service.createKey({ usd })).rejects.toThrow('is no amount of USD')
+})
