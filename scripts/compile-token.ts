@@ -35,7 +35,7 @@ function contractModule({ folder, file, contract, prefix }: Source): Generator {
     path: `${folder}/${file}.generated.ts`,
     async make() {
       const source = await readFile(new URL(`../${folder}/${file}.sol`, import.meta.url), 'utf8')
-      const { abi, code } = await compile(`${file}.sol`, contract, source)
+      const { abi, code } = await compileContract(`${file}.sol`, contract, source)
       const sha256 = createHash('sha256').update(source).digest('hex')
       return [
         `/** Compiled from ${file}.sol; written by \`npm run generate\`. */`,
@@ -51,7 +51,12 @@ function contractModule({ folder, file, contract, prefix }: Source): Generator {
   }
 }
 
-async function compile(file: string, contract: string, source: string): Promise<{ abi: unknown; code: string }> {
+/** The interface and the runtime code of one contract; throws the compiler's words, warnings included. */
+export async function compileContract(
+  file: string,
+  contract: string,
+  source: string,
+): Promise<{ abi: unknown; code: string }> {
   // The compiler takes half a second to load, so only a run that compiles pays for it.
   const { default: solc } = await import('solc')
   const input = { language: 'Solidity', sources: { [file]: { content: source } }, settings }

@@ -1,0 +1,25 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { findAnvil } from '#local/anvil.ts'
+import { chainFolderOf } from '#local/chain-folder.ts'
+import { type LocalEvmChain, type LocalEvmChainOptions, startLocalEvmChain } from '#local/evm-chain.ts'
+
+/** A data folder of the running test alone; a chain that still runs for it at the end is ended with it. */
+export async function temporaryDataDir(): Promise<string> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'farebox-local-'))
+  onTestFinished(async () => {
+    const anvil = await findAnvil(chainFolderOf(dataDir))
+    if (anvil) process.kill(anvil.pid, 'SIGKILL')
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  })
+  return dataDir
+}
+
+/** A chain of the running test alone. */
+export async function temporaryChain(options: Omit<LocalEvmChainOptions, 'dataDir'> = {}): Promise<LocalEvmChain> {
+  const chain = await startLocalEvmChain({ ...options, dataDir: await temporaryDataDir() })
+  onTestFinished(() => chain.stop())
+  return chain
+}
