@@ -9,7 +9,7 @@ import { type PackageImports, relativeSpecifiers } from './specifiers.ts'
 
 /** Writes the doors' declarations to `dist/types`, with specifiers that resolve inside the package, and no others. */
 export async function declarations(root: string): Promise<void> {
-  await emit(root)
+  const complaints = await emit(root)
   const { imports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { imports: PackageImports }
   const types = join(root, 'dist/types')
   const shown = new Set<string>()
@@ -20,17 +20,35 @@ export async function declarations(root: string): Promise<void> {
     await writeFile(join(types, path), text)
     for (const next of leadsTo) await show(next)
   }
-  for (const door of Object.values(doors)) await show(door.replace(/\.ts$/, '.d.ts'))
+  const declarationOf = (path: string): string => path.replace(/\.ts$/, '.d.ts')
+  const inTheWay = complaints.filter(({ path }) => path === null)
+  if (inTheWay.length === 0) for (const door of Object.values(doors)) await show(declarationOf(door))
+  // A private file may have types that no declaration can name; one that is shown may not.
+  const serious = complaints.filter(({ path }) => path === null || shown.has(declarationOf(path)))
+  if (serious.length > 0) {
+    throw new Error(`The declarations cannot be written:\n${serious.map(({ line }) => line).join('\n')}`)
+  }
   for (const path of globSync('**/*.d.ts', { cwd: types })) {
     if (!shown.has(path.replaceAll('\\', posix.sep))) await rm(join(types, path))
   }
 }
 
-async function emit(root: string): Promise<void> {
+interface Complaint {
+  /** From the root; null where no file of ours is to blame. */
+  path: string | null
+  line: string
+}
+
+async function emit(root: string): Promise<Complaint[]> {
   const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
-  await promisify(execFile)(process.execPath, [tsc, '-p', join(root, 'tsconfig.types.json')], { cwd: root }).catch(
-    (error: { stdout?: string; message: string }) => {
-      throw new Error(`The declarations cannot be written:\n${error.stdout || error.message}`)
-    },
-  )
+  const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 }
+  try {
+    await promisify(execFile)(process.execPath, [tsc, '-p', join(root, 'tsconfig.types.json')], options)
+    return []
+  } catch (error) {
+    const { stdout, message } = error as { stdout?: string; message: string }
+    // Further lines of a complaint are indented.
+    const lines = (stdout || message).split('\n').filter(line => /^\S/.test(line))
+    return lines.map(line => ({ path: /^(\S+?)\(\d+,\d+\): /.exec(line)?.[1]?.replaceAll('\\', '/') ?? null, line }))
+  }
 }

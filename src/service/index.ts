@@ -1,5 +1,4 @@
 /** The door `farebox/service`: what is needed to run the metered API before models of one's own. */
-export type { NewCustomerKey } from './create-key.ts'
 export { DemoChat, type DemoChatOptions } from './engines/demo/chat.ts'
 export { DemoVideo, type DemoVideoOptions } from './engines/demo/video.ts'
 export type * from './engines/engine.ts'

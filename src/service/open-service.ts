@@ -6,7 +6,6 @@ import type { PlanName } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { drainMs } from './bounds.ts'
-import type { NewCustomerKey } from './create-key.ts'
 import type { Log } from './log.ts'
 import type { Model } from './models/model.ts'
 
@@ -43,7 +42,7 @@ export interface OpenService {
   /** The same on a socket; port 0 lets the system choose. Rejects with Node's own error where the port is taken. */
   listen(at: { host: string; port: number }): Promise<{ port: number }>
   /** A customer with so much credit, a decimal amount of USD. The key is shown this once. */
-  createKey(order: { usd: string; label?: string }): Promise<NewCustomerKey>
+  createKey(order: { usd: string; label?: string }): Promise<{ key: string; keyId: string; account: string }>
   /** Takes no more requests, lets running ones end, and frees the folder. */
   close(): Promise<void>
 }
