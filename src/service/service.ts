@@ -77,7 +77,14 @@ export interface Payments {
    * One top-up (brief §4.1). Throws `topUpRequired`, `invalidPayment`, `settlementPending`. `body` is the stored answer,
    * the same bytes for every resend.
    */
-  topUp(request: { header: HeaderReader; address: string }): Promise<{ body: string; settlement: SettlementResponse }>
+  topUp(request: TopUpRequest): Promise<{ body: string; settlement: SettlementResponse }>
+}
+
+export interface TopUpRequest {
+  header: HeaderReader
+  address: string
+  /** Called where the payment has been taken on before, whatever it is answered: that request is not counted. */
+  onKnown?: () => void
 }
 
 export interface Consent {

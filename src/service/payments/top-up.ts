@@ -5,7 +5,7 @@ import { paymentRequired, retryAfter } from '#contract/headers.ts'
 import { x402Version } from '#contract/payment.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { topUp } from '#contract/top-up.ts'
-import type { HeaderReader, Log, Payments } from '../service.ts'
+import type { Log, Payments, TopUpRequest } from '../service.ts'
 import { baseUrl, type ServiceSettings } from '../settings.ts'
 import type { Store } from '../store/store.ts'
 import { answerWaitMs, paymentsInFlight, retryAfterSeconds, rowPollMs } from './bounds.ts'
@@ -59,28 +59,19 @@ export class TopUps implements Payments {
     this.completer = new Completer({ rows: this.#rows, driver: this.#driver, log: options.log })
   }
 
-  async topUp({ header }: { header: HeaderReader }): Promise<TopUpAnswer> {
+  async topUp({ header, onKnown }: TopUpRequest): Promise<TopUpAnswer> {
     const received = readPayment(header)
     if (!received) throw this.#required()
     const payment = decodePayment(received, this.#settings.paymentOptions)
     const row = await this.#rows.find(payment.key)
+    // One that was rejected is checked anew, which costs as much as a new one.
+    if (row && row.state !== 'rejected') onKnown?.()
     // What is known is answered as it was, whatever the terms are by now.
     if (row && !isSamePayment(row.payment, payment)) throw refusedPayment('nonce_used')
     if (row?.state === 'credited' || row?.state === 'expired') return this.#answer(row, payment)
     if (!row) checkTerms(payment, received)
     await this.#within(this.#join(payment), payment)
     return this.#answer(await this.#rows.find(payment.key), payment)
-  }
-
-  /** Whether a request repeats a payment that has been taken on: such a one does not count towards the limit. */
-  async isKnown(header: HeaderReader): Promise<boolean> {
-    try {
-      const received = readPayment(header)
-      return received !== null && (await this.#rows.exists(decodePayment(received, this.#settings.paymentOptions).key))
-    } catch (error) {
-      if (error instanceof ServiceError) return false
-      throw error
-    }
   }
 
   /** Ends when no payment is being worked on; take no more requests before. */
