@@ -6,14 +6,23 @@ import { findAnvil } from '#local/anvil.ts'
 import { chainFolderOf } from '#local/chain-folder.ts'
 import { type LocalEvmChain, type LocalEvmChainOptions, startLocalEvmChain } from '#local/evm-chain.ts'
 
-/** A data folder of the running test alone; a chain that still runs for it at the end is ended with it. */
-export async function temporaryDataDir(): Promise<string> {
+/** A new data folder; `remove` ends a chain that still runs for it. */
+export async function ownDataDir(): Promise<{ dataDir: string; remove(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'farebox-local-'))
-  onTestFinished(async () => {
-    const anvil = await findAnvil(chainFolderOf(dataDir))
-    if (anvil) process.kill(anvil.pid, 'SIGKILL')
-    await rm(dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
-  })
+  return {
+    dataDir,
+    async remove() {
+      const anvil = await findAnvil(chainFolderOf(dataDir))
+      if (anvil) process.kill(anvil.pid, 'SIGKILL')
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+    },
+  }
+}
+
+/** A data folder of the running test alone. */
+export async function temporaryDataDir(): Promise<string> {
+  const { dataDir, remove } = await ownDataDir()
+  onTestFinished(remove)
   return dataDir
 }
 
