@@ -22,4 +22,9 @@ export const commands: readonly CommandEntry[] = [
     summary: 'Give test money on the local chain',
     load: () => import('./commands/local.ts').then(module => module.local),
   },
+  {
+    name: 'wallet',
+    summary: "Make and look after the assistant's wallet",
+    load: () => import('./commands/wallet.ts').then(module => module.wallet),
+  },
 ]

@@ -7,6 +7,7 @@ import { walletMigrations } from './migrations.ts'
 import type { ApprovalFacts, ApprovalQuestion } from './needs-approval.ts'
 import { newId } from './new-id.ts'
 import { addPayee } from './payees.ts'
+import { defaultStateFolder } from './private-file.ts'
 import { WalletRefusal } from './refusal.ts'
 import type { State } from './state.ts'
 
@@ -46,7 +47,7 @@ export function openApprovals(state: State, clock: Clock): Approvals {
     return state
   }
   return {
-    ask: (facts, requestHash) => prepared().decide(db => ask(db, facts, requestHash, clock.now())),
+    ask: (facts, requestHash) => prepared().decide(db => ask(db, facts, requestHash, clock.now(), state.folder)),
     isApproved: (facts, requestHash) => findUsable(prepared().database(), facts, requestHash, clock.now()) !== null,
     use: (facts, requestHash, by) => prepared().decide(db => useApproval(db, facts, requestHash, by, clock.now())),
     get: id => find(prepared().database(), id, clock.now()),
@@ -59,7 +60,13 @@ export function openApprovals(state: State, clock: Clock): Approvals {
 export const hashOfFacts = (facts: ApprovalFacts): string => createHash('sha256').update(write(facts)).digest('hex')
 
 /** Inside a transaction, so that a waiting question is never doubled. */
-export function ask(db: DatabaseSync, facts: ApprovalFacts, requestHash: string, nowMs: number): ApprovalQuestion {
+export function ask(
+  db: DatabaseSync,
+  facts: ApprovalFacts,
+  requestHash: string,
+  nowMs: number,
+  folder: string,
+): ApprovalQuestion {
   const same = db
     .prepare(
       `SELECT * FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND expires_at_ms > ?
@@ -72,7 +79,7 @@ export function ask(db: DatabaseSync, facts: ApprovalFacts, requestHash: string,
       sentence: 'A person has said no to this.',
       nextStep: 'Do not ask again; do something else, or talk with the person.',
     })
-  if (same) return asQuestion(read(same, nowMs))
+  if (same) return asQuestion(read(same, nowMs), folder)
   refuseFlood(db, nowMs)
   checkText(facts)
   const id = newId('ask')
@@ -80,7 +87,7 @@ export function ask(db: DatabaseSync, facts: ApprovalFacts, requestHash: string,
     `INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms)
      VALUES (?, ?, ?, ?, 'pending', ?, ?)`,
   ).run(id, facts.kind, requestHash, write(facts), nowMs, nowMs + limits.questionLifeMs)
-  return asQuestion({ id, facts, expiresAtMs: nowMs + limits.questionLifeMs })
+  return asQuestion({ id, facts, expiresAtMs: nowMs + limits.questionLifeMs }, folder)
 }
 
 export function findUsable(db: DatabaseSync, facts: ApprovalFacts, requestHash: string, nowMs: number): string | null {
@@ -163,12 +170,14 @@ function checkText(facts: ApprovalFacts): void {
   })
 }
 
-const asQuestion = ({ id, facts, expiresAtMs }: Pick<Approval, 'id' | 'facts' | 'expiresAtMs'>): ApprovalQuestion => ({
-  approvalId: id,
-  facts,
-  howToApprove: `Run \`farebox wallet approve ${id}\` in a terminal of your own.`,
-  expiresAtMs,
-})
+function asQuestion(
+  { id, facts, expiresAtMs }: Pick<Approval, 'id' | 'facts' | 'expiresAtMs'>,
+  folder: string,
+): ApprovalQuestion {
+  const where = folder === defaultStateFolder() ? '' : ` --data '${folder}'`
+  const howToApprove = `Run \`farebox wallet approve ${id}${where}\` in a terminal of your own.`
+  return { approvalId: id, facts, howToApprove, expiresAtMs }
+}
 
 /** Members in a fixed order, so that equal facts are equal texts. */
 const write = (facts: ApprovalFacts): string =>

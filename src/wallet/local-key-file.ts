@@ -35,12 +35,20 @@ export async function localKey(folder: string, chain: LocalChain): Promise<Walle
   throw unreadable(folder)
 }
 
+/** The address of the folder's local key; null where there is none. */
+export const localKeyAddress = (folder: string): string | null => readFile(folder)?.address ?? null
+
 async function readLocalKey(folder: string): Promise<WalletKey | null> {
+  const file = readFile(folder)
+  return file && keyFromHex(file.key)
+}
+
+function readFile(folder: string): z.output<typeof LocalKeyFile> | null {
   const text = readPrivateFile(join(folder, localKeyFileName), maxKeyFileBytes, true)
   if (text === null) return null
   const json = parseJsonWithUniqueNames(text, 4)
   const file = LocalKeyFile.safeParse(json.ok ? json.value : undefined)
-  if (file.success) return keyFromHex(file.data.key)
+  if (file.success) return file.data
   throw unreadable(folder)
 }
 

@@ -77,7 +77,8 @@ function planPayment(till: Till, lease: TopUpLease, order: Order): Planned {
     lease.check(db)
     const nowMs = clock.now()
     const decision = decide(policy, situationOf(db, till, nowMs), order)
-    if (decision.kind === 'asks') return new NeedsApproval(ask(db, decision.facts, hashOfFacts(decision.facts), nowMs))
+    if (decision.kind === 'asks')
+      return new NeedsApproval(ask(db, decision.facts, hashOfFacts(decision.facts), nowMs, state.folder))
     if (decision.kind === 'refused' || policy.dryRun) return decision.kind === 'refused' ? decision : dryRun(decision)
     const { chosen, amountMicroUsd, approvedBy } = decision
     const id = newId('pay')

@@ -1,0 +1,56 @@
+import { systemClock } from '#contract/clock.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { type Approvals, openApprovals } from '#wallet/approvals.ts'
+import { listPayments, type Payment } from '#wallet/journal.ts'
+import { createKeyFile, keyFileAddress } from '#wallet/key-file.ts'
+import { keyFromHex } from '#wallet/keys.ts'
+import { localKeyAddress } from '#wallet/local-key-file.ts'
+import { walletMigrations } from '#wallet/migrations.ts'
+import { addPayee } from '#wallet/payees.ts'
+import { defaultRails, isEvmAddress, type Payee, sameRail, serviceOrigin } from '#wallet/policy.ts'
+import { tightenByFile } from '#wallet/settings-file.ts'
+import { openState } from '#wallet/state.ts'
+import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
+import { type AgentEnvironment, policyOf } from './wallet-settings.ts'
+
+/** The wallet as its owner meets it at a terminal. Nothing here signs; every method throws the wallet's refusal. */
+export interface WalletDesk {
+  readonly folder: string
+  create(passphrase: string): Promise<{ address: string; path: string }>
+  /** Of the environment's key, the encrypted file or the local one, in this order; null where there is none. */
+  address(): Promise<string | null>
+  status(address: string): WalletStatus
+  receipts(limit: number): Payment[]
+  approvals: Approvals
+  pin(payee: Payee, by: string): void
+  close(): void
+}
+
+export function openWalletDesk(folder: string, env: AgentEnvironment): WalletDesk {
+  const state = openState(folder)
+  const prepared = () => {
+    state.prepare('wallet', walletMigrations)
+    return state
+  }
+  return {
+    folder,
+    create: passphrase => createKeyFile(folder, passphrase),
+    address: async () =>
+      env.FAREBOX_WALLET_KEY
+        ? (await keyFromHex(env.FAREBOX_WALLET_KEY)).address
+        : (keyFileAddress(folder) ?? localKeyAddress(folder)),
+    status: address => walletStatus(prepared(), tightenByFile(policyOf(env), folder), address, systemClock),
+    receipts: limit => listPayments(prepared().database(), limit),
+    approvals: openApprovals(state, systemClock),
+    pin: (payee, by) => prepared().decide(db => addPayee(db, payee, by, systemClock.now())),
+    close: () => state.close(),
+  }
+}
+
+/** Of what a service offers, the payees that the wallet could pay: known chain, known token, a real address. */
+export function payeesOffered(serviceUrl: string, accepts: readonly PaymentOption[]): Payee[] {
+  const origin = serviceOrigin(serviceUrl)
+  return accepts
+    .filter(option => defaultRails.some(rail => sameRail(rail, option)) && isEvmAddress(option.payTo))
+    .map(({ network, asset, payTo }) => ({ origin, network, asset, payTo }))
+}

@@ -1,0 +1,29 @@
+import { resolve } from 'node:path'
+import { type Policy, type PolicySettings, readPolicy } from '#wallet/policy.ts'
+import { defaultStateFolder } from '#wallet/private-file.ts'
+
+/** What of an environment concerns the wallet. A key is no part of it: it is read where it is used. */
+export type AgentEnvironment = Readonly<Record<string, string | undefined>>
+
+/** Where `farebox up` serves unless told otherwise. */
+export const defaultBaseUrl = 'http://127.0.0.1:8402/api/v1'
+
+export const baseUrlOf = (env: AgentEnvironment): string => env.FAREBOX_BASE_URL || defaultBaseUrl
+
+/** `FAREBOX_DATA`, or `~/.farebox`. */
+export const stateFolderOf = (env: AgentEnvironment): string => resolve(env.FAREBOX_DATA || defaultStateFolder())
+
+/** The policy that an environment allows; empty values are as good as none. Throws the wallet's refusal. */
+export function policyOf(env: AgentEnvironment, more: Omit<Partial<PolicySettings>, 'serviceUrl'> = {}): Policy {
+  return readPolicy({
+    serviceUrl: baseUrlOf(env),
+    maxPaymentUsd: env.FAREBOX_MAX_PAYMENT_USD || undefined,
+    maxDayUsd: env.FAREBOX_MAX_DAY_USD || undefined,
+    maxTotalUsd: env.FAREBOX_MAX_TOTAL_USD || undefined,
+    maxCallUsd: env.FAREBOX_MAX_CALL_USD || undefined,
+    askAboveUsd: env.FAREBOX_ASK_ABOVE_USD || undefined,
+    // Whatever stands there but a plain no keeps the money in.
+    dryRun: !['', '0', 'false', 'no'].includes((env.FAREBOX_DRY_RUN ?? '').toLowerCase()),
+    ...more,
+  })
+}

@@ -1,0 +1,42 @@
+import { wrongUsage } from '../arguments.ts'
+import type { Command } from '../command.ts'
+import { approveQuestion } from '../wallet/approve-question.ts'
+import { createWallet } from '../wallet/create-wallet.ts'
+import { showAddress, showReceipts, showStatus } from '../wallet/show-wallet.ts'
+
+const name = 'farebox wallet'
+
+const usage = `Usage: farebox wallet create [--service URL] [--passphrase-fd N] [--data DIR]
+       farebox wallet address [--data DIR]
+       farebox wallet status [--json] [--data DIR]
+       farebox wallet receipts [--json] [--data DIR]
+       farebox wallet approve ID [--deny] [--data DIR]
+
+create    makes a key, encrypted with a passphrase, and prints its address
+address   prints the address
+status    caps, what is left of them, payees, and what waits for a person
+receipts  the last payments and what came of them
+approve   shows what an assistant asked and records your answer; for a person at a terminal
+
+  --service URL      asks the service where it wants to be paid, shows it, and lets the wallet pay there
+  --passphrase-fd N  reads the passphrase from an open file descriptor instead of the terminal
+  --deny             answers no
+  --json             amounts as texts of micro-USD
+  --data DIR         the wallet's folder (FAREBOX_DATA, or ~/.farebox; \`farebox up\` keeps one in DIR/agent)`
+
+const words: Readonly<Record<string, Command['run']>> = {
+  create: createWallet,
+  address: showAddress,
+  status: showStatus,
+  receipts: showReceipts,
+  approve: approveQuestion,
+}
+
+export const wallet: Command = {
+  usage,
+  async run([word = '', ...rest], io) {
+    const run = Object.hasOwn(words, word) ? words[word] : undefined
+    if (run) return run(rest, io)
+    throw wrongUsage(name, `Say what to do: ${Object.keys(words).join(', ')}`)
+  },
+}

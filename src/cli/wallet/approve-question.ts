@@ -1,0 +1,71 @@
+import { userInfo } from 'node:os'
+import type { WalletDesk } from '#agent/wallet-desk.ts'
+import { displayUsd } from '#contract/money.ts'
+import { parseArguments, wrongUsage } from '../arguments.ts'
+import { CliError } from '../cli-error.ts'
+import type { CommandIo } from '../command.ts'
+import { atDesk } from './at-desk.ts'
+import { askYes, plainText, requireTerminal } from './terminal.ts'
+
+const command = 'farebox wallet approve'
+
+type Facts = NonNullable<ReturnType<WalletDesk['approvals']['get']>>['facts']
+
+/** Shows what is asked, whole, and records the person's answer. Each of several questions has to be answered with yes. */
+export async function approveQuestion(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = parseArguments(args, {
+    command,
+    options: { data: { type: 'string' }, deny: { type: 'boolean', default: false } },
+    maxPositionals: 1,
+  })
+  const [id] = positionals
+  if (id === undefined) throw wrongUsage(command, 'The id of the question is missing')
+  requireTerminal(io, command)
+  return atDesk(io, values.data, async desk => {
+    const question = desk.approvals.get(id)
+    if (question?.state !== 'pending')
+      throw new CliError(
+        question ? `The question ${id} is ${question.state}.` : `There is no question ${plainText(id).slice(0, 40)}.`,
+        '`farebox wallet status` lists what waits for an answer.',
+      )
+    for (const line of shown(question.facts)) io.output.print(plainText(line))
+    const isApproved = !values.deny && (await agrees(io, question.facts))
+    desk.approvals.resolve(id, { isApproved, by: `terminal, ${userInfo().username}` })
+    io.output.print(isApproved ? 'Approved. The assistant may go on.' : 'Denied.')
+    return isApproved || values.deny ? 0 : 1
+  })
+}
+
+function shown(facts: Facts): string[] {
+  if (facts.kind === 'spend') {
+    const amount =
+      facts.amountMicroUsd === null ? 'a price that is not known beforehand' : displayUsd(facts.amountMicroUsd)
+    return [`To be bought for ${amount}: ${facts.what}`, `Asked because: ${facts.because}`]
+  }
+  if (facts.kind === 'payee')
+    return [
+      `${facts.origin} wants ${displayUsd(facts.amountMicroUsd)}, paid to an address that this wallet has not paid before:`,
+      `${facts.payTo} on ${facts.network}, token ${facts.asset}`,
+      'A yes holds for later payments too, within the caps.',
+    ]
+  return [
+    `The policy ${facts.provider}, version ${facts.policyVersion} (${facts.docsUrl}).`,
+    `A face was found in: ${facts.faceMediaRoles.join(', ')}`,
+    '----- the policy, as the service sent it -----',
+    facts.policyText,
+    '----- end of the policy -----',
+  ]
+}
+
+/** The three attestations of brief §3.2, in the contract's words for them. */
+const attestations = [
+  'Have you read the terms and the privacy policy, and do you agree to them?',
+  'Do you have the legal right to use these media, and the consent of everybody whose face is in them?',
+  'Do you acknowledge that the media are screened before they are used?',
+]
+
+async function agrees(io: CommandIo, facts: Facts): Promise<boolean> {
+  if (facts.kind !== 'consent') return askYes(io, 'Do you approve this?')
+  for (const attestation of attestations) if (!(await askYes(io, attestation))) return false
+  return true
+}

@@ -1,0 +1,36 @@
+import type { WalletDesk } from '#agent/wallet-desk.ts'
+import { CliError } from '../cli-error.ts'
+import type { CommandIo } from '../command.ts'
+
+type Desk = typeof import('#agent/wallet-desk.ts')
+
+/** Opens the wallet's folder for one command; its refusals become what a person at a terminal reads. */
+export async function atDesk(
+  io: CommandIo,
+  data: string | undefined,
+  work: (desk: WalletDesk, module: Desk) => Promise<number> | number,
+): Promise<number> {
+  const module = await import('#agent/wallet-desk.ts')
+  const { stateFolderOf } = await import('#agent/wallet-settings.ts')
+  const desk = module.openWalletDesk(stateFolderOf(data === undefined ? io.env : { FAREBOX_DATA: data }), io.env)
+  try {
+    return await work(desk, module)
+  } catch (error) {
+    throw isRefusal(error) ? new CliError(error.sentence, error.nextStep) : error
+  } finally {
+    desk.close()
+  }
+}
+
+const isRefusal = (error: unknown): error is Error & { sentence: string; nextStep: string } =>
+  error instanceof Error && error.name === 'WalletRefusal'
+
+/** The wallet's address, or what to do where there is none. */
+export async function addressOf(desk: WalletDesk): Promise<string> {
+  const address = await desk.address()
+  if (address !== null) return address
+  throw new CliError(
+    `There is no wallet in ${desk.folder}.`,
+    'Make one with `farebox wallet create`, or name its folder with `--data`.',
+  )
+}

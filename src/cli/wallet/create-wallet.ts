@@ -1,0 +1,55 @@
+import { userInfo } from 'node:os'
+import { integerFlag, parseArguments } from '../arguments.ts'
+import { CliError } from '../cli-error.ts'
+import type { CommandIo } from '../command.ts'
+import { atDesk } from './at-desk.ts'
+import { readOffer } from './read-offer.ts'
+import { askHidden, askYes, plainText, readDescriptor, requireTerminal } from './terminal.ts'
+
+const command = 'farebox wallet create'
+
+/** Nothing is written before the service has answered and the person has agreed to its payee. */
+export async function createWallet(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, {
+    command,
+    options: { service: { type: 'string' }, data: { type: 'string' }, 'passphrase-fd': { type: 'string' } },
+  })
+  const descriptor = integerFlag(command, 'passphrase-fd', values['passphrase-fd'], 0, 255)
+  if (descriptor === undefined) requireTerminal(io, command)
+  return atDesk(io, values.data, async (desk, { payeesOffered }) => {
+    const { service } = values
+    const payees = service === undefined ? [] : payeesOffered(service, await readOffer(service))
+    if (service !== undefined) await confirmPayees(io, payees, descriptor === undefined)
+    const { address, path } = await desk.create(
+      descriptor === undefined ? await newPassphrase(io) : readDescriptor(descriptor),
+    )
+    for (const payee of payees) desk.pin(payee, `wallet create, ${userInfo().username}`)
+    io.output.print(address)
+    io.output.note(`The key is in ${path}, encrypted. Keep the passphrase: nobody can recover it.`)
+    io.output.note(`Send it the few USDC on Base that you mean to spend; they are all that can ever be lost.`)
+    if (service !== undefined) io.output.note(`Give the assistant FAREBOX_BASE_URL=${service}`)
+    return 0
+  })
+}
+
+async function confirmPayees(
+  io: CommandIo,
+  payees: readonly { network: string; asset: string; payTo: string; origin: string }[],
+  asksPerson: boolean,
+): Promise<void> {
+  if (payees.length === 0)
+    throw new CliError(
+      'The service offers no payment that this wallet can make.',
+      'It pays USDC on Base; ask whoever runs the service.',
+    )
+  for (const { origin, network, asset, payTo } of payees)
+    io.output.note(plainText(`${origin} wants to be paid at ${payTo}, in the token ${asset} on ${network}.`))
+  if (!asksPerson || (await askYes(io, 'May the wallet pay there, within its caps, without asking again?'))) return
+  throw new CliError('No wallet was made.', 'Compare the payee with what the service publishes, then run it again.')
+}
+
+async function newPassphrase(io: CommandIo): Promise<string> {
+  const passphrase = await askHidden(io, 'Passphrase of the new wallet (it is not shown):')
+  if (passphrase === (await askHidden(io, 'The same again:'))) return passphrase
+  throw new CliError('The two passphrases differ.', 'Run the command again.')
+}

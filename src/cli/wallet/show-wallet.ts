@@ -1,0 +1,69 @@
+import type { WalletDesk } from '#agent/wallet-desk.ts'
+import { displayUsd } from '#contract/money.ts'
+import { parseArguments } from '../arguments.ts'
+import type { CommandIo } from '../command.ts'
+import { addressOf, atDesk } from './at-desk.ts'
+import { shownReceipts } from './limits.ts'
+import { plainText } from './terminal.ts'
+
+const options = { data: { type: 'string' }, json: { type: 'boolean', default: false } } as const
+
+export async function showAddress(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, { command: 'farebox wallet address', options: { data: options.data } })
+  return atDesk(io, values.data, async desk => {
+    io.output.print(await addressOf(desk))
+    return 0
+  })
+}
+
+export async function showStatus(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, { command: 'farebox wallet status', options })
+  return atDesk(io, values.data, async desk => {
+    const status = desk.status(await addressOf(desk))
+    const questions = desk.approvals.list('pending')
+    if (values.json) io.output.print(asJson({ ...status, questions }))
+    else for (const line of [...statusLines(status), ...questionLines(questions)]) io.output.print(plainText(line))
+    return 0
+  })
+}
+
+export async function showReceipts(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, { command: 'farebox wallet receipts', options })
+  return atDesk(io, values.data, desk => {
+    const receipts = desk.receipts(shownReceipts)
+    if (values.json) io.output.print(asJson(receipts))
+    else if (receipts.length === 0) io.output.print('The wallet has not paid anything yet.')
+    else
+      for (const { id, createdAtMs, amountMicroUsd, state, origin, purpose } of receipts)
+        io.output.print(
+          plainText(
+            `${new Date(createdAtMs).toISOString()}  ${displayUsd(amountMicroUsd)}  ${state}  ${origin}  ${id}  ${purpose}`,
+          ),
+        )
+    return 0
+  })
+}
+
+function statusLines(status: ReturnType<WalletDesk['status']>): string[] {
+  const { caps } = status
+  return [
+    `wallet: ${status.address}`,
+    `service: ${status.origin}`,
+    ...(status.isStopped ? ['switched off by the file `stop` in the data folder'] : []),
+    ...(status.isDryRun ? ['dry run: no payment is signed'] : []),
+    `paid or reserved in 24 hours: ${displayUsd(status.spentDayMicroUsd)} of ${displayUsd(caps.maxDayMicroUsd)}`,
+    `paid or reserved in all: ${displayUsd(status.spentTotalMicroUsd)} of ${displayUsd(caps.maxTotalMicroUsd)}`,
+    `at most for a payment ${displayUsd(caps.maxPaymentMicroUsd)}, for a call ${displayUsd(caps.maxCallMicroUsd)}; asks above ${displayUsd(caps.askAboveMicroUsd)}`,
+    ...status.payees.map(({ payTo, network, asset }) => `may pay: ${payTo} on ${network}, token ${asset}`),
+    ...status.openPayments.map(
+      ({ receiptId, amountMicroUsd }) => `outcome unknown: ${receiptId}, ${displayUsd(amountMicroUsd)}`,
+    ),
+  ]
+}
+
+const questionLines = (questions: ReturnType<WalletDesk['approvals']['list']>): string[] =>
+  questions.map(({ id, facts }) => `waits for a person: ${id} (${facts.kind}); \`farebox wallet approve ${id}\``)
+
+/** Amounts are texts of micro-USD, as JSON has no integers of that size. */
+const asJson = (value: unknown): string =>
+  JSON.stringify(value, (_, member: unknown) => (typeof member === 'bigint' ? member.toString() : member))

@@ -1,0 +1,84 @@
+import { readSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
+import { CliError } from '../cli-error.ts'
+import type { CommandIo } from '../command.ts'
+import { answerCharacters } from './limits.ts'
+
+/** Commands by which a person decides: a program that pipes its answer in is no person. */
+export function requireTerminal({ stdin }: Pick<CommandIo, 'stdin'>, command: string): void {
+  if (stdin.isTTY) return
+  throw new CliError(
+    `\`${command}\` is for a person at a terminal.`,
+    'Run it in a terminal of your own, without a pipe.',
+  )
+}
+
+/** One line of the terminal. */
+export async function askLine(io: CommandIo, question: string): Promise<string> {
+  io.output.note(question)
+  const lines = createInterface({ input: io.stdin })
+  try {
+    for await (const line of lines) return line.slice(0, answerCharacters).trim()
+    throw stoppedByPerson()
+  } finally {
+    lines.close()
+  }
+}
+
+/** Only the whole word `yes`; every other answer is a no. */
+export const askYes = async (io: CommandIo, question: string): Promise<boolean> =>
+  (await askLine(io, `${question} Type yes or no:`)).toLowerCase() === 'yes'
+
+const enter = ['\r', '\n']
+const interrupt = '\u0003'
+const endOfInput = '\u0004'
+const erase = ['\u007f', '\b']
+
+/** A line that the terminal does not show. */
+export function askHidden(io: CommandIo, question: string): Promise<string> {
+  const { stdin } = io
+  io.output.note(question)
+  return new Promise((resolve, reject) => {
+    let typed = ''
+    const finish = (settle: () => void) => {
+      stdin.setRawMode(false)
+      stdin.off('data', read)
+      stdin.pause()
+      settle()
+    }
+    const read = (chunk: Buffer | string) => {
+      for (const character of chunk.toString()) {
+        if (enter.includes(character)) return finish(() => resolve(typed))
+        if (character === interrupt || character === endOfInput) return finish(() => reject(stoppedByPerson()))
+        if (erase.includes(character)) typed = [...typed].slice(0, -1).join('')
+        else if (typed.length < answerCharacters) typed += character
+      }
+    }
+    stdin.setRawMode(true)
+    stdin.resume()
+    stdin.on('data', read)
+  })
+}
+
+/** The first line of an open file descriptor: how a program hands over a passphrase without showing it to others. */
+export function readDescriptor(descriptor: number): string {
+  const bytes = Buffer.alloc(answerCharacters + 2)
+  let length = 0
+  try {
+    for (let read = -1; read !== 0 && length < bytes.length; length += read)
+      read = readSync(descriptor, bytes, length, bytes.length - length, null)
+  } catch {
+    throw new CliError(
+      `Nothing can be read from the file descriptor ${descriptor}.`,
+      'Open it for the command, for example `--passphrase-fd 3 3< FILE`.',
+      2,
+    )
+  }
+  return bytes.toString('utf8', 0, length).split(/\r?\n/)[0] ?? ''
+}
+
+/** A stranger's text cannot move the cursor, change colours or hide its own lines. */
+export const plainText = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, character => (character === '\n' ? character : ' '))
+
+const stoppedByPerson = (): CliError => new CliError('Nothing was decided.', 'Run the command again when you like.')

@@ -1,0 +1,161 @@
+import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { afterEach, expect, test } from 'vitest'
+import type { CommandIo } from '#cli/command.ts'
+import { main } from '#cli/main.ts'
+import { createOutput } from '#cli/output.ts'
+import { systemClock } from '#contract/clock.ts'
+import { openApprovals } from '#wallet/approvals.ts'
+import { unlockKeyFile } from '#wallet/key-file.ts'
+import type { ApprovalFacts } from '#wallet/needs-approval.ts'
+import { openState } from '#wallet/state.ts'
+import { attacker, option, payTo, secret, temporaryFolder, usd } from '../wallet/sample-wallet.ts'
+
+const passphrase = 'correct horse battery'
+const closing: (() => void)[] = []
+afterEach(() => {
+  for (const close of closing.splice(0)) close()
+})
+
+/** Runs a command; every line of `typed` answers the next thing that is asked, at a terminal. */
+async function run(args: string[], typed: string[] | null = null, env: NodeJS.ProcessEnv = {}) {
+  const stdout = new PassThrough({ encoding: 'utf8' })
+  const keyboard = new PassThrough()
+  const waiting = [...(typed ?? [])]
+  let notes = ''
+  const stderr = new PassThrough({ encoding: 'utf8' })
+  stderr.on('data', (text: string) => {
+    notes += text
+    if (/[:?]\n$/.test(text)) setImmediate(() => waiting.length > 0 && keyboard.write(`${waiting.shift()}\n`))
+  })
+  const io: CommandIo = {
+    output: createOutput(stdout, stderr),
+    env,
+    stdin: Object.assign(keyboard, { isTTY: typed !== null, setRawMode: () => keyboard }) as never,
+    self: ['node', 'farebox.mjs'],
+    untilStopped: () => new AbortController().signal,
+  }
+  const code = await main(['wallet', ...args], io)
+  return { code, stdout: String(stdout.read() ?? ''), stderr: notes }
+}
+
+function passphraseFile(text = `${passphrase}\n`): string {
+  const path = join(temporaryFolder(), 'passphrase')
+  writeFileSync(path, text, { mode: 0o600 })
+  const descriptor = openSync(path, 'r')
+  closing.push(() => closeSync(descriptor))
+  return `--passphrase-fd=${descriptor}`
+}
+
+async function service(status: number, body: unknown): Promise<string> {
+  const server = createServer((_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', location: 'https://evil.example/' })
+    response.end(typeof body === 'string' ? body : JSON.stringify(body))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  closing.push(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
+}
+
+const offer = { x402Version: 2, accepts: [option(), option({ network: 'eip155:1', payTo: attacker })] }
+
+test('create makes an encrypted wallet that pays where the service wants it', async () => {
+  const data = join(temporaryFolder(), 'agent')
+  const url = await service(402, offer)
+  const made = await run(['create', '--service', url, '--data', data, passphraseFile()])
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^0x[0-9a-fA-F]{40}\n$/) })
+  expect(made.stderr).toContain(payTo)
+  expect(made.stderr).not.toContain(attacker)
+  expect(`${(await unlockKeyFile(data, passphrase))?.address}\n`).toBe(made.stdout)
+  expect((await run(['address', '--data', data])).stdout).toBe(made.stdout)
+  const status = await run(['status', '--data', data], null, { FAREBOX_BASE_URL: url, FAREBOX_MAX_DAY_USD: '7' })
+  expect(status.stdout).toContain(`may pay: ${payTo} on eip155:8453`)
+  expect(status.stdout).toContain('0.00 USD of 7.00 USD')
+  const again = await run(['create', '--data', data, passphraseFile()])
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('already') })
+})
+
+test('create asks at a terminal, shows the payee, and hides the passphrase', async () => {
+  const data = temporaryFolder()
+  const url = await service(402, offer)
+  const made = await run(['create', '--service', url, '--data', data], ['yes', passphrase, passphrase])
+  expect(made.code).toBe(0)
+  expect(`${made.stdout}${made.stderr}`).not.toContain(passphrase)
+  expect((await unlockKeyFile(data, passphrase))?.address).toBe(made.stdout.trim())
+})
+
+const failures: [what: string, answer: [number, unknown], args: string[], typed: string[] | null, said: RegExp][] = [
+  ['the person says no', [402, offer], [], ['no'], /No wallet was made/],
+  ['the passphrases differ', [402, offer], [], ['yes', passphrase, 'another passphrase'], /differ/],
+  ['it is no service', [200, {}], [], ['yes'], /does not answer as a service/],
+  ['the answer is no JSON', [402, '<html>'], [], ['yes'], /does not answer as a service/],
+  ['it redirects', [307, ''], [], ['yes'], /cannot be reached/],
+  ['the answer has no end', [402, 'x'.repeat(100_000)], [], ['yes'], /does not answer as a service/],
+  ['nothing can be paid', [402, { x402Version: 2, accepts: [] }], [], ['yes'], /no payment that this wallet can make/],
+  ['nobody is there to ask', [402, offer], [], null, /for a person at a terminal/],
+]
+
+test.each(failures)('create makes nothing where %s', async (_, [status, body], args, typed, said) => {
+  const data = temporaryFolder()
+  const made = await run(['create', '--service', await service(status, body), '--data', data, ...args], typed)
+  expect(made).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(said) })
+  expect(existsSync(join(data, 'wallet.json'))).toBe(false)
+})
+
+test('the key of the environment is never printed', async () => {
+  const env = { FAREBOX_WALLET_KEY: `0x${secret}`, FAREBOX_DATA: temporaryFolder() }
+  for (const args of [['address'], ['status'], ['status', '--json'], ['receipts'], ['receipts', '--json']]) {
+    const { code, stdout, stderr } = await run(args, null, env)
+    expect(code).toBe(0)
+    expect(`${stdout}${stderr}`).not.toContain(secret.slice(0, 16))
+  }
+  const wrong = await run(['address'], null, { ...env, FAREBOX_WALLET_KEY: `${secret}ff` })
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('not an EVM private key') })
+  expect(wrong.stderr).not.toContain(secret.slice(0, 16))
+})
+
+const consent: ApprovalFacts = {
+  kind: 'consent',
+  provider: 'demo',
+  policyText: 'First line.\n\u001b[2JSecond line.',
+  policyVersion: '3',
+  docsUrl: 'https://service.example/policy',
+  faceMediaRoles: ['image_url'],
+}
+const spend: ApprovalFacts = { kind: 'spend', what: 'A video', amountMicroUsd: usd(2), because: 'It costs more.' }
+
+function questionIn(data: string, facts: ApprovalFacts): { id: string; state(): string | undefined } {
+  const state = openState(data)
+  const approvals = openApprovals(state, systemClock)
+  closing.push(() => state.close())
+  const { approvalId: id } = approvals.ask(facts, 'request')
+  return { id, state: () => approvals.get(id)?.state }
+}
+
+const answers: [what: string, ApprovalFacts, typed: string[], flags: string[], state: string][] = [
+  ['three times yes', consent, ['yes', 'Yes', 'yes'], [], 'approved'],
+  ['two times yes', consent, ['yes', 'yes', 'y'], [], 'denied'],
+  ['an empty line', spend, [''], [], 'denied'],
+  ['yes', spend, ['yes'], [], 'approved'],
+  ['a flag', spend, [], ['--deny'], 'denied'],
+]
+
+test.each(answers)('approve with %s', async (_, facts, typed, flags, state) => {
+  const data = temporaryFolder()
+  const question = questionIn(data, facts)
+  const answered = await run(['approve', question.id, '--data', data, ...flags], typed)
+  expect(question.state()).toBe(state)
+  if (facts.kind === 'consent') expect(answered.stdout).toContain('First line.\n [2JSecond line.')
+  expect((await run(['approve', question.id, '--data', data], ['yes'])).stderr).toContain(`is ${state}`)
+})
+
+test('approve is for a person at a terminal', async () => {
+  const data = temporaryFolder()
+  const question = questionIn(data, spend)
+  const piped = await run(['approve', question.id, '--data', data])
+  expect(piped).toMatchObject({ code: 1, stderr: expect.stringContaining('for a person at a terminal') })
+  expect(question.state()).toBe('pending')
+})
