@@ -24,16 +24,18 @@ export interface HeaderCodec<Value> {
 
 type Make<Value> = (name: string, when: string) => HeaderCodec<Value>
 
-// Control characters would split a response; everything else that a header may hold passes.
+// Control characters would split a response, and what is beyond Latin-1 no header can hold: servers throw on it.
+const headerText = /^[\t\x20-\x7e\xa0-\xff]+$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f]/g
+const controlCharacters = /[\x00-\x08\x0a-\x1f\x7f-\x9f]/g
+const beyondLatin = /[^\t\x20-\x7e\xa0-\xff]+/gu
 
 export const textHeader: Make<string> = (name, when) => ({
   name,
   when,
   schema: { type: 'string' },
-  format: value => value.replace(controlCharacters, ' '),
-  parse: text => (text.length > 0 && text.length <= headerBytes ? text : null),
+  format: value => value.replace(controlCharacters, ' ').replace(beyondLatin, '?'),
+  parse: text => (text.length <= headerBytes && headerText.test(text) ? text : null),
 })
 
 export const integerHeader: Make<number> = (name, when) => ({
