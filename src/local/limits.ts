@@ -35,7 +35,7 @@ export const TOKEN_NAME_CHARACTERS = 64
 export const MINT_MICRO_USD = 1_000_000_000_000_000n
 
 /** Two processes that mint at once may pick the same transaction number; the refused one asks again. */
-export const MINT_ATTEMPTS = 8
+export const MINT_ATTEMPTS = 20
 
 /** Gas money for keys of the local chain: thousands of settlements. */
 export const FUNDED_ETH = 10n

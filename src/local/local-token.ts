@@ -1,5 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Address, createTestClient, defineChain, http, parseEther, publicActions, walletActions } from 'viem'
+import {
+  type Address,
+  createTestClient,
+  defineChain,
+  http,
+  parseEther,
+  parseGwei,
+  publicActions,
+  walletActions,
+} from 'viem'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import { LOCAL_CHAIN_ID } from './anvil-probe.ts'
 import { CHAIN_POLL_MS, CHAIN_RPC_TIMEOUT_MS, FUNDED_ETH, MINT_ATTEMPTS, MINT_MICRO_USD } from './limits.ts'
@@ -47,6 +56,7 @@ export async function installToken(client: ChainClient, tokenName: string): Prom
         functionName: 'rename',
         args: [tokenName],
         account: MINTER_ADDRESS,
+        ...MINTER_FEES,
       }),
     )
   }
@@ -66,6 +76,7 @@ export async function mintUsdc(client: ChainClient, to: Address, amountMicroUsd:
       functionName: 'mint',
       args: [to, amountMicroUsd],
       account: MINTER_ADDRESS,
+      ...MINTER_FEES,
     }),
   )
 }
@@ -84,6 +95,9 @@ export async function fundEth(client: ChainClient, address: Address): Promise<vo
   if ((await client.getBalance({ address })) < wanted) await client.setBalance({ address, value: wanted })
 }
 
+/** The same for every transaction: one that paid more would push out another of the same number that waits. */
+const MINTER_FEES = { maxFeePerGas: parseGwei('1000'), maxPriorityFeePerGas: parseGwei('1') }
+
 async function putCode(client: ChainClient, address: Address, bytecode: `0x${string}`): Promise<void> {
   if ((await client.getCode({ address })) !== bytecode) await client.setCode({ address, bytecode })
 }
@@ -97,14 +111,15 @@ async function asMinter(client: ChainClient, send: () => Promise<`0x${string}`>)
   return hash
 }
 
+const REFUSED_NUMBER = /nonce too low|replacement transaction underpriced|transaction already imported/i
+
 /** Anvil numbers the minter's transactions; of two that come at once it may refuse one, which was then not sent. */
 async function sendOnce(send: () => Promise<`0x${string}`>): Promise<`0x${string}`> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await send()
     } catch (error) {
-      const isTaken =
-        error instanceof Error && /nonce (is )?(too low|lower)|already (imported|known)/i.test(error.message)
+      const isTaken = error instanceof Error && REFUSED_NUMBER.test(error.message)
       if (!isTaken || attempt === MINT_ATTEMPTS) throw error
       await sleep(CHAIN_POLL_MS * attempt * (1 + Math.random()))
     }
