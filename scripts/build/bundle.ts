@@ -3,13 +3,13 @@ import { checkEntries, entryPoints, externals } from './entries.ts'
 import { sharedZod } from './shared-zod.ts'
 import { withoutAjv } from './without-ajv.ts'
 
-/** Bundles every entry with shared chunks into `dist/`; the metafile says what went in. */
-export async function bundle(root: string): Promise<Metafile> {
+/** Bundles every entry with shared chunks into `dist`; the metafile says what went in. */
+export async function bundle(root: string, dist: string): Promise<Metafile> {
   checkEntries(root)
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: { ...entryPoints },
-    outdir: 'dist',
+    outdir: dist,
     bundle: true,
     splitting: true,
     format: 'esm',

@@ -7,11 +7,11 @@ import { promisify } from 'node:util'
 import { doors } from './entries.ts'
 import { type PackageImports, relativeSpecifiers } from './specifiers.ts'
 
-/** Writes the doors' declarations to `dist/types`, with specifiers that resolve inside the package, and no others. */
-export async function declarations(root: string): Promise<void> {
-  const complaints = await emit(root)
+/** Writes the doors' declarations to `types` in `dist`, with specifiers that resolve inside the package, and no others. */
+export async function declarations(root: string, dist: string): Promise<void> {
   const { imports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { imports: PackageImports }
-  const types = join(root, 'dist/types')
+  const types = join(dist, 'types')
+  const complaints = await emit(root, types)
   const shown = new Set<string>()
   const show = async (path: string): Promise<void> => {
     if (shown.has(path)) return
@@ -39,11 +39,15 @@ interface Complaint {
   line: string
 }
 
-async function emit(root: string): Promise<Complaint[]> {
+async function emit(root: string, outDir: string): Promise<Complaint[]> {
   const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
   const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 }
   try {
-    await promisify(execFile)(process.execPath, [tsc, '-p', join(root, 'tsconfig.types.json')], options)
+    await promisify(execFile)(
+      process.execPath,
+      [tsc, '-p', join(root, 'tsconfig.types.json'), '--outDir', outDir],
+      options,
+    )
     return []
   } catch (error) {
     const { stdout, message } = error as { stdout?: string; message: string }
