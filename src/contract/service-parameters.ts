@@ -69,11 +69,17 @@ function decoded(text: string): string {
   }
 }
 
-/** Names of models may contain colons, so only a last part with `=` in it is a suffix: `<model_id>:<option>=<value>[&…]`. */
+const allowedValues = (option: string): string => {
+  if (option === 'enable_web_search') return 'off, on, auto'
+  return option === 'character_slug' ? 'the id of a public character' : 'true, false'
+}
+
+/** Names of models may contain colons, so the suffix starts at the last one before a `=`: `<model_id>:<option>=<value>[&…]`. */
 export function parseModelSuffix(name: string): SuffixedModel {
-  const colon = name.lastIndexOf(':')
+  const equals = name.indexOf('=')
+  const colon = equals === -1 ? -1 : name.lastIndexOf(':', equals)
   const suffix = name.slice(colon + 1)
-  if (colon <= 0 || !suffix.includes('=')) return { model: name, parameters: {}, invalid: [] }
+  if (colon <= 0) return { model: name, parameters: {}, invalid: [] }
   const parameters: Record<string, unknown> = {}
   const invalid: SuffixedModel['invalid'] = []
   for (const pair of suffix.split('&')) {
@@ -82,7 +88,7 @@ export function parseModelSuffix(name: string): SuffixedModel {
     if (!schema) continue
     const parsed = schema.safeParse(suffixValue(decoded(rest.join('='))))
     if (parsed.success) parameters[option] = parsed.data
-    else invalid.push({ option, allowed: option === 'enable_web_search' ? 'off, on, auto' : 'true, false' })
+    else invalid.push({ option, allowed: allowedValues(option) })
   }
   return { model: name.slice(0, colon), parameters, invalid }
 }
