@@ -115,12 +115,15 @@ export function toResolved(db: DatabaseSync, id: string, counts: boolean, by: st
   db.prepare('UPDATE payments SET counts = ?, payload = NULL WHERE id = ?').run(counts ? 1 : 0, id)
 }
 
+/** When a payment can last have been taken, which may be minutes after it was planned. */
+const takenAt = 'coalesce(confirmed_at_ms, valid_before_ms, created_at_ms)'
+
 /** What the caps see. The clock set back gains nothing: a row of the future is of today. */
 export function spentOf(db: DatabaseSync, nowMs: number): Spent {
   const day = db
     .prepare(
-      `SELECT coalesce(sum(amount_micro_usd), 0) AS amount, min(created_at_ms) AS oldest FROM payments
-       WHERE counts = 1 AND (created_at_ms > ? OR state IN ('planned', 'signed', 'sent', 'unknown'))`,
+      `SELECT coalesce(sum(amount_micro_usd), 0) AS amount, min(${takenAt}) AS oldest FROM payments
+       WHERE counts = 1 AND (${takenAt} > ? OR state IN ('planned', 'signed', 'sent', 'unknown'))`,
     )
     .get(nowMs - dayMs)
   const total = db.prepare('SELECT coalesce(sum(amount_micro_usd), 0) AS amount FROM payments WHERE counts = 1').get()
