@@ -1,6 +1,7 @@
 import type { Log } from '../service.ts'
 import { completionIntervalMs, completionRows } from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
+import { failureWords } from './failure-words.ts'
 import type { PaymentDriver } from './payment-driver.ts'
 import { paymentIdOf } from './payment-key.ts'
 import type { PaymentRow, PaymentRows } from './payment-rows.ts'
@@ -43,9 +44,10 @@ export class Completer {
     try {
       await this.#driver.resume(row)
       return true
-    } catch (err) {
-      this.#log.warn({ payment: paymentIdOf(row.key), err }, 'A payment could not be finished yet; it is tried again.')
-      return !(err instanceof ChainUnavailable)
+    } catch (error) {
+      const facts = { payment: paymentIdOf(row.key), failure: failureWords(error) }
+      this.#log.warn(facts, 'A payment could not be finished yet; it is tried again.')
+      return !(error instanceof ChainUnavailable)
     }
   }
 

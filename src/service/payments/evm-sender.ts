@@ -1,6 +1,7 @@
 import type { Abi, TransactionSerializable } from 'viem'
 import { receiptPollMs, rpcRetries, rpcTimeoutMs } from './bounds.ts'
 import { chainIdOf } from './check-payment.ts'
+import { failureWords } from './failure-words.ts'
 import { OneAtATime } from './one-at-a-time.ts'
 
 type Viem = typeof import('viem')
@@ -16,7 +17,7 @@ export interface ContractCall {
 /** What a settlement tried to send. Its hash is known before it leaves, so a lost answer is not a lost transaction. */
 export interface SendAttempt {
   transaction: Hex | null
-  /** Set where it certainly was not sent: the token's own words, or what the operator must mend. */
+  /** Set where it certainly was not sent: `words` are for the operator. */
   unsent: { by: 'token' | 'sender'; words: string } | null
 }
 
@@ -74,7 +75,7 @@ export class EvmSender {
     } catch (error) {
       const { ExecutionRevertedError, BaseError } = this.#viem
       const reverted = error instanceof BaseError && error.walk(cause => cause instanceof ExecutionRevertedError)
-      attempt.unsent = { by: reverted ? 'token' : 'sender', words: wordsOf(reverted || error) }
+      attempt.unsent = { by: reverted ? 'token' : 'sender', words: failureWords(error) }
       throw error
     }
   }
@@ -83,7 +84,7 @@ export class EvmSender {
     try {
       return await this.client.sendRawTransaction({ serializedTransaction: signed })
     } catch (error) {
-      if (/insufficient funds/i.test(wordsOf(error))) {
+      if (error instanceof Error && /insufficient funds/i.test(error.message)) {
         attempt.transaction = null
         attempt.unsent = { by: 'sender', words: `The key ${this.address} has too little ETH for gas; send it some.` }
       }
@@ -98,5 +99,3 @@ export interface EvmSenderOptions {
   rpcUrl: string
   key: Hex
 }
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -5,6 +5,7 @@ import { expiryMarginSeconds, landingLookMs, landingLooks } from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
 import { untimely } from './check-payment.ts'
 import type { Facilitator, Settlement } from './facilitator.ts'
+import { failureWords } from './failure-words.ts'
 import type { OnChain, PaymentChain } from './payment-chain.ts'
 import { paymentIdOf } from './payment-key.ts'
 import { type PaymentReason, refusedPayment } from './payment-reasons.ts'
@@ -90,8 +91,9 @@ export class PaymentDriver {
   async #settle(row: PaymentRow): Promise<Settlement | { state: 'lost'; transaction: null }> {
     try {
       return await this.#facilitator.settle(row.payment)
-    } catch (err) {
-      this.#log.warn({ payment: paymentIdOf(row.key), err }, 'The facilitator gave no answer, so the chain is asked.')
+    } catch (error) {
+      const facts = { payment: paymentIdOf(row.key), failure: failureWords(error) }
+      this.#log.warn(facts, 'The facilitator gave no answer, so the chain is asked.')
       return { state: 'lost', transaction: null }
     }
   }

@@ -13,6 +13,7 @@ import { ChainUnavailable } from './chain-unavailable.ts'
 import { checkTerms, decodePayment } from './check-payment.ts'
 import { Completer } from './completer.ts'
 import type { Facilitator } from './facilitator.ts'
+import { failureWords } from './failure-words.ts'
 import type { PaymentChain } from './payment-chain.ts'
 import { PaymentDriver } from './payment-driver.ts'
 import { readPayment } from './payment-header.ts'
@@ -123,9 +124,9 @@ export class TopUps implements Payments {
 
   async #failureOf(error: unknown, payment: SignedPayment): Promise<ServiceError> {
     if (error instanceof ServiceError) return error
-    const facts = { payment: paymentIdOf(payment.key), err: error }
+    const facts = { payment: paymentIdOf(payment.key), failure: failureWords(error) }
     if (!(error instanceof ChainUnavailable)) {
-      this.#log.error(facts, 'A top-up met an error that nobody foresaw.')
+      this.#log.error({ ...facts, err: error }, 'A top-up met an error that nobody foresaw.')
       return this.#pending(payment)
     }
     this.#log.warn(facts, 'The chain could not be asked about a payment.')

@@ -26,7 +26,9 @@ export interface World {
   facilitator: LocalFacilitator
   paymentChain: PaymentChain
   clock: { offsetMs: number; now(): number }
+  /** Messages, and the facts that came with them. */
   logged: string[]
+  facts: object[]
   opened: Awaited<ReturnType<typeof openTemporaryStore>>
   topUps: TopUps
   /** Other parts in place of the real ones; the store is the same unless it is said. */
@@ -42,7 +44,11 @@ export async function openWorld(chain: TestChain): Promise<World> {
   const opened = await openTemporaryStore()
   const clock = { offsetMs: 0, now: () => Date.now() + clock.offsetMs }
   const logged: string[] = []
-  const note = (_facts: object, message: string) => void logged.push(message)
+  const facts: object[] = []
+  const note = (fact: object, message: string) => {
+    facts.push(fact)
+    logged.push(message)
+  }
   const facilitator = await openLocalFacilitator({ network: evmNetwork, rpcUrl: gate.url, key })
   const paymentChain = await openEvmPaymentChain({ rpcUrl: gate.url })
   const compose = (parts: Partial<TopUpsOptions> = {}) =>
@@ -62,7 +68,7 @@ export async function openWorld(chain: TestChain): Promise<World> {
     await opened.dispose()
     await gate.close()
   }
-  return { chain, gate, option, facilitator, paymentChain, clock, logged, opened, topUps, compose, dispose }
+  return { chain, gate, option, facilitator, paymentChain, clock, logged, facts, opened, topUps, compose, dispose }
 }
 
 const optionTo = (payTo: string): PaymentOption => ({
@@ -83,6 +89,7 @@ export const doorOf =
     const headers = new Headers()
     const call = {
       address: '127.0.0.1',
+      uncount: () => {},
       header: (name: string) => (request.headers.has(name) ? [String(request.headers.get(name))] : []),
       set: (codec, value) => headers.set(codec.name, codec.format(value)),
     } as Partial<Call> as Call<typeof topUpRoute.operation>

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { paymentRequired, paymentResponse } from '#contract/headers.ts'
@@ -264,6 +265,18 @@ describe('the chain fails', () => {
     expect(answer.body.data.paymentId).toBe(pending.body.details.paymentId)
     expect(await received()).toHaveLength(1)
     expect(await creditOf(world, account.address)).toBe(five)
+  })
+
+  test('nothing that is logged on the way holds the signature or the address of the node', async () => {
+    const { payment } = await payer(world)
+    for (const mode of ['down', 'drop-sends', 'down', 'lose-sends'] as const) {
+      world.gate.mode = mode
+      await send(world.topUps, payment)
+    }
+    const told = inspect([world.logged, world.facts], { depth: 20, maxStringLength: null })
+    expect(world.facts.length).toBeGreaterThan(1)
+    expect(told).not.toContain(new URL(world.gate.url).port)
+    expect(told).not.toContain(payment.payload.signature.slice(2, 66))
   })
 
   test('attack 16: a payer without funds gets a 400, and the same header passes once it has some', async () => {
