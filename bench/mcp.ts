@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildPackage } from '../scripts/build/build-package.ts'
+import { goals } from './mcp/bounds.ts'
+import { coldStarts } from './mcp/cold-start.ts'
+import { install, pack } from './mcp/install.ts'
+import type { ServerCommand } from './mcp/line-server.ts'
+import { listingSize } from './mcp/listing-size.ts'
+import { buildOneToolServer } from './mcp/one-tool-server.ts'
+import { isMissed, type Line, report } from './mcp/report.ts'
+
+/** The packed farebox beside two other MCP servers: how fast it starts, how much its listing weighs. */
+const root = fileURLToPath(new URL('../', import.meta.url))
+const serverEverything = '@modelcontextprotocol/server-everything'
+const serverEverythingVersion = '2026.8.31'
+
+const folder = await mkdtemp(join(tmpdir(), 'farebox-bench-'))
+try {
+  const lines = await measure()
+  process.stdout.write(`${report(lines)}\n`)
+  process.exitCode = lines.some(isMissed) ? 1 : 0
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+} finally {
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+}
+
+async function measure(): Promise<Line[]> {
+  tell('Building and packing farebox, then installing it and its peers in empty folders.')
+  await buildPackage(root)
+  const packed = await pack(root, folder)
+  const [product, peer] = [join(folder, 'product'), join(folder, 'peer')]
+  const installed = await install(product, packed.path)
+  await install(peer, `${serverEverything}@${serverEverythingVersion}`)
+  const farebox = command('farebox', join(product, 'node_modules/farebox/bin/farebox.mjs'), 'mcp')
+  const everything = command(
+    'server-everything',
+    join(peer, 'node_modules', serverEverything, 'dist/index.js'),
+    'stdio',
+  )
+  const oneTool = command('one tool, bundled', await buildOneToolServer(root, join(folder, 'one-tool')))
+  tell(`Installed with farebox: ${installed.filter(name => name !== 'farebox').join(', ') || 'nothing'}.`)
+  tell('Starting the three in turn.')
+  const starts = await coldStarts([farebox, everything, oneTool])
+  const size = await listingSize(farebox)
+  const [own = NaN, theirs = NaN, least = NaN] = [farebox, everything, oneTool].map(({ name }) => starts.get(name))
+  return [
+    { what: 'tarball', value: packed.bytes / 1024, unit: ' KiB' },
+    { what: `unpacked, ${packed.files} files`, value: packed.unpackedBytes / 1024, unit: ' KiB' },
+    { what: 'cold start, farebox mcp', value: own, unit: ' ms', digits: 1 },
+    { what: `cold start, server-everything ${serverEverythingVersion}`, value: theirs, unit: ' ms', digits: 1 },
+    { what: 'cold start, one-tool SDK server, bundled', value: least, unit: ' ms', digits: 1 },
+    { what: 'farebox / server-everything', value: own / theirs, atMost: goals.coldStartToServerEverything, digits: 2 },
+    { what: 'farebox / one-tool SDK server', value: own / least, atMost: goals.coldStartToOneTool, digits: 2 },
+    { what: 'tools listed', value: size.tools, atMost: goals.tools },
+    { what: 'tokens of names, descriptions, inputs', value: size.tokens, atMost: goals.listingTokens },
+    { what: 'bytes of the whole listing', value: size.bytes, atMost: goals.listingBytes },
+  ]
+}
+
+/** This Node for all, and an environment without settings of the person who measures. */
+function command(name: string, ...args: [string, ...string[]]): ServerCommand {
+  const { PATH, SystemRoot } = process.env
+  return { name, program: process.execPath, args, env: { PATH, SystemRoot, HOME: folder, USERPROFILE: folder } }
+}
+
+function tell(sentence: string): void {
+  process.stderr.write(`${sentence}\n`)
+}

@@ -1,0 +1,41 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+/** The least that the SDK can be: one tool, one minified file, no compile cache. */
+const source = `import { McpServer } from '@modelcontextprotocol/server'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import * as z from 'zod/v4'
+
+serveStdio(() => {
+  const server = new McpServer({ name: 'one-tool', version: '1.0.0' })
+  server.registerTool(
+    'echo',
+    { description: 'Answers what it is given.', inputSchema: z.object({ text: z.string() }) },
+    ({ text }) => ({ content: [{ type: 'text', text }] }),
+  )
+  return server
+})
+`
+
+/** Builds it from the repository's SDK; answers the path of its file. */
+export async function buildOneToolServer(root: string, folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+  const outfile = join(folder, 'server.js')
+  await build({
+    stdin: { contents: source, resolveDir: root },
+    outfile,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22.19',
+    legalComments: 'none',
+    logLevel: 'warning',
+    banner: {
+      js: `import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);`,
+    },
+  })
+  return outfile
+}
