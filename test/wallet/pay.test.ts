@@ -357,3 +357,31 @@ const payloadsIn = (folder: string): unknown[] => {
     database.close()
   }
 }
+
+test('the switch works between two attempts to send', async () => {
+  const { wallet, folder, dispose } = await sampleWallet()
+  const sent: string[] = []
+  const paying = wallet.pay(order(), async header => {
+    sent.push(header)
+    writeFileSync(join(folder, 'stop'), '')
+    return { kind: 'unknown', reason: 'timeout' }
+  })
+  expect(await refusalOf(paying)).toBe('stopped')
+  expect(sent).toHaveLength(1)
+  expect(wallet.status()).toMatchObject({ isStopped: true, openPayments: [{ amountMicroUsd: usd(5) }] })
+  dispose()
+})
+
+test('a payment is of the day on which it was taken, not on which it was planned', async () => {
+  const { wallet, clock, dispose } = await sampleWallet({ maxDayUsd: '5' })
+  const service = fakeService(wallet.address, 'lose before', 'lose before', 'lose before', 'credit')
+  expect(await refusalOf(wallet.pay(order(), service.send))).toBe('outcome-unknown')
+  clock.advance(240_000)
+  await wallet.pay(order(), service.send)
+  clock.advance(24 * 60 * 60_000 - 1)
+  expect(await refusalOf(wallet.pay(order(), service.send))).toBe('max-day')
+  clock.advance(1)
+  await wallet.pay(order(), service.send)
+  expect(service.settled.size).toBe(2)
+  dispose()
+})
