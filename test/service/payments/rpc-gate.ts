@@ -9,6 +9,8 @@ export type GateMode =
   | 'lose-sends'
   /** A transaction is lost on its way. */
   | 'drop-sends'
+  /** Knows only what every node knows. */
+  | 'plain'
 
 export interface RpcGate {
   url: string
@@ -28,6 +30,10 @@ export async function openRpcGate(nodeUrl: string): Promise<RpcGate> {
     const isSend = asked.method === 'eth_sendRawTransaction'
     gate.asked.push(asked.method)
     if (gate.mode === 'down' || (gate.mode === 'drop-sends' && isSend)) return breakOff(response)
+    if (gate.mode === 'plain' && asked.method === 'eth_fillTransaction') {
+      const error = { code: -32601, message: `the method ${asked.method} does not exist` }
+      return void response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error }))
+    }
     const answer = await fetch(nodeUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     if (gate.mode === 'lose-sends' && isSend) return breakOff(response)
     response.setHeader('content-type', 'application/json').end(await answer.text())

@@ -131,22 +131,28 @@ describe('a facilitator that fails', () => {
     expect(await received()).toHaveLength(1)
   })
 
-  test('attack 17: a payer who empties the wallet after the check gets a 400, and a resend is judged anew', async () => {
-    const { account, payment } = await payer(world, five)
-    const away = async (signed: Parameters<typeof world.facilitator.verify>[0]) => {
-      const verdict = await world.facilitator.verify(signed)
-      await spend(account.address)
-      return verdict
-    }
-    const topUps = world.compose({ facilitator: withFacilitator(world.facilitator, { verify: away }) })
-    const refused = await send(topUps, payment)
-    expect([refused.status, refused.body.details.reason]).toEqual([400, 'insufficient_funds'])
-    expect(await rowOf()).toMatchObject({ state: 'rejected' })
-    expect(await creditOf(world, account.address)).toBe(0n)
-    await chain.mint(account.address, five)
-    expect((await send(world.topUps, payment)).status).toBe(200)
-    expect(await creditOf(world, account.address)).toBe(five)
-  })
+  const nodes = ['open', 'plain'] as const
+
+  test.each(nodes)(
+    'attack 17, node %s: a payer who empties the wallet meanwhile gets a 400, and a resend is judged anew',
+    async node => {
+      world.gate.mode = node
+      const { account, payment } = await payer(world, five)
+      const away = async (signed: Parameters<typeof world.facilitator.verify>[0]) => {
+        const verdict = await world.facilitator.verify(signed)
+        await spend(account.address)
+        return verdict
+      }
+      const topUps = world.compose({ facilitator: withFacilitator(world.facilitator, { verify: away }) })
+      const refused = await send(topUps, payment)
+      expect([refused.status, refused.body.details.reason]).toEqual([400, 'insufficient_funds'])
+      expect(await rowOf()).toMatchObject({ state: 'rejected' })
+      expect(await creditOf(world, account.address)).toBe(0n)
+      await chain.mint(account.address, five)
+      expect((await send(world.topUps, payment)).status).toBe(200)
+      expect(await creditOf(world, account.address)).toBe(five)
+    },
+  )
 })
 
 /** Moves all of five dollars away. */
