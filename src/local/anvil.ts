@@ -4,6 +4,7 @@ import { loopbackUrl, probeAnvil, processExists } from './anvil-probe.ts'
 import { type AnvilRecord, readAnvilRecord, removeAnvilRecord, writeAnvilRecord } from './anvil-record.ts'
 import { prepareState, type SavedState } from './anvil-state.ts'
 import type { ChainFolder } from './chain-folder.ts'
+import { findFreePort } from './free-port.ts'
 import { CHAIN_POLL_MS, CHAIN_START_TIMEOUT_MS, CHAIN_STOP_TIMEOUT_MS } from './limits.ts'
 import { LocalChainError } from './local-chain-error.ts'
 import { spawnAnvil } from './spawn-anvil.ts'
@@ -61,10 +62,10 @@ async function stopAnvil(folder: ChainFolder, record: AnvilRecord): Promise<void
   await removeAnvilRecord(folder)
 }
 
-/** It writes its state before it closes its port. The port tells more than the process number, which a zombie keeps. */
+/** It writes its state before it ends. The port tells more than the process number, which a zombie keeps. */
 async function untilGone(folder: ChainFolder, record: AnvilRecord): Promise<void> {
   const deadlineMs = Date.now() + CHAIN_STOP_TIMEOUT_MS
-  while ((await probeAnvil(record)).is !== 'gone') {
+  while (processExists(record.pid) && (await findFreePort(record.port)) === null) {
     if (Date.now() > deadlineMs) throw hangs(folder, record)
     await sleep(CHAIN_POLL_MS)
   }

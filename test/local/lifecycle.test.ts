@@ -9,6 +9,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { type AnvilRecord, readAnvilRecord, writeAnvilRecord } from '#local/anvil-record.ts'
 import { chainFolderOf } from '#local/chain-folder.ts'
 import { startLocalEvmChain } from '#local/evm-chain.ts'
+import { findFreePort } from '#local/free-port.ts'
 import { askChain } from '#local/json-rpc.ts'
 import { MINTER_ADDRESS } from '#local/local-token.ts'
 import { chainClient, newAccount } from './stock-payment.ts'
@@ -189,13 +190,22 @@ test('the token bears the name that was asked for, and another one at the next s
   await expect(startLocalEvmChain({ dataDir, tokenName: ' ' })).rejects.toThrow(/--token-name between 1 and 64/)
 })
 
+/** Below the ports that the system hands out by itself, so that nobody takes it between two uses. */
+async function quietPort(): Promise<number> {
+  for (;;) {
+    const port = await findFreePort(20_000 + Math.floor(Math.random() * 10_000))
+    if (port !== null) return port
+  }
+}
+
 test('a port that was asked for is used, and a busy one is named', async () => {
-  const busy = await temporaryChain()
-  const port = Number(new URL(busy.rpcUrl).port)
+  const port = await quietPort()
+  const busy = await temporaryChain({ port })
+  expect(busy.rpcUrl).toBe(`http://127.0.0.1:${port}`)
   const dataDir = await temporaryDataDir()
   await expect(startLocalEvmChain({ dataDir, port })).rejects.toThrow(`Port ${port} is in use`)
   await busy.stop()
   const chain = await startLocalEvmChain({ dataDir, port })
-  expect(chain.rpcUrl).toBe(`http://127.0.0.1:${port}`)
+  expect(chain.rpcUrl).toBe(busy.rpcUrl)
   await chain.stop()
 })
