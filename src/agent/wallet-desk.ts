@@ -8,6 +8,7 @@ import { localKeyAddress } from '#wallet/local-key-file.ts'
 import { walletMigrations } from '#wallet/migrations.ts'
 import { addPayee } from '#wallet/payees.ts'
 import { defaultRails, isEvmAddress, type Payee, sameRail, serviceOrigin } from '#wallet/policy.ts'
+import { resolvePayment } from '#wallet/recover.ts'
 import { tightenByFile } from '#wallet/settings-file.ts'
 import { openState } from '#wallet/state.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
@@ -23,6 +24,8 @@ export interface WalletDesk {
   receipts(limit: number): Payment[]
   approvals: Approvals
   pin(payee: Payee, by: string): void
+  /** A person's word on a payment whose outcome nobody else can tell. */
+  resolve(id: string, hasLeft: boolean, by: string): Payment
   close(): void
 }
 
@@ -43,6 +46,7 @@ export function openWalletDesk(folder: string, env: AgentEnvironment): WalletDes
     receipts: limit => listPayments(prepared().database(), limit),
     approvals: openApprovals(state, systemClock),
     pin: (payee, by) => prepared().decide(db => addPayee(db, payee, by, systemClock.now())),
+    resolve: (id, hasLeft, by) => resolvePayment({ state: prepared(), clock: systemClock }, id, hasLeft, by),
     close: () => state.close(),
   }
 }

@@ -108,6 +108,6 @@ export function stillOpen(payment: journal.Payment): WalletRefusal {
   return new WalletRefusal({
     rule: payment.sends > limits.sendAttempts ? 'payment-open' : 'outcome-unknown',
     sentence: `Whether the payment ${payment.id} of ${amount} arrived is unknown (${payment.reason ?? 'no answer'}).`,
-    nextStep: 'Try again in a minute: the same payment is sent again, never a second one.',
+    nextStep: `Try again in a minute: the same payment is sent again, never a second one. After ${until} its owner can run \`farebox wallet resolve ${payment.id}\`.`,
   })
 }

@@ -12,7 +12,18 @@ import { openApprovals } from '#wallet/approvals.ts'
 import { unlockKeyFile } from '#wallet/key-file.ts'
 import type { ApprovalFacts } from '#wallet/needs-approval.ts'
 import { openState } from '#wallet/state.ts'
-import { attacker, option, payTo, secret, temporaryFolder, usd } from '../wallet/sample-wallet.ts'
+import {
+  attacker,
+  fakeClock,
+  fakeService,
+  option,
+  order,
+  payTo,
+  sampleWallet,
+  secret,
+  temporaryFolder,
+  usd,
+} from '../wallet/sample-wallet.ts'
 
 const passphrase = 'correct horse battery'
 const closing: (() => void)[] = []
@@ -158,4 +169,32 @@ test('approve is for a person at a terminal', async () => {
   const piped = await run(['approve', question.id, '--data', data])
   expect(piped).toMatchObject({ code: 1, stderr: expect.stringContaining('for a person at a terminal') })
   expect(question.state()).toBe('pending')
+})
+
+test.each([
+  ['left', true, 0],
+  ['stayed', false, 0],
+  ['perhaps', true, 1],
+])('resolve with %s', async (typed, counts, code) => {
+  // The command lives in the present, an hour after the payment.
+  const { wallet, folder, dispose } = await sampleWallet({}, { clock: fakeClock(Date.now() - 3_600_000) })
+  const service = fakeService(wallet.address, 'lose before')
+  await wallet.pay(order(), service.send).catch(error => expect(error.nextStep).toContain('wallet resolve pay_'))
+  const [payment] = wallet.receipts(1)
+  const args = ['resolve', payment?.id ?? '', '--data', folder]
+  const resolved = await run(args, [typed])
+  expect(resolved.code).toBe(code)
+  expect(wallet.receipts(1)).toMatchObject([{ state: code === 0 ? 'dead' : 'unknown', counts }])
+  expect((await run(args)).stderr).toContain('for a person at a terminal')
+  dispose()
+})
+
+test('resolve takes no word on a payment that can still be collected', async () => {
+  const { wallet, folder, dispose } = await sampleWallet({}, { clock: systemClock })
+  await wallet.pay(order(), fakeService(wallet.address, 'lose before').send).catch(() => undefined)
+  const [payment] = wallet.receipts(1)
+  const resolved = await run(['resolve', payment?.id ?? '', '--data', folder], ['stayed'])
+  expect(resolved).toMatchObject({ code: 1, stderr: expect.stringContaining('could still be collected') })
+  expect(wallet.receipts(1)).toMatchObject([{ state: 'unknown', counts: true }])
+  dispose()
 })

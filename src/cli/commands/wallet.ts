@@ -2,6 +2,7 @@ import { wrongUsage } from '../arguments.ts'
 import type { Command } from '../command.ts'
 import { approveQuestion } from '../wallet/approve-question.ts'
 import { createWallet } from '../wallet/create-wallet.ts'
+import { resolvePayment } from '../wallet/resolve-payment.ts'
 import { showAddress, showReceipts, showStatus } from '../wallet/show-wallet.ts'
 
 const name = 'farebox wallet'
@@ -11,12 +12,14 @@ const usage = `Usage: farebox wallet create [--service URL] [--passphrase-fd N] 
        farebox wallet status [--json] [--data DIR]
        farebox wallet receipts [--json] [--data DIR]
        farebox wallet approve ID [--deny] [--data DIR]
+       farebox wallet resolve ID [--data DIR]
 
 create    makes a key, encrypted with a passphrase, and prints its address
 address   prints the address
 status    caps, what is left of them, payees, and what waits for a person
 receipts  the last payments and what came of them
 approve   shows what an assistant asked and records your answer; for a person at a terminal
+resolve   records what you saw on the chain of a payment whose outcome is unknown
 
   --service URL      asks the service where it wants to be paid, shows it, and lets the wallet pay there
   --passphrase-fd N  reads the passphrase from an open file descriptor instead of the terminal
@@ -30,6 +33,7 @@ const words: Readonly<Record<string, Command['run']>> = {
   status: showStatus,
   receipts: showReceipts,
   approve: approveQuestion,
+  resolve: resolvePayment,
 }
 
 export const wallet: Command = {
