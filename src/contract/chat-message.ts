@@ -49,7 +49,7 @@ const ReasoningDetail = z.looseObject({ type: z.string() })
 const UserMessage = z.looseObject({
   role: z.literal('user'),
   content: z.union([z.string(), z.array(ContentPart)]),
-  name: z.string().optional(),
+  name: z.string().nullish(),
 })
 
 const AssistantMessage = z.looseObject({
@@ -68,7 +68,7 @@ const ToolMessage = z.looseObject({
   name: z.string().nullish(),
 })
 
-const systemMember = { content: z.union([z.string(), z.array(TextPart)]), name: z.string().optional() }
+const systemMember = { content: z.union([z.string(), z.array(TextPart)]), name: z.string().nullish() }
 const SystemMessage = z.looseObject({ role: z.literal('system'), ...systemMember })
 const DeveloperMessage = z.looseObject({ role: z.literal('developer'), ...systemMember })
 

@@ -104,9 +104,10 @@ export { readSignInMessage, type SignInFields, writeSignInMessage } from './sign
 export { TopUpResult, topUp } from './top-up.ts'
 export { defaultVendor, fromVendor, isVendor, searchDocumentsTool, toVendor, vendorHeader } from './vendor.ts'
 export {
+  AudioUrl,
   ConsentAttestation,
   completeVideo,
-  MediaUrl,
+  ImageUrl,
   queueVideo,
   quoteVideo,
   retrieveVideo,
@@ -122,6 +123,7 @@ export {
   VideoResolution,
   VideoRetrieveRequest,
   VideoStatus,
+  VideoUrl,
 } from './video.ts'
 export {
   getWalletBalance,

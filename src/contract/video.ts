@@ -73,11 +73,19 @@ export type VideoResolution = z.output<typeof VideoResolution>
 /** 1 enhances quality, 2 doubles, 4 quadruples. */
 export const UpscaleFactor = z.literal([1, 2, 4]).meta({ type: 'integer' })
 
-// In any case, and without a flag, which the description could not print.
-const mediaUrlPattern = /^([Hh][Tt][Tt][Pp][Ss]?:\/\/|[Dd][Aa][Tt][Aa]:(image|audio|video)\/)/
-export const MediaUrl = z
-  .string()
-  .regex(mediaUrlPattern, 'an http(s) URL or a data URL (data:image/…, data:video/…, data:audio/…)')
+// Schemes in any case, and without a flag, which the description could not print.
+const mediaUrl = (kind: 'image' | 'audio' | 'video') =>
+  z
+    .string()
+    .regex(
+      new RegExp(`^([Hh][Tt][Tt][Pp][Ss]?://|[Dd][Aa][Tt][Aa]:${kind}/)`),
+      `an http(s) URL or a data URL (data:${kind}/…)`,
+    )
+
+/** Where media come from (brief §2.6): a URL, or the bytes themselves as a data URL of their kind. */
+export const ImageUrl = mediaUrl('image')
+export const AudioUrl = mediaUrl('audio')
+export const VideoUrl = mediaUrl('video')
 
 /** Nothing unknown and nothing false is taken here: it is a person's word (brief §3.2). */
 export const ConsentAttestation = z.strictObject({
@@ -93,7 +101,7 @@ const priceInputs = {
   resolution: VideoResolution.optional(),
   upscale_factor: UpscaleFactor.optional(),
   audio: z.boolean().optional(),
-  video_url: MediaUrl.optional(),
+  video_url: VideoUrl.optional(),
 }
 
 /** Brief §2.6. Maxima that a model lowers are checked against its record. */
@@ -104,23 +112,23 @@ export const VideoQueueRequest = z
     ...priceInputs,
     negative_prompt: z.string().max(10_000).optional(),
     consents: z.record(z.string(), ConsentAttestation).optional(),
-    image_url: MediaUrl.optional(),
-    end_image_url: MediaUrl.optional(),
-    audio_url: MediaUrl.optional(),
-    reference_image_urls: z.array(MediaUrl).max(9).optional(),
-    reference_video_urls: z.array(MediaUrl).max(3).optional(),
-    reference_audio_urls: z.array(MediaUrl).max(3).optional(),
+    image_url: ImageUrl.optional(),
+    end_image_url: ImageUrl.optional(),
+    audio_url: AudioUrl.optional(),
+    reference_image_urls: z.array(ImageUrl).max(9).optional(),
+    reference_video_urls: z.array(VideoUrl).max(3).optional(),
+    reference_audio_urls: z.array(AudioUrl).max(3).optional(),
     elements: z
       .array(
         z.looseObject({
-          frontal_image_url: MediaUrl.optional(),
-          reference_image_urls: z.array(MediaUrl).max(3).optional(),
-          video_url: MediaUrl.optional(),
+          frontal_image_url: ImageUrl.optional(),
+          reference_image_urls: z.array(ImageUrl).max(3).optional(),
+          video_url: VideoUrl.optional(),
         }),
       )
       .max(4)
       .optional(),
-    scene_image_urls: z.array(MediaUrl).max(4).optional(),
+    scene_image_urls: z.array(ImageUrl).max(4).optional(),
   })
   .check(context => {
     const { reference_audio_urls: audio, reference_image_urls: images, reference_video_urls: videos } = context.value
@@ -194,6 +202,7 @@ export const quoteVideo = defineOperation({
     400: DetailedError,
     401: z.union([StandardError, SignInError]),
     402: DiscoveryRequired,
+    403: StandardError,
     404: StandardError,
     429: StandardError,
     500: StandardError,
@@ -233,6 +242,7 @@ export const retrieveVideo = defineOperation({
     400: z.union([DetailedError, StandardError]),
     401: z.union([StandardError, SignInError]),
     402: DiscoveryRequired,
+    403: StandardError,
     404: StandardError,
     422: ProviderContentPolicy,
     429: StandardError,

@@ -131,9 +131,9 @@ test('operations: what else they answer', () => {
   expect(table.map(({ id, failures }) => `${id} ${Object.keys(failures).join(' ')}`)).toEqual([
     'listModels 400 429 500',
     'createChatCompletion 400 401 402 403 404 413 415 422 429 500 503 504',
-    'quoteVideo 400 401 402 404 429 500',
+    'quoteVideo 400 401 402 403 404 429 500',
     'queueVideo 400 401 402 403 404 409 413 422 429 500 503',
-    'retrieveVideo 400 401 402 404 422 429 500 503',
+    'retrieveVideo 400 401 402 403 404 422 429 500 503',
     'completeVideo 400 401 402 429 500',
     'topUpX402Balance 400 402 429 500',
     'getX402Balance 400 401 402 403 429 500',
@@ -178,6 +178,7 @@ test.each([
 
 test('what the door of the contract shows', () => {
   expect(Object.keys(door).sort()).toEqual([
+    'AudioUrl',
     'ChatCompletion',
     'ChatCompletionChunk',
     'ChatCompletionRequest',
@@ -191,7 +192,7 @@ test('what the door of the contract shows', () => {
     'EvmAuthorization',
     'EvmPayload',
     'FlatPaymentPayload',
-    'MediaUrl',
+    'ImageUrl',
     'ModelList',
     'ModelRecord',
     'NeedsConsent',
@@ -230,6 +231,7 @@ test('what the door of the contract shows', () => {
     'VideoResolution',
     'VideoRetrieveRequest',
     'VideoStatus',
+    'VideoUrl',
     'WalletAddress',
     'WalletBalance',
     'WalletCreditRequired',
