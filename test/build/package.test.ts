@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { version } from '#contract/version.generated.ts'
+import { LineServer } from '../../bench/mcp/line-server.ts'
+import { buildPackage } from '../../scripts/build/build-package.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+let folder: string
+let installed: string
+
+/** The package as npm unpacks it, beside the one dependency that it has. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-package-'))
+  installed = join(folder, 'node_modules/farebox')
+  await mkdir(installed, { recursive: true })
+  await buildPackage(root, join(installed, 'dist'))
+  await cp(join(root, 'bin'), join(installed, 'bin'), { recursive: true })
+  await cp(join(root, 'package.json'), join(installed, 'package.json'))
+  await symlink(join(root, 'node_modules/zod'), join(folder, 'node_modules/zod'), 'dir')
+}, 120_000)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const launcher = () => join(installed, 'bin/farebox.mjs')
+const environment = () => ({ PATH: process.env.PATH, HOME: folder, FAREBOX_DATA: join(folder, 'data') })
+
+const bundles = async () => {
+  const names = (await readdir(join(installed, 'dist'))).filter(name => name.endsWith('.js'))
+  return Promise.all(names.map(async name => ({ name, text: await readFile(join(installed, 'dist', name), 'utf8') })))
+}
+
+test('it tells its version', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [launcher(), '--version'], { env: environment() })
+  expect(stdout).toBe(`${version}\n`)
+})
+
+test('its MCP server lists its tools and checks what they are called with', async () => {
+  const server = new LineServer({
+    name: 'farebox',
+    program: process.execPath,
+    args: [launcher(), 'mcp'],
+    env: environment(),
+  })
+  try {
+    expect(await server.initialize()).toMatchObject({ serverInfo: { name: 'farebox', version } })
+    const { tools } = (await server.call('tools/list', {})) as { tools: { name: string }[] }
+    expect(tools.map(({ name }) => name)).toContain('video_create')
+    // Our own zod says no, in our words, inside a server whose protocol is checked by another copy of zod.
+    const refused = await server.call('tools/call', {
+      name: 'video_quote',
+      arguments: { model: 'm', duration: 'long' },
+    })
+    expect(refused).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^The arguments of video_quote are not right: .*duration/) }],
+    })
+    await expect(server.call('tools/call', { name: 7 })).rejects.toThrow(/refused/)
+  } finally {
+    await server.end()
+  }
+}, 30_000)
+
+test.each(['agent', 'contract', 'toolkit', 'service'])('its door %s opens', async door => {
+  const name = door === 'agent' ? 'farebox' : `farebox/${door}`
+  const program = `const door = await import('${name}'); console.log(Object.keys(door).length)`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: folder,
+    env: environment(),
+  })
+  expect(Number(stdout)).toBeGreaterThan(0)
+})
+
+test('a schema of a door and one of the user are of the same zod', async () => {
+  const program = `import { z } from 'zod'
+import { Usd } from 'farebox/toolkit'
+const priced = z.object({ cost: Usd })
+const isOurs = Object.getPrototypeOf(Usd) === z.ZodNullable.prototype
+console.log(isOurs, priced.safeParse({ cost: 7 }).success, priced.safeParse({ cost: '7' }).success)`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: folder,
+    env: environment(),
+  })
+  expect(stdout).toBe('true true false\n')
+})
+
+test('its declarations stand on zod and Node alone', async () => {
+  const program = ['farebox', 'farebox/contract', 'farebox/toolkit', 'farebox/service']
+    .map((door, index) => `export * as door${index} from '${door}'`)
+    .join('\n')
+  await mkdir(join(folder, 'node_modules/@types'), { recursive: true })
+  await symlink(join(root, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'), 'dir')
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+  await writeFile(join(folder, 'user.ts'), program)
+  const options = { module: 'nodenext', target: 'es2024', lib: ['es2024'], types: ['node'], strict: true, noEmit: true }
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['user.ts'] }))
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const { stdout } = await promisify(execFile)(process.execPath, [tsc], { cwd: folder }).catch(error => error)
+  expect(stdout).toBe('')
+}, 60_000)
+
+test('nothing of this machine, no test and no source map is in it', async () => {
+  const args = ['pack', '--ignore-scripts', '--dry-run', '--json']
+  const { stdout } = await promisify(execFile)('npm', args, { cwd: installed })
+  const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }]
+  const paths = files.map(({ path }) => path)
+  expect(paths).toContain('dist/cli.js')
+  expect(paths.filter(path => !/^(bin|dist)\/|^(package\.json|LICENSE|README\.md)$/.test(path))).toEqual([])
+  expect(paths.filter(path => /\.map$|\.test\.|\.ts$/.test(path) && !path.endsWith('.d.ts'))).toEqual([])
+  for (const { name, text } of await bundles()) {
+    expect(text.includes(root) || text.includes(folder), `${name} tells a path of this machine`).toBe(false)
+  }
+})
+
+test('every package in the bundle is named with its licence', async () => {
+  const notice = await readFile(join(installed, 'dist/THIRD-PARTY.txt'), 'utf8')
+  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod', 'viem', 'hono', 'undici']) {
+    expect(notice).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, 'm'))
+  }
+})
