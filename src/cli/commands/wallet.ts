@@ -22,7 +22,7 @@ approve   shows what an assistant asked and records your answer; for a person at
 resolve   records what you saw on the chain of a payment whose outcome is unknown
 
   --service URL      asks the service where it wants to be paid, shows it, and lets the wallet pay there
-  --passphrase-fd N  reads the passphrase from an open file descriptor instead of the terminal
+  --passphrase-fd N  reads the passphrase from an open file descriptor, for example 0 for the standard input
   --deny             answers no
   --json             amounts as texts of micro-USD
   --data DIR         the wallet's folder (FAREBOX_DATA, or ~/.farebox; \`farebox up\` keeps one in DIR/agent)`

@@ -70,7 +70,7 @@ export function readDescriptor(descriptor: number): string {
   } catch {
     throw new CliError(
       `Nothing can be read from the file descriptor ${descriptor}.`,
-      'Open it for the command, for example `--passphrase-fd 3 3< FILE`.',
+      'Hand the passphrase over on the standard input: `--passphrase-fd 0 < FILE`.',
       2,
     )
   }
