@@ -34,6 +34,9 @@ export const receiptPollMs = 100
 export const landingLooks = 10
 export const landingLookMs = 100
 
+/** Of these looks, how many may meet a chain that does not answer: each may take two questions' time. */
+export const failedLooks = 2
+
 /** How often payments that nobody drives any more are looked for, and how many of them one round takes. */
 export const completionIntervalMs = 5_000
 export const completionRows = 100

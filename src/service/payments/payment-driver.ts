@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#contract/clock.ts'
 import type { Log } from '../service.ts'
-import { expiryMarginSeconds, landingLookMs, landingLooks } from './bounds.ts'
+import { expiryMarginSeconds, failedLooks, landingLookMs, landingLooks } from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
 import { untimely } from './check-payment.ts'
 import type { Facilitator, Settlement } from './facilitator.ts'
@@ -100,17 +100,20 @@ export class PaymentDriver {
 
   /** A facilitator's word is not a transfer: only what the chain shows is credited. */
   async #awaitLanding(row: PaymentRow, settlement: { state: string; transaction: string | null }): Promise<void> {
-    const isCertain = settlement.state === 'settled'
+    const facts = { payment: paymentIdOf(row.key), transaction: settlement.transaction }
     let held: PaymentRow | null = row
-    for (let look = 0; look < landingLooks && held; look++) {
+    // A connection that broke once, often with the answer that was lost, is not yet a chain that cannot be asked.
+    for (let look = 0, failures = 0; look < landingLooks && failures < failedLooks && held; look++) {
       if (look > 0) await sleep(landingLookMs)
-      const seen: OnChain = await this.#find(held, settlement.transaction)
-      if (seen.state !== 'open') return this.#end(held, seen)
+      const seen: OnChain | null = await this.#chain.find(held.payment, settlement.transaction).catch(() => null)
+      if (seen && seen.state !== 'open') return this.#end(held, seen)
+      if (!seen) failures++
       if (look === 0) held = await this.#rows.hold(held, 'unknown', settlement.transaction)
     }
     if (!held) return
-    const facts = { payment: paymentIdOf(row.key), transaction: settlement.transaction }
-    if (isCertain) this.#log.error(facts, 'The facilitator calls a payment settled that the chain does not show.')
+    if (settlement.state === 'settled')
+      this.#log.error(facts, 'The chain does not show a payment that is said to be settled.')
+    else this.#log.warn(facts, 'A payment was sent and is not on the chain yet; it is looked for again.')
     await this.#rows.release(held)
   }
 
