@@ -24,6 +24,9 @@ const model = listed(
 /** An operation that a model answers, and that costs. */
 const isInference = ({ charge }: Operation): boolean => charge === 'usage' || charge === 'quote'
 
+/** Where a wallet pays, or fetches what it has paid for. */
+const showsBalance = (operation: Operation): boolean => isInference(operation) || operation.limit === 'video.retrieve'
+
 /** Headers that an answer of this operation may carry (brief §8.4, §9); which of them it does is the server's to know. */
 export function answerHeaders(operation: Operation, status: number): readonly DescribedHeader[] {
   const isSuccess = status < 300
@@ -34,7 +37,7 @@ export function answerHeaders(operation: Operation, status: number): readonly De
     ...(isAuthenticated && operation.limit === 'text' ? tokenLimits : []),
     ...(isAuthenticated ? balances : []),
     ...(isInference(operation) ? model : []),
-    ...(isSuccess && isInference(operation) ? listed(headers.balanceRemaining) : []),
+    ...(isSuccess && showsBalance(operation) ? listed(headers.balanceRemaining) : []),
     ...(isSuccess && operation.charge === 'payment' ? listed(headers.paymentResponse) : []),
     ...(status === 402 ? listed(headers.paymentRequired) : []),
     ...(status === 429 || status === 503 ? listed(headers.retryAfter) : []),

@@ -1,11 +1,17 @@
 import { z } from 'zod'
-import { StandardError } from './failures.ts'
+import { CodedError, DetailedError, SignInError, StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
 import { DiscoveryRequired } from './payment-required.ts'
 
 /** The canonical source of a caller's limits (brief §4.3, §8.3). */
 
-const failures = { 401: StandardError, 402: DiscoveryRequired, 429: StandardError, 500: StandardError }
+const failures = {
+  400: z.union([DetailedError, CodedError]),
+  401: z.union([StandardError, SignInError]),
+  402: DiscoveryRequired,
+  429: StandardError,
+  500: StandardError,
+}
 
 export const RateLimits = z
   .strictObject({

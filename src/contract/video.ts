@@ -199,7 +199,7 @@ export const quoteVideo = defineOperation({
   request: { body: VideoQuoteRequest },
   answer: { json: VideoQuote },
   failures: {
-    400: DetailedError,
+    400: z.union([DetailedError, CodedError]),
     401: z.union([StandardError, SignInError]),
     402: DiscoveryRequired,
     403: StandardError,
@@ -239,7 +239,7 @@ export const retrieveVideo = defineOperation({
   request: { body: VideoRetrieveRequest },
   answer: { json: VideoStatus, bytes: 'video/mp4' },
   failures: {
-    400: z.union([DetailedError, StandardError]),
+    400: z.union([DetailedError, StandardError, CodedError]),
     401: z.union([StandardError, SignInError]),
     402: DiscoveryRequired,
     403: StandardError,
@@ -269,7 +269,7 @@ export const completeVideo = defineOperation({
   request: { body: VideoCompleteRequest },
   answer: { json: VideoDeleted },
   failures: {
-    400: z.union([DetailedError, StandardError]),
+    400: z.union([DetailedError, StandardError, CodedError]),
     401: z.union([StandardError, SignInError]),
     402: DiscoveryRequired,
     429: StandardError,

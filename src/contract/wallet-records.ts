@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DetailedError, SignInError, StandardError } from './failures.ts'
+import { CodedError, DetailedError, SignInError, StandardError } from './failures.ts'
 import { paging } from './limits.ts'
 import { defineOperation } from './operation.ts'
 import { WalletAddress } from './payment.ts'
@@ -10,8 +10,8 @@ import { DiscoveryRequired } from './payment-required.ts'
 const params = z.object({ walletAddress: WalletAddress })
 
 const failures = {
-  400: DetailedError,
-  401: SignInError,
+  400: z.union([DetailedError, CodedError]),
+  401: z.union([StandardError, SignInError]),
   402: DiscoveryRequired,
   403: StandardError,
   429: StandardError,

@@ -138,8 +138,8 @@ test('operations: what else they answer', () => {
     'topUpX402Balance 400 402 429 500',
     'getX402Balance 400 401 402 403 429 500',
     'getX402Transactions 400 401 402 403 429 500',
-    'getApiKeyRateLimits 401 402 429 500',
-    'getApiKeyRateLimitLogs 401 402 429 500',
+    'getApiKeyRateLimits 400 401 402 429 500',
+    'getApiKeyRateLimitLogs 400 401 402 429 500',
   ])
 })
 
