@@ -27,4 +27,9 @@ export const commands: readonly CommandEntry[] = [
     summary: "Make and look after the assistant's wallet",
     load: () => import('./commands/wallet.ts').then(module => module.wallet),
   },
+  {
+    name: 'mcp',
+    summary: 'Serve the tools over MCP, for an assistant to start',
+    load: () => import('./commands/mcp.ts').then(module => module.mcp),
+  },
 ]

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MicroUsd } from '#contract/money.ts'
+import type { Paid } from '#toolkit/tool-context.ts'
+import { closingMs } from './bounds.ts'
+import type { Core } from './core.ts'
+import { explain } from './explain.ts'
+import { JobRows } from './job-rows.ts'
+import { LimitsDesk } from './limits-view.ts'
+import { ModelRecords } from './model-records.ts'
+import { PaidCalls } from './paid-call.ts'
+import { PaidCallRows } from './paid-call-rows.ts'
+import { ToolWallet } from './tool-wallet.ts'
+
+/** What all calls of one agent share. */
+export class AgentDesks {
+  readonly core: Core
+  readonly rows: PaidCallRows
+  readonly jobRows: JobRows
+  readonly paidCalls: PaidCalls
+  readonly limits: LimitsDesk
+  readonly wallet: ToolWallet
+
+  constructor(core: Core) {
+    const { state, clock, client } = core
+    this.core = core
+    this.rows = new PaidCallRows(state, clock)
+    this.jobRows = new JobRows(state, clock)
+    this.paidCalls = new PaidCalls(core, new ModelRecords(client), this.rows)
+    this.limits = new LimitsDesk(core)
+    this.wallet = new ToolWallet(core)
+  }
+
+  paid(chargedMicroUsd: MicroUsd | null, creditLeftMicroUsd: MicroUsd | null): Paid {
+    const budgetLeftMicroUsd = this.core.wallet?.status().leftMicroUsd ?? null
+    return { chargedMicroUsd, creditLeftMicroUsd, budgetLeftMicroUsd }
+  }
+
+  /** Runs an effect; what it throws comes out in words. */
+  async worded<Result>(isPaid: boolean, signal: AbortSignal, run: () => Promise<Result>): Promise<Result> {
+    try {
+      return await run()
+    } catch (error) {
+      if (signal.aborted) throw error
+      throw explain(error, { nowMs: this.core.clock.now(), isPaid, pays: this.core.pays })
+    }
+  }
+
+  /** Lets paid calls end for a moment, so that their answers are kept; what is still open then stands in its row. */
+  async close(): Promise<void> {
+    const { client, state } = this.core
+    await Promise.race([this.paidCalls.settled(), sleep(closingMs, undefined, { ref: false })])
+    await client.close()
+    state.close()
+  }
+}

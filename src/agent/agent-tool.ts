@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import type { Tool } from '#toolkit/define-tool.ts'
+import { NeedsPerson } from '#toolkit/person.ts'
+import { runTool } from '#toolkit/run-tool.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import type { ToolHost } from '#toolkit/tool-host.ts'
+import type { AskPerson } from './paying-fetch.ts'
+
+export interface AgentToolResult {
+  output: Record<string, unknown>
+  /** The output in words; text from outside is marked in it. */
+  text: string
+  files: { path: string; mimeType: string }[]
+}
+
+/** A tool as a program calls it, or gives it to a model. */
+export interface AgentTool {
+  name: string
+  description: string
+  /** JSON Schema of the arguments. */
+  inputSchema: Record<string, unknown>
+  /** Throws `ToolFailure`, or `NeedsPerson` where a person has to decide and `onApproval` is not there. */
+  call(args: unknown, options?: { signal?: AbortSignal }): Promise<AgentToolResult>
+}
+
+/** Questions in a row that one call may come to: a consent, a price, a payee. */
+const mostQuestions = 5
+
+export const agentTool = (tool: Tool, host: ToolHost, ask: AskPerson | undefined): AgentTool => ({
+  name: tool.name,
+  description: tool.description,
+  inputSchema: z.toJSONSchema(tool.input, { io: 'input' }),
+  async call(args, { signal = new AbortController().signal } = {}) {
+    for (let question = 0; ; question++) {
+      const outcome = await runTool(tool, args, () => host.context({ signal, report: () => {} }))
+      switch (outcome.kind) {
+        case 'done':
+          return { output: outcome.output, text: outcome.text, files: outcome.files }
+        case 'failed':
+          throw new ToolFailure(outcome.facts)
+        case 'fault':
+          throw outcome.error
+        case 'asks':
+          if (!ask || question >= mostQuestions) throw new NeedsPerson(outcome.question)
+          await host.answer(outcome.question.approvalId, await ask(outcome.question))
+      }
+    }
+  },
+})

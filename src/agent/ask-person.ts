@@ -1,0 +1,38 @@
+import { NeedsPerson, type Question } from '#toolkit/person.ts'
+import { giveBackApproval } from '#wallet/approvals.ts'
+import { decideCall, type PlannedCall } from '#wallet/decide.ts'
+import { type ApprovalQuestion, NeedsApproval } from '#wallet/needs-approval.ts'
+import { WalletRefusal } from '#wallet/refusal.ts'
+import { isStopped } from '#wallet/stop-file.ts'
+import type { Core } from './core.ts'
+
+/** A question of the wallet as the tools ask it. */
+export function personFor({ facts, ...asked }: ApprovalQuestion): NeedsPerson {
+  return new NeedsPerson({ ...phrased(facts), ...asked } as Question)
+}
+
+/** Sentences of the wallet stand inside a sentence there. */
+function phrased(facts: ApprovalQuestion['facts']): ApprovalQuestion['facts'] {
+  if (facts.kind !== 'spend') return facts
+  const because = facts.because.replace(/\.$/, '')
+  return {
+    ...facts,
+    what: facts.what.replace(/\.$/, ''),
+    because: because.charAt(0).toLowerCase() + because.slice(1),
+  }
+}
+
+/** Returns where a call may be made at its price; a person's approval is used up by it, until `giveBack`. Throws otherwise. */
+export function allowCall(core: Core, call: PlannedCall, hash: string): void {
+  const { approvals, policy, state } = core
+  const decision = decideCall(
+    policy,
+    { isStopped: isStopped(state.folder), isApproved: facts => approvals.use(facts, hash, hash) },
+    call,
+  )
+  if (decision.kind === 'refused') throw new WalletRefusal(decision.refusal)
+  if (decision.kind === 'asks') throw new NeedsApproval(approvals.ask(decision.facts, hash))
+}
+
+/** Nothing was bought with it, so the person's yes still stands. */
+export const giveBack = ({ state }: Core, hash: string): void => state.decide(db => giveBackApproval(db, hash))

@@ -1,0 +1,38 @@
+/** Every bound of the agent, with its unit and why that number. */
+
+/** A repeated call is taken for the same one within this time; later it is a new wish. */
+export const sameCallMs = 10 * 60 * 1_000
+/** Rows of delivered calls are kept for a day, for whoever looks into a charge. */
+export const paidCallsKeptMs = 24 * 60 * 60 * 1_000
+/** What one call with all its top-ups and repeats may take before whoever waits is told; the answer is kept. */
+export const closingMs = 5_000
+
+/** Prices and allowed values change rarely. */
+export const modelsLifeMs = 5 * 60 * 1_000
+/** Limits of a caller change rarely; a look is free but counts as a request. */
+export const limitsLifeMs = 60 * 1_000
+/** A picture is counted as this many tokens for the bound of a chat's price; published vision models stay below. */
+export const pictureTokens = 4_096
+/** Roles and separators of a message. */
+export const messageTokens = 16
+
+/** Between two questions after a job: the first soon, then slower; brief §8.2 allows 120 a minute. */
+export const pollMs = { first: 1_000, most: 5_000, growth: 1.5 } as const
+/** Jobs older than this are not asked after any more: their media are gone. */
+export const jobLifeMs = 24 * 60 * 60 * 1_000
+/** One process saves a job's file at a time; a dead one is taken over after this. */
+export const savingLeaseMs = 10 * 60 * 1_000
+/** An unknown fault of a job's answer is asked for again this often in one wait. */
+export const jobFaults = 5
+
+/** Files that are sent inline: base64 adds a third, and the service takes 35 MB (published contract §4.2). */
+export const inputFileBytes = 25 * 1024 * 1024
+/** Longest path that is looked at. */
+export const pathCharacters = 4_096
+
+/** A request of `agent.fetch` is kept to be repeated after a 402; larger ones than the contract's largest are refused. */
+export const fetchBodyBytes = 36 * 1024 * 1024
+/** A model's id as it stands in a sentence. */
+export const shownIdCharacters = 80
+/** Rows of jobs that are listed at most. */
+export const listedJobs = 100

@@ -1,0 +1,22 @@
+import type { Client } from '#client/client.ts'
+import type { TopUpDesk } from '#client/top-up.ts'
+import type { Clock } from '#contract/clock.ts'
+import type { Approvals } from '#wallet/approvals.ts'
+import type { Policy } from '#wallet/policy.ts'
+import type { State } from '#wallet/state.ts'
+import type { Wallet } from '#wallet/wallet.ts'
+import type { Files } from './files.ts'
+
+/** What one agent is made of; every part of the room takes what it needs of it. */
+export interface Core {
+  client: Client
+  topUps: TopUpDesk
+  /** Null with an API key alone, and with nothing. */
+  wallet: Wallet | null
+  pays: 'wallet' | 'apiKey' | 'nothing'
+  policy: Policy
+  state: State
+  approvals: Approvals
+  files: Files
+  clock: Clock
+}

@@ -1,0 +1,48 @@
+import type { WalletDesk } from '#toolkit/tool-context.ts'
+import { type PolicySettings, readPolicy } from '#wallet/policy.ts'
+import { AgentDesks } from './agent-desks.ts'
+import { type AgentTool, agentTool } from './agent-tool.ts'
+import { catalogue } from './catalogue.ts'
+import { type CoreOptions, openCore } from './open-core.ts'
+import { type AskPerson, type Fetch, payingFetch } from './paying-fetch.ts'
+import { toolContext } from './tool-context.ts'
+import { toolHost } from './tool-host.ts'
+
+export interface AgentOptions extends Omit<CoreOptions, 'apiKey' | 'walletKey' | 'policy'> {
+  /** An API key: calls are paid from its account, and nothing is ever topped up. */
+  key?: string
+  /** A wallet of its own: its EVM private key, hex. */
+  wallet?: { key: string }
+  /** What the wallet may do by itself; the defaults are 5 USD a payment, 10 a day, 20 in all. */
+  policy?: Omit<PolicySettings, 'serviceUrl'>
+  /** Answers what only a person decides. Without it such a call fails with the question. */
+  onApproval?: AskPerson
+}
+
+/** An agent that pays its own way at one service. */
+export interface Agent {
+  /** For the service's origin only; pays once on 402. Fits the `fetch` option of OpenAI's client. */
+  fetch: Fetch
+  tools: readonly AgentTool[]
+  wallet: WalletDesk
+  close(): Promise<void>
+}
+
+/** Nothing is sent and nothing is written before the first use. Rejects at a wrong setting. */
+export async function createAgent({ key, wallet, policy, onApproval, ...options }: AgentOptions): Promise<Agent> {
+  const core = await openCore({
+    ...options,
+    apiKey: key,
+    walletKey: wallet?.key,
+    policy: readPolicy({ ...policy, serviceUrl: options.baseUrl }),
+  })
+  const desks = new AgentDesks(core)
+  const host = toolHost(desks)
+  const tools = await Promise.all(Object.values(catalogue.tools).map(load => load()))
+  return {
+    fetch: payingFetch(core, onApproval),
+    tools: tools.map(tool => agentTool(tool, host, onApproval)),
+    wallet: toolContext(desks, { signal: new AbortController().signal, report: () => {} }).wallet,
+    close: () => host.close(),
+  }
+}

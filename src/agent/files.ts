@@ -1,0 +1,137 @@
+import { constants } from 'node:fs'
+import { mkdir, open, realpath } from 'node:fs/promises'
+import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { headBytes } from '#client/limits.ts'
+import { sniffType } from '#client/media-type.ts'
+import { zeroUsd } from '#contract/money.ts'
+import type { FileDesk } from '#toolkit/tool-context.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { inputFileBytes, pathCharacters } from './bounds.ts'
+
+export interface FileFolders {
+  /** The only folder that is written to; made when it is first needed. */
+  output: string
+  /** Folders that may be read beside it. The working folder is none of them: assistants start servers anywhere. */
+  inputs: readonly string[]
+  /** The folder of keys and journal, which is never read from, whatever the others are. */
+  state: string
+}
+
+type Kind = Parameters<FileDesk['asMediaUrl']>[1]
+
+/** Reads from allowed folders and writes to one. */
+export class Files implements FileDesk {
+  readonly #folders: FileFolders
+
+  constructor(folders: FileFolders) {
+    this.#folders = folders
+  }
+
+  async asMediaUrl(source: string, kind: Kind): Promise<string> {
+    if (/^https?:\/\//i.test(source)) return source
+    if (/^data:/i.test(source)) return dataUrl(source, kind)
+    const path = await this.#allowedPath(source)
+    const bytes = await readWhole(path)
+    const type = sniffType(bytes.subarray(0, headBytes))
+    if (!type?.startsWith(`${kind}/`))
+      throw refused(`The file is no ${kind} of a known type.`, `Give a path to ${anExample[kind]}.`)
+    return `data:${type};base64,${bytes.toString('base64')}`
+  }
+
+  /** The output folder, made where it is not there. */
+  async outputFolder(): Promise<string> {
+    await mkdir(this.#folders.output, { recursive: true, mode: 0o700 })
+    return realpath(this.#folders.output)
+  }
+
+  /** The real path, links resolved, of a file inside an allowed folder. */
+  async #allowedPath(source: string): Promise<string> {
+    const wanted = pathOf(source, this.#folders.output)
+    const real = await realpath(wanted).catch(() => null)
+    const allowed = await existing([this.#folders.output, ...this.#folders.inputs])
+    if (real === null || !allowed.some(folder => isInside(real, folder))) throw this.#outside()
+    const [output = '', state = ''] = await Promise.all([this.#folders.output, this.#folders.state].map(realOrEmpty))
+    if (state !== '' && isInside(real, state) && !(output !== '' && isInside(real, output))) throw this.#outside()
+    return real
+  }
+
+  /** The same words whether it is missing or forbidden, so that nobody finds out what lies elsewhere. */
+  #outside(): ToolFailure {
+    const folders = [this.#folders.output, ...this.#folders.inputs].join(', ')
+    return refused(
+      'There is no such file in a folder that may be read.',
+      `Let the person put it into one of these: ${folders}; or give an https URL.`,
+    )
+  }
+}
+
+const anExample: Readonly<Record<Kind, string>> = {
+  image: 'a PNG, JPEG, WebP or GIF',
+  video: 'an MP4, MOV or WebM',
+  audio: 'an MP3, WAV, FLAC, AAC, M4A or Ogg',
+}
+
+function pathOf(source: string, folder: string): string {
+  if (source.length > pathCharacters || source.includes('\0'))
+    throw refused('This is no path of a file.', 'Give a shorter one.')
+  if (!source.startsWith('file://')) return isAbsolute(source) ? source : resolve(folder, source)
+  try {
+    return fileURLToPath(source)
+  } catch {
+    throw refused('This is no path of a file.', 'Give a plain path.')
+  }
+}
+
+function dataUrl(source: string, kind: Kind): string {
+  const match = /^data:([a-z]+)\/[a-z0-9.+-]+;base64,([A-Za-z0-9+/]+={0,2})$/i.exec(source)
+  if (match?.[1]?.toLowerCase() !== kind)
+    throw refused(`This data URL is no ${kind} in base64.`, 'Give a path or an https URL.')
+  if ((match[2]?.length ?? 0) > (inputFileBytes * 4) / 3 + 4) throw tooLarge()
+  return source
+}
+
+async function readWhole(path: string): Promise<Buffer> {
+  // A link that took the file's place since it was resolved is not followed.
+  const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)).catch(() => null)
+  if (!file) throw refused('The file cannot be read.', 'Let the person look at its permissions.')
+  try {
+    const { size } = await file.stat()
+    if (!(await file.stat()).isFile()) throw refused('This is no file.', 'Give a path to one file.')
+    if (size > inputFileBytes) throw tooLarge()
+    const bytes = Buffer.alloc(size)
+    const { bytesRead } = await file.read(bytes, 0, size, 0)
+    return bytes.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+const existing = async (folders: readonly string[]): Promise<string[]> =>
+  (await Promise.all(folders.map(realOrEmpty))).filter(folder => folder !== '')
+
+const realOrEmpty = (path: string): Promise<string> => realpath(path).catch(() => '')
+
+function isInside(path: string, folder: string): boolean {
+  const between = relative(folder, path)
+  return between !== '' && between !== '..' && !between.startsWith(`..${sep}`) && !isAbsolute(between)
+}
+
+/** A name of ours: when, by which model, which job. Nothing of it is a stranger's. */
+export function outputName(startedAtMs: number, model: string, jobId: string, extension: string): string {
+  const when = new Date(startedAtMs).toISOString().slice(0, 16).replace(/[-:]/g, '').replace('T', '-')
+  const what =
+    model
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 40) || 'video'
+  return `${when}-${what}-${jobId.slice(-6)}.${extension}`
+}
+
+export const inFolder = (folder: string, name: string): string => join(folder, name)
+
+const tooLarge = (): ToolFailure =>
+  refused(`The file is larger than ${inputFileBytes / 1024 / 1024} MB.`, 'Give a smaller one, or an https URL.')
+
+const refused = (happened: string, next: string): ToolFailure => new ToolFailure({ happened, charged: zeroUsd, next })

@@ -1,0 +1,149 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import type { Clock } from '#contract/clock.ts'
+import { type MicroUsd, microUsd } from '#contract/money.ts'
+import type { JobView, SavedFile } from '#toolkit/tool-context.ts'
+import { newId } from '#wallet/new-id.ts'
+import type { State } from '#wallet/state.ts'
+import { listedJobs, savingLeaseMs } from './bounds.ts'
+import { agentMigrations } from './migrations.ts'
+import { isAlive, thisOwner } from './owner.ts'
+
+/** A job as it is kept: what is shown, and what only we need to ask after it. */
+export interface JobRow extends JobView {
+  /** Base URL of the service that works at it. */
+  service: string
+  queueId: string
+  downloadUrl: string | null
+}
+
+export interface NewJob {
+  service: string
+  queueId: string
+  model: string
+  downloadUrl: string | null
+  priceMicroUsd: MicroUsd | null
+}
+
+/** Jobs on disk, so that a restart loses none that was paid for. */
+export class JobRows {
+  readonly #state: State
+  readonly #clock: Clock
+
+  constructor(state: State, clock: Clock) {
+    this.#state = state
+    this.#clock = clock
+  }
+
+  /** Inside the transaction that keeps the answer which started it. The id is ours. */
+  insert(db: DatabaseSync, job: NewJob): string {
+    const id = newId('job')
+    db.prepare(
+      `INSERT INTO jobs (id, service, queue_id, model, download_url, price_micro_usd, state, started_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, 'running', ?)`,
+    ).run(id, job.service, job.queueId, job.model, job.downloadUrl, job.priceMicroUsd, this.#clock.now())
+    return id
+  }
+
+  find(id: string): JobRow | null {
+    const row = this.#database().prepare('SELECT * FROM jobs WHERE id = ?').get(id)
+    return row ? read(row) : null
+  }
+
+  /** Newest first. */
+  list(limit: number): JobRow[] {
+    return this.#database()
+      .prepare('SELECT * FROM jobs ORDER BY started_at_ms DESC, rowid DESC LIMIT ?')
+      .all(Math.min(limit, listedJobs))
+      .map(read)
+  }
+
+  typical(id: string, ms: number): void {
+    this.#run('UPDATE jobs SET typical_ms = ? WHERE id = ?', Math.round(ms), id)
+  }
+
+  ended(id: string, state: 'failed' | 'deleted', failure: string, isRefunded: boolean): void {
+    this.#run(
+      `UPDATE jobs SET state = ?, failure = ?, refunded = ? WHERE id = ? AND state = 'running'`,
+      state,
+      failure,
+      isRefunded ? 1 : 0,
+      id,
+    )
+  }
+
+  saved(id: string, file: SavedFile): void {
+    this.#run(
+      `UPDATE jobs SET state = 'completed', file_path = ?, file_mime_type = ?, file_bytes = ?, saver = NULL WHERE id = ?`,
+      file.path,
+      file.mimeType,
+      file.bytes,
+      id,
+    )
+  }
+
+  /** Whoever waited has the file; the same call starts a new job from now on. */
+  delivered(id: string): void {
+    this.#run('UPDATE jobs SET delivered = 1 WHERE id = ?', id)
+  }
+
+  /** Whether this process saves the file; one at a time does. */
+  takeSaving(id: string): boolean {
+    const nowMs = this.#clock.now()
+    this.#prepared()
+    return this.#state.decide(db => {
+      const row = db.prepare('SELECT saver, saving_until_ms FROM jobs WHERE id = ?').get(id)
+      const saver = row?.saver
+      const isHeld = typeof saver === 'string' && Number(row?.saving_until_ms) > nowMs && isAlive(saver)
+      if (isHeld) return false
+      db.prepare('UPDATE jobs SET saver = ?, saving_until_ms = ? WHERE id = ?').run(
+        thisOwner(),
+        nowMs + savingLeaseMs,
+        id,
+      )
+      return true
+    })
+  }
+
+  leaveSaving(id: string): void {
+    this.#run('UPDATE jobs SET saver = NULL WHERE id = ?', id)
+  }
+
+  #prepared(): void {
+    this.#state.prepare('agent', agentMigrations)
+  }
+
+  #database(): DatabaseSync {
+    this.#prepared()
+    return this.#state.database()
+  }
+
+  #run(sql: string, ...values: (string | number | null)[]): void {
+    this.#database()
+      .prepare(sql)
+      .run(...values)
+  }
+}
+
+const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof value === 'string' ? value : null)
+
+const read = (row: Record<string, SQLOutputValue>): JobRow => ({
+  jobId: String(row.id),
+  kind: 'video',
+  service: String(row.service),
+  queueId: String(row.queue_id),
+  model: String(row.model),
+  downloadUrl: textOrNull(row.download_url),
+  state: row.state as JobRow['state'],
+  startedAtMs: Number(row.started_at_ms),
+  typicalMs: row.typical_ms === null ? null : Number(row.typical_ms),
+  priceMicroUsd: row.price_micro_usd === null ? null : microUsd(Number(row.price_micro_usd)),
+  refunded: row.refunded === 1,
+  file:
+    typeof row.file_path === 'string'
+      ? { path: row.file_path, mimeType: String(row.file_mime_type), bytes: Number(row.file_bytes) }
+      : null,
+  failure: textOrNull(row.failure),
+})
+
+/** Without what only we need. */
+export const jobView = ({ service: _s, queueId: _q, downloadUrl: _d, ...view }: JobRow): JobView => view

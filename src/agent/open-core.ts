@@ -1,0 +1,62 @@
+import { resolve } from 'node:path'
+import { Client } from '#client/client.ts'
+import type { Credential } from '#client/credential.ts'
+import { serviceAddress } from '#client/service-address.ts'
+import { TopUpDesk } from '#client/top-up.ts'
+import { type Clock, systemClock } from '#contract/clock.ts'
+import { openApprovals } from '#wallet/approvals.ts'
+import { keyFromHex } from '#wallet/keys.ts'
+import { type Policy, readPolicy } from '#wallet/policy.ts'
+import { defaultStateFolder } from '#wallet/private-file.ts'
+import { tightenByFile } from '#wallet/settings-file.ts'
+import { openState } from '#wallet/state.ts'
+import { openWallet } from '#wallet/wallet.ts'
+import type { Core } from './core.ts'
+import { Files } from './files.ts'
+import { sharedBreakerStore } from './shared-breaker.ts'
+
+export interface CoreOptions {
+  /** With its path: `https://host/api/v1`. */
+  baseUrl: string
+  /** Pays from an account; nothing is ever topped up with it. */
+  apiKey?: string | undefined
+  /** EVM private key, hex; pays from the wallet. It wins where both are given. */
+  walletKey?: string | undefined
+  /** The defaults where absent. */
+  policy?: Policy | undefined
+  stateFolder?: string | undefined
+  /** The only folder that is written to; `output` in the state folder where absent. */
+  outputFolder?: string | undefined
+  /** Folders whose files may be sent, beside the output folder. */
+  inputFolders?: readonly string[] | undefined
+  vendor?: string | undefined
+  clock?: Clock | undefined
+  /** Takes the place of the agent's own connections. */
+  fetch?: ((request: Request) => Response | Promise<Response>) | undefined
+}
+
+/** Puts an agent together. Nothing is sent; the state file is opened by its first use. */
+export async function openCore(options: CoreOptions): Promise<Core> {
+  const { clock = systemClock, apiKey, walletKey } = options
+  const { baseUrl } = serviceAddress(options.baseUrl)
+  const state = openState(resolve(options.stateFolder ?? defaultStateFolder()))
+  const policy = options.policy ?? readPolicy({ serviceUrl: baseUrl })
+  const key = walletKey ? await keyFromHex(walletKey) : null
+  const wallet = key && openWallet({ key, policy, state, clock })
+  const credential: Credential = wallet ? { payer: wallet } : apiKey ? { apiKey } : null
+  const breakerStore = sharedBreakerStore(state)
+  const client = new Client({ baseUrl, credential, clock, breakerStore, vendor: options.vendor, fetch: options.fetch })
+  const output = resolve(options.outputFolder ?? `${state.folder}/output`)
+  const inputs = (options.inputFolders ?? []).map(folder => resolve(folder))
+  return {
+    client,
+    topUps: new TopUpDesk(client),
+    wallet,
+    pays: wallet ? 'wallet' : apiKey ? 'apiKey' : 'nothing',
+    policy: wallet?.policy ?? tightenByFile(policy, state.folder),
+    state,
+    approvals: wallet?.approvals ?? openApprovals(state, clock),
+    files: new Files({ output, inputs, state: state.folder }),
+    clock,
+  }
+}

@@ -1,0 +1,124 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import type { Clock } from '#contract/clock.ts'
+import { type MicroUsd, microUsd } from '#contract/money.ts'
+import { newId } from '#wallet/new-id.ts'
+import type { State } from '#wallet/state.ts'
+import { paidCallsKeptMs, sameCallMs } from './bounds.ts'
+import { agentMigrations } from './migrations.ts'
+import { isAlive, thisOwner } from './owner.ts'
+
+/**
+ * `planned`: nothing was sent, or the service said that it did nothing. `sent`: an answer is awaited. `lost`: none came, so
+ * it may have been charged. `answered`: paid for and kept until somebody has it.
+ */
+export type PaidCallState = 'planned' | 'sent' | 'lost' | 'answered' | 'delivered' | 'failed'
+
+export interface PaidCallRow {
+  id: string
+  state: PaidCallState
+  chargedMicroUsd: MicroUsd | null
+  /** JSON of the answer. */
+  answer: string | null
+  jobId: string | null
+}
+
+export type Claim =
+  /** A row of this process's own: go on. */
+  | { kind: 'mine'; id: string }
+  /** The same call was paid for and is not delivered. */
+  | { kind: 'earlier'; row: PaidCallRow }
+  /** Another process is at it. */
+  | { kind: 'running' }
+  /** The same call was sent and its answer lost. */
+  | { kind: 'lost'; row: PaidCallRow }
+
+/** The record of paid calls: one row before the first effect of each. */
+export class PaidCallRows {
+  readonly #state: State
+  readonly #clock: Clock
+
+  constructor(state: State, clock: Clock) {
+    this.#state = state
+    this.#clock = clock
+  }
+
+  /** Decides in one transaction, so that two processes do not buy the same thing. */
+  claim(hash: string, operation: string, isAgain: boolean): Claim {
+    const nowMs = this.#clock.now()
+    return this.#decide(db => {
+      db.prepare('DELETE FROM paid_calls WHERE updated_at_ms < ?').run(nowMs - paidCallsKeptMs)
+      const open = isAgain ? undefined : findOpen(db, hash, nowMs - sameCallMs)
+      if (!open) return { kind: 'mine', id: insert(db, hash, operation, nowMs) }
+      const row = read(open)
+      if (row.state === 'answered' || row.state === 'delivered') return { kind: 'earlier', row }
+      if (row.state === 'lost') return { kind: 'lost', row }
+      if (isAlive(String(open.owner))) return { kind: 'running' }
+      if (row.state === 'sent') return { kind: 'lost', row }
+      // Its process ended before anything was bought.
+      db.prepare('UPDATE paid_calls SET owner = ?, updated_at_ms = ? WHERE id = ?').run(thisOwner(), nowMs, row.id)
+      return { kind: 'mine', id: row.id }
+    })
+  }
+
+  get(id: string): PaidCallRow {
+    const row = this.#decide(db => db.prepare('SELECT * FROM paid_calls WHERE id = ?').get(id))
+    if (row) return read(row)
+    throw new Error('A paid call is not in its table.')
+  }
+
+  mark(id: string, state: PaidCallState): void {
+    this.#decide(db => mark(db, id, state, this.#clock.now()))
+  }
+
+  /** The answer is on disk before anybody has it. `also` runs in the same transaction. */
+  answered(id: string, answer: unknown, chargedMicroUsd: MicroUsd | null, also?: (db: DatabaseSync) => string): void {
+    this.#decide(db => {
+      const jobId = also?.(db) ?? null
+      mark(db, id, 'answered', this.#clock.now())
+      db.prepare('UPDATE paid_calls SET answer = ?, charged_micro_usd = ?, job_id = ? WHERE id = ?').run(
+        JSON.stringify(answer),
+        chargedMicroUsd,
+        jobId,
+        id,
+      )
+    })
+  }
+
+  #decide<Result>(run: (db: DatabaseSync) => Result): Result {
+    this.#state.prepare('agent', agentMigrations)
+    return this.#state.decide(run)
+  }
+}
+
+/** A job counts as delivered once its file is, whatever became of the answer that started it. */
+const findOpen = (db: DatabaseSync, hash: string, sinceMs: number) =>
+  db
+    .prepare(
+      `SELECT paid_calls.* FROM paid_calls LEFT JOIN jobs ON jobs.id = paid_calls.job_id
+       WHERE request_hash = ? AND created_at_ms > ?
+         AND (paid_calls.state IN ('planned', 'sent', 'lost', 'answered')
+           OR (paid_calls.state = 'delivered' AND jobs.state IN ('running', 'completed') AND jobs.delivered = 0))
+       ORDER BY created_at_ms DESC, paid_calls.rowid DESC LIMIT 1`,
+    )
+    .get(hash, sinceMs)
+
+function insert(db: DatabaseSync, hash: string, operation: string, nowMs: number): string {
+  const id = newId('call')
+  db.prepare(
+    `INSERT INTO paid_calls (id, request_hash, operation, state, owner, created_at_ms, updated_at_ms)
+     VALUES (?, ?, ?, 'planned', ?, ?, ?)`,
+  ).run(id, hash, operation, thisOwner(), nowMs, nowMs)
+  return id
+}
+
+const mark = (db: DatabaseSync, id: string, state: PaidCallState, nowMs: number): void => {
+  db.prepare('UPDATE paid_calls SET state = ?, updated_at_ms = ? WHERE id = ?').run(state, nowMs, id)
+}
+
+const read = (row: Record<string, SQLOutputValue>): PaidCallRow => ({
+  id: String(row.id),
+  state: row.state as PaidCallState,
+  chargedMicroUsd: row.charged_micro_usd === null ? null : microUsd(Number(row.charged_micro_usd)),
+  answer: row.answer === null ? null : String(row.answer),
+  jobId: row.job_id === null ? null : String(row.job_id),
+})

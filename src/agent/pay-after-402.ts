@@ -1,0 +1,46 @@
+import { balanceUsd } from '#contract/headers.ts'
+import { fromUsdNumber, type MicroUsd, microUsd } from '#contract/money.ts'
+import { WalletCreditRequired } from '#contract/payment-required.ts'
+import type { ServiceError } from '#contract/service-error.ts'
+import type { PaidOrder } from '#wallet/pay.ts'
+import type { Core } from './core.ts'
+
+/** Whether an answer 402 is one that credit mends: not one that did not know the caller, nor one of the top-up itself. */
+export const wantsCredit = ({ status, kind }: ServiceError): boolean =>
+  status === 402 && (kind === 'PAYMENT_REQUIRED' || kind === 'INSUFFICIENT_BALANCE')
+
+/**
+ * One top-up by what a 402 says is missing, within the policy. Throws the wallet's refusal or its question; with another
+ * payment just made, nothing is signed and `isEarlier` says to look again.
+ */
+export async function payAfter402(
+  { client, topUps, wallet }: Core,
+  error: ServiceError,
+  priceMicroUsd: MicroUsd | null,
+  purpose: string,
+): Promise<PaidOrder | null> {
+  if (!wallet || !wantsCredit(error)) return null
+  const accepts = await topUps.requirements()
+  const order = { origin: client.address.origin, accepts, amountMicroUsd: missing(error, priceMicroUsd), purpose }
+  try {
+    return await wallet.pay({ ...order, occasion: 'after-402' }, topUps.send)
+  } catch (refusal) {
+    // The offer may have changed since it was kept.
+    topUps.forget()
+    throw refusal
+  }
+}
+
+/** What the call needs less what is there; the wallet raises it to the smallest top-up. Never the suggested amount. */
+export function missing({ body, headers }: ServiceError, priceMicroUsd: MicroUsd | null): MicroUsd {
+  const said = WalletCreditRequired.safeParse(body)
+  const needed = said.success ? fromUsdNumber(said.data.minimumBalanceUsd ?? 0) : null
+  const available =
+    (said.success ? fromUsdNumber(said.data.currentBalanceUsd ?? 0) : null) ??
+    balanceUsd.parse(headers[balanceUsd.name] ?? '') ??
+    microUsd(0)
+  // Our own price bounds what a service may claim: whoever asks for more has to wait for the next 402.
+  const wanted = priceMicroUsd ?? needed ?? microUsd(0)
+  const difference = wanted - available
+  return microUsd(difference > 0n ? difference : 1n)
+}

@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto'
+import type { Operation } from '#contract/operation.ts'
+
+/**
+ * What makes two paid calls the same one: the service, who pays, the operation and what is sent, in whatever order it was
+ * written. A person's consent is not part of what is asked, so it is left out.
+ */
+export function requestHash(service: string, principal: string, operation: Operation, call: unknown): string {
+  const text = canonical([service, principal, operation.id, withoutConsents(call)])
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function withoutConsents(call: unknown): unknown {
+  const { params, query, body } = call as { params?: unknown; query?: unknown; body?: unknown }
+  if (typeof body !== 'object' || body === null) return { params, query, body }
+  const { consents: _, ...rest } = body as Record<string, unknown>
+  return { params, query, body: rest }
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join()}}`
+}

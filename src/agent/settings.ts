@@ -1,0 +1,94 @@
+import { parseUsd } from '#contract/money.ts'
+import { isVendor } from '#contract/vendor.ts'
+import type { AgentEnvironment } from './wallet-settings.ts'
+
+/** What an environment says, checked and not yet acted on: nothing of the wallet or the client is loaded by it. */
+export interface AgentSettings {
+  env: AgentEnvironment
+  apiKey: string | undefined
+  walletKey: string | undefined
+  outputFolder: string | undefined
+  vendor: string | undefined
+  /** Names of the tools to serve; all where absent. */
+  tools: readonly string[] | undefined
+  /** An address that may be paid without asking. */
+  payee: string | undefined
+}
+
+const caps = [
+  'FAREBOX_MAX_PAYMENT_USD',
+  'FAREBOX_MAX_DAY_USD',
+  'FAREBOX_MAX_TOTAL_USD',
+  'FAREBOX_MAX_CALL_USD',
+  'FAREBOX_ASK_ABOVE_USD',
+] as const
+
+/** Most that a cap may be, in micro-USD: above a million USD it is a typing error. */
+const highestCap = 1_000_000_000_000n
+
+/** Reads the environment of an agent. Each problem is one sentence that names its variable; no value of a key is repeated. */
+export function readSettings(env: AgentEnvironment): { settings: AgentSettings; problems: string[] } {
+  const given = (name: string): string | undefined => env[name]?.trim() || undefined
+  const tools = given('FAREBOX_TOOLS')
+    ?.split(',')
+    .map(name => name.trim())
+    .filter(name => name !== '')
+  return {
+    settings: {
+      env,
+      apiKey: given('FAREBOX_API_KEY'),
+      walletKey: given('FAREBOX_WALLET_KEY'),
+      outputFolder: given('FAREBOX_OUTPUT_DIR'),
+      vendor: given('FAREBOX_VENDOR'),
+      tools,
+      payee: given('FAREBOX_PAYEE'),
+    },
+    problems: [...checks.flatMap(check => check(given) ?? []), ...caps.flatMap(name => capProblem(name, given(name)))],
+  }
+}
+
+type Check = (given: (name: string) => string | undefined) => string | null
+
+const checks: readonly Check[] = [
+  given => addressProblem(given('FAREBOX_BASE_URL')),
+  given =>
+    /[^\x21-\x7e]/.test(given('FAREBOX_API_KEY') ?? '')
+      ? 'FAREBOX_API_KEY holds a character that no key has; copy it again.'
+      : null,
+  given =>
+    /^(?:0x)?[0-9a-fA-F]{64}$/.test(given('FAREBOX_WALLET_KEY') ?? '0'.repeat(64))
+      ? null
+      : 'FAREBOX_WALLET_KEY is no EVM private key; it is 64 hexadecimal digits.',
+  given =>
+    given('FAREBOX_SOLANA_KEY') === undefined
+      ? null
+      : 'FAREBOX_SOLANA_KEY is set, and this version pays on EVM chains only; unset it and set FAREBOX_WALLET_KEY.',
+  given =>
+    isVendor(given('FAREBOX_VENDOR') ?? 'service')
+      ? null
+      : 'FAREBOX_VENDOR is no vendor word; it is 2 to 32 small letters and digits, the first a letter.',
+  given =>
+    /^0x[0-9a-fA-F]{40}$/.test(given('FAREBOX_PAYEE') ?? `0x${'0'.repeat(40)}`)
+      ? null
+      : 'FAREBOX_PAYEE is no EVM address; it is 0x and 40 hexadecimal digits.',
+]
+
+function addressProblem(text: string | undefined): string | null {
+  if (text === undefined) return null
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    return 'FAREBOX_BASE_URL is no address of a service; write it as https://host/api/v1.'
+  }
+  const isLocal = /^(localhost|.*\.localhost|\[::1\]|127(\.\d{1,3}){3})$/.test(url.hostname)
+  return url.protocol === 'https:' || isLocal
+    ? null
+    : 'FAREBOX_BASE_URL is not https; plain http is for services on this machine.'
+}
+
+function capProblem(name: string, text: string | undefined): string[] {
+  if (text === undefined) return []
+  const amount = parseUsd(text)
+  return amount !== null && amount >= 0n && amount <= highestCap
+    ? []
+    : [`${name} is no amount of USD; write it as 5 or 0.25, at most 1000000.`]
+}

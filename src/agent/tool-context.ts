@@ -1,0 +1,139 @@
+import type { z } from 'zod'
+import type { ClientAnswer } from '#client/client.ts'
+import { ChatCompletion } from '#contract/chat-completion.ts'
+import { addUsd, fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import type { CallOf, Operation } from '#contract/operation.ts'
+import { queueVideo, type VideoQueued } from '#contract/video.ts'
+import { withoutHidden } from '#toolkit/from-outside.ts'
+import type { Answered, JobDesk, Paid, PaidOptions, Started, ToolContext, WalletDesk } from '#toolkit/tool-context.ts'
+import type { AgentDesks } from './agent-desks.ts'
+import { shownIdCharacters } from './bounds.ts'
+import { nobodyPays } from './explain.ts'
+import { Jobs } from './job-desk.ts'
+import { jobView } from './job-rows.ts'
+import { keptAnswer } from './paid-call.ts'
+
+export interface Invocation {
+  signal: AbortSignal
+  report: ToolContext['report']
+}
+
+/** All effects of one call of a tool. What is thrown has been put into words; `NeedsPerson` passes. */
+export function toolContext(desks: AgentDesks, invocation: Invocation): ToolContext {
+  const { core } = desks
+  const { signal, report } = invocation
+  const worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => desks.worded(isPaid, signal, run)
+  return {
+    signal,
+    report,
+    call: (operation, call, options) =>
+      worded(operation.charge !== 'free', () => callOne(desks, operation, call, options ?? {}, signal)),
+    start: (operation, call, options) => worded(true, () => start(desks, operation, call, options ?? {}, signal)),
+    jobs: wordedJobs(new Jobs(core, desks.jobRows, invocation), worded),
+    files: core.files,
+    wallet: wordedWallet(desks, worded),
+    limits: () => worded(false, () => desks.limits.view()),
+  }
+}
+
+type Worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => Promise<Result>
+
+const wordedJobs = (jobs: JobDesk, worded: Worded): JobDesk => ({
+  wait: (jobId, timeoutMs) => worded(false, () => jobs.wait(jobId, timeoutMs)),
+  list: limit => worded(false, () => jobs.list(limit)),
+})
+
+const wordedWallet = ({ wallet }: AgentDesks, worded: Worded): WalletDesk => ({
+  status: () => worded(false, () => wallet.status()),
+  topUp: amount => worded(true, () => wallet.topUp(amount)),
+  receipts: limit => worded(false, () => wallet.receipts(limit)),
+})
+
+async function callOne<O extends Operation>(
+  desks: AgentDesks,
+  operation: O,
+  call: CallOf<O>,
+  options: PaidOptions,
+  signal: AbortSignal,
+): Promise<Answered<O>> {
+  const { core, paidCalls, rows } = desks
+  if (operation.charge === 'free') {
+    if (operation.auth.length > 0 && core.pays === 'nothing') throw nobodyPays()
+    const { answer, headers } = await core.client.call(operation, call, { signal })
+    return { answer, paid: desks.paid(zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
+  }
+  const bought = await whileWanted(
+    paidCalls.buy(operation, call, options, (rowId, answer) => rows.answered(rowId, answer.answer, charged(answer))),
+    signal,
+  )
+  if (bought.kind === 'earlier') {
+    paidCalls.delivered(bought.row.id)
+    return { answer: keptAnswer<O>(bought.row), paid: { ...desks.paid(zeroUsd, null), isEarlierCall: true } }
+  }
+  paidCalls.delivered(bought.rowId)
+  return { answer: bought.answer.answer, paid: paidFor(desks, bought.answer, charged(bought.answer)) }
+}
+
+async function start<O extends Operation>(
+  desks: AgentDesks,
+  operation: O,
+  call: CallOf<O>,
+  options: PaidOptions,
+  signal: AbortSignal,
+): Promise<Started> {
+  if (operation.id !== queueVideo.id) throw new Error(`${operation.id} starts no job.`)
+  const { core, paidCalls, rows, jobRows } = desks
+  const keep: Parameters<typeof paidCalls.buy<O>>[3] = (rowId, answer, price) => {
+    const { model, queue_id, download_url } = answer.answer as z.output<typeof VideoQueued>
+    const service = core.client.address.baseUrl
+    const job = { service, queueId: queue_id, model: shortId(model), downloadUrl: download_url ?? null }
+    rows.answered(rowId, answer.answer, price.amountMicroUsd, db =>
+      jobRows.insert(db, { ...job, priceMicroUsd: price.amountMicroUsd }),
+    )
+  }
+  const bought = await whileWanted(paidCalls.buy(operation, call, options, keep), signal)
+  const row = bought.kind === 'earlier' ? bought.row : rows.get(bought.rowId)
+  const job = jobRows.find(row.jobId ?? '')
+  if (!job) throw new Error('A job that was paid for is not in its table.')
+  paidCalls.delivered(row.id)
+  if (bought.kind === 'earlier') {
+    return { job: jobView(job), paid: { ...desks.paid(zeroUsd, null), isEarlierCall: true } }
+  }
+  return { job: jobView(job), paid: paidFor(desks, bought.answer, bought.price.amountMicroUsd) }
+}
+
+const shortId = (model: string): string => withoutHidden(model).slice(0, shownIdCharacters)
+
+function paidFor(desks: AgentDesks, { headers }: ClientAnswer<Operation>, amount: MicroUsd | null): Paid {
+  const { balanceRemaining, balanceBefore } = headers
+  const left = balanceBefore !== null && amount !== null ? addUsd(balanceBefore, -amount) : null
+  return desks.paid(amount, balanceRemaining ?? left)
+}
+
+/** What the service says it took; where it does not say, what the credit lost. */
+function charged({ answer, headers }: ClientAnswer<Operation>): MicroUsd | null {
+  const cost = ChatCompletion.safeParse(answer).data?.cost
+  if (cost) return fromUsdNumber(cost.usd)
+  const { balanceRemaining, balanceBefore } = headers
+  if (balanceRemaining === null || balanceBefore === null || balanceRemaining > balanceBefore) return null
+  return addUsd(balanceBefore, -balanceRemaining)
+}
+
+/** Stops waiting when nobody wants the result any more; what was bought is kept for the next same call. */
+async function whileWanted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  signal.throwIfAborted()
+  let stop: (() => void) | undefined
+  const unwanted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    const result = await Promise.race([work, unwanted])
+    signal.throwIfAborted()
+    return result
+  } finally {
+    // The work may fail after its caller has gone.
+    work.catch(() => {})
+    if (stop) signal.removeEventListener('abort', stop)
+  }
+}

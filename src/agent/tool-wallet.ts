@@ -1,0 +1,116 @@
+import { fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { getRateLimits } from '#contract/rate-limits.ts'
+import { getWalletBalance } from '#contract/wallet-records.ts'
+import type { Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import type { Payment } from '#wallet/journal.ts'
+import type { Core } from './core.ts'
+import { nobodyPays } from './explain.ts'
+
+/** The wallet as tools see it. */
+export class ToolWallet implements WalletDesk {
+  readonly #core: Core
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  async status(): Promise<WalletView> {
+    const { wallet, pays, client } = this.#core
+    const credit = await creditOf(this.#core)
+    const view = { pays, service: client.address.baseUrl, creditMicroUsd: credit }
+    if (!wallet) {
+      const next = pays === 'nothing' ? nobodyPays().facts.next : null
+      const none = { address: null, network: null, caps: null, spent: null, payee: null }
+      return { ...view, ...none, unresolved: 0, next }
+    }
+    const status = wallet.status()
+    const { caps } = status
+    return {
+      ...view,
+      address: wallet.address,
+      network: wallet.policy.rails[0]?.network ?? null,
+      caps: {
+        perPayment: caps.maxPaymentMicroUsd,
+        perCall: caps.maxCallMicroUsd,
+        perDay: caps.maxDayMicroUsd,
+        total: caps.maxTotalMicroUsd,
+        askAbove: caps.askAboveMicroUsd,
+      },
+      spent: { today: status.spentDayMicroUsd, total: status.spentTotalMicroUsd },
+      unresolved: status.openPayments.length,
+      payee: status.payees[0]?.payTo ?? null,
+      next: nextStep(status),
+    }
+  }
+
+  async topUp(amountMicroUsd: MicroUsd): Promise<ToppedUp> {
+    const { wallet, topUps, client, pays } = this.#core
+    if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : nobodyPays()
+    const accepts = await topUps.requirements()
+    const order = { origin: client.address.origin, accepts, amountMicroUsd, purpose: 'Credit that was asked for' }
+    const paid = await wallet.pay({ ...order, occasion: 'asked' }, topUps.send)
+    const payment = wallet.receipts(listed).find(({ id }) => id === paid.receiptId)
+    if (!payment) throw new Error('A payment that was just made is not in the journal.')
+    return {
+      receipt: receiptOf(payment),
+      paid: {
+        chargedMicroUsd: paid.isEarlier ? zeroUsd : paid.amountMicroUsd,
+        creditLeftMicroUsd: paid.newBalanceMicroUsd,
+        budgetLeftMicroUsd: wallet.status().leftMicroUsd,
+        isEarlierCall: paid.isEarlier,
+      },
+    }
+  }
+
+  async receipts(limit: number): Promise<Receipt[]> {
+    return this.#core.wallet?.receipts(limit).map(receiptOf) ?? []
+  }
+}
+
+/** A payment that was just made is among the newest. */
+const listed = 20
+
+/** Credit at the service; null where it cannot be seen. A status is told even while the service is away. */
+async function creditOf({ client, wallet, pays }: Core): Promise<MicroUsd | null> {
+  try {
+    if (wallet) {
+      const call = { params: { walletAddress: wallet.address }, query: undefined, body: undefined }
+      const { answer } = await client.call(getWalletBalance, call, { attempts: 2 })
+      return fromUsdNumber(answer.data.balanceUsd)
+    }
+    if (pays === 'nothing') return null
+    const noCall = { params: undefined, query: undefined, body: undefined }
+    const { answer } = await client.call(getRateLimits, noCall, { attempts: 2 })
+    return answer.data.balances.USD === undefined ? null : fromUsdNumber(answer.data.balances.USD)
+  } catch {
+    return null
+  }
+}
+
+function nextStep({ isStopped, isDryRun, openPayments, payees }: ReturnType<NonNullable<Core['wallet']>['status']>) {
+  if (isStopped) return 'The wallet is switched off; the person can remove the file `stop` in its data folder.'
+  if (isDryRun) return 'This is a dry run: no payment is signed until the person unsets FAREBOX_DRY_RUN.'
+  if (openPayments.length > 0)
+    return 'The next paid call sends the open payment again, the same one, before anything else.'
+  if (payees.length === 0) return 'The first payment asks the person whether the payee is the right one.'
+  return null
+}
+
+const receiptOf = (payment: Payment): Receipt => ({
+  id: payment.id,
+  atMs: payment.createdAtMs,
+  state: payment.state,
+  amountMicroUsd: payment.amountMicroUsd,
+  network: payment.network,
+  payTo: payment.payTo,
+  transaction: payment.transaction,
+  purpose: payment.purpose,
+})
+
+const keyIsNeverToppedUp = (): ToolFailure =>
+  new ToolFailure({
+    happened: 'An API key pays here, and an account is never topped up by its key.',
+    charged: zeroUsd,
+    next: 'Whoever runs the account has to add credit.',
+  })

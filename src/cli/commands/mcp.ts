@@ -1,0 +1,68 @@
+import { readSettings } from '#agent/settings.ts'
+import { version } from '#contract/version.generated.ts'
+import { parseArguments, wrongUsage } from '../arguments.ts'
+import { CliError } from '../cli-error.ts'
+import type { Command, CommandIo } from '../command.ts'
+
+const name = 'farebox mcp'
+
+const usage = `Usage: farebox mcp [--tools NAMES] [--print-tools]
+
+Serves the tools over MCP on stdin and stdout, for an assistant to start. Settings come from the environment
+(FAREBOX_BASE_URL, FAREBOX_WALLET_KEY or FAREBOX_API_KEY, FAREBOX_OUTPUT_DIR and the caps); without a wallet or a key the
+free tools work.
+
+  --tools NAMES  names of the tools to serve, with commas between them (FAREBOX_TOOLS); all unless told
+  --print-tools  prints the listing as a client sees it, with its SHA-256, and ends`
+
+export const mcp: Command = {
+  usage,
+  async run(args, io) {
+    const { values } = parseArguments(args, {
+      command: name,
+      options: { tools: { type: 'string' }, 'print-tools': { type: 'boolean', default: false } },
+    })
+    const { settings, problems } = readSettings(
+      values.tools === undefined ? io.env : { ...io.env, FAREBOX_TOOLS: values.tools },
+    )
+    if (problems.length > 0) throw new CliError(problems.join(' '), 'Mend it in the environment, then start again.', 2)
+    const { printTools } = await import('#mcp/print-tools.ts')
+    const printed = chosen(() => printTools(settings.tools))
+    if (values['print-tools']) {
+      io.output.printJson(printed)
+      return 0
+    }
+    return serve(settings, io)
+  },
+}
+
+/** Runs until the client has gone or a signal came. The wallet and the client are loaded by the first call. */
+async function serve(settings: ReturnType<typeof readSettings>['settings'], io: CommandIo): Promise<number> {
+  const [{ serveMcp }, { catalogue }] = await Promise.all([
+    import('#mcp/serve-stdio.ts'),
+    import('#agent/catalogue.ts'),
+  ])
+  const session = serveMcp({
+    name: 'farebox',
+    version,
+    catalogue,
+    tools: settings.tools,
+    host: async () => {
+      const { createHost } = await import('#agent/create-host.ts')
+      return createHost(settings)
+    },
+  })
+  const stop = io.untilStopped()
+  stop.addEventListener('abort', () => void session.close(), { once: true })
+  await session.closed
+  return 0
+}
+
+/** An unknown name of a tool is wrong usage, told with the names that there are. */
+function chosen<Result>(choose: () => Result): Result {
+  try {
+    return choose()
+  } catch (error) {
+    throw wrongUsage(name, (error instanceof Error ? error.message : 'The names of tools are wrong').replace(/\.$/, ''))
+  }
+}
