@@ -3,7 +3,17 @@ import { audit } from '#service/ledger/audit.ts'
 import { sqliteAuditReader } from '#service/ledger/audit-reader.ts'
 import type { Store } from '#service/store/store.ts'
 import { newAccount, startTestChain, type TestChain } from './test-chain.ts'
-import { type Answer, creditOf, openWorld, payer, send, sign, type World, withFacilitator } from './top-up-world.ts'
+import {
+  type Answer,
+  creditOf,
+  encode,
+  openWorld,
+  payer,
+  send,
+  sign,
+  type World,
+  withFacilitator,
+} from './top-up-world.ts'
 
 let chain: TestChain
 let world: World
@@ -81,6 +91,23 @@ describe('a process ends in the middle of a top-up', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
+  test('what landed before the crash is credited even where the next process comes after it has expired', async () => {
+    const { account, payment } = await payer(world)
+    expectPending(await send(world.compose({ store: crashingAt(2, 'before') }), payment))
+    expect(await received()).toHaveLength(1)
+    world.clock.offsetMs = 24 * 60 * 60 * 1000
+    await world.compose().completer.complete()
+    expect(await creditOf(world, account.address)).toBe(five)
+  })
+
+  test('another authorization with the nonce of a payment on its way does not become that payment', async () => {
+    const { payment } = await payer(world)
+    expectPending(await send(world.compose({ store: crashingAt(1, 'after') }), payment))
+    payment.payload.authorization.value = payment.accepted.amount = '9000000'
+    const answer = await send(world.compose({ answerWaitMs: 50 }), payment)
+    expect([answer.status, answer.body.details.reason]).toEqual([400, 'nonce_used'])
+  })
+
   test('a lease that lives is left alone', async () => {
     const { payment } = await payer(world)
     expectPending(await send(world.compose({ store: crashingAt(1, 'after') }), payment))
@@ -149,10 +176,24 @@ describe('a facilitator that fails', () => {
       expect(await rowOf()).toMatchObject({ state: 'rejected' })
       expect(await creditOf(world, account.address)).toBe(0n)
       await chain.mint(account.address, five)
-      expect((await send(world.topUps, payment)).status).toBe(200)
+      const header = (name: string) => (name === 'x-payment' ? [encode(payment)] : [])
+      const onKnown = () => expect.unreachable('a rejected payment is checked anew, so it counts')
+      await world.topUps.topUp({ header, address: '127.0.0.1', onKnown })
       expect(await creditOf(world, account.address)).toBe(five)
     },
   )
+})
+
+test('a payment that may be on its way is not called bad because the next attempt is refused', async () => {
+  const { account, payment } = await payer(world, five)
+  world.gate.mode = 'drop-sends'
+  expectPending(await send(world.topUps, payment))
+  world.gate.mode = 'open'
+  await spend(account.address)
+  expectPending(await send(world.topUps, payment))
+  await chain.mint(account.address, five)
+  expect((await send(world.topUps, payment)).status).toBe(200)
+  expect(await received()).toHaveLength(1)
 })
 
 /** Moves all of five dollars away. */

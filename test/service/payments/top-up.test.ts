@@ -17,6 +17,7 @@ import {
   sign,
   topUpUrl,
   type World,
+  withFacilitator,
 } from './top-up-world.ts'
 
 let chain: TestChain
@@ -103,7 +104,14 @@ describe('one payment', () => {
 describe('the same payment again', () => {
   test('X1, attacks 1 and 4: ten twins at once get ten identical answers and make one transfer', async () => {
     const { account, payment } = await payer(world)
-    const answers = await Promise.all(Array.from({ length: 10 }, () => send(world.topUps, payment)))
+    let checks = 0
+    const verify: typeof world.facilitator.verify = signed => {
+      checks++
+      return world.facilitator.verify(signed)
+    }
+    const topUps = world.compose({ facilitator: withFacilitator(world.facilitator, { verify }) })
+    const answers = await Promise.all(Array.from({ length: 10 }, () => send(topUps, payment)))
+    expect(checks, 'twins share one check').toBe(1)
     expect(new Set(answers.map(answer => answer.text)).size).toBe(1)
     expect(new Set(answers.map(answer => answer.headers.get('payment-response'))).size).toBe(1)
     expect(answers[0]?.status).toBe(200)
