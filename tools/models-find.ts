@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { tokenPricing } from '#contract/model-pricing.ts'
 import { listModels, type ModelRecord, modelTypes } from '#contract/models.ts'
 import { descriptionCharacters, modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
@@ -60,6 +61,7 @@ const wordsOf = ({ id, type, model_spec: { name = '', description = '', traits =
 
 function shown({ id, type, context_length, model_spec: spec }: ModelRecord): Model {
   const video = spec.constraints && 'durations' in spec.constraints ? spec.constraints : undefined
+  const prices = tokenPricing(spec.pricing)
   return {
     id,
     type,
@@ -67,7 +69,7 @@ function shown({ id, type, context_length, model_spec: spec }: ModelRecord): Mod
     ...(spec.description
       ? { description: withoutHidden(spec.description).slice(0, descriptionCharacters).toWellFormed() }
       : {}),
-    ...(spec.pricing ? { usd_per_million: { input: spec.pricing.input.usd, output: spec.pricing.output.usd } } : {}),
+    ...(prices ? { usd_per_million: { input: prices.input.usd, output: prices.output.usd } } : {}),
     context_tokens: spec.availableContextTokens ?? context_length,
     ...(spec.capabilities ? { abilities: abilitiesOf(spec.capabilities) } : {}),
     ...(video

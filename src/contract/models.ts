@@ -1,18 +1,12 @@
 import { z } from 'zod'
 import { DetailedError, StandardError } from './failures.ts'
+import { ModelPricing } from './model-pricing.ts'
 import { defineOperation } from './operation.ts'
 
 export const modelTypes = ['asr', 'embedding', 'image', 'music', 'text', 'tts', 'upscale', 'inpaint', 'video'] as const
 export type ModelType = (typeof modelTypes)[number]
 
-const Price = z.strictObject({ usd: z.number(), diem: z.number() })
-
-const TextPricing = z.strictObject({
-  input: Price,
-  output: Price,
-  cache_input: Price.optional(),
-  cache_write: Price.optional(),
-})
+const ReasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
 const TextCapabilities = z.strictObject({
   optimizedForCode: z.boolean(),
@@ -21,8 +15,11 @@ const TextCapabilities = z.strictObject({
   supportsAudioInput: z.boolean(),
   supportsReasoning: z.boolean(),
   supportsReasoningEffort: z.boolean(),
+  reasoningEffortOptions: z.array(ReasoningEffort).optional(),
+  defaultReasoningEffort: ReasoningEffort.optional(),
   supportsResponseSchema: z.boolean(),
   supportsMultipleImages: z.boolean(),
+  maxImages: z.number().optional(),
   supportsVision: z.boolean(),
   supportsVideoInput: z.boolean(),
   supportsWebSearch: z.boolean(),
@@ -32,9 +29,39 @@ const TextCapabilities = z.strictObject({
   supportsXSearch: z.boolean(),
 })
 
+const Default = z.strictObject({ default: z.number() })
+
 const TextConstraints = z.strictObject({
-  temperature: z.strictObject({ default: z.number() }),
-  top_p: z.strictObject({ default: z.number() }),
+  temperature: Default,
+  top_p: Default,
+  frequency_penalty: Default.optional(),
+  presence_penalty: Default.optional(),
+  repetition_penalty: Default.optional(),
+})
+
+const Quality = z.enum(['low', 'medium', 'high'])
+
+const pictureChoices = {
+  promptCharacterLimit: z.number(),
+  resolutions: z.array(z.string()).optional(),
+  defaultResolution: z.string().optional(),
+  qualities: z.array(Quality).optional(),
+  defaultQuality: Quality.optional(),
+}
+
+const ImageConstraints = z.strictObject({
+  ...pictureChoices,
+  steps: z.strictObject({ default: z.number(), max: z.number() }),
+  widthHeightDivisor: z.number(),
+  aspectRatios: z.array(z.string()).optional(),
+  defaultAspectRatio: z.string().optional(),
+})
+
+const InpaintConstraints = z.strictObject({
+  ...pictureChoices,
+  aspectRatios: z.array(z.string()),
+  combineImages: z.boolean(),
+  singleImageAspectRatio: z.boolean().optional(),
 })
 
 /** An empty list means that the model has no such choice. */
@@ -57,20 +84,57 @@ const Deprecation = z.strictObject({
   startsAt: z.string().optional(),
 })
 
+/** What only models of speech, music and embeddings say of themselves. */
+const soundAndVectors = {
+  embeddingDimensions: z.number().optional(),
+  maxInputTokens: z.number().optional(),
+  supportsCustomDimensions: z.boolean().optional(),
+  supports_lyrics: z.boolean().optional(),
+  lyrics_required: z.boolean().optional(),
+  supports_force_instrumental: z.boolean().optional(),
+  voices: z.array(z.string()).optional(),
+  voice_cloning: z
+    .strictObject({
+      mode: z.enum(['zero_shot', 'persistent']),
+      accepted_formats: z.array(z.string()),
+      min_sample_seconds: z.number(),
+      retention_days: z.number(),
+    })
+    .optional(),
+  default_voice: z.string().optional(),
+  supports_language_code: z.boolean().optional(),
+  supports_speed: z.boolean().optional(),
+  default_speed: z.number().optional(),
+  min_speed: z.number().optional(),
+  max_speed: z.number().optional(),
+  duration_options: z.array(z.number()).optional(),
+  min_duration: z.number().optional(),
+  max_duration: z.number().optional(),
+  default_duration: z.number().optional(),
+  supported_formats: z.array(z.string()).optional(),
+  default_format: z.string().optional(),
+  prompt_character_limit: z.number().optional(),
+  min_prompt_length: z.number().optional(),
+  lyrics_character_limit: z.number().optional(),
+}
+
 const ModelSpec = z.strictObject({
   name: z.string().optional(),
   description: z.string().optional(),
   privacy: z.enum(['private', 'anonymized']),
   modelSource: z.string().optional(),
   offline: z.boolean().optional(),
+  beta: z.boolean().optional(),
   betaModel: z.boolean().optional(),
+  regionRestrictions: z.array(z.string()).optional(),
   traits: z.array(z.string()).optional(),
   availableContextTokens: z.number().int().positive().optional(),
   maxCompletionTokens: z.number().int().positive().optional(),
   capabilities: TextCapabilities.optional(),
-  constraints: z.union([TextConstraints, VideoConstraints]).optional(),
-  pricing: TextPricing.optional(),
+  constraints: z.union([TextConstraints, VideoConstraints, ImageConstraints, InpaintConstraints]).optional(),
+  pricing: ModelPricing.optional(),
   deprecation: Deprecation.optional(),
+  ...soundAndVectors,
 })
 
 /** Published contract §6.1. Video models have no price here: ask for a quote. */
