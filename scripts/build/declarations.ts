@@ -13,16 +13,17 @@ export async function declarations(root: string, dist: string): Promise<void> {
   const types = join(dist, 'types')
   const complaints = await emit(root, types)
   const shown = new Set<string>()
-  const show = async (path: string): Promise<void> => {
+  const show = async (path: string, from: readonly string[]): Promise<void> => {
     if (shown.has(path)) return
     shown.add(path)
-    const { text, leadsTo } = relativeSpecifiers(path, await readFile(join(types, path), 'utf8'), imports)
+    const way = [...from, path]
+    const { text, leadsTo } = relativeSpecifiers(way, await readFile(join(types, path), 'utf8'), imports)
     await writeFile(join(types, path), text)
-    for (const next of leadsTo) await show(next)
+    for (const next of leadsTo) await show(next, way)
   }
   const declarationOf = (path: string): string => path.replace(/\.ts$/, '.d.ts')
   const inTheWay = complaints.filter(({ path }) => path === null)
-  if (inTheWay.length === 0) for (const door of Object.values(doors)) await show(declarationOf(door))
+  if (inTheWay.length === 0) for (const door of Object.values(doors)) await show(declarationOf(door), [])
   // A private file may have types that no declaration can name; one that is shown may not.
   const serious = complaints.filter(({ path }) => path === null || shown.has(declarationOf(path)))
   if (serious.length > 0) {

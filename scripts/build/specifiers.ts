@@ -9,12 +9,14 @@ const SPECIFIER = /((?:\bfrom|\bimport)\s*\(?\s*)(['"])([^'"]+)\2/g
 
 /**
  * A declaration with the specifiers of a published package: `'#contract/money.ts'` becomes `'../contract/money.js'`.
- * `leadsTo` are the declarations that it needs. Throws where a type of a foreign package is shown.
+ * `way` are the declarations that lead to it, itself at the end; `leadsTo` are those that it needs. Throws where a type of
+ * a foreign package is shown.
  */
-export function relativeSpecifiers(path: string, text: string, imports: PackageImports) {
+export function relativeSpecifiers(way: readonly string[], text: string, imports: PackageImports) {
+  const path = way.at(-1) ?? ''
   const leadsTo: string[] = []
   const rewritten = text.replaceAll(SPECIFIER, (_whole, before: string, quote: string, specifier: string) => {
-    const target = targetOf(path, specifier, imports)
+    const target = targetOf(way, specifier, imports)
     if (target === undefined) return `${before}${quote}${specifier}${quote}`
     leadsTo.push(target.replace(/\.ts$/, '.d.ts'))
     const relative = posix.relative(posix.dirname(path), target).replace(/\.ts$/, '.js')
@@ -24,11 +26,12 @@ export function relativeSpecifiers(path: string, text: string, imports: PackageI
 }
 
 /** The file that is meant, from the root; undefined for a package that may be shown. */
-function targetOf(path: string, specifier: string, imports: PackageImports): string | undefined {
+function targetOf(way: readonly string[], specifier: string, imports: PackageImports): string | undefined {
+  const path = way.at(-1) ?? ''
   if (specifier.startsWith('.')) return posix.join(posix.dirname(path), specifier)
   if (!specifier.startsWith('#')) {
     if (PUBLIC_PACKAGES.test(specifier)) return undefined
-    throw new Error(`${path} shows a type of ${specifier}: say it in words of our own, or of zod`)
+    throw new Error(`${way.join(' → ')} shows a type of ${specifier}: say it in words of our own, or of zod`)
   }
   const [room = '', ...rest] = specifier.split('/')
   const target = imports[`${room}/*`]?.replace('*', rest.join('/'))

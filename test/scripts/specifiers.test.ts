@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { relativeSpecifiers } from '../../scripts/build/specifiers.ts'
 
 const imports = { '#contract/*': './src/contract/*', '#tools/*': './tools/*' }
-const resolve = (path: string, text: string) => relativeSpecifiers(path, text, imports)
+const resolve = (path: string, text: string) => relativeSpecifiers([path], text, imports)
 
 const rows: [what: string, path: string, written: string, published: string][] = [
   ['a room', 'src/agent/index.d.ts', `from '#contract/money.ts'`, `from '../contract/money.js'`],
@@ -22,6 +22,12 @@ test.each([
   ['#wallet/key.ts', /package\.json does not map/],
 ])('a published type of %s stops the build', (specifier, sentence) => {
   expect(() => resolve('src/agent/index.d.ts', `import type { A } from '${specifier}'`)).toThrow(sentence)
+})
+
+test('a foreign type is told with the way to it', () => {
+  const way = ['src/agent/index.d.ts', 'src/wallet/keys.d.ts']
+  const text = `import type { Account } from 'viem'`
+  expect(() => relativeSpecifiers(way, text, imports)).toThrow('src/agent/index.d.ts → src/wallet/keys.d.ts shows')
 })
 
 test('a declaration says which others it needs', () => {
