@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ToolCall } from './chat-message.ts'
+import { ReasoningDetail, ToolCall } from './chat-message.ts'
 import { ServiceParametersEcho } from './service-parameters.ts'
 
 /** Answers of a chat (published contract §5.2, §5.3). Loose, because a forwarded engine's own members stay. */
@@ -8,7 +8,12 @@ export const TokenUsage = z.looseObject({
   prompt_tokens: z.number().int().min(0),
   completion_tokens: z.number().int().min(0),
   total_tokens: z.number().int().min(0),
-  prompt_tokens_details: z.looseObject({ cached_tokens: z.number().int().min(0).nullish() }).nullish(),
+  prompt_tokens_details: z
+    .looseObject({
+      cached_tokens: z.number().int().min(0).nullish(),
+      cache_creation_input_tokens: z.number().int().min(0).nullish(),
+    })
+    .nullish(),
   completion_tokens_details: z.looseObject({ reasoning_tokens: z.number().int().min(0).nullish() }).nullish(),
 })
 export type TokenUsage = z.output<typeof TokenUsage>
@@ -27,6 +32,7 @@ export const ChatChoice = z.looseObject({
     role: z.enum(['assistant', 'tool']),
     content: z.union([z.string(), z.array(z.looseObject({}))]).nullish(),
     reasoning_content: z.string().nullish(),
+    reasoning_details: z.array(ReasoningDetail).nullish(),
     tool_calls: z.array(ToolCall).nullish(),
   }),
 })
@@ -41,6 +47,7 @@ export const ChatCompletion = z
     usage: TokenUsage.optional(),
     cost: Cost.optional(),
     service_parameters: ServiceParametersEcho.optional(),
+    prompt_logprobs: z.looseObject({}).nullish(),
   })
   .meta({ id: 'ChatCompletion' })
 export type ChatCompletion = z.output<typeof ChatCompletion>

@@ -44,7 +44,15 @@ export const ToolCall = z.looseObject({
   function: z.looseObject({ name: z.string().optional(), arguments: z.string().optional() }).optional(),
 })
 
-const ReasoningDetail = z.looseObject({ type: z.string() })
+/** What a reasoning model wants back with the next message. */
+export const ReasoningDetail = z.looseObject({
+  type: z.string(),
+  id: z.string().nullish(),
+  text: z.string().nullish(),
+  data: z.string().nullish(),
+  format: z.string().nullish(),
+  index: z.number().nullish(),
+})
 
 const UserMessage = z.looseObject({
   role: z.literal('user'),

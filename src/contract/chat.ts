@@ -80,7 +80,9 @@ export const ChatCompletionRequest = z
       .nullish(),
     parallel_tool_calls: z.boolean().nullish(),
     response_format: ResponseFormat.nullish(),
-    reasoning: z.looseObject({ effort: ReasoningEffort.optional(), summary: z.string().optional() }).nullish(),
+    reasoning: z
+      .looseObject({ effort: ReasoningEffort.optional(), summary: z.enum(['auto', 'concise', 'detailed']).optional() })
+      .nullish(),
     reasoning_effort: ReasoningEffort.nullish(),
     verbosity: Verbosity.nullish(),
     text: z.looseObject({ verbosity: Verbosity.optional() }).nullish(),
