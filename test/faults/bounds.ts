@@ -1,0 +1,58 @@
+/** Every limit of the fault runs, with its unit. */
+
+export const defaultKills = 10
+/** A kill with its load and its restart takes a few seconds; ten thousand are a night. */
+export const mostKills = 10_000
+
+/** Acknowledged operations before a kill may come: enough that each of the loads had its turn. */
+export const operationsBetweenKills = 50
+
+/** After those the kill comes within this time, at a moment that the seed draws. */
+export const killWithinMs = 400
+
+/** A load that does not get so far in this time is a failure by itself. */
+export const loadMs = 60_000
+
+/** One restart in so many is killed once more while it starts, within this time. */
+export const killedStarts = 4
+export const killedStartMs = 1_500
+
+/** From the start of the process to its `ready`, on a machine that is busy. */
+export const startMs = 60_000
+
+/** A clean stop: running answers, then the chain's state. */
+export const stopMs = 30_000
+
+/** One request; a top-up waits up to 10 s for its settlement. */
+export const requestMs = 30_000
+
+/** Leases last 30 s, then jobs are drawn anew; twice that and room for a busy machine. */
+export const quietMs = 240_000
+export const quietPollMs = 250
+
+/** Beyond a lease's end: one round of recovery (5 s), and a restart in between. */
+export const recoveryMs = 20_000
+
+/** New payments of one start of the server; it takes 10 a minute from an address. */
+export const paymentsPerStart = 7
+
+/** Videos of one start and of the whole run: each costs an encode. */
+export const videosPerStart = 2
+export const videosInAll = 60
+
+export const wallets = 4
+/** Far more than a wallet can top up in a run. */
+export const walletMicroUsd = 100_000_000_000n
+
+/** Customers with a key, and their credit. */
+export const customers = 2
+export const customerUsd = '500'
+
+/** Jobs whose file is fetched once more at the end. */
+export const filesFetched = 10
+
+/** Of what an unexpected answer said. */
+export const quotedCharacters = 300
+
+/** Failures that are printed one by one. */
+export const failuresPrinted = 40

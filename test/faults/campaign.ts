@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { findAnvil } from '#local/anvil.ts'
+import { chainFolderOf } from '#local/chain-folder.ts'
+import { dataFolder } from '../../src/cli/data-folder.ts'
+import { Book } from './book.ts'
+import * as bounds from './bounds.ts'
+import { Findings } from './checks/findings.ts'
+import { readLedger } from './checks/ledger-rows.ts'
+import { checkAtRest, checkStanding } from './checks/run-checks.ts'
+import { sendAgain } from './loads/send-again.ts'
+import { offeredOption } from './loads/top-up.ts'
+import { retrieveOnce } from './loads/video.ts'
+import { fundWallets, makeKeys } from './prepare.ts'
+import { untilQuiet } from './quiet.ts'
+import type { Round } from './round.ts'
+import { seeded } from './seeded.ts'
+import { ServerProcess } from './server-process.ts'
+import { startLoad } from './start-load.ts'
+
+export interface CampaignOptions {
+  kills: number
+  seed: number
+  folder: string
+  /** At the end, for every lease that a kill left: half a minute. Without it, only what is beyond its lease is a failure. */
+  waitForLeases: boolean
+  onKill?: (kills: number) => void
+}
+
+export interface CampaignReport {
+  kills: number
+  /** Starts that were killed once more, most of them before they were ready. */
+  killedStarts: number
+  book: Book
+  findings: Findings
+  /** From the start of a process on a folder that a kill left, to its `ready`. */
+  restartsMs: number[]
+  /** From the last `ready` until nothing was held, on its way or queued; null where that was not waited for. */
+  quietAfterMs: number | null
+}
+
+interface Callers {
+  keys: readonly string[]
+  wallets: readonly PrivateKeyAccount[]
+  option: PaymentOption
+}
+
+/** The real server on one folder, killed again and again under load; what it acknowledged is held against it. */
+export class Campaign {
+  readonly #options: CampaignOptions
+  readonly #database: string
+  readonly #book = new Book()
+  readonly #findings = new Findings()
+  readonly #restartsMs: number[] = []
+  #server: ServerProcess | null = null
+  #at = { baseUrl: '', rpcUrl: '' }
+  #kills = 0
+  #killedStarts = 0
+  #earlier: ReadonlySet<string> = new Set()
+
+  constructor(options: CampaignOptions) {
+    this.#options = options
+    this.#database = dataFolder(options.folder).database
+  }
+
+  /** Rejects where the server does not start any more; everything else that is wrong stands in the findings. */
+  async run(): Promise<CampaignReport> {
+    try {
+      await this.#start()
+      const callers = await this.#prepare()
+      while (this.#kills < this.#options.kills) {
+        await this.#loadAndKill(callers)
+        await this.#restart()
+        await checkStanding(this.#checked(callers), this.#findings)
+        this.#options.onKill?.(this.#kills)
+      }
+      const quietAfterMs = await this.#rest(callers)
+      await this.#stop()
+      return this.#report(quietAfterMs)
+    } finally {
+      await this.end()
+    }
+  }
+
+  /** Ends every process of this run that is left; harmless where none is. */
+  async end(): Promise<void> {
+    this.#server?.end()
+    const anvil = await findAnvil(chainFolderOf(this.#options.folder)).catch(() => null)
+    if (anvil) process.kill(anvil.pid, 'SIGKILL')
+  }
+
+  async #start(): Promise<void> {
+    this.#server = ServerProcess.spawn(this.#options.folder)
+    this.#at = await this.#server.ready()
+  }
+
+  async #prepare(): Promise<Callers> {
+    const { folder } = this.#options
+    this.#earlier = new Set(readLedger(this.#database).charges.keys())
+    const option = await offeredOption(this.#at.baseUrl)
+    return { option, keys: await makeKeys(folder, this.#book), wallets: await fundWallets(folder) }
+  }
+
+  async #loadAndKill(callers: Callers): Promise<void> {
+    let isOver = false
+    const load = startLoad(this.#round(callers, () => isOver))
+    await load.busy
+    await sleep(this.#seeded('kill').below(bounds.killWithinMs))
+    isOver = true
+    await this.#kill()
+    this.#kills++
+    for (const failure of await load.ended) this.#findings.fail(failure)
+  }
+
+  async #kill(): Promise<void> {
+    await this.#server?.kill()
+    for (const line of this.#server?.errors.split('\n').filter(Boolean) ?? []) {
+      this.#findings.fail(`The server wrote: ${line.slice(0, bounds.quotedCharacters)}`)
+    }
+  }
+
+  /** Now and then the start itself is killed as well. */
+  async #restart(): Promise<void> {
+    const moments = this.#seeded('restart')
+    if (moments.once(bounds.killedStarts)) {
+      this.#server = ServerProcess.spawn(this.#options.folder)
+      await sleep(moments.below(bounds.killedStartMs))
+      await this.#kill()
+      this.#killedStarts++
+    }
+    const startedMs = performance.now()
+    await this.#start()
+    this.#restartsMs.push(Math.round(performance.now() - startedMs))
+  }
+
+  async #rest(callers: Callers): Promise<number | null> {
+    const { waitForLeases } = this.#options
+    const round = this.#round(callers, () => false)
+    const acknowledged = this.#book.topUps.filter(each => each.acknowledged)
+    const open = this.#book.topUps.filter(each => !each.acknowledged)
+    const quietAfterMs = waitForLeases ? await untilQuiet(this.#database) : null
+    // Those that never reached the server are new to it, so they come first, before its limit of new ones.
+    if (waitForLeases) await sendAgain(round, open)
+    await sendAgain(round, acknowledged)
+    for (const [jobId, job] of [...this.#book.jobs].slice(0, bounds.filesFetched)) await retrieveOnce(round, jobId, job)
+    if (waitForLeases) await untilQuiet(this.#database)
+    await (waitForLeases ? checkAtRest : checkStanding)(this.#checked(callers), this.#findings)
+    return quietAfterMs
+  }
+
+  async #stop(): Promise<void> {
+    const code = await this.#server?.stop()
+    if (code !== 0) this.#findings.fail(`The server was asked to stop and ended with ${code}.`)
+    if (await findAnvil(chainFolderOf(this.#options.folder)))
+      this.#findings.fail('A clean stop left the chain running.')
+  }
+
+  #seeded = (name: string) => seeded(this.#options.seed, `${this.#kills}/${name}`)
+
+  #round(callers: Callers, isOver: () => boolean): Round {
+    return {
+      ...callers,
+      baseUrl: this.#at.baseUrl,
+      book: this.#book,
+      seeded: this.#seeded,
+      isOver,
+      budget: { payments: bounds.paymentsPerStart, videos: bounds.videosPerStart },
+    }
+  }
+
+  #checked({ option }: Callers) {
+    return { book: this.#book, database: this.#database, rpcUrl: this.#at.rpcUrl, option, earlier: this.#earlier }
+  }
+
+  #report(quietAfterMs: number | null): CampaignReport {
+    for (const surprise of this.#book.surprises) this.#findings.fail(surprise)
+    const counts = { kills: this.#kills, killedStarts: this.#killedStarts, restartsMs: this.#restartsMs }
+    return { ...counts, book: this.#book, findings: this.#findings, quietAfterMs }
+  }
+}

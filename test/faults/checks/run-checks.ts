@@ -1,0 +1,52 @@
+import type { PaymentOption } from '#contract/payment.ts'
+import type { Book } from '../book.ts'
+import { recoveryMs } from '../bounds.ts'
+import { readTransfers } from './chain-transfers.ts'
+import { checkBooks } from './check-books.ts'
+import { checkCharges, checkStrangers } from './check-charges.ts'
+import { checkJobs, checkJobsEnded } from './check-jobs.ts'
+import { checkChainAtRest, checkChainInFlight, checkTopUps } from './check-top-ups.ts'
+import type { Findings } from './findings.ts'
+import { type LedgerRows, readLedger } from './ledger-rows.ts'
+
+/** What is checked against what. */
+export interface Checked {
+  book: Book
+  database: string
+  rpcUrl: string
+  option: PaymentOption
+  /** Requests that were charged before this run. */
+  earlier: ReadonlySet<string>
+}
+
+/** What must hold at any moment, a second after a kill as well. */
+export async function checkStanding(checked: Checked, findings: Findings): Promise<LedgerRows> {
+  const { book, database, rpcUrl, option, earlier } = checked
+  // The books first: what they have credited by then must have come by the time that the chain is asked.
+  const rows = readLedger(database)
+  const transfers = await readTransfers(rpcUrl, option.asset, option.payTo)
+  await checkBooks(database, recoveryMs, findings)
+  checkCharges(book, rows, findings)
+  checkStrangers(book, rows, earlier, findings)
+  checkJobs(book, rows, findings)
+  checkTopUps(book, rows, transfers, findings)
+  // And the other way round: what has come by now must be known by the next look at the books.
+  checkChainInFlight(readLedger(database), transfers, findings)
+  const overdue = rows.holds.filter(({ leaseUntilMs }) => leaseUntilMs < Date.now() - recoveryMs)
+  findings.holdsLeft = overdue.length
+  if (overdue.length) findings.fail(`${overdue.length} holds are beyond their lease.`)
+  return rows
+}
+
+/** What must hold once every lease has ended and nothing is under way. */
+export async function checkAtRest(checked: Checked, findings: Findings): Promise<void> {
+  const { book, rpcUrl, option } = checked
+  const rows = await checkStanding(checked, findings)
+  checkChainAtRest(rows, await readTransfers(rpcUrl, option.asset, option.payTo), findings)
+  checkJobsEnded(rows, findings)
+  for (const { nonce, acknowledged } of book.topUps) {
+    if (!acknowledged) findings.fail(`Payment ${nonce} was sent again and again, and never acknowledged.`)
+  }
+  findings.holdsLeft = rows.holds.length
+  if (rows.holds.length) findings.fail(`${rows.holds.length} holds are left.`)
+}

@@ -1,0 +1,7 @@
+import type { Seeded } from '../seeded.ts'
+
+/** A chat whose answer, and so its price, differs from most others. */
+export const chatOf = (seeded: Seeded, most: number) => ({
+  model: 'demo-chat',
+  messages: [{ role: 'user', content: `Count to ${1 + seeded.below(most)}, and then ${seeded.below(1e9)} + 1.` }],
+})

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { paymentResponse } from '#contract/headers.ts'
+import { fromUsdNumber } from '#contract/money.ts'
+import { type PaymentOption, TopUpRequired } from '#contract/payment.ts'
+import { TopUpResult } from '#contract/top-up.ts'
+import type { SignedTopUp } from '../book.ts'
+import type { Round } from '../round.ts'
+import type { Seeded } from '../seeded.ts'
+import { refused, send, textOf } from '../send.ts'
+import { signTopUp } from './sign-payment.ts'
+
+const path = '/x402/top-up'
+
+/** From 5 USD on; each wants an amount of its own. */
+const leastMicroUsd = 5_000_000n
+
+/** New payments, twins of them, and old ones that were never acknowledged: each is one credit at most, and one at last. */
+export async function topUps(round: Round, seeded: Seeded): Promise<void> {
+  while (!round.isOver()) {
+    await sleep(seeded.below(120))
+    if (round.isOver()) return
+    const pending = seeded.once(4) ? seeded.pick(round.book.topUps.filter(each => !each.acknowledged)) : undefined
+    if (pending) await pay(round, pending)
+    else if (round.budget.payments > 0) await payAnew(round, seeded)
+  }
+}
+
+/** What the 402 of this server asks for. */
+export async function offeredOption(baseUrl: string): Promise<PaymentOption> {
+  const response = await fetch(`${baseUrl}${path}`, { method: 'POST' })
+  const [option] = TopUpRequired.parse(await response.json()).accepts
+  if (!option) throw new Error('The server offers no way to pay.')
+  return option
+}
+
+async function payAnew(round: Round, seeded: Seeded): Promise<void> {
+  const wallet = seeded.pick(round.wallets)
+  if (!wallet) return
+  round.budget.payments--
+  const payment = await signTopUp(wallet, round.option, leastMicroUsd + BigInt(seeded.below(1_000_000)))
+  // In the book before it is sent: from then on it may land.
+  round.book.topUps.push(payment)
+  const twins = seeded.once(4) ? [payment, payment] : [payment]
+  await Promise.all(twins.map(each => pay(round, each)))
+}
+
+/** Sends it. What was acknowledged before must be answered with the same bytes. */
+export async function pay(round: Round, payment: SignedTopUp): Promise<void> {
+  const { book } = round
+  const response = await send(round, { kind: 'top-up', path, headers: { 'payment-signature': payment.header } })
+  if (!response) return
+  if (response.status !== 200) return refusedPayment(round, payment, response)
+  const body = await textOf(response)
+  if (body === null) return
+  const known = payment.acknowledged
+  if (known) {
+    if (known.body !== body) book.surprise('resend', `${known.body} became ${body}`)
+    return book.count('resend')
+  }
+  const { data } = TopUpResult.parse(JSON.parse(body))
+  const header = response.headers.get(paymentResponse.name)
+  const settled = header === null ? null : paymentResponse.parse(header)
+  const credited = fromUsdNumber(data.amountCredited)
+  if (credited !== payment.amountMicroUsd) book.surprise('top-up', `${payment.amountMicroUsd} signed, ${body}`)
+  if (!settled?.success) book.surprise('top-up', `200 without a settlement in ${paymentResponse.name}`)
+  payment.acknowledged = {
+    body,
+    transaction: settled?.transaction ?? '',
+    newBalanceMicroUsd: fromUsdNumber(data.newBalance) ?? -1n,
+  }
+  book.count('top-up')
+}
+
+/** Too many new ones a minute, or not settled yet, are no surprise; that a good payment is bad is one. */
+async function refusedPayment(round: Round, payment: SignedTopUp, response: Response): Promise<void> {
+  const body = await refused(round, 'top-up', response, [429, 500])
+  const isPending = body?.includes('X402_SETTLEMENT_PENDING') ?? false
+  if (response.status === 500 && !isPending) round.book.surprise('top-up', `500 ${body}`)
+  if (payment.acknowledged) round.book.surprise('resend', `${response.status} for a payment that was acknowledged`)
+}

@@ -1,0 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { quietMs, quietPollMs } from './bounds.ts'
+import { type LedgerRows, readLedger } from './checks/ledger-rows.ts'
+
+const isAtRest = ({ holds, payments, jobs }: LedgerRows): boolean =>
+  holds.length === 0 &&
+  [...payments.values()].every(({ state }) => ['credited', 'rejected', 'expired'].includes(state)) &&
+  [...jobs.values()].every(({ state }) => !['queued', 'running'].includes(state))
+
+/** Waits until nothing is held, on its way or queued, and answers after how long; the checks tell what was left. */
+export async function untilQuiet(database: string): Promise<number> {
+  const startedMs = performance.now()
+  const waitedMs = () => Math.round(performance.now() - startedMs)
+  while (!isAtRest(readLedger(database)) && waitedMs() < quietMs) await sleep(quietPollMs)
+  return waitedMs()
+}

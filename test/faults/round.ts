@@ -1,0 +1,24 @@
+import type { PrivateKeyAccount } from 'viem/accounts'
+import type { PaymentOption } from '#contract/payment.ts'
+import type { Book } from './book.ts'
+import type { Seeded } from './seeded.ts'
+
+/** The time between one start of the server and the end of its load. */
+export interface Round {
+  baseUrl: string
+  /** API keys of customers with credit. */
+  keys: readonly string[]
+  wallets: readonly PrivateKeyAccount[]
+  /** What a top-up must pay into. */
+  option: PaymentOption
+  book: Book
+  /** A generator for this name and round. */
+  seeded(name: string): Seeded
+  /** Loads begin nothing more; what is under way may be cut by the kill. */
+  isOver(): boolean
+  /** What this start of the server may still be given. */
+  budget: { payments: number; videos: number }
+}
+
+/** Works until the round is over. */
+export type Load = (round: Round, seeded: Seeded) => Promise<void>

@@ -1,0 +1,58 @@
+import { fromUsdNumber } from '#contract/money.ts'
+import type { LoadKind } from './book.ts'
+import { requestMs } from './bounds.ts'
+import type { Round } from './round.ts'
+
+export interface Sending {
+  kind: LoadKind
+  path: string
+  headers: Record<string, string>
+  body?: unknown
+  signal?: AbortSignal
+}
+
+/** The answer, or null where none came: the server was killed, or the connection broke. */
+export async function send(round: Round, sending: Sending): Promise<Response | null> {
+  const timeout = AbortSignal.timeout(requestMs)
+  try {
+    return await fetch(`${round.baseUrl}${sending.path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...sending.headers },
+      ...(sending.body === undefined ? {} : { body: JSON.stringify(sending.body) }),
+      signal: sending.signal ? AbortSignal.any([timeout, sending.signal]) : timeout,
+    })
+  } catch {
+    round.book.unanswered++
+    if (!round.isOver()) round.book.surprise(sending.kind, `no answer from ${sending.path} while the server was alive`)
+    return null
+  }
+}
+
+export const requestIdOf = (response: Response): string => response.headers.get('cf-ray') ?? 'no id'
+
+/** Books an error, which is unexpected unless its status is one of these. The whole body, or null where it broke. */
+export async function refused(
+  round: Round,
+  kind: LoadKind,
+  response: Response,
+  expected: readonly number[] = [],
+): Promise<string | null> {
+  round.book.refused.set(requestIdOf(response), response.status)
+  const body = await textOf(response)
+  if (!expected.includes(response.status)) round.book.surprise(kind, `${response.status} ${body}`)
+  return body
+}
+
+/** Null where the connection broke before the end. */
+export async function textOf(response: Response): Promise<string | null> {
+  try {
+    return await response.text()
+  } catch {
+    return null
+  }
+}
+
+/** `cost.usd` of an answer, as the integer that it stands for; null where there is none. */
+export function costOf(answer: { cost?: { usd?: unknown } }): bigint | null {
+  return typeof answer.cost?.usd === 'number' ? fromUsdNumber(answer.cost.usd) : null
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startMs, stopMs } from './bounds.ts'
+
+const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
+
+/** The real server, in a process of its own that a kill reaches without anything between. */
+export class ServerProcess {
+  readonly #child: ChildProcess
+  readonly #ended: Promise<number | null>
+  #errors = ''
+
+  private constructor(folder: string) {
+    const args = [launcher, 'up', '--port', '0', '--json', '--no-journey', '--data', folder]
+    // A process group of its own, so that encoders which outlive a killed server can be ended at the end.
+    this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      this.#errors += chunk.toString()
+    })
+    // Not `close`, which would wait for whoever inherited a pipe.
+    this.#ended = once(this.#child, 'exit').then(([code]) => code as number | null)
+  }
+
+  static spawn(folder: string): ServerProcess {
+    return new ServerProcess(folder)
+  }
+
+  /** What it has written to stderr. */
+  get errors(): string {
+    return this.#errors
+  }
+
+  /** Rejects where it ends, or stays silent. */
+  async ready(): Promise<{ baseUrl: string; rpcUrl: string }> {
+    const timeout = new AbortController()
+    const late = sleep(startMs, null, { signal: timeout.signal }).then(() => {
+      throw new Error(`The server was not ready within ${startMs} ms. ${this.#errors}`)
+    })
+    const ended = this.#ended.then(code => {
+      throw new Error(`The server ended with ${code} before it was ready. ${this.#errors}`)
+    })
+    try {
+      return await Promise.race([this.#readyLine(), late, ended])
+    } finally {
+      timeout.abort()
+      this.#child.stdout?.resume()
+      for (const each of [late, ended]) each.catch(() => undefined)
+    }
+  }
+
+  async #readyLine(): Promise<{ baseUrl: string; rpcUrl: string }> {
+    if (!this.#child.stdout) throw new Error('The server has no stdout.')
+    for await (const line of createInterface({ input: this.#child.stdout })) {
+      const said = JSON.parse(line) as { event: string; baseUrl: string; evmRpcUrl: string }
+      if (said.event === 'ready') return { baseUrl: said.baseUrl, rpcUrl: said.evmRpcUrl }
+    }
+    throw new Error(`The server closed its output. ${this.#errors}`)
+  }
+
+  /** SIGKILL to the server alone: its chain and its encoders are left as they are. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL')
+    await this.#ended
+  }
+
+  /** SIGTERM, and what it ended with; null where it had to be killed. */
+  async stop(): Promise<number | null> {
+    const late = setTimeout(() => this.#child.kill('SIGKILL'), stopMs)
+    this.#child.kill('SIGTERM')
+    const code = await this.#ended
+    clearTimeout(late)
+    return code
+  }
+
+  /** At once and without waiting, with whatever it started; for the end of a run that went wrong. */
+  end(): void {
+    if (this.#child.pid === undefined || this.#child.exitCode !== null) return
+    try {
+      process.kill(-this.#child.pid, 'SIGKILL')
+    } catch {
+      // Nobody of the group is left.
+    }
+  }
+}

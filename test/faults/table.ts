@@ -1,0 +1,38 @@
+import { formatUsd } from '#contract/money.ts'
+import { loadKinds } from './book.ts'
+import { failuresPrinted } from './bounds.ts'
+import type { CampaignReport } from './campaign.ts'
+
+/** What came of a run, a line each; the last one is the verdict. */
+export function table({ kills, killedStarts, book, findings, restartsMs, quietAfterMs }: CampaignReport): string[] {
+  const sorted = [...restartsMs].sort((one, other) => one - other)
+  const jobs = [...book.jobs.values()]
+  const rows: [string, string][] = [
+    ['kills', `${kills}, and ${killedStarts} of a start`],
+    ['acknowledged operations', `${book.total}`],
+    ...loadKinds.map((kind): [string, string] => [`  ${kind}`, `${book.acknowledged[kind]}`]),
+    ['signed payments', `${book.topUps.length}`],
+    ['videos', `${jobs.length}`],
+    ['requests without an answer', `${book.unanswered + book.open.size - book.acknowledged['cut stream']}`],
+    ['restart to ready', `p50 ${sorted[Math.floor(sorted.length / 2)] ?? 0} ms, max ${sorted.at(-1) ?? 0} ms`],
+    ['everything at rest after', quietAfterMs === null ? 'not waited for' : `${(quietAfterMs / 1000).toFixed(1)} s`],
+    ['lost micro-USD', `${findings.lostMicroUsd}`],
+    ['drift micro-USD', `${findings.driftMicroUsd}`],
+    ['holds left', `${findings.holdsLeft}`],
+  ]
+  return [
+    ...rows.map(([name, value]) => `${name.padEnd(28)}${value}`),
+    ...failures(findings.failures),
+    verdict(findings),
+  ]
+}
+
+function failures(all: readonly string[]): string[] {
+  const shown = all.slice(0, failuresPrinted).map(each => `✗ ${each}`)
+  return all.length > shown.length ? [...shown, `✗ and ${all.length - shown.length} more`] : shown
+}
+
+function verdict({ lostMicroUsd, driftMicroUsd, holdsLeft, failures: all }: CampaignReport['findings']): string {
+  const sums = `lost ${formatUsd(lostMicroUsd)} USD, drift ${formatUsd(driftMicroUsd)} USD, holds left ${holdsLeft}`
+  return all.length ? `${sums}, failures ${all.length}` : sums
+}
