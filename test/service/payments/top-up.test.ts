@@ -267,6 +267,8 @@ describe('the chain fails', () => {
     expect([pending.status, pending.body.error]).toEqual([500, 'X402_SETTLEMENT_PENDING'])
     expect(pending.body.details).toMatchObject({ retry: 'same-payload' })
     expect(pending.headers.get('retry-after')).toMatch(/^\d+$/)
+    world.gate.mode = 'down'
+    expect((await send(world.topUps, payment)).body.error, 'no chain to ask').toBe('X402_SETTLEMENT_PENDING')
     world.gate.mode = 'open'
     const answer = await send(world.topUps, payment)
     expect(answer.status).toBe(200)
