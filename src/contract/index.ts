@@ -29,6 +29,7 @@ export { decodeBase64Json, type HeaderCodec, type HeaderSchema } from './header-
 export * as headers from './headers.ts'
 export { describeIssues } from './issues.ts'
 export * as limits from './limits.ts'
+export { ModelPricing, tokenPricing } from './model-pricing.ts'
 export { listModels, ModelList, ModelRecord, type ModelType, modelTypes, VideoConstraints } from './models.ts'
 export {
   addUsd,
