@@ -108,6 +108,9 @@ test('null is said the way of 3.0: `nullable` beside a type, no type null, no li
   const nullable = holders(description, 'nullable')
   expect(nullable.length).toBeGreaterThan(10)
   for (const schema of nullable) expect(schema).toHaveProperty('type')
+  const choices = nullable.filter(schema => 'enum' in schema)
+  expect(choices.length).toBeGreaterThan(0)
+  for (const choice of choices) expect(choice.enum).toContain(null)
   for (const type of collect(description, 'type')) expect(type).not.toBe('null')
   for (const keyword of ['const', 'examples', 'prefixItems', '$schema', 'propertyNames']) {
     expect(collect(description.components.schemas, keyword)).toEqual([])
