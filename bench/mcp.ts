@@ -6,6 +6,7 @@ import { buildPackage } from '../scripts/build/build-package.ts'
 import { goals } from './mcp/bounds.ts'
 import { coldStarts } from './mcp/cold-start.ts'
 import { install, pack } from './mcp/install.ts'
+import { limitsBesideEcho } from './mcp/limits-call.ts'
 import type { ServerCommand } from './mcp/line-server.ts'
 import { listingSize } from './mcp/listing-size.ts'
 import { buildOneToolServer } from './mcp/one-tool-server.ts'
@@ -46,6 +47,8 @@ async function measure(): Promise<Line[]> {
   tell('Starting the three in turn.')
   const starts = await coldStarts([farebox, everything, oneTool])
   const size = await listingSize(farebox)
+  tell('Calling `limits` and an echo in turn.')
+  const calls = await limitsBesideEcho(farebox, oneTool, join(folder, 'calls'))
   const [own = NaN, theirs = NaN, least = NaN] = [farebox, everything, oneTool].map(({ name }) => starts.get(name))
   return [
     { what: 'tarball', value: packed.bytes / 1024, unit: ' KiB' },
@@ -58,6 +61,14 @@ async function measure(): Promise<Line[]> {
     { what: 'tools listed', value: size.tools, atMost: goals.tools },
     { what: 'tokens of names, descriptions, inputs', value: size.tokens, atMost: goals.listingTokens },
     { what: 'bytes of the whole listing', value: size.bytes, atMost: goals.listingBytes },
+    { what: 'p50 of an SDK echo', value: calls.echoMs, unit: ' ms', digits: 2 },
+    {
+      what: 'p50 of limits from cache, beyond the echo',
+      value: calls.limitsMs - calls.echoMs,
+      atMost: goals.limitsBeyondEchoMs,
+      unit: ' ms',
+      digits: 2,
+    },
   ]
 }
 

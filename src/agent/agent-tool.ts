@@ -4,7 +4,7 @@ import { NeedsPerson } from '#toolkit/person.ts'
 import { runTool } from '#toolkit/run-tool.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
-import type { AskPerson } from './paying-fetch.ts'
+import type { AskPerson } from './person-asked.ts'
 
 export interface AgentToolResult {
   output: Record<string, unknown>

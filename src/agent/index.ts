@@ -5,4 +5,5 @@ export type { Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-co
 export { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
 export type { AgentTool, AgentToolResult } from './agent-tool.ts'
 export { type Agent, type AgentOptions, createAgent } from './create-agent.ts'
-export { type AskPerson, refusalHeader } from './paying-fetch.ts'
+export { refusalHeader } from './fetch.ts'
+export type { AskPerson } from './person-asked.ts'

@@ -3,37 +3,18 @@ import { Client } from '#client/client.ts'
 import type { Credential } from '#client/credential.ts'
 import { serviceAddress } from '#client/service-address.ts'
 import { TopUpDesk } from '#client/top-up.ts'
-import { type Clock, systemClock } from '#contract/clock.ts'
+import { systemClock } from '#contract/clock.ts'
 import { openApprovals } from '#wallet/approvals.ts'
 import { keyFromHex } from '#wallet/keys.ts'
-import { type Policy, readPolicy } from '#wallet/policy.ts'
+import { readPolicy } from '#wallet/policy.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
 import { tightenByFile } from '#wallet/settings-file.ts'
 import { openState } from '#wallet/state.ts'
 import { openWallet } from '#wallet/wallet.ts'
 import type { Core } from './core.ts'
+import type { CoreOptions } from './core-options.ts'
 import { Files } from './files.ts'
 import { sharedBreakerStore } from './shared-breaker.ts'
-
-export interface CoreOptions {
-  /** With its path: `https://host/api/v1`. */
-  baseUrl: string
-  /** Pays from an account; nothing is ever topped up with it. */
-  apiKey?: string | undefined
-  /** EVM private key, hex; pays from the wallet. It wins where both are given. */
-  walletKey?: string | undefined
-  /** The defaults where absent. */
-  policy?: Policy | undefined
-  stateFolder?: string | undefined
-  /** The only folder that is written to; `output` in the state folder where absent. */
-  outputFolder?: string | undefined
-  /** Folders whose files may be sent, beside the output folder. */
-  inputFolders?: readonly string[] | undefined
-  vendor?: string | undefined
-  clock?: Clock | undefined
-  /** Takes the place of the agent's own connections. */
-  fetch?: ((request: Request) => Response | Promise<Response>) | undefined
-}
 
 /** Puts an agent together. Nothing is sent; the state file is opened by its first use. */
 export async function openCore(options: CoreOptions): Promise<Core> {

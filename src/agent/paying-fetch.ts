@@ -3,22 +3,15 @@ import { errorBytes } from '#client/limits.ts'
 import { readBytes } from '#client/read-body.ts'
 import type { WireResponse } from '#client/wire.ts'
 import type { ServiceError } from '#contract/service-error.ts'
-import type { PersonAnswer, Question } from '#toolkit/person.ts'
 import { isYes } from '#toolkit/say-question.ts'
 import { NeedsApproval } from '#wallet/needs-approval.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import { personFor } from './ask-person.ts'
 import { fetchBodyBytes } from './bounds.ts'
 import type { Core } from './core.ts'
+import { type Fetch, refusalHeader } from './fetch.ts'
 import { payAfter402, wantsCredit } from './pay-after-402.ts'
-
-/** Asks whoever decides; a program's own answer counts as the person's who wrote it. */
-export type AskPerson = (question: Question) => PersonAnswer | Promise<PersonAnswer>
-
-export type Fetch = typeof globalThis.fetch
-
-/** Says on an answer 402 why the wallet did not pay. */
-export const refusalHeader = 'x-farebox-refusal'
+import type { AskPerson } from './person-asked.ts'
 
 /**
  * A `fetch` for the service's origin alone: it brings the credential, and after a 402 it tops up within the policy and

@@ -1,0 +1,95 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { DemoChat, DemoVideo, demoModels, openService } from '#service/index.ts'
+import { callBlocks, callsInBlock } from './bounds.ts'
+import { LineServer, type ServerCommand } from './line-server.ts'
+import { median } from './median.ts'
+
+export interface CallTimes {
+  limitsMs: number
+  echoMs: number
+}
+
+/** Median milliseconds of `limits` from the agent's cache, and of an echo by the SDK alone; one call at a time, in turns. */
+export async function limitsBesideEcho(
+  farebox: ServerCommand,
+  oneTool: ServerCommand,
+  folder: string,
+): Promise<CallTimes> {
+  await mkdir(folder, { recursive: true })
+  const service = await openService(settings(folder))
+  const servers: LineServer[] = []
+  const start = async (command: ServerCommand): Promise<LineServer> => {
+    const server = new LineServer(command)
+    servers.push(server)
+    await server.initialize()
+    return server
+  }
+  try {
+    const { port } = await service.listen({ host: '127.0.0.1', port: 0 })
+    const { key } = await service.createKey({ usd: '1' })
+    const env = {
+      ...farebox.env,
+      FAREBOX_BASE_URL: `http://127.0.0.1:${port}/api/v1`,
+      FAREBOX_API_KEY: key,
+      FAREBOX_DATA: join(folder, 'agent'),
+    }
+    const [ours, bare] = [await start({ ...farebox, env }), await start(oneTool)]
+    return await inTurns(
+      () => callTool(ours, 'limits', {}),
+      () => callTool(bare, 'echo', { text: 'the same words' }),
+    )
+  } finally {
+    await Promise.all(servers.map(server => server.end()))
+    await service.close()
+  }
+}
+
+async function inTurns(limits: () => Promise<void>, echo: () => Promise<void>): Promise<CallTimes> {
+  // The first block fills the agent's cache and lets both sides be compiled.
+  await Promise.all([block(limits), block(echo)])
+  const times = { limits: [] as number[], echo: [] as number[] }
+  for (let turn = 0; turn < callBlocks; turn++) {
+    times.limits.push(...(await block(limits)))
+    times.echo.push(...(await block(echo)))
+  }
+  return { limitsMs: median(times.limits), echoMs: median(times.echo) }
+}
+
+async function block(call: () => Promise<void>): Promise<number[]> {
+  const timesMs: number[] = []
+  for (let done = 0; done < callsInBlock; done++) {
+    const beganMs = performance.now()
+    await call()
+    timesMs.push(performance.now() - beganMs)
+  }
+  return timesMs
+}
+
+async function callTool(server: LineServer, name: string, args: object): Promise<void> {
+  const answer = (await server.call('tools/call', { name, arguments: args })) as { isError?: boolean }
+  if (answer.isError) throw new Error(`${name} failed: ${JSON.stringify(answer)}`)
+}
+
+/** A real service with demonstration models. No payment comes, so there is no chain behind it. */
+const settings = (folder: string): Parameters<typeof openService>[0] => ({
+  publicUrl: 'http://127.0.0.1',
+  folder: join(folder, 'service'),
+  secrets: ['a secret for measuring, of thirty-two bytes'],
+  models: demoModels({ chat: new DemoChat(), video: new DemoVideo({ workFolder: join(folder, 'engines') }) }),
+  payments: {
+    options: [
+      {
+        scheme: 'exact',
+        network: 'eip155:8453',
+        amount: '5000000',
+        asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+        payTo: '0x000000000000000000000000000000000000dEaD',
+        maxTimeoutSeconds: 300,
+      },
+    ],
+    rpcUrl: 'http://127.0.0.1:1',
+    facilitatorKey: `0x${'11'.repeat(32)}`,
+  },
+})
