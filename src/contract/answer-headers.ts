@@ -7,7 +7,7 @@ export type DescribedHeader = Pick<HeaderCodec<unknown>, 'name' | 'when' | 'sche
 
 const listed = (...codecs: readonly DescribedHeader[]): readonly DescribedHeader[] => codecs
 
-const always = listed(headers.requestId, headers.version)
+const always = listed(headers.requestId, headers.version, headers.contentEncoding)
 const requestLimits = listed(headers.limitRequests, headers.remainingRequests, headers.resetRequests, headers.limitType)
 const tokenLimits = listed(headers.limitTokens, headers.remainingTokens, headers.resetTokens)
 const balances = listed(headers.balanceUsd, headers.balanceDiem)

@@ -128,8 +128,8 @@ const ModelSpec = z.strictObject({
   betaModel: z.boolean().optional(),
   regionRestrictions: z.array(z.string()).optional(),
   traits: z.array(z.string()).optional(),
-  availableContextTokens: z.number().int().positive().optional(),
-  maxCompletionTokens: z.number().int().positive().optional(),
+  availableContextTokens: z.number().int().min(0).optional(),
+  maxCompletionTokens: z.number().int().min(0).optional(),
   capabilities: TextCapabilities.optional(),
   constraints: z.union([TextConstraints, VideoConstraints, ImageConstraints, InpaintConstraints]).optional(),
   pricing: ModelPricing.optional(),
@@ -145,7 +145,7 @@ export const ModelRecord = z
     owned_by: z.string(),
     type: z.enum(modelTypes),
     created: z.number().int().optional(),
-    context_length: z.number().int().positive().optional(),
+    context_length: z.number().int().min(0).optional(),
     model_spec: ModelSpec,
   })
   .meta({ id: 'Model' })
