@@ -1,6 +1,7 @@
 import { NeedsPerson, type Question } from '#toolkit/person.ts'
 import { giveBackApproval } from '#wallet/approvals.ts'
 import { decideCall, type PlannedCall } from '#wallet/decide.ts'
+import { walletMigrations } from '#wallet/migrations.ts'
 import { type ApprovalQuestion, NeedsApproval } from '#wallet/needs-approval.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import { isStopped } from '#wallet/stop-file.ts'
@@ -35,4 +36,7 @@ export function allowCall(core: Core, call: PlannedCall, hash: string): void {
 }
 
 /** Nothing was bought with it, so the person's yes still stands. */
-export const giveBack = ({ state }: Core, hash: string): void => state.decide(db => giveBackApproval(db, hash))
+export function giveBack({ state }: Core, hash: string): void {
+  state.prepare('wallet', walletMigrations)
+  state.decide(db => giveBackApproval(db, hash))
+}

@@ -64,7 +64,7 @@ function ofClient(error: ClientError, { isPaid }: Circumstances): ToolFailure {
   const [happened, next] = clientWords[error.kind]
   return new ToolFailure({
     happened,
-    charged: isPaid && error.wasSent ? 'unknown' : zeroUsd,
+    charged: isPaid && error.wasSent && error.kind !== 'redirected' ? 'unknown' : zeroUsd,
     ...(error.retryAtMs === null ? {} : { retryAtMs: Math.ceil(error.retryAtMs) }),
     next,
   })

@@ -1,0 +1,65 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { beforeAll, expect, test } from 'vitest'
+import { Files, outputName } from '#agent/files.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { temporaryFolder } from './open-agent.ts'
+
+const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
+const root = temporaryFolder()
+const state = join(root, 'state')
+const output = join(state, 'output')
+const inputs = join(root, 'inputs')
+const outside = join(root, 'outside')
+const files = new Files({ output, inputs: [inputs, root], state })
+const narrow = new Files({ output, inputs: [inputs], state })
+
+beforeAll(async () => {
+  for (const folder of [output, inputs, outside]) await mkdir(folder, { recursive: true })
+  for (const path of [join(output, 'a.png'), join(inputs, 'b.png'), join(outside, 'c.png'), join(state, 'd.png')]) {
+    await writeFile(path, png)
+  }
+  await writeFile(join(inputs, 'text.png'), 'not a picture')
+  await writeFile(join(inputs, 'empty.png'), '')
+  await symlink(join(outside, 'c.png'), join(inputs, 'link.png'))
+  await symlink(outside, join(inputs, 'folder'))
+})
+
+test.each([
+  ['in the output folder, by its name', 'a.png'],
+  ['in an input folder', join(inputs, 'b.png')],
+  ['as a file URL', pathToFileURL(join(inputs, 'b.png')).href],
+])('a picture %s is read', async (_, source) => {
+  expect(await narrow.asMediaUrl(source, 'image')).toBe(`data:image/png;base64,${png.toString('base64')}`)
+})
+
+test.each([
+  ['outside of the folders', join(outside, 'c.png')],
+  ['by a way around', join(inputs, '..', 'outside', 'c.png')],
+  ['by a relative way around', '../d.png'],
+  ['through a link', join(inputs, 'link.png')],
+  ['through a linked folder', join(inputs, 'folder', 'c.png')],
+  ['that is not there', join(inputs, 'none.png')],
+  ['with a NUL', `${join(inputs, 'b.png')}\0`],
+  ['that is a folder', inputs],
+  ['of another type than its name', join(inputs, 'text.png')],
+  ['without content', join(inputs, 'empty.png')],
+  ['as a data URL of another kind', 'data:text/html;base64,AAAA'],
+  ['as a data URL that is no base64', 'data:image/png,<svg>'],
+])('a picture %s is refused', async (_, source) => {
+  await expect(narrow.asMediaUrl(source, 'image')).rejects.toBeInstanceOf(ToolFailure)
+})
+
+test('the folder of keys is not read, even inside an allowed one', async () => {
+  await expect(files.asMediaUrl(join(state, 'd.png'), 'image')).rejects.toBeInstanceOf(ToolFailure)
+  expect(await files.asMediaUrl(join(output, 'a.png'), 'image')).toContain('data:image/png')
+})
+
+test('a picture is no video', async () => {
+  await expect(narrow.asMediaUrl(join(inputs, 'b.png'), 'video')).rejects.toThrow('no video')
+})
+
+test('a name of a file is ours, whatever the model is called', () => {
+  expect(outputName(0, '../../etc/Pass wd\0', 'job_abcdefgh', 'mp4')).toBe('19700101-0000-etc-pass-wd-cdefgh.mp4')
+})

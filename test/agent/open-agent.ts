@@ -1,0 +1,64 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AgentDesks } from '#agent/agent-desks.ts'
+import type { CoreOptions } from '#agent/core-options.ts'
+import { openCore } from '#agent/open-core.ts'
+import { toolHost } from '#agent/tool-host.ts'
+import { createChatCompletion } from '#contract/chat.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
+import { queueVideo } from '#contract/video.ts'
+import { type PolicySettings, readPolicy } from '#wallet/policy.ts'
+import { payTo, walletKey } from './pretend-service.ts'
+
+export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'farebox-agent-'))
+
+export interface OpenAgent extends Partial<CoreOptions> {
+  baseUrl: string
+  settings?: Omit<Partial<PolicySettings>, 'serviceUrl'>
+  /** Without a payee that is known already. */
+  isNewPayee?: boolean
+}
+
+/** An agent's host on a folder of its own, with a wallet unless told. */
+export async function openAgent({ settings, isNewPayee = false, ...options }: OpenAgent) {
+  const stateFolder = options.stateFolder ?? temporaryFolder()
+  const payees = isNewPayee ? [] : [{ network: evmNetwork, asset: usdcOnEvm, payTo }]
+  const core = await openCore({
+    walletKey: options.apiKey === undefined ? walletKey : undefined,
+    policy: readPolicy({ serviceUrl: options.baseUrl, payees, ...settings }),
+    ...options,
+    stateFolder,
+  })
+  const desks = new AgentDesks(core)
+  const host = toolHost(desks)
+  const context = (signal = new AbortController().signal) => host.context({ signal, report: () => {} })
+  return {
+    core,
+    desks,
+    host,
+    stateFolder,
+    context,
+    chat: (prompt = 'hi', again = false, signal?: AbortSignal) =>
+      context(signal).call(
+        createChatCompletion,
+        { params: undefined, query: undefined, body: { model: 'm', messages: [{ role: 'user', content: prompt }] } },
+        { again },
+      ),
+    video: (prompt = 'a cat', again = false) =>
+      context().start(
+        queueVideo,
+        {
+          params: undefined,
+          query: undefined,
+          body: { model: 'm', prompt, duration: '5s', image_url: 'https://x.example/a.png' },
+        },
+        { again },
+      ),
+    async close() {
+      await host.close()
+      await rm(stateFolder, { recursive: true, force: true })
+    },
+  }
+}

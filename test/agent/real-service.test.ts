@@ -1,0 +1,124 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import OpenAI from 'openai'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Agent, createAgent } from '#agent/create-agent.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
+import type { Question } from '#toolkit/person.ts'
+import { localService } from './local-service.ts'
+import { temporaryFolder } from './open-agent.ts'
+
+let service: Awaited<ReturnType<typeof localService>>
+let agent: Agent
+const asked: Question[] = []
+const outputFolder = temporaryFolder()
+
+beforeAll(async () => {
+  service = await localService()
+  agent = await createAgent({
+    baseUrl: service.baseUrl,
+    wallet: { key: service.wallet.privateKey },
+    policy: { payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo: service.payee }] },
+    stateFolder: temporaryFolder(),
+    outputFolder,
+    onApproval(question) {
+      asked.push(question)
+      return question.kind === 'consent'
+        ? { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
+        : { kind: 'approve', approved: true }
+    },
+  })
+}, 60_000)
+
+afterAll(async () => {
+  await agent?.close()
+  await service?.close()
+}, 60_000)
+
+const call = (name: string, args: unknown) => {
+  const tool = agent.tools.find(each => each.name === name)
+  if (!tool) throw new Error(`There is no ${name}.`)
+  return tool.call(args)
+}
+
+test('the stock client of OpenAI pays by agent.fetch: models, a chat after a 402, a stream', async () => {
+  const openai = new OpenAI({ baseURL: service.baseUrl, apiKey: 'not used', fetch: agent.fetch, maxRetries: 0 })
+  const models = await openai.models.list()
+  expect(models.data.map(model => model.id)).toContain('demo-chat')
+  const messages = [{ role: 'user' as const, content: 'Say something about the sea.' }]
+  const whole = await openai.chat.completions.create({ model: 'demo-chat', messages, max_tokens: 40 })
+  expect(whole.choices[0]?.message.content).toBeTruthy()
+  const stream = await openai.chat.completions.create({
+    model: 'demo-chat',
+    messages,
+    max_tokens: 40,
+    stream: true,
+    stream_options: { include_usage: true },
+  })
+  let text = ''
+  let tokens = 0
+  for await (const chunk of stream) {
+    text += chunk.choices[0]?.delta.content ?? ''
+    tokens = chunk.usage?.completion_tokens ?? tokens
+  }
+  expect(text).toBeTruthy()
+  expect(tokens).toBeGreaterThan(0)
+  expect(await agent.wallet.receipts(10)).toMatchObject([{ state: 'confirmed', amountMicroUsd: 5_000_000n }])
+}, 30_000)
+
+test('a foreign origin gets no request', async () => {
+  await expect(agent.fetch('https://example.com/api/v1/models')).rejects.toThrow(/only/)
+})
+
+test('a chat by its tool says what it cost and what is left', async () => {
+  const { output } = await call('chat', { model: 'demo-chat', prompt: 'Hello', max_tokens: 30 })
+  expect(output.charged_usd).toBeGreaterThan(0)
+  expect(output.credit_left_usd).toBeGreaterThan(4)
+  expect(output.budget_left_usd).toBe(5)
+})
+
+test.each(['demo-video', 'demo-video-url'])(
+  'a video of %s is quoted, started, waited for and saved',
+  async model => {
+    const choices = { model, duration: '2s', resolution: '360p', aspect_ratio: '1:1' }
+    const quote = await call('video_quote', choices)
+    const started = await call('video_create', { ...choices, prompt: 'a boat' })
+    expect(started.output.charged_usd).toBe(quote.output.price_usd)
+    const again = await call('video_create', { ...choices, prompt: 'a boat' })
+    expect(again.output).toMatchObject({ job_id: started.output.job_id, charged_usd: 0, already_paid: true })
+    const done = await call('job_wait', { job_id: started.output.job_id })
+    expect(done.output.state).toBe('completed')
+    const [file] = done.files
+    expect(file?.path.startsWith(outputFolder)).toBe(true)
+    const bytes = await readFile(file?.path ?? '')
+    expect(bytes.subarray(4, 8).toString()).toBe('ftyp')
+    expect(asked).toEqual([])
+  },
+  60_000,
+)
+
+test('a picture asks for consent with the whole text, and the same request then goes through', async () => {
+  const picture = join(outputFolder, 'picture.png')
+  const onePixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  await writeFile(picture, Buffer.from(onePixel, 'base64'))
+  const { output } = await call('video_create', {
+    model: 'demo-video',
+    duration: '2s',
+    resolution: '360p',
+    aspect_ratio: '1:1',
+    prompt: 'a portrait',
+    image: picture,
+  })
+  expect(output.job_id).toMatch(/^job_/)
+  expect(asked).toMatchObject([{ kind: 'consent', provider: 'demo', faceMediaRoles: ['image'] }])
+}, 30_000)
+
+test('limits, status and receipts agree with what happened', async () => {
+  const limits = await call('limits', { model: 'demo-chat' })
+  expect(limits.output.models).toMatchObject([{ model: 'demo-chat', requests_per_minute: 500 }])
+  const status = await call('wallet_status', {})
+  expect(status.output).toMatchObject({ pays: 'wallet', payee: expect.stringMatching(new RegExp(service.payee, 'i')) })
+  expect(status.output.spent_usd).toEqual({ today: 5, total: 5 })
+  const receipts = await call('wallet_receipts', {})
+  expect(receipts.output.receipts).toHaveLength(1)
+})
