@@ -1,0 +1,127 @@
+import { readFile } from 'node:fs/promises'
+import { afterEach, expect, test } from 'vitest'
+import { answerJson } from '../client/little-server.ts'
+import { openAgent, temporaryFolder } from './open-agent.ts'
+import { pretendService } from './pretend-service.ts'
+
+const video = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(1_000, 7)])
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+type Answer = 'running' | 'file' | [status: number, body: unknown]
+
+/** A service whose retrieve gives these answers, the last one for ever. */
+async function setUp(answers: Answer[], more: { refunds?: boolean } = {}) {
+  const server = await pretendService({
+    credit: 5,
+    instead: (seen, response) => {
+      if (more.refunds && seen.path.includes('/x402/transactions/')) {
+        const row = {
+          id: 't',
+          amount: 0.2,
+          balanceAfter: 5,
+          type: 'REFUND',
+          createdAt: 'x',
+          requestId: 'q1',
+          modelId: null,
+        }
+        const pagination = { limit: 50, offset: 0, hasMore: false }
+        const data = { walletAddress: 'w', currentBalance: 5, transactions: [row], pagination }
+        answerJson(response, 200, { success: true, data })
+        return true
+      }
+      if (!seen.path.endsWith('/video/retrieve')) return false
+      const answer = answers.length > 1 ? answers.shift() : answers[0]
+      if (answer === 'file') response.writeHead(200, { 'content-type': 'video/mp4' }).end(video)
+      else if (answer === 'running') {
+        answerJson(response, 200, { status: 'PROCESSING', average_execution_time: 4_000, execution_duration: 1_000 })
+      } else if (answer) answerJson(response, answer[0], answer[1])
+      return true
+    },
+  })
+  closing.push(server.close)
+  const stateFolder = temporaryFolder()
+  const open = async () => {
+    const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder })
+    closing.push(agent.close)
+    return agent
+  }
+  const agent = await open()
+  const { job } = await agent.video()
+  return { server, agent, job, open }
+}
+
+test('a job is waited for with progress, and its file is saved under a name of ours', async () => {
+  const { agent, job } = await setUp(['running', 'file'])
+  const reports: unknown[] = []
+  const { signal } = new AbortController()
+  const context = agent.host.context({ signal, report: progress => reports.push(progress) })
+  const done = await context.jobs.wait(job.jobId, 10_000)
+  expect(done).toMatchObject({
+    state: 'completed',
+    typicalMs: 4_000,
+    file: { mimeType: 'video/mp4', bytes: video.length },
+  })
+  expect(await readFile(done.file?.path ?? '')).toEqual(video)
+  expect(reports[0]).toEqual({ message: 'm: 1 s of about 4 s', done: 1, total: 4 })
+})
+
+test('a wait that ends first says that the job runs; after a restart it is waited for on', async () => {
+  const { agent, job, open } = await setUp(['running', 'running', 'file'])
+  expect(await agent.context().jobs.wait(job.jobId, 500)).toMatchObject({ state: 'running', file: null })
+  const later = await open()
+  expect(await later.context().jobs.list(10)).toMatchObject([{ jobId: job.jobId, state: 'running' }])
+  expect(await later.context().jobs.wait(job.jobId, 10_000)).toMatchObject({ state: 'completed' })
+})
+
+test('two waits at once save one file', async () => {
+  const { agent, job } = await setUp(['file'])
+  const both = await Promise.all([1, 2].map(() => agent.context().jobs.wait(job.jobId, 10_000)))
+  expect(new Set(both.map(({ file }) => file?.path)).size).toBe(1)
+})
+
+test.each<[string, Answer, boolean, object]>([
+  [
+    'refused for its content, refunded by its own word',
+    [422, { error: { message: 'secret words', type: 'provider_content_policy', credits_refunded: true } }],
+    false,
+    { state: 'failed', refunded: true },
+  ],
+  [
+    'failed, refunded by the books',
+    [500, { error: 'Inference processing failed' }],
+    true,
+    { state: 'failed', refunded: true },
+  ],
+  [
+    'failed, no refund seen',
+    [500, { error: 'Inference processing failed' }],
+    false,
+    { state: 'failed', refunded: false },
+  ],
+  [
+    'gone',
+    [404, { error: 'Media could not be found. Request may be invalid, expired, or deleted.' }],
+    false,
+    { state: 'deleted' },
+  ],
+])('a job that is %s', async (_, answer, refunds, expected) => {
+  const { agent, job, server } = await setUp([answer], { refunds })
+  const ended = await agent.context().jobs.wait(job.jobId, 10_000)
+  expect(ended).toMatchObject(expected)
+  expect(ended.failure).not.toContain('secret words')
+  expect(server.countOf('/video/retrieve')).toBe(1)
+})
+
+test('a fault that passes does not end a wait', async () => {
+  const { agent, job } = await setUp([[503, { error: 'x' }], 'file'])
+  expect(await agent.context().jobs.wait(job.jobId, 20_000)).toMatchObject({ state: 'completed' })
+})
+
+test('a job that was never started is told', async () => {
+  const { agent } = await setUp(['running'])
+  await expect(agent.context().jobs.wait('job_nothing', 1_000)).rejects.toThrow('no such job')
+})
