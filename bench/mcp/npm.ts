@@ -11,7 +11,8 @@ export async function npm(args: readonly string[], cwd: string): Promise<string>
   const [program, before] = own ? [process.execPath, [own]] : ['npm', []]
   try {
     const run = promisify(execFile)
-    const { stdout } = await run(program, [...before, ...args], {
+    // A silent `npm run` would hand its silence down, and with it the reason of a failure.
+    const { stdout } = await run(program, [...before, ...args, '--loglevel=error'], {
       cwd,
       timeout: installMs,
       maxBuffer: 64 * 1024 * 1024,
