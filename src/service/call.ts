@@ -18,8 +18,8 @@ export interface Call<O extends Operation = Operation> extends RequestOf<O> {
   set<Value>(codec: HeaderCodec<Value>, value: Value): void
   /** Corrects the tokens that the limiter reserved. */
   tokensUsed(tokens: number): void
-  /** Takes the request out of its limit: what was answered before costs nothing. */
-  uncount(): void
+  /** Counts the request towards its limit. Only a top-up has to: the others have been counted before. */
+  count(): Promise<void>
 }
 
 /** What a route answers: JSON as it is, or one of the others said so. */

@@ -61,7 +61,6 @@ export class RequestGuards implements Guards {
     return {
       headers: shown ? admission.headers : {},
       correct: used => void admission.tokensUsed(used),
-      giveBack: () => void admission.giveBack(),
     }
   }
 }

@@ -58,8 +58,10 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
   exchange.onEnd(service.guards.enter(exchange))
   const body = await readBody(route.operation, incoming.body)
   const request = parseRequest(route.operation, { ...incoming, body })
-  const grant = await takeLimits(route, exchange, request.body, service)
-  const reply = await route.answer(callOf(exchange, request, grant), service)
+  const take = () => takeLimits(route, exchange, request.body, service)
+  // A top-up counts itself, because only it can tell a payment that has come before.
+  const grant = route.operation.charge === 'payment' ? null : await take()
+  const reply = await route.answer(callOf(exchange, request, grant, take), service)
   return send(exchange, reply, service.settings.vendor)
 }
 
@@ -104,7 +106,7 @@ async function takeLimits(route: Route, exchange: Exchange, body: unknown, servi
   return grant
 }
 
-const callOf = (exchange: Exchange, request: object, grant: Grant): Call =>
+const callOf = (exchange: Exchange, request: object, grant: Grant | null, take: () => Promise<Grant>): Call =>
   ({
     ...request,
     requestId: exchange.requestId,
@@ -113,8 +115,8 @@ const callOf = (exchange: Exchange, request: object, grant: Grant): Call =>
     signal: exchange.signal,
     header: name => exchange.header(name),
     set: (codec, value) => exchange.set(codec, value),
-    tokensUsed: tokens => grant.correct(tokens),
-    uncount: () => grant.giveBack(),
+    tokensUsed: tokens => grant?.correct(tokens),
+    count: async () => void (await take()),
   }) as Call
 
 export function setCommonHeaders(exchange: Exchange, service: Service): void {

@@ -68,8 +68,6 @@ export interface Demand {
 export interface Grant {
   headers: Readonly<Record<string, string>>
   correct(tokens: number): void
-  /** Uncounts the request: a payment that was sent again. */
-  giveBack(): void
 }
 
 export interface Payments {
@@ -83,8 +81,11 @@ export interface Payments {
 export interface TopUpRequest {
   header: HeaderReader
   address: string
-  /** Called where the payment has been taken on before, whatever it is answered: that request is not counted. */
-  onKnown?: () => void
+  /**
+   * Counts this request towards the limit, or throws 429. Called for all but a payment that has been taken on before,
+   * whose twins and resends cost nothing and must get its answer.
+   */
+  count: () => Promise<void>
 }
 
 export interface Consent {

@@ -4,7 +4,7 @@ import { createPublicClient, erc20Abi, http } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { usdcOnEvm } from '#contract/payment.ts'
+import { TopUpRequired, usdcOnEvm } from '#contract/payment.ts'
 import { TopUpResult } from '#contract/top-up.ts'
 import { fundFromFaucet } from '#local/faucet.ts'
 import { farebox, type SpawnedUp, spawnUp } from './spawned-up.ts'
@@ -68,6 +68,29 @@ describe('the stock x402 client', () => {
     const twins = await Promise.all(Array.from({ length: 10 }, twin))
     expect(new Set(twins.map(each => JSON.stringify(each)))).toEqual(new Set([JSON.stringify([200, firstBody])]))
     expect(await tokens()).toBe(15_000_000n)
+  })
+
+  test('ten twins of a header that nobody has seen yet: the same', async () => {
+    const scheme = new ExactEvmScheme(account)
+    const required = await fetch(`${up.baseUrl}/x402/top-up`, { method: 'POST' })
+    const [option] = TopUpRequired.parse(await required.json()).accepts
+    if (!option) throw new Error('No option was offered.')
+    const { payload } = await scheme.createPaymentPayload(2, {
+      ...option,
+      network: 'eip155:8453',
+      extra: option.extra ?? {},
+    })
+    const header = Buffer.from(JSON.stringify({ x402Version: 2, accepted: option, payload })).toString('base64')
+    const twin = async () => {
+      const response = await fetch(`${up.baseUrl}/x402/top-up`, {
+        method: 'POST',
+        headers: { 'payment-signature': header },
+      })
+      return `${response.status} ${await response.text()}`
+    }
+    const twins = new Set(await Promise.all(Array.from({ length: 12 }, twin)))
+    expect([...twins]).toEqual([expect.stringMatching(/^200 .*"newBalance":10/)])
+    expect(await tokens()).toBe(10_000_000n)
   })
 
   test('the legacy header names carry the same payment', async () => {

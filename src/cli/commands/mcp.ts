@@ -1,5 +1,9 @@
+import { catalogue } from '#agent/catalogue.ts'
 import { readSettings } from '#agent/settings.ts'
 import { version } from '#contract/version.generated.ts'
+import { listing } from '#mcp/listing.generated.ts'
+import { chooseTools } from '#mcp/listing.ts'
+import { serveMcp } from '#mcp/serve-stdio.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
@@ -26,10 +30,10 @@ export const mcp: Command = {
       values.tools === undefined ? io.env : { ...io.env, FAREBOX_TOOLS: values.tools },
     )
     if (problems.length > 0) throw new CliError(problems.join(' '), 'Mend it in the environment, then start again.', 2)
-    const { printTools } = await import('#mcp/print-tools.ts')
-    const printed = chosen(() => printTools(settings.tools))
+    chosen(() => chooseTools(listing, settings.tools))
     if (values['print-tools']) {
-      io.output.printJson(printed)
+      const { printTools } = await import('#mcp/print-tools.ts')
+      io.output.printJson(printTools(settings.tools))
       return 0
     }
     return serve(settings, io)
@@ -38,10 +42,6 @@ export const mcp: Command = {
 
 /** Runs until the client has gone or a signal came. The wallet and the client are loaded by the first call. */
 async function serve(settings: ReturnType<typeof readSettings>['settings'], io: CommandIo): Promise<number> {
-  const [{ serveMcp }, { catalogue }] = await Promise.all([
-    import('#mcp/serve-stdio.ts'),
-    import('#agent/catalogue.ts'),
-  ])
   const session = serveMcp({
     name: 'farebox',
     version,

@@ -77,7 +77,7 @@ async function start(
   const settings = localSettings(publicUrl, folder, optionOf(chain, keys.payee.address))
   const common = { settings, store, clock: parts.systemClock, log }
   const payments = await openPayments(parts, common, chain, keys.facilitator.privateKey)
-  stops.push(() => payments.completer.stop())
+  stops.push(() => payments.close())
   const video = new parts.DemoVideo({
     workFolder: folder.engines,
     onComplaint: (jobId, complaint) => log.warn({ jobId, complaint }, 'The video encoder failed.'),

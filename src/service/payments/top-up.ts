@@ -5,7 +5,7 @@ import { paymentRequired, retryAfter } from '#contract/headers.ts'
 import { x402Version } from '#contract/payment.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { topUp } from '#contract/top-up.ts'
-import type { Log, Payments, TopUpRequest } from '../service.ts'
+import type { HeaderReader, Log, Payments, TopUpRequest } from '../service.ts'
 import { baseUrl, type ServiceSettings } from '../settings.ts'
 import type { Store } from '../store/store.ts'
 import { answerWaitMs, paymentsInFlight, retryAfterSeconds, rowPollMs } from './bounds.ts'
@@ -60,19 +60,24 @@ export class TopUps implements Payments {
     this.completer = new Completer({ rows: this.#rows, driver: this.#driver, log: options.log })
   }
 
-  async topUp({ header, onKnown }: TopUpRequest): Promise<TopUpAnswer> {
-    const received = readPayment(header)
-    if (!received) throw this.#required()
-    const payment = decodePayment(received, this.#settings.paymentOptions)
+  async topUp({ header, count }: TopUpRequest): Promise<TopUpAnswer> {
+    const { received, payment } = await this.#read(header, count)
     const row = await this.#rows.find(payment.key)
-    // One that was rejected is checked anew, which costs as much as a new one.
-    if (row && row.state !== 'rejected') onKnown?.()
     // What is known is answered as it was, whatever the terms are by now.
     if (row && !isSamePayment(row.payment, payment)) throw refusedPayment('nonce_used')
     if (row?.state === 'credited' || row?.state === 'expired') return this.#answer(row, payment)
-    if (!row) checkTerms(payment, received)
-    await this.#within(this.#join(payment), payment)
+    if (!row) await counted(count, () => checkTerms(payment, received))
+    await this.#within(this.#join(payment, count), payment)
     return this.#answer(await this.#rows.find(payment.key), payment)
+  }
+
+  async #read(header: HeaderReader, count: TopUpRequest['count']) {
+    const received = await counted(count, () => readPayment(header))
+    if (!received) {
+      await count()
+      throw this.#required()
+    }
+    return { received, payment: await counted(count, () => decodePayment(received, this.#settings.paymentOptions)) }
   }
 
   /** Ends when no payment is being worked on; take no more requests before. */
@@ -81,20 +86,23 @@ export class TopUps implements Payments {
     await Promise.allSettled(this.#works.values())
   }
 
-  #join(payment: SignedPayment): Promise<void> {
+  #join(payment: SignedPayment, count: TopUpRequest['count']): Promise<void> {
     const name = storePayment(payment)
     const known = this.#works.get(name)
     if (known) return known
     if (this.#works.size >= paymentsInFlight) throw this.#failed('Too many payments are being settled.')
-    const work = this.#work(payment).finally(() => this.#works.delete(name))
+    const work = this.#work(payment, count).finally(() => this.#works.delete(name))
     this.#works.set(name, work)
     return work
   }
 
-  async #work(payment: SignedPayment): Promise<void> {
+  /** One that was rejected is checked anew, which costs as much as a new one. Twins have one work and count once. */
+  async #work(payment: SignedPayment, count: TopUpRequest['count']): Promise<void> {
     const row = await this.#rows.find(payment.key)
-    if (!row || row.state === 'rejected') await this.#driver.begin(payment, row)
-    else if (!isEnded(row) && !this.#rows.isDriven(row)) await this.#driver.resume(row)
+    if (!row || row.state === 'rejected') {
+      await count()
+      await this.#driver.begin(payment, row)
+    } else if (!isEnded(row) && !this.#rows.isDriven(row)) await this.#driver.resume(row)
     await this.#watch(payment.key)
   }
 
@@ -178,3 +186,13 @@ export class TopUps implements Payments {
 const comeAgain = { [retryAfter.name]: retryAfter.format(retryAfterSeconds) }
 
 const isEnded = ({ state }: PaymentRow): boolean => state === 'credited' || state === 'rejected' || state === 'expired'
+
+/** What is refused counts as well: a wrong payment costs us more than a right one. */
+async function counted<Value>(count: TopUpRequest['count'], check: () => Value): Promise<Value> {
+  try {
+    return check()
+  } catch (error) {
+    await count()
+    throw error
+  }
+}

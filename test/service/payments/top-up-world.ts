@@ -89,7 +89,7 @@ export const doorOf =
     const headers = new Headers()
     const call = {
       address: '127.0.0.1',
-      uncount: () => {},
+      count: async () => {},
       header: (name: string) => (request.headers.has(name) ? [String(request.headers.get(name))] : []),
       set: (codec, value) => headers.set(codec.name, codec.format(value)),
     } as Partial<Call> as Call<typeof topUpRoute.operation>
