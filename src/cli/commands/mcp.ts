@@ -40,7 +40,10 @@ export const mcp: Command = {
   },
 }
 
-/** Runs until the client has gone or a signal came. The wallet and the client are loaded by the first call. */
+/**
+ * Runs until the client has gone or a signal came. The wallet and the client are loaded by the first call; what serves is
+ * imported above, because files that load in one wave start an assistant sooner than files that load in three.
+ */
 async function serve(settings: ReturnType<typeof readSettings>['settings'], io: CommandIo): Promise<number> {
   const session = serveMcp({
     name: 'farebox',
