@@ -1,4 +1,6 @@
 import { readFile } from 'node:fs/promises'
+import { compiledContracts } from './compile-token.ts'
+import { manifest } from './generators/manifest.ts'
 import { catalogueTable, mcpListing } from './generators/mcp-listing.ts'
 import { openApi } from './generators/openapi.ts'
 
@@ -12,9 +14,11 @@ export interface Generator {
 export const generators: readonly Generator[] = [
   { path: 'src/contract/version.generated.ts', make: versionModule },
   { path: 'openapi.yaml', make: openApi },
+  { path: 'manifest.json', make: manifest },
   { path: 'src/mcp/listing.generated.ts', make: mcpListing },
   { path: 'tools/table.generated.ts', make: () => catalogueTable('tools') },
   { path: 'prompts/table.generated.ts', make: () => catalogueTable('prompts') },
+  ...compiledContracts,
 ]
 
 /** The version as a constant, so that a bundle carries it and nothing reads `package.json` at start. */
