@@ -13,6 +13,8 @@ export interface Core {
   topUps: TopUpDesk
   /** Null with an API key alone, and with nothing. */
   wallet: Wallet | null
+  /** Address of an encrypted key that nobody has opened; for words only. */
+  lockedWallet: string | null
   pays: 'wallet' | 'apiKey' | 'nothing'
   policy: Policy
   state: State

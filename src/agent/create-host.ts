@@ -1,23 +1,28 @@
+import { isLoopback } from '#client/service-address.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
+import { keyFileAddress } from '#wallet/key-file.ts'
+import { localKey, localKeyAddress } from '#wallet/local-key-file.ts'
 import { defaultRails } from '#wallet/policy.ts'
 import { AgentDesks } from './agent-desks.ts'
-import { openCore } from './open-core.ts'
+import { type FoundWallet, openCore } from './open-core.ts'
 import type { AgentSettings } from './settings.ts'
 import { toolHost } from './tool-host.ts'
 import { baseUrlOf, policyOf, stateFolderOf } from './wallet-settings.ts'
 
 /** The host of a frame, from an environment's settings. */
 export async function createHost(settings: AgentSettings): Promise<ToolHost> {
-  const { env, payee, ...given } = settings
+  const { env, payee, apiKey, walletKey, vendor, outputFolder } = settings
   const payees = payee === undefined ? [] : defaultRails.map(rail => ({ ...rail, payTo: payee }))
-  const core = await openCore({
-    baseUrl: baseUrlOf(env),
-    apiKey: given.apiKey,
-    walletKey: given.walletKey,
-    vendor: given.vendor,
-    outputFolder: given.outputFolder,
-    stateFolder: stateFolderOf(env),
-    policy: policyOf(env, { payees }),
-  })
+  const [baseUrl, stateFolder] = [baseUrlOf(env), stateFolderOf(env)]
+  const policy = policyOf(env, { payees })
+  const found = walletKey || apiKey ? {} : await findWallet(baseUrl, stateFolder)
+  const core = await openCore({ baseUrl, apiKey, walletKey, vendor, outputFolder, stateFolder, policy }, found)
   return toolHost(new AgentDesks(core))
+}
+
+/** A plain key serves only a service of this machine: it is one of a local chain. An encrypted one needs its owner. */
+async function findWallet(baseUrl: string, stateFolder: string): Promise<FoundWallet> {
+  const isLocal = isLoopback(new URL(baseUrl).hostname)
+  if (isLocal && localKeyAddress(stateFolder) !== null) return { key: await localKey(stateFolder, { isLocal }) }
+  return { lockedWallet: keyFileAddress(stateFolder) }
 }

@@ -7,6 +7,7 @@ import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/needs-approval.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import { personFor } from './ask-person.ts'
+import type { Core } from './core.ts'
 
 export interface Circumstances {
   nowMs: number
@@ -25,13 +26,21 @@ export function explain(error: unknown, circumstances: Circumstances): unknown {
   return error
 }
 
-/** Without a wallet or a key paid tools name the one command that mends it. */
-export const nobodyPays = (): ToolFailure =>
-  new ToolFailure({
-    happened: 'Nothing pays for this yet: there is neither a wallet nor an API key.',
-    charged: zeroUsd,
-    next: 'Ask the person to run `farebox wallet create` in a terminal, or to set FAREBOX_API_KEY; then start this server again.',
-  })
+/** Without a wallet or a key paid tools name the one thing that mends it. */
+export const nobodyPays = ({ lockedWallet }: Pick<Core, 'lockedWallet'>): ToolFailure =>
+  new ToolFailure(
+    lockedWallet === null
+      ? {
+          happened: 'Nothing pays for this yet: there is neither a wallet nor an API key.',
+          charged: zeroUsd,
+          next: 'Ask the person to run `farebox wallet create` in a terminal, or to set FAREBOX_API_KEY; then start this server again.',
+        }
+      : {
+          happened: `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and this server was not given it.`,
+          charged: zeroUsd,
+          next: 'Ask the person to start this server with FAREBOX_WALLET_KEY or FAREBOX_API_KEY in its environment.',
+        },
+  )
 
 const openRules: ReadonlySet<string> = new Set(['payment-open', 'payment-rejected', 'outcome-unknown'])
 

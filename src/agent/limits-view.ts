@@ -16,7 +16,7 @@ export class LimitsDesk {
 
   async view(): Promise<LimitsView> {
     const { client, pays } = this.#core
-    if (pays === 'nothing') throw nobodyPays()
+    if (pays === 'nothing') throw nobodyPays(this.#core)
     const { data } = await this.#limits()
     const last = client.limitsSeen.last
     return {

@@ -5,7 +5,7 @@ import { serviceAddress } from '#client/service-address.ts'
 import { TopUpDesk } from '#client/top-up.ts'
 import { systemClock } from '#contract/clock.ts'
 import { openApprovals } from '#wallet/approvals.ts'
-import { keyFromHex } from '#wallet/keys.ts'
+import { keyFromHex, type WalletKey } from '#wallet/keys.ts'
 import { readPolicy } from '#wallet/policy.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
 import { tightenByFile } from '#wallet/settings-file.ts'
@@ -16,14 +16,21 @@ import type { CoreOptions } from './core-options.ts'
 import { Files } from './files.ts'
 import { sharedBreakerStore } from './shared-breaker.ts'
 
+/** What lies in the state folder beside what was given. */
+export interface FoundWallet {
+  key?: WalletKey | undefined
+  /** Address of an encrypted key that nobody has opened. */
+  lockedWallet?: string | null
+}
+
 /** Puts an agent together. Nothing is sent; the state file is opened by its first use. */
-export async function openCore(options: CoreOptions): Promise<Core> {
+export async function openCore(options: CoreOptions, found: FoundWallet = {}): Promise<Core> {
   const { clock = systemClock, apiKey, walletKey } = options
   const { baseUrl } = serviceAddress(options.baseUrl)
   const state = openState(resolve(options.stateFolder ?? defaultStateFolder()))
   const policy = options.policy ?? readPolicy({ serviceUrl: baseUrl })
-  const key = walletKey ? await keyFromHex(walletKey) : null
-  const wallet = key && openWallet({ key, policy, state, clock })
+  const key = walletKey ? await keyFromHex(walletKey) : found.key
+  const wallet = key ? openWallet({ key, policy, state, clock }) : null
   const credential: Credential = wallet ? { payer: wallet } : apiKey ? { apiKey } : null
   const breakerStore = sharedBreakerStore(state)
   const client = new Client({ baseUrl, credential, clock, breakerStore, vendor: options.vendor, fetch: options.fetch })
@@ -33,6 +40,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     client,
     topUps: new TopUpDesk(client),
     wallet,
+    lockedWallet: found.lockedWallet ?? null,
     pays: wallet ? 'wallet' : apiKey ? 'apiKey' : 'nothing',
     policy: wallet?.policy ?? tightenByFile(policy, state.folder),
     state,

@@ -53,7 +53,7 @@ export class PaidCalls {
     { again = false }: PaidOptions,
     keep: Keep<O>,
   ): Promise<Bought<O>> {
-    if (this.#core.pays === 'nothing') return Promise.reject(nobodyPays())
+    if (this.#core.pays === 'nothing') return Promise.reject(nobodyPays(this.#core))
     const { client } = this.#core
     const hash = requestHash(client.address.baseUrl, principalOf(client.credential), operation, call)
     const running = this.#underWay.get(hash)

@@ -58,7 +58,7 @@ async function callOne<O extends Operation>(
 ): Promise<Answered<O>> {
   const { core, paidCalls, rows } = desks
   if (operation.charge === 'free') {
-    if (operation.auth.length > 0 && core.pays === 'nothing') throw nobodyPays()
+    if (operation.auth.length > 0 && core.pays === 'nothing') throw nobodyPays(core)
     const { answer, headers } = await core.client.call(operation, call, { signal })
     return { answer, paid: desks.paid(zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
   }

@@ -20,7 +20,7 @@ export class ToolWallet implements WalletDesk {
     const credit = await creditOf(this.#core)
     const view = { pays, service: client.address.baseUrl, creditMicroUsd: credit }
     if (!wallet) {
-      const next = pays === 'nothing' ? nobodyPays().facts.next : null
+      const next = pays === 'nothing' ? nobodyPays(this.#core).facts.next : null
       const none = { address: null, network: null, caps: null, spent: null, payee: null }
       return { ...view, ...none, unresolved: 0, next }
     }
@@ -46,7 +46,7 @@ export class ToolWallet implements WalletDesk {
 
   async topUp(amountMicroUsd: MicroUsd): Promise<ToppedUp> {
     const { wallet, topUps, client, pays } = this.#core
-    if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : nobodyPays()
+    if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : nobodyPays(this.#core)
     const accepts = await topUps.requirements()
     const order = { origin: client.address.origin, accepts, amountMicroUsd, purpose: 'Credit that was asked for' }
     const paid = await wallet.pay({ ...order, occasion: 'asked' }, topUps.send)

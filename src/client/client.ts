@@ -12,7 +12,7 @@ import { LimitsSeen } from './limits-seen.ts'
 import { readJson } from './read-body.ts'
 import { readError } from './read-error.ts'
 import { readLeniently } from './read-leniently.ts'
-import { classOf, type RetryOptions, withRetry } from './retry.ts'
+import { classOf, type RetryOptions, waitFor, withRetry } from './retry.ts'
 import { type ServiceAddress, serviceAddress } from './service-address.ts'
 import { undiciWire } from './undici-wire.ts'
 import type { Wire, WireResponse } from './wire.ts'
@@ -78,6 +78,7 @@ export class Client {
 
   /** One operation whose 200 is JSON. */
   async call<O extends Operation>(operation: O, call: CallOf<O>, options: CallOptions = {}): Promise<ClientAnswer<O>> {
+    await this.#waitForWindow(call, options)
     return this.#repeating(operation, options, async () => {
       const response = await this.#answered(operation, call, options)
       return this.#json(operation, response)
@@ -163,6 +164,13 @@ export class Client {
     if (answer === null)
       throw new ClientError('unreadable', 'The answer is not what the contract says.', { wasSent: true })
     return { answer: answer as AnswerOf<O>, headers: answerHeaders(response.headers, this.clock.now()) }
+  }
+
+  /** A call that the limits would refuse waits for the next window instead of spending a failure, if that comes in time. */
+  async #waitForWindow(call: object, { signal, retryBudgetMs: budgetMs = retryBudgetMs }: CallOptions): Promise<void> {
+    const model = (call as { body?: { model?: unknown } }).body?.model
+    const waitMs = typeof model === 'string' ? this.limitsSeen.waitMs(model, this.clock.now()) : 0
+    if (waitMs > 0 && waitMs <= budgetMs) await (this.#options.pause ?? waitFor)(waitMs, signal)
   }
 
   #repeating<Result>(operation: Operation, options: CallOptions, attempt: () => Promise<Result>): Promise<Result> {

@@ -95,5 +95,5 @@ export function delayOf(error: unknown, attempt: number, nowMs: number, random: 
   return Math.max(backoff, hint === 0 ? 0 : spread(hint, random) + extra)
 }
 
-const waitFor = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+export const waitFor = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   sleep(ms, undefined, signal ? { signal } : {})

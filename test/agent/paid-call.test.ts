@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { queueVideo } from '#contract/video.ts'
 import type { ConsentQuestion } from '#toolkit/person.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -266,4 +267,14 @@ test('a started video is the same job for the same call, also after a restart', 
   expect(await other.context().jobs.list(10)).toHaveLength(1)
   expect(server.books.videos).toBe(1)
   expect((await other.video('a cat', true)).job.jobId).not.toBe(job.jobId)
+})
+
+test('a consent that did not come from a person is not sent', async () => {
+  const { server, agent } = await setUp({ credit: 5 })
+  const consents = {
+    demo: { confirmed_terms_and_privacy: true, confirmed_legal_right: true, confirmed_screening_acknowledged: true },
+  } as const
+  const body = { model: 'm', prompt: 'x', duration: '5s', consents } as const
+  await agent.context().start(queueVideo, { params: undefined, query: undefined, body })
+  expect(JSON.parse(server.seen.at(-1)?.body ?? '')).not.toHaveProperty('consents')
 })

@@ -81,18 +81,18 @@ export interface PretendOptions {
   instead?: (seen: Seen, response: ServerResponse) => boolean | Promise<boolean>
 }
 
-/** A service that keeps its books in memory and can be told to misbehave. */
-export async function pretendService(options: PretendOptions = {}) {
-  const { quote = 0.2, payments = ['credit'], offer = option() } = options
-  const books = {
-    credit: options.credit ?? 0,
-    nonces: new Set<string>(),
-    signatures: [] as string[],
-    chats: 0,
-    videos: 0,
-  }
+interface Books {
+  credit: number
+  nonces: Set<string>
+  signatures: string[]
+  chats: number
+  videos: number
+}
 
-  const topUp = (seen: Seen, response: ServerResponse) => {
+type Answer = (seen: Seen, response: ServerResponse) => void
+
+function topUpOf(books: Books, { offer = option(), payments = ['credit'] }: PretendOptions): Answer {
+  return (seen, response) => {
     const signed = seen.headers[paymentSignature.name]
     if (typeof signed !== 'string') {
       const header = paymentRequired.format({ x402Version: 2, accepts: [offer] })
@@ -102,18 +102,39 @@ export async function pretendService(options: PretendOptions = {}) {
     const { authorization } = EvmPayload.parse(paymentSignature.parse(signed)?.payload)
     const behaviour = payments.length > 1 ? payments.shift() : payments[0]
     if (behaviour === 'reject') return answerJson(response, 400, { error: 'X402_INVALID_PAYMENT', message: 'no' })
-    const amount = Number(authorization.value) / 1e6
-    if (!books.nonces.has(authorization.nonce)) books.credit += amount
+    const amountCredited = Number(authorization.value) / 1e6
+    if (!books.nonces.has(authorization.nonce)) books.credit += amountCredited
     books.nonces.add(authorization.nonce)
     if (behaviour === 'lose after') return void response.destroy()
-    const data = { walletAddress: authorization.from, amountCredited: amount, newBalance: books.credit, paymentId: 'p' }
+    const data = { walletAddress: authorization.from, amountCredited, newBalance: books.credit, paymentId: 'p' }
     const settlement = { success: true, network: evmNetwork, payer: authorization.from, transaction: '0xabc' }
     answerJson(response, 200, { success: true, data }, { [paymentResponse.name]: paymentResponse.format(settlement) })
   }
+}
+
+function chatAnswer(books: Books) {
+  books.chats++
+  const message = { role: 'assistant', content: `answer ${books.chats}` }
+  return {
+    id: 'c',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, finish_reason: 'stop', message }],
+    cost: { usd: 0.001, diem: 0 },
+  }
+}
+
+/** A service that keeps its books in memory and can be told to misbehave. */
+export async function pretendService(options: PretendOptions = {}) {
+  const { quote = 0.2 } = options
+  const books: Books = { credit: options.credit ?? 0, nonces: new Set(), signatures: [], chats: 0, videos: 0 }
+  const topUp = topUpOf(books, options)
 
   const paid = (response: ServerResponse, price: number, answer: () => unknown) => {
-    if (options.isNeverPaid || books.credit < Math.max(0.1, price)) {
-      return answerJson(response, 402, creditRequired(books.credit, Math.max(0.1, price)))
+    const needed = Math.max(0.1, price)
+    if (options.isNeverPaid || books.credit < needed) {
+      return answerJson(response, 402, creditRequired(books.credit, needed))
     }
     const before = books.credit
     books.credit -= price
@@ -121,22 +142,8 @@ export async function pretendService(options: PretendOptions = {}) {
     answerJson(response, 200, answer(), headers)
   }
 
-  const chat = () => {
-    books.chats++
-    const message = { role: 'assistant', content: `answer ${books.chats}` }
-    return {
-      id: 'c',
-      object: 'chat.completion',
-      created: 1,
-      model: 'm',
-      choices: [{ index: 0, finish_reason: 'stop', message }],
-      cost: { usd: 0.001, diem: 0 },
-    }
-  }
-
-  const queue = (seen: Seen, response: ServerResponse) => {
-    const body = JSON.parse(seen.body)
-    if (options.asksConsent && !body.consents) {
+  const queue: Answer = (seen, response) => {
+    if (options.asksConsent && !JSON.parse(seen.body).consents) {
       const text = options.policyText?.() ?? policyText
       const consent = { ...needsConsent.consent, policy_text: text }
       return answerJson(response, 409, { ...needsConsent, consent })
@@ -149,7 +156,7 @@ export async function pretendService(options: PretendOptions = {}) {
     const path = seen.path.replace('/api/v1', '')
     if (path.startsWith('/models')) return answerJson(response, 200, { object: 'list', type: 'all', data: [model] })
     if (path === '/x402/top-up') return topUp(seen, response)
-    if (path === '/chat/completions') return paid(response, 0.001, chat)
+    if (path === '/chat/completions') return paid(response, 0.001, () => chatAnswer(books))
     if (path === '/video/quote') return answerJson(response, 200, { quote })
     if (path === '/video/queue') return queue(seen, response)
     answerJson(response, 404, { error: 'no such path' })

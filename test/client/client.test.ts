@@ -216,3 +216,21 @@ test('a file answer is handed on as bytes', async () => {
   const opened = await client.open(retrieveVideo, { ...chat, body: { model: 'm', queue_id: 'q' } })
   expect(opened).toMatchObject({ kind: 'bytes', mimeType: 'video/mp4' })
 })
+
+test('a call that the limits would refuse waits for the next window before it is sent', async () => {
+  const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5)
+  const { client, server, waited } = await clientOf(
+    (_, response, count) =>
+      answerJson(response, 200, completion, {
+        date: new Date(nowMs).toUTCString(),
+        'x-service-model-id': 'm',
+        'x-ratelimit-limit-requests': '2',
+        'x-ratelimit-remaining-requests': `${2 - count}`,
+        'x-ratelimit-reset-requests': `${nowMs / 1_000 + 30}`,
+      }),
+    { clock: { now: () => nowMs } },
+  )
+  for (let count = 0; count < 3; count++) await client.call(createChatCompletion, chat)
+  expect(waited).toEqual([30_000])
+  expect(server.seen).toHaveLength(3)
+})

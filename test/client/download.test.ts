@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -5,6 +6,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { Client } from '#client/client.ts'
 import { download, saveBody } from '#client/download.ts'
+import { writePartNote } from '#client/part-file.ts'
 import { answerJson, type Handler, littleServer } from './little-server.ts'
 
 const video = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(200_000, 7)])
@@ -41,12 +43,22 @@ const breaking =
   }
 
 test('a broken download goes on where it stopped, without a credential', async () => {
-  const { server, file, folder, get } = await setUp(breaking(etag, () => video))
+  const { server, file, folder, get } = await setUp((seen, response) => breaking(etag, () => video)(seen, response, 2))
+  const urlHash = createHash('sha256').update(`${server.origin}/file?signature=x`).digest('hex')
+  await writeFile(file.partPath, video.subarray(0, 100_000))
+  await writePartNote(file.partPath, { urlHash, etag, totalBytes: video.length })
   expect(await get()).toEqual({ path: file.path, bytes: video.length })
   expect(await readFile(file.path)).toEqual(video)
-  expect(server.seen[1]?.headers).toMatchObject({ range: 'bytes=100000-', 'if-range': etag })
+  expect(server.seen[0]?.headers).toMatchObject({ range: 'bytes=100000-', 'if-range': etag })
   expect(server.seen.every(seen => seen.headers.authorization === undefined)).toBe(true)
   expect(await readdir(folder)).toEqual(['video.mp4'])
+})
+
+test('a download that breaks off is taken up again until it is whole', async () => {
+  const { server, file, get } = await setUp(breaking(etag, () => video))
+  await get()
+  expect(server.seen).toHaveLength(2)
+  expect(await readFile(file.path)).toEqual(video)
 })
 
 test('with a weak tag it starts anew', async () => {

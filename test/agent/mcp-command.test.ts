@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from './open-agent.ts'
+import { payTo, pretendService, walletKey } from './pretend-service.ts'
+
+const bin = fileURLToPath(new URL('../../bin/farebox.mjs', import.meta.url))
+
+async function connect(env: Record<string, string>) {
+  const client = new Client({ name: 'test', version: '1' }, { capabilities: {} })
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], env: { PATH: '', ...env } }),
+  )
+  return client
+}
+
+const textOf = (result: Awaited<ReturnType<Client['callTool']>>): string =>
+  result.content.map(part => (part.type === 'text' ? part.text : '')).join('\n')
+
+test('without a key it starts and lists, touches nothing, and paid tools name the command', async () => {
+  const data = join(temporaryFolder(), 'data')
+  const client = await connect({ FAREBOX_DATA: data })
+  try {
+    const { tools } = await client.listTools()
+    expect(tools.map(tool => tool.name)).toContain('video_create')
+    expect(existsSync(data)).toBe(false)
+    const result = await client.callTool({ name: 'chat', arguments: { model: 'm', prompt: 'x' } })
+    expect(result.isError).toBe(true)
+    expect(textOf(result)).toContain('farebox wallet create')
+  } finally {
+    await client.close()
+  }
+}, 30_000)
+
+test('with a wallet and a named payee it pays for a chat; the key stands nowhere in what it says', async () => {
+  const service = await pretendService()
+  const client = await connect({
+    FAREBOX_BASE_URL: service.baseUrl,
+    FAREBOX_DATA: temporaryFolder(),
+    FAREBOX_WALLET_KEY: walletKey,
+    FAREBOX_PAYEE: payTo,
+  })
+  try {
+    const result = await client.callTool({ name: 'chat', arguments: { model: 'm', prompt: 'x' } })
+    expect(result.structuredContent).toMatchObject({ answer: 'answer 1', charged_usd: 0.001, budget_left_usd: 5 })
+    const status = await client.callTool({ name: 'wallet_status', arguments: {} })
+    expect(JSON.stringify([result, status])).not.toContain(walletKey)
+  } finally {
+    await client.close()
+    await service.close()
+  }
+}, 30_000)
+
+test('a wrong setting ends it with 2 and one sentence that names it', async () => {
+  const child = spawn(process.execPath, [bin, 'mcp'], { env: { PATH: '', FAREBOX_WALLET_KEY: 'abc' } })
+  const [said, told, code] = await Promise.all([
+    text(child.stderr),
+    text(child.stdout),
+    new Promise(resolve => child.on('exit', resolve)),
+  ])
+  expect([code, told]).toEqual([2, ''])
+  expect(said).toMatch(/^FAREBOX_WALLET_KEY is no EVM private key/)
+}, 30_000)
