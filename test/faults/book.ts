@@ -32,6 +32,11 @@ export interface QueuedJob {
   completed: boolean
 }
 
+const noneOfEach = () => Object.fromEntries(loadKinds.map(kind => [kind, 0])) as Record<LoadKind, number>
+
+export const sumOf = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((sum, each) => sum + each, 0)
+
 /** Everything that the server has said to us with a 200. It must all stand, whatever happens to the server. */
 export class Book {
   /** By request id; the amount is null where the answer did not tell it. */
@@ -44,17 +49,13 @@ export class Book {
   /** Streams whose end we did not see: they may have cost something, once. */
   readonly open = new Set<string>()
   /** Requests of which we know nothing at all: each may have cost something, once. */
-  unanswered = 0
-  readonly acknowledged: Record<LoadKind, number>
+  readonly unanswered = noneOfEach()
+  readonly acknowledged = noneOfEach()
   /** Answers that no load expects, and contradictions between answers. */
   readonly surprises: string[] = []
 
-  constructor() {
-    this.acknowledged = Object.fromEntries(loadKinds.map(kind => [kind, 0])) as Record<LoadKind, number>
-  }
-
   get total(): number {
-    return Object.values(this.acknowledged).reduce((sum, each) => sum + each, 0)
+    return sumOf(this.acknowledged)
   }
 
   count(kind: LoadKind): void {

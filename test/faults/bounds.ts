@@ -8,7 +8,7 @@ export const mostKills = 10_000
 export const operationsBetweenKills = 50
 
 /** After those the kill comes within this time, at a moment that the seed draws. */
-export const killWithinMs = 400
+export const killWithinMs = 600
 
 /** A load that does not get so far in this time is a failure by itself. */
 export const loadMs = 60_000
@@ -33,11 +33,12 @@ export const quietPollMs = 250
 /** Beyond a lease's end: one round of recovery (5 s), and a restart in between. */
 export const recoveryMs = 20_000
 
-/** New payments of one start of the server; it takes 10 a minute from an address. */
-export const paymentsPerStart = 7
+/** What one start of the server is given at first, and what right before its kill, so that the kill meets some under way. */
+export const budgetAtStart = { payments: 3, videos: 1 }
+/** With those at the start it is below the 10 new payments a minute that the server takes from an address. */
+export const budgetBeforeKill = { payments: 5, videos: 1 }
 
-/** Videos of one start and of the whole run: each costs an encode. */
-export const videosPerStart = 2
+/** Each video costs an encode. */
 export const videosInAll = 60
 
 export const wallets = 4

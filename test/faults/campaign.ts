@@ -104,8 +104,11 @@ export class Campaign {
 
   async #loadAndKill(callers: Callers): Promise<void> {
     let isOver = false
-    const load = startLoad(this.#round(callers, () => isOver))
+    const round = this.#round(callers, () => isOver)
+    const load = startLoad(round)
     await load.busy
+    round.budget.payments += bounds.budgetBeforeKill.payments
+    round.budget.videos += bounds.budgetBeforeKill.videos
     await sleep(this.#seeded('kill').below(bounds.killWithinMs))
     isOver = true
     await this.#kill()
@@ -165,7 +168,7 @@ export class Campaign {
       book: this.#book,
       seeded: this.#seeded,
       isOver,
-      budget: { payments: bounds.paymentsPerStart, videos: bounds.videosPerStart },
+      budget: { ...bounds.budgetAtStart },
     }
   }
 

@@ -22,7 +22,7 @@ export async function send(round: Round, sending: Sending): Promise<Response | n
       signal: sending.signal ? AbortSignal.any([timeout, sending.signal]) : timeout,
     })
   } catch {
-    round.book.unanswered++
+    round.book.unanswered[sending.kind]++
     if (!round.isOver()) round.book.surprise(sending.kind, `no answer from ${sending.path} while the server was alive`)
     return null
   }

@@ -1,5 +1,5 @@
 import { formatUsd } from '#contract/money.ts'
-import { loadKinds } from './book.ts'
+import { loadKinds, sumOf } from './book.ts'
 import { failuresPrinted } from './bounds.ts'
 import type { CampaignReport } from './campaign.ts'
 
@@ -13,7 +13,7 @@ export function table({ kills, killedStarts, book, findings, restartsMs, quietAf
     ...loadKinds.map((kind): [string, string] => [`  ${kind}`, `${book.acknowledged[kind]}`]),
     ['signed payments', `${book.topUps.length}`],
     ['videos', `${jobs.length}`],
-    ['requests without an answer', `${book.unanswered + book.open.size - book.acknowledged['cut stream']}`],
+    ['cut by a kill', cutByKills(book)],
     ['restart to ready', `p50 ${sorted[Math.floor(sorted.length / 2)] ?? 0} ms, max ${sorted.at(-1) ?? 0} ms`],
     ['everything at rest after', quietAfterMs === null ? 'not waited for' : `${(quietAfterMs / 1000).toFixed(1)} s`],
     ['lost micro-USD', `${findings.lostMicroUsd}`],
@@ -25,6 +25,12 @@ export function table({ kills, killedStarts, book, findings, restartsMs, quietAf
     ...failures(findings.failures),
     verdict(findings),
   ]
+}
+
+/** Requests that were under way: without an answer at all, and streams without their end. */
+function cutByKills({ unanswered, open, acknowledged }: CampaignReport['book']): string {
+  const streams = open.size - acknowledged['cut stream']
+  return `${sumOf(unanswered) + streams}, of them ${unanswered['top-up']} top-ups and ${unanswered['video queue']} videos`
 }
 
 function failures(all: readonly string[]): string[] {

@@ -1,4 +1,4 @@
-import type { Book } from '../book.ts'
+import { type Book, sumOf } from '../book.ts'
 import type { Findings } from './findings.ts'
 import type { LedgerRows } from './ledger-rows.ts'
 
@@ -28,11 +28,12 @@ export function checkCharges(book: Book, rows: LedgerRows, findings: Findings): 
   }
 }
 
-/** A charge that we know nothing of belongs to a request whose answer was lost; `stray` are those of earlier runs. */
+/** A charge that we know nothing of belongs to a request whose answer was lost; `earlier` are those of other runs. */
 export function checkStrangers(book: Book, rows: LedgerRows, earlier: ReadonlySet<string>, findings: Findings): void {
   const strangers = [...rows.charges.keys()].filter(
     request => !book.charges.has(request) && !book.open.has(request) && !earlier.has(request),
   )
-  if (strangers.length <= book.unanswered) return
-  findings.fail(`${strangers.length} charges belong to no request that was answered; ${book.unanswered} were lost.`)
+  const unanswered = sumOf(book.unanswered)
+  if (strangers.length <= unanswered) return
+  findings.fail(`${strangers.length} charges belong to no request that was answered; ${unanswered} were lost.`)
 }

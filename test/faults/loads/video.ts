@@ -12,7 +12,7 @@ const bearer = (key: string | undefined) => ({ authorization: `Bearer ${key}` })
 /** Queued videos: the quote is the charge, and the job is there as soon as it is acknowledged. */
 export async function queueVideos(round: Round, seeded: Seeded): Promise<void> {
   while (!round.isOver()) {
-    await sleep(50 + seeded.below(400))
+    await sleep(20 + seeded.below(150))
     if (round.isOver() || round.budget.videos <= 0 || round.book.jobs.size >= videosInAll) continue
     round.budget.videos--
     await queueOnce(round, seeded)
