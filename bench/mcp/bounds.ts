@@ -2,7 +2,7 @@
 export const warmUpRounds = 3
 
 /** Measured starts of each server, one after the other; odd, so that the median is one of them. */
-export const coldStartRounds = 21
+export const coldStartRounds = 41
 
 /** A server that has not answered by then is broken, in milliseconds. */
 export const answerMs = 20_000

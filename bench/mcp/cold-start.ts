@@ -3,17 +3,23 @@ import { coldStartRounds, warmUpRounds } from './bounds.ts'
 import { LineServer, type ServerCommand } from './line-server.ts'
 import { median } from './median.ts'
 
-/** Median milliseconds from spawn to the answer of `initialize`, by name. The servers take turns, so that a busy machine slows all. */
-export async function coldStarts(commands: readonly ServerCommand[]): Promise<Map<string, number>> {
-  const startsMs = new Map<string, number[]>(commands.map(({ name }) => [name, []]))
+/** Milliseconds from spawn to the answer of `initialize`, a row a round, in the order of `commands`. */
+export async function coldStarts(commands: readonly ServerCommand[]): Promise<number[][]> {
+  const rounds: number[][] = []
   for (let round = 0; round < warmUpRounds + coldStartRounds; round++) {
-    for (const command of turned(commands, round)) {
-      const startMs = await coldStartMs(command)
-      if (round >= warmUpRounds) startsMs.get(command.name)?.push(startMs)
-    }
+    const startsMs = new Array<number>(commands.length)
+    for (const [index, command] of turned([...commands.entries()], round)) startsMs[index] = await coldStartMs(command)
+    if (round >= warmUpRounds) rounds.push(startsMs)
   }
-  return new Map([...startsMs].map(([name, values]) => [name, median(values)]))
+  return rounds
 }
+
+export const medianOf = (rounds: readonly number[][], which: number): number =>
+  median(rounds.map(startsMs => startsMs[which] ?? Number.NaN))
+
+/** The median of the rounds' own ratios: what slows the machine for a moment slows both sides of a round. */
+export const medianRatio = (rounds: readonly number[][], one: number, other: number): number =>
+  median(rounds.map(startsMs => (startsMs[one] ?? Number.NaN) / (startsMs[other] ?? Number.NaN)))
 
 async function coldStartMs(command: ServerCommand): Promise<number> {
   const beganMs = performance.now()
@@ -26,8 +32,9 @@ async function coldStartMs(command: ServerCommand): Promise<number> {
   }
 }
 
-/** Another one begins in each round, so that none always follows the same neighbour. */
-const turned = <Item>(items: readonly Item[], by: number): Item[] => {
+/** Another one begins in each round and every other round goes backwards, so that none always follows the same neighbour. */
+function turned<Item>(items: readonly Item[], by: number): Item[] {
   const at = by % items.length
-  return [...items.slice(at), ...items.slice(0, at)]
+  const order = [...items.slice(at), ...items.slice(0, at)]
+  return by % 2 === 0 ? order : order.reverse()
 }
