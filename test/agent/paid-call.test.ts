@@ -68,6 +68,12 @@ test('a service that asks for money for ever is paid once', async () => {
   expect(server.books.signatures).toHaveLength(1)
 })
 
+test('one call pays once, also where the wallet would pay again at once', async () => {
+  const { server, agent } = await setUp({ isNeverPaid: true }, { settings: { cooldownMs: 0 } })
+  await failureOf(agent.chat())
+  expect(server.books.signatures).toHaveLength(1)
+})
+
 test('a payee that was not paid before is a question, and an offer to another one is not paid', async () => {
   const other = option({ payTo: '0x2222222222222222222222222222222222222222' })
   const { server, agent } = await setUp({ offer: other })
