@@ -19,6 +19,10 @@ export interface SignedTopUp {
   nonce: string
   amountMicroUsd: bigint
   header: string
+  /** Beyond this the chain does not take it any more. */
+  validBeforeMs: number
+  /** Refused after that time: it must never have landed. */
+  expired: boolean
   acknowledged: null | { body: string; transaction: string; newBalanceMicroUsd: bigint }
 }
 

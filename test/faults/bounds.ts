@@ -39,7 +39,7 @@ export const budgetAtStart = { payments: 3, videos: 1 }
 export const budgetBeforeKill = { payments: 5, videos: 1 }
 
 /** Each video costs an encode. */
-export const videosInAll = 60
+export const videosInAll = 200
 
 export const wallets = 4
 /** Far more than a wallet can top up in a run. */

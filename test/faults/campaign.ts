@@ -10,7 +10,7 @@ import { Findings } from './checks/findings.ts'
 import { readLedger } from './checks/ledger-rows.ts'
 import { checkAtRest, checkStanding } from './checks/run-checks.ts'
 import { sendAgain } from './loads/send-again.ts'
-import { offeredOption } from './loads/top-up.ts'
+import { isOpen, offeredOption } from './loads/top-up.ts'
 import { retrieveOnce } from './loads/video.ts'
 import { fundWallets, makeKeys } from './prepare.ts'
 import { untilQuiet } from './quiet.ts'
@@ -141,7 +141,7 @@ export class Campaign {
     const { waitForLeases } = this.#options
     const round = this.#round(callers, () => false)
     const acknowledged = this.#book.topUps.filter(each => each.acknowledged)
-    const open = this.#book.topUps.filter(each => !each.acknowledged)
+    const open = this.#book.topUps.filter(isOpen)
     const quietAfterMs = waitForLeases ? await untilQuiet(this.#database) : null
     // Those that never reached the server are new to it, so they come first, before its limit of new ones.
     if (waitForLeases) await sendAgain(round, open)

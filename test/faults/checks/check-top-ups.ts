@@ -54,6 +54,16 @@ export function checkChainAtRest(rows: LedgerRows, transfers: readonly Transfer[
   }
 }
 
+/** At last every payment is acknowledged, or was refused in time and never landed. */
+export function checkAnswered(book: Book, transfers: readonly Transfer[], findings: Findings): void {
+  const landed = new Set(transfers.map(({ nonce }) => nonce))
+  for (const { nonce, amountMicroUsd, acknowledged, expired } of book.topUps) {
+    if (acknowledged) continue
+    if (!expired) findings.fail(`Payment ${nonce} was sent again and again, and never acknowledged.`)
+    else if (landed.has(nonce)) findings.lose(amountMicroUsd, `Payment ${nonce} was called expired, and it has landed.`)
+  }
+}
+
 /** While payments may be on their way: whatever has come and is not credited belongs to one of them. */
 export function checkChainInFlight(rows: LedgerRows, transfers: readonly Transfer[], findings: Findings): void {
   const credited = new Set(rows.topUps.map(({ nonce }) => nonce))

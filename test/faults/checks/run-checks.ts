@@ -5,7 +5,7 @@ import { readTransfers } from './chain-transfers.ts'
 import { checkBooks } from './check-books.ts'
 import { checkCharges, checkStrangers } from './check-charges.ts'
 import { checkJobs, checkJobsEnded } from './check-jobs.ts'
-import { checkChainAtRest, checkChainInFlight, checkTopUps } from './check-top-ups.ts'
+import { checkAnswered, checkChainAtRest, checkChainInFlight, checkTopUps } from './check-top-ups.ts'
 import type { Findings } from './findings.ts'
 import { type LedgerRows, readLedger } from './ledger-rows.ts'
 
@@ -42,11 +42,10 @@ export async function checkStanding(checked: Checked, findings: Findings): Promi
 export async function checkAtRest(checked: Checked, findings: Findings): Promise<void> {
   const { book, rpcUrl, option } = checked
   const rows = await checkStanding(checked, findings)
-  checkChainAtRest(rows, await readTransfers(rpcUrl, option.asset, option.payTo), findings)
+  const transfers = await readTransfers(rpcUrl, option.asset, option.payTo)
+  checkChainAtRest(rows, transfers, findings)
+  checkAnswered(book, transfers, findings)
   checkJobsEnded(rows, findings)
-  for (const { nonce, acknowledged } of book.topUps) {
-    if (!acknowledged) findings.fail(`Payment ${nonce} was sent again and again, and never acknowledged.`)
-  }
   findings.holdsLeft = rows.holds.length
   if (rows.holds.length) findings.fail(`${rows.holds.length} holds are left.`)
 }

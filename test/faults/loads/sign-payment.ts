@@ -11,12 +11,14 @@ export async function signTopUp(
 ): Promise<SignedTopUp> {
   const accepted = { ...option, amount: `${amountMicroUsd}` } as Parameters<ExactEvmScheme['createPaymentPayload']>[1]
   const made = await new ExactEvmScheme(wallet).createPaymentPayload(2, accepted)
-  const { authorization } = made.payload as { authorization: { nonce: string } }
+  const { authorization } = made.payload as { authorization: { nonce: string; validBefore: string } }
   return {
     wallet: wallet.address,
     nonce: authorization.nonce.toLowerCase(),
     amountMicroUsd,
     header: Buffer.from(JSON.stringify({ ...made, accepted })).toString('base64'),
+    validBeforeMs: Number(authorization.validBefore) * 1000,
+    expired: false,
     acknowledged: null,
   }
 }

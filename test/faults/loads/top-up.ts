@@ -14,16 +14,27 @@ const path = '/x402/top-up'
 /** From 5 USD on; each wants an amount of its own. */
 const leastMicroUsd = 5_000_000n
 
+/** Of one load and start: answers that a payment is pending count towards the abuse block. */
+const mostResends = 3
+
+/** The server refuses a payment that has too little time left to land. */
+const expiryMarginMs = 15_000
+
 /** New payments, twins of them, and old ones that were never acknowledged: each is one credit at most, and one at last. */
 export async function topUps(round: Round, seeded: Seeded): Promise<void> {
+  const resends: Promise<void>[] = []
   while (!round.isOver()) {
     await sleep(seeded.below(120))
-    if (round.isOver()) return
-    const pending = seeded.once(4) ? seeded.pick(round.book.topUps.filter(each => !each.acknowledged)) : undefined
-    if (pending) await pay(round, pending)
+    if (round.isOver()) break
+    const old = seeded.once(4) ? seeded.pick(round.book.topUps.filter(isOpen)) : undefined
+    // Not waited for: the server may wait itself until a lease of its killed predecessor ends.
+    if (old && resends.length < mostResends) resends.push(pay(round, old))
     else if (round.budget.payments > 0) await payAnew(round, seeded)
   }
+  await Promise.all(resends)
 }
+
+export const isOpen = ({ acknowledged, expired }: SignedTopUp): boolean => !acknowledged && !expired
 
 /** What the 402 of this server asks for. */
 export async function offeredOption(baseUrl: string): Promise<PaymentOption> {
@@ -57,7 +68,8 @@ export async function pay(round: Round, payment: SignedTopUp): Promise<void> {
     if (known.body !== body) book.surprise('resend', `${known.body} became ${body}`)
     return book.count('resend')
   }
-  const { data } = TopUpResult.parse(JSON.parse(body))
+  const data = creditOf(body)
+  if (!data) return book.surprise('top-up', `200 ${body}`)
   const header = response.headers.get(paymentResponse.name)
   const settled = header === null ? null : paymentResponse.parse(header)
   const credited = fromUsdNumber(data.amountCredited)
@@ -71,9 +83,19 @@ export async function pay(round: Round, payment: SignedTopUp): Promise<void> {
   book.count('top-up')
 }
 
+function creditOf(body: string): TopUpResult['data'] | null {
+  try {
+    return TopUpResult.parse(JSON.parse(body)).data
+  } catch {
+    return null
+  }
+}
+
 /** Too many new ones a minute, or not settled yet, are no surprise; that a good payment is bad is one. */
 async function refusedPayment(round: Round, payment: SignedTopUp, response: Response): Promise<void> {
-  const body = await refused(round, 'top-up', response, [429, 500])
+  const isLate = Date.now() > payment.validBeforeMs - expiryMarginMs
+  const body = await refused(round, 'top-up', response, isLate ? [400, 429, 500] : [429, 500])
+  if (response.status === 400 && isLate) payment.expired = true
   const isPending = body?.includes('X402_SETTLEMENT_PENDING') ?? false
   if (response.status === 500 && !isPending) round.book.surprise('top-up', `500 ${body}`)
   if (payment.acknowledged) round.book.surprise('resend', `${response.status} for a payment that was acknowledged`)
