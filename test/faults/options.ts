@@ -15,7 +15,7 @@ export const usage = `Usage: npm run faults -- [--kills N] [--seed S] [--data DI
 Kills a real server with SIGKILL under load, again and again, and checks that whatever it acknowledged stands.
 
   --kills N   how often (${defaultKills})
-  --seed S    draws the load and the moments of the kills (drawn anew, and printed)
+  --seed S    draws the load and the moments of the kills; their order is up to the machine (drawn anew, and printed)
   --data DIR  the data folder, which is kept (a new one, removed where all is well)
   --quiet     only the table`
 
