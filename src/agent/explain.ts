@@ -38,13 +38,13 @@ export const nobodyPays = ({ lockedWallet }: Pick<Core, 'lockedWallet'>): ToolFa
       : {
           happened: `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and this server was not given it.`,
           charged: zeroUsd,
-          next: 'Ask the person to start this server with FAREBOX_WALLET_KEY or FAREBOX_API_KEY in its environment.',
+          next: 'Ask the person to start this server as `farebox mcp --passphrase-file FILE`, or with FAREBOX_API_KEY in its environment.',
         },
   )
 
 const openRules: ReadonlySet<string> = new Set(['payment-open', 'payment-rejected', 'outcome-unknown'])
 
-const ofWallet = ({ rule, sentence, nextStep }: WalletRefusal): ToolFailure =>
+export const ofWallet = ({ rule, sentence, nextStep }: WalletRefusal): ToolFailure =>
   new ToolFailure({ happened: sentence, charged: openRules.has(rule) ? 'unknown' : zeroUsd, next: nextStep })
 
 const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string]>> = {

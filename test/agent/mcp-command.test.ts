@@ -1,20 +1,21 @@
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect, test } from 'vitest'
+import { createKeyFile } from '#wallet/key-file.ts'
 import { temporaryFolder } from './open-agent.ts'
 import { payTo, pretendService, walletKey } from './pretend-service.ts'
 
 const bin = fileURLToPath(new URL('../../bin/farebox.mjs', import.meta.url))
 
-async function connect(env: Record<string, string>) {
+async function connect(env: Record<string, string>, flags: readonly string[] = []) {
   const client = new Client({ name: 'test', version: '1' }, { capabilities: {} })
   await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], env: { PATH: '', ...env } }),
+    new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', ...flags], env: { PATH: '', ...env } }),
   )
   return client
 }
@@ -65,4 +66,29 @@ test('a wrong setting ends it with 2 and one sentence that names it', async () =
   ])
   expect([code, told]).toEqual([2, ''])
   expect(said).toMatch(/^FAREBOX_WALLET_KEY is no EVM private key/)
+}, 30_000)
+
+test('an encrypted wallet opens with a passphrase file that its owner alone may read', async () => {
+  const service = await pretendService()
+  const folder = temporaryFolder()
+  const { address } = await createKeyFile(folder, 'a passphrase of some length')
+  const file = join(folder, 'passphrase')
+  const env = { FAREBOX_BASE_URL: service.baseUrl, FAREBOX_DATA: folder, FAREBOX_PAYEE: payTo }
+  try {
+    writeFileSync(file, 'a passphrase of some length\n', { mode: 0o644 })
+    const refused = spawn(process.execPath, [bin, 'mcp', '--passphrase-file', file], { env: { PATH: '', ...env } })
+    expect(await text(refused.stderr)).toContain('chmod 600')
+    chmodSync(file, 0o600)
+    const client = await connect(env, ['--passphrase-file', file])
+    const status = await client.callTool({ name: 'wallet_status', arguments: {} })
+    expect(status.structuredContent).toMatchObject({ pays: 'wallet', address })
+    await client.close()
+    writeFileSync(file, 'another one\n')
+    const wrong = await connect(env, ['--passphrase-file', file])
+    const result = await wrong.callTool({ name: 'chat', arguments: { model: 'm', prompt: 'x' } })
+    expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('passphrase does not open')])
+    await wrong.close()
+  } finally {
+    await service.close()
+  }
 }, 30_000)

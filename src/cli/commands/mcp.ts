@@ -1,5 +1,5 @@
 import { catalogue } from '#agent/catalogue.ts'
-import { readSettings } from '#agent/settings.ts'
+import { type AgentSettings, readSettings } from '#agent/settings.ts'
 import { version } from '#contract/version.generated.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { chooseTools } from '#mcp/listing.ts'
@@ -7,24 +7,31 @@ import { serveMcp } from '#mcp/serve-stdio.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
+import { readPassphraseFile } from '../passphrase-file.ts'
 
 const name = 'farebox mcp'
 
-const usage = `Usage: farebox mcp [--tools NAMES] [--print-tools]
+const usage = `Usage: farebox mcp [--tools NAMES] [--passphrase-file FILE] [--print-tools]
 
 Serves the tools over MCP on stdin and stdout, for an assistant to start. Settings come from the environment
 (FAREBOX_BASE_URL, FAREBOX_WALLET_KEY or FAREBOX_API_KEY, FAREBOX_OUTPUT_DIR and the caps); without a wallet or a key the
 free tools work.
 
-  --tools NAMES  names of the tools to serve, with commas between them (FAREBOX_TOOLS); all unless told
-  --print-tools  prints the listing as a client sees it, with its SHA-256, and ends`
+  --tools NAMES           names of the tools to serve, with commas between them (FAREBOX_TOOLS); all unless told
+  --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd
+                          credential farebox-passphrase, which needs no flag
+  --print-tools           prints the listing as a client sees it, with its SHA-256, and ends`
 
 export const mcp: Command = {
   usage,
   async run(args, io) {
     const { values } = parseArguments(args, {
       command: name,
-      options: { tools: { type: 'string' }, 'print-tools': { type: 'boolean', default: false } },
+      options: {
+        tools: { type: 'string' },
+        'passphrase-file': { type: 'string' },
+        'print-tools': { type: 'boolean', default: false },
+      },
     })
     const { settings, problems } = readSettings(
       values.tools === undefined ? io.env : { ...io.env, FAREBOX_TOOLS: values.tools },
@@ -36,7 +43,8 @@ export const mcp: Command = {
       io.output.printJson(printTools(settings.tools))
       return 0
     }
-    return serve(settings, io)
+    const passphrase = await readPassphraseFile(values['passphrase-file'], io.env)
+    return serve(settings, passphrase, io)
   },
 }
 
@@ -44,7 +52,7 @@ export const mcp: Command = {
  * Runs until the client has gone or a signal came. The wallet and the client are loaded by the first call; what serves is
  * imported above, because files that load in one wave start an assistant sooner than files that load in three.
  */
-async function serve(settings: ReturnType<typeof readSettings>['settings'], io: CommandIo): Promise<number> {
+async function serve(settings: AgentSettings, passphrase: string | null, io: CommandIo): Promise<number> {
   const session = serveMcp({
     name: 'farebox',
     version,
@@ -52,7 +60,7 @@ async function serve(settings: ReturnType<typeof readSettings>['settings'], io: 
     tools: settings.tools,
     host: async () => {
       const { createHost } = await import('#agent/create-host.ts')
-      return createHost(settings)
+      return createHost(settings, passphrase)
     },
   })
   const stop = io.untilStopped()
