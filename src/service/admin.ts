@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Hono } from 'hono'
 import { z } from 'zod'
-import { authenticationFailed, invalidRequest } from '#contract/errors.ts'
+import { authenticationFailed, forbidden, invalidRequest } from '#contract/errors.ts'
 import { describeIssues } from '#contract/issues.ts'
 import { jsonDepth } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
@@ -36,6 +36,7 @@ export const adminPath = '/admin/v1'
 export function mountAdmin(app: Hono<ServiceEnvironment>, admin: Admin): void {
   app.post(`${adminPath}/keys`, async context => {
     try {
+      if (!isLoopback(context.env?.incoming?.socket.remoteAddress)) throw forbidden()
       if (!isAuthorized(context.req.raw, admin.token)) throw authenticationFailed()
       const order = await readOrder(context.req.raw)
       return context.json(await createKey(admin, order))
@@ -45,6 +46,10 @@ export function mountAdmin(app: Hono<ServiceEnvironment>, admin: Admin): void {
     }
   })
 }
+
+/** Absent where the application is met in process. */
+const isLoopback = (address: string | undefined): boolean =>
+  address === undefined || address === '::1' || /^(::ffff:)?127\./.test(address)
 
 function isAuthorized(request: Request, token: string): boolean {
   const given = Buffer.from(request.headers.get('authorization') ?? '')

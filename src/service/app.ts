@@ -6,6 +6,7 @@ import type { ServiceError } from '#contract/service-error.ts'
 import { readDownload, revokeDownload } from './downloads.ts'
 import { Exchange } from './exchange.ts'
 import type { BodySource } from './middleware/read-body.ts'
+import { sendJson, sendText } from './middleware/send.ts'
 import { answer, fail, type Incoming, setCommonHeaders } from './pipeline.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
@@ -24,10 +25,13 @@ type AppContext = Context<ServiceEnvironment>
 export function createApp(service: Service): Hono<ServiceEnvironment> {
   const app = new Hono<ServiceEnvironment>()
   for (const route of routes) mount(app, route, service)
-  app.get(`${basePath}/openapi.yaml`, async context => context.text(await description(service), 200, yamlHeaders))
-  app.get('/healthz', context => context.json({ status: 'ok' }))
-  app.get('/readyz', context => context.json({ status: 'ready' }))
-  app.get('/downloads/:jobId', context => plain(context, service, exchange => readDownload(exchange, context, service)))
+  const get = (path: string, run: (exchange: Exchange, context: AppContext) => Promise<Response>) =>
+    app.get(path, context => plain(context, service, exchange => run(exchange, context)))
+  const describe = onceLoaded(() => description(service))
+  get(`${basePath}/openapi.yaml`, async exchange => sendText(exchange, await describe(), yamlType))
+  get('/healthz', exchange => sendJson(exchange, 200, { status: 'ok' }))
+  get('/readyz', exchange => sendJson(exchange, 200, { status: 'ready' }))
+  get('/downloads/:jobId', (exchange, context) => readDownload(exchange, context, service))
   app.delete('/downloads/:jobId', context =>
     plain(context, service, exchange => revokeDownload(exchange, context, service)),
   )
@@ -46,8 +50,8 @@ const honoPath = (path: string): string => `${basePath}${path.replaceAll(/\{(\w+
 /** A path of the contract with another method is a 405 that names the right one. */
 function unknownPath(path: string): ServiceError {
   const known = operations.filter(operation =>
-    [operation.path, 'aliasPath' in operation ? operation.aliasPath : ''].some(
-      each => each && `${basePath}${each}` === path,
+    [operation.path, 'aliasPath' in operation ? operation.aliasPath : undefined].some(
+      each => each !== undefined && isPath(each, path),
     ),
   )
   if (!known.length)
@@ -56,6 +60,11 @@ function unknownPath(path: string): ServiceError {
     })
   const methods = [...new Set(known.map(operation => operation.method))].join(', ')
   return methodNotAllowed({ error: `This address takes ${methods} only.` }, { allow: methods })
+}
+
+const isPath = (pattern: string, path: string): boolean => {
+  const [parts, given] = [`${basePath}${pattern}`.split('/'), path.split('/')]
+  return parts.length === given.length && parts.every((part, at) => part.startsWith('{') || part === given[at])
 }
 
 /** Addresses outside the operations table: the same request id, headers and errors, no credentials. */
@@ -87,7 +96,7 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 function exchangeOf(context: AppContext, service: Service): Exchange {
   const incoming = context.env?.incoming
-  return new Exchange({
+  const exchange = new Exchange({
     requestId: uuidV7(service.clock.now()),
     address: incoming?.socket.remoteAddress ?? '127.0.0.1',
     signal: context.req.raw.signal,
@@ -100,9 +109,24 @@ function exchangeOf(context: AppContext, service: Service): Exchange {
           return value === null ? [] : [value]
         },
   })
+  // A body that nobody reads any more is never cancelled by some runtimes; leaving ends the request all the same.
+  exchange.signal.addEventListener('abort', () => exchange.ended(), { once: true })
+  return exchange
 }
 
-const yamlHeaders = { 'content-type': 'application/yaml; charset=utf-8' }
+const yamlType = 'application/yaml; charset=utf-8'
+
+/** What is the same for everybody is made once; a failure is tried again. */
+function onceLoaded<Value>(load: () => Promise<Value>): () => Promise<Value> {
+  let loaded: Promise<Value> | null = null
+  return () => {
+    loaded ??= load().catch(error => {
+      loaded = null
+      throw error
+    })
+    return loaded
+  }
+}
 
 /** Printed on first use from the same table as everything else. */
 async function description(service: Service): Promise<string> {

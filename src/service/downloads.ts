@@ -1,8 +1,8 @@
-import { createReadStream } from 'node:fs'
 import type { Context } from 'hono'
 import { invalidRequest, mediaGone, mediaNotFound } from '#contract/errors.ts'
 import { contentDisposition } from '#contract/headers.ts'
 import type { Exchange } from './exchange.ts'
+import { fileBody } from './middleware/pulled-body.ts'
 import type { Service } from './service.ts'
 
 /** Brief §2.7: the signed address of a finished video. Whoever has it may fetch or revoke; it says nothing else. */
@@ -61,8 +61,7 @@ function rangeOf(exchange: Exchange, etag: string, bytes: number): ByteRange | n
 
 function streamed(exchange: Exchange, path: string, { start, end }: ByteRange, status: number): Response {
   exchange.setAll({ 'content-length': (end - start + 1).toString() })
-  const body = ReadableStream.from<Uint8Array>(createReadStream(path, { start, end }))
-  return new Response(body, { status, headers: exchange.answerHeaders })
+  return new Response(fileBody(path, { start, end }), { status, headers: exchange.answerHeaders })
 }
 
 /** Revoking deletes the file; doing it twice is the same. */

@@ -137,16 +137,18 @@ export async function fail(
   service: Service,
   thrown: unknown,
 ): Promise<Response> {
-  const error = await answerOf(route, exchange, service, thrown)
-  // The block's own answers must not renew the block.
-  if (error.kind !== blockKind) service.guards.failed(exchange)
   exchange.ended()
+  const error = await answerOf(route, exchange, service, thrown).catch(another =>
+    unforeseen(route, exchange, service, another),
+  )
+  // The block's own answers must not renew the block; who has left was given no answer at all.
+  if (error.kind !== blockKind && !exchange.signal.aborted) service.guards.failed(exchange)
   exchange.set(hostName, service.settings.hostName)
   exchange.setAll(error.headers)
   return sendJson(exchange, error.status, error.body)
 }
 
-/** What an error says on the wire; one that we did not foresee is logged by its request id and says nothing else. */
+/** What an error says on the wire. */
 async function answerOf(
   route: Route | null,
   exchange: Exchange,
@@ -161,6 +163,11 @@ async function answerOf(
     const credit = { availableMicroUsd, neededMicroUsd: thrown.neededMicroUsd }
     return walletCredit(service.settings, route.operation, challenge, credit)
   }
+  return unforeseen(route, exchange, service, thrown)
+}
+
+/** Logged by its request id; the caller learns nothing else. */
+function unforeseen(route: Route | null, exchange: Exchange, service: Service, thrown: unknown): ServiceError {
   if (!exchange.signal.aborted) {
     const name = thrown instanceof Error ? thrown.name : typeof thrown
     service.log.error(

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hono } from 'hono'
 import type { Clock } from '#contract/clock.ts'
 import { mountAdmin } from './admin.ts'
@@ -119,12 +120,12 @@ export class RunningService {
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer)
     await this.#runner.stop()
-    const late = setTimeout(
-      () => this.#service.log.warn({}, 'Some calls are still open; their holds lapse by themselves.'),
-      drainMs,
-    )
-    await this.#service.charges.drain()
-    clearTimeout(late)
+    const waited = new AbortController()
+    const late = sleep(drainMs, 'late', { signal: waited.signal }).catch(() => 'drained')
+    if ((await Promise.race([this.#service.charges.drain(), late])) === 'late') {
+      this.#service.log.warn({}, 'Some calls are still open; their holds lapse by themselves.')
+    }
+    waited.abort()
     await this.#identity.close()
   }
 

@@ -62,7 +62,7 @@ describe('chat completions', () => {
     const body = { ...hello, messages: [{ role: 'user', content: 'word '.repeat(400) }], stream: true }
     const response = await service.post('/chat/completions', body, leaver)
     const reader = response.body?.getReader()
-    await reader?.read()
+    for (let read = 0; read < 5; read++) await reader?.read()
     await reader?.cancel()
     const account = await service.store.read
       .selectFrom('entry')
@@ -135,5 +135,32 @@ describe('chat completions', () => {
     for (const name of ['cf-ray', 'x-service-version', 'x-service-timestamp'])
       expect(response.headers.get(name)).toBeTruthy()
     expect(response.headers.get('cache-control')).toBe('no-store')
+  })
+
+  test('a reader that leaves before the first event pays for what the engine gave, and holds nothing', async () => {
+    const leaver = await service.key(1)
+    const response = await service.post('/chat/completions', { ...hello, stream: true }, leaver)
+    await response.body?.cancel()
+    await expect.poll(async () => (await service.store.read.selectFrom('hold').selectAll().execute()).length).toBe(0)
+  })
+
+  test('§9 the description is served with the headers of every answer, the same text each time', async () => {
+    const [first, second] = [
+      await service.request('/api/v1/openapi.yaml'),
+      await service.request('/api/v1/openapi.yaml'),
+    ]
+    expect(first.headers.get('cf-ray')).toBeTruthy()
+    expect(await first.text()).toBe(await second.text())
+  })
+
+  test('a path of the contract with another method is a 405 that names the right one', async () => {
+    for (const [path, allow] of [
+      ['/models', 'GET'],
+      ['/x402/balance/0x0000000000000000000000000000000000000001', 'GET'],
+      ['/api_keys/rate_limits/log', 'GET'],
+    ]) {
+      const response = await service.request(`/api/v1${path}`, { method: 'POST' })
+      expect([path, response.status, response.headers.get('allow')]).toEqual([path, 405, allow])
+    }
   })
 })

@@ -1,10 +1,10 @@
-import { createReadStream } from 'node:fs'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { contentDisposition } from '#contract/headers.ts'
 import { toVendor } from '#contract/vendor.ts'
 import type { EventsReply, FileReply, Reply } from '../call.ts'
 import type { Exchange } from '../exchange.ts'
+import { fileBody, pulledBody } from './pulled-body.ts'
 
 /** A JSON answer below this is smaller than what compressing it costs. */
 const compressFromBytes = 1024
@@ -25,10 +25,12 @@ export async function send(exchange: Exchange, reply: Reply, vendor: string): Pr
   }
 }
 
-export async function sendJson(exchange: Exchange, status: number, body: unknown): Promise<Response> {
+export const sendJson = (exchange: Exchange, status: number, body: unknown): Promise<Response> =>
+  sendText(exchange, JSON.stringify(body), 'application/json', status)
+
+export async function sendText(exchange: Exchange, text: string, contentType: string, status = 200): Promise<Response> {
   const headers = exchange.answerHeaders
-  headers.set('content-type', 'application/json')
-  const text = JSON.stringify(body)
+  headers.set('content-type', contentType)
   const encoding = text.length < compressFromBytes ? null : chosenEncoding(exchange.header('accept-encoding'))
   if (!encoding) return new Response(text, { status, headers })
   headers.set('content-encoding', encoding)
@@ -58,49 +60,29 @@ const encoder = new TextEncoder()
 
 /** Pulls one event at a time, so a slow reader slows the engine and memory stays bounded. */
 function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): ReadableStream<Uint8Array> {
+  const line = (value: unknown) => encoder.encode(`data: ${JSON.stringify(toVendor(value, vendor))}\n\n`)
   const iterator = reply.events[Symbol.asyncIterator]()
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const step = await iterator.next()
-          if (!step.done) {
-            controller.enqueue(encoder.encode(`data: ${JSON.stringify(toVendor(step.value, vendor))}\n\n`))
-            return
-          }
-          controller.enqueue(encoder.encode('data: [DONE]\n\n'))
-          controller.close()
-          exchange.ended()
-        } catch (error) {
-          exchange.ended()
-          controller.error(error)
-        }
-      },
-      async cancel() {
-        exchange.ended()
-        await iterator.return?.()
-      },
+  return pulledBody({
+    async next() {
+      const step = await iterator.next()
+      return step.done ? null : line(step.value)
     },
-    { highWaterMark: 1 },
-  )
+    last: encoder.encode('data: [DONE]\n\n'),
+    async end() {
+      exchange.ended()
+      await iterator.return?.()
+    },
+  })
 }
 
 function sendFile(exchange: Exchange, reply: FileReply): Response {
   const headers = exchange.answerHeaders
   headers.set('content-type', reply.mimeType)
   headers.set('content-length', reply.bytes.toString())
-  headers.set('x-content-type-options', 'nosniff')
   exchange.set(contentDisposition, `attachment; filename="${reply.filename}"`)
-  return new Response(ReadableStream.from(fileBytes(reply, exchange)), { status: 200, headers })
-}
-
-async function* fileBytes(reply: FileReply, exchange: Exchange): AsyncGenerator<Uint8Array> {
-  let delivered = false
-  try {
-    yield* createReadStream(reply.path)
-    delivered = true
-  } finally {
+  const body = fileBody(reply.path, {}, async delivered => {
     exchange.ended()
     await reply.onEnd?.(delivered)
-  }
+  })
+  return new Response(body, { status: 200, headers })
 }

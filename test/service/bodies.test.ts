@@ -1,0 +1,65 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { fileBody, pulledBody } from '#service/middleware/pulled-body.ts'
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+/** A body that counts how it ended. */
+function counted(pieces: string[], fails = false) {
+  const ends: boolean[] = []
+  const body = pulledBody({
+    async next() {
+      const piece = pieces.shift()
+      if (piece === undefined && fails) throw new Error('the source broke')
+      return piece === undefined ? null : bytes(piece)
+    },
+    async end(delivered) {
+      ends.push(delivered)
+    },
+  })
+  return { body, ends }
+}
+
+describe('a body ends once', () => {
+  test('when all has been read', async () => {
+    const { body, ends } = counted(['a', 'b'])
+    expect(await new Response(body).text()).toBe('ab')
+    expect(ends).toEqual([true])
+  })
+
+  test('when the reader leaves before the first read', async () => {
+    const { body, ends } = counted(['a'])
+    await body.cancel()
+    expect(ends).toEqual([false])
+  })
+
+  test('when its source breaks', async () => {
+    const { body, ends } = counted(['a'], true)
+    await expect(new Response(body).text()).rejects.toThrow('the source broke')
+    expect(ends).toEqual([false])
+  })
+})
+
+describe('files', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'farebox-body-'))
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+
+  test('nothing is opened before somebody reads', async () => {
+    const path = join(folder, 'file')
+    const body = fileBody(path, {})
+    // Written only now: a body that had opened its file before would not find it.
+    await writeFile(path, 'content')
+    expect(await new Response(body).text()).toBe('content')
+  })
+
+  test('a part of a file is that part', async () => {
+    const path = join(folder, 'file')
+    await writeFile(path, 'content')
+    expect(await new Response(fileBody(path, { start: 3, end: 4 })).text()).toBe('te')
+  })
+})
