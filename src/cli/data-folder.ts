@@ -5,7 +5,6 @@ import { join, resolve } from 'node:path'
 export interface DataFolder {
   root: string
   database: string
-  media: string
   /** Where demonstration videos are drawn. */
   engines: string
   /** Written while a service runs here: its address and the token of its admin API. */
@@ -24,7 +23,6 @@ export function dataFolder(path: string): DataFolder {
   return {
     root,
     database: join(root, 'service', 'farebox.db'),
-    media: join(root, 'service', 'media'),
     engines: join(root, 'service', 'engines'),
     admin: join(root, 'service', 'admin.json'),
     secret: join(root, 'service', 'secret'),

@@ -23,6 +23,8 @@ export interface ServiceOptions {
   /** Stands in the names of headers and members; `service` where absent. */
   vendor?: string
   plan?: PlanName
+  /** Opens the loopback API of operators' commands, for whoever has this token. */
+  adminToken?: string
   /** Nothing is logged where absent. */
   log?: Log
 }
@@ -37,10 +39,15 @@ export interface PaymentSettings {
 }
 
 export interface OpenService {
-  /** The API from `/api/v1` on, without a socket: every caller has this machine's address. */
-  fetch(request: Request): Promise<Response>
+  /**
+   * The API from `/api/v1` on. Without Node's own messages, which a server hands over as `bindings`, every caller has
+   * this machine's address.
+   */
+  fetch(request: Request, bindings?: object): Promise<Response>
   /** The same on a socket; port 0 lets the system choose. Rejects with Node's own error where the port is taken. */
   listen(at: { host: string; port: number }): Promise<{ port: number }>
+  /** Loads what the first chat and the first wallet would wait for. */
+  warm(): Promise<void>
   /** A customer with so much credit, a decimal amount of USD. The key is shown this once. */
   createKey(order: { usd: string; label?: string }): Promise<{ key: string; keyId: string; account: string }>
   /** Takes no more requests, lets running ones end, and frees the folder. */
@@ -52,9 +59,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
   const { openSqliteStore } = await import('./store/sqlite/open.ts')
   const store = await openSqliteStore({ path: join(options.folder, 'farebox.db') })
   const ends = [() => store.close()]
-  const close = once(async () => {
-    for (const end of ends.splice(0).reverse()) await end()
-  })
+  const close = once(() => endAll(ends.splice(0).reverse()))
   try {
     const parts = { ...options, store, settings: settingsOf(options), log: options.log ?? silent, clock: systemClock }
     const payments = await openPayments(parts)
@@ -64,7 +69,8 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     ends.push(() => service.close())
     await service.start()
     return {
-      fetch: async request => service.app.fetch(request),
+      fetch: async (request, bindings) => service.app.fetch(request, bindings),
+      warm: () => service.warm(),
       async listen(at) {
         const { Listener } = await import('./listener.ts')
         const listener = await Listener.open(at)
@@ -116,6 +122,13 @@ async function openPayments({ payments, ...parts }: Parts & Pick<ServiceOptions,
   const topUps = new TopUps({ ...parts, chain, facilitator, owner: randomUUID() })
   await topUps.completer.start()
   return topUps
+}
+
+/** One end that fails must not keep the others from theirs: the folder has to be free afterwards. Throws the first error. */
+async function endAll(ends: readonly (() => Promise<void>)[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const end of ends) await end().catch(error => failures.push(error))
+  if (failures.length) throw failures[0]
 }
 
 const silent: Log = { info() {}, warn() {}, error() {} }

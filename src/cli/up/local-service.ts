@@ -1,11 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
-import { hostname } from 'node:os'
-import type { Clock } from '#contract/clock.ts'
+import { dirname } from 'node:path'
 import type { PaymentOption } from '#contract/payment.ts'
-import type { Log } from '#service/service.ts'
-import type { ServiceSettings } from '#service/settings.ts'
-import type { Store } from '#service/store/store.ts'
+import type { Log } from '#service/log.ts'
 import { CliError } from '../cli-error.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
 import { localSecret } from '../folder-service.ts'
@@ -40,28 +37,29 @@ const adminTokenBytes = 32
 
 /** Starts everything; what was started is stopped again where a later part fails. */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
-  const stops: (() => Promise<void>)[] = []
-  const stop = async () => {
-    for (const each of stops.splice(0).reverse()) await each()
-  }
+  const stops: (() => Promise<unknown>)[] = []
+  const stop = () => stopAll(stops.splice(0).reverse())
   try {
-    return await start(options, stops, stop)
+    return { ...(await start(options, stops)), close: stop }
   } catch (error) {
-    await stop()
+    await stop().catch(() => undefined)
     throw error
   }
 }
 
+/** Each gets its turn, whatever becomes of the others: the chain and the folder must not stay behind. */
+async function stopAll(stops: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const stop of stops) await stop().catch(error => failures.push(error))
+  if (failures.length) throw failures[0]
+}
+
 async function start(
   { folder, host, port, tokenName, log }: LocalServiceOptions,
-  stops: (() => Promise<void>)[],
-  close: () => Promise<void>,
-): Promise<LocalService> {
+  stops: (() => Promise<unknown>)[],
+): Promise<Omit<LocalService, 'close'>> {
   await mkdir(folder.root, { recursive: true, mode: 0o700 })
   const parts = await loadParts()
-  // The folder first: it is the lock, and everything after it belongs to one process.
-  const store = await parts.openSqliteStore({ path: folder.database })
-  stops.push(() => store.close())
   const listener = await openListener(parts, host, port)
   stops.push(() => listener.close(stopGraceMs))
   const chain = await parts.startLocalEvmChain({
@@ -73,118 +71,62 @@ async function start(
   await chain.fundEth(keys.facilitator.address)
   if ((await chain.balanceOf(keys.wallet.address)) === 0n) await chain.mintUsdc(keys.wallet.address, walletMicroUsd)
 
-  const publicUrl = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
-  const settings = localSettings(publicUrl, folder, optionOf(chain, keys.payee.address))
-  const common = { settings, store, clock: parts.systemClock, log }
-  const payments = await openPayments(parts, common, chain, keys.facilitator.privateKey)
-  stops.push(() => payments.close())
+  const publicUrl = `http://${publicHost(host)}:${listener.port}`
   const video = new parts.DemoVideo({
     workFolder: folder.engines,
     onComplaint: (jobId, complaint) => log.warn({ jobId, complaint }, 'The video encoder failed.'),
   })
   stops.push(() => video.close())
   const adminToken = randomBytes(adminTokenBytes).toString('base64url')
-  const service = new parts.RunningService({
-    ...common,
+  const service = await parts.openService({
+    publicUrl,
+    folder: dirname(folder.database),
     secrets: [await localSecret(folder)],
     models: parts.demoModels({ chat: new parts.DemoChat(), video }),
-    payments,
+    payments: {
+      options: [optionOf(chain, keys.payee.address)],
+      rpcUrl: chain.rpcUrl,
+      facilitatorKey: keys.facilitator.privateKey,
+    },
     adminToken,
+    log,
   })
-  await service.start()
   stops.push(() => service.close())
-  listener.serve((request, bindings) => service.app.fetch(request, bindings))
+  listener.serve((request, bindings) => service.fetch(request, bindings))
   // Once more, and so before the service: no request may arrive at one that is closing.
   stops.push(() => listener.close(stopGraceMs))
   await writePrivateFile(folder.admin, JSON.stringify({ url: publicUrl, token: adminToken, pid: process.pid }))
   stops.push(() => removeFile(folder.admin))
   await service.warm()
+  const { payee, wallet } = keys
   return {
     publicUrl,
     baseUrl: `${publicUrl}${parts.basePath}`,
     evmRpcUrl: chain.rpcUrl,
-    payee: keys.payee.address,
-    wallet: keys.wallet,
-    close,
+    payee: payee.address,
+    wallet,
   }
 }
 
-const localSettings = (publicUrl: string, folder: DataFolder, option: PaymentOption): ServiceSettings => ({
-  publicUrl,
-  signInDomains: [new URL(publicUrl).host],
-  signInWindow: false,
-  vendor: 'service',
-  hostName: hostname(),
-  systemPrompt: '',
-  plan: 'default',
-  paymentOptions: [option],
-  mediaFolder: folder.media,
-})
-
-/** Settles on the local chain, and finishes first what an earlier start left behind. */
-async function openPayments(
-  parts: Parts,
-  common: { settings: ServiceSettings; store: Store; clock: Clock; log: Log },
-  chain: Chain,
-  key: `0x${string}`,
-) {
-  const { rpcUrl, chainId } = chain
-  const payments = new parts.TopUps({
-    ...common,
-    owner: randomUUID(),
-    chain: await parts.openEvmPaymentChain({ rpcUrl }),
-    facilitator: await parts.openLocalFacilitator({ network: `eip155:${chainId}`, rpcUrl, key }),
-  })
-  await payments.completer.start()
-  return payments
+/** Who listens on every address is called by one of them; a wallet's sign-in has to name it. */
+function publicHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
 }
 
 /** Nothing of the service or the chain is loaded before `up` needs it. */
 async function loadParts() {
-  const [
-    open,
-    running,
-    settings,
-    listener,
-    chat,
-    video,
-    models,
-    topUp,
-    evmChain,
-    facilitator,
-    clock,
-    local,
-    localKeys,
-  ] = await Promise.all([
-    import('#service/store/sqlite/open.ts'),
-    import('#service/running-service.ts'),
+  const [service, settings, listener, chat, video, models, chain, keys] = await Promise.all([
+    import('#service/open-service.ts'),
     import('#service/settings.ts'),
     import('#service/listener.ts'),
     import('#service/engines/demo/chat.ts'),
     import('#service/engines/demo/video.ts'),
     import('#service/models/demo-models.ts'),
-    import('#service/payments/top-up.ts'),
-    import('#service/payments/evm-payment-chain.ts'),
-    import('#service/payments/local-facilitator.ts'),
-    import('#contract/clock.ts'),
     import('#local/evm-chain.ts'),
     import('#local/keys.ts'),
   ])
-  return {
-    ...open,
-    ...running,
-    ...settings,
-    ...listener,
-    ...chat,
-    ...video,
-    ...models,
-    ...topUp,
-    ...evmChain,
-    ...facilitator,
-    ...clock,
-    ...local,
-    ...localKeys,
-  }
+  return { ...service, ...settings, ...listener, ...chat, ...video, ...models, ...chain, ...keys }
 }
 
 type Parts = Awaited<ReturnType<typeof loadParts>>
@@ -200,6 +142,9 @@ async function openListener(parts: Parts, host: string, port: number) {
         `Port ${port} is taken.`,
         'Choose another with `--port`, or let the system choose with `--port 0`.',
       )
+    }
+    if (code === 'EACCES') {
+      throw new CliError(`Port ${port} is not for this user.`, 'Choose one from 1024 on with `--port`.')
     }
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
       throw new CliError(
