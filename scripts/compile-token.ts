@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { Generator } from './generators.ts'
+import type { Generator } from './generator.ts'
 
 /** The contracts of the local chain, compiled into modules, so that nothing but this script needs the compiler. */
 export const compiledContracts: readonly Generator[] = [

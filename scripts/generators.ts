@@ -1,15 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { compiledContracts } from './compile-token.ts'
+import type { Generator } from './generator.ts'
 import { manifest } from './generators/manifest.ts'
 import { catalogueTable, mcpListing } from './generators/mcp-listing.ts'
 import { openApi } from './generators/openapi.ts'
-
-/** A file that is printed from another fact of the repository. `make` is pure: the same sources give the same text. */
-export interface Generator {
-  /** From the root of the repository. */
-  path: string
-  make(): Promise<string>
-}
 
 export const generators: readonly Generator[] = [
   { path: 'src/contract/version.generated.ts', make: versionModule },

@@ -1,10 +1,10 @@
 import type { Clock } from '#contract/clock.ts'
+import { RecentMap } from '../recent-map.ts'
 import type { Store } from '../store/store.ts'
 import type { Refusal } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { cachedKeys, keyCacheMs, keyLabelCharacters, listedKeys } from './bounds.ts'
 import { isKeySecret, type KeyHash, keyHash, keyPrefix, newKeySecret, sameHash } from './key-secret.ts'
-import { RecentMap } from './recent-map.ts'
 
 export interface ApiKeyRecord {
   id: string

@@ -1,7 +1,7 @@
+import { RecentMap } from '../recent-map.ts'
 import type { Store } from '../store/store.ts'
 import type { Op } from '../store/units.ts'
 import { cachedWallets } from './bounds.ts'
-import { RecentMap } from './recent-map.ts'
 
 /** The account that a wallet gets with its first sign-in or top-up. The same for both, so that they may come together. */
 export const walletAccountId = (wallet: string): string => `wallet:${wallet}`

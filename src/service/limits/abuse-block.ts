@@ -1,9 +1,9 @@
 import type { Clock } from '#contract/clock.ts'
 import { tooManyFailures } from '#contract/errors.ts'
 import { abuseBlock } from '#contract/limits.ts'
-import { RecentMap } from '../identity/recent-map.ts'
+import { comeAgainHeaders } from '../come-again.ts'
+import { RecentMap } from '../recent-map.ts'
 import { countedSubjects } from './bounds.ts'
-import { comeAgainHeaders } from './limit-headers.ts'
 
 interface Record {
   /** When it failed, oldest first; at most as many as block. */

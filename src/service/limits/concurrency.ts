@@ -1,8 +1,8 @@
 import type { Clock } from '#contract/clock.ts'
 import { tooManyConcurrent } from '#contract/errors.ts'
 import { walletConcurrency } from '#contract/limits.ts'
+import { comeAgainHeaders } from '../come-again.ts'
 import { concurrencyRetryMs } from './bounds.ts'
-import { comeAgainHeaders } from './limit-headers.ts'
 
 /** How many requests of each wallet are in flight; a wallet without any costs no memory. */
 export class WalletSlots {

@@ -1,5 +1,4 @@
 import {
-  type LimitType,
   limitRequests,
   limitTokens,
   limitType,
@@ -9,11 +8,9 @@ import {
   resetTokens,
   retryAfter,
 } from '#contract/headers.ts'
+import { type HeaderFields, secondsUntil } from '../come-again.ts'
 import { windowMs } from './bounds.ts'
 import type { DimensionState, Taken } from './limit-store.ts'
-
-/** Names and values as they go on the wire. */
-export type HeaderFields = Record<string, string>
 
 /** Brief §8.4: the tightest dimension of requests and that of tokens; on a refusal also when to come again. */
 export function limitHeaders({ allowed, reservation, states }: Taken, nowMs: number): HeaderFields {
@@ -34,15 +31,6 @@ export function limitHeaders({ allowed, reservation, states }: Taken, nowMs: num
   }
 }
 
-/** For a refusal that is no window's: a block, or too many requests in flight. */
-export function comeAgainHeaders(atMs: number, nowMs: number, type: LimitType): HeaderFields {
-  return {
-    [resetRequests.name]: resetRequests.format(Math.ceil(atMs / 1000)),
-    [retryAfter.name]: retryAfter.format(secondsUntil(atMs, nowMs)),
-    [limitType.name]: limitType.format(type),
-  }
-}
-
 function tokenHeaders({ dimension, remainingTokens: remaining }: DimensionState, untilMs: number): HeaderFields {
   return {
     [limitTokens.name]: limitTokens.format(dimension.tokensPerMinute ?? 0),
@@ -50,8 +38,6 @@ function tokenHeaders({ dimension, remainingTokens: remaining }: DimensionState,
     [resetTokens.name]: resetTokens.format(Math.max(0, Math.ceil(untilMs / 1000))),
   }
 }
-
-const secondsUntil = (atMs: number, nowMs: number): number => Math.max(1, Math.ceil((atMs - nowMs) / 1000))
 
 function tightest(states: readonly DimensionState[], room: (state: DimensionState) => number): DimensionState | null {
   return states.reduce<DimensionState | null>(

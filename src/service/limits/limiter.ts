@@ -1,6 +1,7 @@
 import type { Clock } from '#contract/clock.ts'
 import { rateLimitExceeded } from '#contract/errors.ts'
-import { type HeaderFields, limitHeaders } from './limit-headers.ts'
+import type { HeaderFields } from '../come-again.ts'
+import { limitHeaders } from './limit-headers.ts'
 import type { LimitLog } from './limit-log.ts'
 import { type ExtraLimits, type LimitedRequest, limitDimensions } from './limit-rules.ts'
 import type { LimitStore, Taken } from './limit-store.ts'

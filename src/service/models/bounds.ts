@@ -9,3 +9,6 @@ export const promptCharacters = 2_500
 
 /** Models of one service; the list is one answer. */
 export const modelCount = 1_000
+
+/** Length of a video whose request leaves it to the model (`Auto`, `1 gen`). */
+export const modelChosenSeconds = 5

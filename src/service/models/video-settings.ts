@@ -1,5 +1,5 @@
 import type { VideoQueueRequest, VideoQuoteRequest } from '#contract/video.ts'
-import { modelChosenSeconds } from '../pricing/bounds.ts'
+import { modelChosenSeconds } from './bounds.ts'
 import type { VideoModel } from './model.ts'
 
 /** What a request comes to once the model's defaults stand in for what it leaves out. */

@@ -21,6 +21,3 @@ export const creditParts = 5n
 
 /** Tokens of an answer below which a call without a maximum is not worth starting. */
 export const usefulCompletionTokens = 256
-
-/** Length of a video whose request leaves it to the model (`Auto`, `1 gen`). */
-export const modelChosenSeconds = 5

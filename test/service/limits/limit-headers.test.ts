@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { comeAgainHeaders, limitHeaders } from '#service/limits/limit-headers.ts'
+import { comeAgainHeaders } from '#service/come-again.ts'
+import { limitHeaders } from '#service/limits/limit-headers.ts'
 import type { LimitDimension } from '#service/limits/limit-store.ts'
 import { Windows } from '#service/limits/windows.ts'
 import { noonMs } from './manual-clock.ts'
