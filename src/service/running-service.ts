@@ -23,7 +23,7 @@ import { Limiter } from './limits/limiter.ts'
 import { Windows } from './limits/windows.ts'
 import { everyMediumHasAFace } from './media/face-detector.ts'
 import { FolderMediaStore } from './media/folder-media-store.ts'
-import { createCatalogue } from './models/catalogue.ts'
+import { Catalogue } from './models/catalogue.ts'
 import type { Model } from './models/model.ts'
 import type { Log, Payments, Service } from './service.ts'
 import type { ServiceSettings } from './settings.ts'
@@ -56,7 +56,7 @@ export class RunningService {
   constructor(parts: ServiceParts) {
     const { settings, store, clock, log } = parts
     const owner = randomUUID()
-    const catalogue = createCatalogue(parts.models, { ownedBy: settings.vendor })
+    const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor })
     const serverSecrets = parts.secrets.map(secret => Buffer.from(secret)) as [Buffer, ...Buffer[]]
     this.keys = new ApiKeys({ store, clock, serverSecrets })
     this.#identity = new CallerIdentity({

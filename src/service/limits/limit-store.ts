@@ -39,8 +39,6 @@ export interface LimitStore {
   take(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): Promise<Taken>
   /** Replaces the estimate by the tokens that were used. Once a reservation. */
   correct(reservation: Reservation, usedTokens: number): Promise<void>
-  /** Gives back all that was taken. Once a reservation, and instead of `correct`. */
-  giveBack(reservation: Reservation): Promise<void>
 }
 
 /**

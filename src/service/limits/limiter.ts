@@ -12,8 +12,6 @@ export interface Admission {
   headers: HeaderFields
   /** Replaces the estimated tokens by those that were used; later calls change nothing. */
   tokensUsed(tokens: number): Promise<void>
-  /** Uncounts the request altogether: a payment that was sent again. */
-  giveBack(): Promise<void>
 }
 
 /** Joins rules, counts, headers and log: what a request meets after it has been parsed. */
@@ -41,16 +39,14 @@ export class Limiter {
   }
 
   #admission({ reservation }: Taken, headers: HeaderFields): Admission {
-    let settled = false
-    const once = async (settle: () => Promise<void>) => {
-      if (settled) return
-      settled = true
-      await settle()
-    }
+    let corrected = false
     return {
       headers,
-      tokensUsed: tokens => once(() => this.#store.correct(reservation, tokens)),
-      giveBack: () => once(() => this.#store.giveBack(reservation)),
+      tokensUsed: async tokens => {
+        if (corrected) return
+        corrected = true
+        await this.#store.correct(reservation, tokens)
+      },
     }
   }
 

@@ -43,11 +43,6 @@ export class Windows implements LimitStore {
     this.#add(dimensions, 0, dimension => usedTokens - countedTokens(dimension, tokens))
   }
 
-  async giveBack({ windowStartMs, tokens, dimensions }: Reservation): Promise<void> {
-    if (windowStartMs !== this.#startMs) return
-    this.#add(dimensions, -1, dimension => -countedTokens(dimension, tokens))
-  }
-
   #turnTo(nowMs: number): void {
     const startMs = nowMs - (nowMs % windowMs)
     // A clock that is set back a little across the minute must not open a fresh window; one set back far must not freeze this one.

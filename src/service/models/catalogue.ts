@@ -56,9 +56,6 @@ export class Catalogue {
   }
 }
 
-export const createCatalogue = (models: readonly Model[], options?: { ownedBy?: string }): Catalogue =>
-  new Catalogue(models, options)
-
 function isOfType(model: Model, type: ModelType | 'all' | 'code'): boolean {
   if (type === 'all') return true
   if (type === 'code') return model.type === 'text' && model.capabilities.optimizedForCode

@@ -86,15 +86,6 @@ describe('tokens', () => {
   })
 })
 
-test('what is given back can be taken again', async () => {
-  const windows = new Windows()
-  await takeTimes(windows, 2, [key])
-  const last = await windows.take([key], 0, noonMs)
-  expect(await takeTimes(windows, 1, [key])).toBe(0)
-  await windows.giveBack(last.reservation)
-  expect(await takeTimes(windows, 2, [key])).toBe(1)
-})
-
 test('memory is bounded, and a minute later free', async () => {
   const windows = new Windows(10)
   for (let caller = 0; caller < 100; caller++) await windows.take([{ ...key, key: `${caller}` }], 0, noonMs)

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { ModelRecord } from '#contract/models.ts'
 import { microUsd } from '#contract/money.ts'
-import { Catalogue, createCatalogue } from '#service/models/catalogue.ts'
+import { Catalogue } from '#service/models/catalogue.ts'
 import type { Model } from '#service/models/model.ts'
 import { models, textModel, videoModel } from './example-models.ts'
 
-const catalogue = createCatalogue(models)
+const catalogue = new Catalogue(models)
 
 test.each([
   ['an id', () => catalogue.text('demo-chat').id, 'demo-chat'],
