@@ -6,8 +6,11 @@ import type { LimitLog } from './limits/limit-log.ts'
 import type { Limiter } from './limits/limiter.ts'
 import type { Caller, Demand, Grant, Guards } from './service.ts'
 
+/** New wallets cost nothing, so what they do wrong counts for where they come from. */
 const subject = ({ principal, address }: Caller): string =>
-  principal ? subjectOf(principal) : `address:${addressSubject(address)}`
+  principal && !(principal.kind === 'wallet' && principal.isNew)
+    ? subjectOf(principal)
+    : `address:${addressSubject(address)}`
 
 /** The limits room as the pipeline sees it. */
 export class RequestGuards implements Guards {

@@ -124,6 +124,20 @@ describe('wallets through the front door', () => {
     expect(paymentRequired.parse(response.headers.get('payment-required') ?? '')?.accepts).toEqual([])
   })
 
+  test('wallets that never paid count for their address, so that nobody escapes the block by making new ones', async () => {
+    const blocked = await openService()
+    const ask = async (wallet: TestWallet) =>
+      blocked.request('/api/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'sign-in-with-x': await signIn(wallet) },
+        body: JSON.stringify(hello),
+      })
+    for (let sent = 0; sent < 21; sent++) expect((await ask(evmWallet())).status).toBe(402)
+    expect((await ask(evmWallet())).status).toBe(429)
+    expect(await blocked.store.read.selectFrom('account').selectAll().execute()).toEqual([])
+    await blocked.close()
+  })
+
   test('§5 wallet records are the wallet’s own', async () => {
     const [wallet, other] = [evmWallet(), evmWallet()]
     const path = `/api/v1/x402/balance/${other.address}`

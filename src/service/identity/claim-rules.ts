@@ -34,15 +34,33 @@ export function lastUseMs({ issuedAtMs, expirationTimeMs }: SignInClaim, { windo
   return ends + clockSkewMs
 }
 
-const isOurs = (text: string, { domains }: ClaimRules): boolean => {
-  const host = hostOf(text)
-  return host !== null && domains.some(domain => hostOf(domain) === host)
+/**
+ * The host must be ours, and the port where one is named: two services of one machine differ by nothing else. A scheme
+ * that is named must be the web's.
+ */
+function isOurs(text: string, { domains }: ClaimRules): boolean {
+  const place = placeOf(text)
+  if (place === null) return false
+  return domains.some(domain => {
+    const own = placeOf(domain)
+    return own !== null && own.host === place.host && isSamePort(place.port, own.port)
+  })
 }
 
-/** The host of a domain or an address, without scheme, port and path; null for anything with a user name or a space. */
-export function hostOf(text: string): string | null {
-  const match = /^(?:[a-z][a-z\d+.-]*:\/\/)?([^\s:/?#@[\]\\]+|\[[\da-f:.]+\])(?::\d{1,5})?(?:[/?#][^\s\\]*)?$/i.exec(
-    text,
-  )
-  return match?.[1]?.toLowerCase() ?? null
+const defaultPorts: readonly (string | null)[] = ['80', '443']
+
+const isSamePort = (named: string | null, own: string | null): boolean =>
+  named === null || named === own || (own === null && defaultPorts.includes(named))
+
+interface Place {
+  host: string
+  /** Null where none is named. */
+  port: string | null
+}
+
+/** Host and port of a domain or of a web address; null for another scheme, and for anything with a user name or a space. */
+export function placeOf(text: string): Place | null {
+  const match = /^(?:https?:\/\/)?([^\s:/?#@[\]\\]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:[/?#][^\s\\]*)?$/i.exec(text)
+  const [, host, port = null] = match ?? []
+  return host === undefined ? null : { host: host.toLowerCase(), port }
 }

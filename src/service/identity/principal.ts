@@ -16,6 +16,8 @@ export interface WalletPrincipal {
   /** Normalised: EVM in lower case, Solana as it is. */
   wallet: string
   plan: PlanName
+  /** It has never had credit here, and so no account: anybody can make any number of such wallets. */
+  isNew: boolean
 }
 
 /** What failures are counted by: one key that misbehaves must not block the others of its account. */

@@ -3,7 +3,7 @@ import type { Store } from '../store/store.ts'
 import type { Op } from '../store/units.ts'
 import { cachedWallets } from './bounds.ts'
 
-/** The account that a wallet gets with its first sign-in or top-up. The same for both, so that they may come together. */
+/** The account that a wallet gets with its first top-up; until then its sign-ins act for a name without a row. */
 export const walletAccountId = (wallet: string): string => `wallet:${wallet}`
 
 /** Opens that account and links the wallet to it; where both exist nothing changes. The wallet is normalised. */

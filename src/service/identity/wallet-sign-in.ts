@@ -6,14 +6,13 @@ import { readSignInHeader, type SignInClaim, type SignInCode } from '#contract/s
 import { comeAgainHeaders } from '../come-again.ts'
 import { RecentMap } from '../recent-map.ts'
 import type { Store } from '../store/store.ts'
-import type { Outcome } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { busyRetryMs, rememberedSignIns } from './bounds.ts'
 import { type ClaimRules, claimFault, lastUseMs } from './claim-rules.ts'
 import { ed25519Key, ed25519Signature, isSignedByKey } from './ed25519-signature.ts'
 import { type EvmVerifier, VerifierBusy } from './evm-verifier.ts'
 import type { WalletPrincipal } from './principal.ts'
-import { openWalletAccount, WalletAccounts, walletAccountId } from './wallet-account.ts'
+import { WalletAccounts, walletAccountId } from './wallet-account.ts'
 
 export type SignInResult = { ok: true; principal: WalletPrincipal } | { ok: false; code: SignInCode }
 
@@ -72,9 +71,10 @@ export class WalletSignIn {
     const fault = await this.#signatureFault(claim)
     if (fault) return { ok: false, code: fault }
     const wallet = normalizeWallet(claim.address)
-    const account = await this.#enter(claim, wallet, nowMs)
-    if (account === null) return { ok: false, code: 'X402_SIGN_IN_NONCE_REUSED' }
-    const principal: WalletPrincipal = { kind: 'wallet', account, wallet, plan: this.#plan }
+    if (!(await this.#useNonce(claim, nowMs))) return { ok: false, code: 'X402_SIGN_IN_NONCE_REUSED' }
+    const known = await this.#accounts.find(wallet)
+    const account = known ?? walletAccountId(wallet)
+    const principal: WalletPrincipal = { kind: 'wallet', account, wallet, plan: this.#plan, isNew: known === null }
     this.#seen.set(nonceKey(claim), { message: claim.message, signature: claim.signature, principal })
     return { ok: true, principal }
   }
@@ -101,26 +101,18 @@ export class WalletSignIn {
     }
   }
 
-  /** Uses up the nonce and, with a wallet's first sign-in, opens its account, in one commit. Null where it was used before. */
-  async #enter(claim: SignInClaim, wallet: string, nowMs: number): Promise<string | null> {
-    const known = await this.#accounts.find(wallet)
-    const outcome = await this.#commit(claim, wallet, known === null, nowMs)
-    if (!outcome || outcome.ok) return known ?? walletAccountId(wallet)
-    if (outcome.why === 'nonce_used') return null
-    // Between our look and our commit the wallet was linked to another account; a refused unit left its nonce unused.
-    const linked = outcome.why === 'wallet_taken' ? await this.#accounts.find(wallet) : null
-    if (linked === null) throw new Error(`The store refused a sign-in: ${outcome.why}.`)
-    const again = await this.#commit(claim, wallet, false, nowMs)
-    return !again || again.ok ? linked : null
-  }
-
-  async #commit(claim: SignInClaim, wallet: string, isNew: boolean, nowMs: number): Promise<Outcome | null> {
-    const ops = isNew ? openWalletAccount(wallet, nowMs) : []
-    if (!this.#rules.window) {
-      ops.unshift({ op: 'nonce', key: nonceKey(claim), expiresAtMs: lastUseMs(claim, this.#rules) })
-    }
-    if (ops.length === 0) return null
-    const [outcome] = await this.#store.commit([{ id: `${uuidV7(nowMs)}:sign-in`, ops }])
-    return outcome ?? null
+  /** Uses up the nonce; false where it was used before. No account is opened: a wallet that never pays leaves no row behind. */
+  async #useNonce(claim: SignInClaim, nowMs: number): Promise<boolean> {
+    if (this.#rules.window) return true
+    const key = nonceKey(claim)
+    const [outcome] = await this.#store.commit([
+      {
+        id: `${uuidV7(nowMs)}/sign-in`,
+        ops: [{ op: 'nonce', key, expiresAtMs: lastUseMs(claim, this.#rules) }],
+      },
+    ])
+    if (outcome?.ok) return true
+    if (outcome?.why === 'nonce_used') return false
+    throw new Error(`The store refused a sign-in: ${outcome?.why ?? 'no outcome'}.`)
   }
 }

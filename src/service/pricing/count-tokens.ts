@@ -9,21 +9,41 @@ const asText = { disallowedSpecial: new Set<string>() }
 /** What a conversation's frame costs in OpenAI's own counting: each message, and the beginning of the answer. */
 const frameTokens = { message: 3, name: 1, answer: 3 } as const
 
+/** Tokens of one text; see `TokenCounter`. */
+export const countTokens = (text: string): number => new TokenCounter().count(text)
+
 /**
- * Tokens of a text (o200k), in linear time. Pieces end at a space where one is near, so that ordinary text counts within
- * a few per cent of the whole; never more than the text's UTF-8 bytes.
+ * Counts the texts of one request (o200k), in linear time and with one bound for all of them: however many parts a
+ * request has, only so many characters are really tokenized, and what lies beyond counts like what came before it.
+ * Pieces end at a space where one is near, so that ordinary text counts within a few per cent of the whole; a text never
+ * counts more than its UTF-8 bytes.
  */
-export function countTokens(text: string): number {
-  let tokens = 0
-  let at = 0
-  while (at < text.length && at < tokenizedCharacters) {
-    const end = endOfPiece(text, at)
-    tokens += countPiece(text.slice(at, end), asText)
-    at = end
+export class TokenCounter {
+  #characters = 0
+  #tokens = 0
+
+  count(text: string): number {
+    const [tokens, at] = this.#tokenized(text)
+    if (at >= text.length) return tokens
+    const rest = text.slice(at)
+    const likeBefore = Math.ceil((this.#tokens / Math.max(1, this.#characters)) * rest.length)
+    return tokens + Math.min(likeBefore, Buffer.byteLength(rest))
   }
-  if (at >= text.length) return tokens
-  const likeTheFirst = Math.ceil((tokens * (text.length - at)) / at)
-  return tokens + Math.min(likeTheFirst, Buffer.byteLength(text.slice(at)))
+
+  /** The tokens of the beginning that the bound lets through, and where it ends. */
+  #tokenized(text: string): [tokens: number, at: number] {
+    let tokens = 0
+    let at = 0
+    while (at < text.length && this.#characters < tokenizedCharacters) {
+      const end = endOfPiece(text, at)
+      const piece = countPiece(text.slice(at, end), asText)
+      this.#characters += end - at
+      this.#tokens += piece
+      tokens += piece
+      at = end
+    }
+    return [tokens, at]
+  }
 }
 
 const space = 0x20
@@ -39,25 +59,26 @@ const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdf
 
 /** Prompt tokens of a request, for an engine that reports none. Media count by the bounds of this room. */
 export function countPromptTokens(request: ChatCompletionRequest): number {
-  const tools = request.tools?.length ? countTokens(JSON.stringify(request.tools)) : 0
-  return request.messages.reduce((sum, message) => sum + messageTokens(message), frameTokens.answer + tools)
+  const counter = new TokenCounter()
+  const tools = request.tools?.length ? counter.count(JSON.stringify(request.tools)) : 0
+  return request.messages.reduce((sum, message) => sum + messageTokens(message, counter), frameTokens.answer + tools)
 }
 
-function messageTokens(message: ChatMessage): number {
+function messageTokens(message: ChatMessage, counter: TokenCounter): number {
   const { content, name } = message
   const calls = message.role === 'assistant' ? message.tool_calls : undefined
   return (
     frameTokens.message +
-    (name ? frameTokens.name + countTokens(name) : 0) +
-    (calls?.length ? countTokens(JSON.stringify(calls)) : 0) +
-    contentTokens(content)
+    (name ? frameTokens.name + counter.count(name) : 0) +
+    (calls?.length ? counter.count(JSON.stringify(calls)) : 0) +
+    contentTokens(content, counter)
   )
 }
 
-function contentTokens(content: ChatMessage['content']): number {
-  if (typeof content === 'string') return countTokens(content)
+function contentTokens(content: ChatMessage['content'], counter: TokenCounter): number {
+  if (typeof content === 'string') return counter.count(content)
   return (
-    content?.reduce((sum, part) => sum + (part.type === 'text' ? countTokens(part.text) : mediaTokens(part)), 0) ?? 0
+    content?.reduce((sum, part) => sum + (part.type === 'text' ? counter.count(part.text) : mediaTokens(part)), 0) ?? 0
   )
 }
 

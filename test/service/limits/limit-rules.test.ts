@@ -4,7 +4,7 @@ import type { Principal } from '#service/identity/principal.ts'
 import { type LimitedRequest, limitDimensions } from '#service/limits/limit-rules.ts'
 
 const keyCaller = (plan: PlanName = 'default'): Principal => ({ kind: 'key', account: 'ada', keyId: 'k1', plan })
-const walletCaller: Principal = { kind: 'wallet', account: 'bob', wallet: '0xb0b', plan: 'default' }
+const walletCaller: Principal = { kind: 'wallet', account: 'bob', wallet: '0xb0b', plan: 'default', isNew: false }
 
 const request = (changes: Partial<LimitedRequest> = {}): LimitedRequest => ({
   limit: 'read',

@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterEach(() => opened.dispose())
 
 const ada: Principal = { kind: 'key', account: 'ada', keyId: 'k1', plan: 'default' }
-const bob: Principal = { kind: 'wallet', account: 'bob', wallet: '0xb0b', plan: 'default' }
+const bob: Principal = { kind: 'wallet', account: 'bob', wallet: '0xb0b', plan: 'default', isNew: false }
 
 const chat = (changes: Partial<LimitedRequest> = {}): LimitedRequest => ({
   limit: 'text',
