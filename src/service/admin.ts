@@ -1,15 +1,14 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { Hono } from 'hono'
 import { z } from 'zod'
 import { authenticationFailed, forbidden, invalidRequest } from '#contract/errors.ts'
 import { describeIssues } from '#contract/issues.ts'
 import { jsonDepth } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
 import { parseJson } from '#contract/safe-json.ts'
-import { ServiceError } from '#contract/service-error.ts'
-import type { ServiceEnvironment } from './app.ts'
-import { createKey, type KeyOrder } from './create-key.ts'
+import { createKey, type KeyOrder, mostGrantUsd } from './create-key.ts'
+import type { Exchange } from './exchange.ts'
 import type { ApiKeys } from './identity/api-keys.ts'
+import { sendJson } from './middleware/send.ts'
 import type { Store } from './store/store.ts'
 
 /**
@@ -26,30 +25,26 @@ export interface Admin {
 /** A body of the admin API; it comes from our own commands. */
 const adminBytes = 16 * 1024
 
+const isGrant = (text: string): boolean => {
+  const amount = parseUsd(text)
+  return amount !== null && amount >= 0n && amount <= BigInt(mostGrantUsd) * 1_000_000n
+}
+
 const KeyRequest = z.strictObject({
-  usd: z.string().refine(text => (parseUsd(text) ?? -1n) >= 0n, 'an amount of USD such as 5 or 0.25'),
+  usd: z.string().refine(isGrant, `an amount of USD such as 5 or 0.25, at most ${mostGrantUsd}`),
   label: z.string().max(100),
 })
 
-export const adminPath = '/admin/v1'
+export const adminKeysPath = '/admin/v1/keys'
 
-export function mountAdmin(app: Hono<ServiceEnvironment>, admin: Admin): void {
-  app.post(`${adminPath}/keys`, async context => {
-    try {
-      if (!isLoopback(context.env?.incoming?.socket.remoteAddress)) throw forbidden()
-      if (!isAuthorized(context.req.raw, admin.token)) throw authenticationFailed()
-      const order = await readOrder(context.req.raw)
-      return context.json(await createKey(admin, order))
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error
-      return Response.json(error.body, { status: error.status })
-    }
-  })
+/** One command of the operator. Throws `ServiceError`s; wrong tokens count towards the block of their address. */
+export async function answerAdmin(exchange: Exchange, request: Request, admin: Admin): Promise<Response> {
+  if (!isLoopback(exchange.address)) throw forbidden()
+  if (!isAuthorized(request, admin.token)) throw authenticationFailed()
+  return sendJson(exchange, 200, await createKey(admin, await readOrder(request)))
 }
 
-/** Absent where the application is met in process. */
-const isLoopback = (address: string | undefined): boolean =>
-  address === undefined || address === '::1' || /^(::ffff:)?127\./.test(address)
+const isLoopback = (address: string): boolean => address === '::1' || /^(::ffff:)?127\./.test(address)
 
 function isAuthorized(request: Request, token: string): boolean {
   const given = Buffer.from(request.headers.get('authorization') ?? '')

@@ -3,6 +3,7 @@ import { type Context, Hono } from 'hono'
 import { methodNotAllowed, routeNotFound } from '#contract/errors.ts'
 import { operations } from '#contract/operations.ts'
 import type { ServiceError } from '#contract/service-error.ts'
+import { type Admin, adminKeysPath, answerAdmin } from './admin.ts'
 import { readDownload, revokeDownload } from './downloads.ts'
 import { Exchange } from './exchange.ts'
 import type { BodySource } from './middleware/read-body.ts'
@@ -22,7 +23,7 @@ export interface ServiceEnvironment {
 type AppContext = Context<ServiceEnvironment>
 
 /** Builds the API from the operations table. */
-export function createApp(service: Service): Hono<ServiceEnvironment> {
+export function createApp(service: Service, admin?: Admin): Hono<ServiceEnvironment> {
   const app = new Hono<ServiceEnvironment>()
   for (const route of routes) mount(app, route, service)
   const get = (path: string, run: (exchange: Exchange, context: AppContext) => Promise<Response>) =>
@@ -35,6 +36,11 @@ export function createApp(service: Service): Hono<ServiceEnvironment> {
   app.delete('/downloads/:jobId', context =>
     plain(context, service, exchange => revokeDownload(exchange, context, service)),
   )
+  if (admin) {
+    app.post(adminKeysPath, context =>
+      plain(context, service, exchange => answerAdmin(exchange, context.req.raw, admin)),
+    )
+  }
   app.notFound(context => plain(context, service, () => Promise.reject(unknownPath(context.req.path))))
   return app
 }

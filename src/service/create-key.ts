@@ -4,6 +4,9 @@ import type { Store } from './store/store.ts'
 import type { Op } from './store/units.ts'
 import { uuidV7 } from './store/uuid-v7.ts'
 
+/** More than this at once is a slip of the hand. */
+export const mostGrantUsd = 1_000_000
+
 export interface KeyOrder {
   /** Credit that the new account starts with; zero for none. */
   amountMicroUsd: bigint

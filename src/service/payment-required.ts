@@ -6,7 +6,7 @@ import type { Operation } from '#contract/operation.ts'
 import { usdcDecimals, x402Version } from '#contract/payment.ts'
 import type { SignInChallengeInfo } from '#contract/payment-required.ts'
 import type { ServiceError } from '#contract/service-error.ts'
-import { baseUrl, type ServiceSettings } from './settings.ts'
+import { baseUrl, docsUrl, type ServiceSettings } from './settings.ts'
 
 /** What a wallet is asked to sign, with the networks it may sign for. */
 export interface SignInChallenge {
@@ -35,7 +35,7 @@ const resourceOf = (settings: ServiceSettings, operation: Operation) => ({
 export function discovery(settings: ServiceSettings, operation: Operation, challenge: SignInChallenge): ServiceError {
   const error = 'Authentication required'
   const { headers, extensions, resource } = requiredHeader(settings, operation, challenge, error)
-  const docs = `${settings.publicUrl}/docs`
+  const docs = docsUrl(settings)
   const authOptions = {
     apiKey: { header: 'Authorization: Bearer YOUR_API_KEY', getKey: docs, docs },
     x402Wallet: {

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hono } from 'hono'
 import type { Clock } from '#contract/clock.ts'
-import { mountAdmin } from './admin.ts'
 import { createApp, type ServiceEnvironment } from './app.ts'
 import { drainMs, sweepIntervalMs } from './bounds.ts'
 import { RequestGuards } from './guards.ts'
@@ -26,7 +25,7 @@ import { FolderMediaStore } from './media/folder-media-store.ts'
 import { Catalogue } from './models/catalogue.ts'
 import type { Model } from './models/model.ts'
 import type { Log, Payments, Service } from './service.ts'
-import type { ServiceSettings } from './settings.ts'
+import { docsUrl, type ServiceSettings } from './settings.ts'
 import { pruneStore } from './store/prune.ts'
 import type { Store } from './store/store.ts'
 
@@ -81,7 +80,7 @@ export class RunningService {
       charges: new Charges({ store, clock, owner }),
       payments: parts.payments,
       consent: {
-        require: (model, request) => requireConsent(model, request, everyMediumHasAFace, `${settings.publicUrl}/docs`),
+        require: (model, request) => requireConsent(model, request, everyMediumHasAFace, docsUrl(settings)),
       },
       jobs: new VideoJobs({
         store,
@@ -94,10 +93,8 @@ export class RunningService {
       }),
       links,
     }
-    this.app = createApp(this.#service)
-    if (parts.adminToken) {
-      mountAdmin(this.app, { token: parts.adminToken, store, keys: this.keys, now: () => clock.now() })
-    }
+    const { adminToken: token } = parts
+    this.app = createApp(this.#service, token ? { token, store, keys: this.keys, now: () => clock.now() } : undefined)
   }
 
   /** Frees what a crash left, then follows jobs and sweeps until `close`. */

@@ -25,3 +25,6 @@ export const basePath = '/api/v1'
 
 /** The base URL of the contract. */
 export const baseUrl = (settings: Pick<ServiceSettings, 'publicUrl'>): string => `${settings.publicUrl}${basePath}`
+
+/** Where a caller can read on. */
+export const docsUrl = (settings: Pick<ServiceSettings, 'publicUrl'>): string => `${baseUrl(settings)}/openapi.yaml`

@@ -48,6 +48,8 @@ const unpaid: Payments = {
   topUp: () => Promise.reject(topUpRequired({ x402Version: 2, accepts: [testOption] })),
 }
 
+export const adminToken = 'the token of the operator'
+
 export interface OpenedService {
   service: RunningService
   store: Store
@@ -103,6 +105,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     store,
     models: (options.models ?? demoModels)(engines),
     payments: options.payments ?? unpaid,
+    adminToken,
     clock,
     log,
   })

@@ -17,7 +17,8 @@ export function demandOf(operation: Operation, body: unknown, service: Service):
     const request = body as ChatCompletionRequest
     const model = service.catalogue.text(parseModelSuffix(request.model).model)
     const promptTokens = Math.ceil(JSON.stringify(request.messages).length / bytesPerToken)
-    const answerTokens = (askedTokens(request) ?? openAnswerTokens) * (request.n ?? 1)
+    const asked = Math.min(askedTokens(request) ?? openAnswerTokens, model.maximumCompletionTokens)
+    const answerTokens = asked * (request.n ?? 1)
     return { operation, model, tokens: promptTokens + answerTokens }
   }
   if (operation.limit === 'video.queue') {

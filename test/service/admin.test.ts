@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { adminToken, type OpenedService, openService } from './open-service.ts'
+
+let service: OpenedService
+beforeEach(async () => {
+  service = await openService()
+})
+afterEach(() => service.close())
+
+const order = (body: unknown, token = adminToken) =>
+  service.request('/admin/v1/keys', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+
+test('a key with credit is made for whoever has the token', async () => {
+  const response = await order({ usd: '2.5', label: 'laptop' })
+  expect(response.status).toBe(200)
+  const { key } = (await response.json()) as { key: string }
+  const limits = await service.request('/api/v1/api_keys/rate_limits', { headers: { authorization: `Bearer ${key}` } })
+  expect(await limits.json()).toMatchObject({ data: { balances: { USD: 2.5 } } })
+})
+
+test.each([
+  ['no JSON', '{', 400],
+  ['nothing', '', 400],
+  ['another member', { usd: '1', label: '', admin: true }, 400],
+  ['a negative amount', { usd: '-1', label: '' }, 400],
+  ['an amount that is none', { usd: '1e9', label: '' }, 400],
+  ['more than anybody means', { usd: '9007199254.740993', label: '' }, 400],
+])('%s is a 400, and nothing is made', async (_what, body, status) => {
+  expect((await order(body)).status).toBe(status)
+  expect(await service.store.read.selectFrom('account').selectAll().execute()).toEqual([])
+  expect(service.logged).toEqual([])
+})
+
+test('a wrong token makes nothing, and guessing is blocked', async () => {
+  for (let guess = 0; guess < 21; guess++)
+    expect((await order({ usd: '1', label: '' }, `guess ${guess}`)).status).toBe(401)
+  expect((await order({ usd: '1', label: '' })).status).toBe(429)
+  expect(await service.store.read.selectFrom('account').selectAll().execute()).toEqual([])
+})
