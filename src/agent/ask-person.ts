@@ -23,20 +23,23 @@ function phrased(facts: ApprovalQuestion['facts']): ApprovalQuestion['facts'] {
   }
 }
 
-/** Returns where a call may be made at its price; a person's approval is used up by it, until `giveBack`. Throws otherwise. */
-export function allowCall(core: Core, call: PlannedCall, hash: string): void {
+/**
+ * Returns where a call may be made at its price; a person's approval is used up by the attempt `by`, until `giveBack`.
+ * Throws otherwise.
+ */
+export function allowCall(core: Core, call: PlannedCall, { hash, by }: { hash: string; by: string }): void {
   const { approvals, policy, state } = core
   const decision = decideCall(
     policy,
-    { isStopped: isStopped(state.folder), isApproved: facts => approvals.use(facts, hash, hash) },
+    { isStopped: isStopped(state.folder), isApproved: facts => approvals.use(facts, hash, by) },
     call,
   )
   if (decision.kind === 'refused') throw new WalletRefusal(decision.refusal)
   if (decision.kind === 'asks') throw new NeedsApproval(approvals.ask(decision.facts, hash))
 }
 
-/** Nothing was bought with it, so the person's yes still stands. */
-export function giveBack({ state }: Core, hash: string): void {
+/** This attempt bought nothing, so the yes that it used still stands; what another one used up stays used. */
+export function giveBack({ state }: Core, by: string): void {
   state.prepare('wallet', walletMigrations)
-  state.decide(db => giveBackApproval(db, hash))
+  state.decide(db => giveBackApproval(db, by))
 }

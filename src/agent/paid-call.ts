@@ -91,16 +91,19 @@ export class PaidCalls {
     if (claim.kind === 'earlier') return { kind: 'earlier', row: claim.row }
     if (claim.kind === 'running') throw stillRunning()
     if (claim.kind === 'lost') throw wasLost()
+    let isBought = false
     try {
       const price = await priceCall(this.#core.client, this.#models, operation, (call as { body?: unknown }).body)
-      allowCall(this.#core, { what: price.what, quotedMicroUsd: price.amountMicroUsd }, hash)
+      allowCall(this.#core, { what: price.what, quotedMicroUsd: price.amountMicroUsd }, { hash, by: claim.id })
       const answer = await this.#send(operation, call, { rowId: claim.id, hash, price })
+      isBought = true
       keep(claim.id, answer, price)
       return { kind: 'bought', rowId: claim.id, price, answer }
     } catch (error) {
-      const mayBeCharged = isLost(error)
+      // Where only the record failed, the call has been paid for: it must not be bought again by itself.
+      const mayBeCharged = isBought || isLost(error)
       this.#rows.mark(claim.id, mayBeCharged ? 'lost' : 'failed')
-      if (!mayBeCharged) giveBack(this.#core, hash)
+      if (!mayBeCharged) giveBack(this.#core, claim.id)
       throw error
     }
   }

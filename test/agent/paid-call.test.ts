@@ -206,6 +206,15 @@ test('an approval of a price survives a consent that is asked for after it', asy
   expect((await agent.video()).job.state).toBe('running')
 })
 
+test('one yes is for one purchase: `again` asks again, and goes on asking', async () => {
+  const { server, agent } = await setUp({ credit: 20, quote: 2 })
+  const question = await questionOf(agent.video())
+  await agent.host.answer(question.approvalId, { kind: 'approve', approved: true })
+  await agent.video()
+  for (let attempt = 0; attempt < 4; attempt++) await questionOf(agent.video('a cat', true))
+  expect(server.books.videos).toBe(1)
+})
+
 test('the same call at once is bought once; again buys another', async () => {
   const { server, agent } = await setUp({ credit: 5 })
   const both = await Promise.all([agent.chat(), agent.chat()])

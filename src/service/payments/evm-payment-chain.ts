@@ -69,7 +69,10 @@ class EvmPaymentChain implements PaymentChain {
       const log = await this.#usedBetween(payment, from < 0n ? 0n : from, to)
       if (!log?.transactionHash) continue
       if (log.topics[0] === canceledTopic) return { state: 'void' }
-      return (await this.#landedIn(log.transactionHash, payment)) ?? { state: 'void' }
+      const receipt = await this.#receiptOf(log.transactionHash)
+      // Nodes behind one address answer for themselves; without the receipt nobody may say that nothing landed.
+      if (!receipt) throw new Error('The node has the event of the nonce, and not yet the receipt of its transaction.')
+      return landingIn(receipt, payment) ?? { state: 'void' }
     }
     throw new Error('The nonce is used, and the node has no event of it in the blocks that were searched.')
   }

@@ -191,6 +191,17 @@ describe('somebody else moves first', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
+  test('a node that has the event and not yet the receipt rejects nothing: pending, then credited', async () => {
+    const { account, payment } = await payer(world)
+    await submit(payment)
+    world.gate.mode = 'no-receipts'
+    const early = await send(world.topUps, payment)
+    expect(early.status).toBe(500)
+    world.gate.mode = 'open'
+    expect((await send(world.topUps, payment)).status).toBe(200)
+    expect(await creditOf(world, account.address)).toBe(five)
+  })
+
   test('it is credited even where the payer comes after it has expired', async () => {
     const { account, payment } = await payer(world)
     await submit(payment)
