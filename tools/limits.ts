@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
+import { strangeId } from '#toolkit/from-outside.ts'
 import { isoTime, sayUsd, Usd, usd } from '#toolkit/paid.ts'
 
 export default defineTool({
@@ -41,7 +42,7 @@ export default defineTool({
         tokens_reset_at: window.tokensResetAtMs === null ? null : isoTime(window.tokensResetAtMs),
       },
       models: found.slice(0, modelRows.maximum).map(({ model, requestsPerMinute, tokensPerMinute }) => ({
-        model,
+        model: strangeId(model),
         requests_per_minute: requestsPerMinute,
         tokens_per_minute: tokensPerMinute,
       })),

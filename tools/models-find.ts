@@ -3,7 +3,7 @@ import { tokenPricing } from '#contract/model-pricing.ts'
 import { listModels, type ModelRecord, modelTypes } from '#contract/models.ts'
 import { descriptionCharacters, modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { fromOutside, withoutHidden } from '#toolkit/from-outside.ts'
+import { fromOutside, strangeId, withoutHidden } from '#toolkit/from-outside.ts'
 
 const Model = z.object({
   id: z.string(),
@@ -63,9 +63,9 @@ function shown({ id, type, context_length, model_spec: spec }: ModelRecord): Mod
   const video = spec.constraints && 'durations' in spec.constraints ? spec.constraints : undefined
   const prices = tokenPricing(spec.pricing)
   return {
-    id,
-    type,
-    ...(spec.name ? { name: withoutHidden(spec.name) } : {}),
+    id: strangeId(id),
+    type: strangeId(type),
+    ...(spec.name ? { name: strangeId(spec.name) } : {}),
     ...(spec.description
       ? { description: withoutHidden(spec.description).slice(0, descriptionCharacters).toWellFormed() }
       : {}),

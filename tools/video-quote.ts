@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { fromUsdNumber, toUsdNumber } from '#contract/money.ts'
 import { quoteVideo } from '#contract/video.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
+import { strangeId } from '#toolkit/from-outside.ts'
 import { sayUsd, Usd } from '#toolkit/paid.ts'
 import { videoChoices } from '#toolkit/video-choices.ts'
 
@@ -18,7 +19,7 @@ export default defineTool({
     const body = { ...choices, video_url }
     const { answer } = await context.call(quoteVideo, { params: undefined, query: undefined, body })
     const price = fromUsdNumber(answer.quote)
-    return { model: choices.model, price_usd: price === null ? null : toUsdNumber(price) }
+    return { model: strangeId(choices.model), price_usd: price === null ? null : toUsdNumber(price) }
   },
 
   say: ({ model, price_usd }) =>

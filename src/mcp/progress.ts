@@ -1,5 +1,6 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
 import type { Clock } from '#contract/clock.ts'
+import { strangeId } from '#toolkit/from-outside.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
 import { progressCharacters, progressEveryMs } from './bounds.ts'
 
@@ -25,7 +26,7 @@ export function progressOf(context: ServerContext, clock: Clock): { report: Tool
         progressToken,
         progress: last,
         ...(total !== undefined && total >= last ? { total } : {}),
-        message: message.slice(0, progressCharacters),
+        message: strangeId(message, progressCharacters),
       }
       // A client that has gone is not told; the call itself notices by its signal.
       context.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})

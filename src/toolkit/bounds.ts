@@ -10,6 +10,15 @@ export const refusedArguments = 5
 /** A name that a caller made up is repeated up to here. */
 export const strangeNameCharacters = 60
 
+/** Ids of models and transactions as strangers name them; the longest honest ones have about 100 characters. */
+export const strangeIdCharacters = 120
+
+/** The address of a policy's page. */
+export const addressCharacters = 2_000
+
+/** The line that opens a frame: an id and a few words of ours. */
+export const frameLabelCharacters = strangeIdCharacters + 60
+
 /** Rows of a list that a model reads without harm to its context. */
 export const listRows = { default: 10, maximum: 50 } as const
 

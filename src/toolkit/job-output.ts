@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { strangeId } from './from-outside.ts'
 import { isoTime, sayUsd, Usd, usd } from './paid.ts'
 import type { JobView } from './tool-context.ts'
 
@@ -19,7 +20,7 @@ export type JobOutput = z.output<typeof JobOutput>
 
 export const jobOutput = (job: JobView): JobOutput => ({
   job_id: job.jobId,
-  model: job.model,
+  model: strangeId(job.model),
   state: job.state,
   started_at: isoTime(job.startedAtMs),
   typical_seconds: job.typicalMs === null ? null : Math.round(job.typicalMs / 1000),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { toUsdNumber } from '#contract/money.ts'
+import { strangeId } from './from-outside.ts'
 import { isoTime, sayUsd } from './paid.ts'
 import type { Receipt } from './tool-context.ts'
 
@@ -21,9 +22,9 @@ export const receiptOutput = (receipt: Receipt): ReceiptOutput => ({
   at: isoTime(receipt.atMs),
   state: receipt.state,
   amount_usd: toUsdNumber(receipt.amountMicroUsd),
-  network: receipt.network,
-  pay_to: receipt.payTo,
-  transaction: receipt.transaction,
+  network: strangeId(receipt.network),
+  pay_to: strangeId(receipt.payTo),
+  transaction: receipt.transaction && strangeId(receipt.transaction),
   purpose: receipt.purpose,
 })
 

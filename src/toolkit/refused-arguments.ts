@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { refusedArguments, strangeNameCharacters } from './bounds.ts'
-import { withoutHidden } from './from-outside.ts'
+import { strangeId } from './from-outside.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -34,8 +34,7 @@ function sayIssue(input: z.ZodObject, given: unknown, issue: Issue): string {
 const unit = (origin: string): string =>
   origin === 'string' ? ' characters long' : origin === 'array' ? ' entries long' : ''
 
-const strange = (key: string): string =>
-  `\`${withoutHidden(key).replaceAll('\n', ' ').slice(0, strangeNameCharacters)}\``
+const strange = (key: string): string => `\`${strangeId(key, strangeNameCharacters)}\``
 
 const valueAt = (given: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(

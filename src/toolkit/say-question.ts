@@ -1,5 +1,6 @@
 import { displayUsd } from '#contract/money.ts'
-import { framed, withoutHidden } from './from-outside.ts'
+import { addressCharacters } from './bounds.ts'
+import { framed, hiddenShown, strangeId } from './from-outside.ts'
 import type { ConsentQuestion, PersonAnswer, Question } from './person.ts'
 
 /** The question itself, for the person: what would be done, and a policy's text whole. */
@@ -10,7 +11,7 @@ export function sayQuestion(question: Question): string {
     case 'spend':
       return `Approve this? ${question.what}, ${question.amountMicroUsd === null ? 'at a price that is not known beforehand' : `for ${displayUsd(question.amountMicroUsd)}`}. It is asked because ${question.because}.`
     case 'payee':
-      return `Approve a payee that was not paid before? ${displayUsd(question.amountMicroUsd)} to ${question.payTo} for credit at ${question.origin}. Compare the address with the one that the service publishes.`
+      return `Approve a payee that was not paid before? ${displayUsd(question.amountMicroUsd)} to ${strangeId(question.payTo)} for credit at ${strangeId(question.origin)}. Compare the address with the one that the service publishes.`
   }
 }
 
@@ -34,10 +35,11 @@ export function isYes(answer: PersonAnswer): boolean {
 }
 
 function sayConsent(question: ConsentQuestion): string {
-  const roles = question.faceMediaRoles.map(role => role.replaceAll('_', ' ')).join(', ')
+  const roles = question.faceMediaRoles.map(role => strangeId(role.replaceAll('_', ' '))).join(', ')
+  const provider = strangeId(question.provider)
   return [
-    `A face may be in the media of this request (${roles || 'not said where'}), so ${question.provider} needs your consent to its policy, version ${question.policyVersion}.`,
-    framed(`policy of ${question.provider}, whole`, question.policyText),
-    `More: ${withoutHidden(question.docsUrl)}`,
+    `A face may be in the media of this request (${roles || 'not said where'}), so ${provider} needs your consent to its policy, version ${strangeId(question.policyVersion)}.`,
+    framed(`policy of ${provider}, whole`, hiddenShown(question.policyText)),
+    `More: ${strangeId(question.docsUrl, addressCharacters)}`,
   ].join('\n')
 }

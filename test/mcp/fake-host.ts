@@ -101,6 +101,7 @@ export interface FakeOptions {
   failure?: unknown
   answers?: Readonly<Record<string, unknown>>
   jobs?: JobView[]
+  limits?: LimitsView
   /** Progress reported by a wait, and whether it goes on until it is stopped. */
   reports?: { message: string; done?: number; total?: number }[]
   waitsForever?: boolean
@@ -166,7 +167,7 @@ export function fakeHost(options: FakeOptions = {}) {
     },
     async limits() {
       effect()
-      return limits
+      return options.limits ?? limits
     },
   })
 
