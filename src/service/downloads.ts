@@ -64,8 +64,8 @@ function streamed(exchange: Exchange, path: string, { start, end }: ByteRange, s
   return new Response(fileBody(path, { start, end }), { status, headers: exchange.answerHeaders })
 }
 
-/** Revoking deletes the file; doing it twice is the same. */
+/** Revoking deletes the file; doing it twice is the same. Before the video is finished there is nothing to delete. */
 export async function revokeDownload(exchange: Exchange, context: Context, service: Service): Promise<Response> {
-  await service.jobs.revoke(grantOf(context, service))
+  if (!(await service.jobs.revoke(grantOf(context, service)))) throw mediaNotFound()
   return new Response(null, { status: 204, headers: exchange.answerHeaders })
 }

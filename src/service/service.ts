@@ -98,12 +98,12 @@ export interface Jobs {
   accept(order: JobOrder): Promise<AcceptedJob>
   /** Throws `requestIdNotFound`, `mediaNotFound`, or why the job failed. */
   retrieve(request: JobRequest): Promise<RetrievedJob>
-  /** Deletes the stored media; deleting twice is the same. Throws `requestIdNotFound`. */
-  complete(request: JobRequest): Promise<void>
+  /** Deletes the stored media; deleting twice is the same. False while there is none yet. Throws `requestIdNotFound`. */
+  complete(request: JobRequest): Promise<boolean>
   /** For a signed address. Null while there is no file yet. */
   openMedia(jobId: string): Promise<MediaFile | 'deleted' | null>
-  /** Deletes what a signed address points to. */
-  revoke(jobId: string): Promise<void>
+  /** Deletes what a signed address points to. False while there is nothing yet. */
+  revoke(jobId: string): Promise<boolean>
 }
 
 export interface Links {

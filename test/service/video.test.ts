@@ -1,10 +1,16 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { NeedsConsent } from '#contract/failures.ts'
 import { RateLimits } from '#contract/rate-limits.ts'
 import { VideoQueued, VideoQuote } from '#contract/video.ts'
-import type { VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import { expireMedia } from '#service/jobs/expire-media.ts'
 import { audit } from '#service/ledger/audit.ts'
+import { FolderMediaStore } from '#service/media/folder-media-store.ts'
+import type { MediaStore } from '#service/media/media-store.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
+import { tamperWith } from './store/sqlite-folder.ts'
 
 const picture =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
@@ -19,14 +25,23 @@ const agreed = {
 /** An engine whose verdicts a test decides. */
 class ScriptedVideo implements VideoEngine {
   readonly started: string[] = []
-  verdict: (call: VideoCall) => Promise<VideoProgress> = async () => ({ state: 'running', engineState: {} })
+  readonly polled: EngineState[] = []
+  onStart: (call: VideoCall) => Promise<VideoProgress> = async () => ({
+    state: 'running',
+    engineState: { at: 'engine' },
+  })
+  verdict: (call: VideoCall) => Promise<VideoProgress> = async () => ({
+    state: 'running',
+    engineState: { at: 'engine' },
+  })
 
   start(call: VideoCall): Promise<VideoProgress> {
     this.started.push(call.jobId)
-    return this.verdict(call)
+    return this.onStart(call)
   }
 
-  poll(call: VideoCall): Promise<VideoProgress> {
+  poll(call: VideoCall, engineState: EngineState): Promise<VideoProgress> {
+    this.polled.push(engineState)
     return this.verdict(call)
   }
 }
@@ -212,6 +227,90 @@ describe('video jobs', () => {
     await expect.poll(async () => (await retrieved(service, queued, key)).response.status, { timeout: 5_000 }).toBe(500)
     expect(asked).toBe(3)
     expect(await balance(service, key)).toBe(1)
+  })
+
+  test('a start that failed is started again, and not asked after', async () => {
+    const video = new ScriptedVideo()
+    video.onStart = async () => {
+      if (video.started.length < 3) throw new Error('the engine is away')
+      return { state: 'failed', reason: 'It came back and could not.' }
+    }
+    const service = await open({ video })
+    const key = await service.key(1)
+    const queued = await queue(service, ask, key)
+    await expect.poll(async () => (await retrieved(service, queued, key)).response.status, { timeout: 5_000 }).toBe(500)
+    expect([video.started.length, video.polled]).toEqual([3, []])
+  })
+
+  test('what was uploaded goes with the job’s end, whatever that is', async () => {
+    const inputs = (service: OpenedService) => service.store.read.selectFrom('job_input').selectAll().execute()
+    const made = await open()
+    const key = await made.key(1)
+    const queued = await queue(made, { ...ask, image_url: picture, consents: { demo: agreed } }, key)
+    await expect
+      .poll(async () => (await retrieved(made, queued, key)).response.headers.get('content-type'), { timeout: 20_000 })
+      .toBe('video/mp4')
+    expect(await inputs(made)).toEqual([])
+    const video = new ScriptedVideo()
+    video.verdict = async () => ({ state: 'failed', reason: 'It could not.' })
+    const failed = await open({ video })
+    const failedKey = await failed.key(1)
+    const lost = await queue(failed, { ...ask, image_url: picture, consents: { demo: agreed } }, failedKey)
+    await expect.poll(async () => (await retrieved(failed, lost, failedKey)).response.status).toBe(500)
+    expect(await inputs(failed)).toEqual([])
+  })
+
+  test('a job whose input cannot be read fails and is refunded, and holds up no other', async () => {
+    const video = new ScriptedVideo()
+    const service = await open({ video })
+    const key = await service.key(1)
+    const queued = await queue(service, ask, key)
+    await expect.poll(() => video.started.length).toBe(1)
+    await service.service.close()
+    await service.store.close()
+    tamperWith(service.database, `UPDATE job_input SET input = '{"model":1}'`)
+    const next = await openService({
+      video,
+      folder: service.folder,
+      clock: new TestClock(service.clock.now() + 60_000),
+    })
+    const other = await queue(next, ask, key)
+    await expect.poll(async () => (await retrieved(next, queued, key)).response.status, { timeout: 5_000 }).toBe(500)
+    expect((await retrieved(next, other, key)).json?.status).toBe('PROCESSING')
+    expect((await audit(next.database)).findings).toEqual([])
+    await next.close()
+    opened = []
+    await rm(service.folder, { recursive: true, force: true })
+  })
+
+  test('there is nothing to delete before a video is finished, and the answer says so', async () => {
+    const service = await open({ video: new ScriptedVideo() })
+    const key = await service.key(1)
+    const queued = await queue(service, { ...ask, model: 'demo-video-url' }, key)
+    const body = { model: queued.model, queue_id: queued.queue_id }
+    expect(await (await service.post('/video/complete', body, key)).json()).toEqual({ success: false })
+    const { pathname, search } = new URL(queued.download_url ?? '')
+    expect((await service.request(pathname + search, { method: 'DELETE' })).status).toBe(404)
+  })
+
+  test('a file whose deletion was begun and not ended is deleted by the sweep', async () => {
+    const service = await open()
+    const key = await service.key(1)
+    const queued = await queue(service, ask, key)
+    await expect
+      .poll(async () => (await retrieved(service, queued, key)).response.headers.get('content-type'), {
+        timeout: 20_000,
+      })
+      .toBe('video/mp4')
+    const media = new FolderMediaStore(join(service.folder, 'media'))
+    const broken: MediaStore = { take: media.take, find: media.find, delete: () => Promise.reject(new Error('no')) }
+    service.clock.pass(25 * 60 * 60 * 1000)
+    await expect(expireMedia(service.store, broken, service.clock)).rejects.toThrow('no')
+    const name = `${queued.queue_id}.mp4`
+    expect(await media.find(name)).not.toBeNull()
+    await expireMedia(service.store, media, service.clock)
+    expect(await media.find(name)).toBeNull()
+    expect(await expireMedia(service.store, media, service.clock)).toBe(0)
   })
 
   test('jobs survive a restart, and are found again by the next process', async () => {

@@ -1,24 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#contract/clock.ts'
-import type { VideoProgress } from '../engines/engine.ts'
-import { commitSurely } from '../ledger/charge.ts'
+import type { EngineState, VideoProgress } from '../engines/engine.ts'
 import type { MediaStore } from '../media/media-store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { Log } from '../service.ts'
 import type { Store } from '../store/store.ts'
-import type { JobFields, JobState, Op } from '../store/units.ts'
-import { uuidV7 } from '../store/uuid-v7.ts'
-import {
-  jobLeaseMs,
-  jobRenewalMs,
-  jobsAtOnce,
-  longestJobMs,
-  pollFirstMs,
-  pollGrowth,
-  pollMostMs,
-  searchIntervalMs,
-} from './bounds.ts'
-import { type JobFailure, type JobRow, jobEngineState, jobInput, mediaName } from './job-row.ts'
+import { jobsAtOnce, longestJobMs, pollFirstMs, pollGrowth, pollMostMs, searchIntervalMs } from './bounds.ts'
+import { HeldJob, heldColumns, LeaseLost } from './held-job.ts'
+import { type JobResult, mediaName } from './job-row.ts'
 
 export interface JobRunnerOptions {
   store: Store
@@ -29,8 +18,8 @@ export interface JobRunnerOptions {
   owner: string
 }
 
-/** The row that this process holds moved under it: another one took it over after a pause of ours. */
-class LeaseLost extends Error {}
+/** What an engine says, or that it has not started yet. */
+type Look = Exclude<VideoProgress, { state: 'running' }> | { state: 'running'; engineState: EngineState | null }
 
 /** Follows queued jobs to their end. Several processes may run one each: a lease says whose a job is, a fence that it still is. */
 export class JobRunner {
@@ -67,7 +56,7 @@ export class JobRunner {
     const { store, clock, owner } = this.#options
     const due = await store.read
       .selectFrom('job')
-      .selectAll()
+      .select(heldColumns)
       .where('state', 'in', ['queued', 'running'])
       .where(where => where.or([where('lease_until_ms', 'is', null), where('lease_until_ms', '<', clock.now())]))
       .orderBy('id')
@@ -110,105 +99,33 @@ export class JobRunner {
   }
 
   /** An engine that throws gave no verdict; only a job's greatest age turns that into a failure. */
-  async #look(job: HeldJob): Promise<VideoProgress> {
+  async #look(job: HeldJob): Promise<Look> {
     const { catalogue, media, clock, log } = this.#options
     const stored = await media.find(mediaName(job.id))
     if (stored) return { state: 'completed', path: stored.path, mimeType: 'video/mp4' }
     if (clock.now() - job.createdAtMs > longestJobMs) {
       return { state: 'failed', reason: 'The engine gave no verdict in time.' }
     }
+    const request = await job.input()
+    if (!request) return { state: 'failed', reason: 'What was asked for cannot be read any more.' }
     try {
-      const model = catalogue.video(job.model)
-      const call = {
-        request: job.input,
-        engineModel: model.engineModel,
-        jobId: job.id,
-        signal: this.#stopping.signal,
-      }
-      return job.engineState ? await model.engine.poll(call, job.engineState) : await model.engine.start(call)
+      const { engine, engineModel } = catalogue.video(job.model)
+      const call = { request, engineModel, jobId: job.id, signal: this.#stopping.signal }
+      return job.engineState ? await engine.poll(call, job.engineState) : await engine.start(call)
     } catch (error) {
       if (this.#stopping.signal.aborted) throw error
       log.warn({ jobId: job.id, err: error }, 'An engine could not be asked after a job; it is asked again.')
-      return { state: 'running', engineState: job.engineState ?? {} }
+      // Null where it has not started: then the next look starts it, and does not ask after what is not there.
+      return { state: 'running', engineState: job.engineState }
     }
   }
 
   async #finish(job: HeldJob, progress: { path: string; mimeType: string }): Promise<void> {
     const name = mediaName(job.id)
     const stored = (await this.#options.media.find(name)) ?? (await this.#options.media.take(progress.path, name))
-    await job.move('completed', {
-      result: JSON.stringify({ name, bytes: stored.bytes, mimeType: progress.mimeType }),
-      lease: null,
-    })
-  }
-}
-
-/** One job under this process's lease. Every move names the fence it saw, so a move after losing the lease is refused. */
-class HeldJob {
-  readonly id: string
-  readonly model: string
-  readonly createdAtMs: number
-  readonly input: ReturnType<typeof jobInput>
-  readonly #request: string
-  readonly #store: Store
-  readonly #clock: Clock
-  readonly #owner: string
-  #state: JobState
-  #fence: number
-  #leaseUntilMs = 0
-  engineState: ReturnType<typeof jobEngineState>
-
-  constructor(row: JobRow, store: Store, clock: Clock, owner: string) {
-    this.id = row.id
-    this.model = row.model
-    this.createdAtMs = row.created_at_ms
-    this.input = jobInput(row)
-    this.engineState = jobEngineState(row)
-    this.#request = row.request
-    this.#state = row.state
-    this.#fence = row.fence
-    this.#store = store
-    this.#clock = clock
-    this.#owner = owner
-  }
-
-  /** False when another process was faster. */
-  async claim(): Promise<boolean> {
-    return this.move('running', { lease: this.#newLease() }).then(
-      () => true,
-      error => {
-        if (error instanceof LeaseLost) return false
-        throw error
-      },
-    )
-  }
-
-  /** Writes only what has changed, or a lease that is growing old. */
-  async keep(engineState: Record<string, unknown>): Promise<void> {
-    const changed = JSON.stringify(engineState) !== JSON.stringify(this.engineState)
-    const old = this.#leaseUntilMs - this.#clock.now() < jobLeaseMs - jobRenewalMs
-    if (!changed && !old) return
-    this.engineState = engineState
-    await this.move('running', { engineState: JSON.stringify(engineState), lease: this.#newLease() })
-  }
-
-  /** The verdict and the money are one unit. */
-  fail(failure: JobFailure): Promise<void> {
-    const refund: Op = { op: 'refund', request: this.#request, reason: failure.reason, atMs: this.#clock.now() }
-    return this.move('failed', { failure: JSON.stringify(failure), lease: null }, [refund])
-  }
-
-  async move(to: JobState, set: JobFields, beside: readonly Op[] = []): Promise<void> {
-    const atMs = this.#clock.now()
-    const move: Op = { op: 'job', job: this.id, from: this.#state, to, fence: this.#fence, set, atMs }
-    const outcome = await commitSurely(this.#store, { id: `${uuidV7(atMs)}/job`, ops: [move, ...beside] })
-    if (!outcome.ok) throw new LeaseLost(`Job ${this.id}: ${outcome.why}.`)
-    this.#state = to
-    this.#fence += 1
-  }
-
-  #newLease() {
-    this.#leaseUntilMs = this.#clock.now() + jobLeaseMs
-    return { owner: this.#owner, untilMs: this.#leaseUntilMs }
+    const model = this.#options.catalogue.models.find(({ id }) => id === job.model)
+    const delivery = model?.type === 'video' ? model.delivery : 'inline'
+    const result: JobResult = { name, bytes: stored.bytes, mimeType: progress.mimeType, delivery }
+    await job.move('completed', { result: JSON.stringify(result), input: null, lease: null })
   }
 }

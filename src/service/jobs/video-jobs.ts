@@ -6,8 +6,10 @@ import { availableOf, InsufficientCredit } from '../ledger/charge.ts'
 import type { MediaStore } from '../media/media-store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { AcceptedJob, JobOrder, JobRequest, Jobs, MediaFile, RetrievedJob } from '../service.ts'
+import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
 import type { Op } from '../store/units.ts'
+import { deleteMedia } from './delete-media.ts'
 import type { DownloadLinks } from './download-link.ts'
 import { type JobRow, jobFailure, jobResult, mediaName } from './job-row.ts'
 import { typicalMs } from './typical-time.ts'
@@ -37,9 +39,12 @@ export class VideoJobs implements Jobs {
   async accept(order: JobOrder): Promise<AcceptedJob> {
     const { store, clock } = this.#options
     const atMs = clock.now()
-    const [outcome] = await store.commit([{ id: `${order.requestId}/accept`, ops: this.#acceptOps(order, atMs) }])
-    if (!outcome?.ok) {
-      const why = outcome?.why ?? 'no outcome'
+    const outcome = await commitSurely(store, {
+      id: `${order.requestId}/accept`,
+      ops: this.#acceptOps(order, atMs),
+    })
+    if (!outcome.ok) {
+      const { why } = outcome
       if (why === 'insufficient_funds' || why === 'no_account') throw new InsufficientCredit(order.price.total)
       throw new Error(`The ledger refused job ${order.requestId}: ${why}.`)
     }
@@ -68,7 +73,6 @@ export class VideoJobs implements Jobs {
           model: model.id,
           request: requestId,
           input: JSON.stringify(order.request),
-          nextRunAtMs: atMs,
         },
         atMs,
       },
@@ -84,7 +88,7 @@ export class VideoJobs implements Jobs {
     if (row.state === 'failed') throw whyFailed(row)
     if (row.state === 'deleted') throw mediaNotFound()
     const finished = row.state === 'completed'
-    if (finished && this.#options.catalogue.video(row.model).delivery === 'inline') return this.#file(row)
+    if (finished && jobResult(row)?.delivery === 'inline') return this.#file(row)
     const untilMs = finished ? row.updated_at_ms : this.#options.clock.now()
     return {
       state: 'status',
@@ -108,8 +112,9 @@ export class VideoJobs implements Jobs {
     return stored && result ? { ...stored, mimeType: result.mimeType } : null
   }
 
-  async complete(request: JobRequest): Promise<void> {
-    await this.#delete(await this.#find(request))
+  /** False while there is nothing to delete yet. */
+  async complete(request: JobRequest): Promise<boolean> {
+    return this.#delete(await this.#find(request))
   }
 
   async openMedia(jobId: string): Promise<MediaFile | 'deleted' | null> {
@@ -118,22 +123,15 @@ export class VideoJobs implements Jobs {
     return row?.state === 'completed' ? this.#media(row) : null
   }
 
-  async revoke(jobId: string): Promise<void> {
+  async revoke(jobId: string): Promise<boolean> {
     const row = await this.#row(jobId)
-    if (row) await this.#delete(row)
+    return row ? this.#delete(row) : false
   }
 
-  /** The row first: a file without a row is never handed out. Only finished jobs have something to delete. */
-  async #delete(row: JobRow): Promise<void> {
-    if (row.state !== 'completed') return
-    const atMs = this.#options.clock.now()
-    await this.#options.store.commit([
-      {
-        id: `${row.id}/delete`,
-        ops: [{ op: 'job', job: row.id, from: 'completed', to: 'deleted', fence: row.fence, set: {}, atMs }],
-      },
-    ])
-    await this.#options.media.delete(mediaName(row.id))
+  async #delete(row: JobRow): Promise<boolean> {
+    if (row.state !== 'completed' && row.state !== 'deleted') return false
+    await deleteMedia(row, this.#options)
+    return true
   }
 
   /** Somebody else's job is answered as one that does not exist. */

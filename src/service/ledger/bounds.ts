@@ -4,10 +4,6 @@ export const holdLeaseMs = 30_000
 /** A live hold is renewed this often, so that two renewals may fail before it lapses. */
 export const holdRenewalMs = 10_000
 
-/** A capture whose outcome is unknown is repeated this often; the unit's id makes a repeat harmless. */
-export const captureAttempts = 5
-export const captureRetryMs = 200
-
 /** Lapsed holds are freed in slices, so that a restart after a crash does not block the writer. */
 export const recoverySlice = 500
 

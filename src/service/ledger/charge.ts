@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#contract/clock.ts'
 import { addUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
-import type { Balance, Line, Outcome, Unit } from '../store/units.ts'
-import { captureAttempts, captureRetryMs, holdLeaseMs } from './bounds.ts'
+import type { Balance, Line, Unit } from '../store/units.ts'
+import { holdLeaseMs } from './bounds.ts'
 
 /** What a paid call reserves before its engine is asked. */
 export interface ChargeOrder {
@@ -95,19 +95,5 @@ export class Charge {
   renewal(id: string, owner: string): Unit {
     const lease = { owner, untilMs: this.#clock.now() + holdLeaseMs }
     return { id, ops: [{ op: 'renew', hold: this.order.request, lease }] }
-  }
-}
-
-/** Repeats a unit whose outcome stayed unknown: its id makes the repeat return the first outcome. */
-export async function commitSurely(store: Store, unit: Unit): Promise<Outcome> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const [outcome] = await store.commit([unit])
-      if (outcome) return outcome
-      throw new Error('The store answered without an outcome.')
-    } catch (error) {
-      if (attempt >= captureAttempts) throw error
-      await sleep(captureRetryMs * attempt)
-    }
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '#contract/clock.ts'
+import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
 import type { Line } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
@@ -25,14 +26,12 @@ export class Charges {
   async open(order: ChargeOrder): Promise<Charge> {
     const atMs = this.#clock.now()
     const lease = { owner: this.#owner, untilMs: atMs + holdLeaseMs }
-    const [outcome] = await this.#store.commit([
-      {
-        id: `${order.request}/hold`,
-        ops: [{ op: 'hold', hold: order.request, account: order.account, amount: order.hold, lease, atMs }],
-      },
-    ])
-    if (!outcome?.ok) {
-      const why = outcome?.why ?? 'no outcome'
+    const outcome = await commitSurely(this.#store, {
+      id: `${order.request}/hold`,
+      ops: [{ op: 'hold', hold: order.request, account: order.account, amount: order.hold, lease, atMs }],
+    })
+    if (!outcome.ok) {
+      const { why } = outcome
       if (why === 'insufficient_funds' || why === 'no_account') throw new InsufficientCredit(order.hold)
       throw new Error(`The ledger refused hold ${order.request}: ${why}.`)
     }

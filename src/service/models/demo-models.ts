@@ -103,7 +103,7 @@ const demoConsent: ConsentPolicy = {
     'You will not use the video to deceive, to harass, to pass as somebody else, or to suggest that a person said or did what they did not.',
     'Media that you send may be screened, by programs and where needed by people, and a request may be refused for what is found.',
     'Where the law or a complaint of a person shown demands it, the video and the picture are deleted and the facts of this consent may be disclosed.',
-    'This demonstration runs on the machine of whoever operates this service; the picture is kept with the job until its media are deleted.',
+    'This demonstration runs on the machine of whoever operates this service; the picture is kept until the video is made, and no longer.',
     'By agreeing you confirm these terms and the privacy notice of the operator, your legal right to use the likeness, and that you know about the screening.',
   ].join(' '),
 }

@@ -3,10 +3,10 @@ import { json, principalOf } from '../call.ts'
 import { route } from '../route.ts'
 
 export const completeVideoRoute = route(completeVideo, async (call, service) => {
-  await service.jobs.complete({
+  const success = await service.jobs.complete({
     account: principalOf(call).account,
     jobId: call.body.queue_id,
     model: call.body.model,
   })
-  return json({ success: true })
+  return json({ success })
 })

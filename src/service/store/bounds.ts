@@ -45,3 +45,7 @@ export const limitLogRows = 1_000_000
 
 /** Page cache of the writer, in KiB: the busy ends of every index fit, so that a commit seldom reads. */
 export const writerCacheKiB = 32 * 1024
+
+/** A unit whose outcome is unknown is repeated this often; its id makes a repeat harmless. */
+export const surelyAttempts = 5
+export const surelyRetryMs = 200

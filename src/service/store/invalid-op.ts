@@ -63,7 +63,7 @@ function isMeant(op: Op): boolean {
 type JobSet = Extract<Op, { op: 'job' }>['set']
 
 const hasJobInput = ({ account, model, request, input }: JobSet): boolean =>
-  [account, model, request, input].every(member => member !== undefined)
+  [account, model, request, input].every(member => typeof member === 'string')
 
 /** A job never changes hands, nor the request that paid for it. */
 const isSameJob = ({ account, request }: JobSet): boolean => account === undefined && request === undefined

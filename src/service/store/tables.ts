@@ -15,6 +15,7 @@ export interface Tables {
   entry: EntryTable
   nonce: NonceTable
   job: JobTable
+  job_input: JobInputTable
   payment: PaymentTable
   limit_log: LimitLogTable
 }
@@ -107,19 +108,24 @@ export interface JobTable {
   account: string
   model: string
   request: string
-  /** JSON text, as are `engine_state`, `result` and `failure`. */
-  input: string
+  /** JSON text, as are `result` and `failure`. */
   engine_state: string | null
   result: string | null
   failure: string | null
   state: JobState
   /** 1 after the insert; every move adds 1. */
   fence: number
-  next_run_at_ms: number | null
   lease_owner: string | null
   lease_until_ms: number | null
   created_at_ms: number
   updated_at_ms: number
+}
+
+/** What was asked, while the job may still need it; it holds what callers upload, and goes with the job's end. */
+export interface JobInputTable {
+  job: string
+  /** JSON text. */
+  input: string
 }
 
 export interface PaymentTable {

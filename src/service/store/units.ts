@@ -165,15 +165,14 @@ export interface JobFields {
   model?: string
   /** The request whose capture paid for it; what a refund names. */
   request?: string
-  /** JSON text. */
-  input?: string
+  /** JSON text; null deletes it. */
+  input?: string | null
   /** JSON text: how the engine finds its own work again. */
   engineState?: string
   /** JSON text: the file, its type and size. */
   result?: string
   /** JSON text: why it failed, in our words. */
   failure?: string
-  nextRunAtMs?: number
   lease?: Lease | null
 }
 

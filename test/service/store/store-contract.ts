@@ -37,7 +37,7 @@ export interface OpenedStore {
 
 const tables = [
   ...(['account', 'wallet', 'api_key', 'hold', 'ended_hold', 'unit', 'entry'] as const),
-  ...(['nonce', 'job', 'payment', 'limit_log'] as const),
+  ...(['nonce', 'job', 'job_input', 'payment', 'limit_log'] as const),
 ]
 
 /** Every row of every table, to see that nothing has changed. */
@@ -147,12 +147,16 @@ export function storeContract(name: string, openStore: () => Promise<OpenedStore
     })
 
     test('a job moves by state and fence, and keeps the fields that a move leaves out', async () => {
-      await mustCommit(store, account(), job('j', null, 'queued', 0, { nextRunAtMs: 5 }))
+      await mustCommit(store, account(), job('j', null, 'queued', 0, { input: '{"prompt":1}' }))
       await mustCommit(store, job('j', 'queued', 'running', 1, { lease: lease(7), engineState: '{"at":1}' }))
       await mustCommit(store, job('j', 'running', 'completed', 2, { lease: null, result: '{"file":"a"}' }))
       const row = await store.read.selectFrom('job').selectAll().executeTakeFirstOrThrow()
       expect(row).toMatchObject({ state: 'completed', fence: 3, engine_state: '{"at":1}', result: '{"file":"a"}' })
-      expect(row).toMatchObject({ lease_owner: null, lease_until_ms: null, next_run_at_ms: 5, failure: null })
+      expect(row).toMatchObject({ lease_owner: null, lease_until_ms: null, failure: null })
+      const input = () => store.read.selectFrom('job_input').selectAll().execute()
+      expect(await input()).toEqual([{ job: 'j', input: '{"prompt":1}' }])
+      await mustCommit(store, job('j', 'completed', 'deleted', 3, { input: null }))
+      expect(await input()).toEqual([])
     })
 
     test('the same unit again returns its first outcome and does nothing', async () => {

@@ -14,30 +14,40 @@ export function jobAppliers(database: DatabaseSync): Appliers<'job'> {
   const accountExists = database.prepare('SELECT 1 FROM account WHERE id = ?')
   const jobExists = database.prepare('SELECT 1 FROM job WHERE id = ? OR request = ?')
   const insert = database.prepare(
-    `INSERT INTO job (id, account, model, request, input, engine_state, result, failure, state, fence, next_run_at_ms,
-      lease_owner, lease_until_ms, created_at_ms, updated_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?10, ?11, ?12, ?13, ?13)`,
+    `INSERT INTO job (id, account, model, request, engine_state, result, failure, state, fence, lease_owner,
+      lease_until_ms, created_at_ms, updated_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1, ?9, ?10, ?11, ?11)`,
   )
   const update = database.prepare(
-    `UPDATE job SET model = coalesce(?1, model), input = coalesce(?2, input), engine_state = coalesce(?3, engine_state),
-      result = coalesce(?4, result), failure = coalesce(?5, failure), next_run_at_ms = coalesce(?6, next_run_at_ms),
-      lease_owner = iif(?7, ?8, lease_owner), lease_until_ms = iif(?7, ?9, lease_until_ms),
-      state = ?10, fence = fence + 1, updated_at_ms = ?11
-    WHERE id = ?12 AND state = ?13 AND fence = ?14`,
+    `UPDATE job SET model = coalesce(?1, model), engine_state = coalesce(?2, engine_state),
+      result = coalesce(?3, result), failure = coalesce(?4, failure),
+      lease_owner = iif(?5, ?6, lease_owner), lease_until_ms = iif(?5, ?7, lease_until_ms),
+      state = ?8, fence = fence + 1, updated_at_ms = ?9
+    WHERE id = ?10 AND state = ?11 AND fence = ?12`,
   )
+  const writeInput = database.prepare(
+    'INSERT INTO job_input (job, input) VALUES (?1, ?2) ON CONFLICT (job) DO UPDATE SET input = ?2',
+  )
+  const dropInput = database.prepare('DELETE FROM job_input WHERE job = ?')
+  const setInput = (job: string, input: string | null | undefined) => {
+    if (input === null) dropInput.run(job)
+    else if (input !== undefined) writeInput.run(job, input)
+  }
   return {
     job({ job, from, to, fence, set, atMs }) {
       const work = [set.engineState ?? null, set.result ?? null, set.failure ?? null] as const
-      const nextRunAtMs = set.nextRunAtMs ?? null
       const [writeLease, owner, untilMs] = leaseValues(set.lease)
       if (from !== null) {
-        const values = [set.model ?? null, set.input ?? null, ...work, nextRunAtMs, writeLease, owner, untilMs] as const
-        return update.run(...values, to, atMs, job, from, fence).changes === 0 ? 'job_moved' : null
+        const values = [set.model ?? null, ...work, writeLease, owner, untilMs] as const
+        if (update.run(...values, to, atMs, job, from, fence).changes === 0) return 'job_moved'
+        setInput(job, set.input)
+        return null
       }
-      const { account = '', model = '', request = '', input = '' } = set
+      const { account = '', model = '', request = '' } = set
       if (!accountExists.get(account)) return 'no_account'
       if (jobExists.get(job, request)) return 'job_exists'
-      insert.run(job, account, model, request, input, ...work, to, nextRunAtMs, owner, untilMs, atMs)
+      insert.run(job, account, model, request, ...work, to, owner, untilMs, atMs)
+      setInput(job, set.input)
       return null
     },
   }

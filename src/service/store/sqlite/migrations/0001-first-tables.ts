@@ -88,19 +88,23 @@ const work = [
     account TEXT NOT NULL REFERENCES account (id),
     model TEXT NOT NULL,
     request TEXT NOT NULL UNIQUE,
-    input TEXT NOT NULL,
     engine_state TEXT,
     result TEXT,
     failure TEXT,
     state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'completed', 'failed', 'deleted')),
     fence INTEGER NOT NULL CHECK (fence >= 1),
-    next_run_at_ms INTEGER,
     lease_owner TEXT,
     lease_until_ms INTEGER,
     created_at_ms INTEGER NOT NULL,
     updated_at_ms INTEGER NOT NULL
   ) STRICT`,
-  'CREATE INDEX job_by_state ON job (state, next_run_at_ms)',
+  'CREATE INDEX job_by_state ON job (state, lease_until_ms)',
+  'CREATE INDEX job_by_model ON job (model, state, id)',
+  // Apart, because pictures make it large and every renewal of a lease rewrites its row.
+  `CREATE TABLE job_input (
+    job TEXT PRIMARY KEY REFERENCES job (id),
+    input TEXT NOT NULL
+  ) STRICT`,
   'CREATE INDEX job_by_account ON job (account, created_at_ms)',
   `CREATE TABLE payment (
     id TEXT PRIMARY KEY,

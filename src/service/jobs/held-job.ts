@@ -1,0 +1,110 @@
+import type { Selectable } from 'kysely'
+import type { Clock } from '#contract/clock.ts'
+import { VideoQueueRequest } from '#contract/video.ts'
+import type { EngineState } from '../engines/engine.ts'
+import { commitSurely } from '../store/commit-surely.ts'
+import type { Store } from '../store/store.ts'
+import type { JobTable } from '../store/tables.ts'
+import type { JobFields, JobState, Op } from '../store/units.ts'
+import { uuidV7 } from '../store/uuid-v7.ts'
+import { jobLeaseMs, jobRenewalMs } from './bounds.ts'
+import type { JobFailure } from './job-row.ts'
+
+/** The row that this process holds moved under it: another one took it over after a pause of ours. */
+export class LeaseLost extends Error {}
+
+/** What of a row whoever follows it needs; what was asked is read only once it is theirs. */
+export const heldColumns = ['id', 'model', 'request', 'state', 'fence', 'engine_state', 'created_at_ms'] as const
+
+type HeldRow = Pick<Selectable<JobTable>, (typeof heldColumns)[number]>
+
+/** One job under this process's lease. Every move names the fence it saw, so a move after losing the lease is refused. */
+export class HeldJob {
+  readonly id: string
+  readonly model: string
+  readonly createdAtMs: number
+  readonly #request: string
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #owner: string
+  #state: JobState
+  #fence: number
+  #leaseUntilMs = 0
+  #engineState: string | null
+  #input: VideoQueueRequest | null = null
+
+  constructor(row: HeldRow, store: Store, clock: Clock, owner: string) {
+    this.id = row.id
+    this.model = row.model
+    this.createdAtMs = row.created_at_ms
+    this.#request = row.request
+    this.#state = row.state
+    this.#fence = row.fence
+    this.#engineState = row.engine_state
+    this.#store = store
+    this.#clock = clock
+    this.#owner = owner
+  }
+
+  get engineState(): EngineState | null {
+    return this.#engineState === null ? null : JSON.parse(this.#engineState)
+  }
+
+  /** Null where it cannot be read: by a release with other rules, or because it is gone. */
+  async input(): Promise<VideoQueueRequest | null> {
+    this.#input ??= await this.#readInput()
+    return this.#input
+  }
+
+  async #readInput(): Promise<VideoQueueRequest | null> {
+    const row = await this.#store.read
+      .selectFrom('job_input')
+      .select('input')
+      .where('job', '=', this.id)
+      .executeTakeFirst()
+    return row ? (VideoQueueRequest.safeParse(JSON.parse(row.input)).data ?? null) : null
+  }
+
+  /** False when another process was faster. */
+  async claim(): Promise<boolean> {
+    try {
+      await this.move('running', { lease: this.#newLease() })
+      return true
+    } catch (error) {
+      if (error instanceof LeaseLost) return false
+      throw error
+    }
+  }
+
+  /** Writes only what has changed, or a lease that is growing old. */
+  async keep(engineState: EngineState | null): Promise<void> {
+    const text = engineState === null ? this.#engineState : JSON.stringify(engineState)
+    const old = this.#leaseUntilMs - this.#clock.now() < jobLeaseMs - jobRenewalMs
+    if (text === this.#engineState && !old) return
+    await this.move('running', { lease: this.#newLease(), ...(text === null ? {} : { engineState: text }) })
+    this.#engineState = text
+  }
+
+  /** The verdict and the money are one unit, and what was asked goes with it. */
+  fail(failure: JobFailure): Promise<void> {
+    const refund: Op = { op: 'refund', request: this.#request, reason: failure.reason, atMs: this.#clock.now() }
+    return this.move('failed', { failure: JSON.stringify(failure), input: null, lease: null }, [refund])
+  }
+
+  async move(to: JobState, set: JobFields, beside: readonly Op[] = []): Promise<void> {
+    const atMs = this.#clock.now()
+    const move: Op = { op: 'job', job: this.id, from: this.#state, to, fence: this.#fence, set, atMs }
+    const outcome = await commitSurely(this.#store, { id: `${uuidV7(atMs)}/job`, ops: [move, ...beside] })
+    if (!outcome.ok) {
+      const words = `Job ${this.id} could not become ${to}: ${outcome.why}.`
+      throw outcome.why === 'job_moved' ? new LeaseLost(words) : new Error(words)
+    }
+    this.#state = to
+    this.#fence += 1
+  }
+
+  #newLease() {
+    this.#leaseUntilMs = this.#clock.now() + jobLeaseMs
+    return { owner: this.#owner, untilMs: this.#leaseUntilMs }
+  }
+}
