@@ -21,6 +21,7 @@ import { asForm, canAsk, personAnswer } from './elicitation.ts'
 import { type LogLine, logFault } from './fault-log.ts'
 import { progressOf } from './progress.ts'
 import {
+  closedResult,
   declinedResult,
   doneResult,
   failedResult,
@@ -62,6 +63,8 @@ export async function callTool(desk: Desk, call: ToolCall): Promise<CallToolResu
       return failedResult(outcome.facts, desk.clock.now())
     case 'declined':
       return declinedResult(outcome.approvalId)
+    case 'closed':
+      return closedResult(outcome.approvalId)
     case 'asks':
       return ask(desk, call, outcome.question, (state?.round ?? 0) + 1)
     case 'fault':
@@ -77,6 +80,7 @@ const wasStopped = ({ context: { mcpReq } }: ToolCall, error: unknown): boolean 
 async function recordAnswer(desk: Desk, call: ToolCall, { kind, approvalId }: AskedState) {
   const answer = personAnswer(kind, call.context)
   if (!answer) return undefined
+  if (answer === 'closed') return { kind: 'closed' as const, approvalId }
   try {
     await (await desk.host()).answer(approvalId, answer)
   } catch (error) {

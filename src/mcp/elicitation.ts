@@ -25,10 +25,11 @@ export const asForm = (question: Question): Record<string, InputRequest> => ({
   [KEY]: inputRequired.elicit(question.kind === 'consent' ? consentForm(question) : approvalForm(question)),
 })
 
-/** Undefined where the client sent no answer at all, which is no decision. */
-export function personAnswer(kind: Question['kind'], context: ServerContext): PersonAnswer | undefined {
+/** A person's answer; `closed` where they left the question without one, undefined where the client sent nothing at all. */
+export function personAnswer(kind: Question['kind'], context: ServerContext): PersonAnswer | 'closed' | undefined {
   const response = inputResponse(context.mcpReq.inputResponses, KEY)
   if (response.kind !== 'elicit') return undefined
+  if (response.action === 'cancel') return 'closed'
   if (response.action !== 'accept') return { kind: 'declined' }
   // Only the JSON value true is a tick: nothing is read into a word or a number.
   const ticked = (name: string): boolean => response.content?.[name] === true

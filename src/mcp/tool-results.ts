@@ -33,6 +33,13 @@ export const declinedResult = (approvalId: string): CallToolResult =>
     approval_id: approvalId,
   })
 
+/** Nothing was decided, so nothing is on record but the question itself. */
+export const closedResult = (approvalId: string): CallToolResult =>
+  waitingResult(
+    'The person closed the question without deciding. Nothing was sent or charged. The question may be asked again by the same call, once the person wants to.',
+    { status: 'needs_person', approval_id: approvalId },
+  )
+
 const waitingResult = (text: string, waiting: Waiting): CallToolResult => ({
   content: [{ type: 'text', text }],
   structuredContent: { ...waiting },

@@ -2,7 +2,7 @@ import type { Question } from '#toolkit/person.ts'
 
 /** The structured form of an answer that waits for a person, or that a person has declined. */
 export interface Waiting {
-  /** `needs_person`: nobody could be asked from here. */
+  /** `needs_person`: nobody could be asked from here, or the question was closed without an answer. */
   status: 'needs_person' | 'declined'
   approval_id: string
   how_to_approve?: string

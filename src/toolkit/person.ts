@@ -44,7 +44,7 @@ export interface PayeeQuestion extends Asked {
 export type PersonAnswer =
   | { kind: 'consent'; termsAndPrivacy: boolean; legalRight: boolean; screeningAcknowledged: boolean }
   | { kind: 'approve'; approved: boolean }
-  /** The question was closed or declined. */
+  /** The person said no to the question as a whole. */
   | { kind: 'declined' }
 
 /**

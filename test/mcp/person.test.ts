@@ -57,7 +57,6 @@ describe.each(eras)('in the %s era', era => {
 
   const noes: [why: string, question: typeof consent | typeof spend | typeof payee, answer: ElicitResult][] = [
     ['declined', consent, { action: 'decline' }],
-    ['closed', consent, { action: 'cancel' }],
     ['one box left', consent, accept({ ...allTicked, legalRight: false })],
     ['no box sent', consent, accept({})],
     ['a word is no tick', consent, accept({ ...allTicked, legalRight: 'true' })],
@@ -75,6 +74,28 @@ describe.each(eras)('in the %s era', era => {
     expect(seen.calls).toEqual([])
     expect(seen.given).toHaveLength(1)
   })
+
+  test.each([['a consent', consent] as const, ['a price', spend] as const, ['a payee', payee] as const])(
+    'closing %s decides nothing: no answer is recorded, and the same call asks again',
+    async (_what, question) => {
+      const { host, seen } = fakeHost({ questions: [question] })
+      const actions: ElicitResult[] = [{ action: 'cancel' }, accept({ ...allTicked, approved: true })]
+      const { client } = await opened({
+        era,
+        host,
+        capabilities: { elicitation: {} },
+        elicit: () => actions.shift() ?? { action: 'decline' },
+      })
+      await client.listTools()
+      const closed = await client.callTool(call)
+      expect(closed.isError).toBeFalsy()
+      expect(textOf(closed)).toMatch(/without deciding\. Nothing was sent or charged\. The question may be asked again/)
+      expect(closed.structuredContent).toEqual({ status: 'needs_person', approval_id: question.approvalId })
+      expect(seen).toMatchObject({ calls: [], given: [] })
+      expect((await client.callTool(call)).structuredContent).toMatchObject({ job_id: 'job_1' })
+      expect(seen.given).toHaveLength(1)
+    },
+  )
 
   test('three questions in a row are asked, each once', async () => {
     const { host, seen } = fakeHost({ questions: [payee, spend, consent] })
