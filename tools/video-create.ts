@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { queueVideo } from '#contract/video.ts'
 import { pictures } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { filesOf, JobOutput, jobOutput, sayJob } from '#toolkit/job-output.ts'
+import { filesOf, JobOutput, jobOutput, sayStarted } from '#toolkit/job-output.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
 import type { FileDesk } from '#toolkit/tool-context.ts'
 import { videoChoices } from '#toolkit/video-choices.ts'
@@ -21,7 +21,10 @@ export default defineTool({
     end_image: z.string().min(1).optional().describe('Last frame.'),
     reference_images: z.array(z.string().min(1)).max(pictures.reference).optional(),
     audio_track: z.string().min(1).optional().describe('Path or URL of sound to follow.'),
-    again: z.boolean().optional().describe('true buys another of a call that is being repeated.'),
+    again: z
+      .boolean()
+      .optional()
+      .describe('true buys another; else the same call within 10 minutes returns the job while its file is not saved.'),
   }),
   output: JobOutput.extend(paidShape),
 
@@ -38,7 +41,7 @@ export default defineTool({
     return { ...jobOutput(job), ...paidOutput(paid) }
   },
 
-  say: output => `${sayJob(output)} ${sayPaid(output)}`,
+  say: output => `${sayStarted(output, output.already_paid === true)} ${sayPaid(output)}`,
   // A call that is repeated may find its job done.
   files: filesOf,
 })

@@ -9,7 +9,7 @@ import { videoChoices } from '#toolkit/video-choices.ts'
 export default defineTool({
   name: 'video_quote',
   title: 'Price of a video',
-  description: 'What video_create would charge for the same choices. Free.',
+  description: 'What video_create would charge for the same choices. Needs a wallet or key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject(videoChoices),
   output: z.object({ model: z.string(), price_usd: Usd }),

@@ -72,5 +72,5 @@ export default defineTool({
 function payer(pays: 'wallet' | 'apiKey' | 'nothing', service: string, address: string | null, network: string | null) {
   if (pays === 'wallet') return `The wallet ${address ?? ''} on ${network ?? 'an unknown network'} pays for ${service}.`
   if (pays === 'apiKey') return `An API key pays for ${service}; it is never topped up from here.`
-  return `Nothing pays for ${service} yet, so only free tools work.`
+  return `Nothing pays for ${service} yet, so only models_find, job_list, wallet_status and wallet_receipts work.`
 }

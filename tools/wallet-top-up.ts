@@ -13,14 +13,13 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     amount_usd: z.number().min(topUpUsd.minimum).max(topUpUsd.maximum),
-    again: z.boolean().optional().describe('true pays another of a call that is being repeated.'),
   }),
   output: ReceiptOutput.extend(paidShape),
 
-  async run(context, { amount_usd, again }) {
+  async run(context, { amount_usd }) {
     // The schema's bounds lie far inside of what is an amount, so the fallback is never taken.
     const amount = fromUsdNumber(amount_usd) ?? microUsd(0)
-    const { receipt, paid } = await context.wallet.topUp(amount, { again })
+    const { receipt, paid } = await context.wallet.topUp(amount)
     return { ...receiptOutput(receipt), ...paidOutput(paid) }
   },
 

@@ -42,7 +42,7 @@ export const listing: Listing = {
             "maximum": 2
           },
           "again": {
-            "description": "true buys another answer to a call that is being repeated.",
+            "description": "true buys another, even where the last one was lost on its way.",
             "type": "boolean"
           }
         },
@@ -224,7 +224,7 @@ export const listing: Listing = {
     {
       "name": "job_wait",
       "title": "Wait for a job",
-      "description": "Waits for a job and saves its file, returning the path. If it says still running, call it again: that is no error. Free.",
+      "description": "Waits for a job and saves its file, returning the path. If it says still running, call it again: that is no error. Needs a wallet or key. Free.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -320,7 +320,7 @@ export const listing: Listing = {
     {
       "name": "limits",
       "title": "Limits of the service",
-      "description": "Requests and tokens a minute by model, what is left of them now, and the credit. Free.",
+      "description": "Requests and tokens a minute by model, what is left of them now, and the credit. Needs a wallet or key. Free.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -609,7 +609,7 @@ export const listing: Listing = {
             "minLength": 1
           },
           "again": {
-            "description": "true buys another of a call that is being repeated.",
+            "description": "true buys another; else the same call within 10 minutes returns the job while its file is not saved.",
             "type": "boolean"
           }
         },
@@ -725,7 +725,7 @@ export const listing: Listing = {
     {
       "name": "video_quote",
       "title": "Price of a video",
-      "description": "What video_create would charge for the same choices. Free.",
+      "description": "What video_create would charge for the same choices. Needs a wallet or key. Free.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -978,10 +978,6 @@ export const listing: Listing = {
             "type": "number",
             "minimum": 5,
             "maximum": 10000
-          },
-          "again": {
-            "description": "true pays another of a call that is being repeated.",
-            "type": "boolean"
           }
         },
         "required": [

@@ -46,6 +46,12 @@ export function sayJob(job: JobOutput): string {
   }
 }
 
+/** The same for the call that started it; a repeated call may find it further on. */
+export const sayStarted = (job: JobOutput, isEarlier: boolean): string =>
+  job.state === 'running' && !isEarlier
+    ? `Job ${job.job_id} is queued${typically(job)}. Call job_wait with it.`
+    : sayJob(job)
+
 export const filesOf = ({ file }: Pick<JobOutput, 'file'>): { path: string; mimeType: string }[] =>
   file ? [{ path: file.path, mimeType: file.mime_type }] : []
 

@@ -36,8 +36,7 @@ export function sayUsd(amount: number | null): string {
 
 export function sayPaid(paid: PaidOutput): string {
   const sentences = [paid.charged_usd === null ? 'What it cost is not known.' : `Charged ${sayUsd(paid.charged_usd)}.`]
-  if (paid.already_paid)
-    sentences.push('An earlier call that was not delivered had paid for it; `again: true` buys another.')
+  if (paid.already_paid) sentences.push('An earlier call of the same had paid for it; `again: true` buys another.')
   if (paid.credit_left_usd !== null) sentences.push(`Credit left: ${sayUsd(paid.credit_left_usd)}.`)
   if (paid.budget_left_usd !== null) sentences.push(`The wallet may still pay ${sayUsd(paid.budget_left_usd)} today.`)
   return sentences.join(' ')

@@ -33,7 +33,7 @@ describe.each(eras)('in the %s era', era => {
       budget_left_usd: 5,
     })
     expect(textOf(result)).toBe(
-      'Job job_1 is still running; such a job takes about 60 s. Call job_wait with it again. Charged 0.25 USD. Credit left: 4.75 USD. The wallet may still pay 5.00 USD today.',
+      'Job job_1 is queued; such a job takes about 60 s. Call job_wait with it. Charged 0.25 USD. Credit left: 4.75 USD. The wallet may still pay 5.00 USD today.',
     )
   })
 
@@ -135,7 +135,7 @@ const refusals: [why: string, tool: string, given: Record<string, unknown>, says
     'approval by argument',
     'wallet_top_up',
     { amount_usd: 5, approved: true },
-    ['`approved` is not taken; the arguments are amount_usd, again'],
+    ['`approved` is not taken; the arguments are amount_usd'],
   ],
 ]
 test.each(refusals)('refused: %s', async (_why, name, given, says) => {

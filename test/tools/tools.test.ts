@@ -193,6 +193,16 @@ test.each(states)('job_wait, %s', async (_state, job, says, files) => {
   expect(outcome.seen.waitedMs).toEqual([3000])
 })
 
+test('video_create says queued of a new job, and where an earlier one stands', async () => {
+  const given = { model: 'demo-video', prompt: 'A kite.', duration: '5s' }
+  const { output, text } = await call('video_create', given)
+  expect(text).toContain('Job job_1 is queued; such a job takes about 60 s. Call job_wait with it.')
+  const tool = await tools.video_create?.()
+  const earlier = tool?.say({ ...output, already_paid: true })
+  expect(earlier).toContain('Job job_1 is still running')
+  expect(earlier).toContain('An earlier call of the same had paid for it')
+})
+
 test('job_wait waits at most 45 s by itself', async () => {
   expect((await call('job_wait', { job_id: 'job_1' })).seen.waitedMs).toEqual([45_000])
 })
