@@ -49,10 +49,25 @@ export const wrongUsage = (command: string, what: string): CliError =>
 
 function parse<Options extends ParseArgsOptionsConfig>(args: readonly string[], shape: ArgumentShape<Options>) {
   try {
-    return parseArgs({ args: [...args], options: shape.options, strict: true, allowPositionals: true })
+    const joined = withNegativeValues(args, shape.options)
+    return parseArgs({ args: joined, options: shape.options, strict: true, allowPositionals: true })
   } catch (error) {
     throw wrongUsage(shape.command, explain(error, shape.options))
   }
+}
+
+/** `--usd -5` is meant as a value, though a wrong one: joined, so that the command can say what is wrong with it. */
+function withNegativeValues(args: readonly string[], options: ParseArgsOptionsConfig): string[] {
+  const joined: string[] = []
+  const end = args.indexOf('--')
+  args.forEach((arg, index) => {
+    const flag = joined.at(-1) ?? ''
+    const isInside = end < 0 || index < end
+    const takesValue = flag.startsWith('--') && options[flag.slice(2)]?.type === 'string'
+    if (isInside && takesValue && /^-[\d.]/.test(arg)) joined.splice(-1, 1, `${flag}=${arg}`)
+    else joined.push(arg)
+  })
+  return joined
 }
 
 function explain(error: unknown, options: ParseArgsOptionsConfig): string {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { KeyOrder, NewCustomerKey } from '#service/create-key.ts'
 import { CliError } from './cli-error.ts'
 import { type DataFolder, readFileIfThere, writePrivateFile } from './data-folder.ts'
+import { folderFailure } from './folder-in-use.ts'
 
 /** The part of a service that operator's commands need while none is running. */
 export interface FolderService {
@@ -33,7 +34,9 @@ export async function openFolderService(folder: DataFolder): Promise<FolderServi
       'Start one with `farebox up`, or name its folder with `--data`.',
     )
   }
-  const store = await openSqliteStore({ path: folder.database })
+  const store = await openSqliteStore({ path: folder.database }).catch(async error => {
+    throw await folderFailure(error, folder)
+  })
   const secret = Buffer.from(await localSecret(folder))
   const keys = new ApiKeys({ store, clock: systemClock, serverSecrets: [secret] })
   return {

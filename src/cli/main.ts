@@ -3,6 +3,7 @@ import { wrongUsage } from './arguments.ts'
 import { CliError } from './cli-error.ts'
 import type { Command, CommandEntry, CommandIo } from './command.ts'
 import { commands } from './commands.ts'
+import { fileFailure } from './file-failure.ts'
 import { processOutput } from './output.ts'
 import { stopSignal } from './stop-signal.ts'
 
@@ -20,7 +21,7 @@ export async function main(
 }
 
 async function dispatch([word, ...rest]: readonly string[], io: CommandIo, table: readonly CommandEntry[]) {
-  if (word === '--version') {
+  if (word === '--version' || word === '-V') {
     io.output.print(version)
     return 0
   }
@@ -53,9 +54,10 @@ function overview(table: readonly CommandEntry[]): string {
 }
 
 function tell(error: unknown, io: CommandIo): number {
-  if (error instanceof CliError) {
-    io.output.note(`${error.message} ${error.nextStep}`)
-    return error.exitCode
+  const foreseen = error instanceof CliError ? error : fileFailure(error)
+  if (foreseen) {
+    io.output.note(`${foreseen.message} ${foreseen.nextStep}`)
+    return foreseen.exitCode
   }
   const reason = error instanceof Error ? error.message : String(error)
   io.output.note(`farebox stopped on an unforeseen error: ${reason}. FAREBOX_DEBUG=1 shows where.`)

@@ -10,8 +10,16 @@ export type AdminRecord = z.output<typeof AdminRecord>
 export async function runningService(folder: DataFolder): Promise<AdminRecord | null> {
   const text = await readFileIfThere(folder.admin)
   if (text === null) return null
-  const record = AdminRecord.safeParse(JSON.parse(text))
+  const record = AdminRecord.safeParse(parsed(text))
   return record.success && isAlive(record.data.pid) ? record.data : null
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 function isAlive(pid: number): boolean {

@@ -23,7 +23,7 @@ const greet: CommandEntry = {
       const [name] = positionals
       if (name === 'nobody') throw new CliError('There is nobody to greet.', 'Name somebody.')
       if (name === 'bug') throw new TypeError('unforeseen')
-      io.output.print(`hello ${name}${values.loud ? '!' : ''}`)
+      io.output.print(`hello ${name}${values.times ? ` ${values.times}` : ''}${values.loud ? '!' : ''}`)
       return 0
     },
   }),
@@ -48,6 +48,7 @@ async function run(...args: string[]) {
 const rows: [args: string[], code: number, stdout: RegExp, stderr: RegExp][] = [
   [['greet', 'Ada'], 0, /^hello Ada\n$/, /^$/],
   [['greet', 'Ada', '--loud'], 0, /^hello Ada!\n$/, /^$/],
+  [['-V'], 0, /^\d+\.\d+\.\d+\S*\n$/, /^$/],
   [['--version'], 0, /^\d+\.\d+\.\d+\S*\n$/, /^$/],
   [['--help'], 0, /greet {2}Greets by name\./, /^$/],
   [[], 2, /greet {2}Greets by name\./, /^$/],
@@ -58,6 +59,8 @@ const rows: [args: string[], code: number, stdout: RegExp, stderr: RegExp][] = [
   [['greet', '--loud=yes'], 2, /^$/, /`--loud` takes no value/],
   [['greet', '--times'], 2, /^$/, /`--times` needs a value/],
   [['greet', '--times', '--loud'], 2, /^$/, /`--times` needs a value/],
+  [['greet', 'Ada', '--times', '-5'], 0, /^hello Ada -5\n$/, /^$/],
+  [['greet', '--', '--times', '-5'], 2, /^$/, /`-5` is one word too many/],
   [['greet', 'Ada', 'Bob'], 2, /^$/, /`Bob` is one word too many/],
   [['greet', 'nobody'], 1, /^$/, /^There is nobody to greet\. Name somebody\.\n$/],
   [['greet', 'bug'], 1, /^$/, /^farebox stopped on an unforeseen error: unforeseen\. FAREBOX_DEBUG=1 shows where\.\n$/],

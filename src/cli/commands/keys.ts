@@ -44,7 +44,7 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
   })
   if (values.usd === undefined) throw wrongUsage(name, '`--usd` is missing')
   const amount = parseUsd(values.usd)
-  if (amount === null || amount < 0n) throw wrongUsage(name, '`--usd` takes an amount such as 5 or 0.25')
+  if (amount === null || amount < 0n) throw wrongUsage(name, '`--usd` takes an amount such as 5 or 0.25, or 0')
   const created = Created.parse(await order(dataFolder(values.data), { usd: values.usd, label: values.label }))
   if (values.json) io.output.printJson(created)
   else io.output.print(created.key)

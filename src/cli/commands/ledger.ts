@@ -1,8 +1,8 @@
-import { displayUsd } from '#contract/money.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
 import { dataFolder, defaultDataFolder, readFileIfThere } from '../data-folder.ts'
+import { sayAudit } from '../say-audit.ts'
 
 const name = 'farebox ledger'
 
@@ -43,11 +43,6 @@ async function audit(args: readonly string[], io: CommandIo): Promise<number> {
   const report = await auditBooks(folder.database)
   if (values.json)
     io.output.print(JSON.stringify(report, (_, value) => (typeof value === 'bigint' ? value.toString() : value)))
-  else {
-    for (const [what, count] of Object.entries(report.counts)) io.output.print(`${what}: ${count}`)
-    for (const finding of report.findings) io.output.print(`${finding.subject}: ${finding.sentence}`)
-    io.output.print(`drift: ${displayUsd(report.driftMicroUsd)}`)
-    io.output.print(report.ok ? 'The books add up.' : 'The books do not add up.')
-  }
+  else for (const line of sayAudit(report)) io.output.print(line)
   return report.ok ? 0 : 1
 }

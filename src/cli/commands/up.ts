@@ -2,6 +2,7 @@ import { integerFlag, parseArguments } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data-folder.ts'
+import { folderFailure } from '../folder-in-use.ts'
 import { type Report, reportAsJson, reportInWords } from '../up/events.ts'
 import type { LocalService } from '../up/local-service.ts'
 
@@ -74,11 +75,10 @@ async function start(
   options: { port: number; host: string; data: string; tokenName: string | undefined },
   io: CommandIo,
 ): Promise<LocalService> {
-  const [{ startLocalService }, { stderrLog }, { LocalChainError }, { StoreError }] = await Promise.all([
+  const [{ startLocalService }, { stderrLog }, { LocalChainError }] = await Promise.all([
     import('../up/local-service.ts'),
     import('../stderr-log.ts'),
     import('#local/local-chain-error.ts'),
-    import('#service/store/store-error.ts'),
   ])
   const { tokenName, data, ...where } = options
   try {
@@ -90,9 +90,7 @@ async function start(
     })
   } catch (error) {
     if (error instanceof LocalChainError) throw new CliError(error.message, 'Then start again.')
-    if (error instanceof StoreError)
-      throw new CliError(error.message, 'Stop the other one, or take another folder with `--data`.')
-    throw error
+    throw await folderFailure(error, dataFolder(data))
   }
 }
 

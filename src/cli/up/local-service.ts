@@ -6,6 +6,7 @@ import type { Log } from '#service/log.ts'
 import { CliError } from '../cli-error.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
 import { localSecret } from '../folder-service.ts'
+import { runningService } from '../service-admin.ts'
 
 export interface LocalServiceOptions {
   folder: DataFolder
@@ -55,13 +56,15 @@ async function stopAll(stops: readonly (() => Promise<unknown>)[]): Promise<void
 }
 
 async function start(
-  { folder, host, port, tokenName, log }: LocalServiceOptions,
+  options: LocalServiceOptions,
   stops: (() => Promise<unknown>)[],
 ): Promise<Omit<LocalService, 'close'>> {
-  await mkdir(folder.root, { recursive: true, mode: 0o700 })
+  const { folder, host, tokenName, log } = options
   const parts = await loadParts()
-  const listener = await openListener(parts, host, port)
+  const listener = await openListener(parts, options)
   stops.push(() => listener.close(stopGraceMs))
+  // Only now: a start that is refused its address leaves no folder behind.
+  await mkdir(folder.root, { recursive: true, mode: 0o700 })
   const chain = await parts.startLocalEvmChain({
     dataDir: folder.root,
     ...(tokenName === undefined ? {} : { tokenName }),
@@ -132,14 +135,16 @@ async function loadParts() {
 type Parts = Awaited<ReturnType<typeof loadParts>>
 type Chain = Awaited<ReturnType<Parts['startLocalEvmChain']>>
 
-async function openListener(parts: Parts, host: string, port: number) {
+async function openListener(parts: Parts, { host, port, folder }: LocalServiceOptions) {
   try {
     return await parts.Listener.open({ host, port })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE') {
+      const running = await runningService(folder)
+      const holder = running && new URL(running.url).port === String(port) ? running : null
       throw new CliError(
-        `Port ${port} is taken.`,
+        `Port ${port} is taken${holder ? ` by the farebox of this folder (process ${holder.pid})` : ''}.`,
         'Choose another with `--port`, or let the system choose with `--port 0`.',
       )
     }

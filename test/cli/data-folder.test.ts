@@ -1,0 +1,126 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { CommandEntry, CommandIo } from '#cli/command.ts'
+import { commands } from '#cli/commands.ts'
+import { main } from '#cli/main.ts'
+import { createOutput } from '#cli/output.ts'
+import { lockFolderOf } from '#service/store/sqlite/folder-lock.ts'
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'farebox-folder-'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+async function run(args: string[], table: readonly CommandEntry[] = commands) {
+  const stdout = new PassThrough({ encoding: 'utf8' })
+  const stderr = new PassThrough({ encoding: 'utf8' })
+  const io: CommandIo = {
+    output: createOutput(stdout, stderr),
+    env: {},
+    stdin: process.stdin,
+    self: ['node', 'farebox.mjs'],
+    untilStopped: () => new AbortController().signal,
+  }
+  return { code: await main(args, io, table), stdout: stdout.read() ?? '', stderr: String(stderr.read() ?? '') }
+}
+
+const oneSentence = /^[^\n]+\. [^\n]+ or take another folder: `--data DIR`[^\n]*\n$/
+
+describe('a data folder that cannot be used is told in one sentence with the next step', () => {
+  const rows: [args: string[]][] = [
+    [['up', '--no-journey', '--port', '0']],
+    [['keys', 'create', '--usd', '5']],
+    [['ledger', 'audit']],
+  ]
+  test.each(rows)('%j with a file for a folder', async args => {
+    const file = join(root, 'file')
+    await writeFile(file, '')
+    const { code, stderr } = await run([...args, '--data', file])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(oneSentence)])
+    expect(stderr).toContain('A file stands where a folder is needed')
+  })
+
+  test.each(rows)('%j below a file', async args => {
+    const file = join(root, 'file')
+    await writeFile(file, '')
+    const { code, stderr } = await run([...args, '--data', join(file, 'below')])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(oneSentence)])
+  })
+
+  // The superuser may use everything, so there the system has nothing to refuse.
+  test.runIf(process.getuid?.() !== 0).each(rows)('%j in a folder of another', async args => {
+    const shut = join(root, 'shut')
+    await mkdir(shut)
+    await chmod(shut, 0o000)
+    const { code, stderr } = await run([...args, '--data', join(shut, 'below')])
+    await chmod(shut, 0o700)
+    expect([code, stderr]).toEqual([1, expect.stringMatching(oneSentence)])
+    expect(stderr).toContain('This user may not use')
+  })
+
+  const codes = ['EACCES', 'EPERM', 'EEXIST', 'ENOTDIR', 'EROFS', 'ENOSPC']
+  const throwing = (error: Error): CommandEntry => ({
+    name: 'break',
+    summary: 'Breaks.',
+    load: async () => ({ usage: '', run: () => Promise.reject(error) }),
+  })
+  test.each(codes)('%s, also as the cause of another error', async code => {
+    const error = Object.assign(new Error('raw words of the system'), { code, path: '/a/place', syscall: 'open' })
+    for (const thrown of [error, new Error('wrapped', { cause: error })]) {
+      const { code: exit, stderr } = await run(['break'], [throwing(thrown)])
+      expect([exit, stderr]).toEqual([1, expect.stringMatching(oneSentence)])
+      expect(stderr).toContain('/a/place')
+      expect(stderr).not.toContain('raw words')
+    }
+  })
+
+  test('a refusal that is no file stays unforeseen', async () => {
+    const error = Object.assign(new Error('no such right'), { code: 'EPERM', syscall: 'kill' })
+    expect((await run(['break'], [throwing(error)])).stderr).toContain('unforeseen error: no such right')
+  })
+})
+
+test('an address that this machine has not leaves no folder behind', async () => {
+  const folder = join(root, 'data')
+  const { code, stderr } = await run(['up', '--no-journey', '--port', '0', '--host', '192.0.2.1', '--data', folder])
+  expect([code, stderr]).toEqual([1, expect.stringContaining('This machine has no address 192.0.2.1.')])
+  expect(existsSync(folder)).toBe(false)
+})
+
+describe('a folder that another process is using', () => {
+  let lock: { release(): void }
+  beforeEach(async () => {
+    await mkdir(join(root, 'service'))
+    await writeFile(join(root, 'service', 'secret'), 'a secret of a test, 32 bytes long')
+    lock = lockFolderOf(join(root, 'service', 'farebox.db'))
+  })
+  afterEach(() => lock.release())
+
+  test('is said once, with what to do', async () => {
+    const { code, stderr } = await run(['keys', 'create', '--usd', '5', '--data', root])
+    expect([code, stderr]).toEqual([
+      1,
+      `Another process of farebox is using the folder ${root}. Stop it, or take another folder with \`--data\`.\n`,
+    ])
+  })
+
+  test('names the process where it has left its record', async () => {
+    const record = { url: 'http://127.0.0.1:1', token: 'x', pid: process.pid }
+    await writeFile(join(root, 'service', 'admin.json'), JSON.stringify(record))
+    const { code, stderr } = await run(['up', '--no-journey', '--port', '0', '--data', root])
+    expect([code, stderr]).toEqual([
+      1,
+      `farebox already serves the folder ${root} at http://127.0.0.1:1 (process ${process.pid}). Stop it with \`kill ${process.pid}\`, or take another folder with \`--data\`.\n`,
+    ])
+  })
+})
+
+test('a negative amount is named as what it is', async () => {
+  const { code, stderr } = await run(['keys', 'create', '--usd', '-5', '--data', root])
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/^`--usd` takes an amount such as 5 or 0\.25, or 0\. /)])
+})
