@@ -13,13 +13,17 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     amount_usd: z.number().min(topUpUsd.minimum).max(topUpUsd.maximum),
+    again: z
+      .boolean()
+      .optional()
+      .describe('true pays once more; else the same amount within 10 minutes returns that payment.'),
   }),
   output: ReceiptOutput.extend(paidShape),
 
-  async run(context, { amount_usd }) {
+  async run(context, { amount_usd, again }) {
     // The schema's bounds lie far inside of what is an amount, so the fallback is never taken.
     const amount = fromUsdNumber(amount_usd) ?? microUsd(0)
-    const { receipt, paid } = await context.wallet.topUp(amount)
+    const { receipt, paid } = await context.wallet.topUp(amount, { again })
     return { ...receiptOutput(receipt), ...paidOutput(paid) }
   },
 

@@ -978,6 +978,10 @@ export const listing: Listing = {
             "type": "number",
             "minimum": 5,
             "maximum": 10000
+          },
+          "again": {
+            "description": "true pays once more; else the same amount within 10 minutes returns that payment.",
+            "type": "boolean"
           }
         },
         "required": [

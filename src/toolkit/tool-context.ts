@@ -84,7 +84,7 @@ export interface FileDesk {
 export interface WalletDesk {
   status(): Promise<WalletView>
   /** Buys credit within the policy; above the asking threshold a person decides. */
-  topUp(amountMicroUsd: MicroUsd): Promise<ToppedUp>
+  topUp(amountMicroUsd: MicroUsd, options?: PaidOptions): Promise<ToppedUp>
   receipts(limit: number): Promise<Receipt[]>
 }
 

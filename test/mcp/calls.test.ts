@@ -135,7 +135,7 @@ const refusals: [why: string, tool: string, given: Record<string, unknown>, says
     'approval by argument',
     'wallet_top_up',
     { amount_usd: 5, approved: true },
-    ['`approved` is not taken; the arguments are amount_usd'],
+    ['`approved` is not taken; the arguments are amount_usd, again'],
   ],
 ]
 test.each(refusals)('refused: %s', async (_why, name, given, says) => {

@@ -158,9 +158,9 @@ export function fakeHost(options: FakeOptions = {}) {
     files: { asMediaUrl: async source => (source.startsWith('http') ? source : `data:image/png;base64,${source}`) },
     wallet: {
       status: async () => wallet,
-      async topUp(amountMicroUsd) {
+      async topUp(amountMicroUsd, paidOptions) {
         paidEffect()
-        calls.push({ operation: 'topUp', body: amountMicroUsd, options: undefined })
+        calls.push({ operation: 'topUp', body: amountMicroUsd, options: paidOptions })
         return { receipt: { ...receipt, amountMicroUsd }, paid: { ...paid, chargedMicroUsd: amountMicroUsd } }
       },
       receipts: async limit => [receipt].slice(0, limit),
