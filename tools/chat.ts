@@ -17,7 +17,7 @@ export default defineTool({
     images: z.array(z.string().min(1)).max(pictures.chat).optional().describe('Paths or URLs, for models with vision.'),
     max_tokens: z.number().int().min(1).optional().describe('Also bounds the cost.'),
     temperature: z.number().min(0).max(2).optional(),
-    again: z.boolean().optional().describe('true buys another, even where the last one was lost on its way.'),
+    again: z.boolean().optional().describe('true buys another even after a lost answer.'),
   }),
   output: z.object({
     model: z.string(),

@@ -7,8 +7,7 @@ import { isoTime, sayUsd, Usd, usd } from '#toolkit/paid.ts'
 export default defineTool({
   name: 'limits',
   title: 'Limits of the service',
-  description:
-    'Requests and tokens a minute by model, what is left of them now, and the credit. Needs a wallet or key. Free.',
+  description: 'Requests and tokens a minute by model, what is left now, and the credit. Needs a wallet or key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ model: z.string().optional().describe('Part of an id.') }),
   output: z.object({

@@ -24,7 +24,7 @@ export default defineTool({
     again: z
       .boolean()
       .optional()
-      .describe('true buys another; else the same call within 10 minutes returns the job while its file is not saved.'),
+      .describe('true buys another; else a repeat within 10 minutes returns the unsaved job.'),
   }),
   output: JobOutput.extend(paidShape),
 

@@ -13,10 +13,7 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     amount_usd: z.number().min(topUpUsd.minimum).max(topUpUsd.maximum),
-    again: z
-      .boolean()
-      .optional()
-      .describe('true pays once more; else the same amount within 10 minutes returns that payment.'),
+    again: z.boolean().optional().describe('true pays anew; else a repeat within 10 minutes returns the first.'),
   }),
   output: ReceiptOutput.extend(paidShape),
 

@@ -42,7 +42,7 @@ export const listing: Listing = {
             "maximum": 2
           },
           "again": {
-            "description": "true buys another, even where the last one was lost on its way.",
+            "description": "true buys another even after a lost answer.",
             "type": "boolean"
           }
         },
@@ -224,7 +224,7 @@ export const listing: Listing = {
     {
       "name": "job_wait",
       "title": "Wait for a job",
-      "description": "Waits for a job and saves its file, returning the path. If it says still running, call it again: that is no error. Needs a wallet or key. Free.",
+      "description": "Waits for a job and saves its file, returning the path. Still running is no error: call it again. Needs a wallet or key. Free.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -320,7 +320,7 @@ export const listing: Listing = {
     {
       "name": "limits",
       "title": "Limits of the service",
-      "description": "Requests and tokens a minute by model, what is left of them now, and the credit. Needs a wallet or key. Free.",
+      "description": "Requests and tokens a minute by model, what is left now, and the credit. Needs a wallet or key. Free.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -609,7 +609,7 @@ export const listing: Listing = {
             "minLength": 1
           },
           "again": {
-            "description": "true buys another; else the same call within 10 minutes returns the job while its file is not saved.",
+            "description": "true buys another; else a repeat within 10 minutes returns the unsaved job.",
             "type": "boolean"
           }
         },
@@ -980,7 +980,7 @@ export const listing: Listing = {
             "maximum": 10000
           },
           "again": {
-            "description": "true pays once more; else the same amount within 10 minutes returns that payment.",
+            "description": "true pays anew; else a repeat within 10 minutes returns the first.",
             "type": "boolean"
           }
         },
