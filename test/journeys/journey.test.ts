@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { farebox, type SpawnedUp, spawnUp } from './spawned-up.ts'
 
@@ -56,7 +58,32 @@ describe('the journey', () => {
     expect(step(second, 'chat')?.detail).toContain('there was no 402')
     expect(step(second, 'receipts')?.detail).toContain('1 payment of the wallet')
   }, 60_000)
+
+  test('a wallet that has paid nothing says so, where the credit came from elsewhere', async () => {
+    await rm(`${first.folder}/agent`, { recursive: true })
+    const third = await spawnUp({ folder: first.folder, args: ['--once'] })
+    expect(await third.ended).toBe(0)
+    expect(step(third, 'receipts')).toMatchObject({
+      ok: true,
+      detail: expect.stringContaining('the wallet paid nothing'),
+    })
+  }, 60_000)
 })
+
+test('two runs on one folder and one port both ask the person', async () => {
+  const port = await freePort()
+  const run = { args: ['--once', '--port', String(port)] }
+  const first = await spawnUp(run)
+  expect(await first.ended).toBe(0)
+  const second = await spawnUp({ ...run, folder: first.folder })
+  expect(await second.ended).toBe(0)
+  expect(second.baseUrl).toBe(first.baseUrl)
+  for (const { lines } of [first, second]) {
+    const consent = lines.find(line => line.event === 'step' && line.name === 'consent')
+    expect(consent).toMatchObject({ ok: true, detail: expect.stringContaining('ticked the three statements') })
+  }
+  await second.dispose()
+}, 90_000)
 
 describe('what cannot start says so in one sentence', () => {
   test('a busy port', async () => {
@@ -77,6 +104,15 @@ describe('what cannot start says so in one sentence', () => {
     await up.dispose()
   }, 60_000)
 })
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
 
 /** Duration in the movie header (`mvhd`), version 0. */
 function movieSeconds(bytes: Buffer): number {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
+export const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
 
 /** One line of `farebox up --json`. */
 export interface UpLine {

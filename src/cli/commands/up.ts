@@ -4,7 +4,9 @@ import type { Command, CommandIo } from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data-folder.ts'
 import { folderFailure } from '../folder-in-use.ts'
 import { type Report, reportAsJson, reportInWords } from '../up/events.ts'
+import type { JourneyEnd } from '../up/journey.ts'
 import type { LocalService } from '../up/local-service.ts'
+import { sayServing } from '../up/say-serving.ts'
 
 const name = 'farebox up'
 
@@ -43,16 +45,20 @@ export const up: Command = {
     const stopped = io.untilStopped()
     const report = values.json ? reportAsJson(io.output) : reportInWords(io.output)
     await requireEncoder()
-    const service = await start({ port, host: values.host, data: values.data, tokenName }, io)
+    const service = await start({ port, host: values.host, data: values.data, tokenName, stopped }, io)
     try {
       const { baseUrl, evmRpcUrl } = service
       report({ event: 'ready', baseUrl, evmRpcUrl, dataDir: dataFolder(values.data).root })
-      const ok = values['no-journey'] ? true : await journey(service, values.data, report, stopped, io)
-      if (values.once) return ok ? 0 : 1
+      const end = values['no-journey'] ? 'succeeded' : await journey(service, values.data, report, stopped, io)
+      if (values.once) return end === 'succeeded' ? 0 : 1
+      if (!values.json && !stopped.aborted) {
+        for (const line of sayServing(baseUrl, dataFolder(values.data))) io.output.print(line)
+      }
       if (!stopped.aborted) await new Promise(resolve => stopped.addEventListener('abort', resolve, { once: true }))
       return 0
     } finally {
       await service.close()
+      if (stopped.aborted && !values.json) io.output.print('Stopped.')
     }
   },
 }
@@ -72,7 +78,7 @@ async function requireEncoder(): Promise<void> {
 }
 
 async function start(
-  options: { port: number; host: string; data: string; tokenName: string | undefined },
+  options: { port: number; host: string; data: string; tokenName: string | undefined; stopped: AbortSignal },
   io: CommandIo,
 ): Promise<LocalService> {
   const [{ startLocalService }, { stderrLog }, { LocalChainError }] = await Promise.all([
@@ -100,9 +106,9 @@ async function journey(
   report: Report,
   stopped: AbortSignal,
   io: CommandIo,
-): Promise<boolean> {
+): Promise<JourneyEnd> {
   const { runJourney } = await import('../up/journey.ts')
-  const ok = await runJourney({ service, folder: dataFolder(data), report, self: io.self, signal: stopped })
-  report({ event: 'done', ok })
-  return ok
+  const end = await runJourney({ service, folder: dataFolder(data), report, self: io.self, signal: stopped })
+  if (end !== 'stopped') report({ event: 'done', ok: end === 'succeeded' })
+  return end
 }

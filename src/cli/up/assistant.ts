@@ -22,7 +22,8 @@ export async function openAssistant(options: {
   command: readonly [string, ...string[]]
   env: Record<string, string>
   person: Person
-  onProgress: (message: string) => void
+  /** Ends calls that are under way. */
+  signal: AbortSignal
 }): Promise<Assistant> {
   const [{ Client: McpClient }, { StdioClientTransport }] = await Promise.all([
     import('@modelcontextprotocol/client'),
@@ -38,7 +39,7 @@ export async function openAssistant(options: {
     new StdioClientTransport({ command: program, args: [...args, 'mcp'], env: options.env, stderr: 'inherit' }),
   )
   return {
-    call: (tool, given) => callTool(client, tool, given, options.onProgress),
+    call: (tool, given) => callTool(client, tool, given, options.signal),
     close: () => client.close(),
   }
 }
@@ -47,14 +48,13 @@ async function callTool(
   client: Client,
   tool: string,
   given: Record<string, unknown>,
-  onProgress: (message: string) => void,
+  signal: AbortSignal,
 ): Promise<ToolAnswer> {
   const result = await client.callTool(
     { name: tool, arguments: given },
     {
       timeout: callTimeoutMs,
-      resetTimeoutOnProgress: true,
-      onprogress: progress => onProgress(progress.message ?? ''),
+      signal,
     },
   )
   const text = result.content.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')

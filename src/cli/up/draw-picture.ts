@@ -1,11 +1,15 @@
 import { crc32, deflateSync } from 'node:zlib'
 
-/** A small drawn face as a PNG, so that the journey has a picture to ask consent for without shipping anybody's. */
-export function drawPicture(): Buffer {
+/**
+ * A small drawn face as a PNG, so that the journey has a picture to ask consent for without shipping anybody's. The sky
+ * takes its colour from the time in milliseconds, so that each run brings a picture that nobody has agreed to yet.
+ */
+export function drawPicture(atMs: number): Buffer {
   const side = 256
+  const sky = skyAt(atMs)
   const rows = Array.from({ length: side }, (_, y) => {
     const row = Buffer.alloc(1 + side * 3)
-    for (let x = 0; x < side; x++) row.set(colourAt(x - side / 2, y - side / 2), 1 + x * 3)
+    for (let x = 0; x < side; x++) row.set(colourAt(x - side / 2, y - side / 2, sky), 1 + x * 3)
     return row
   })
   const header = Buffer.alloc(13)
@@ -23,12 +27,18 @@ export function drawPicture(): Buffer {
 
 type Colour = [red: number, green: number, blue: number]
 
-const sky: Colour = [118, 168, 214]
 const skin: Colour = [236, 200, 160]
 const ink: Colour = [60, 44, 40]
 
+/** Six bits of the time a channel: another blue each millisecond, for more than four minutes. */
+const skyAt = (atMs: number): Colour => [
+  90 + (atMs % 64),
+  130 + (Math.floor(atMs / 64) % 64),
+  190 + (Math.floor(atMs / 4096) % 64),
+]
+
 /** Relative to the middle. */
-function colourAt(x: number, y: number): Colour {
+function colourAt(x: number, y: number, sky: Colour): Colour {
   if (Math.hypot(x, y) > 100) return sky
   const isEye = Math.hypot(Math.abs(x) - 36, y + 26) < 12
   const isMouth = Math.abs(Math.hypot(x, y - 4) - 58) < 5 && y > 26

@@ -1,10 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataFolder } from '../data-folder.ts'
 import { type Assistant, openAssistant, type Person, type ToolAnswer } from './assistant.ts'
 import { drawPicture } from './draw-picture.ts'
 import type { Report } from './events.ts'
 import type { LocalService } from './local-service.ts'
+import { shortened } from './shortened.ts'
 
 export interface JourneyOptions {
   service: LocalService
@@ -24,25 +26,44 @@ interface Told {
 /** Waits that a video may take; each is one call of at most 45 s. */
 const mostWaits = 8
 
-/** The whole way once: an assistant over MCP, paying from its own wallet. True when every step succeeded. */
-export async function runJourney(options: JourneyOptions): Promise<boolean> {
-  const { folder, report } = options
+/** How long after a failure a signal may come that explains it. */
+const signalMs = 200
+
+/** What the detail of a step shows of others' texts. */
+const shown = { answerCharacters: 200, policyLines: 6, lineCharacters: 110 } as const
+
+export type JourneyEnd = 'succeeded' | 'failed' | 'stopped'
+
+/** The whole way once: an assistant over MCP, paying from its own wallet. It has failed when any step did. */
+export async function runJourney(options: JourneyOptions): Promise<JourneyEnd> {
+  const { folder, report, signal, self } = options
+  if (signal.aborted) return 'stopped'
   await mkdir(folder.output, { recursive: true })
   const picture = join(folder.output, 'journey-picture.png')
-  await writeFile(picture, drawPicture())
+  await writeFile(picture, drawPicture(Date.now()))
   const person = new JourneyPerson()
-  const assistant = await openAssistant({
-    command: options.self,
-    env: agentEnvironment(options),
-    person: person.answer,
-    onProgress: () => undefined,
-  })
-  const journey = new Journey(assistant, person, report, picture, options.signal)
   try {
-    return await journey.run()
-  } finally {
-    await assistant.close()
+    const assistant = await openAssistant({
+      command: self,
+      env: agentEnvironment(options),
+      person: person.answer,
+      signal,
+    })
+    try {
+      return await new Journey(assistant, person, report, picture, signal).run()
+    } finally {
+      await assistant.close()
+    }
+  } catch (error) {
+    if (await wasStopped(signal)) return 'stopped'
+    throw error
   }
+}
+
+/** Whether a failure comes of the stop: a key press reaches the assistant too, whose end may be seen before the signal. */
+async function wasStopped(signal: AbortSignal): Promise<boolean> {
+  await sleep(signalMs, undefined, { signal }).catch(() => undefined)
+  return signal.aborted
 }
 
 /** `up` hands the assistant its own wallet of the local chain, in the child's environment only. */
@@ -74,7 +95,7 @@ class Journey {
   readonly #report: Report
   readonly #picture: string
   readonly #signal: AbortSignal
-  #ok = true
+  #end: JourneyEnd = 'succeeded'
 
   constructor(assistant: Assistant, person: JourneyPerson, report: Report, picture: string, signal: AbortSignal) {
     this.#assistant = assistant
@@ -84,7 +105,7 @@ class Journey {
     this.#signal = signal
   }
 
-  async run(): Promise<boolean> {
+  async run(): Promise<JourneyEnd> {
     await this.#step('chat', () => this.#chat())
     await this.#step('video quote', () => this.#quote())
     let job = ''
@@ -97,13 +118,13 @@ class Journey {
     await this.#step('consent', () => this.#consent())
     await this.#step('limits', () => this.#limits())
     await this.#step('receipts', () => this.#receipts())
-    return this.#ok
+    return this.#end
   }
 
   /** A step that fails is told and leaves the others their turn. */
   async #step(name: string, run: () => Promise<Told>): Promise<void> {
     if (this.#signal.aborted) {
-      this.#ok = false
+      this.#end = 'stopped'
       return
     }
     const startedMs = performance.now()
@@ -112,7 +133,11 @@ class Journey {
     try {
       tell(true, await run())
     } catch (error) {
-      this.#ok = false
+      if (await wasStopped(this.#signal)) {
+        this.#end = 'stopped'
+        return
+      }
+      this.#end = 'failed'
       tell(false, { costUsd: null, detail: error instanceof Error ? error.message : String(error) })
     }
   }
@@ -142,7 +167,7 @@ class Journey {
       : 'answered from the credit that was left, so there was no 402'
     return {
       costUsd: usd(answer.data.charged_usd),
-      detail: `${how}:\n${String(answer.data.answer).trim().slice(0, 200)}`,
+      detail: `${how}:\n${shortened(String(answer.data.answer).trim(), shown.answerCharacters)}`,
     }
   }
 
@@ -168,18 +193,22 @@ class Journey {
   }
 
   async #consent(): Promise<Told> {
+    const before = this.#person.asked.length
     const { data, text } = await this.#call('video_create', { ...video, image: this.#picture, again: true })
-    const policy = this.#person.asked.at(-1)
-    if (!policy || !data.job_id) throw new Error(`No consent was asked for a picture: ${text}`)
+    const policy = this.#person.asked.slice(before).at(-1)
+    if (!data.job_id) throw new Error(`The picture was not taken: ${text}`)
+    const costUsd = usd(data.charged_usd)
+    if (!policy) {
+      const detail = `an earlier consent to this very picture still stood, so nobody was asked; queued as job ${String(data.job_id)}`
+      return { costUsd, detail }
+    }
+    const lines = policy.split('\n').filter(Boolean)
     return {
-      costUsd: usd(data.charged_usd),
+      costUsd,
       detail: [
         'no face detector is installed, so every picture counts as one with a face; the person was shown',
-        ...policy
-          .split('\n')
-          .filter(Boolean)
-          .slice(0, 6)
-          .map(line => `| ${line.slice(0, 110)}`),
+        ...lines.slice(0, shown.policyLines).map(line => `| ${shortened(line, shown.lineCharacters)}`),
+        ...(lines.length > shown.policyLines ? ['| …'] : []),
         `ticked the three statements, and only then it was queued as job ${String(data.job_id)}`,
       ].join('\n'),
     }
@@ -194,7 +223,8 @@ class Journey {
 
   async #receipts(): Promise<Told> {
     const receipts = await this.#payments()
-    if (!receipts.length) throw new Error('The wallet shows no payment.')
+    if (!receipts.length)
+      return { costUsd: null, detail: 'none: the wallet paid nothing, the credit came from elsewhere' }
     const rows = receipts.map(
       each =>
         `${each.at.slice(0, 19)}  ${each.amount_usd.toFixed(2).padStart(6)} USD  ${each.state.padEnd(9)}  ${short(each.transaction)}  ${each.purpose}`,

@@ -15,6 +15,8 @@ export interface LocalServiceOptions {
   port: number
   /** The local token's EIP-712 name, where it is not the default one. */
   tokenName?: string
+  /** Aborts once everything is to stop, where something can. */
+  stopped?: AbortSignal
   log: Log
 }
 
@@ -59,7 +61,7 @@ async function start(
   options: LocalServiceOptions,
   stops: (() => Promise<unknown>)[],
 ): Promise<Omit<LocalService, 'close'>> {
-  const { folder, host, tokenName, log } = options
+  const { folder, host, tokenName, stopped, log } = options
   const parts = await loadParts()
   const listener = await openListener(parts, options)
   stops.push(() => listener.close(stopGraceMs))
@@ -77,7 +79,10 @@ async function start(
   const publicUrl = `http://${publicHost(host)}:${listener.port}`
   const video = new parts.DemoVideo({
     workFolder: folder.engines,
-    onComplaint: (jobId, complaint) => log.warn({ jobId, complaint }, 'The video encoder failed.'),
+    // Ctrl-C ends the encoder too, which is no fault of its.
+    onComplaint: (jobId, complaint) => {
+      if (!stopped?.aborted) log.warn({ jobId, complaint }, 'The video encoder failed.')
+    },
   })
   stops.push(() => video.close())
   const adminToken = randomBytes(adminTokenBytes).toString('base64url')

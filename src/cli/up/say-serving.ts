@@ -1,0 +1,14 @@
+import type { DataFolder } from '../data-folder.ts'
+
+/** What a person has before them once `up` serves, and what to try next. */
+export function sayServing(baseUrl: string, folder: DataFolder): string[] {
+  const data = `--data ${/\s/.test(folder.root) ? `"${folder.root}"` : folder.root}`
+  return [
+    '',
+    `Serving at ${baseUrl} until Ctrl-C. Models: demo-chat, demo-video. Everything is kept in ${folder.root}.`,
+    'In another terminal:',
+    `  npx farebox keys create --usd 5 ${data}             makes an API key with 5 USD of test credit`,
+    `  npx farebox local fund ADDRESS --usd 25 ${data}     gives a wallet of yours test money`,
+    `  npx farebox ledger audit ${data}                    adds the books up`,
+  ]
+}
