@@ -73,7 +73,7 @@ function processIo(): CommandIo {
     stdin: process.stdin,
     self: [process.execPath, process.argv[1] ?? ''],
     untilStopped() {
-      signal ??= stopSignal()
+      signal ??= stopSignal({ endsWithParent: process.env.npm_lifecycle_event !== undefined })
       return signal
     },
   }

@@ -66,3 +66,23 @@ test('what is there is said once it serves', async () => {
   expect(stdout).toContain('npx farebox local fund ADDRESS')
   expect(code).toBe(0)
 }, 60_000)
+
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  '%s to the shell that npm puts between stops the service behind it',
+  async by => {
+    const script = [process.execPath, launcher, 'up', '--no-journey', '--port', '0', '--data', folder]
+    const child = spawn('sh', ['-c', '"$@"; exit $?', 'sh', ...script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, npm_lifecycle_event: 'start' },
+    })
+    let stdout = ''
+    child.stdout.on('data', text => {
+      if (!stdout.includes('ledger audit') && `${stdout}${text}`.includes('ledger audit')) child.kill(by)
+      stdout += text
+    })
+    // The pipe closes once the last process that writes to it has ended.
+    await once(child, 'close')
+    expect(stdout).toMatch(/\nStopped\.\n$/)
+  },
+  60_000,
+)
