@@ -4,7 +4,7 @@ import { ChainUnavailable } from './chain-unavailable.ts'
 import { failureWords } from './failure-words.ts'
 import type { PaymentDriver } from './payment-driver.ts'
 import { paymentIdOf } from './payment-key.ts'
-import type { PaymentRow, PaymentRows } from './payment-rows.ts'
+import type { AbandonedPayment, PaymentRows } from './payment-rows.ts'
 
 /** Brings payments to an end whose request is gone: after a crash, a lost answer or a chain that could not be asked. */
 export class Completer {
@@ -35,20 +35,28 @@ export class Completer {
 
   /** One round. Ends early where the chain cannot be asked, since it could not be for the others either. */
   async complete(): Promise<void> {
-    for (const row of await this.#rows.abandoned(completionRows)) {
-      if (!(await this.#completeOne(row))) return
+    for (const payment of await this.#rows.abandoned(completionRows)) {
+      if (!(await this.#completeOne(payment))) return
     }
   }
 
-  async #completeOne(row: PaymentRow): Promise<boolean> {
+  async #completeOne(payment: AbandonedPayment): Promise<boolean> {
     try {
-      await this.#driver.resume(row)
+      if (payment.row) await this.#driver.resume(payment.row)
+      else await this.#leave(payment)
       return true
     } catch (error) {
-      const facts = { payment: paymentIdOf(row.key), failure: failureWords(error) }
+      const facts = { payment: paymentIdOf(payment.key), failure: failureWords(error) }
       this.#log.warn(facts, 'A payment could not be finished yet; it is tried again.')
       return !(error instanceof ChainUnavailable)
     }
+  }
+
+  /** Its money may have come, so it is neither rejected nor credited until it can be read. */
+  async #leave(payment: AbandonedPayment): Promise<void> {
+    const facts = { payment: paymentIdOf(payment.key) }
+    this.#log.error(facts, 'A payment cannot be read, so nothing is done for it; start the release that wrote it.')
+    await this.#rows.postpone(payment)
   }
 
   /** Rounds never overlap: one that is due while another runs is left out. */

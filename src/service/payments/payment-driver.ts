@@ -77,8 +77,11 @@ export class PaymentDriver {
       case 'refused': {
         const seen = await this.#find(row)
         if (seen.state !== 'open') return this.#end(row, seen)
-        // An earlier attempt may still be on its way, and then this refusal says nothing about it.
-        return isFirst ? this.#rows.reject(row, settlement.reason) : this.#rows.release(row)
+        // An earlier attempt may still be on its way, and then this refusal says nothing about it; a nonce that one node
+        // saw used and the next one not is a transfer that the next one has not seen yet.
+        return isFirst && settlement.reason !== 'nonce_used'
+          ? this.#rows.reject(row, settlement.reason)
+          : this.#rows.release(row)
       }
       case 'unsent':
         this.#log.error({ payment: paymentIdOf(row.key), why: settlement.why }, 'A payment could not be sent.')

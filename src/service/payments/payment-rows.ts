@@ -45,6 +45,14 @@ interface CreditedAnswer {
   settlement: SettlementResponse
 }
 
+/** A payment that nobody drives; `row` is null where this release cannot read it. */
+export interface AbandonedPayment {
+  key: string
+  state: PaymentState
+  fence: number
+  row: PaymentRow | null
+}
+
 export type Landing = Extract<OnChain, { state: 'landed' }>
 
 /** What a credit is unique by in the books. */
@@ -75,7 +83,7 @@ export class PaymentRows {
   }
 
   /** Payments on their way that nobody drives any more, those that have waited longest first. */
-  async abandoned(limit: number): Promise<PaymentRow[]> {
+  async abandoned(limit: number): Promise<AbandonedPayment[]> {
     const now = this.#clock.now()
     const rows = await this.#rows()
       .where('state', 'in', ['claimed', 'settling', 'unknown'])
@@ -83,7 +91,13 @@ export class PaymentRows {
       .orderBy('updated_at_ms')
       .limit(limit)
       .execute()
-    return rows.map(readRow)
+    return rows.map(row => ({ key: row.id, state: row.state, fence: row.fence, row: readRowOrNull(row) }))
+  }
+
+  /** Lets the others come first: rounds take those that have waited longest. */
+  async postpone({ key, state, fence }: AbandonedPayment): Promise<void> {
+    const outcome = await this.#commit([this.#move(key, state, state, fence, {})])
+    if (!outcome.ok) lostOr(outcome)
   }
 
   isDriven(row: PaymentRow): boolean {
@@ -220,6 +234,15 @@ const readRow = (row: StoredRow): PaymentRow => ({
   answer: row.answer,
   leaseUntilMs: row.lease_until_ms,
 })
+
+/** One row that cannot be read must not keep the others from their end. */
+function readRowOrNull(row: StoredRow): PaymentRow | null {
+  try {
+    return readRow(row)
+  } catch {
+    return null
+  }
+}
 
 /** Why a rejected payment was; a new attempt is judged anew. */
 export const refusalOf = (row: PaymentRow): PaymentReason =>

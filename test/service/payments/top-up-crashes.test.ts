@@ -91,6 +91,26 @@ describe('a process ends in the middle of a top-up', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
+  test('a row that cannot be read is told to the operator, and keeps no other from its end', async () => {
+    const unreadable = await payer(world)
+    expectPending(await send(world.compose({ store: crashingAt(1, 'after') }), unreadable.payment))
+    world.opened.tamper(`UPDATE payment SET payload = '{"rail":"later"}'`)
+    const { account, payment } = await payer(world)
+    expectPending(await send(world.compose({ store: crashingAt(1, 'after') }), payment))
+    world.clock.offsetMs = leaseIsOver
+    await world.compose().completer.complete()
+    expect(await creditOf(world, account.address)).toBe(five)
+    expect(world.logged).toContain(
+      'A payment cannot be read, so nothing is done for it; start the release that wrote it.',
+    )
+    const states = await world.opened.store.read
+      .selectFrom('payment')
+      .select('state')
+      .orderBy('updated_at_ms')
+      .execute()
+    expect(states).toEqual(expect.arrayContaining([{ state: 'settling' }, { state: 'credited' }]))
+  })
+
   test('what landed before the crash is credited even where the next process comes after it has expired', async () => {
     const { account, payment } = await payer(world)
     expectPending(await send(world.compose({ store: crashingAt(2, 'before') }), payment))
@@ -183,6 +203,14 @@ describe('a facilitator that fails', () => {
       expect(await creditOf(world, account.address)).toBe(five)
     },
   )
+})
+
+test('a nonce that the facilitator saw used, and our node not yet, rejects nothing', async () => {
+  const { account, payment } = await payer(world)
+  const settle = async () => ({ state: 'refused', reason: 'nonce_used' }) as const
+  expectPending(await send(world.compose({ facilitator: withFacilitator(world.facilitator, { settle }) }), payment))
+  await world.topUps.completer.complete()
+  expect(await creditOf(world, account.address)).toBe(five)
 })
 
 test('a payment that may be on its way is not called bad because the next attempt is refused', async () => {
