@@ -1,24 +1,22 @@
 import type { StoreError } from '#service/store/store-error.ts'
 import { CliError } from './cli-error.ts'
 import type { DataFolder } from './data-folder.ts'
-import { runningService } from './service-admin.ts'
+import { type AdminRecord, runningService } from './service-admin.ts'
 
 /** What opening a folder's service threw, with who holds the folder where that is why; other errors as they are. */
 export async function folderFailure(error: unknown, folder: DataFolder): Promise<unknown> {
   if (!isStoreError(error)) return error
-  if (error.kind === 'folder_in_use') return folderInUse(folder)
+  if (error.kind === 'folder_in_use') return folderInUse(folder, await runningService(folder))
   return new CliError(error.message, 'Or take another folder with `--data`.')
 }
 
 /** By its name, because loading the class would load the store. */
 const isStoreError = (error: unknown): error is StoreError => error instanceof Error && error.name === 'StoreError'
 
-async function folderInUse(folder: DataFolder): Promise<CliError> {
-  const running = await runningService(folder)
-  return new CliError(
+export const folderInUse = ({ root }: DataFolder, running: AdminRecord | null): CliError =>
+  new CliError(
     running
-      ? `farebox already serves the folder ${folder.root} at ${running.url} (process ${running.pid}).`
-      : `Another process of farebox is using the folder ${folder.root}.`,
+      ? `farebox already serves the folder ${root} at ${running.url} (process ${running.pid}).`
+      : `Another process of farebox is using the folder ${root}.`,
     `Stop it${running ? ` with \`kill ${running.pid}\`` : ''}, or take another folder with \`--data\`.`,
   )
-}

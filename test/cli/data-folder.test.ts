@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -118,6 +120,21 @@ describe('a folder that another process is using', () => {
       `farebox already serves the folder ${root} at http://127.0.0.1:1 (process ${process.pid}). Stop it with \`kill ${process.pid}\`, or take another folder with \`--data\`.\n`,
     ])
   })
+})
+
+test('a port that the service of this very folder has taken names that one', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await mkdir(join(root, 'service'))
+  const record = { url: `http://127.0.0.1:${port}`, token: 'x', pid: process.pid }
+  await writeFile(join(root, 'service', 'admin.json'), JSON.stringify(record))
+  const { code, stderr } = await run(['up', '--no-journey', '--port', String(port), '--data', root])
+  server.close()
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining(`farebox already serves the folder ${root} at ${record.url}`),
+  ])
 })
 
 test('a negative amount is named as what it is', async () => {

@@ -5,6 +5,7 @@ import type { PaymentOption } from '#contract/payment.ts'
 import type { Log } from '#service/log.ts'
 import { CliError } from '../cli-error.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
+import { folderInUse } from '../folder-in-use.ts'
 import { localSecret } from '../folder-service.ts'
 import { runningService } from '../service-admin.ts'
 
@@ -147,9 +148,10 @@ async function openListener(parts: Parts, { host, port, folder }: LocalServiceOp
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE') {
       const running = await runningService(folder)
-      const holder = running && new URL(running.url).port === String(port) ? running : null
+      // Another port would not help: the folder is taken as well.
+      if (running && new URL(running.url).port === String(port)) throw folderInUse(folder, running)
       throw new CliError(
-        `Port ${port} is taken${holder ? ` by the farebox of this folder (process ${holder.pid})` : ''}.`,
+        `Port ${port} is taken.`,
         'Choose another with `--port`, or let the system choose with `--port 0`.',
       )
     }
