@@ -135,7 +135,7 @@ export class PaidCalls {
         const paid: PaidOrder | null =
           hasPaid || topUps === mostTopUps
             ? null
-            : await payAfter402(this.#core, error, price.isQuote ? price.amountMicroUsd : null, price.what)
+            : await payAfter402(this.#core, error, price.amountMicroUsd, price.what)
         if (!paid) throw error
         topUps++
         hasPaid = !paid.isEarlier

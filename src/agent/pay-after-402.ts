@@ -1,4 +1,5 @@
 import { balanceUsd } from '#contract/headers.ts'
+import { topUpUsd } from '#contract/limits.ts'
 import { fromUsdNumber, type MicroUsd, microUsd } from '#contract/money.ts'
 import { WalletCreditRequired } from '#contract/payment-required.ts'
 import type { ServiceError } from '#contract/service-error.ts'
@@ -31,6 +32,8 @@ export async function payAfter402(
   }
 }
 
+const smallestTopUp = microUsd(topUpUsd.minimum * 1_000_000)
+
 /** What the call needs less what is there; the wallet raises it to the smallest top-up. Never the suggested amount. */
 export function missing({ body, headers }: ServiceError, priceMicroUsd: MicroUsd | null): MicroUsd {
   const said = WalletCreditRequired.safeParse(body)
@@ -39,8 +42,10 @@ export function missing({ body, headers }: ServiceError, priceMicroUsd: MicroUsd
     (said.success ? fromUsdNumber(said.data.currentBalanceUsd ?? 0) : null) ??
     balanceUsd.parse(headers[balanceUsd.name] ?? '') ??
     microUsd(0)
-  // Our own price bounds what a service may claim: whoever asks for more has to wait for the next 402.
-  const wanted = priceMicroUsd ?? needed ?? microUsd(0)
-  const difference = wanted - available
+  // Our own price, or where there is none the smallest top-up, bounds what a service may claim to need; nobody owes it
+  // what a balance below zero says.
+  const bound = priceMicroUsd ?? smallestTopUp
+  const wanted = needed !== null && needed < bound ? needed : bound
+  const difference = wanted - (available > 0n ? available : 0n)
   return microUsd(difference > 0n ? difference : 1n)
 }

@@ -272,6 +272,22 @@ test('an answer lost on the way is told, and bought again only on purpose', asyn
   expect(server.books.chats).toBe(1)
 })
 
+test('a paid answer that cannot be written down is not bought again by itself', async () => {
+  const { server, agent } = await setUp({ credit: 20, quote: 2 })
+  const question = await questionOf(agent.video())
+  await agent.host.answer(question.approvalId, { kind: 'approve', approved: true })
+  const { jobRows } = agent.desks
+  const insert = jobRows.insert.bind(jobRows)
+  jobRows.insert = () => {
+    throw new Error('disk full')
+  }
+  await expect(agent.video()).rejects.toThrow('disk full')
+  jobRows.insert = insert
+  expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
+  expect(agent.core.approvals.get(question.approvalId)?.usedBy).not.toBe(null)
+  expect(server.books.videos).toBe(1)
+})
+
 test('a started video is the same job for the same call, also after a restart', async () => {
   const stateFolder = temporaryFolder()
   const { server, agent } = await setUp({ credit: 5 }, { stateFolder })
