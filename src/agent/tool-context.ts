@@ -45,7 +45,7 @@ const wordedJobs = (jobs: JobDesk, worded: Worded): JobDesk => ({
 
 const wordedWallet = ({ wallet }: AgentDesks, worded: Worded): WalletDesk => ({
   status: () => worded(false, () => wallet.status()),
-  topUp: amount => worded(true, () => wallet.topUp(amount)),
+  topUp: (amount, options) => worded(true, () => wallet.topUp(amount, options)),
   receipts: limit => worded(false, () => wallet.receipts(limit)),
 })
 

@@ -1,9 +1,10 @@
 import { fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { getRateLimits } from '#contract/rate-limits.ts'
 import { getWalletBalance } from '#contract/wallet-records.ts'
-import type { Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
+import type { PaidOptions, Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Payment } from '#wallet/journal.ts'
+import { sameCallMs } from './bounds.ts'
 import type { Core } from './core.ts'
 import { nobodyPays } from './explain.ts'
 
@@ -44,21 +45,24 @@ export class ToolWallet implements WalletDesk {
     }
   }
 
-  async topUp(amountMicroUsd: MicroUsd): Promise<ToppedUp> {
-    const { wallet, topUps, client, pays } = this.#core
+  async topUp(amountMicroUsd: MicroUsd, { again = false }: PaidOptions = {}): Promise<ToppedUp> {
+    const { wallet, topUps, client, clock, pays } = this.#core
     if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : nobodyPays(this.#core)
     const accepts = await topUps.requirements()
     const order = { origin: client.address.origin, accepts, amountMicroUsd, purpose: 'Credit that was asked for' }
-    const paid = await wallet.pay({ ...order, occasion: 'asked' }, topUps.send)
+    // A client that lost the answer asks once more: the payment of a moment ago is that answer.
+    const same = again ? {} : { sameSinceMs: clock.now() - sameCallMs }
+    const paid = await wallet.pay({ ...order, ...same, occasion: 'asked' }, topUps.send)
     const payment = wallet.receipts(listed).find(({ id }) => id === paid.receiptId)
     if (!payment) throw new Error('A payment that was just made is not in the journal.')
     return {
       receipt: receiptOf(payment),
       paid: {
         chargedMicroUsd: paid.isEarlier ? zeroUsd : paid.amountMicroUsd,
-        creditLeftMicroUsd: paid.newBalanceMicroUsd,
+        // What the credit was when an earlier payment came in is not what it is now.
+        creditLeftMicroUsd: paid.isEarlier ? null : paid.newBalanceMicroUsd,
         budgetLeftMicroUsd: wallet.status().leftMicroUsd,
-        isEarlierCall: paid.isEarlier,
+        ...(paid.isEarlier ? { isEarlierCall: true } : {}),
       },
     }
   }
@@ -68,8 +72,8 @@ export class ToolWallet implements WalletDesk {
   }
 }
 
-/** A payment that was just made is among the newest. */
-const listed = 20
+/** The payment is among the newest: nobody makes so many in ten minutes. */
+const listed = 100
 
 /** Credit at the service; null where it cannot be seen. A status is told even while the service is away. */
 async function creditOf({ client, wallet, pays }: Core): Promise<MicroUsd | null> {

@@ -168,6 +168,22 @@ export function confirmedSince(db: DatabaseSync, address: string, origin: string
   return row ? read(row) : null
 }
 
+/** The last confirmed payment of an amount that somebody asked for, at or after a time. */
+export function askedSince(
+  db: DatabaseSync,
+  { address, origin, amountMicroUsd }: Pick<Payment, 'address' | 'origin' | 'amountMicroUsd'>,
+  atMs: number,
+): Payment | null {
+  const row = db
+    .prepare(
+      `SELECT * FROM payments WHERE state = 'confirmed' AND occasion = 'asked' AND address = ? AND origin = ?
+         AND amount_micro_usd = ? AND confirmed_at_ms >= ?
+       ORDER BY confirmed_at_ms DESC LIMIT 1`,
+    )
+    .get(address, origin, amountMicroUsd, atMs)
+  return row ? read(row) : null
+}
+
 /** Newest first. */
 export const listPayments = (db: DatabaseSync, limit: number): Payment[] =>
   db

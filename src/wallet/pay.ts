@@ -33,7 +33,10 @@ export async function pay(till: Till, order: Order, send: Send): Promise<PaidOrd
   refuseWhenStopped(state.folder)
   const askedAtMs = clock.now()
   return withTopUpLease(state, clock, till.pause, async lease => {
-    const earlier = (await finishOpen(till, lease, send)) ?? recentPayment(till, lease, order, askedAtMs)
+    // In a dry run nothing leaves, also not what was signed before it.
+    const earlier = till.policy.dryRun
+      ? null
+      : ((await finishOpen(till, lease, send)) ?? recentPayment(till, lease, order, askedAtMs))
     if (earlier) return paid(earlier, true)
     const planned = planPayment(till, lease, order)
     const signed = await signExactPayment(till.key, planned.chosen, planned.amountMicroUsd, clock.now())
@@ -56,9 +59,17 @@ const paid = (payment: journal.Payment, isEarlier: boolean): PaidOrder => ({
   isEarlier,
 })
 
-/** A 402 may be older than a payment that was made since; its caller looks again before anything more is paid. */
+/**
+ * A 402 may be older than a payment that was made since; its caller looks again before anything more is paid. What was
+ * asked for twice, because an answer was lost, is paid once.
+ */
 function recentPayment({ state, key, policy }: Till, lease: TopUpLease, order: Order, askedAtMs: number) {
-  if (order.occasion !== 'after-402' || order.origin !== policy.origin) return null
+  if (order.origin !== policy.origin) return null
+  if (order.occasion === 'asked') {
+    const { sameSinceMs, amountMicroUsd } = order
+    const same = { address: key.address, origin: policy.origin, amountMicroUsd }
+    return sameSinceMs === undefined ? null : journal.askedSince(state.database(), same, sameSinceMs)
+  }
   const sinceMs = askedAtMs - Math.min(limits.lookAgainMs, policy.cooldownMs)
   if (!lease.hasWaited && policy.cooldownMs === 0) return null
   return journal.confirmedSince(state.database(), key.address, policy.origin, sinceMs)

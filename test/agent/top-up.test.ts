@@ -1,0 +1,78 @@
+import { afterEach, expect, test } from 'vitest'
+import { microUsd } from '#contract/money.ts'
+import { NeedsPerson } from '#toolkit/person.ts'
+import { openAgent } from './open-agent.ts'
+import { pretendService } from './pretend-service.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+const fiveUsd = microUsd(5_000_000)
+const minuteMs = 60_000
+
+/** A wallet that may top up by itself, and a clock that its tests move. */
+async function setUp(askAboveUsd = '20') {
+  const server = await pretendService()
+  closing.push(server.close)
+  let aheadMs = 0
+  const agent = await openAgent({
+    baseUrl: server.baseUrl,
+    clock: { now: () => Date.now() + aheadMs },
+    settings: { askAboveUsd, maxPaymentUsd: '6', maxDayUsd: '20' },
+  })
+  closing.push(agent.close)
+  const topUp = (amount = fiveUsd, again?: boolean) => agent.context().wallet.topUp(amount, { again })
+  return {
+    agent,
+    topUp,
+    payments: () => new Set(server.books.signatures).size,
+    wait: (ms: number) => {
+      aheadMs += ms
+    },
+  }
+}
+
+test('the same top-up within ten minutes is the one that was paid', async () => {
+  const { topUp, payments, wait } = await setUp()
+  const first = await topUp()
+  expect(first.paid).toMatchObject({ chargedMicroUsd: fiveUsd, creditLeftMicroUsd: fiveUsd })
+  wait(9 * minuteMs)
+  const second = await topUp()
+  expect(second.receipt.id).toBe(first.receipt.id)
+  expect(second.paid).toMatchObject({ chargedMicroUsd: 0n, isEarlierCall: true })
+  expect(payments()).toBe(1)
+  await topUp(microUsd(6_000_000))
+  expect(payments()).toBe(2)
+  wait(2 * minuteMs)
+  expect((await topUp()).paid.chargedMicroUsd).toBe(fiveUsd)
+  expect(payments()).toBe(3)
+})
+
+test('two of them at once are one; `again` pays anew', async () => {
+  const { topUp, payments } = await setUp()
+  const both = await Promise.all([topUp(), topUp()])
+  expect(new Set(both.map(({ receipt }) => receipt.id)).size).toBe(1)
+  expect(payments()).toBe(1)
+  await topUp(fiveUsd, true)
+  expect(payments()).toBe(2)
+})
+
+test('credit that a call topped up is not taken for the one that is asked for', async () => {
+  const { agent, topUp, payments } = await setUp()
+  await agent.chat()
+  expect((await topUp()).paid.chargedMicroUsd).toBe(fiveUsd)
+  expect(payments()).toBe(2)
+})
+
+test('an approved top-up whose answer was lost needs no second yes, and `again` does', async () => {
+  const { agent, topUp, payments } = await setUp('1')
+  const asked = await topUp().catch(error => error)
+  expect(asked).toBeInstanceOf(NeedsPerson)
+  await agent.host.answer(asked.question.approvalId, { kind: 'approve', approved: true })
+  await topUp()
+  expect((await topUp()).paid.chargedMicroUsd).toBe(0n)
+  for (let attempt = 0; attempt < 2; attempt++) await expect(topUp(fiveUsd, true)).rejects.toBeInstanceOf(NeedsPerson)
+  expect(payments()).toBe(1)
+})
