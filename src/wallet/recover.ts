@@ -12,8 +12,9 @@ export type ProofOfDeath = 'nonce-unused' | 'balance-unchanged'
 /** Looks at the chain for a payment that nobody answers; null where it does not know. */
 export type Prove = (payment: journal.Payment) => Promise<ProofOfDeath | null>
 
-/** At start: what was planned is dropped, what was signed is sent again, what is over is buried where there is a proof. */
+/** At start: what was planned is dropped, what was signed is sent again, what is over is buried where there is a proof. In a dry run nothing leaves. */
 export async function recover(till: Till, send: Send, prove?: Prove): Promise<journal.Payment[]> {
+  if (till.policy.dryRun) return []
   return withTopUpLease(till.state, till.clock, till.pause, async lease => {
     dropPlanned(till, lease)
     const recovered: journal.Payment[] = []

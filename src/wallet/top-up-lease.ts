@@ -35,7 +35,16 @@ export async function withTopUpLease<Result>(
     return await work({ hasWaited, check })
   } finally {
     clearInterval(renewal)
+    giveUp(state, token)
+  }
+}
+
+/** A turn that cannot be given back ends by itself; that must not hide what became of the payment. */
+function giveUp(state: State, token: string): void {
+  try {
     state.decide(db => db.prepare('DELETE FROM top_up_lease WHERE token = ?').run(token))
+  } catch {
+    // Its time runs out.
   }
 }
 

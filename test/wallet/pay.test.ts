@@ -14,6 +14,7 @@ import {
   option,
   order,
   payTo,
+  readHeader,
   sampleWallet,
   temporaryFolder,
   usd,
@@ -201,6 +202,33 @@ test('a dry run decides everything and signs nothing', async () => {
   expect(await refusalOf(wallet.pay(order({ origin: 'https://other.example' }), service.send))).toBe('origin')
   expect(service.received).toEqual([])
   expect(wallet.receipts(5)).toEqual([])
+  dispose()
+})
+
+test('a dry run sends nothing that was signed before it', async () => {
+  const { wallet, open, folder, dispose } = await sampleWallet()
+  const service = fakeService(wallet.address, 'lose before')
+  expect(await refusalOf(wallet.pay(order(), service.send))).toBe('outcome-unknown')
+  const sent = service.received.length
+  writeFileSync(join(folder, 'policy.json'), '{"dryRun": true}')
+  const dry = await open()
+  expect(await refusalOf(dry.pay(order(), service.send))).toBe('dry-run')
+  expect(await dry.recover(service.send)).toEqual([])
+  expect(service.received).toHaveLength(sent)
+  expect(dry.status().openPayments).toHaveLength(1)
+  dry.close()
+  dispose()
+})
+
+test('a turn that cannot be given back hides no payment', async () => {
+  const { wallet, folder, dispose } = await sampleWallet()
+  const paid = await wallet.pay(order(), async header => {
+    const database = new DatabaseSync(join(folder, 'agent.db'))
+    database.exec(`CREATE TRIGGER no_end BEFORE DELETE ON top_up_lease BEGIN SELECT raise(ABORT, 'no'); END`)
+    database.close()
+    return credited(wallet.address, BigInt(readHeader(header).authorization.value))
+  })
+  expect(wallet.receipts(1)).toMatchObject([{ id: paid.receiptId, state: 'confirmed' }])
   dispose()
 })
 
