@@ -2,6 +2,7 @@ import { ClientError } from '#client/client-error.ts'
 import { errorBytes } from '#client/limits.ts'
 import { readBytes } from '#client/read-body.ts'
 import type { WireResponse } from '#client/wire.ts'
+import { paymentHeaderNames } from '#contract/headers.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import { isYes } from '#toolkit/say-question.ts'
 import { NeedsApproval } from '#wallet/needs-approval.ts'
@@ -32,7 +33,7 @@ export function payingFetch(core: Core, ask?: AskPerson): Fetch {
   }
 }
 
-const ownHeaders = new Set(['authorization', 'sign-in-with-x', 'x-sign-in-with-x', 'payment-signature', 'x-payment'])
+const ownHeaders = new Set<string>(['authorization', 'sign-in-with-x', 'x-sign-in-with-x', ...paymentHeaderNames])
 /** The connection's own, and an encoding that nobody here would undo. */
 const hopHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding'])
 
