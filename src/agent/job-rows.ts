@@ -3,10 +3,10 @@ import type { Clock } from '#contract/clock.ts'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import type { JobView, SavedFile } from '#toolkit/tool-context.ts'
 import { newId } from '#wallet/new-id.ts'
+import { isRunning, thisProcess } from '#wallet/process-name.ts'
 import type { State } from '#wallet/state.ts'
 import { listedJobs, savingLeaseMs } from './bounds.ts'
 import { agentMigrations } from './migrations.ts'
-import { isAlive, thisOwner } from './owner.ts'
 
 /** A job as it is kept: what is shown, and what only we need to ask after it. */
 export interface JobRow extends JobView {
@@ -93,10 +93,10 @@ export class JobRows {
     return this.#state.decide(db => {
       const row = db.prepare('SELECT saver, saving_until_ms FROM jobs WHERE id = ?').get(id)
       const saver = row?.saver
-      const isHeld = typeof saver === 'string' && Number(row?.saving_until_ms) > nowMs && isAlive(saver)
+      const isHeld = typeof saver === 'string' && Number(row?.saving_until_ms) > nowMs && isRunning(saver)
       if (isHeld) return false
       db.prepare('UPDATE jobs SET saver = ?, saving_until_ms = ? WHERE id = ?').run(
-        thisOwner(),
+        thisProcess(),
         nowMs + savingLeaseMs,
         id,
       )

@@ -2,10 +2,10 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Clock } from '#contract/clock.ts'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import { newId } from '#wallet/new-id.ts'
+import { isRunning, thisProcess } from '#wallet/process-name.ts'
 import type { State } from '#wallet/state.ts'
 import { paidCallsKeptMs, sameCallMs } from './bounds.ts'
 import { agentMigrations } from './migrations.ts'
-import { isAlive, thisOwner } from './owner.ts'
 
 /**
  * `planned`: nothing was sent, or the service said that it did nothing. `sent`: an answer is awaited. `lost`: none came, so
@@ -52,10 +52,10 @@ export class PaidCallRows {
       const row = read(open)
       if (row.state === 'answered' || row.state === 'delivered') return { kind: 'earlier', row }
       if (row.state === 'lost') return { kind: 'lost', row }
-      if (isAlive(String(open.owner))) return { kind: 'running' }
+      if (isRunning(String(open.owner))) return { kind: 'running' }
       if (row.state === 'sent') return { kind: 'lost', row }
       // Its process ended before anything was bought.
-      db.prepare('UPDATE paid_calls SET owner = ?, updated_at_ms = ? WHERE id = ?').run(thisOwner(), nowMs, row.id)
+      db.prepare('UPDATE paid_calls SET owner = ?, updated_at_ms = ? WHERE id = ?').run(thisProcess(), nowMs, row.id)
       return { kind: 'mine', id: row.id }
     })
   }
@@ -107,7 +107,7 @@ function insert(db: DatabaseSync, hash: string, operation: string, nowMs: number
   db.prepare(
     `INSERT INTO paid_calls (id, request_hash, operation, state, owner, created_at_ms, updated_at_ms)
      VALUES (?, ?, ?, 'planned', ?, ?, ?)`,
-  ).run(id, hash, operation, thisOwner(), nowMs, nowMs)
+  ).run(id, hash, operation, thisProcess(), nowMs, nowMs)
   return id
 }
 

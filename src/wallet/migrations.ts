@@ -80,4 +80,17 @@ export const walletMigrations: readonly Migration[] = [
       CREATE INDEX approvals_by_request ON approvals (kind, request_hash);
     `,
   },
+  {
+    // A lease that is held meanwhile is lost, which its holder sees before its next step.
+    name: '0002-lease-names-its-process',
+    sql: `
+      DROP TABLE top_up_lease;
+      CREATE TABLE top_up_lease (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        token TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        expires_at_ms INTEGER NOT NULL
+      ) STRICT;
+    `,
+  },
 ]

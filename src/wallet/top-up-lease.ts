@@ -1,8 +1,8 @@
-import { hostname } from 'node:os'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '#contract/clock.ts'
 import { leaseMs, leasePollMs, leaseWaitMs } from './limits.ts'
 import { newId } from './new-id.ts'
+import { isRunning, thisProcess } from './process-name.ts'
 import { WalletRefusal } from './refusal.ts'
 import type { State } from './state.ts'
 
@@ -57,12 +57,11 @@ async function take(state: State, clock: Clock, pause: Pause, token: string): Pr
 }
 
 function tryTake(db: DatabaseSync, token: string, nowMs: number): boolean {
-  const owner = db.prepare('SELECT pid, host, expires_at_ms FROM top_up_lease').get()
-  if (owner && Number(owner.expires_at_ms) > nowMs && isAlive(Number(owner.pid), String(owner.host))) return false
-  db.prepare('INSERT OR REPLACE INTO top_up_lease (only, token, pid, host, expires_at_ms) VALUES (1, ?, ?, ?, ?)').run(
+  const held = db.prepare('SELECT owner, expires_at_ms FROM top_up_lease').get()
+  if (held && Number(held.expires_at_ms) > nowMs && isRunning(String(held.owner))) return false
+  db.prepare('INSERT OR REPLACE INTO top_up_lease (only, token, owner, expires_at_ms) VALUES (1, ?, ?, ?)').run(
     token,
-    process.pid,
-    hostname(),
+    thisProcess(),
     nowMs + leaseMs,
   )
   return true
@@ -79,17 +78,6 @@ function renew(state: State, clock: Clock, token: string): void {
 }
 
 const ownerToken = (db: DatabaseSync): unknown => db.prepare('SELECT token FROM top_up_lease').get()?.token
-
-/** Of another machine or container nothing is known but the time at which its lease runs out. */
-function isAlive(pid: number, host: string): boolean {
-  if (host !== hostname()) return true
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
-  }
-}
 
 const stillRunning = (): WalletRefusal =>
   new WalletRefusal({

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
 import { queueVideo } from '#contract/video.ts'
 import type { ConsentQuestion } from '#toolkit/person.ts'
@@ -286,6 +287,15 @@ test('a paid answer that cannot be written down is not bought again by itself', 
   expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
   expect(agent.core.approvals.get(question.approvalId)?.usedBy).not.toBe(null)
   expect(server.books.videos).toBe(1)
+})
+
+test('a call that an earlier start with our number left planned is taken over', async () => {
+  const { server, agent } = await setUp({ credit: 5 })
+  await agent.chat()
+  const owner = `${process.pid}@${hostname()}#another-start`
+  agent.core.state.database().prepare(`UPDATE paid_calls SET state = 'planned', owner = ?`).run(owner)
+  await agent.chat()
+  expect(server.books.chats).toBe(2)
 })
 
 test('a started video is the same job for the same call, also after a restart', async () => {

@@ -1,4 +1,5 @@
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
@@ -229,6 +230,18 @@ test('a turn that cannot be given back hides no payment', async () => {
     return credited(wallet.address, BigInt(readHeader(header).authorization.value))
   })
   expect(wallet.receipts(1)).toMatchObject([{ id: paid.receiptId, state: 'confirmed' }])
+  dispose()
+})
+
+test('the turn of an earlier start with our number is not waited for', async () => {
+  const { wallet, folder, clock, pauses, dispose } = await sampleWallet()
+  wallet.status()
+  const database = new DatabaseSync(join(folder, 'agent.db'))
+  const owner = `${process.pid}@${hostname()}#another-start`
+  database.prepare('INSERT INTO top_up_lease VALUES (1, ?, ?, ?)').run('turn_x', owner, clock.now() + 30_000)
+  database.close()
+  await wallet.pay(order(), fakeService(wallet.address, 'credit').send)
+  expect(pauses).toEqual([])
   dispose()
 })
 

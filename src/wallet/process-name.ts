@@ -1,0 +1,23 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+
+let startId: string | undefined
+
+/** Names this process in rows that others read. In a container every start has the same number, so each start has an id of its own. */
+export function thisProcess(): string {
+  startId ??= randomUUID()
+  return `${process.pid}@${hostname()}#${startId}`
+}
+
+/** Whether the process of that name still runs; of another machine nothing is known, so it counts as running. */
+export function isRunning(name: string): boolean {
+  const [, pid = '', host = ''] = /^(\d+)@(.*)#[\w-]+$/.exec(name) ?? []
+  if (host !== hostname()) return true
+  if (Number(pid) === process.pid) return name === thisProcess()
+  try {
+    process.kill(Number(pid), 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
