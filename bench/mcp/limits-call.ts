@@ -90,6 +90,7 @@ const settings = (folder: string): Parameters<typeof openService>[0] => ({
       },
     ],
     rpcUrl: 'http://127.0.0.1:1',
+    confirmations: 0,
     facilitatorKey: `0x${'11'.repeat(32)}`,
   },
 })

@@ -34,6 +34,8 @@ export interface PaymentSettings {
   /** What a 402 offers, all on one EVM network. */
   options: readonly [PaymentOption, ...PaymentOption[]]
   rpcUrl: string
+  /** Blocks that must follow a payment's own before it is credited: 0 on a local chain, 5 or more (ten seconds) on Base. */
+  confirmations: number
   /** Pays the gas of settlements; never the payee's. */
   facilitatorKey: `0x${string}`
 }
@@ -114,9 +116,9 @@ async function openPayments({ payments, ...parts }: Parts & Pick<ServiceOptions,
     import('./payments/evm-payment-chain.ts'),
     import('./payments/local-facilitator.ts'),
   ])
-  const { options, rpcUrl, facilitatorKey: key } = payments
+  const { options, rpcUrl, confirmations, facilitatorKey: key } = payments
   const [chain, facilitator] = await Promise.all([
-    openEvmPaymentChain({ rpcUrl }),
+    openEvmPaymentChain({ rpcUrl, confirmations }),
     openLocalFacilitator({ network: options[0].network, rpcUrl, key }),
   ])
   const topUps = new TopUps({ ...parts, chain, facilitator, owner: randomUUID() })

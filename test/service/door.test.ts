@@ -29,6 +29,7 @@ const optionsFor = (folder: string): ServiceOptions => ({
       },
     ],
     rpcUrl: 'http://127.0.0.1:1',
+    confirmations: 0,
     facilitatorKey: `0x${'11'.repeat(32)}`,
   },
 })

@@ -95,6 +95,8 @@ async function start(
     payments: {
       options: [optionOf(chain, keys.payee.address)],
       rpcUrl: chain.rpcUrl,
+      // The local chain makes a block for each transaction and drops none.
+      confirmations: 0,
       facilitatorKey: keys.facilitator.privateKey,
     },
     adminToken,

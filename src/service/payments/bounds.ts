@@ -34,6 +34,12 @@ export const receiptPollMs = 100
 export const landingLooks = 10
 export const landingLookMs = 100
 
+/** Between two of these looks where the transfer is there and its block may still be dropped: half a block of Base. */
+export const confirmationLookMs = 1_000
+
+/** The deepest that a payment may be asked to lie: half an hour of Base, which no payer would wait longer than. */
+export const mostConfirmations = 1_000
+
 /** Of these looks, how many may meet a chain that does not answer: each may take two questions' time. */
 export const failedLooks = 2
 

@@ -1,6 +1,6 @@
 import type { Log, PublicClient, TransactionReceipt } from 'viem'
 import { microUsd } from '#contract/money.ts'
-import { logWindowBlocks, logWindows, rpcRetries, rpcTimeoutMs } from './bounds.ts'
+import { logWindowBlocks, logWindows, mostConfirmations, rpcRetries, rpcTimeoutMs } from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
 import type { OnChain, PaymentChain } from './payment-chain.ts'
 import type { SignedPayment } from './signed-payment.ts'
@@ -25,31 +25,49 @@ const authorizationState = [
 
 type Hex = `0x${string}`
 
+export interface EvmPaymentChainOptions {
+  rpcUrl: string
+  /** Blocks that must follow a payment's own before it counts, because a chain may drop its newest ones; 0 for one that never does. */
+  confirmations: number
+}
+
 /** Reads EIP-3009 payments from a node. Asks nothing of the network until the first question. */
-export async function openEvmPaymentChain(options: { rpcUrl: string }): Promise<PaymentChain> {
+export async function openEvmPaymentChain({ rpcUrl, confirmations }: EvmPaymentChainOptions): Promise<PaymentChain> {
+  if (!Number.isSafeInteger(confirmations) || confirmations < 0 || confirmations > mostConfirmations) {
+    throw new Error(`The confirmations of a payment are a whole number of blocks from 0 to ${mostConfirmations}.`)
+  }
   const { createPublicClient, http } = await import('viem')
-  return new EvmPaymentChain(
-    createPublicClient({ transport: http(options.rpcUrl, { timeout: rpcTimeoutMs, retryCount: rpcRetries }) }),
-  )
+  const transport = http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: rpcRetries })
+  return new EvmPaymentChain(createPublicClient({ transport }), BigInt(confirmations))
 }
 
 class EvmPaymentChain implements PaymentChain {
   readonly #client: PublicClient
+  readonly #confirmations: bigint
 
-  constructor(client: PublicClient) {
+  constructor(client: PublicClient, confirmations: bigint) {
     this.#client = client
+    this.#confirmations = confirmations
   }
 
   async find(payment: SignedPayment, transaction: string | null): Promise<OnChain> {
     try {
-      const seen = transaction === null ? null : await this.#landedIn(transaction as Hex, payment)
-      return seen ?? (await this.#findNonce(payment))
+      const receipt = transaction === null ? null : await this.#receiptOf(transaction as Hex)
+      const landing = receipt && landingIn(receipt, payment)
+      if (!landing) return await this.#findNonce(payment)
+      const head = await this.#client.getBlockNumber({ cacheTime: 0 })
+      return this.#isDeep(receipt.blockNumber, head) ? landing : { state: 'unconfirmed' }
     } catch (cause) {
       throw new ChainUnavailable('The node did not tell what became of the payment.', { cause })
     }
   }
 
-  /** The state is read at the block whose time is told, so that "unused at that time" is one fact. */
+  /** Where no depth is asked for, a node that is a block behind its sibling must not make anybody wait. */
+  #isDeep(blockNumber: bigint, head: bigint): boolean {
+    return this.#confirmations === 0n || head - blockNumber >= this.#confirmations
+  }
+
+  /** Unused at the head is unused before it; the time told is that of a block which stays. */
   async #findNonce(payment: SignedPayment): Promise<OnChain> {
     const block = await this.#client.getBlock({ blockTag: 'latest' })
     const isUsed = await this.#client.readContract({
@@ -59,8 +77,15 @@ class EvmPaymentChain implements PaymentChain {
       args: [payment.authorization.from as Hex, payment.authorization.nonce as Hex],
       blockNumber: block.number,
     })
-    if (!isUsed) return { state: 'open', chainTimeSeconds: Number(block.timestamp) }
+    if (!isUsed) return { state: 'open', chainTimeSeconds: await this.#lastingTime(block) }
     return this.#searchBackwards(payment, block.number)
+  }
+
+  async #lastingTime(head: { number: bigint; timestamp: bigint }): Promise<number> {
+    if (this.#confirmations === 0n) return Number(head.timestamp)
+    const deep = head.number - this.#confirmations
+    const block = await this.#client.getBlock({ blockNumber: deep < 0n ? 0n : deep })
+    return Number(block.timestamp)
   }
 
   async #searchBackwards(payment: SignedPayment, latest: bigint): Promise<OnChain> {
@@ -68,6 +93,7 @@ class EvmPaymentChain implements PaymentChain {
       const from = to - logWindowBlocks + 1n
       const log = await this.#usedBetween(payment, from < 0n ? 0n : from, to)
       if (!log?.transactionHash) continue
+      if (!this.#isDeep(BigInt(log.blockNumber ?? latest), latest)) return { state: 'unconfirmed' }
       if (log.topics[0] === canceledTopic) return { state: 'void' }
       const receipt = await this.#receiptOf(log.transactionHash)
       // Nodes behind one address answer for themselves; without the receipt nobody may say that nothing landed.
@@ -90,11 +116,6 @@ class EvmPaymentChain implements PaymentChain {
       ],
     })
     return log as Log | undefined
-  }
-
-  async #landedIn(transaction: Hex, payment: SignedPayment): Promise<OnChain | null> {
-    const receipt = await this.#receiptOf(transaction)
-    return receipt && landingIn(receipt, payment)
   }
 
   async #receiptOf(hash: Hex): Promise<TransactionReceipt | null> {

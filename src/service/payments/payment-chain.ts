@@ -12,5 +12,7 @@ export type OnChain =
   | { state: 'landed'; transaction: string; amount: MicroUsd }
   /** The nonce is spent or cancelled, and nothing of it came to us. */
   | { state: 'void' }
-  /** The nonce is unused as of a block of this time. */
+  /** The nonce is spent or cancelled, in a block that the chain may still drop. */
+  | { state: 'unconfirmed' }
+  /** The nonce is unused, and no block up to this time will use it any more. */
   | { state: 'open'; chainTimeSeconds: number }

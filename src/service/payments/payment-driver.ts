@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#contract/clock.ts'
 import type { Log } from '../service.ts'
-import { expiryMarginSeconds, failedLooks, landingLookMs, landingLooks } from './bounds.ts'
+import { confirmationLookMs, expiryMarginSeconds, failedLooks, landingLookMs, landingLooks } from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
 import { untimely } from './check-payment.ts'
 import type { Facilitator, Settlement } from './facilitator.ts'
@@ -46,6 +46,7 @@ export class PaymentDriver {
     if (reason === 'expired' || reason === 'nonce_used') {
       const seen = await this.#chain.find(payment, null)
       if (seen.state === 'landed') return this.#rows.credit(rejected, payment, seen)
+      if (seen.state === 'unconfirmed') return this.#awaitDepth(payment, rejected)
       if (seen.state === 'open' && reason === 'nonce_used') {
         throw new ChainUnavailable('The node said that the nonce is used, and then that it is not.')
       }
@@ -58,24 +59,32 @@ export class PaymentDriver {
     const held = await this.#rows.hold(row, row.state)
     if (!held) return
     const seen = await this.#find(held)
+    if (seen.state === 'unconfirmed') return this.#rows.release(held)
     if (seen.state !== 'open') return this.#end(held, seen)
     if (this.#isOver(held.payment, seen.chainTimeSeconds)) return this.#rows.expire(held)
     if (untimely(held.payment, this.#clock.now())?.expired) return this.#rows.release(held)
     const settling = await this.#rows.hold(held, 'settling')
     // What was only claimed has never been sent, so a refusal is as good as at the first attempt.
-    if (settling) await this.#attempt(settling, row.state === 'claimed')
+    if (settling) await this.#attempt(settling, { isFirst: row.state === 'claimed', waits: false })
   }
 
   async #settleFirst(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
     const row = await this.#rows.claim(payment, rejected)
-    if (row) await this.#attempt(row, true)
+    if (row) await this.#attempt(row, { isFirst: true, waits: true })
   }
 
-  async #attempt(row: PaymentRow, isFirst: boolean): Promise<void> {
+  /** Nothing is to be sent any more, and whoever comes next sees whether it stayed. */
+  async #awaitDepth(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
+    const row = await this.#rows.claim(payment, rejected)
+    if (row) await this.#rows.release(row)
+  }
+
+  async #attempt(row: PaymentRow, { isFirst, waits }: { isFirst: boolean; waits: boolean }): Promise<void> {
     const settlement = await this.#settle(row)
     switch (settlement.state) {
       case 'refused': {
         const seen = await this.#find(row)
+        if (seen.state === 'unconfirmed') return this.#rows.release(row)
         if (seen.state !== 'open') return this.#end(row, seen)
         // An earlier attempt may still be on its way, and then this refusal says nothing about it; a nonce that one node
         // saw used and the next one not is a transfer that the next one has not seen yet.
@@ -87,7 +96,7 @@ export class PaymentDriver {
         this.#log.error({ payment: paymentIdOf(row.key), why: settlement.why }, 'A payment could not be sent.')
         return this.#rows.release(row)
       default:
-        return this.#awaitLanding(row, settlement)
+        return this.#awaitLanding(row, settlement, waits)
     }
   }
 
@@ -102,19 +111,28 @@ export class PaymentDriver {
   }
 
   /** A facilitator's word is not a transfer: only what the chain shows is credited. */
-  async #awaitLanding(row: PaymentRow, settlement: { state: string; transaction: string | null }): Promise<void> {
+  async #awaitLanding(
+    row: PaymentRow,
+    settlement: { state: string; transaction: string | null },
+    waits: boolean,
+  ): Promise<void> {
     const facts = { payment: paymentIdOf(row.key), transaction: settlement.transaction }
     let held: PaymentRow | null = row
+    let seen: OnChain | null = null
     // A connection that broke once, often with the answer that was lost, is not yet a chain that cannot be asked.
     for (let look = 0, failures = 0; look < landingLooks && failures < failedLooks && held; look++) {
-      if (look > 0) await sleep(landingLookMs)
-      const seen: OnChain | null = await this.#chain.find(held.payment, settlement.transaction).catch(() => null)
-      if (seen && seen.state !== 'open') return this.#end(held, seen)
+      if (look > 0) await sleep(seen?.state === 'unconfirmed' ? confirmationLookMs : landingLookMs)
+      seen = await this.#chain.find(held.payment, settlement.transaction).catch(() => null)
+      if (seen?.state === 'landed' || seen?.state === 'void') return this.#end(held, seen)
       if (!seen) failures++
       if (look === 0) held = await this.#rows.hold(held, 'unknown', settlement.transaction)
+      // Only the first request waits for depth: whoever comes later comes again, and has others to look after.
+      if (seen?.state === 'unconfirmed' && !waits) break
     }
     if (!held) return
-    if (settlement.state === 'settled')
+    if (seen?.state === 'unconfirmed')
+      this.#log.info(facts, 'A payment has too few blocks after it yet; it is looked for again.')
+    else if (settlement.state === 'settled')
       this.#log.error(facts, 'The chain does not show a payment that is said to be settled.')
     else this.#log.warn(facts, 'A payment was sent and is not on the chain yet; it is looked for again.')
     await this.#rows.release(held)
@@ -130,7 +148,7 @@ export class PaymentDriver {
     }
   }
 
-  async #end(row: PaymentRow, seen: Exclude<OnChain, { state: 'open' }>): Promise<void> {
+  async #end(row: PaymentRow, seen: Exclude<OnChain, { state: 'open' | 'unconfirmed' }>): Promise<void> {
     if (seen.state === 'landed') return this.#rows.credit(row, row.payment, seen)
     const reason: PaymentReason = 'nonce_used'
     return this.#rows.reject(row, reason)

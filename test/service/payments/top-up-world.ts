@@ -50,7 +50,7 @@ export async function openWorld(chain: TestChain): Promise<World> {
     logged.push(message)
   }
   const facilitator = await openLocalFacilitator({ network: evmNetwork, rpcUrl: gate.url, key })
-  const paymentChain = await openEvmPaymentChain({ rpcUrl: gate.url })
+  const paymentChain = await openEvmPaymentChain({ rpcUrl: gate.url, confirmations: 0 })
   const compose = (parts: Partial<TopUpsOptions> = {}) =>
     new TopUps({
       settings: { publicUrl, paymentOptions: [option] },
