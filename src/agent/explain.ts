@@ -6,8 +6,8 @@ import { NeedsPerson } from '#toolkit/person.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/needs-approval.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
-import { personFor } from './ask-person.ts'
 import type { Core } from './core.ts'
+import { personFor } from './person-for.ts'
 
 export interface Circumstances {
   nowMs: number

@@ -6,8 +6,8 @@ import type { AnswerOf, CallOf, Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import type { PaidOptions } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { allowCall } from '#wallet/allow-call.ts'
 import type { PaidOrder } from '#wallet/pay.ts'
-import { allowCall, giveBack } from './ask-person.ts'
 import { consentAfter409 } from './consent-after-409.ts'
 import type { Core } from './core.ts'
 import { nobodyPays } from './explain.ts'
@@ -94,7 +94,11 @@ export class PaidCalls {
     let isBought = false
     try {
       const price = await priceCall(this.#core.client, this.#models, operation, (call as { body?: unknown }).body)
-      allowCall(this.#core, { what: price.what, quotedMicroUsd: price.amountMicroUsd }, { hash, by: claim.id })
+      allowCall(
+        this.#core,
+        { what: price.what, quotedMicroUsd: price.amountMicroUsd },
+        { requestHash: hash, by: claim.id },
+      )
       const answer = await this.#send(operation, call, { rowId: claim.id, hash, price })
       isBought = true
       keep(claim.id, answer, price)
@@ -103,7 +107,7 @@ export class PaidCalls {
       // Where only the record failed, the call has been paid for: it must not be bought again by itself.
       const mayBeCharged = isBought || isLost(error)
       this.#rows.mark(claim.id, mayBeCharged ? 'lost' : 'failed')
-      if (!mayBeCharged) giveBack(this.#core, claim.id)
+      if (!mayBeCharged) this.#core.approvals.giveBack(claim.id)
       throw error
     }
   }

@@ -7,12 +7,12 @@ import type { ServiceError } from '#contract/service-error.ts'
 import { isYes } from '#toolkit/say-question.ts'
 import { NeedsApproval } from '#wallet/needs-approval.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
-import { personFor } from './ask-person.ts'
 import { fetchBodyBytes } from './bounds.ts'
 import type { Core } from './core.ts'
 import { type Fetch, refusalHeader } from './fetch.ts'
 import { payAfter402, wantsCredit } from './pay-after-402.ts'
 import type { AskPerson } from './person-asked.ts'
+import { personFor } from './person-for.ts'
 
 /**
  * A `fetch` for the service's origin alone: it brings the credential, and after a 402 it tops up within the policy and

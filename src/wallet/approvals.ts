@@ -22,7 +22,7 @@ export interface Approval {
   decidedAtMs: number | null
   /** Where and by whom: `terminal ada`. */
   decidedBy: string | null
-  /** The payment that used it up; a consent is never used up, it expires. */
+  /** The payment or call that used it up; a consent is never used up, it expires. */
   usedBy: string | null
 }
 
@@ -34,6 +34,8 @@ export interface Approvals {
   isApproved(facts: ApprovalFacts, requestHash: string): boolean
   /** Uses up an approval of spending; false where there is none. */
   use(facts: ApprovalFacts, requestHash: string, by: string): boolean
+  /** What the attempt `by` used up serves again, because nothing was bought with it; what others used up stays used. */
+  giveBack(by: string): void
   get(id: string): Approval | null
   /** Newest first. */
   list(state?: Approval['state']): Approval[]
@@ -50,6 +52,7 @@ export function openApprovals(state: State, clock: Clock): Approvals {
     ask: (facts, requestHash) => prepared().decide(db => ask(db, facts, requestHash, clock.now(), state.folder)),
     isApproved: (facts, requestHash) => findUsable(prepared().database(), facts, requestHash, clock.now()) !== null,
     use: (facts, requestHash, by) => prepared().decide(db => useApproval(db, facts, requestHash, by, clock.now())),
+    giveBack: by => prepared().decide(db => giveBackApproval(db, by)),
     get: id => find(prepared().database(), id, clock.now()),
     list: only => list(prepared().database(), only, clock.now()),
     resolve: (id, answer) => prepared().decide(db => resolve(db, id, answer, clock.now())),

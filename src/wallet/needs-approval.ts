@@ -14,8 +14,6 @@ export type ApprovalFacts =
   | { kind: 'spend'; what: string; amountMicroUsd: MicroUsd | null; because: string }
   | { kind: 'payee'; origin: string; network: string; asset: string; payTo: string; amountMicroUsd: MicroUsd }
 
-export type ApprovalKind = ApprovalFacts['kind']
-
 export interface ApprovalQuestion {
   approvalId: string
   facts: ApprovalFacts
@@ -28,15 +26,9 @@ export interface ApprovalQuestion {
 export class NeedsApproval extends Error {
   override readonly name = 'NeedsApproval'
   readonly question: ApprovalQuestion
-  readonly approvalId: string
-  readonly kind: ApprovalKind
-  readonly facts: ApprovalFacts
 
   constructor(question: ApprovalQuestion) {
     super(`A person has to decide (${question.facts.kind}, ${question.approvalId}). ${question.howToApprove}`)
     this.question = question
-    this.approvalId = question.approvalId
-    this.kind = question.facts.kind
-    this.facts = question.facts
   }
 }
