@@ -5,13 +5,6 @@
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '#contract/chat.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
 
-export interface TokenUsage {
-  promptTokens: number
-  completionTokens: number
-  /** Of the prompt tokens, those read from a cache. */
-  cachedTokens?: number
-}
-
 export interface ChatCall {
   request: ChatCompletionRequest
   /** The engine's own name of the model. */

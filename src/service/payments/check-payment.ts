@@ -13,8 +13,6 @@ const largestS = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b2
 
 const isEvmAddress = (text: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(text)
 
-export const isEvmNetwork = (network: string): boolean => network.startsWith('eip155:')
-
 export const chainIdOf = (network: string): number => Number(network.slice('eip155:'.length))
 
 /**

@@ -37,8 +37,6 @@ const sentences = {
 
 export type PaymentReason = keyof typeof sentences
 
-export const paymentReasons = Object.keys(sentences) as readonly PaymentReason[]
-
 export const isPaymentReason = (text: string): text is PaymentReason => Object.hasOwn(sentences, text)
 
 /** The 400 of a payment that is not taken. `facts` are what the caller must compare with: allowed values, not echoes. */
