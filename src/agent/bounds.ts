@@ -4,7 +4,7 @@
 export const sameCallMs = 10 * 60 * 1_000
 /** Rows of delivered calls are kept for a day, for whoever looks into a charge. */
 export const paidCallsKeptMs = 24 * 60 * 60 * 1_000
-/** What one call with all its top-ups and repeats may take before whoever waits is told; the answer is kept. */
+/** How long closing waits for paid calls that are under way; what is then still open stands in its row. */
 export const closingMs = 5_000
 
 /** Prices and allowed values change rarely. */
@@ -18,8 +18,6 @@ export const messageTokens = 16
 
 /** Between two questions after a job: the first soon, then slower; brief §8.2 allows 120 a minute. */
 export const pollMs = { first: 1_000, most: 5_000, growth: 1.5 } as const
-/** Jobs older than this are not asked after any more: their media are gone. */
-export const jobLifeMs = 24 * 60 * 60 * 1_000
 /** One process saves a job's file at a time; a dead one is taken over after this. */
 export const savingLeaseMs = 10 * 60 * 1_000
 /** An unknown fault of a job's answer is asked for again this often in one wait. */

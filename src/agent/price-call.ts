@@ -14,8 +14,6 @@ export interface PricedCall {
   what: string
   /** What it costs, or the most that it can cost; null where that cannot be said beforehand. */
   amountMicroUsd: MicroUsd | null
-  /** Whether the amount is what will be charged, not only a bound of it. */
-  isQuote: boolean
 }
 
 /** What a paid call costs, asked before anything is sent. Throws what the service answers to a wrong one. */
@@ -27,7 +25,7 @@ export async function priceCall(
 ): Promise<PricedCall> {
   if (operation.id === createChatCompletion.id) return priceChat(models, body as ChatCompletionRequest)
   if (operation.id === queueVideo.id) return priceVideo(client, body as VideoQueueRequest)
-  return { what: operation.summary, amountMicroUsd: null, isQuote: false }
+  return { what: operation.summary, amountMicroUsd: null }
 }
 
 async function priceVideo(client: Client, body: VideoQueueRequest): Promise<PricedCall> {
@@ -36,7 +34,7 @@ async function priceVideo(client: Client, body: VideoQueueRequest): Promise<Pric
   const { answer } = await client.call(quoteVideo, { params: undefined, query: undefined, body: choices })
   const quote = fromUsdNumber(answer.quote)
   const what = `A video of ${duration} by ${shownId(model)}`
-  return { what, amountMicroUsd: quote !== null && quote >= 0n ? quote : null, isQuote: true }
+  return { what, amountMicroUsd: quote !== null && quote >= 0n ? quote : null }
 }
 
 async function priceChat(models: ModelRecords, body: ChatCompletionRequest): Promise<PricedCall> {
@@ -44,7 +42,6 @@ async function priceChat(models: ModelRecords, body: ChatCompletionRequest): Pro
   return {
     what: `A chat with ${shownId(body.model)}`,
     amountMicroUsd: record ? chatBound(record, body) : null,
-    isQuote: false,
   }
 }
 

@@ -34,8 +34,6 @@ export interface ClientOptions {
 
 export interface CallOptions {
   signal?: AbortSignal | undefined
-  /** Sent as `Idempotency-Key`; only for services that make a repeated call once. */
-  idempotencyKey?: string | undefined
   /** Sends at most; 1 for a caller that repeats by itself. */
   attempts?: number | undefined
   retryBudgetMs?: number | undefined
@@ -149,7 +147,6 @@ export class Client {
   /** A response with success; everything else is thrown. */
   async #answered<O extends Operation>(operation: O, call: CallOf<O>, options: CallOptions): Promise<WireResponse> {
     const request = writeRequest(this.address.baseUrl, operation, call, this.vendor)
-    if (options.idempotencyKey !== undefined) request.headers['idempotency-key'] = options.idempotencyKey
     // A header that an operation does not need is not sent: nobody has to know who asks for a list of models.
     const isAnonymous = operation.auth.length === 0
     const response = await this.exchange(request, { signal: options.signal, isAnonymous })
@@ -175,7 +172,7 @@ export class Client {
 
   #repeating<Result>(operation: Operation, options: CallOptions, attempt: () => Promise<Result>): Promise<Result> {
     return withRetry(attempt, {
-      callClass: classOf(operation, options.idempotencyKey !== undefined),
+      callClass: classOf(operation),
       signal: options.signal,
       clock: this.clock,
       budgetMs: options.retryBudgetMs ?? retryBudgetMs,
@@ -185,8 +182,6 @@ export class Client {
     })
   }
 }
-
-export const createClient = (options: ClientOptions): Client => new Client(options)
 
 const mimeTypeOf = (headers: Headers): string =>
   (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''

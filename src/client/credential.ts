@@ -4,7 +4,7 @@ import { normalizeWallet } from '#contract/payment.ts'
 import type { Payer } from './payer.ts'
 
 /** Who a client is for a service; null is nobody. */
-export type Credential = { apiKey: string } | { payer: Pick<Payer, 'address' | 'signIn'> } | null
+export type Credential = { apiKey: string } | { payer: Payer } | null
 
 /** Headers of one request. A wallet signs in anew for each, because a nonce serves once. */
 export async function credentialHeaders(credential: Credential, url: string): Promise<Record<string, string>> {

@@ -57,13 +57,27 @@ async function attempt(client: Client, url: string, file: SaveFile, signal?: Abo
   if (resumed && resumed.bytes === resumed.totalBytes) return resumed.bytes
   const headers: Record<string, string> = resumed ? { range: `bytes=${resumed.bytes}-`, 'if-range': resumed.etag } : {}
   const response = await client.download(url, headers, signal)
+  try {
+    return await take(client, response, file, { resumed, urlHash })
+  } catch (error) {
+    // A disk that is full must not leave the connection open.
+    response.discard()
+    throw error
+  }
+}
+
+async function take(
+  client: Client,
+  response: WireResponse,
+  file: SaveFile,
+  { resumed, urlHash }: { resumed: Awaited<ReturnType<typeof findPart>>; urlHash: string },
+): Promise<number> {
   if (response.status === 206 && resumed && continues(response, resumed)) {
     return whole(file, response, { from: resumed.bytes, totalBytes: resumed.totalBytes })
   }
   if (response.status === 200) return fromStart(file, response, urlHash)
   await dropPart(file.partPath)
   if (response.status >= 400) throw await client.errorOf(null, response)
-  response.discard()
   throw response.status === 206
     ? brokenOff()
     : new ClientError('redirected', 'The download was redirected.', { wasSent: true })

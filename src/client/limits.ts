@@ -15,8 +15,6 @@ export const answerBytes = 16 * 1024 * 1024
 export const errorBytes = 512 * 1024
 /** Largest file that is downloaded, in bytes: a minute of 4k video is below. */
 export const fileBytes = 4 * 1024 * 1024 * 1024
-/** Largest event of a stream, in bytes. */
-export const eventBytes = 1024 * 1024
 
 /** Sends of one call, the first included. */
 export const attempts = 5

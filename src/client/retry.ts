@@ -8,8 +8,8 @@ import { ClientError } from './client-error.ts'
 import { attempts, backoffBaseMs, backoffCapMs, blockJitterMs, retryBudgetMs } from './limits.ts'
 import { serverHintMs, spread } from './server-hint.ts'
 
-/** What a repeated request could do twice: nothing, a charge, a charge that its key makes once, or a payment's credit. */
-export type CallClass = 'free' | 'paid' | 'paid-with-key' | 'payment'
+/** What a repeated request could do twice: nothing, a charge, or a payment's credit. */
+export type CallClass = 'free' | 'paid' | 'payment'
 
 /** How an attempt went, as far as a retry depends on it. */
 export type Outcome = 'not-sent' | 'lost' | 'limited' | 'unavailable' | 'failed' | 'refused'
@@ -21,14 +21,11 @@ export type Outcome = 'not-sent' | 'lost' | 'limited' | 'unavailable' | 'failed'
 export const retryTable: Readonly<Record<CallClass, Readonly<Record<Outcome, boolean>>>> = {
   free: { 'not-sent': true, lost: true, limited: true, unavailable: true, failed: true, refused: false },
   paid: { 'not-sent': true, lost: false, limited: true, unavailable: true, failed: false, refused: false },
-  'paid-with-key': { 'not-sent': true, lost: true, limited: true, unavailable: true, failed: true, refused: false },
   payment: { 'not-sent': false, lost: false, limited: false, unavailable: false, failed: false, refused: false },
 }
 
-export function classOf({ charge }: Operation, hasKey: boolean): CallClass {
-  if (charge === 'free' || charge === 'payment') return charge
-  return hasKey ? 'paid-with-key' : 'paid'
-}
+export const classOf = ({ charge }: Operation): CallClass =>
+  charge === 'free' || charge === 'payment' ? charge : 'paid'
 
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof ClientError) {

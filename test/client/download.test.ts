@@ -123,3 +123,21 @@ test('inline bytes that break off leave nothing behind', async () => {
   await expect(saveBody(response, file)).rejects.toMatchObject({ kind: 'no-answer' })
   expect(await readdir(folder)).toEqual([])
 })
+
+test('a disk that takes nothing leaves no connection open', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'farebox-download-'))
+  for (const headers of [{}, { etag, 'content-length': '1000' }]) {
+    let isOpen = true
+    const body = new ReadableStream({
+      pull: controller => controller.enqueue(video.subarray(0, 10)),
+      cancel: () => {
+        isOpen = false
+      },
+    })
+    const options = { baseUrl: 'http://localhost/api/v1', credential: null }
+    const client = new Client({ ...options, fetch: () => new Response(body, { headers }) })
+    const file = { path: join(folder, 'a.mp4'), partPath: join(folder, 'missing', 'a.part'), mimeType: 'video/mp4' }
+    await expect(download(client, 'http://localhost/file', file)).rejects.toMatchObject({ code: 'ENOENT' })
+    expect(isOpen).toBe(false)
+  }
+})
