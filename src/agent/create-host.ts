@@ -1,4 +1,4 @@
-import { isLoopback } from '#client/service-address.ts'
+import { isLoopback } from '#contract/loopback.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { keyFileAddress, unlockKeyFile } from '#wallet/key-file.ts'
 import { localKey, localKeyAddress } from '#wallet/local-key-file.ts'

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { canonicalJson } from '#contract/canonical-json.ts'
 import type { Operation } from '#contract/operation.ts'
 
 /**
@@ -6,7 +7,7 @@ import type { Operation } from '#contract/operation.ts'
  * written. A person's consent is not part of what is asked, so it is left out.
  */
 export function requestHash(service: string, principal: string, operation: Operation, call: unknown): string {
-  const text = canonical([service, principal, operation.id, withoutConsents(call)])
+  const text = canonicalJson([service, principal, operation.id, withoutConsents(call)])
   return createHash('sha256').update(text).digest('hex')
 }
 
@@ -15,13 +16,4 @@ function withoutConsents(call: unknown): unknown {
   if (typeof body !== 'object' || body === null) return { params, query, body }
   const { consents: _, ...rest } = body as Record<string, unknown>
   return { params, query, body: rest }
-}
-
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join()}}`
 }

@@ -1,5 +1,7 @@
+import { isLoopback } from '#contract/loopback.ts'
 import { parseUsd } from '#contract/money.ts'
 import { isVendor } from '#contract/vendor.ts'
+import { highestCapMicroUsd } from '#wallet/limits.ts'
 import type { AgentEnvironment } from './wallet-settings.ts'
 
 /** What an environment says, checked and not yet acted on: nothing of the wallet or the client is loaded by it. */
@@ -22,9 +24,6 @@ const caps = [
   'FAREBOX_MAX_CALL_USD',
   'FAREBOX_ASK_ABOVE_USD',
 ] as const
-
-/** Most that a cap may be, in micro-USD: above a million USD it is a typing error. */
-const highestCap = 1_000_000_000_000n
 
 /** Reads the environment of an agent. Each problem is one sentence that names its variable; no value of a key is repeated. */
 export function readSettings(env: AgentEnvironment): { settings: AgentSettings; problems: string[] } {
@@ -79,8 +78,7 @@ function addressProblem(text: string | undefined): string | null {
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
     return 'FAREBOX_BASE_URL is no address of a service; write it as https://host/api/v1.'
   }
-  const isLocal = /^(localhost|.*\.localhost|\[::1\]|127(\.\d{1,3}){3})$/.test(url.hostname)
-  return url.protocol === 'https:' || isLocal
+  return url.protocol === 'https:' || isLoopback(url.hostname)
     ? null
     : 'FAREBOX_BASE_URL is not https; plain http is for services on this machine.'
 }
@@ -88,7 +86,7 @@ function addressProblem(text: string | undefined): string | null {
 function capProblem(name: string, text: string | undefined): string[] {
   if (text === undefined) return []
   const amount = parseUsd(text)
-  return amount !== null && amount >= 0n && amount <= highestCap
+  return amount !== null && amount >= 0n && amount <= highestCapMicroUsd
     ? []
     : [`${name} is no amount of USD; write it as 5 or 0.25, at most 1000000.`]
 }

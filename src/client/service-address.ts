@@ -1,3 +1,4 @@
+import { isLoopback } from '#contract/loopback.ts'
 import { ClientError } from './client-error.ts'
 
 /** Where a service is; everything that carries a credential goes there and nowhere else. */
@@ -19,8 +20,5 @@ export function serviceAddress(text: string): ServiceAddress {
   }
   return { baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, '')}`, origin: url.origin }
 }
-
-export const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 
 const refused = (message: string): ClientError => new ClientError('not-allowed', message, { wasSent: false })

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
+import { canonicalJson } from '#contract/canonical-json.ts'
 import type { Question } from '#toolkit/person.ts'
 import { stateSeconds } from './bounds.ts'
 
@@ -23,11 +24,4 @@ export const belongsTo = (state: AskedState, tool: string, given: unknown): bool
 
 /** The same for equal arguments, in whatever order they were written. */
 export const argumentsHash = (given: unknown): string =>
-  createHash('sha256').update(canonical(given)).digest('base64url')
-
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join()}}`
-}
+  createHash('sha256').update(canonicalJson(given)).digest('base64url')

@@ -6,6 +6,7 @@ import {
   inputResponse,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import { attestations } from '#toolkit/attestations.ts'
 import type { PersonAnswer, Question } from '#toolkit/person.ts'
 import { sayQuestion } from '#toolkit/say-question.ts'
 
@@ -49,9 +50,9 @@ const consentForm = (question: Question) => ({
   requestedSchema: {
     type: 'object' as const,
     properties: {
-      termsAndPrivacy: box('I have read the policy above and agree to its terms and privacy rules.'),
-      legalRight: box('I have the legal right to use this media, or the consent of everybody shown in it.'),
-      screeningAcknowledged: box('I know that the media will be screened.'),
+      termsAndPrivacy: box(attestations.termsAndPrivacy),
+      legalRight: box(attestations.legalRight),
+      screeningAcknowledged: box(attestations.screeningAcknowledged),
     },
     required: ['termsAndPrivacy', 'legalRight', 'screeningAcknowledged'],
   },

@@ -1,5 +1,5 @@
-import type { MicroUsd } from '#contract/money.ts'
-import { parseUsd } from '#contract/money.ts'
+import { isLoopback } from '#contract/loopback.ts'
+import { type MicroUsd, parseUsd } from '#contract/money.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
 import * as limits from './limits.ts'
 import { type Rule, WalletRefusal } from './refusal.ts'
@@ -100,9 +100,6 @@ export function serviceOrigin(url: string): string {
     'Use https; plain http is for services on this machine.',
   )
 }
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 
 export const settingsRefusal = (sentence: string, nextStep: string, rule: Rule = 'settings'): WalletRefusal =>
   new WalletRefusal({ rule, sentence: `${sentence}.`, nextStep })
