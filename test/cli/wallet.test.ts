@@ -9,7 +9,7 @@ import { main } from '#cli/main.ts'
 import { createOutput } from '#cli/output.ts'
 import { systemClock } from '#contract/clock.ts'
 import { openApprovals } from '#wallet/approvals.ts'
-import { unlockKeyFile } from '#wallet/key-file.ts'
+import { createKeyFile, unlockKeyFile } from '#wallet/key-file.ts'
 import type { ApprovalFacts } from '#wallet/needs-approval.ts'
 import { openState } from '#wallet/state.ts'
 import {
@@ -169,6 +169,40 @@ test('approve is for a person at a terminal', async () => {
   const piped = await run(['approve', question.id, '--data', data])
   expect(piped).toMatchObject({ code: 1, stderr: expect.stringContaining('for a person at a terminal') })
   expect(question.state()).toBe('pending')
+})
+
+test.each([
+  ['the right passphrase', [passphrase], 0, 'approved'],
+  ['a wrong one', ['not the passphrase'], 1, 'pending'],
+  ['an empty one', [''], 1, 'pending'],
+])('a yes for a wallet with a key file takes its passphrase: %s', async (_, typed, code, state) => {
+  const data = temporaryFolder()
+  await createKeyFile(data, passphrase)
+  const question = questionIn(data, spend)
+  const answered = await run(['approve', question.id, '--data', data], ['yes', ...typed])
+  expect(answered.code).toBe(code)
+  expect(`${answered.stdout}${answered.stderr}`).not.toContain(passphrase)
+  expect(question.state()).toBe(state)
+})
+
+test('a no takes no passphrase', async () => {
+  const data = temporaryFolder()
+  await createKeyFile(data, passphrase)
+  const question = questionIn(data, spend)
+  expect((await run(['approve', question.id, '--data', data, '--deny'], [])).code).toBe(0)
+  expect(question.state()).toBe('denied')
+})
+
+test('resolve takes the passphrase of a wallet with a key file', async () => {
+  const { wallet, folder, dispose } = await sampleWallet({}, { clock: fakeClock(Date.now() - 3_600_000) })
+  await createKeyFile(folder, passphrase)
+  await wallet.pay(order(), fakeService(wallet.address, 'lose before').send).catch(() => undefined)
+  const args = ['resolve', wallet.receipts(1)[0]?.id ?? '', '--data', folder]
+  expect(await run(args, ['stayed', 'not the passphrase'])).toMatchObject({ code: 1 })
+  expect(wallet.receipts(1)).toMatchObject([{ state: 'unknown', counts: true }])
+  expect(await run(args, ['stayed', passphrase])).toMatchObject({ code: 0 })
+  expect(wallet.receipts(1)).toMatchObject([{ state: 'dead', counts: false }])
+  dispose()
 })
 
 test.each([

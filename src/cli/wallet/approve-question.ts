@@ -1,17 +1,21 @@
 import { userInfo } from 'node:os'
-import type { WalletDesk } from '#agent/wallet-desk.ts'
+import type { OwnerDesk } from '#agent/owner-desk.ts'
 import { displayUsd } from '#contract/money.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'
 import { atDesk } from './at-desk.ts'
+import { confirmOwner } from './confirm-owner.ts'
 import { askYes, plainText, requireTerminal } from './terminal.ts'
 
 const command = 'farebox wallet approve'
 
-type Facts = NonNullable<ReturnType<WalletDesk['approvals']['get']>>['facts']
+type Facts = NonNullable<ReturnType<OwnerDesk['approvals']['get']>>['facts']
 
-/** Shows what is asked, whole, and records the person's answer. Each of several questions has to be answered with yes. */
+/**
+ * Shows what is asked, whole, and records the person's answer. Each of several questions has to be answered with yes, and
+ * a yes takes the wallet's passphrase where there is one.
+ */
 export async function approveQuestion(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, {
     command,
@@ -21,7 +25,7 @@ export async function approveQuestion(args: readonly string[], io: CommandIo): P
   const [id] = positionals
   if (id === undefined) throw wrongUsage(command, 'The id of the question is missing')
   requireTerminal(io, command)
-  return atDesk(io, values.data, async desk => {
+  return atDesk(io, values.data, async (desk, { consentStatements }) => {
     const question = desk.approvals.get(id)
     if (question?.state !== 'pending')
       throw new CliError(
@@ -29,7 +33,8 @@ export async function approveQuestion(args: readonly string[], io: CommandIo): P
         '`farebox wallet status` lists what waits for an answer.',
       )
     for (const line of shown(question.facts)) io.output.print(plainText(line))
-    const isApproved = !values.deny && (await agrees(io, question.facts))
+    const isApproved = !values.deny && (await agrees(io, question.facts, consentStatements))
+    if (isApproved) await confirmOwner(io, desk)
     desk.approvals.resolve(id, { isApproved, by: `terminal, ${userInfo().username}` })
     io.output.print(isApproved ? 'Approved. The assistant may go on.' : 'Denied.')
     return isApproved || values.deny ? 0 : 1
@@ -57,15 +62,8 @@ function shown(facts: Facts): string[] {
   ]
 }
 
-/** The three attestations of brief §3.2, in the contract's words for them. */
-const attestations = [
-  'Have you read the terms and the privacy policy, and do you agree to them?',
-  'Do you have the legal right to use these media, and the consent of everybody whose face is in them?',
-  'Do you acknowledge that the media are screened before they are used?',
-]
-
-async function agrees(io: CommandIo, facts: Facts): Promise<boolean> {
+async function agrees(io: CommandIo, facts: Facts, statements: readonly string[]): Promise<boolean> {
   if (facts.kind !== 'consent') return askYes(io, 'Do you approve this?')
-  for (const attestation of attestations) if (!(await askYes(io, attestation))) return false
+  for (const statement of statements) if (!(await askYes(io, `${statement} Do you state this?`))) return false
   return true
 }

@@ -1,18 +1,18 @@
-import type { WalletDesk } from '#agent/wallet-desk.ts'
+import type { OwnerDesk } from '#agent/owner-desk.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'
 
-type Desk = typeof import('#agent/wallet-desk.ts')
+type Desk = typeof import('#agent/owner-desk.ts')
 
 /** Opens the wallet's folder for one command; its refusals become what a person at a terminal reads. */
 export async function atDesk(
   io: CommandIo,
   data: string | undefined,
-  work: (desk: WalletDesk, module: Desk) => Promise<number> | number,
+  work: (desk: OwnerDesk, module: Desk) => Promise<number> | number,
 ): Promise<number> {
-  const module = await import('#agent/wallet-desk.ts')
+  const module = await import('#agent/owner-desk.ts')
   const { stateFolderOf } = await import('#agent/wallet-settings.ts')
-  const desk = module.openWalletDesk(stateFolderOf(data === undefined ? io.env : { FAREBOX_DATA: data }), io.env)
+  const desk = module.openOwnerDesk(stateFolderOf(data === undefined ? io.env : { FAREBOX_DATA: data }), io.env)
   try {
     return await work(desk, module)
   } catch (error) {
@@ -26,7 +26,7 @@ const isRefusal = (error: unknown): error is Error & { sentence: string; nextSte
   error instanceof Error && error.name === 'WalletRefusal'
 
 /** The wallet's address, or what to do where there is none. */
-export async function addressOf(desk: WalletDesk): Promise<string> {
+export async function addressOf(desk: OwnerDesk): Promise<string> {
   const address = await desk.address()
   if (address !== null) return address
   throw new CliError(

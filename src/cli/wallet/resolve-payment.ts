@@ -4,6 +4,7 @@ import { parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'
 import { atDesk } from './at-desk.ts'
+import { confirmOwner } from './confirm-owner.ts'
 import { shownReceipts } from './limits.ts'
 import { askLine, plainText, requireTerminal } from './terminal.ts'
 
@@ -30,6 +31,7 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
     const answer = await askLine(io, 'Look at the chain. Has it left the wallet? Type left or stayed:')
     if (answer !== 'left' && answer !== 'stayed')
       throw new CliError('Nothing was recorded.', 'Answer with the word left or the word stayed.')
+    await confirmOwner(io, desk)
     desk.resolve(id, answer === 'left', `terminal, ${userInfo().username}`)
     io.output.print(answer === 'left' ? 'Recorded as spent.' : 'Recorded as not spent; the caps have its amount back.')
     return 0

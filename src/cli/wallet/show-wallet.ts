@@ -1,4 +1,4 @@
-import type { WalletDesk } from '#agent/wallet-desk.ts'
+import type { OwnerDesk } from '#agent/owner-desk.ts'
 import { displayUsd } from '#contract/money.ts'
 import { parseArguments } from '../arguments.ts'
 import type { CommandIo } from '../command.ts'
@@ -44,7 +44,7 @@ export async function showReceipts(args: readonly string[], io: CommandIo): Prom
   })
 }
 
-function statusLines(status: ReturnType<WalletDesk['status']>): string[] {
+function statusLines(status: ReturnType<OwnerDesk['status']>): string[] {
   const { caps } = status
   return [
     `wallet: ${status.address}`,
@@ -61,7 +61,7 @@ function statusLines(status: ReturnType<WalletDesk['status']>): string[] {
   ]
 }
 
-const questionLines = (questions: ReturnType<WalletDesk['approvals']['list']>): string[] =>
+const questionLines = (questions: ReturnType<OwnerDesk['approvals']['list']>): string[] =>
   questions.map(({ id, facts }) => `waits for a person: ${id} (${facts.kind}); \`farebox wallet approve ${id}\``)
 
 /** Amounts are texts of micro-USD, as JSON has no integers of that size. */

@@ -1,8 +1,9 @@
 import { systemClock } from '#contract/clock.ts'
 import type { PaymentOption } from '#contract/payment.ts'
+import { attestations } from '#toolkit/attestations.ts'
 import { type Approvals, openApprovals } from '#wallet/approvals.ts'
 import { listPayments, type Payment } from '#wallet/journal.ts'
-import { createKeyFile, keyFileAddress } from '#wallet/key-file.ts'
+import { createKeyFile, keyFileAddress, unlockKeyFile } from '#wallet/key-file.ts'
 import { keyFromHex } from '#wallet/keys.ts'
 import { localKeyAddress } from '#wallet/local-key-file.ts'
 import { walletMigrations } from '#wallet/migrations.ts'
@@ -15,11 +16,15 @@ import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
 import { type AgentEnvironment, policyOf } from './wallet-settings.ts'
 
 /** The wallet as its owner meets it at a terminal. Nothing here signs; every method throws the wallet's refusal. */
-export interface WalletDesk {
+export interface OwnerDesk {
   readonly folder: string
   create(passphrase: string): Promise<{ address: string; path: string }>
   /** Of the environment's key, the encrypted file or the local one, in this order; null where there is none. */
   address(): Promise<string | null>
+  /** Whether the folder holds an encrypted key, so that its passphrase tells the owner from a program. */
+  hasKeyFile(): boolean
+  /** Refused where the passphrase does not open the folder's key. */
+  provePassphrase(passphrase: string): Promise<void>
   status(address: string): WalletStatus
   receipts(limit: number): Payment[]
   approvals: Approvals
@@ -29,7 +34,7 @@ export interface WalletDesk {
   close(): void
 }
 
-export function openWalletDesk(folder: string, env: AgentEnvironment): WalletDesk {
+export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk {
   const state = openState(folder)
   const prepared = () => {
     state.prepare('wallet', walletMigrations)
@@ -42,6 +47,10 @@ export function openWalletDesk(folder: string, env: AgentEnvironment): WalletDes
       env.FAREBOX_WALLET_KEY
         ? (await keyFromHex(env.FAREBOX_WALLET_KEY)).address
         : (keyFileAddress(folder) ?? localKeyAddress(folder)),
+    hasKeyFile: () => keyFileAddress(folder) !== null,
+    async provePassphrase(passphrase) {
+      await unlockKeyFile(folder, passphrase)
+    },
     status: address => walletStatus(prepared(), tightenByFile(policyOf(env), folder), address, systemClock),
     receipts: limit => listPayments(prepared().database(), limit),
     approvals: openApprovals(state, systemClock),
@@ -50,6 +59,9 @@ export function openWalletDesk(folder: string, env: AgentEnvironment): WalletDes
     close: () => state.close(),
   }
 }
+
+/** What a person states when they consent, for whoever asks them at a terminal. */
+export const consentStatements: readonly string[] = Object.values(attestations)
 
 /** Of what a service offers, the payees that the wallet could pay: known chain, known token, a real address. */
 export function payeesOffered(serviceUrl: string, accepts: readonly PaymentOption[]): Payee[] {
