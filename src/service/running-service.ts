@@ -14,7 +14,7 @@ import { JobRunner } from './jobs/job-runner.ts'
 import { VideoJobs } from './jobs/video-jobs.ts'
 import { recoveryIntervalMs } from './ledger/bounds.ts'
 import { Charges } from './ledger/charges.ts'
-import { recoverHolds } from './ledger/recover-holds.ts'
+import { recoverHolds, recoverHoldsAtStart } from './ledger/recover-holds.ts'
 import { AbuseBlock } from './limits/abuse-block.ts'
 import { WalletSlots } from './limits/concurrency.ts'
 import { LimitLog } from './limits/limit-log.ts'
@@ -51,10 +51,12 @@ export class RunningService {
   readonly #runner: JobRunner
   readonly #media: FolderMediaStore
   readonly #timers: NodeJS.Timeout[] = []
+  /** Names this service in leases; another one after every start. */
+  readonly #owner = randomUUID()
 
   constructor(parts: ServiceParts) {
     const { settings, store, clock, log } = parts
-    const owner = randomUUID()
+    const owner = this.#owner
     const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor })
     const serverSecrets = parts.secrets.map(secret => Buffer.from(secret)) as [Buffer, ...Buffer[]]
     this.keys = new ApiKeys({ store, clock, serverSecrets })
@@ -100,8 +102,8 @@ export class RunningService {
   /** Frees what a crash left, then follows jobs and sweeps until `close`. */
   async start(): Promise<void> {
     const { store, clock } = this.#service
-    await recoverHolds(store, clock)
-    this.#runner.start()
+    await recoverHoldsAtStart(store, clock, this.#owner)
+    await this.#runner.start()
     this.#every(recoveryIntervalMs, 'Freeing lapsed holds', () => recoverHolds(store, clock))
     this.#every(sweepIntervalMs, 'Pruning the store', () => pruneStore(store, clock.now()))
     this.#every(sweepIntervalMs, 'Deleting old media', () => expireMedia(store, this.#media, clock))

@@ -26,3 +26,6 @@ export const timedJobs = 100
 
 /** What a model's typical time is said to be before it has finished a job. */
 export const typicalMsBeforeHistory = 30_000
+
+/** Jobs of a dead process that are freed in one commit at a start. */
+export const freedJobs = 500

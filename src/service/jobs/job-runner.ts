@@ -6,6 +6,7 @@ import type { Catalogue } from '../models/catalogue.ts'
 import type { Log } from '../service.ts'
 import type { Store } from '../store/store.ts'
 import { jobsAtOnce, longestJobMs, pollFirstMs, pollGrowth, pollMostMs, searchIntervalMs } from './bounds.ts'
+import { freeDeadJobs } from './free-dead-jobs.ts'
 import { HeldJob, heldColumns, LeaseLost } from './held-job.ts'
 import { type JobResult, mediaName } from './job-row.ts'
 
@@ -32,7 +33,8 @@ export class JobRunner {
     this.#options = options
   }
 
-  start(): void {
+  async start(): Promise<void> {
+    await freeDeadJobs(this.#options)
     this.#search ??= setInterval(() => this.nudge(), searchIntervalMs).unref()
     this.nudge()
   }

@@ -47,6 +47,9 @@ export const failedLooks = 2
 export const completionIntervalMs = 5_000
 export const completionRows = 100
 
+/** Payments of a dead process that are freed in one commit at a start. */
+export const freedRows = 500
+
 /** After `validBefore`, before a payment counts as expired; the chain's own clock must have passed it as well. */
 export const expiryMarginSeconds = 60
 

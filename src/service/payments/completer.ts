@@ -21,7 +21,8 @@ export class Completer {
   }
 
   /** A round now and then one after the other. Resolves after the first. */
-  start(): Promise<void> {
+  async start(): Promise<void> {
+    await this.#rows.freeDead()
     this.#timer ??= setInterval(() => this.#startRound(), completionIntervalMs).unref()
     return this.#startRound()
   }

@@ -6,7 +6,7 @@ import { openWalletAccount, WalletAccounts, walletAccountId } from '../identity/
 import type { Store } from '../store/store.ts'
 import type { Op, Outcome, PaymentFields, PaymentState } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
-import { leaseMs } from './bounds.ts'
+import { freedRows, leaseMs } from './bounds.ts'
 import type { OnChain } from './payment-chain.ts'
 import { paymentIdOf } from './payment-key.ts'
 import type { PaymentReason } from './payment-reasons.ts'
@@ -92,6 +92,22 @@ export class PaymentRows {
       .limit(limit)
       .execute()
     return rows.map(row => ({ key: row.id, state: row.state, fence: row.fence, row: readRowOrNull(row) }))
+  }
+
+  /** Once, at a start: where nobody else writes, payments that another owner still has a lease on are free at once. */
+  async freeDead(): Promise<void> {
+    while (this.#store.soleOwner) {
+      const dead = await this.#store.read
+        .selectFrom('payment')
+        .select(['id', 'state', 'fence'])
+        .where('state', 'in', ['claimed', 'settling', 'unknown'])
+        .where('lease_owner', '!=', this.#owner)
+        .limit(freedRows)
+        .execute()
+      const moves = dead.map(({ id, state, fence }) => this.#move(id, state, state, fence, { lease: null }))
+      const outcomes = await this.#store.commit(moves.map(move => ({ id: uuidV7(this.#clock.now()), ops: [move] })))
+      if (!outcomes.some(outcome => outcome.ok)) return
+    }
   }
 
   /** Lets the others come first: rounds take those that have waited longest. */

@@ -10,6 +10,8 @@ export interface Store {
   readonly read: Kysely<Tables>
   /** Deletes at most `rows` rows of what is no longer needed; answers how many they were. See `prune.ts`. */
   prune(slice: PruneSlice, rows: number): Promise<number>
+  /** True where no other process writes: then whoever else has a lease in it is dead, however long the lease still runs. */
+  readonly soleOwner: boolean
   /** Refuses new work, finishes what has been taken, then frees the folder. */
   close(): Promise<void>
 }

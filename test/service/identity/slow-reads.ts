@@ -3,6 +3,7 @@ import type { Store } from '#service/store/store.ts'
 /** The same store, whose reads hand over what they found only after `before` has run. */
 export const withSlowReads = (store: Store, before: () => Promise<unknown>): Store => ({
   commit: units => store.commit(units),
+  soleOwner: store.soleOwner,
   prune: (slice, rows) => store.prune(slice, rows),
   close: () => store.close(),
   read: store.read.withPlugin({

@@ -50,6 +50,7 @@ const crashingAt = (commit: number, when: 'before' | 'after'): Store => {
   const { store } = world.opened
   return {
     read: store.read,
+    soleOwner: store.soleOwner,
     prune: (slice, rows) => store.prune(slice, rows),
     close: () => store.close(),
     async commit(units) {
@@ -136,6 +137,22 @@ describe('a process ends in the middle of a top-up', () => {
     expect(await rowOf()).toEqual(before)
     expectPending(await send(world.compose({ answerWaitMs: 50 }), payment))
     expect(await received()).toHaveLength(0)
+  })
+})
+
+describe('the next start', () => {
+  const starts: [string, boolean, bigint][] = [
+    ['of a folder that it alone owns waits for no lease of the dead', true, five],
+    ['beside others leaves a live lease alone', false, 0n],
+  ]
+
+  test.each(starts)('%s', async (_, soleOwner, credit) => {
+    const { account, payment } = await payer(world)
+    expectPending(await send(world.compose({ store: crashingAt(1, 'after') }), payment))
+    const next = world.compose({ store: { ...world.opened.store, soleOwner } })
+    await next.completer.start()
+    await next.close()
+    expect(await creditOf(world, account.address)).toBe(credit)
   })
 })
 

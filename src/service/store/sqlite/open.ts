@@ -54,6 +54,8 @@ function storeOf(writer: SqliteWriter, read: Kysely<Tables>, lock: { release(): 
   }
   return {
     read,
+    // The lock of its folder says so, and ends with its process.
+    soleOwner: true,
     commit: units => writer.commit(units),
     prune: (slice, rows) => writer.prune(slice, rows),
     close() {

@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { microUsd } from '#contract/money.ts'
+import type { VideoEngine } from '#service/engines/engine.ts'
+import { freeDeadJobs } from '#service/jobs/free-dead-jobs.ts'
+import { audit } from '#service/ledger/audit.ts'
+import { recoverHoldsAtStart } from '#service/ledger/recover-holds.ts'
+import type { Store } from '#service/store/store.ts'
+import type { Op } from '#service/store/units.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { type OpenedService, openService, TestClock } from './open-service.ts'
+
+let folder: string
+let clock: TestClock
+let service: OpenedService
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-recovery-'))
+  clock = new TestClock()
+})
+afterEach(async () => {
+  await service.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const running: VideoEngine = {
+  start: async () => ({ state: 'running', engineState: { at: 'engine' } }),
+  poll: async () => ({ state: 'running', engineState: { at: 'engine' } }),
+}
+const open = async () => {
+  service = await openService({ folder, clock, video: running })
+}
+const holdId = uuidV7(Date.now())
+const jobId = uuidV7(Date.now())
+
+/** A process that was killed a moment ago, with a call and a video under way; their leases run for half a minute yet. */
+async function killed(): Promise<void> {
+  await open()
+  const { store } = service
+  await service.key(1)
+  const { account } = await store.read.selectFrom('api_key').select('account').executeTakeFirstOrThrow()
+  const atMs = clock.now()
+  const lease = { owner: 'a dead process', untilMs: atMs + 30_000 }
+  const input = JSON.stringify({ model: 'demo-video', prompt: 'Fog', duration: '2s' })
+  const set = { account, model: 'demo-video', request: jobId, input, lease }
+  const paid = { op: 'hold', hold: jobId, account, amount: microUsd(1), lease, atMs } as const
+  const line = { sku: 'video', units: 1n, unitPricePicoUsd: 1_000_000n, amount: microUsd(1) }
+  const ops: Op[] = [
+    { op: 'hold', hold: holdId, account, amount: microUsd(400_000), lease, atMs },
+    paid,
+    { op: 'capture', hold: jobId, request: jobId, model: 'demo-video', lines: [line], atMs },
+    { op: 'job', job: jobId, from: null, to: 'queued', fence: 0, set, atMs },
+  ]
+  const outcomes = await store.commit(ops.map(op => ({ id: uuidV7(atMs), ops: [op] })))
+  expect(outcomes.map(outcome => outcome.ok)).toEqual([true, true, true, true])
+}
+
+const holds = () => service.store.read.selectFrom('hold').select('id').execute()
+const job = () => service.store.read.selectFrom('job').selectAll().executeTakeFirstOrThrow()
+
+test('a folder that was killed with work under way takes it up at its next start, whatever its leases say', async () => {
+  await killed()
+  await service.service.close()
+  await service.store.close()
+  await open()
+  expect(await holds()).toEqual([])
+  await expect.poll(async () => (await job()).state).toBe('running')
+  expect((await audit(service.database)).findings).toEqual([])
+})
+
+test('where others write too, a start leaves what a live lease covers', async () => {
+  await killed()
+  const shared: Store = { ...service.store, soleOwner: false }
+  const before = await job()
+  expect(await recoverHoldsAtStart(shared, clock, 'the next process')).toBe(0)
+  await freeDeadJobs({ store: shared, clock, owner: 'the next process' })
+  expect(await holds()).toEqual([{ id: holdId }])
+  expect(await job()).toEqual(before)
+  clock.pass(30_001)
+  expect(await recoverHoldsAtStart(shared, clock, 'the next process')).toBe(1)
+})
+
+test('a start never frees what is its own', async () => {
+  await killed()
+  const before = await job()
+  expect(await recoverHoldsAtStart(service.store, clock, 'a dead process')).toBe(0)
+  await freeDeadJobs({ store: service.store, clock, owner: 'a dead process' })
+  expect([await holds(), await job()]).toEqual([[{ id: holdId }], before])
+})
