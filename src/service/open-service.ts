@@ -17,7 +17,8 @@ export interface ServiceOptions {
   /** Hash keys and sign links, at least 32 random bytes each; former ones follow while a secret is being replaced. */
   secrets: readonly [string, ...string[]]
   models: readonly Model[]
-  payments: PaymentSettings
+  /** Absent where credit comes with keys alone: then a top-up offers nothing to sign. */
+  payments?: PaymentSettings
   /** Comes before the callers' own system prompts unless they say no. */
   systemPrompt?: string
   /** Stands in the names of headers and members; `service` where absent. */
@@ -104,13 +105,17 @@ const settingsOf = ({ publicUrl, folder, payments, vendor, systemPrompt, plan }:
   hostName: hostname(),
   systemPrompt: systemPrompt ?? '',
   plan: plan ?? ('default' as const),
-  paymentOptions: payments.options,
+  paymentOptions: payments?.options ?? [],
   mediaFolder: join(folder, 'media'),
 })
 
 type Parts = Omit<ConstructorParameters<typeof import('./running-service.ts').RunningService>[0], 'payments'>
 
 async function openPayments({ payments, ...parts }: Parts & Pick<ServiceOptions, 'payments'>) {
+  if (!payments) {
+    const { NoTopUps } = await import('./payments/no-top-ups.ts')
+    return new NoTopUps(parts.settings)
+  }
   const [{ TopUps }, { openEvmPaymentChain }, { openLocalFacilitator }] = await Promise.all([
     import('./payments/top-up.ts'),
     import('./payments/evm-payment-chain.ts'),

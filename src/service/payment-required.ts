@@ -71,13 +71,13 @@ export function walletCredit(
       error: 'Payment required',
       code: 'PAYMENT_REQUIRED',
       reason: 'insufficient_balance',
-      message: `Insufficient x402 balance: this call needs ${displayUsd(credit.neededMicroUsd)}, available are ${displayUsd(credit.availableMicroUsd)}.`,
+      message: `Insufficient x402 balance: this call needs ${displayUsd(credit.neededMicroUsd)}, available are ${displayUsd(credit.availableMicroUsd)}.${option ? '' : ' This service takes no payments; ask whoever runs it for an API key with credit.'}`,
       currentBalanceUsd: toUsdNumber(credit.availableMicroUsd),
       minimumBalanceUsd: Math.max(admissionFloorUsd, toUsdNumber(credit.neededMicroUsd)),
       description: 'Service API',
       suggestedTopUpUsd: topUpUsd.suggested,
       minimumTopUpUsd: topUpUsd.minimum,
-      supportedTokens: ['USDC'],
+      supportedTokens: option ? ['USDC'] : [],
       // As the published contract prints them here; everywhere else networks are CAIP-2.
       supportedChains: [...new Set(settings.paymentOptions.map(each => chainName(each.network)))],
       topUpInstructions: {

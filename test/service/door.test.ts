@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { paymentRequired } from '#contract/headers.ts'
 import { DemoChat, DemoVideo, demoModels, type OpenService, openService, type ServiceOptions } from '#service/index.ts'
 
 let folder: string
@@ -85,4 +86,30 @@ test('its folder belongs to one service until it is closed, and is found again',
 
 test.each(['', 'five', '-1', '0x5', '1e3'])('%j is no credit to start with', async usd => {
   await expect(service.createKey({ usd })).rejects.toThrow('is no amount of USD')
+})
+
+test('with prepaid keys alone: no payment is offered or taken, and keys work', async () => {
+  const { payments: _, ...options } = optionsFor(join(folder, 'prepaid'))
+  const prepaid = await openService(options)
+  try {
+    const { key } = await prepaid.createKey({ usd: '1' })
+    const api = 'https://api.example.com/api/v1'
+    expect((await prepaid.fetch(new Request(`${api}/chat/completions`, chat(key)))).status).toBe(200)
+    const topUp = (headers: Record<string, string> = {}) =>
+      prepaid.fetch(new Request(`${api}/x402/top-up`, { method: 'POST', headers }))
+    const offer = await topUp()
+    expect([offer.status, await offer.json()]).toEqual([402, { x402Version: 2, accepts: [] }])
+    expect(paymentRequired.parse(offer.headers.get('payment-required') ?? '')).toMatchObject({
+      error: expect.stringContaining('takes no payments'),
+      accepts: [],
+    })
+    const flat = { x402Version: 2, scheme: 'exact', network: 'base', payload: {} }
+    const refused = await topUp({ 'x-payment': Buffer.from(JSON.stringify(flat)).toString('base64') })
+    expect([refused.status, await refused.json()]).toEqual([
+      400,
+      expect.objectContaining({ details: { reason: 'unsupported_network', networks: [] } }),
+    ])
+  } finally {
+    await prepaid.close()
+  }
 })

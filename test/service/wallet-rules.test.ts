@@ -208,3 +208,27 @@ describe('wallets through the front door', () => {
     await slow.store.close()
   })
 })
+
+test('a wallet without credit at a service that takes no payments is told so, and offered nothing to sign', async () => {
+  const service = await openService({ settings: { paymentOptions: [] } })
+  try {
+    const header = await evmWallet().header({
+      domain: '127.0.0.1:8402',
+      uri: 'http://127.0.0.1:8402/api/v1/chat/completions',
+      chain: '8453',
+      nonce: (++nonces).toString(16).padStart(16, '0'),
+      issuedAt: new Date(service.clock.now()).toISOString(),
+    })
+    const response = await service.request('/api/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'sign-in-with-x': header },
+      body: JSON.stringify(hello),
+    })
+    expect(response.status).toBe(402)
+    const required = WalletCreditRequired.parse(await response.json())
+    expect(required).toMatchObject({ supportedTokens: [], supportedChains: [] })
+    expect(required.message).toContain('takes no payments')
+  } finally {
+    await service.close()
+  }
+})

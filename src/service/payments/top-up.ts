@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#contract/clock.ts'
-import { settlementPending, topUpFailed, topUpRequired } from '#contract/errors.ts'
-import { paymentRequired, retryAfter } from '#contract/headers.ts'
-import { x402Version } from '#contract/payment.ts'
+import { settlementPending, topUpFailed } from '#contract/errors.ts'
+import { retryAfter } from '#contract/headers.ts'
 import { ServiceError } from '#contract/service-error.ts'
-import { topUp } from '#contract/top-up.ts'
 import type { HeaderReader, Log, Payments, TopUpRequest } from '../service.ts'
-import { baseUrl, type ServiceSettings } from '../settings.ts'
+import type { ServiceSettings } from '../settings.ts'
 import type { Store } from '../store/store.ts'
 import { answerWaitMs, paymentsInFlight, retryAfterSeconds, rowPollMs } from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
@@ -21,6 +19,7 @@ import { paymentIdOf } from './payment-key.ts'
 import { refusedPayment } from './payment-reasons.ts'
 import { type PaymentRow, PaymentRows, refusalOf, type TopUpAnswer } from './payment-rows.ts'
 import { isSamePayment, type SignedPayment, storePayment } from './signed-payment.ts'
+import { topUpOffer } from './top-up-offer.ts'
 
 export interface TopUpsOptions {
   settings: Pick<ServiceSettings, 'publicUrl' | 'paymentOptions'>
@@ -75,7 +74,7 @@ export class TopUps implements Payments {
     const received = await counted(count, () => readPayment(header))
     if (!received) {
       await count()
-      throw this.#required()
+      throw topUpOffer(this.#settings)
     }
     return { received, payment: await counted(count, () => decodePayment(received, this.#settings.paymentOptions)) }
   }
@@ -154,14 +153,6 @@ export class TopUps implements Payments {
       default:
         throw this.#pending(payment)
     }
-  }
-
-  #required(): ServiceError {
-    const accepts = [...this.#settings.paymentOptions]
-    const url = `${baseUrl(this.#settings)}${topUp.path}`
-    const resource = { url, description: topUp.summary, mimeType: 'application/json' }
-    const header = { x402Version, error: 'PAYMENT-SIGNATURE header is required', resource, accepts } as const
-    return topUpRequired({ x402Version, accepts }, { [paymentRequired.name]: paymentRequired.format(header) })
   }
 
   #pending(payment: SignedPayment): ServiceError {
