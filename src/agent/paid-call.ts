@@ -15,6 +15,7 @@ import type { ModelRecords } from './model-records.ts'
 import type { PaidCallRow, PaidCallRows } from './paid-call-rows.ts'
 import { payAfter402 } from './pay-after-402.ts'
 import { type PricedCall, priceCall } from './price-call.ts'
+import { recoverOnce } from './recover-once.ts'
 import { requestHash } from './request-hash.ts'
 
 /** What a paid call came to. */
@@ -34,6 +35,7 @@ export class PaidCalls {
   readonly #core: Core
   readonly #models: ModelRecords
   readonly #rows: PaidCallRows
+  readonly #recover: () => Promise<void>
   /** Calls of this process under way; the same one joins instead of buying twice. */
   readonly #underWay = new Map<string, Promise<Bought<Operation>>>()
 
@@ -41,6 +43,7 @@ export class PaidCalls {
     this.#core = core
     this.#models = models
     this.#rows = rows
+    this.#recover = recoverOnce(core)
   }
 
   /**
@@ -93,6 +96,7 @@ export class PaidCalls {
     if (claim.kind === 'lost') throw wasLost()
     let isBought = false
     try {
+      await this.#recover()
       const price = await priceCall(this.#core.client, this.#models, operation, (call as { body?: unknown }).body)
       allowCall(
         this.#core,

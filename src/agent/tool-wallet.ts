@@ -1,4 +1,4 @@
-import { fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { displayUsd, fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { getRateLimits } from '#contract/rate-limits.ts'
 import { getWalletBalance } from '#contract/wallet-records.ts'
 import type { PaidOptions, Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
@@ -39,7 +39,7 @@ export class ToolWallet implements WalletDesk {
         askAbove: caps.askAboveMicroUsd,
       },
       spent: { today: status.spentDayMicroUsd, total: status.spentTotalMicroUsd },
-      unresolved: status.openPayments.length,
+      unresolved: status.openPayments.length + status.heldPayments.length,
       payee: status.payees[0]?.payTo ?? null,
       next: nextStep(status),
     }
@@ -92,14 +92,28 @@ async function creditOf({ client, wallet, pays }: Core): Promise<MicroUsd | null
   }
 }
 
-function nextStep({ isStopped, isDryRun, openPayments, payees }: ReturnType<NonNullable<Core['wallet']>['status']>) {
+type Status = ReturnType<NonNullable<Core['wallet']>['status']>
+
+function nextStep({ isStopped, isDryRun, openPayments, heldPayments, payees }: Status): string | null {
   if (isStopped) return 'The wallet is switched off; the person can remove the file `stop` in its data folder.'
   if (isDryRun) return 'This is a dry run: no payment is signed until the person unsets FAREBOX_DRY_RUN.'
-  if (openPayments.length > 0)
-    return 'The next paid call sends the open payment again, the same one, before anything else.'
+  const [open] = openPayments
+  if (open) return openStep(open)
+  const [held] = heldPayments
+  if (held) return heldStep(held, heldPayments.length)
   if (payees.length === 0) return 'The first payment asks the person whether the payee is the right one.'
   return null
 }
+
+function openStep({ receiptId, amountMicroUsd, isRejected }: Status['openPayments'][number]): string {
+  const payment = `the payment ${receiptId} of ${displayUsd(amountMicroUsd)}`
+  return isRejected
+    ? `The service refused ${payment}: the person should look whether the wallet holds enough USDC. The same payment is sent again before anything else is paid.`
+    : `Whether ${payment} arrived is unknown. The same payment is sent again before anything else is paid.`
+}
+
+const heldStep = ({ receiptId, amountMicroUsd }: Status['heldPayments'][number], count: number): string =>
+  `${count === 1 ? 'A payment' : `${count} payments`} that the service refused still count${count === 1 ? 's' : ''} against the caps, because only the service says that nothing was taken. A person who has looked at the chain can run \`farebox wallet resolve ${receiptId}\` (${displayUsd(amountMicroUsd)}).`
 
 const receiptOf = (payment: Payment): Receipt => ({
   id: payment.id,

@@ -109,9 +109,11 @@ export function toDead(db: DatabaseSync, id: string, reason: string, counts: boo
   db.prepare('UPDATE payments SET counts = ?, payload = NULL WHERE id = ?').run(counts ? 1 : 0, id)
 }
 
+const resolvedBy = 'resolved by '
+
 /** By a person's word, for an outcome that nobody else can tell. */
 export function toResolved(db: DatabaseSync, id: string, counts: boolean, by: string, nowMs: number): void {
-  step(db, id, ['unknown', 'dead'], 'dead', `resolved by ${by}`, nowMs)
+  step(db, id, ['unknown', 'dead'], 'dead', `${resolvedBy}${by}`, nowMs)
   db.prepare('UPDATE payments SET counts = ?, payload = NULL WHERE id = ?').run(counts ? 1 : 0, id)
 }
 
@@ -155,6 +157,16 @@ export const openPayments = (db: DatabaseSync, address: string): Payment[] =>
        ORDER BY created_at_ms, rowid LIMIT ?`,
     )
     .all(address, maxListed)
+    .map(read)
+
+/** Given up after the service's no, and counted until a person has told their fate; oldest first. */
+export const heldPayments = (db: DatabaseSync): Payment[] =>
+  db
+    .prepare(
+      `SELECT * FROM payments WHERE state = 'dead' AND counts = 1 AND reason NOT LIKE ? || '%'
+       ORDER BY created_at_ms, rowid LIMIT ?`,
+    )
+    .all(resolvedBy, maxListed)
     .map(read)
 
 /** The last confirmed payment to a service at or after a time. */

@@ -23,9 +23,9 @@ export const highestCapMicroUsd = 1_000_000_000_000n
 export const maxAuthorizationSeconds = 600
 /** A payment on the chain needs a few seconds; an offer below this could not be settled honestly. */
 export const minAuthorizationSeconds = 5
-/** After the authorisation has run out, time for clocks that differ and blocks that come late. */
+/** After the authorisation has run out, time for clocks that differ and blocks that come late; then a person can tell. */
 export const deadMarginMs = 120_000
-/** Where nobody can look at the chain, the margin is larger. */
+/** Where only the service says so, nobody looks at the chain and the margin is larger. */
 export const deadMarginWithoutChainMs = 600_000
 
 /** Two top-ups after a 402 within this time mean that the first one did not help; a third would not either. */

@@ -1,43 +1,24 @@
 import * as journal from './journal.ts'
-import { deadMarginMs, deadMarginWithoutChainMs } from './limits.ts'
+import { deadMarginMs } from './limits.ts'
 import { WalletRefusal } from './refusal.ts'
 import type { Send } from './send-payment.ts'
 import { buryRejected, dropPlanned, isOver, openHere, sendUntilAnswered } from './settle.ts'
 import type { Till } from './till.ts'
 import { withTopUpLease } from './top-up-lease.ts'
 
-/** What shows that a payment whose authorisation is over has taken nothing: the chain's word, or the wallet's own tokens. */
-export type ProofOfDeath = 'nonce-unused' | 'balance-unchanged'
-
-/** Looks at the chain for a payment that nobody answers; null where it does not know. */
-export type Prove = (payment: journal.Payment) => Promise<ProofOfDeath | null>
-
-/** At start: what was planned is dropped, what was signed is sent again, what is over is buried where there is a proof. In a dry run nothing leaves. */
-export async function recover(till: Till, send: Send, prove?: Prove): Promise<journal.Payment[]> {
+/** What was planned is dropped, what was signed is sent again, what is refused and over is buried. In a dry run nothing leaves. */
+export async function recover(till: Till, send: Send): Promise<journal.Payment[]> {
   if (till.policy.dryRun) return []
   return withTopUpLease(till.state, till.clock, till.pause, async lease => {
     dropPlanned(till, lease)
     const recovered: journal.Payment[] = []
     for (const { id } of openHere(till)) {
       const payment = await sendUntilAnswered(till, lease, id, send)
-      if (payment.state !== 'confirmed' && !(await buryProven(till, payment, prove))) buryRejected(till, lease, payment)
+      if (payment.state !== 'confirmed') buryRejected(till, lease, payment)
       recovered.push(journal.paymentOf(till.state.database(), id))
     }
     return recovered
   })
-}
-
-const margins: Readonly<Record<ProofOfDeath, number>> = {
-  'nonce-unused': deadMarginMs,
-  'balance-unchanged': deadMarginWithoutChainMs,
-}
-
-async function buryProven({ state, clock }: Till, payment: journal.Payment, prove?: Prove): Promise<boolean> {
-  if (!prove || !isOver(payment, clock.now(), deadMarginMs)) return false
-  const proof = await prove(payment)
-  if (proof === null || !isOver(payment, clock.now(), margins[proof])) return false
-  state.decide(db => journal.toDead(db, payment.id, proof, false, clock.now()))
-  return true
 }
 
 /** A person has looked at the chain and says whether an open or buried payment has left the wallet. */

@@ -80,7 +80,7 @@ function record(db: Parameters<typeof journal.toSent>[0], id: string, outcome: S
 
 /**
  * The service still says no when the authorisation is long over: another payment may be thought of. It keeps counting
- * against the caps, because the service alone says that it took nothing; a proof or a person releases it.
+ * against the caps, because the service alone says that it took nothing; a person who has looked at the chain releases it.
  */
 export function buryRejected({ state, clock }: Till, lease: TopUpLease, payment: journal.Payment): boolean {
   if (!payment.isRejected || !isOver(payment, clock.now(), limits.deadMarginWithoutChainMs)) return false

@@ -1,6 +1,6 @@
 import type { Clock } from '#contract/clock.ts'
 import { addUsd, type MicroUsd, microUsd } from '#contract/money.ts'
-import { openPayments, spentOf } from './journal.ts'
+import { heldPayments, openPayments, spentOf } from './journal.ts'
 import { dayMs } from './limits.ts'
 import { walletMigrations } from './migrations.ts'
 import { payeesOf } from './payees.ts'
@@ -24,7 +24,10 @@ export interface WalletStatus {
   leftMicroUsd: MicroUsd
   /** When the oldest payment of the day stops counting; null where nothing was spent. */
   moreFromMs: number | null
+  /** Signed and without a last word: they may still be collected. */
   openPayments: { receiptId: string; amountMicroUsd: MicroUsd; validBeforeMs: number | null; isRejected: boolean }[]
+  /** Given up after the service's no; they count against the caps until a person has looked at the chain. */
+  heldPayments: { receiptId: string; amountMicroUsd: MicroUsd }[]
   payees: Payee[]
 }
 
@@ -50,6 +53,7 @@ export function walletStatus(state: State, policy: Policy, address: string, cloc
       validBeforeMs,
       isRejected,
     })),
+    heldPayments: heldPayments(db).map(({ id, amountMicroUsd }) => ({ receiptId: id, amountMicroUsd })),
     payees: [...policy.payees, ...payeesOf(db, policy.origin)],
   }
 }

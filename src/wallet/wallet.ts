@@ -8,7 +8,7 @@ import type { Order } from './order.ts'
 import { type PaidOrder, pay } from './pay.ts'
 import { addPayee } from './payees.ts'
 import type { Payee, Policy } from './policy.ts'
-import { type Prove, recover } from './recover.ts'
+import { recover } from './recover.ts'
 import type { Send } from './send-payment.ts'
 import { tightenByFile } from './settings-file.ts'
 import { signIn } from './sign-in.ts'
@@ -43,8 +43,8 @@ export interface Wallet {
   readonly approvals: Approvals
   /** For configuration and `wallet create --service`: a payee that a person has named. */
   pinPayee(payee: Payee, by: string): void
-  /** At start. A payment whose authorisation is over is given up where `prove` shows that it took nothing. */
-  recover(send: Send, prove?: Prove): Promise<Payment[]>
+  /** Sends open payments again, the same bytes; those that stay open are told by `status`. */
+  recover(send: Send): Promise<Payment[]>
   close(): void
 }
 
@@ -71,7 +71,7 @@ export function openWallet(options: WalletOptions): Wallet {
     status: () => walletStatus(state, policy, key.address, clock),
     receipts: limit => listPayments(prepared().state.database(), limit),
     pinPayee: (payee, by) => prepared().state.decide(db => addPayee(db, payee, by, clock.now())),
-    recover: async (send, prove) => recover(prepared(), send, prove),
+    recover: async send => recover(prepared(), send),
     close: () => state.close(),
   }
 }

@@ -223,6 +223,22 @@ test.each([
   dispose()
 })
 
+test('status says what still counts against the caps, and what to do', async () => {
+  const clock = fakeClock(Date.now() - 3_600_000)
+  const { wallet, folder, dispose } = await sampleWallet({}, { clock })
+  const { send } = fakeService(wallet.address, 'reject')
+  const status = async () => (await run(['status', '--data', folder], null, { FAREBOX_WALLET_KEY: secret })).stdout
+  await wallet.pay(order(), send).catch(() => undefined)
+  const id = wallet.receipts(1)[0]?.id ?? ''
+  expect(await status()).toContain(`could still be collected: ${id}, 5.00 USD`)
+  clock.advance(1_000_000)
+  await wallet.recover(send)
+  expect(await status()).toMatch(new RegExp(`still counted: ${id}, 5.00 USD; .*farebox wallet resolve ${id}`))
+  await run(['resolve', id, '--data', folder], ['stayed'])
+  expect(await status()).not.toContain(id)
+  dispose()
+})
+
 test('resolve takes no word on a payment that can still be collected', async () => {
   const { wallet, folder, dispose } = await sampleWallet({}, { clock: systemClock })
   await wallet.pay(order(), fakeService(wallet.address, 'lose before').send).catch(() => undefined)

@@ -44,7 +44,9 @@ export async function showReceipts(args: readonly string[], io: CommandIo): Prom
   })
 }
 
-function statusLines(status: ReturnType<OwnerDesk['status']>): string[] {
+type Status = ReturnType<OwnerDesk['status']>
+
+function statusLines(status: Status): string[] {
   const { caps } = status
   return [
     `wallet: ${status.address}`,
@@ -55,10 +57,18 @@ function statusLines(status: ReturnType<OwnerDesk['status']>): string[] {
     `paid or reserved in all: ${displayUsd(status.spentTotalMicroUsd)} of ${displayUsd(caps.maxTotalMicroUsd)}`,
     `at most for a payment ${displayUsd(caps.maxPaymentMicroUsd)}, for a call ${displayUsd(caps.maxCallMicroUsd)}; asks above ${displayUsd(caps.askAboveMicroUsd)}`,
     ...status.payees.map(({ payTo, network, asset }) => `may pay: ${payTo} on ${network}, token ${asset}`),
-    ...status.openPayments.map(
-      ({ receiptId, amountMicroUsd }) => `outcome unknown: ${receiptId}, ${displayUsd(amountMicroUsd)}`,
+    ...status.openPayments.map(openLine),
+    ...status.heldPayments.map(
+      ({ receiptId, amountMicroUsd }) =>
+        `refused by the service and still counted: ${receiptId}, ${displayUsd(amountMicroUsd)}; look at the chain, then \`farebox wallet resolve ${receiptId}\``,
     ),
   ]
+}
+
+function openLine({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Status['openPayments'][number]): string {
+  const until = validBeforeMs === null ? '' : ` after ${new Date(validBeforeMs).toISOString()}`
+  const what = isRejected ? 'refused by the service, could still be collected' : 'outcome unknown'
+  return `${what}: ${receiptId}, ${displayUsd(amountMicroUsd)}; it is sent again before anything else is paid, or look at the chain and run \`farebox wallet resolve ${receiptId}\`${until}`
 }
 
 const questionLines = (questions: ReturnType<OwnerDesk['approvals']['list']>): string[] =>
