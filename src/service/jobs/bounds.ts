@@ -29,3 +29,7 @@ export const typicalMsBeforeHistory = 30_000
 
 /** Jobs of a dead process that are freed in one commit at a start. */
 export const freedJobs = 500
+
+/** Jobs whose media are deleted one after the other before the next are read, and how often that is done in one sweep. */
+export const expirySliceJobs = 100
+export const expirySlices = 1_000

@@ -1,0 +1,175 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { microUsd } from '#contract/money.ts'
+import { VideoQueued, VideoStatus } from '#contract/video.ts'
+import type { VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import { DownloadLinks } from '#service/jobs/download-link.ts'
+import { expireMedia } from '#service/jobs/expire-media.ts'
+import { VideoJobs } from '#service/jobs/video-jobs.ts'
+import { Charges } from '#service/ledger/charges.ts'
+import { FolderMediaStore } from '#service/media/folder-media-store.ts'
+import type { MediaStore } from '#service/media/media-store.ts'
+import { Catalogue } from '#service/models/catalogue.ts'
+import { demoModels } from '#service/models/demo-models.ts'
+import type { VideoModel } from '#service/models/model.ts'
+import type { Store } from '#service/store/store.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { type OpenedService, openService, TestClock } from '../open-service.ts'
+
+let folder: string
+let clock: TestClock
+let opened: OpenedService[] = []
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-jobs-'))
+  clock = new TestClock()
+})
+afterEach(async () => {
+  for (const service of opened.splice(0)) await service.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const open = async (options: Parameters<typeof openService>[0] = {}) => {
+  const service = await openService({ folder, clock, ...options })
+  opened.push(service)
+  return service
+}
+
+const ask = { prompt: 'A lighthouse in fog', duration: '2s', resolution: '360p', audio: false } as const
+
+class TellableVideo implements VideoEngine {
+  verdict: VideoProgress = { state: 'running', engineState: { at: 'engine' } }
+  start = async () => this.verdict
+  poll = async () => this.verdict
+}
+
+const queue = async (service: OpenedService, key: string, model = 'demo-video') =>
+  VideoQueued.parse(await (await service.post('/video/queue', { model, ...ask }, key)).json())
+
+const retrieve = (service: OpenedService, { model, queue_id }: { model: string; queue_id: string }, key: string) =>
+  service.post('/video/retrieve', { model, queue_id }, key)
+
+test('a refund that the ledger refuses is an error that the operator reads, and no lost lease', async () => {
+  const video = new TellableVideo()
+  const service = await open({ video })
+  const { queue_id: request } = await queue(service, await service.key(1))
+  const atMs = clock.now()
+  const refund = { op: 'refund', request, reason: 'By hand.', atMs } as const
+  expect((await service.store.commit([{ id: uuidV7(atMs), ops: [refund] }]))[0]?.ok).toBe(true)
+  video.verdict = { state: 'failed', reason: 'It could not.' }
+  await expect
+    .poll(() => service.logged.filter(line => line.level === 'error'), { timeout: 5_000 })
+    .toEqual([
+      expect.objectContaining({
+        facts: { jobId: request, err: expect.objectContaining({ message: expect.stringContaining('refunded') }) },
+      }),
+    ])
+})
+
+/** Applies a unit and then loses its outcome, once. */
+function losingOneOutcome(store: Store): Store {
+  let lost = false
+  return {
+    ...store,
+    async commit(units) {
+      const outcomes = await store.commit(units)
+      if (lost) return outcomes
+      lost = true
+      throw new Error('the outcome was lost')
+    },
+  }
+}
+
+const accountOf = async (service: OpenedService) =>
+  (await service.store.read.selectFrom('api_key').select('account').executeTakeFirstOrThrow()).account
+
+test('a hold whose outcome was lost is asked for again, and held once', async () => {
+  const service = await open()
+  await service.key(1)
+  const account = await accountOf(service)
+  const charges = new Charges({ store: losingOneOutcome(service.store), clock, owner: 'test' })
+  const charge = await charges.open({ request: uuidV7(clock.now()), account, model: null, hold: microUsd(250_000) })
+  expect(charge.heldAvailableMicroUsd).toBe(750_000n)
+  await charge.release()
+  await charges.drain()
+})
+
+test('a video whose acceptance was lost is accepted again, and charged once', async () => {
+  const models: VideoModel[] = []
+  const service = await open({
+    video: new TellableVideo(),
+    models: engines => {
+      const all = demoModels(engines)
+      models.push(...all.filter(model => model.type === 'video'))
+      return all
+    },
+  })
+  await service.key(1)
+  const [model] = models
+  if (!model) throw new Error('There is a video model.')
+  const jobs = new VideoJobs({
+    store: losingOneOutcome(service.store),
+    clock,
+    catalogue: new Catalogue(models, { ownedBy: 'test' }),
+    media: new FolderMediaStore(join(folder, 'media')),
+    links: new DownloadLinks('http://127.0.0.1:8402', ['a secret']),
+    owner: 'test',
+    onAccepted: () => undefined,
+  })
+  const line = { sku: 'video', units: 1n, unitPricePicoUsd: 250_000_000_000n, amount: microUsd(250_000) }
+  const accepted = await jobs.accept({
+    requestId: uuidV7(clock.now()),
+    account: await accountOf(service),
+    model,
+    request: { model: model.id, ...ask },
+    price: { total: microUsd(250_000), lines: [line] },
+  })
+  expect(accepted.availableMicroUsd).toBe(750_000n)
+})
+
+test.each(['demo-video', 'demo-video-url'])(
+  'a finished video of %s is delivered as promised after its model has left the catalogue',
+  async model => {
+    const service = await open()
+    const key = await service.key(1)
+    const queued = await queue(service, key, model)
+    await finished(service, queued.queue_id)
+    await service.service.close()
+    await service.store.close()
+    opened = []
+    const next = await open({ models: engines => demoModels(engines).filter(({ id }) => !id.includes('video')) })
+    const answer = await retrieve(next, queued, key)
+    expect(answer.status).toBe(200)
+    if (model === 'demo-video') return expect(answer.headers.get('content-type')).toBe('video/mp4')
+    expect(VideoStatus.parse(await answer.json()).status).toBe('COMPLETED')
+    const { pathname, search } = new URL(queued.download_url ?? '')
+    expect((await next.request(pathname + search)).status).toBe(200)
+  },
+)
+
+test('a file that cannot be deleted keeps no other from being deleted', async () => {
+  const service = await open()
+  const key = await service.key(1)
+  const names: string[] = []
+  for (let index = 0; index < 2; index++) {
+    const { queue_id: id } = await queue(service, key)
+    await finished(service, id)
+    names.push(`${id}.mp4`)
+  }
+  const media = new FolderMediaStore(join(folder, 'media'))
+  const refusing: MediaStore = {
+    take: (path, name) => media.take(path, name),
+    find: name => media.find(name),
+    delete: name => (name === names[0] ? Promise.reject(new Error('no')) : media.delete(name)),
+  }
+  clock.pass(25 * 60 * 60 * 1000)
+  await expect(expireMedia(service.store, refusing, clock)).rejects.toThrow('no')
+  expect(await media.find(names[1] ?? '')).toBeNull()
+})
+
+async function finished(service: OpenedService, id: string): Promise<void> {
+  const state = async () =>
+    (await service.store.read.selectFrom('job').select('state').where('id', '=', id).executeTakeFirst())?.state
+  await expect.poll(state, { timeout: 20_000 }).toBe('completed')
+}
