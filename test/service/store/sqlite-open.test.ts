@@ -1,4 +1,4 @@
-import { statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { openForWriting } from '#service/store/sqlite/connection.ts'
 import { migrateSqlite } from '#service/store/sqlite/migrate.ts'
 import { openSqliteReader, openSqliteStore } from '#service/store/sqlite/open.ts'
-import { account, grant, mustCommit } from './sample-ops.ts'
+import { account, grant, job, mustCommit } from './sample-ops.ts'
 import { tamperWith, temporaryFolder } from './sqlite-folder.ts'
 
 test('a writing connection is durable: WAL with full syncs, and foreign keys', () => {
@@ -28,6 +28,18 @@ test('the folder is made where it is missing, and its files are for their owner 
   )
   expect(modes).toEqual([0, 0, 0, 0])
   await store.close()
+  remove()
+})
+
+test('what a job was asked leaves the file with the job’s end, and not only its table', async () => {
+  const { path, remove } = temporaryFolder()
+  const store = await openSqliteStore({ path })
+  const picture = 'a picture of somebody '.repeat(10_000)
+  await mustCommit(store, account(), job('j', null, 'queued', 0, { input: picture }))
+  expect(readFileSync(`${path}-wal`).includes('somebody')).toBe(true)
+  await mustCommit(store, job('j', 'queued', 'failed', 1, { input: null }))
+  await store.close()
+  expect(readFileSync(path).includes('somebody')).toBe(false)
   remove()
 })
 

@@ -12,6 +12,8 @@ export function openForWriting(path: string): DatabaseSync {
   ensurePrivateFile(path)
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
   const journal = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode
+  // Pictures of people are among what is deleted; without this their bytes stay in the file until something overwrites them.
+  database.exec('PRAGMA secure_delete = ON')
   database.exec(`PRAGMA synchronous = FULL; PRAGMA cache_size = -${writerCacheKiB}`)
   const synchronous = database.prepare('PRAGMA synchronous').get()?.synchronous
   const foreignKeys = database.prepare('PRAGMA foreign_keys').get()?.foreign_keys
