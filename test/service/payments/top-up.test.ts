@@ -41,8 +41,14 @@ const submit = async (payment: Loose) => {
   const args = [...terms, payment.payload.signature as Hex] as const
   const anybody = newAccount().address
   await chain.fund(anybody)
-  return chain.sendAs(anybody, encodeFunctionData({ abi: usdcAbi, functionName: 'transferWithAuthorization', args }))
+  const data = encodeFunctionData({ abi: usdcAbi, functionName: 'transferWithAuthorization', args })
+  const hash = await chain.sendAs(anybody, data)
+  // On a busy machine the block may come after the answer to the send.
+  await expect.poll(() => receiptOf(hash), { timeout: 10_000 }).not.toBeNull()
+  return hash
 }
+
+const receiptOf = (hash: string) => chain.ask('eth_getTransactionReceipt', [hash])
 
 describe('one payment', () => {
   test('without a payment: 402 with the requirements alone, and the header that clients read (brief §2.2)', async () => {
