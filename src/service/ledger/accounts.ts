@@ -1,5 +1,6 @@
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import type { Store } from '../store/store.ts'
+import type { EntryTable } from '../store/tables.ts'
 
 export interface AccountBalance {
   postedMicroUsd: MicroUsd
@@ -38,7 +39,7 @@ export interface AccountEntry {
   modelId: string | null
 }
 
-/** Newest first. A grant is shown as a top-up: the contract knows no fourth kind. */
+/** Newest first. */
 export async function entriesOf(store: Store, account: string, limit: number, offset: number): Promise<AccountEntry[]> {
   const rows = await store.read
     .selectFrom('entry')
@@ -50,11 +51,17 @@ export async function entriesOf(store: Store, account: string, limit: number, of
     .execute()
   return rows.map(row => ({
     id: row.id,
-    type: row.kind === 'GRANT' ? 'TOP_UP' : row.kind,
+    type: shownKind(row.kind, row.effect),
     amountMicroUsd: microUsd(row.effect),
     balanceAfterMicroUsd: microUsd(row.posted_after),
     createdAtMs: row.created_at_ms,
     requestId: row.request,
     modelId: row.model,
   }))
+}
+
+/** The contract knows three kinds: what else moves a balance is shown by its direction. */
+function shownKind(kind: EntryTable['kind'], effect: bigint): AccountEntry['type'] {
+  if (kind === 'CHARGE' || kind === 'REFUND') return kind
+  return effect < 0n ? 'CHARGE' : 'TOP_UP'
 }

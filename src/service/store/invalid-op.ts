@@ -6,7 +6,8 @@ import {
   nameCharacters,
   unitOperations,
 } from './bounds.ts'
-import type { Op, Unit } from './units.ts'
+import { isReservedRef } from './entry-refs.ts'
+import type { Line, Op, Unit } from './units.ts'
 import { startsWithUuidV7 } from './uuid-v7.ts'
 
 /** The place of a refusal that no single operation caused. */
@@ -33,7 +34,7 @@ function isSound(value: object): boolean {
       case 'number':
         return Number.isSafeInteger(member) && member >= 0
       case 'string':
-        return member.length <= (jsonMembers.has(name) ? jsonCharacters : nameCharacters)
+        return isStorable(member) && member.length <= (jsonMembers.has(name) ? jsonCharacters : nameCharacters)
       case 'object':
         return member === null || isSound(member)
       default:
@@ -42,19 +43,26 @@ function isSound(value: object): boolean {
   })
 }
 
+/** PostgreSQL keeps no NUL, and half a surrogate pair would come back as another character from either store. */
+const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+
 /** What an operation must say, beyond the types of its members. */
 function isMeant(op: Op): boolean {
   switch (op.op) {
     case 'account':
       return op.account !== '' && !op.account.startsWith('system:')
     case 'credit':
-      return op.amount > 0n && !/^(charge|refund):/.test(op.ref)
+      return op.amount > 0n && !isReservedRef(op.ref)
+    case 'renew':
+      return (op.owed?.lines.length ?? 0) <= captureLines
     case 'capture':
-      return op.lines.length <= captureLines
+      return op.lines.length <= captureLines && (op.writeOff ?? 0n) <= sumOf(op.lines)
     case 'job':
       return op.from === null ? op.fence === 0 && hasJobInput(op.set) : isSameJob(op.set)
     case 'payment':
       return op.from !== null || op.fence === 0
+    case 'claim':
+      return isClaimMove(op)
     default:
       return true
   }
@@ -67,3 +75,14 @@ const hasJobInput = ({ account, model, request, input }: JobSet): boolean =>
 
 /** A job never changes hands, nor the request that paid for it. */
 const isSameJob = ({ account, request }: JobSet): boolean => account === undefined && request === undefined
+
+const sumOf = (lines: readonly Line[]): bigint => lines.reduce((sum, line) => sum + line.amount, 0n)
+
+type ClaimMove = Extract<Op, { op: 'claim' }>
+
+function isClaimMove({ from, to, fence, set }: ClaimMove): boolean {
+  const identity = [set.account, set.request, set.fingerprint]
+  if (to === 'done' && typeof set.answer !== 'string') return false
+  if (from === null) return to !== 'gone' && fence === 0 && identity.every(member => typeof member === 'string')
+  return identity.every(member => member === undefined)
+}

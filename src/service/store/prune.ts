@@ -1,4 +1,5 @@
 import {
+  claimRetentionMs,
   limitLogRetentionMs,
   limitLogRows,
   nonceRetentionMs,
@@ -12,11 +13,12 @@ import { uuidV7Floor } from './uuid-v7.ts'
 export interface Pruned {
   units: number
   nonces: number
+  claims: number
   limitRows: number
 }
 
 /**
- * Deletes what nobody can ask for any more: old outcomes, expired nonces, old rows of the log of met limits. Called on a
+ * Deletes what nobody can ask for any more: old outcomes, expired nonces, old claims, old rows of the log of met limits. Called on a
  * timer by the service. It goes slice by slice, so that commits run in between.
  */
 export async function pruneStore(store: Pick<Store, 'prune'>, nowMs: number): Promise<Pruned> {
@@ -26,6 +28,7 @@ export async function pruneStore(store: Pick<Store, 'prune'>, nowMs: number): Pr
   return {
     units: await pruneTable(store, longAgo),
     nonces: await pruneTable(store, expired),
+    claims: await pruneTable(store, { table: 'claim', createdBeforeMs: nowMs - claimRetentionMs }),
     limitRows: await pruneTable(store, { table: 'limit_log', ...oldLimits }),
   }
 }

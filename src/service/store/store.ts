@@ -20,4 +20,5 @@ export interface Store {
 export type PruneSlice =
   | { table: 'unit'; beforeId: string }
   | { table: 'nonce'; expiredBeforeMs: number }
+  | { table: 'claim'; createdBeforeMs: number }
   | { table: 'limit_log'; createdBeforeMs: number; keepNewest: number }

@@ -3,12 +3,14 @@
  * priced units (and any alias that ends in `_usd`) is a bigint, every other integer a safe number.
  */
 import type { Generated } from 'kysely'
-import type { JobState, LogLimit, OpenAccount, PaymentState } from './units.ts'
+import type { BudgetPeriod, ClaimState, JobState, LogLimit, OpenAccount, PaymentState } from './units.ts'
 
 export interface Tables {
   account: AccountTable
   wallet: WalletTable
   api_key: ApiKeyTable
+  key_use: KeyUseTable
+  staking_credit: StakingCreditTable
   hold: HoldTable
   ended_hold: EndedHoldTable
   unit: UnitTable
@@ -17,7 +19,10 @@ export interface Tables {
   job: JobTable
   job_input: JobInputTable
   payment: PaymentTable
+  claim: ClaimTable
+  claim_answer: ClaimAnswerTable
   limit_log: LimitLogTable
+  ledger_state: LedgerStateTable
 }
 
 /** Customers only: system accounts store no balance, so that no row is hot for everyone. */
@@ -45,13 +50,47 @@ export interface ApiKeyTable {
   expires_at_ms: number | null
   created_at_ms: number
   revoked_at_ms: number | null
+  /** Null, with both limits, where the key has no budget of its own. */
+  budget_period: BudgetPeriod | null
+  budget_usd: bigint | null
+  budget_staking_usd: bigint | null
+}
+
+/** What a key with a budget has held and spent in one period; a key without one has no rows. */
+export interface KeyUseTable {
+  key: string
+  period: BudgetPeriod
+  /** 0 for `lifetime`. */
+  start_ms: number
+  spent_usd: bigint
+  held_usd: bigint
+  spent_staking_usd: bigint
+  held_staking_usd: bigint
+}
+
+/** The daily credit of an account that has used some of it. */
+export interface StakingCreditTable {
+  account: string
+  day_ms: number
+  granted_usd: bigint
+  spent_usd: bigint
+  held_usd: bigint
 }
 
 /** Open holds only. */
 export interface HoldTable {
   id: string
   account: string
+  /** All of it; what is not staking credit counts in the account's `held`. */
   amount: bigint
+  staking_usd: bigint
+  staking_day_ms: number | null
+  api_key: string | null
+  /** Null where the key had no budget. */
+  budget_period: BudgetPeriod | null
+  budget_start_ms: number | null
+  /** JSON: what the work has cost so far; see `owed.ts`. */
+  owed: string | null
   lease_owner: string
   lease_until_ms: number
   created_at_ms: number
@@ -76,7 +115,7 @@ export interface EntryTable {
   seq: Generated<number>
   /** The unit that wrote it and its place in there; what a list shows. */
   id: string
-  kind: 'TOP_UP' | 'CHARGE' | 'REFUND' | 'GRANT'
+  kind: 'TOP_UP' | 'CHARGE' | 'REFUND' | 'GRANT' | 'STAKING' | 'WRITE_OFF'
   /** The customer's side of the row. */
   account: string
   debit: string
@@ -86,7 +125,7 @@ export interface EntryTable {
   effect: Generated<bigint>
   /** The customer's balance after this row. */
   posted_after: bigint
-  /** With `line` unique: `charge:<request>`, `refund:<request>`, or what a credit names. */
+  /** With `line` unique: `charge:<request>` and its like (see `entry-refs.ts`), or what a credit names. */
   ref: string
   line: number
   request: string | null
@@ -95,6 +134,12 @@ export interface EntryTable {
   units: bigint | null
   unit_price_pico_usd: bigint | null
   reason: string | null
+  /** Of a charge and what belongs to it: the key that called, and the period of its budget that it counts in. */
+  api_key: string | null
+  budget_period: BudgetPeriod | null
+  budget_start_ms: number | null
+  /** Of a STAKING row: whose day's credit it is. */
+  staking_day_ms: number | null
   created_at_ms: number
 }
 
@@ -144,6 +189,35 @@ export interface PaymentTable {
   lease_until_ms: number | null
   created_at_ms: number
   updated_at_ms: number
+}
+
+/** One `Idempotency-Key` of one account on one operation. */
+export interface ClaimTable {
+  id: string
+  account: string
+  request: string
+  fingerprint: string
+  state: ClaimState
+  /** 1 after the insert; every move adds 1. */
+  fence: number
+  lease_owner: string | null
+  lease_until_ms: number | null
+  created_at_ms: number
+  updated_at_ms: number
+}
+
+/** Apart, because an answer may be large and most looks at a claim do not need it. */
+export interface ClaimAnswerTable {
+  claim: string
+  /** JSON text. */
+  answer: string
+}
+
+/** One row at most; none means open. */
+export interface LedgerStateTable {
+  state: 'open' | 'read_only'
+  reason: string
+  since_ms: number
 }
 
 export interface LimitLogTable {

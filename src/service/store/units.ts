@@ -14,6 +14,7 @@ export type Op =
   | OpenAccount
   | LinkWallet
   | AddKey
+  | SetKeyBudget
   | RevokeKey
   | Hold
   | Extend
@@ -25,7 +26,9 @@ export type Op =
   | UseNonce
   | MoveJob
   | MovePayment
+  | MoveClaim
   | LogLimit
+  | SetLedgerState
 
 /** Who does work that outlives a call: recovery touches only what has an expired lease. */
 export interface Lease {
@@ -60,6 +63,26 @@ export interface AddKey {
   prefix: string
   label: string
   expiresAtMs: number | null
+  /** Absent or null: the key may spend what its account has. */
+  budget?: KeyBudget | null
+  atMs: number
+}
+
+/** What a key may spend in each period, of USD and of staking credit apart; null is without a limit of its own. */
+export interface KeyBudget {
+  period: BudgetPeriod
+  usd: MicroUsd | null
+  staking: MicroUsd | null
+}
+
+/** A UTC day, a UTC month, or all of a key's life. */
+export type BudgetPeriod = 'epoch' | 'month' | 'lifetime'
+
+/** Replaces a key's budget; it counts what is held from now on, and within one kind of period what was held before. */
+export interface SetKeyBudget {
+  op: 'keyBudget'
+  key: string
+  budget: KeyBudget | null
   atMs: number
 }
 
@@ -69,17 +92,40 @@ export interface RevokeKey {
   atMs: number
 }
 
-/** Reserves credit: `posted − held` must cover it. A hold's id is never used twice. */
+/**
+ * Reserves all that a call needs, or nothing: staking credit first, then USD (`posted − held` must cover the rest), the
+ * key's own budget, and one of the account's open holds. A hold's id is never used twice.
+ */
 export interface Hold {
   op: 'hold'
   hold: string
   account: string
   amount: MicroUsd
   lease: Lease
+  /** The key that called; it must belong to the account and not be revoked. */
+  key?: HoldKey | null
+  /** The daily credit that is used before USD. */
+  staking?: StakingDay | null
+  /** Most holds that the account may have open, this one included. */
+  mostOpen?: number | null
   atMs: number
 }
 
-/** Grows an open hold by `amount`, within the available credit. */
+/** Starts of the UTC day and month that this hold counts in, whichever of them the key's budget goes by. */
+export interface HoldKey {
+  key: string
+  epochStartMs: number
+  monthStartMs: number
+}
+
+export interface StakingDay {
+  /** Start of the UTC day. */
+  dayMs: number
+  /** All that the account's stake gives for that day, used or not; the last one told counts. */
+  granted: MicroUsd
+}
+
+/** Grows an open hold by `amount`, out of the same sources and the same budget. */
 export interface Extend {
   op: 'extend'
   hold: string
@@ -91,9 +137,17 @@ export interface Renew {
   op: 'renew'
   hold: string
   lease: Lease
+  /** What the work has cost so far, for whoever recovers the hold after a crash; absent: as it was. */
+  owed?: Owed
 }
 
-/** Charges the lines against the hold (their sum ≤ the hold) and frees the rest of it. */
+export interface Owed {
+  request: string
+  model: string | null
+  lines: readonly Line[]
+}
+
+/** Charges the lines against the hold (their sum less the write-off ≤ the hold) and frees the rest of it. */
 export interface Capture {
   op: 'capture'
   hold: string
@@ -101,6 +155,10 @@ export interface Capture {
   request: string
   model: string | null
   lines: readonly Line[]
+  /** What the lines cost beyond the hold: a loss of the service, booked as such. At most their sum. */
+  writeOff?: MicroUsd
+  /** For recovery: a live lease is never touched. */
+  onlyIfExpired?: { atMs: number }
   atMs: number
 }
 
@@ -128,7 +186,10 @@ export interface Credit {
   atMs: number
 }
 
-/** Gives back every line of a captured request, once, as one entry. */
+/**
+ * Gives back what a captured request was charged, once: the lines less their write-off as one entry, of which staking
+ * credit returns to its day (and is gone where that day is over), and the key's budget for that period.
+ */
 export interface Refund {
   op: 'refund'
   request: string
@@ -204,6 +265,32 @@ export interface PaymentFields {
   lease?: Lease | null
 }
 
+/** Compare-and-set of the row of an `Idempotency-Key`: `from: null` claims it, `to: 'gone'` gives it up. */
+export interface MoveClaim {
+  op: 'claim'
+  /** Names account, operation and the caller's key. */
+  claim: string
+  from: 'running' | null
+  to: ClaimState | 'gone'
+  fence: number
+  set: ClaimFields
+  atMs: number
+}
+
+export type ClaimState = 'running' | 'done'
+
+/** On insert account, request and fingerprint are required, and never change; `done` requires the answer. */
+export interface ClaimFields {
+  account?: string
+  /** The request that is charged for the work, however often it is taken up again. */
+  request?: string
+  /** Hash of what was asked: the same key with another body is a mistake of the caller. */
+  fingerprint?: string
+  /** JSON text: status, headers and body, byte for byte. */
+  answer?: string
+  lease?: Lease | null
+}
+
 /** One request that met a limit, for the log that its owner may read. Insert only; the oldest beyond a bound are pruned. */
 export interface LogLimit {
   op: 'limit'
@@ -212,6 +299,15 @@ export interface LogLimit {
   model: string
   tier: string
   type: 'RPM' | 'TPM' | 'RPD' | 'FAILED_REQUESTS'
+  atMs: number
+}
+
+/** While the ledger is read-only holds and extensions are refused; what has begun may still end. */
+export interface SetLedgerState {
+  op: 'ledger'
+  state: 'open' | 'read_only'
+  /** For whoever has to look into it. */
+  reason: string
   atMs: number
 }
 
@@ -248,7 +344,10 @@ export type Refusal =
   | 'no_hold'
   | 'not_owner'
   | 'lease_live'
+  | 'read_only'
+  | 'too_many_open'
   | 'insufficient_funds'
+  | 'over_budget'
   | 'over_hold'
   | 'request_charged'
   | 'ref_exists'
@@ -259,4 +358,6 @@ export type Refusal =
   | 'job_moved'
   | 'payment_exists'
   | 'payment_moved'
+  | 'claim_exists'
+  | 'claim_moved'
   | 'invalid'

@@ -37,7 +37,7 @@ test('old outcomes, expired nonces and old limit rows go, slice by slice; the re
     unitAt(nowMs, 1, limit('ada', nowMs - limitLogRetentionMs - 1), limit('ada', nowMs - limitLogRetentionMs)),
   ]
   await store.commit(fresh)
-  expect(await pruneStore(store, nowMs)).toEqual({ units: many, nonces: many, limitRows: 1 })
+  expect(await pruneStore(store, nowMs)).toEqual({ units: many, nonces: many, claims: 0, limitRows: 1 })
   expect(await store.read.selectFrom('nonce').select('id').execute()).toEqual([{ id: 'lives' }])
   expect(await store.read.selectFrom('unit').select('id').execute()).toEqual(fresh.map(({ id }) => ({ id })))
   expect(await store.read.selectFrom('limit_log').select('created_at_ms').execute()).toHaveLength(1)

@@ -1,7 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { KeyBudget } from '../units.ts'
 import type { Appliers } from './work.ts'
 
-export function accountAppliers(database: DatabaseSync): Appliers<'account' | 'wallet' | 'key' | 'revokeKey'> {
+export function accountAppliers(
+  database: DatabaseSync,
+): Appliers<'account' | 'wallet' | 'key' | 'keyBudget' | 'revokeKey'> {
   const accountExists = database.prepare('SELECT 1 FROM account WHERE id = ?')
   const insertAccount = database.prepare(
     'INSERT INTO account (id, kind, created_at_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
@@ -10,7 +13,11 @@ export function accountAppliers(database: DatabaseSync): Appliers<'account' | 'w
   const insertWallet = database.prepare('INSERT INTO wallet (id, account, created_at_ms) VALUES (?, ?, ?)')
   const keyExists = database.prepare('SELECT 1 FROM api_key WHERE id = ? OR hash = ?')
   const insertKey = database.prepare(
-    `INSERT INTO api_key (id, account, hash, prefix, label, expires_at_ms, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO api_key (id, account, hash, prefix, label, expires_at_ms, created_at_ms, budget_period, budget_usd,
+      budget_staking_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const setBudget = database.prepare(
+    'UPDATE api_key SET budget_period = ?, budget_usd = ?, budget_staking_usd = ? WHERE id = ?',
   )
   // A key that is revoked again keeps its first date.
   const revokeKey = database.prepare('UPDATE api_key SET revoked_at_ms = coalesce(revoked_at_ms, ?) WHERE id = ?')
@@ -30,11 +37,18 @@ export function accountAppliers(database: DatabaseSync): Appliers<'account' | 'w
     key(op) {
       if (!accountExists.get(op.account)) return 'no_account'
       if (keyExists.get(op.key, op.hash)) return 'key_exists'
-      insertKey.run(op.key, op.account, op.hash, op.prefix, op.label, op.expiresAtMs, op.atMs)
+      const words = [op.hash, op.prefix, op.label] as const
+      insertKey.run(op.key, op.account, ...words, op.expiresAtMs, op.atMs, ...budgetValues(op.budget))
       return null
+    },
+    keyBudget(op) {
+      return setBudget.run(...budgetValues(op.budget), op.key).changes === 0 ? 'no_key' : null
     },
     revokeKey(op) {
       return revokeKey.run(op.atMs, op.key).changes === 0 ? 'no_key' : null
     },
   }
 }
+
+const budgetValues = (budget: KeyBudget | null | undefined) =>
+  [budget?.period ?? null, budget?.usd ?? null, budget?.staking ?? null] as const

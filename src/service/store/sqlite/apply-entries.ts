@@ -1,24 +1,17 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { entryRefs } from '../entry-refs.ts'
 import type { EntryTable } from '../tables.ts'
-import type { OpenHolds } from './apply-holds.ts'
-import { type Appliers, type Balances, prepareExact, type Work } from './work.ts'
+import type { Capture, Line } from '../units.ts'
+import type { OpenHold, OpenHolds } from './apply-holds.ts'
+import { type EntryRow, entryWriter, noCause, type WriteEntry } from './entry-writer.ts'
+import type { Appliers, Balances, Work } from './work.ts'
 
-type Row = Omit<EntryTable, 'seq' | 'id' | 'effect'>
-
-/** What only a charge's line says. */
-const noUsage = { sku: null, units: null, unit_price_pico_usd: null } as const
-
-/** The only writers of entries. Every operation here moves money between a customer and one system account. */
+/** The writers of entries, but for refunds. Everything here moves money between a customer and one system account. */
 export function entryAppliers(
   database: DatabaseSync,
-  balances: Balances,
-  holds: OpenHolds,
-): Appliers<'capture' | 'credit' | 'refund'> {
+  { balances, holds }: { balances: Balances; holds: OpenHolds },
+): Appliers<'capture' | 'credit'> {
   const refExists = database.prepare('SELECT 1 FROM entry WHERE ref = ? LIMIT 1')
-  const chargeOf = prepareExact(
-    database,
-    `SELECT min(account) AS account, min(model) AS model, sum(amount) AS amount FROM entry WHERE ref = ? HAVING count(*) > 0`,
-  )
   const write = entryWriter(database)
 
   return {
@@ -26,22 +19,14 @@ export function entryAppliers(
       const hold = holds.find(op.hold)
       const balance = hold && balances.read(hold.account, work)
       if (!hold || !balance) return 'no_hold'
-      const ref = `charge:${op.request}`
-      if (op.lines.length > 0 && refExists.get(ref)) return 'request_charged'
-      const total = op.lines.reduce((sum, line) => sum + line.amount, 0n)
-      if (total > hold.amount) return 'over_hold'
-      const { request, model } = op
-      const shared = { kind: 'CHARGE', account: hold.account, debit: hold.account, credit: 'system:revenue' } as const
-      let posted: bigint = balance.posted
-      for (const [line, { sku, units, unitPricePicoUsd, amount }] of op.lines.entries()) {
-        posted -= amount
-        const usage = { sku, units, unit_price_pico_usd: unitPricePicoUsd, reason: null }
-        write(
-          { ...shared, amount, posted_after: posted, ref, line, request, model, ...usage, created_at_ms: op.atMs },
-          work,
-        )
-      }
-      holds.end(hold, op.lines.length > 0 ? 'captured' : 'released', total, work)
+      if (op.onlyIfExpired && hold.lease_until_ms > BigInt(op.onlyIfExpired.atMs)) return 'lease_live'
+      if (op.lines.length > 0 && refExists.get(entryRefs.charge(op.request))) return 'request_charged'
+      const charged = sumOf(op.lines) - (op.writeOff ?? 0n)
+      if (charged > hold.amount) return 'over_hold'
+      const staking = charged < hold.staking_usd ? charged : hold.staking_usd
+      writeCharge(op, { hold, posted: balance.posted, staking, write, work })
+      const spent = { usd: charged - staking, staking }
+      holds.end(hold, op.lines.length > 0 ? 'captured' : 'released', spent, work)
       return null
     },
     credit(op, work) {
@@ -51,37 +36,54 @@ export function entryAppliers(
       const { account, amount, ref } = op
       const kind = op.source === 'system:grant' ? 'GRANT' : 'TOP_UP'
       const sides = { kind, account, debit: op.source, credit: account, amount } as const
-      const cause = { ref, line: 0, request: null, model: null, reason: null, ...noUsage }
-      write({ ...sides, posted_after: balance.posted + amount, ...cause, created_at_ms: op.atMs }, work)
-      balances.move(balance, amount, 0n, work)
-      return null
-    },
-    refund(op, work) {
-      const charge = chargeOf.get(`charge:${op.request}`) as Pick<Row, 'account' | 'model' | 'amount'> | undefined
-      const balance = charge && balances.read(charge.account, work)
-      if (!charge || !balance) return 'nothing_to_refund'
-      const ref = `refund:${op.request}`
-      if (refExists.get(ref)) return 'refunded'
-      const { account, model, amount } = charge
-      const sides = { kind: 'REFUND', account, debit: 'system:revenue', credit: account, amount } as const
-      const cause = { ref, line: 0, request: op.request, model, reason: op.reason, ...noUsage }
-      write({ ...sides, posted_after: balance.posted + amount, ...cause, created_at_ms: op.atMs }, work)
+      write({ ...noCause, ...sides, posted_after: balance.posted + amount, ref, created_at_ms: op.atMs }, work)
       balances.move(balance, amount, 0n, work)
       return null
     },
   }
 }
 
-function entryWriter(database: DatabaseSync): (row: Row, work: Work) => void {
-  const insert = database.prepare(
-    `INSERT INTO entry (id, kind, account, debit, credit, amount, posted_after, ref, line, request, model, sku, units,
-      unit_price_pico_usd, reason, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  return (row, work) => {
-    const { kind, account, debit, credit, amount, posted_after, ref, line, request, model } = row
-    const usage = [row.sku, row.units, row.unit_price_pico_usd] as const
-    const id = `${work.unit}.${work.entriesWritten++}`
-    const sides = [kind, account, debit, credit, amount, posted_after] as const
-    insert.run(id, ...sides, ref, line, request, model, ...usage, row.reason, row.created_at_ms)
+const sumOf = (lines: readonly Line[]): bigint => lines.reduce((sum, line) => sum + line.amount, 0n)
+
+interface Booking {
+  hold: OpenHold
+  posted: bigint
+  staking: bigint
+  write: WriteEntry
+  work: Work
+}
+
+/** What others pay comes before the lines, so that no row leaves the balance below zero. */
+function writeCharge(op: Capture, { hold, posted, staking, write, work }: Booking): void {
+  const { account, staking_day_ms } = hold
+  const { request, model } = op
+  const writeOff = op.writeOff ?? 0n
+  let after = posted
+  const book = (row: Pick<EntryTable, 'kind' | 'debit' | 'credit' | 'ref'> & Partial<EntryRow>, amount: bigint) => {
+    after += row.credit === account ? amount : -amount
+    const cause = { request, model, ...countedIn(hold), created_at_ms: op.atMs }
+    write({ ...noCause, ...cause, account, ...row, amount, posted_after: after }, work)
+  }
+  if (writeOff > 0n) {
+    const ref = entryRefs.writeOff(request)
+    book({ kind: 'WRITE_OFF', debit: 'system:writeoff', credit: account, ref }, writeOff)
+  }
+  if (staking > 0n) {
+    const day = { staking_day_ms: Number(staking_day_ms) }
+    book(
+      { kind: 'STAKING', debit: 'system:staking', credit: account, ref: entryRefs.staking(request), ...day },
+      staking,
+    )
+  }
+  const ref = entryRefs.charge(request)
+  for (const [line, { sku, units, unitPricePicoUsd, amount }] of op.lines.entries()) {
+    const usage = { line, sku, units, unit_price_pico_usd: unitPricePicoUsd }
+    book({ kind: 'CHARGE', debit: account, credit: 'system:revenue', ref, ...usage }, amount)
   }
 }
+
+const countedIn = ({ api_key, budget_period, budget_start_ms }: OpenHold) => ({
+  api_key,
+  budget_period,
+  budget_start_ms: budget_start_ms === null ? null : Number(budget_start_ms),
+})

@@ -1,82 +1,142 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { storeOwed } from '../owed.ts'
+import type { BudgetPeriod } from '../units.ts'
+import { type Funds, type Sources, type Split, sourcesOf } from './apply-funds.ts'
 import { type Appliers, type Balances, prepareExact, type Work } from './work.ts'
 
 export interface OpenHold {
   id: string
   account: string
   amount: bigint
+  staking_usd: bigint
+  staking_day_ms: bigint | null
+  api_key: string | null
+  budget_period: BudgetPeriod | null
+  budget_start_ms: bigint | null
   lease_owner: string
   lease_until_ms: bigint
 }
 
 export interface OpenHolds {
   find(id: string): OpenHold | null
-  /** Frees the whole hold; `charged` of it leaves the account. */
-  end(hold: OpenHold, how: 'captured' | 'released', charged: bigint, work: Work): void
+  /** Frees the whole hold; `spent` of it is gone. */
+  end(hold: OpenHold, how: 'captured' | 'released', spent: Split, work: Work): void
 }
 
-export function openHoldsIn(database: DatabaseSync, balances: Balances): OpenHolds {
+export const heldOf = (hold: OpenHold): Split => ({ usd: hold.amount - hold.staking_usd, staking: hold.staking_usd })
+
+const noSplit: Split = { usd: 0n, staking: 0n }
+const noLimits = { usd: null, staking: null }
+
+/** What an open hold draws on. What its day granted is not known here; an extension asks for it. */
+const sourcesOfHold = ({ account, staking_day_ms, api_key, budget_period, budget_start_ms }: OpenHold): Sources => ({
+  staking: staking_day_ms === null ? null : { account, dayMs: Number(staking_day_ms), granted: 0n },
+  budget:
+    api_key === null || budget_period === null
+      ? null
+      : { key: api_key, period: budget_period, startMs: Number(budget_start_ms), limits: noLimits },
+})
+
+export function openHoldsIn(database: DatabaseSync, balances: Balances, funds: Funds): OpenHolds {
   const select = prepareExact(
     database,
-    'SELECT id, account, amount, lease_owner, lease_until_ms FROM hold WHERE id = ?',
+    `SELECT id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms, lease_owner,
+      lease_until_ms FROM hold WHERE id = ?`,
   )
   const remove = database.prepare('DELETE FROM hold WHERE id = ?')
   const insertEnded = database.prepare('INSERT INTO ended_hold (id, how) VALUES (?, ?)')
   return {
     find: id => (select.get(id) as OpenHold | undefined) ?? null,
-    end(hold, how, charged, work) {
+    end(hold, how, spent, work) {
       const before = balances.read(hold.account, work)
       if (!before) throw new Error(`The account ${hold.account} of an open hold is missing.`)
+      const held = heldOf(hold)
       remove.run(hold.id)
       insertEnded.run(hold.id, how)
-      balances.move(before, -charged, -hold.amount, work)
+      funds.settle(held, spent, sourcesOfHold(hold))
+      balances.move(before, -spent.usd, -held.usd, work)
     },
   }
 }
 
 export function holdAppliers(
   database: DatabaseSync,
-  balances: Balances,
-  holds: OpenHolds,
+  { balances, holds, funds }: { balances: Balances; holds: OpenHolds; funds: Funds },
 ): Appliers<'hold' | 'extend' | 'renew' | 'release'> {
   const idUsed = database.prepare('SELECT 1 FROM hold WHERE id = ?1 UNION ALL SELECT 1 FROM ended_hold WHERE id = ?1')
-  const insert = database.prepare(
-    'INSERT INTO hold (id, account, amount, lease_owner, lease_until_ms, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
+  const readOnly = database.prepare("SELECT 1 FROM ledger_state WHERE state = 'read_only'")
+  const openOf = database.prepare('SELECT count(*) AS n FROM hold WHERE account = ?')
+  const grantedOn = prepareExact(
+    database,
+    'SELECT granted_usd AS granted FROM staking_credit WHERE account = ? AND day_ms = ?',
   )
-  const grow = database.prepare('UPDATE hold SET amount = amount + ? WHERE id = ?')
-  const renew = database.prepare('UPDATE hold SET lease_until_ms = ? WHERE id = ?')
+  const insert = database.prepare(
+    `INSERT INTO hold (id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms,
+      lease_owner, lease_until_ms, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const grow = database.prepare('UPDATE hold SET amount = amount + ?, staking_usd = staking_usd + ? WHERE id = ?')
+  const renew = database.prepare('UPDATE hold SET lease_until_ms = ?, owed = coalesce(?, owed) WHERE id = ?')
+
+  /** What an extension draws on: the hold's own day and period, within the limits of today. */
+  function sourcesNow(hold: OpenHold): Sources {
+    const { staking, budget } = sourcesOfHold(hold)
+    const granted = staking && (grantedOn.get(staking.account, staking.dayMs) as { granted: bigint }).granted
+    const today = budget && funds.key(budget.key)?.budget
+    return {
+      staking: staking && { ...staking, granted: granted ?? 0n },
+      // A budget that goes by another period by now says nothing about this one.
+      budget: budget && { ...budget, limits: today?.period === budget.period ? today.limits : noLimits },
+    }
+  }
 
   return {
     hold(op, work) {
       const balance = balances.read(op.account, work)
       if (!balance) return 'no_account'
+      const key = op.key ? funds.key(op.key.key) : null
+      if (op.key && (!key || key.revoked || key.account !== op.account)) return 'no_key'
       if (idUsed.get(op.hold)) return 'hold_exists'
-      if (balance.posted - balance.held < op.amount) return 'insufficient_funds'
-      insert.run(op.hold, op.account, op.amount, op.lease.owner, op.lease.untilMs, op.atMs)
-      balances.move(balance, 0n, op.amount, work)
+      if (readOnly.get()) return 'read_only'
+      const { mostOpen = null } = op
+      if (mostOpen !== null && Number(openOf.get(op.account)?.n) >= mostOpen) return 'too_many_open'
+      const sources = sourcesOf(op, key)
+      const split = funds.split(op.amount, sources)
+      if (balance.posted - balance.held < split.usd) return 'insufficient_funds'
+      if (!funds.covers(split.usd, sources)) return 'over_budget'
+      const { staking, budget } = sources
+      const drawnOn = [split.staking, staking?.dayMs ?? null, op.key?.key ?? null] as const
+      const period = [budget?.period ?? null, budget?.startMs ?? null] as const
+      insert.run(op.hold, op.account, op.amount, ...drawnOn, ...period, op.lease.owner, op.lease.untilMs, op.atMs)
+      funds.reserve(split, sources)
+      balances.move(balance, 0n, split.usd, work)
       return null
     },
     extend(op, work) {
       const hold = holds.find(op.hold)
       const balance = hold && balances.read(hold.account, work)
       if (!hold || !balance) return 'no_hold'
-      if (balance.posted - balance.held < op.amount) return 'insufficient_funds'
-      grow.run(op.amount, op.hold)
-      balances.move(balance, 0n, op.amount, work)
+      if (readOnly.get()) return 'read_only'
+      const sources = sourcesNow(hold)
+      const split = funds.split(op.amount, sources)
+      if (balance.posted - balance.held < split.usd) return 'insufficient_funds'
+      if (!funds.covers(split.usd, sources)) return 'over_budget'
+      grow.run(op.amount, split.staking, op.hold)
+      funds.reserve(split, sources)
+      balances.move(balance, 0n, split.usd, work)
       return null
     },
     renew(op) {
       const hold = holds.find(op.hold)
       if (!hold) return 'no_hold'
       if (hold.lease_owner !== op.lease.owner) return 'not_owner'
-      renew.run(op.lease.untilMs, op.hold)
+      renew.run(op.lease.untilMs, op.owed ? storeOwed(op.owed) : null, op.hold)
       return null
     },
     release(op, work) {
       const hold = holds.find(op.hold)
       if (!hold) return 'no_hold'
       if (op.onlyIfExpired && hold.lease_until_ms > BigInt(op.onlyIfExpired.atMs)) return 'lease_live'
-      holds.end(hold, 'released', 0n, work)
+      holds.end(hold, 'released', noSplit, work)
       return null
     },
   }

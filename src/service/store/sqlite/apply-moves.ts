@@ -3,7 +3,7 @@ import type { Lease } from '../units.ts'
 import type { Appliers } from './work.ts'
 
 /** A lease that is absent stays as it is; null clears it. The first value says whether to write. */
-const leaseValues = (lease: Lease | null | undefined): [number, string | null, number | null] => [
+export const leaseValues = (lease: Lease | null | undefined): [number, string | null, number | null] => [
   lease === undefined ? 0 : 1,
   lease?.owner ?? null,
   lease?.untilMs ?? null,

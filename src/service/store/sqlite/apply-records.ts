@@ -1,10 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Appliers } from './work.ts'
 
-export function recordAppliers(database: DatabaseSync): Appliers<'nonce' | 'limit'> {
+export function recordAppliers(database: DatabaseSync): Appliers<'nonce' | 'limit' | 'ledger'> {
   const insertNonce = database.prepare('INSERT INTO nonce (id, expires_at_ms) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const insertLimit = database.prepare(
     'INSERT INTO limit_log (account, key, model, tier, type, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  const setLedger = database.prepare(
+    `INSERT INTO ledger_state (one, state, reason, since_ms) VALUES (1, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET state = excluded.state, reason = excluded.reason, since_ms = excluded.since_ms`,
   )
   return {
     nonce(op) {
@@ -12,6 +16,10 @@ export function recordAppliers(database: DatabaseSync): Appliers<'nonce' | 'limi
     },
     limit(op) {
       insertLimit.run(op.account, op.key, op.model, op.tier, op.type, op.atMs)
+      return null
+    },
+    ledger(op) {
+      setLedger.run(op.state, op.reason, op.atMs)
       return null
     },
   }

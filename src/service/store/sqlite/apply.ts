@@ -3,10 +3,13 @@ import { microUsd } from '#contract/money.ts'
 import { invalidOp } from '../invalid-op.ts'
 import type { Balance, Op, Outcome, Refusal, Unit } from '../units.ts'
 import { accountAppliers } from './apply-accounts.ts'
+import { claimAppliers } from './apply-claims.ts'
 import { entryAppliers } from './apply-entries.ts'
+import { fundsIn } from './apply-funds.ts'
 import { holdAppliers, openHoldsIn } from './apply-holds.ts'
 import { jobAppliers, paymentAppliers } from './apply-moves.ts'
 import { recordAppliers } from './apply-records.ts'
+import { refundAppliers } from './apply-refunds.ts'
 import { type Appliers, type Apply, balancesIn, type Work } from './work.ts'
 
 /**
@@ -48,13 +51,17 @@ export function unitApplier(database: DatabaseSync): (unit: Unit) => Outcome {
 
 function allAppliers(database: DatabaseSync): Appliers<Op['op']> {
   const balances = balancesIn(database)
-  const holds = openHoldsIn(database, balances)
+  const funds = fundsIn(database)
+  const holds = openHoldsIn(database, balances, funds)
+  const books = { balances, funds, holds }
   return {
     ...accountAppliers(database),
-    ...holdAppliers(database, balances, holds),
-    ...entryAppliers(database, balances, holds),
+    ...holdAppliers(database, books),
+    ...entryAppliers(database, books),
+    ...refundAppliers(database, books),
     ...jobAppliers(database),
     ...paymentAppliers(database),
+    ...claimAppliers(database),
     ...recordAppliers(database),
   }
 }

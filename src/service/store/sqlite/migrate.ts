@@ -4,10 +4,12 @@ import { type Migration, Migrator } from 'kysely/migration'
 import { StoreError } from '../store-error.ts'
 import { NodeSqliteDialect } from './dialect.ts'
 import { firstTables } from './migrations/0001-first-tables.ts'
+import { budgetsStakingClaims } from './migrations/0002-budgets-staking-claims.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
+  '0002-budgets-staking-claims': budgetsStakingClaims,
 }
 
 /** Brings the tables up to date, whole or not at all. The database stays open. */

@@ -6,6 +6,10 @@ export function slicePruner(database: DatabaseSync): (slice: PruneSlice, rows: n
   const nonces = database.prepare(
     'DELETE FROM nonce WHERE id IN (SELECT id FROM nonce WHERE expires_at_ms < ? ORDER BY expires_at_ms LIMIT ?)',
   )
+  // Answers go with their claims.
+  const claims = database.prepare(
+    'DELETE FROM claim WHERE id IN (SELECT id FROM claim WHERE created_at_ms < ? ORDER BY created_at_ms LIMIT ?)',
+  )
   // Two searches by index, because one condition joined by OR would read the whole log.
   const limitLog = database.prepare(
     `DELETE FROM limit_log WHERE seq IN (
@@ -21,6 +25,8 @@ export function slicePruner(database: DatabaseSync): (slice: PruneSlice, rows: n
         return Number(units.run(slice.beforeId, rows).changes)
       case 'nonce':
         return Number(nonces.run(slice.expiredBeforeMs, rows).changes)
+      case 'claim':
+        return Number(claims.run(slice.createdBeforeMs, rows).changes)
       case 'limit_log':
         return Number(limitLog.run(slice.createdBeforeMs, slice.keepNewest, rows).changes)
     }
