@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
+  claimRetentionMs,
   limitLogRetentionMs,
   limitLogRows,
   nonceRetentionMs,
@@ -24,7 +25,12 @@ const nowMs = 2_000_000_000_000
 
 const unitAt = (atMs: number, place: number, ...ops: Op[]): Unit => ({ id: `${uuidV7Floor(atMs)}/${place}`, ops })
 
-test('old outcomes, expired nonces and old limit rows go, slice by slice; the rest stays', async () => {
+const claimAt = (id: string, atMs: number): Op => {
+  const set = { account: 'ada', request: `request of ${id}`, fingerprint: 'f', answer: '{}' }
+  return { op: 'claim', claim: id, from: null, to: 'done', fence: 0, set, atMs }
+}
+
+test('old outcomes, expired nonces, old claims and old limit rows go, slice by slice; the rest stays', async () => {
   const { store } = opened
   const many = pruneSliceRows * 2 + 5
   const old = nowMs - unitRetentionMs - 1
@@ -37,11 +43,16 @@ test('old outcomes, expired nonces and old limit rows go, slice by slice; the re
     unitAt(nowMs, 1, limit('ada', nowMs - limitLogRetentionMs - 1), limit('ada', nowMs - limitLogRetentionMs)),
   ]
   await store.commit(fresh)
-  expect(await pruneStore(store, nowMs)).toEqual({ units: many, nonces: many, claims: 0, limitRows: 1 })
+  const claims = [claimAt('old', nowMs - claimRetentionMs - 1), claimAt('young', nowMs - claimRetentionMs)]
+  await store.commit([unitAt(nowMs, 2, account(), ...claims)])
+  expect(await pruneStore(store, nowMs)).toEqual({ units: many, nonces: many, claims: 1, limitRows: 1 })
   expect(await store.read.selectFrom('nonce').select('id').execute()).toEqual([{ id: 'lives' }])
-  expect(await store.read.selectFrom('unit').select('id').execute()).toEqual(fresh.map(({ id }) => ({ id })))
+  const units = await store.read.selectFrom('unit').select('id').orderBy('id').execute()
+  expect(units.map(({ id }) => id)).toEqual([...fresh.map(({ id }) => id), unitAt(nowMs, 2).id])
+  expect(await store.read.selectFrom('claim').select('id').execute()).toEqual([{ id: 'young' }])
+  expect(await store.read.selectFrom('claim_answer').select('claim').execute()).toEqual([{ claim: 'young' }])
   expect(await store.read.selectFrom('limit_log').select('created_at_ms').execute()).toHaveLength(1)
-  expect(await pruneStore(store, nowMs)).toEqual({ units: 0, nonces: 0, limitRows: 0 })
+  expect(await pruneStore(store, nowMs)).toEqual({ units: 0, nonces: 0, claims: 0, limitRows: 0 })
 })
 
 test('the log of met limits keeps its newest rows', async () => {

@@ -1,7 +1,20 @@
 /** Operations and units of tests, with what does not matter filled in. */
 import { microUsd } from '#contract/money.ts'
 import type { Store } from '#service/store/store.ts'
-import type { JobFields, JobState, Op, Outcome, PaymentFields, PaymentState, Unit } from '#service/store/units.ts'
+import type {
+  Capture,
+  ClaimFields,
+  Hold,
+  JobFields,
+  JobState,
+  KeyBudget,
+  MoveClaim,
+  Op,
+  Outcome,
+  PaymentFields,
+  PaymentState,
+  Unit,
+} from '#service/store/units.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 
 export const nowMs = 1_800_000_000_000
@@ -12,10 +25,24 @@ export const account = (id = 'ada'): Op => ({ op: 'account', account: id, kind: 
 
 export const wallet = (id: string, owner = 'ada'): Op => ({ op: 'wallet', wallet: id, account: owner, atMs: nowMs })
 
-export const key = (id: string, hash = `hash of ${id}`, owner = 'ada'): Op => {
+export const key = (id: string, hash = `hash of ${id}`, owner = 'ada', budget: KeyBudget | null = null): Op => {
   const words = { prefix: 'fb_1234', label: 'test' }
-  return { op: 'key', key: id, account: owner, hash, ...words, expiresAtMs: null, atMs: nowMs }
+  return { op: 'key', key: id, account: owner, hash, ...words, expiresAtMs: null, budget, atMs: nowMs }
 }
+
+/** Null is without a limit. */
+export const budget = (usd: bigint | null, staking: bigint | null = null, period: KeyBudget['period'] = 'epoch') => ({
+  period,
+  usd: usd === null ? null : microUsd(usd),
+  staking: staking === null ? null : microUsd(staking),
+})
+
+export const keyBudget = (id: string, to: KeyBudget | null): Op => ({
+  op: 'keyBudget',
+  key: id,
+  budget: to,
+  atMs: nowMs,
+})
 
 export const revokeKey = (id: string): Op => ({ op: 'revokeKey', key: id, atMs: nowMs })
 
@@ -30,9 +57,23 @@ export const topUp = (amount: bigint, payment: string, to = 'ada'): Op => {
 
 export const lease = (untilMs = nowMs + 60_000, owner = 'one') => ({ owner, untilMs })
 
-export const hold = (id: string, amount: bigint, of = 'ada', held = lease()): Op => {
-  return { op: 'hold', hold: id, account: of, amount: microUsd(amount), lease: held, atMs: nowMs }
+/** What a hold may say beside its amount. */
+export type HoldTerms = Partial<Pick<Hold, 'key' | 'staking' | 'mostOpen'>>
+
+export const hold = (id: string, amount: bigint, of = 'ada', held = lease(), terms: HoldTerms = {}): Op => {
+  return { op: 'hold', hold: id, account: of, amount: microUsd(amount), lease: held, ...terms, atMs: nowMs }
 }
+
+export const dayMs = 86_400_000
+
+/** The day and month of tests. */
+export const by = (id: string, epochStartMs = 20_000 * dayMs, monthStartMs = 19_990 * dayMs) => ({
+  key: { key: id, epochStartMs, monthStartMs },
+})
+
+export const staked = (granted: bigint, day = 20_000) => ({
+  staking: { dayMs: day * dayMs, granted: microUsd(granted) },
+})
 
 export const extend = (id: string, amount: bigint): Op => ({ op: 'extend', hold: id, amount: microUsd(amount) })
 
@@ -44,16 +85,45 @@ export const release = (id: string, expiredAtMs?: number): Op =>
     : { op: 'release', hold: id, onlyIfExpired: { atMs: expiredAtMs } }
 
 /** One line an amount, each priced at exactly one micro-USD a unit. */
-export const capture = (id: string, amounts: bigint[], request = id): Op => {
-  const priced = { unitPricePicoUsd: 1_000_000n }
-  const lines = amounts.map((amount, line) => ({
+export const linesOf = (amounts: readonly bigint[]) =>
+  amounts.map((amount, line) => ({
     sku: `part-${line}`,
     units: amount,
-    ...priced,
+    unitPricePicoUsd: 1_000_000n,
     amount: microUsd(amount),
   }))
-  return { op: 'capture', hold: id, request, model: 'demo-chat', lines, atMs: nowMs }
+
+export const capture = (
+  id: string,
+  amounts: bigint[],
+  request = id,
+  { writeOff, ...terms }: { writeOff?: bigint } & Pick<Capture, 'onlyIfExpired'> = {},
+): Op => {
+  const loss = writeOff === undefined ? {} : { writeOff: microUsd(writeOff) }
+  const lines = linesOf(amounts)
+  return { op: 'capture', hold: id, request, model: 'demo-chat', lines, ...loss, ...terms, atMs: nowMs }
 }
+
+/** A renewal that says what the work has cost so far. */
+export const checkpoint = (id: string, amounts: bigint[], held = lease()): Op => ({
+  op: 'renew',
+  hold: id,
+  lease: held,
+  owed: { request: id, model: 'demo-chat', lines: linesOf(amounts) },
+})
+
+export const claim = (
+  id: string,
+  from: MoveClaim['from'],
+  to: MoveClaim['to'],
+  fence: number,
+  set: ClaimFields = {},
+): Op => {
+  const identity = { account: 'ada', request: `request of ${id}`, fingerprint: 'asked' }
+  return { op: 'claim', claim: id, from, to, fence, set: from === null ? { ...identity, ...set } : set, atMs: nowMs }
+}
+
+export const ledger = (state: 'open' | 'read_only'): Op => ({ op: 'ledger', state, reason: 'a test', atMs: nowMs })
 
 export const refund = (request: string): Op => ({ op: 'refund', request, reason: 'it failed', atMs: nowMs })
 

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '#service/store/store.ts'
 import type { Tables } from '#service/store/tables.ts'
 import { refusals } from './refusal-rules.ts'
+import { fundRefusals } from './refusal-rules-funds.ts'
 import {
   account,
   capture,
@@ -24,6 +25,7 @@ import {
   unit,
   wallet,
 } from './sample-ops.ts'
+import { fundsContract } from './store-contract-funds.ts'
 import { sameAsModel } from './store-model-property.ts'
 
 export interface OpenedStore {
@@ -36,8 +38,8 @@ export interface OpenedStore {
 }
 
 const tables = [
-  ...(['account', 'wallet', 'api_key', 'hold', 'ended_hold', 'unit', 'entry'] as const),
-  ...(['nonce', 'job', 'job_input', 'payment', 'limit_log'] as const),
+  ...(['account', 'wallet', 'api_key', 'key_use', 'staking_credit', 'hold', 'ended_hold', 'unit', 'entry'] as const),
+  ...(['nonce', 'job', 'job_input', 'payment', 'claim', 'claim_answer', 'limit_log', 'ledger_state'] as const),
 ]
 
 /** Every row of every table, to see that nothing has changed. */
@@ -62,7 +64,7 @@ export function storeContract(name: string, openStore: () => Promise<OpenedStore
       return store.read.selectFrom('account').select(columns).where('id', '=', id).executeTakeFirstOrThrow()
     }
 
-    test.each(refusals)('refuses as $why: $rule', async ({ before, ops, why, op = 0 }) => {
+    test.each([...refusals, ...fundRefusals])('refuses as $why: $rule', async ({ before, ops, why, op = 0 }) => {
       for (const done of before) await mustCommit(store, ...done)
       const rows = await everything(store)
       expect(await commitOps(store, ...ops)).toEqual({ ok: false, op, why })
@@ -248,6 +250,8 @@ export function storeContract(name: string, openStore: () => Promise<OpenedStore
       store = await opened.reopen()
       expect(await store.read.selectFrom('account').select('id').execute()).toHaveLength(600)
     })
+
+    fundsContract(() => store)
 
     test('any units in any batches leave what a small model of the books leaves', () => sameAsModel(store))
   })

@@ -4,7 +4,26 @@ import type { Store } from '#service/store/store.ts'
 import type { Op, Unit } from '#service/store/units.ts'
 import { uuidV7Floor } from '#service/store/uuid-v7.ts'
 import { LedgerModel } from './ledger-model.ts'
-import { account, capture, extend, grant, hold, lease, nonce, nowMs, refund, release, renew } from './sample-ops.ts'
+import {
+  account,
+  budget,
+  by,
+  capture,
+  dayMs,
+  extend,
+  grant,
+  type HoldTerms,
+  hold,
+  key,
+  keyBudget,
+  lease,
+  nonce,
+  nowMs,
+  refund,
+  release,
+  renew,
+  staked,
+} from './sample-ops.ts'
 
 /** Few names, so that units meet each other. */
 const oneOf = (prefix: string, count: number) => fc.nat(count - 1).map(index => `${prefix}${index}`)
@@ -12,6 +31,31 @@ const accounts = oneOf('account', 3)
 const holds = oneOf('hold', 6)
 const requests = oneOf('request', 4)
 const amounts = fc.bigInt({ min: 0n, max: 40n })
+
+const keys = oneOf('key', 3)
+const limit = fc.option(amounts)
+const budgets = fc.option(
+  fc
+    .tuple(limit, limit, fc.constantFrom('epoch' as const, 'month' as const, 'lifetime' as const))
+    .map(([usd, staking, period]) => budget(usd, staking, period)),
+)
+
+/** What a hold says beside its amount: a key, a day, a number of slots, each or none. */
+const terms = fc
+  .tuple(fc.option(fc.tuple(keys, fc.nat(1))), fc.option(fc.tuple(amounts, fc.nat(1))), fc.option(fc.nat(4)))
+  .map(
+    ([caller, day, mostOpen]) =>
+      (run: string): HoldTerms => ({
+        ...(caller ? by(run + caller[0], caller[1] * dayMs) : {}),
+        ...(day ? staked(...day) : {}),
+        mostOpen,
+      }),
+  )
+
+const lessThanAll = (loss: bigint, lines: readonly bigint[]): bigint => {
+  const all = lines.reduce((sum, line) => sum + line, 0n)
+  return loss < all ? loss : all
+}
 
 const ops: fc.Arbitrary<(run: string) => Op> = fc.oneof(
   { weight: 3, arbitrary: accounts.map(id => (run: string) => account(run + id)) },
@@ -25,10 +69,10 @@ const ops: fc.Arbitrary<(run: string) => Op> = fc.oneof(
   },
   {
     weight: 6,
-    arbitrary: fc.tuple(holds, amounts, accounts, fc.nat(9)).map(
-      ([id, amount, of, until]) =>
+    arbitrary: fc.tuple(holds, amounts, accounts, fc.nat(9), terms).map(
+      ([id, amount, of, until, told]) =>
         (run: string) =>
-          hold(run + id, amount, run + of, lease(until)),
+          hold(run + id, amount, run + of, lease(until), told(run)),
     ),
   },
   {
@@ -49,10 +93,10 @@ const ops: fc.Arbitrary<(run: string) => Op> = fc.oneof(
   },
   {
     weight: 5,
-    arbitrary: fc.tuple(holds, fc.array(amounts, { maxLength: 3 }), requests).map(
-      ([id, lines, request]) =>
+    arbitrary: fc.tuple(holds, fc.array(amounts, { maxLength: 3 }), requests, amounts).map(
+      ([id, lines, request, loss]) =>
         (run: string) =>
-          capture(run + id, lines, run + request),
+          capture(run + id, lines, run + request, { writeOff: lessThanAll(loss, lines) }),
     ),
   },
   {
@@ -64,6 +108,22 @@ const ops: fc.Arbitrary<(run: string) => Op> = fc.oneof(
     ),
   },
   { weight: 3, arbitrary: requests.map(request => (run: string) => refund(run + request)) },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(keys, accounts, budgets).map(
+      ([id, of, to]) =>
+        (run: string) =>
+          key(run + id, `hash of ${run + id}`, run + of, to),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(keys, budgets).map(
+      ([id, to]) =>
+        (run: string) =>
+          keyBudget(run + id, to),
+    ),
+  },
   { weight: 1, arbitrary: oneOf('nonce', 3).map(id => (run: string) => nonce(run + id)) },
 )
 
@@ -93,18 +153,34 @@ const toUnit = (planned: { id: number; ops: ((run: string) => Op)[] }, run: stri
 
 async function rowsOf(store: Store, run: string) {
   const accounts = store.read.selectFrom('account').select(['id', 'posted', 'held'])
-  const holds = store.read.selectFrom('hold').select(['id', 'account', 'amount', 'lease_until_ms as untilMs'])
+  const holds = store.read.selectFrom('hold').select(['id', 'account', 'amount', 'staking_usd', 'lease_until_ms'])
+  const days = store.read.selectFrom('staking_credit').selectAll().where('account', 'like', `${run}%`)
+  const uses = store.read.selectFrom('key_use').selectAll().where('key', 'like', `${run}%`)
   return {
     accounts: await accounts.where('id', 'like', `${run}%`).orderBy('id').execute(),
     holds: await holds.where('id', 'like', `${run}%`).orderBy('id').execute(),
+    days: (await days.execute())
+      .map(row => [`${row.account} ${row.day_ms}`, row.granted_usd, row.spent_usd + row.held_usd])
+      .sort(),
+    uses: (await uses.execute())
+      .map(row => [
+        `${row.key} ${row.period} ${row.start_ms}`,
+        row.spent_usd + row.held_usd,
+        row.spent_staking_usd + row.held_staking_usd,
+      ])
+      .sort(),
   }
 }
 
 function rowsOfModel({ books }: LedgerModel) {
   const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1)
-  const holds = [...books.holds].map(([id, { account, amount, untilMs }]) => ({ id, account, amount, untilMs }))
+  const holds = [...books.holds].map(([id, { account, usd, staking, untilMs }]) => {
+    return { id, account, amount: usd + staking, staking_usd: staking, lease_until_ms: untilMs }
+  })
   return {
     accounts: [...books.accounts].map(([id, balance]) => ({ id, ...balance })).sort(byId),
     holds: holds.sort(byId),
+    days: [...books.days].map(([name, { granted, used }]) => [name, granted, used]).sort(),
+    uses: [...books.uses].map(([name, { usd, staking }]) => [name, usd, staking]).sort(),
   }
 }
