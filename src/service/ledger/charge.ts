@@ -2,13 +2,15 @@ import type { Clock } from '#contract/clock.ts'
 import { addUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
-import type { Balance, Line, Unit } from '../store/units.ts'
+import type { Balance, Line, Op, Outcome, Refusal, Unit } from '../store/units.ts'
 import { holdLeaseMs } from './bounds.ts'
 
 /** What a paid call reserves before its engine is asked. */
 export interface ChargeOrder {
-  /** A UUIDv7: it names the hold, and no request is charged twice. */
+  /** A UUIDv7: no request is charged twice. */
   request: string
+  /** A UUIDv7 that names the hold; the request's where absent. Another one where a request is taken up again. */
+  holdId?: string
   account: string
   model: string | null
   hold: MicroUsd
@@ -22,6 +24,20 @@ export class InsufficientCredit extends Error {
     super('The available credit does not cover this call.')
     this.name = 'InsufficientCredit'
     this.neededMicroUsd = neededMicroUsd
+  }
+}
+
+/** Operations for the commit that ends a hold, once it is known what the request was charged. */
+export type AlsoCommit = (chargedMicroUsd: MicroUsd) => readonly Op[]
+
+/** Thrown when what was to be committed beside the end of a hold was refused: the hold is freed, nothing was charged. */
+export class AlsoCommitRefused extends Error {
+  readonly why: Refusal
+
+  constructor(why: Refusal) {
+    super(`What belongs to the end of a hold was refused: ${why}.`)
+    this.name = 'AlsoCommitRefused'
+    this.why = why
   }
 }
 
@@ -63,9 +79,16 @@ export class Charge {
     return this.#ended === null
   }
 
-  /** Charges the lines, whose sum the hold covers, and frees the rest. No lines: nothing is charged. */
-  capture(lines: readonly Line[]): Promise<Charged> {
-    this.#ended ??= this.#end(lines)
+  get holdId(): string {
+    return this.order.holdId ?? this.order.request
+  }
+
+  /**
+   * Charges the lines, whose sum the hold covers, and frees the rest. No lines: nothing is charged; nor is a request that
+   * was charged before, by a process that died. Throws `AlsoCommitRefused`.
+   */
+  capture(lines: readonly Line[], alsoCommit?: AlsoCommit): Promise<Charged> {
+    this.#ended ??= this.#end(lines, alsoCommit)
     return this.#ended
   }
 
@@ -73,27 +96,38 @@ export class Charge {
     return this.capture([])
   }
 
-  async #end(lines: readonly Line[]): Promise<Charged> {
-    const { request, model, account } = this.order
-    const atMs = this.#clock.now()
-    const unit: Unit = lines.length
-      ? { id: `${request}/capture`, ops: [{ op: 'capture', hold: request, request, model, lines, atMs }] }
-      : { id: `${request}/release`, ops: [{ op: 'release', hold: request }] }
+  async #end(lines: readonly Line[], alsoCommit: AlsoCommit = () => []): Promise<Charged> {
     try {
-      const outcome = await commitSurely(this.#store, unit)
-      if (!outcome.ok) throw new Error(`The ledger refused to end hold ${request}: ${outcome.why}.`)
-      return {
-        chargedMicroUsd: lines.length ? addUsd(...lines.map(line => line.amount)) : zeroUsd,
-        availableMicroUsd: availableOf(outcome.balances, account),
+      let charged = addUsd(zeroUsd, ...lines.map(line => line.amount))
+      let outcome = await this.#commitEnd(lines, alsoCommit(charged))
+      if (!outcome.ok && outcome.why === 'request_charged') {
+        charged = zeroUsd
+        outcome = await this.#commitEnd([], alsoCommit(charged))
       }
+      if (outcome.ok) {
+        return { chargedMicroUsd: charged, availableMicroUsd: availableOf(outcome.balances, this.order.account) }
+      }
+      if (outcome.op === 0) throw new Error(`The ledger refused to end hold ${this.holdId}: ${outcome.why}.`)
+      await this.#commitEnd([], [])
+      throw new AlsoCommitRefused(outcome.why)
     } finally {
       this.#onEnd(this)
     }
   }
 
+  #commitEnd(lines: readonly Line[], beside: readonly Op[]): Promise<Outcome> {
+    const { request, model } = this.order
+    const hold = this.holdId
+    const atMs = this.#clock.now()
+    const unit: Unit = lines.length
+      ? { id: `${hold}/capture`, ops: [{ op: 'capture', hold, request, model, lines, atMs }, ...beside] }
+      : { id: `${hold}/release`, ops: [{ op: 'release', hold }, ...beside] }
+    return commitSurely(this.#store, unit)
+  }
+
   /** The unit that keeps this hold alive; its lease is what recovery looks at. */
   renewal(id: string, owner: string): Unit {
     const lease = { owner, untilMs: this.#clock.now() + holdLeaseMs }
-    return { id, ops: [{ op: 'renew', hold: this.order.request, lease }] }
+    return { id, ops: [{ op: 'renew', hold: this.holdId, lease }] }
   }
 }

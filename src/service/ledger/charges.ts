@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts'
 import type { Line } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { holdLeaseMs, holdRenewalMs } from './bounds.ts'
-import { availableOf, Charge, type ChargeOrder, InsufficientCredit } from './charge.ts'
+import { type AlsoCommit, availableOf, Charge, type ChargeOrder, InsufficientCredit } from './charge.ts'
 
 /** All open charges of this process: opens them, keeps their leases, and waits for them when the service drains. */
 export class Charges {
@@ -26,14 +26,15 @@ export class Charges {
   async open(order: ChargeOrder): Promise<Charge> {
     const atMs = this.#clock.now()
     const lease = { owner: this.#owner, untilMs: atMs + holdLeaseMs }
+    const hold = order.holdId ?? order.request
     const outcome = await commitSurely(this.#store, {
-      id: `${order.request}/hold`,
-      ops: [{ op: 'hold', hold: order.request, account: order.account, amount: order.hold, lease, atMs }],
+      id: `${hold}/hold`,
+      ops: [{ op: 'hold', hold, account: order.account, amount: order.hold, lease, atMs }],
     })
     if (!outcome.ok) {
       const { why } = outcome
       if (why === 'insufficient_funds' || why === 'no_account') throw new InsufficientCredit(order.hold)
-      throw new Error(`The ledger refused hold ${order.request}: ${why}.`)
+      throw new Error(`The ledger refused hold ${hold}: ${why}.`)
     }
     const available = availableOf(outcome.balances, order.account)
     const charge = new Charge(order, available, this.#store, this.#clock, ended => this.#forget(ended))
@@ -68,12 +69,12 @@ export class Charges {
 export async function withCharge<Value>(
   charges: Charges,
   order: ChargeOrder,
-  run: (charge: Charge) => Promise<{ value: Value; lines: readonly Line[] }>,
+  run: (charge: Charge) => Promise<{ value: Value; lines: readonly Line[]; alsoCommit?: AlsoCommit }>,
 ) {
   const charge = await charges.open(order)
   try {
-    const { value, lines } = await run(charge)
-    return { value, charged: await charge.capture(lines) }
+    const { value, lines, alsoCommit } = await run(charge)
+    return { value, charged: await charge.capture(lines, alsoCommit) }
   } finally {
     // After a capture this does nothing; after an error it frees the hold.
     await charge.release()
