@@ -9,9 +9,12 @@ const counted: Readonly<Record<keyof AuditReport['counts'], string>> = {
   grants: '  of credit that was given',
   charges: '  of charges, one for each priced line',
   refunds: '  of refunds',
+  staking: '  of staking credit, used or given back',
+  writeOffs: '  of losses that were written off',
   openHolds: 'holds that are open now',
   payments: 'payments by wallets',
   jobs: 'jobs',
+  claims: 'idempotency keys',
 }
 
 /** The lines of a report for a person. */

@@ -57,18 +57,3 @@ function tellDifference({ id, amount, units, price }: ChargedLine, expected: big
   const told = `Entry ${id} charged ${amount} micro-USD; ${units} units at ${price} pico-USD make ${expected}.`
   findings.add('charge_differs_from_price', id, told)
 }
-
-/** A refund gives back exactly what its request was charged, once, to the account that paid. */
-export async function checkRefunds(reader: AuditReader, findings: Findings): Promise<void> {
-  const rows = reader.rows<{ request: string; refunded: bigint; n: bigint; charged: bigint | null }>(`
-    SELECT r.request AS request, r.refunded AS refunded, r.n AS n, c.charged AS charged
-    FROM (SELECT request, sum(amount) AS refunded, count(*) AS n, min(account) AS account
-      FROM entry WHERE kind = 'REFUND' GROUP BY request) r
-    LEFT JOIN (SELECT request, sum(amount) AS charged, min(account) AS account
-      FROM entry WHERE kind = 'CHARGE' GROUP BY request) c ON c.request = r.request
-    WHERE r.n <> 1 OR c.charged IS NULL OR c.charged <> r.refunded OR c.account <> r.account`)
-  for await (const { request, refunded, n, charged } of rows) {
-    const told = `Request ${request} was charged ${charged ?? 0n} and refunded ${refunded} micro-USD in ${n} entries.`
-    findings.add('refund_differs', request, told)
-  }
-}

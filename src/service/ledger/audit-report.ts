@@ -19,9 +19,13 @@ export interface AuditCounts {
   grants: number
   charges: number
   refunds: number
+  /** Rows of staking credit that was used, or given back. */
+  staking: number
+  writeOffs: number
   openHolds: number
   payments: number
   jobs: number
+  claims: number
 }
 
 export type FindingKind =
@@ -34,7 +38,10 @@ export type FindingKind =
   | 'unknown_account'
   | 'charged_twice'
   | 'charge_differs_from_price'
+  | 'funding_differs'
   | 'refund_differs'
+  | 'staking_credit_differs'
+  | 'key_use_differs'
   | 'top_up_without_payment'
   | 'payment_not_credited'
   | 'payment_amount_differs'
@@ -42,10 +49,11 @@ export type FindingKind =
   | 'refunded_job_not_failed'
   | 'hold_open_and_ended'
   | 'hold_expired'
+  | 'claim_differs'
 
 export interface AuditFinding {
   kind: FindingKind
-  /** The account, request, payment, job, hold or entry that it is about. */
+  /** The account, request, payment, job, hold, key, claim or entry that it is about. */
   subject: string
   sentence: string
 }

@@ -52,3 +52,20 @@ export async function checkHolds(reader: AuditReader, findings: Findings, expire
     findings.add('hold_expired', id, told)
   }
 }
+
+/** An `Idempotency-Key` has a request of its own, which is charged to whoever claimed it, and an answer once it is done. */
+export async function checkClaims(reader: AuditReader, findings: Findings): Promise<void> {
+  const shared = reader.rows<{ request: string; n: bigint }>(
+    'SELECT request, count(*) AS n FROM claim GROUP BY request HAVING count(*) > 1',
+  )
+  for await (const { request, n } of shared)
+    findings.add('claim_differs', request, `Request ${request} belongs to ${n} claims; it may belong to one.`)
+  const rows = reader.rows<{ id: string; answers: bigint }>(`
+    SELECT c.id AS id, (SELECT count(*) FROM claim_answer a WHERE a.claim = c.id) AS answers FROM claim c
+    WHERE (c.state = 'done') <> EXISTS (SELECT 1 FROM claim_answer a WHERE a.claim = c.id)
+      OR EXISTS (SELECT 1 FROM entry e WHERE e.ref = 'charge:' || c.request AND e.account <> c.account)`)
+  for await (const { id, answers } of rows) {
+    const told = `Claim ${id} has ${answers} answers, which its state does not allow, or was charged to another account.`
+    findings.add('claim_differs', id, told)
+  }
+}

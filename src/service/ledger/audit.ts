@@ -1,9 +1,10 @@
 import { type Clock, systemClock } from '#contract/clock.ts'
 import { checkBalances, checkEntries, checkHistory, checkSum } from './audit-balances.ts'
-import { checkCharges, checkChargesOnce, checkRefunds } from './audit-charges.ts'
+import { checkCharges, checkChargesOnce } from './audit-charges.ts'
+import { checkKeyUse, checkRequests, checkStakingCredit } from './audit-funds.ts'
 import { type AuditReader, sqliteAuditReader } from './audit-reader.ts'
 import { type AuditCounts, type AuditReport, Findings } from './audit-report.ts'
-import { checkHolds, checkJobs, checkPayments } from './audit-work.ts'
+import { checkClaims, checkHolds, checkJobs, checkPayments } from './audit-work.ts'
 
 export interface AuditOptions {
   clock?: Clock
@@ -29,10 +30,13 @@ export async function audit(database: string | AuditReader, options: AuditOption
     await checkEntries(reader, findings)
     await checkChargesOnce(reader, findings)
     await checkCharges(reader, findings)
-    await checkRefunds(reader, findings)
+    await checkRequests(reader, findings)
+    await checkStakingCredit(reader, findings)
+    await checkKeyUse(reader, findings)
     await checkPayments(reader, findings)
     await checkJobs(reader, findings)
     await checkHolds(reader, findings, clock.now() - expiredHoldMs)
+    await checkClaims(reader, findings)
     const counts = await count(reader)
     const { listed, leftOff, driftMicroUsd } = findings
     return {
@@ -48,19 +52,33 @@ export async function audit(database: string | AuditReader, options: AuditOption
   }
 }
 
+const countOf: Readonly<Record<string, keyof AuditCounts>> = {
+  TOP_UP: 'topUps',
+  GRANT: 'grants',
+  CHARGE: 'charges',
+  REFUND: 'refunds',
+  STAKING: 'staking',
+  WRITE_OFF: 'writeOffs',
+  account: 'accounts',
+  entry: 'entries',
+  hold: 'openHolds',
+  payment: 'payments',
+  job: 'jobs',
+  claim: 'claims',
+}
+
 async function count(reader: AuditReader): Promise<AuditCounts> {
   const counts = {
-    ...{ accounts: 0, entries: 0, topUps: 0, grants: 0, charges: 0, refunds: 0 },
-    ...{ openHolds: 0, payments: 0, jobs: 0 },
+    ...{ accounts: 0, entries: 0, topUps: 0, grants: 0, charges: 0, refunds: 0, staking: 0, writeOffs: 0 },
+    ...{ openHolds: 0, payments: 0, jobs: 0, claims: 0 },
   }
-  const rows = reader.rows<{ name: keyof AuditCounts; n: bigint }>(`
-    SELECT 'accounts' AS name, count(*) AS n FROM account
-    UNION ALL SELECT 'entries', count(*) FROM entry
-    UNION ALL SELECT 'openHolds', count(*) FROM hold
-    UNION ALL SELECT 'payments', count(*) FROM payment
-    UNION ALL SELECT 'jobs', count(*) FROM job
-    UNION ALL SELECT CASE kind WHEN 'TOP_UP' THEN 'topUps' WHEN 'GRANT' THEN 'grants' WHEN 'CHARGE' THEN 'charges'
-      ELSE 'refunds' END, count(*) FROM entry GROUP BY kind`)
-  for await (const { name, n } of rows) counts[name] = Number(n)
+  const tables = ['account', 'entry', 'hold', 'payment', 'job', 'claim']
+  const rows = reader.rows<{ name: string; n: bigint }>(`
+    ${tables.map(table => `SELECT '${table}' AS name, count(*) AS n FROM ${table} UNION ALL`).join(' ')}
+    SELECT kind, count(*) FROM entry GROUP BY kind`)
+  for await (const { name, n } of rows) {
+    const counted = countOf[name]
+    if (counted) counts[counted] = Number(n)
+  }
   return counts
 }

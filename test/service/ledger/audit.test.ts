@@ -1,22 +1,31 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd, priceLines } from '#contract/money.ts'
 import { audit } from '#service/ledger/audit.ts'
 import type { FindingKind } from '#service/ledger/audit-report.ts'
+import { openSqliteStore } from '#service/store/sqlite/open.ts'
+import type { Store } from '#service/store/store.ts'
 import type { Op } from '#service/store/units.ts'
 import {
   account,
+  budget,
+  by,
   capture,
+  claim,
   grant,
   hold,
   job,
+  key,
   lease,
   mustCommit,
   nowMs,
   payment,
   refund,
+  staked,
   topUp,
 } from '../store/sample-ops.ts'
-import { openTemporaryStore } from '../store/sqlite-folder.ts'
+import { tamperWith, temporaryFolder } from '../store/sqlite-folder.ts'
 
 const clock = { now: () => nowMs }
 
@@ -33,12 +42,17 @@ const chargeTokens = (id: string): Op => {
   return { op: 'capture', hold: id, request: id, model: 'demo-chat', lines, atMs: nowMs }
 }
 
-let opened: Awaited<ReturnType<typeof openTemporaryStore>>
-
+let folder: ReturnType<typeof temporaryFolder>
 /** Sound books with one of everything. */
-beforeEach(async () => {
-  opened = await openTemporaryStore()
-  const { store } = opened
+let sound: string
+/** A copy of them, to be damaged. */
+let path: string
+let copies = 0
+
+beforeAll(async () => {
+  folder = temporaryFolder()
+  sound = folder.path
+  const store = await openSqliteStore({ path: sound })
   await mustCommit(store, account(), account('bob'), grant(1_000_000n, 'welcome'))
   await mustCommit(store, payment('p', null, 'claimed', 0, { amount: microUsd(5_000_000) }))
   await mustCommit(store, payment('p', 'claimed', 'credited', 1), topUp(5_000_000n, 'p', 'bob'))
@@ -48,21 +62,43 @@ beforeEach(async () => {
   await mustCommit(store, hold('bad', 80n, 'bob'), capture('bad', [50n, 30n]), bobsJob('bad'))
   await mustCommit(store, job('bad', 'queued', 'failed', 1, { failure: '{}' }), refund('bad'))
   await mustCommit(store, hold('open', 11n, 'ada', lease(nowMs)))
+  await eveOnStaking(store)
+  await mustCommit(store, claim('once', null, 'running', 0, { account: 'bob', request: 'good' }))
+  await mustCommit(store, claim('once', 'running', 'done', 1, { answer: '{}' }))
+  await mustCommit(store, claim('twice', null, 'running', 0))
+  await store.close()
 })
-afterEach(() => opened.dispose())
+afterAll(() => folder.remove())
+beforeEach(() => {
+  path = join(folder.folder, `copy-${copies++}.db`)
+  copyFileSync(sound, path)
+})
 
 const bobsJob = (id: string): Op => job(id, null, 'queued', 0, { account: 'bob', request: id })
 
+/** A customer with staking credit, and a key that has a budget of both kinds: charged, refunded, written off, open. */
+async function eveOnStaking(store: Store): Promise<void> {
+  const eves = (id: string, amount: bigint, granted: bigint) =>
+    hold(id, amount, 'eve', lease(), { ...by('eves'), ...staked(granted) })
+  await mustCommit(store, account('eve'), grant(1_000n, 'eves', 'eve'))
+  await mustCommit(store, key('eves', 'hash', 'eve', budget(500n, 90n)))
+  await mustCommit(store, eves('mixed', 60n, 40n), capture('mixed', [40n, 30n], 'mixed', { writeOff: microUsd(10) }))
+  await mustCommit(store, eves('back', 50n, 100n), capture('back', [45n]), refund('back'))
+  await mustCommit(store, eves('later', 70n, 100n))
+}
+
 test('sound books: no finding, and all of them counted', async () => {
-  const report = await audit(opened.path, { clock })
+  const report = await audit(path, { clock })
   expect(report).toMatchObject({ ok: true, findings: [], findingsLeftOff: 0, driftMicroUsd: 0n })
   expect(report.counts).toEqual({
-    ...{ accounts: 2, entries: 9, topUps: 1, grants: 1, charges: 6, refunds: 1 },
-    ...{ openHolds: 1, payments: 1, jobs: 2 },
+    ...{ accounts: 3, entries: 18, topUps: 1, grants: 2, charges: 9, refunds: 2, staking: 3, writeOffs: 1 },
+    ...{ openHolds: 2, payments: 1, jobs: 2, claims: 2 },
   })
-  const revenue = priceLines(tokens).reduce((sum, amount) => sum + amount, 70n)
-  const systemMicroUsd = { 'system:grant': -1_000_000n, 'system:usdc': -5_000_000n, 'system:revenue': revenue }
-  expect(report.systemMicroUsd).toEqual(systemMicroUsd)
+  const revenue = priceLines(tokens).reduce((sum, amount) => sum + amount, 140n)
+  expect(report.systemMicroUsd).toEqual({
+    ...{ 'system:grant': -1_001_000n, 'system:usdc': -5_000_000n, 'system:revenue': revenue },
+    ...{ 'system:staking': -40n, 'system:writeoff': -10n },
+  })
 })
 
 /** Takes the guards away that would stop the damage. */
@@ -80,13 +116,13 @@ const damages: [rule: string, sql: string, finds: FindingKind[], driftMicroUsd: 
   ],
   [
     'I2 posted is the sum of entries',
-    `UPDATE account SET posted = posted + iif(id = 'ada', 2, -2)`,
+    `UPDATE account SET posted = posted + CASE id WHEN 'ada' THEN 2 WHEN 'bob' THEN -2 ELSE 0 END`,
     ['posted_differs'],
     4n,
   ],
   [
     'I2 an entry is missing',
-    `DELETE FROM entry WHERE kind = 'GRANT'`,
+    `DELETE FROM entry WHERE ref = 'welcome'`,
     ['not_balanced', 'posted_differs', 'history_differs'],
     1_000_000n,
   ],
@@ -96,11 +132,11 @@ const damages: [rule: string, sql: string, finds: FindingKind[], driftMicroUsd: 
     ['held_differs', 'negative_balance'],
     4_999_931n,
   ],
-  ['I4 held is the sum of open holds', `DELETE FROM hold`, ['held_differs'], 11n],
-  ['I4 a hold grew by itself', `UPDATE hold SET amount = amount + 4`, ['held_differs'], 4n],
+  ['I4 held is the sum of open holds', `DELETE FROM hold WHERE id = 'open'`, ['held_differs'], 11n],
+  ['I4 a hold grew by itself', `UPDATE hold SET amount = amount + 4 WHERE id = 'open'`, ['held_differs'], 4n],
   [
     'money of nobody',
-    `PRAGMA foreign_keys = 0; UPDATE hold SET account = 'eve'`,
+    `PRAGMA foreign_keys = 0; UPDATE hold SET account = 'nobody' WHERE id = 'open'`,
     ['held_differs', 'unknown_account'],
     22n,
   ],
@@ -122,13 +158,13 @@ const damages: [rule: string, sql: string, finds: FindingKind[], driftMicroUsd: 
   ['I8 a hold that came back', `INSERT INTO ended_hold VALUES ('open', 'released')`, ['hold_open_and_ended'], 0n],
   [
     'I10 a refund that is not its charge',
-    `UPDATE entry SET request = 'good', ref = 'refund:good' WHERE kind = 'REFUND'`,
+    `UPDATE entry SET request = 'good', ref = 'refund:good' WHERE ref = 'refund:bad'`,
     ['refund_differs', 'failed_job_not_refunded', 'refunded_job_not_failed'],
     0n,
   ],
   [
     'I10 a refund of nothing',
-    `UPDATE entry SET request = 'no', ref = 'refund:no' WHERE kind = 'REFUND'`,
+    `UPDATE entry SET request = 'no', ref = 'refund:no' WHERE ref = 'refund:bad'`,
     ['refund_differs', 'failed_job_not_refunded'],
     0n,
   ],
@@ -159,16 +195,99 @@ const damages: [rule: string, sql: string, finds: FindingKind[], driftMicroUsd: 
   ],
   [
     'a history that was rewritten',
-    `UPDATE entry SET posted_after = posted_after + 1 WHERE kind = 'REFUND'`,
+    `UPDATE entry SET posted_after = posted_after + 1 WHERE ref = 'refund:bad'`,
     ['history_differs'],
     0n,
   ],
+  [
+    'a credit under a name of charges',
+    `UPDATE entry SET ref = 'charge:free' WHERE ref = 'welcome'`,
+    ['entry_misshapen'],
+    0n,
+  ],
+  [
+    'staking credit out of another pocket',
+    `UPDATE entry SET debit = 'system:grant' WHERE ref = 'staking:mixed'`,
+    ['entry_misshapen'],
+    0n,
+  ],
+  [
+    'staking credit of no day',
+    `UPDATE entry SET staking_day_ms = NULL WHERE ref = 'staking:mixed'`,
+    ['entry_misshapen', 'staking_credit_differs'],
+    80n,
+  ],
+  [
+    'a write-off that claims to be a grant',
+    `UPDATE entry SET kind = 'GRANT' WHERE kind = 'WRITE_OFF'`,
+    ['entry_misshapen'],
+    0n,
+  ],
+  [
+    'a write-off above its charge',
+    `UPDATE entry SET amount = 71 WHERE kind = 'WRITE_OFF'`,
+    ['not_balanced', 'posted_differs', 'history_differs', 'funding_differs', 'key_use_differs'],
+    122n,
+  ],
+  [
+    'a charge paid by the budget of another key',
+    `UPDATE entry SET api_key = 'other' WHERE ref = 'staking:mixed'`,
+    ['funding_differs'],
+    0n,
+  ],
+  [
+    'a write-off of no charge',
+    `UPDATE entry SET request = 'none', ref = 'writeoff:none' WHERE kind = 'WRITE_OFF'`,
+    ['funding_differs'],
+    0n,
+  ],
+  [
+    'a refund that keeps the staking credit',
+    `UPDATE entry SET amount = amount - 1 WHERE ref = 'staking-back:back'`,
+    ['not_balanced', 'posted_differs', 'history_differs', 'refund_differs', 'staking_credit_differs'],
+    2n,
+  ],
+  [
+    'staking credit that went back to another day',
+    `UPDATE entry SET staking_day_ms = staking_day_ms + 1 WHERE ref = 'staking-back:back'`,
+    ['refund_differs', 'staking_credit_differs'],
+    90n,
+  ],
+  [
+    'staking credit that says it was spent',
+    `UPDATE staking_credit SET spent_usd = spent_usd + 5`,
+    ['staking_credit_differs'],
+    5n,
+  ],
+  [
+    'staking credit that nobody holds',
+    `UPDATE staking_credit SET held_usd = held_usd + 5`,
+    ['staking_credit_differs'],
+    5n,
+  ],
+  ['the use of a key that was forgotten', `UPDATE key_use SET spent_usd = 0`, ['key_use_differs'], 20n],
+  ['the use of a key that nobody holds', `UPDATE key_use SET held_usd = held_usd + 5`, ['key_use_differs'], 5n],
+  [
+    'staking credit of a key that was not spent',
+    `UPDATE key_use SET spent_staking_usd = spent_staking_usd - 5`,
+    ['key_use_differs'],
+    5n,
+  ],
+  [
+    'staking credit of a key that is not held',
+    `UPDATE key_use SET held_staking_usd = held_staking_usd + 5`,
+    ['key_use_differs'],
+    5n,
+  ],
+  ['two claims of one request', `UPDATE claim SET request = 'good'`, ['claim_differs'], 0n],
+  ['a claim that is done without an answer', `DELETE FROM claim_answer`, ['claim_differs'], 0n],
+  ['a claim that others paid for', `UPDATE claim SET account = 'ada'`, ['claim_differs'], 0n],
 ]
 
 describe('each damage to the books is found', () => {
   test.each(damages)('%s', async (_rule, sql, finds, driftMicroUsd) => {
-    opened.tamper(unlocked + sql)
-    const report = await audit(opened.path, { clock })
+    tamperWith(path, unlocked + sql)
+    const report = await audit(path, { clock })
     expect([...new Set(report.findings.map(finding => finding.kind))]).toEqual(finds)
     expect(report).toMatchObject({ ok: finds.length === 0, driftMicroUsd })
   })
@@ -177,30 +296,28 @@ describe('each damage to the books is found', () => {
 test('a line is recomputed with the one rounding of its request', async () => {
   const pico = tokens.reduce((sum, { units, unitPricePicoUsd }) => sum + units * unitPricePicoUsd, 0n)
   expect(pico % 1_000_000n).not.toBe(0n)
-  opened.tamper(`${unlocked} UPDATE entry SET units = 1000000 WHERE request = 'chat' AND line = 2`)
-  const { findings } = await audit(opened.path, { clock })
+  tamperWith(path, `${unlocked} UPDATE entry SET units = 1000000 WHERE request = 'chat' AND line = 2`)
+  const { findings } = await audit(path, { clock })
   expect(findings.map(({ kind }) => kind)).toEqual(['charge_differs_from_price'])
   expect(findings[0]?.sentence).toMatch(/^Entry \S+ charged \d+ micro-USD; 1000000 units at 1 pico-USD make \d+\.$/)
 })
 
 test('a hold is listed once its lease ended long enough ago', async () => {
-  const after = (ms: number) => audit(opened.path, { clock: { now: () => nowMs + ms }, expiredHoldMs: 1_000 })
+  const after = (ms: number) => audit(path, { clock: { now: () => nowMs + ms }, expiredHoldMs: 1_000 })
   expect((await after(1_000)).findings).toEqual([])
   expect((await after(1_001)).findings).toMatchObject([{ kind: 'hold_expired', subject: 'open' }])
 })
 
 test('findings beyond a thousand are counted', async () => {
-  const holds = Array.from({ length: 60 }, (_, index) => hold(`h${index}`, 1n, 'bob', lease(0)))
-  for (let round = 0; round < 18; round++)
-    await mustCommit(
-      opened.store,
-      ...holds.map(one => ({ ...one, hold: `${round}/${(one as { hold: string }).hold}` }) as Op),
-    )
-  const report = await audit(opened.path, { clock })
+  const numbers = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1080)'
+  const row = "'h' || i, 'bob', 0, 'one', 0, 0 FROM n"
+  const insert = `INSERT INTO hold (id, account, amount, lease_owner, lease_until_ms, created_at_ms) ${numbers} SELECT ${row}`
+  tamperWith(path, insert)
+  const report = await audit(path, { clock })
   expect(report.findings).toHaveLength(1_000)
   expect(report.findingsLeftOff).toBe(80)
 })
 
 test('a path without a database is one clear sentence', async () => {
-  await expect(audit(`${opened.path}.missing`)).rejects.toThrow(/^There is no database at .+; give the path/)
+  await expect(audit(`${path}.missing`)).rejects.toThrow(/^There is no database at .+; give the path/)
 })
