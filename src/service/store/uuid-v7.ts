@@ -34,6 +34,13 @@ export function uuidV7(nowMs: number): string {
   return `${timePart(lastMs)}-7${hex(counter, 3)}-${variant}-${random.toString('hex', 2, 8)}`
 }
 
+/** Forgets the ids before, as a new process does; for whoever plays several processes in one. */
+export function restartUuidV7(): void {
+  poolOffset = pool.length
+  lastMs = 0
+  counter = 0
+}
+
 /** The smallest id that a UUIDv7 of this millisecond or later can have; for pruning by id. */
 export const uuidV7Floor = (atMs: number): string => `${timePart(atMs)}-7000-8000-000000000000`
 
