@@ -5,10 +5,24 @@ import type { EngineState } from '../engines/engine.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
 import type { JobTable } from '../store/tables.ts'
-import type { JobFields, JobState, Op } from '../store/units.ts'
+import type { JobFields, JobState, Op, Refusal } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { jobLeaseMs, jobRenewalMs } from './bounds.ts'
 import type { JobFailure } from './job-row.ts'
+
+/** Why the books may have nothing to give back: somebody else did, or nothing was charged. */
+const settledBefore: readonly Refusal[] = ['refunded', 'nothing_to_refund']
+
+/** The books refused a move for a reason that another attempt does not change. */
+class MoveRefused extends Error {
+  readonly why: Refusal
+
+  constructor(why: Refusal, words: string) {
+    super(words)
+    this.name = 'MoveRefused'
+    this.why = why
+  }
+}
 
 /** The row that this process holds moved under it: another one took it over after a pause of ours. */
 export class LeaseLost extends Error {}
@@ -85,10 +99,21 @@ export class HeldJob {
     this.#engineState = text
   }
 
-  /** The verdict and the money are one unit, and what was asked goes with it. */
-  fail(failure: JobFailure): Promise<void> {
+  /**
+   * The verdict and the money are one unit, and what was asked goes with it. False where there was nothing to give back
+   * any more: the verdict stands all the same, or it would be tried again for ever.
+   */
+  async fail(failure: JobFailure): Promise<boolean> {
     const refund: Op = { op: 'refund', request: this.#request, reason: failure.reason, atMs: this.#clock.now() }
-    return this.move('failed', { failure: JSON.stringify(failure), input: null, lease: null }, [refund])
+    const set = { failure: JSON.stringify(failure), input: null, lease: null }
+    try {
+      await this.move('failed', set, [refund])
+      return true
+    } catch (error) {
+      if (!(error instanceof MoveRefused) || !settledBefore.includes(error.why)) throw error
+      await this.move('failed', set)
+      return false
+    }
   }
 
   async move(to: JobState, set: JobFields, beside: readonly Op[] = []): Promise<void> {
@@ -97,7 +122,7 @@ export class HeldJob {
     const outcome = await commitSurely(this.#store, { id: `${uuidV7(atMs)}/job`, ops: [move, ...beside] })
     if (!outcome.ok) {
       const words = `Job ${this.id} could not become ${to}: ${outcome.why}.`
-      throw outcome.why === 'job_moved' ? new LeaseLost(words) : new Error(words)
+      throw outcome.why === 'job_moved' ? new LeaseLost(words) : new MoveRefused(outcome.why, words)
     }
     this.#state = to
     this.#fence += 1

@@ -93,7 +93,7 @@ export class JobRunner {
       const progress = await this.#look(job)
       if (progress.state === 'completed') return this.#finish(job, progress)
       if (progress.state === 'failed') {
-        return job.fail({ reason: progress.reason, contentPolicy: progress.contentPolicy === true })
+        return this.#fail(job, progress)
       }
       await job.keep(progress.engineState)
       await sleep(waitMs, undefined, { signal })
@@ -120,6 +120,14 @@ export class JobRunner {
       // Null where it has not started: then the next look starts it, and does not ask after what is not there.
       return { state: 'running', engineState: job.engineState }
     }
+  }
+
+  async #fail(job: HeldJob, { reason, contentPolicy = false }: { reason: string; contentPolicy?: boolean }) {
+    if (await job.fail({ reason, contentPolicy })) return
+    this.#options.log.error(
+      { jobId: job.id },
+      'A failed job had nothing to give back; look at its request in the books.',
+    )
   }
 
   async #finish(job: HeldJob, progress: { path: string; mimeType: string }): Promise<void> {

@@ -50,7 +50,7 @@ const queue = async (service: OpenedService, key: string, model = 'demo-video') 
 const retrieve = (service: OpenedService, { model, queue_id }: { model: string; queue_id: string }, key: string) =>
   service.post('/video/retrieve', { model, queue_id }, key)
 
-test('a refund that the ledger refuses is an error that the operator reads, and no lost lease', async () => {
+test('a job that was refunded by hand still fails, once, and the operator reads of it', async () => {
   const video = new TellableVideo()
   const service = await open({ video })
   const { queue_id: request } = await queue(service, await service.key(1))
@@ -60,11 +60,11 @@ test('a refund that the ledger refuses is an error that the operator reads, and 
   video.verdict = { state: 'failed', reason: 'It could not.' }
   await expect
     .poll(() => service.logged.filter(line => line.level === 'error'), { timeout: 5_000 })
-    .toEqual([
-      expect.objectContaining({
-        facts: { jobId: request, err: expect.objectContaining({ message: expect.stringContaining('refunded') }) },
-      }),
-    ])
+    .toMatchObject([{ facts: { jobId: request } }])
+  const job = await service.store.read.selectFrom('job').select(['state', 'failure']).executeTakeFirstOrThrow()
+  expect(job).toEqual({ state: 'failed', failure: JSON.stringify({ reason: 'It could not.', contentPolicy: false }) })
+  const refunds = service.store.read.selectFrom('entry').select('id').where('kind', '=', 'REFUND')
+  expect(await refunds.execute()).toHaveLength(1)
 })
 
 /** Applies a unit and then loses its outcome, once. */
