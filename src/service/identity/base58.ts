@@ -15,3 +15,12 @@ export function decodeBase58(text: string, bytes: number): Uint8Array | null {
   const tail = Buffer.from(hex.length % 2 ? `0${hex}` : hex, 'hex')
   return zeros + tail.length === bytes ? Buffer.concat([Buffer.alloc(zeros), tail]) : null
 }
+
+export function encodeBase58(bytes: Uint8Array): string {
+  let text = ''
+  for (let value = BigInt(`0x0${Buffer.from(bytes).toString('hex')}`); value > 0n; value /= 58n) {
+    text = `${alphabet[Number(value % 58n)]}${text}`
+  }
+  const zeros = bytes.findIndex(byte => byte !== 0)
+  return '1'.repeat(zeros === -1 ? bytes.length : zeros) + text
+}

@@ -6,6 +6,9 @@ export const clockSkewSeconds = 60
 /** What an authorisation must still have: time to send it and to be part of a block. */
 export const minimumSecondsLeft = 10
 
+/** Of a contract wallet's signature: several owners' signatures, or a passkey's, fit in it several times. */
+export const signatureBytes = 2_048
+
 /** How long a request waits for its payment before it answers that it is pending; the work goes on without it. */
 export const answerWaitMs = 10_000
 
@@ -64,3 +67,35 @@ export const retryAfterSeconds = 2
 
 /** Of a refusal that repeats what was wrong with a text. */
 export const quotedCharacters = 120
+
+/** How often it is looked whether payments could be settled: a wallet without gas should be known before a payer finds it. */
+export const watchIntervalMs = 60_000
+
+/** Payments that the key's gas should still reach for; below, the operator is told. */
+export const settlementsInReserve = 10n
+
+/** Gas of one transfer by authorisation: USDC takes 85,000 where the payee is new to it, and its code may change. */
+export const settlementGas = 200_000n
+
+/** The same where a contract wallet checks the signature, which may be a passkey's: 350,000 gas and more. */
+export const walletSettlementGas = 1_000_000n
+
+/**
+ * What settling may cost in an hour, in wei: 0.05 ETH is 450 transfers at 1 gwei, a hundred times the usual price of
+ * Base, and an amount that an operator survives when somebody finds a way to make every one of them fail.
+ */
+export const feesPerHourWei = 50_000_000_000_000_000n
+
+/** The hour of that cap rolls on in steps of a minute. */
+export const feeWindowMs = 3_600_000
+export const feeStepMs = 60_000
+
+/** Seconds after which a payment is worth another try that met the cap: one step of the hour. */
+export const pausedRetrySeconds = 60
+
+/** Of a Solana transaction, as the network itself has it. */
+export const transactionBytes = 1_232
+
+/** What a payer may let us pay for: a transfer takes 6,200 units, and clients ask for 20,000 at a price of 1. */
+export const mostComputeUnits = 200_000
+export const mostMicroLamportsPerUnit = 50_000n

@@ -3,7 +3,7 @@ import { microUsd } from '#contract/money.ts'
 import { logWindowBlocks, logWindows, mostConfirmations, rpcRetries, rpcTimeoutMs } from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
 import type { OnChain, PaymentChain } from './payment-chain.ts'
-import type { SignedPayment } from './signed-payment.ts'
+import type { EvmPayment } from './signed-payment.ts'
 
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 /** keccak256 of `AuthorizationUsed(address,bytes32)` and `AuthorizationCanceled(address,bytes32)` (EIP-3009). */
@@ -32,7 +32,10 @@ export interface EvmPaymentChainOptions {
 }
 
 /** Reads EIP-3009 payments from a node. Asks nothing of the network until the first question. */
-export async function openEvmPaymentChain({ rpcUrl, confirmations }: EvmPaymentChainOptions): Promise<PaymentChain> {
+export async function openEvmPaymentChain({
+  rpcUrl,
+  confirmations,
+}: EvmPaymentChainOptions): Promise<PaymentChain<EvmPayment>> {
   if (!Number.isSafeInteger(confirmations) || confirmations < 0 || confirmations > mostConfirmations) {
     throw new Error(`The confirmations of a payment are a whole number of blocks from 0 to ${mostConfirmations}.`)
   }
@@ -41,7 +44,7 @@ export async function openEvmPaymentChain({ rpcUrl, confirmations }: EvmPaymentC
   return new EvmPaymentChain(createPublicClient({ transport }), BigInt(confirmations))
 }
 
-class EvmPaymentChain implements PaymentChain {
+class EvmPaymentChain implements PaymentChain<EvmPayment> {
   readonly #client: PublicClient
   readonly #confirmations: bigint
 
@@ -50,7 +53,7 @@ class EvmPaymentChain implements PaymentChain {
     this.#confirmations = confirmations
   }
 
-  async find(payment: SignedPayment, transaction: string | null): Promise<OnChain> {
+  async find(payment: EvmPayment, transaction: string | null): Promise<OnChain> {
     try {
       const receipt = transaction === null ? null : await this.#receiptOf(transaction as Hex)
       const landing = receipt && landingIn(receipt, payment)
@@ -68,7 +71,7 @@ class EvmPaymentChain implements PaymentChain {
   }
 
   /** Unused at the head is unused before it; the time told is that of a block which stays. */
-  async #findNonce(payment: SignedPayment): Promise<OnChain> {
+  async #findNonce(payment: EvmPayment): Promise<OnChain> {
     const block = await this.#client.getBlock({ blockTag: 'latest' })
     const isUsed = await this.#client.readContract({
       address: payment.option.asset as Hex,
@@ -88,7 +91,7 @@ class EvmPaymentChain implements PaymentChain {
     return Number(block.timestamp)
   }
 
-  async #searchBackwards(payment: SignedPayment, latest: bigint): Promise<OnChain> {
+  async #searchBackwards(payment: EvmPayment, latest: bigint): Promise<OnChain> {
     for (let window = 0, to = latest; window < logWindows && to >= 0n; window++, to -= logWindowBlocks) {
       const from = to - logWindowBlocks + 1n
       const log = await this.#usedBetween(payment, from < 0n ? 0n : from, to)
@@ -103,7 +106,7 @@ class EvmPaymentChain implements PaymentChain {
     throw new Error('The nonce is used, and the node has no event of it in the blocks that were searched.')
   }
 
-  async #usedBetween({ option, authorization }: SignedPayment, from: bigint, to: bigint): Promise<Log | undefined> {
+  async #usedBetween({ option, authorization }: EvmPayment, from: bigint, to: bigint): Promise<Log | undefined> {
     const [log] = await this.#client.request({
       method: 'eth_getLogs',
       params: [
@@ -134,7 +137,7 @@ const addressTopic = (address: string): Hex => `0x${address.slice(2).toLowerCase
  * The token writes `AuthorizationUsed` and right after it the `Transfer` of that authorisation. Taking the next event
  * of the token, and no other transfer of the transaction, keeps payments apart that share one.
  */
-function landingIn(receipt: TransactionReceipt, { option, authorization }: SignedPayment): OnChain | null {
+function landingIn(receipt: TransactionReceipt, { option, authorization }: EvmPayment): OnChain | null {
   if (receipt.status !== 'success') return null
   const logs = receipt.logs.filter(log => log.address.toLowerCase() === option.asset.toLowerCase())
   const used = logs.findIndex(

@@ -1,18 +1,23 @@
 import type { MicroUsd } from '#contract/money.ts'
+import type { PaymentReason } from './payment-reasons.ts'
 import type { SignedPayment } from './signed-payment.ts'
 
 /** Reads what became of a payment, whoever brought it to the chain. Rejects with `ChainUnavailable`. */
-export interface PaymentChain {
+export interface PaymentChain<Payment extends SignedPayment = SignedPayment> {
   /** `transaction` is where to look first. */
-  find(payment: SignedPayment, transaction: string | null): Promise<OnChain>
+  find(payment: Payment, transaction: string | null): Promise<OnChain>
+  /** The payment with the end of its life, where it does not say that itself; asked before it is claimed. */
+  dated?(payment: Payment): Promise<Payment>
 }
 
 export type OnChain =
-  /** The payer's nonce moved this amount to our payee, in a transaction that succeeded. */
+  /** The payment moved this amount to our payee, in a transaction that succeeded. */
   | { state: 'landed'; transaction: string; amount: MicroUsd }
-  /** The nonce is spent or cancelled, and nothing of it came to us. */
-  | { state: 'void' }
-  /** The nonce is spent or cancelled, in a block that the chain may still drop. */
+  /** It is spent or cancelled, and nothing of it came to us. The reason is `nonce_used` where none is given. */
+  | { state: 'void'; reason?: PaymentReason }
+  /** It is spent or cancelled, in a block that the chain may still drop. */
   | { state: 'unconfirmed' }
-  /** The nonce is unused, and no block up to this time will use it any more. */
-  | { state: 'open'; chainTimeSeconds: number }
+  /** It is unused, and no block up to this time, where the payment has one, will use it any more. */
+  | { state: 'open'; chainTimeSeconds?: number }
+  /** It has not landed, and never can any more. */
+  | { state: 'over' }

@@ -8,7 +8,7 @@ import type { Facilitator, Settlement } from './facilitator.ts'
 import { failureWords } from './failure-words.ts'
 import type { OnChain, PaymentChain } from './payment-chain.ts'
 import { paymentIdOf } from './payment-key.ts'
-import { type PaymentReason, refusedPayment } from './payment-reasons.ts'
+import { isSigned, refusedPayment } from './payment-reasons.ts'
 import type { PaymentRow, PaymentRows } from './payment-rows.ts'
 import { type SignedPayment, validBeforeSecondsOf } from './signed-payment.ts'
 
@@ -39,10 +39,11 @@ export class PaymentDriver {
   async begin(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
     const late = untimely(payment, this.#clock.now())
     if (late && !late.expired) throw late.refusal
-    const verdict = late ? null : await this.#facilitator.verify(payment)
-    if (verdict?.valid) return this.#settleFirst(payment, rejected)
+    // Of a late payment too, or a forged signature would stand in the books as what the payer signed.
+    const verdict = await this.#facilitator.verify(payment)
+    if (verdict.valid && !late) return this.#settleFirst(payment, rejected)
     // Too late or a used nonce may also mean that the money is here already, brought by somebody else.
-    const reason = verdict?.reason ?? 'expired'
+    const reason = verdict.valid || (late && isSigned(verdict.reason)) ? 'expired' : verdict.reason
     if (reason === 'expired' || reason === 'nonce_used') {
       const seen = await this.#chain.find(payment, null)
       if (seen.state === 'landed') return this.#rows.credit(rejected, payment, seen)
@@ -60,6 +61,7 @@ export class PaymentDriver {
     if (!held) return
     const seen = await this.#find(held)
     if (seen.state === 'unconfirmed') return this.#rows.release(held)
+    if (seen.state === 'over') return this.#rows.expire(held)
     if (seen.state !== 'open') return this.#end(held, seen)
     if (this.#isOver(held.payment, seen.chainTimeSeconds)) return this.#rows.expire(held)
     if (untimely(held.payment, this.#clock.now())?.expired) return this.#rows.release(held)
@@ -69,14 +71,20 @@ export class PaymentDriver {
   }
 
   async #settleFirst(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
-    const row = await this.#rows.claim(payment, rejected)
+    const row = await this.#claim(payment, rejected)
     if (row) await this.#attempt(row, { isFirst: true, waits: true })
   }
 
   /** Nothing is to be sent any more, and whoever comes next sees whether it stayed. */
   async #awaitDepth(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
-    const row = await this.#rows.claim(payment, rejected)
+    const row = await this.#claim(payment, rejected)
     if (row) await this.#rows.release(row)
+  }
+
+  /** With the end of its life in the row: a payment that could stay open for ever would never be given up. */
+  async #claim(payment: SignedPayment, rejected: PaymentRow | null): Promise<PaymentRow | null> {
+    const dated = this.#chain.dated ? await this.#chain.dated(payment) : payment
+    return this.#rows.claim(dated, rejected)
   }
 
   async #attempt(row: PaymentRow, { isFirst, waits }: { isFirst: boolean; waits: boolean }): Promise<void> {
@@ -85,7 +93,7 @@ export class PaymentDriver {
       case 'refused': {
         const seen = await this.#find(row)
         if (seen.state === 'unconfirmed') return this.#rows.release(row)
-        if (seen.state !== 'open') return this.#end(row, seen)
+        if (seen.state === 'landed' || seen.state === 'void') return this.#end(row, seen)
         // An earlier attempt may still be on its way, and then this refusal says nothing about it; a nonce that one node
         // saw used and the next one not is a transfer that the next one has not seen yet.
         return isFirst && settlement.reason !== 'nonce_used'
@@ -95,6 +103,12 @@ export class PaymentDriver {
       case 'unsent':
         this.#log.error({ payment: paymentIdOf(row.key), why: settlement.why }, 'A payment could not be sent.')
         return this.#rows.release(row)
+      case 'doubtful':
+        this.#log.warn(
+          { payment: paymentIdOf(row.key), why: settlement.why },
+          'A payment is said to be refused; the chain is asked.',
+        )
+        return this.#awaitLanding(row, { state: 'doubtful', transaction: row.transaction }, waits)
       default:
         return this.#awaitLanding(row, settlement, waits)
     }
@@ -148,15 +162,15 @@ export class PaymentDriver {
     }
   }
 
-  async #end(row: PaymentRow, seen: Exclude<OnChain, { state: 'open' | 'unconfirmed' }>): Promise<void> {
+  async #end(row: PaymentRow, seen: Extract<OnChain, { state: 'landed' | 'void' }>): Promise<void> {
     if (seen.state === 'landed') return this.#rows.credit(row, row.payment, seen)
-    const reason: PaymentReason = 'nonce_used'
-    return this.#rows.reject(row, reason)
+    return this.#rows.reject(row, seen.reason ?? 'nonce_used')
   }
 
   /** By the chain's clock, since it alone decides whether the authorisation can still land; ours may be wrong. */
-  #isOver(payment: SignedPayment, chainTimeSeconds: number): boolean {
+  #isOver(payment: SignedPayment, chainTimeSeconds: number | undefined): boolean {
     const validBefore = validBeforeSecondsOf(payment)
+    if (validBefore === undefined || chainTimeSeconds === undefined) return false
     const nowSeconds = this.#clock.now() / 1000
     return chainTimeSeconds >= validBefore && nowSeconds > validBefore + expiryMarginSeconds
   }

@@ -11,6 +11,10 @@ export const evmPaymentKey = (
   { from, nonce }: Pick<EvmAuthorization, 'from' | 'nonce'>,
 ): string => ['evm', chainId, asset, from, nonce].join(':').toLowerCase()
 
+/** The bytes that are signed, and no signature over them: the fee payer's place can be filled with anything by anyone. */
+export const svmPaymentKey = (network: string, message: Uint8Array): string =>
+  ['svm', network, createHash('sha256').update(message).digest('hex')].join(':')
+
 const idCharacters = 32
 
 /** The `paymentId` of an answer: stable for a payment, and tells nothing about it. */

@@ -264,13 +264,16 @@ function readRowOrNull(row: StoredRow): PaymentRow | null {
 export const refusalOf = (row: PaymentRow): PaymentReason =>
   (JSON.parse(row.answer ?? '') as { refused: PaymentReason }).refused
 
-const factsOf = (payment: SignedPayment): PaymentFields => ({
-  network: payment.option.network,
-  payer: payerOf(payment),
-  amount: amountOf(payment),
-  payload: storePayment(payment),
-  validBeforeSeconds: validBeforeSecondsOf(payment),
-})
+function factsOf(payment: SignedPayment): PaymentFields {
+  const validBeforeSeconds = validBeforeSecondsOf(payment)
+  return {
+    network: payment.option.network,
+    payer: payerOf(payment),
+    amount: amountOf(payment),
+    payload: storePayment(payment),
+    ...(validBeforeSeconds === undefined ? {} : { validBeforeSeconds }),
+  }
+}
 
 const answerFacts = (payment: SignedPayment, landing: Landing): CreditedAnswer => ({
   walletAddress: payerOf(payment),
