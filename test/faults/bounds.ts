@@ -57,3 +57,9 @@ export const quotedCharacters = 300
 
 /** Failures that are printed one by one. */
 export const failuresPrinted = 40
+
+/** Losses of power of one run; each costs a tenth of a second. */
+export const mostImages = 100_000
+
+/** Acknowledged units of the load whose writes are recorded: enough for several checkpoints. */
+export const powerUnits = 3_000

@@ -1,42 +1,63 @@
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { defaultKills, mostKills } from './bounds.ts'
+import { commands } from './commands.ts'
+import { type FaultCommand, type StoreName, storeNames } from './fault-run.ts'
 
 export interface FaultOptions {
-  kills: number
+  command: FaultCommand
+  count: number
   seed: number
+  store: StoreName
   /** Kept whatever happens where it was named, else only after a failure. */
   folder: string | null
   quiet: boolean
 }
 
-export const usage = `Usage: npm run faults -- [--kills N] [--seed S] [--data DIR] [--quiet]
+const flags = commands.map(({ flag, usual, what }) => `  --${flag} N`.padEnd(18) + `${what} (${usual})`)
 
-Kills a real server with SIGKILL under load, again and again, and checks that whatever it acknowledged stands.
+export const usage = `Usage: npm run faults -- [--${commands.map(({ flag }) => flag).join(' N | --')} N] [--seed S] [--store NAME] [--data DIR] [--quiet]
 
-  --kills N   how often (${defaultKills})
-  --seed S    draws the load and the moments of the kills; their order is up to the machine (drawn anew, and printed)
-  --data DIR  the data folder, which is kept (a new one, removed where all is well)
-  --quiet     only the table`
+${flags.join('\n')}
+
+  --seed S        draws the load and the moments; what else happens is up to the machine (drawn anew, and printed)
+  --store NAME    ${storeNames.join(' or ')} (${storeNames[0]})
+  --data DIR      the data folder, which is kept (a new one, removed where all is well)
+  --quiet         only the table`
 
 /** Throws a sentence where an argument is not one of these. */
 export function readOptions(args: readonly string[]): FaultOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      kills: { type: 'string', default: `${defaultKills}` },
+      ...Object.fromEntries(commands.map(({ flag }) => [flag, { type: 'string' } as const])),
       seed: { type: 'string', default: `${randomInt(2 ** 31)}` },
+      store: { type: 'string', default: storeNames[0] },
       data: { type: 'string' },
       quiet: { type: 'boolean', default: false },
     },
   })
+  const told = new Map(Object.entries(values))
+  const asked = commands.filter(({ flag }) => told.has(flag))
+  if (asked.length > 1) throw new Error(`One kind of fault at a time: ${asked.map(({ flag }) => flag).join(' or ')}.`)
+  const [command = commands[0]] = asked
+  const count = told.get(command.flag) ?? command.usual
+  const store = storeNames.find(name => name === values.store)
+  if (!store || !command.stores.includes(store)) {
+    throw new Error(`--${command.flag} runs on ${command.stores.join(' and ')}, not on ${values.store}.`)
+  }
   return {
-    kills: wholeNumber('--kills', values.kills, mostKills),
+    command,
+    count: wholeNumber(`--${command.flag}`, `${count}`, command.most),
     seed: wholeNumber('--seed', values.seed, 2 ** 32 - 1),
+    store,
     folder: values.data ?? null,
     quiet: values.quiet,
   }
 }
+
+/** Runs the same again. */
+export const replayOf = ({ command, count, seed, store }: FaultOptions): string =>
+  `npm run faults -- --${command.flag} ${count} --seed ${seed}${store === storeNames[0] ? '' : ` --store ${store}`}`
 
 function wholeNumber(flag: string, text: string, most: number): number {
   const value = Number(text)

@@ -1,35 +1,34 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { Campaign } from './campaign.ts'
-import { type FaultOptions, readOptions, usage } from './options.ts'
-import { table } from './table.ts'
+import { type FaultOptions, readOptions, replayOf, usage } from './options.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 const complain = (line: string) => process.stderr.write(`${line}\n`)
 
 async function main(options: FaultOptions): Promise<number> {
-  const { kills, seed, quiet } = options
+  const { command, count, seed, store, quiet } = options
   const folder = resolve(options.folder ?? (await mkdtemp(join(tmpdir(), 'farebox-faults-'))))
-  const replay = `npm run faults -- --kills ${kills} --seed ${seed}`
-  if (!quiet) print(`seed ${seed}, folder ${folder}`)
-  const onKill = (count: number) => {
-    if (!quiet && (count % 10 === 0 || count === kills)) print(`${count} kills`)
+  const say = (line: string) => {
+    if (!quiet) print(line)
   }
-  const campaign = new Campaign({ kills, seed, folder, waitForLeases: true, ...(quiet ? {} : { onKill }) })
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void campaign.end().finally(() => process.exit(1)))
+  say(`seed ${seed}, folder ${folder}`)
+  const onStop = (end: () => Promise<void>) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(signal, () => void end().finally(() => process.exit(1)))
+    }
   }
+  const kept = `The folder is kept in ${folder}. Again with: ${replayOf(options)}`
   try {
-    const report = await campaign.run()
-    const isWell = report.findings.failures.length === 0
-    if (!isWell) complain(`The folder is kept in ${folder}. Again with: ${replay}`)
-    for (const line of table(report)) print(line)
+    const run = await command.load()
+    const { isWell, lines } = await run({ count, seed, store, folder, say, onStop })
+    for (const line of lines) print(line)
+    if (!isWell) complain(kept)
     if (isWell && options.folder === null) await rm(folder, { recursive: true, force: true })
     return isWell ? 0 : 1
   } catch (error) {
     complain(`${error instanceof Error ? error.stack : error}`)
-    complain(`The folder is kept in ${folder}. Again with: ${replay}`)
+    complain(kept)
     return 1
   }
 }

@@ -1,7 +1,7 @@
 import { formatUsd } from '#contract/money.ts'
 import { loadKinds, sumOf } from './book.ts'
-import { failuresPrinted } from './bounds.ts'
 import type { CampaignReport } from './campaign.ts'
+import { failuresAsLines, rowsAsLines } from './lines.ts'
 
 /** What came of a run, a line each; the last one is the verdict. */
 export function table({ kills, killedStarts, book, findings, restartsMs, quietAfterMs }: CampaignReport): string[] {
@@ -20,22 +20,13 @@ export function table({ kills, killedStarts, book, findings, restartsMs, quietAf
     ['drift micro-USD', `${findings.driftMicroUsd}`],
     ['holds left', `${findings.holdsLeft}`],
   ]
-  return [
-    ...rows.map(([name, value]) => `${name.padEnd(28)}${value}`),
-    ...failures(findings.failures),
-    verdict(findings),
-  ]
+  return [...rowsAsLines(rows), ...failuresAsLines(findings.failures), verdict(findings)]
 }
 
 /** Requests that were under way: without an answer at all, and streams without their end. */
 function cutByKills({ unanswered, open, acknowledged }: CampaignReport['book']): string {
   const streams = open.size - acknowledged['cut stream']
   return `${sumOf(unanswered) + streams}, of them ${unanswered['top-up']} top-ups and ${unanswered['video queue']} videos`
-}
-
-function failures(all: readonly string[]): string[] {
-  const shown = all.slice(0, failuresPrinted).map(each => `✗ ${each}`)
-  return all.length > shown.length ? [...shown, `✗ and ${all.length - shown.length} more`] : shown
 }
 
 function verdict({ lostMicroUsd, driftMicroUsd, holdsLeft, failures: all }: CampaignReport['findings']): string {

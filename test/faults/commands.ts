@@ -1,0 +1,22 @@
+import { defaultKills, mostImages, mostKills } from './bounds.ts'
+import type { FaultCommand } from './fault-run.ts'
+
+/** Every kind of fault has a flag; the first one is what runs where none is given. */
+export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
+  {
+    flag: 'kills',
+    what: 'Kills a real server with SIGKILL under load, so often, and checks that whatever it acknowledged stands.',
+    usual: defaultKills,
+    most: mostKills,
+    stores: ['sqlite'],
+    load: async () => (await import('./kill-run.ts')).killRun,
+  },
+  {
+    flag: 'power',
+    what: 'Records what the store writes and syncs, then opens what so many losses of power would have left of it.',
+    usual: 200,
+    most: mostImages,
+    stores: ['sqlite'],
+    load: async () => (await import('./power/power-run.ts')).powerRun,
+  },
+]
