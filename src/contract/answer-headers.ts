@@ -1,6 +1,6 @@
 import type { HeaderCodec } from './header-codec.ts'
 import * as headers from './headers.ts'
-import type { Operation } from './operation.ts'
+import { isIdempotent, isPaid, type Operation } from './operation.ts'
 
 /** What a description tells of a header, whatever its value is. */
 export type DescribedHeader = Pick<HeaderCodec<unknown>, 'name' | 'when' | 'schema'>
@@ -21,11 +21,8 @@ const model = listed(
   headers.deprecatedReplacement,
 )
 
-/** An operation that a model answers, and that costs. */
-const isInference = ({ charge }: Operation): boolean => charge === 'usage' || charge === 'quote'
-
 /** Where a wallet pays, or fetches what it has paid for. */
-const showsBalance = (operation: Operation): boolean => isInference(operation) || operation.limit === 'video.retrieve'
+const showsBalance = (operation: Operation): boolean => isPaid(operation) || operation.limit === 'video.retrieve'
 
 /** Headers that an answer of this operation may carry (brief §8.4, §9); which of them it does is the server's to know. */
 export function answerHeaders(operation: Operation, status: number): readonly DescribedHeader[] {
@@ -36,10 +33,13 @@ export function answerHeaders(operation: Operation, status: number): readonly De
     ...(isAuthenticated || operation.limit === 'top-up' ? requestLimits : []),
     ...(isAuthenticated && operation.limit === 'text' ? tokenLimits : []),
     ...(isAuthenticated ? balances : []),
-    ...(isInference(operation) ? model : []),
+    ...(isPaid(operation) ? model : []),
     ...(isSuccess && showsBalance(operation) ? listed(headers.balanceRemaining) : []),
     ...(isSuccess && operation.charge === 'payment' ? listed(headers.paymentResponse) : []),
     ...(status === 402 ? listed(headers.paymentRequired) : []),
-    ...(status === 429 || status === 503 ? listed(headers.retryAfter) : []),
+    ...(isSuccess && isIdempotent(operation) ? listed(headers.idempotentReplayed) : []),
+    ...(status === 429 || status === 503 || (status === 409 && isIdempotent(operation))
+      ? listed(headers.retryAfter)
+      : []),
   ]
 }

@@ -123,6 +123,14 @@ export const needsConsent = defineError({
   body: NeedsConsent,
   retry: 'after-consent',
 })
+export const keyInUse = defineError({ kind: 'IDEMPOTENCY_KEY_IN_USE', status: 409, body: CodedError, retry: 'later' })
+/** The work was done and charged; only its answer cannot be given again. */
+export const answerNotKept = defineError({
+  kind: 'IDEMPOTENCY_ANSWER_NOT_KEPT',
+  status: 409,
+  body: CodedError,
+  retry: 'never',
+})
 export const mediaGone = defineError({ kind: 'MEDIA_GONE', status: 410, body: StandardError, retry: 'never' })
 export const payloadTooLarge = defineError({
   kind: 'PAYLOAD_TOO_LARGE',
@@ -136,6 +144,12 @@ export const invalidContentType = defineStandard(
   'Invalid request content-type',
   'after-change',
 )
+export const keyReused = defineError({
+  kind: 'IDEMPOTENCY_KEY_REUSED',
+  status: 422,
+  body: CodedError,
+  retry: 'after-change',
+})
 export const contentViolation = defineError({
   kind: 'CONTENT_POLICY_VIOLATION',
   status: 422,

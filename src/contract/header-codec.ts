@@ -38,6 +38,17 @@ export const textHeader: Make<string> = (name, when) => ({
   parse: text => (text.length <= headerBytes && headerText.test(text) ? text : null),
 })
 
+/** Text of one form, which is part of the contract. */
+export const patternHeader =
+  (pattern: RegExp): Make<string> =>
+  (name, when) => ({
+    name,
+    when,
+    schema: { type: 'string', pattern: pattern.source },
+    format: value => value,
+    parse: text => (pattern.test(text) ? text : null),
+  })
+
 export const integerHeader: Make<number> = (name, when) => ({
   name,
   when,

@@ -5,6 +5,7 @@ import {
   dateHeader,
   httpDateHeader,
   integerHeader,
+  patternHeader,
   textHeader,
   timestampHeader,
   usdHeader,
@@ -17,7 +18,12 @@ import { PaymentRequiredHeader } from './payment-required.ts'
 export const authorization = textHeader('authorization', 'request, API key')
 export const signInWithX = textHeader('sign-in-with-x', 'request, wallet')
 export const legacySignInWithX = textHeader('x-sign-in-with-x', 'request, wallet, older name')
-export const idempotencyKey = textHeader('idempotency-key', 'request, optional on paid calls')
+/** Chosen by the caller; the published pattern of the one operation that describes it holds for all. */
+export const idempotencyKey = patternHeader(/^[A-Za-z0-9_-]{1,255}$/)('idempotency-key', 'request, paid calls')
+export const idempotentReplayed = booleanHeader(
+  'idempotent-replayed',
+  'an answer that was given before to the same key',
+)
 
 export const paymentSignature = base64JsonHeader(PaymentPayload, 'payment-signature', 'request, top-up')
 /** Names that carry a payment; the first is the current one (brief §2.3). */

@@ -1,8 +1,9 @@
 import type { z } from 'zod'
 import { answerHeaders } from './answer-headers.ts'
+import type { HeaderSchema } from './header-codec.ts'
 import { idempotencyKey } from './headers.ts'
 import type { DescribedSchema, SchemaPrinter } from './openapi-schema.ts'
-import type { AuthScheme, Operation } from './operation.ts'
+import { type AuthScheme, isIdempotent, type Operation } from './operation.ts'
 
 /** Names of the security schemes in the description (brief §5). */
 export const securityNames: Record<AuthScheme, string> = { apiKey: 'BearerAuth', wallet: 'siwx' }
@@ -46,10 +47,12 @@ function membersOf(schema: z.ZodObject | undefined, place: 'path' | 'query', pri
   }))
 }
 
-const requestHeaders = ({ charge, request }: Operation) => {
-  const names = [...(request.headers ?? []), ...(charge === 'usage' || charge === 'quote' ? [idempotencyKey.name] : [])]
-  return names.map(name => ({ name, in: 'header', required: false, schema: { type: 'string' } }))
+function requestHeaders(operation: Operation) {
+  const own = (operation.request.headers ?? []).map(name => parameter(name, { type: 'string' }))
+  return isIdempotent(operation) ? [...own, parameter(idempotencyKey.name, idempotencyKey.schema)] : own
 }
+
+const parameter = (name: string, schema: HeaderSchema) => ({ name, in: 'header', required: false, schema })
 
 function describeAnswers(operation: Operation, printer: SchemaPrinter): Record<string, unknown> {
   const failures = Object.entries(operation.failures).map(([status, schema]) => [
@@ -82,11 +85,11 @@ const statusWords: Readonly<Record<number, string>> = {
   402: 'Something is missing to pay with: credentials, credit or the payment itself',
   403: 'The caller may not do this',
   404: 'There is no such thing',
-  409: 'A person has to agree first; the answer carries the policy text',
+  409: 'A person has to agree first, and the answer carries the policy text; or the same Idempotency-Key is under way',
   410: 'It was there and is gone',
   413: 'The body is too large',
   415: 'The content type is not taken here',
-  422: 'The content is not allowed, by the service or by the engine',
+  422: 'The content is not allowed, by the service or by the engine; or the Idempotency-Key came with another request',
   429: 'Too many requests; x-ratelimit-reset-requests says when to come again',
   500: 'The service failed; try again with a growing pause',
   503: 'Not available now; try again with a growing pause',

@@ -1,4 +1,5 @@
-import type { z } from 'zod'
+import { z } from 'zod'
+import { CodedError } from './failures.ts'
 import type { LimitName } from './limits.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -48,6 +49,10 @@ export interface Operation<
   auth: readonly AuthScheme[]
   charge: Charge
   limit: LimitName
+  /** Whether it takes an `Idempotency-Key`; absent: where it costs. */
+  idempotent?: boolean
+  /** The status of a key that comes again with another request; 422 where absent. */
+  reusedKeyStatus?: 400 | 422
   request: Request
   /** The 200. */
   answer: Answer
@@ -58,7 +63,25 @@ export interface Operation<
 /** The one place where an operation is written: routes, client, description and tests come out of it. */
 export const defineOperation = <const Id extends string, Request extends RequestShape, Answer extends AnswerShape>(
   operation: Operation<Request, Answer, Id>,
-): Operation<Request, Answer, Id> => operation
+): Operation<Request, Answer, Id> =>
+  isIdempotent(operation) ? { ...operation, failures: withKeyFailures(operation) } : operation
+
+/** Whether the operation costs a caller credit. */
+export const isPaid = ({ charge }: Pick<Operation, 'charge'>): boolean => charge === 'usage' || charge === 'quote'
+
+/** Whether the operation takes an `Idempotency-Key`: a repeat gets the first answer, and is not charged. */
+export const isIdempotent = (operation: Pick<Operation, 'charge' | 'idempotent'>): boolean =>
+  operation.idempotent ?? isPaid(operation)
+
+/** 409 for a key whose work is under way, and what a key with another request is answered (a 400 has its shape anyway). */
+function withKeyFailures({ failures, reusedKeyStatus }: Pick<Operation, 'failures' | 'reusedKeyStatus'>) {
+  const statuses = reusedKeyStatus === 400 ? [409] : [409, 422]
+  const added = statuses.map(status => {
+    const known = failures[status]
+    return [status, known ? z.union([known, CodedError]) : CodedError]
+  })
+  return { ...failures, ...Object.fromEntries(added) }
+}
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 type Written<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined

@@ -39,7 +39,6 @@ const samples: Sample[] = [
     headers.authorization,
     headers.signInWithX,
     headers.legacySignInWithX,
-    headers.idempotencyKey,
     headers.contentType,
     headers.contentDisposition,
     headers.requestId,
@@ -76,6 +75,7 @@ const samples: Sample[] = [
     headers.isAdultModelContentViolation,
     headers.containsMinor,
     headers.authRefreshed,
+    headers.idempotentReplayed,
   ].map(codec => row(codec, truth)),
   ...[headers.balanceRemaining, headers.balanceUsd, headers.balanceDiem].map(codec => row(codec, usd)),
   row(headers.timestamp, moment),
@@ -87,6 +87,7 @@ const samples: Sample[] = [
     headers.deprecationDate,
     moment.map(milliseconds => new Date(milliseconds).toISOString().slice(0, 10)),
   ),
+  row(headers.idempotencyKey, fc.stringMatching(/^[A-Za-z0-9_-]{1,255}$/)),
   row(headers.limitType, fc.constantFrom(...headers.limitTypes)),
   row(headers.contentEncoding, fc.constantFrom('gzip', 'br')),
   row(
