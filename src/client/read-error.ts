@@ -41,6 +41,19 @@ const fixedSentences: ReadonlyMap<string, string> = new Map([
   ['The model is currently overloaded. Please try again later.', 'MODEL_OVERLOADED'],
   ['Inference processing failed', 'INFERENCE_FAILED'],
   ['The model is at capacity. Please try again later.', 'MODEL_AT_CAPACITY'],
+  [
+    'Paid calls are paused while the books of this service are checked; nothing was charged. Please try again later.',
+    'LEDGER_READ_ONLY',
+  ],
+  // A top-up would not help here, so these must not pass for too little credit.
+  [
+    'API key DIEM spend limit exceeded. Your account may still have DIEM balance, but this API key has reached its configured DIEM spending limit.',
+    'API_KEY_DIEM_SPEND_LIMIT_EXCEEDED',
+  ],
+  [
+    'API key USD spend limit exceeded. Your account may still have USD balance, but this API key has reached its configured USD spending limit.',
+    'API_KEY_USD_SPEND_LIMIT_EXCEEDED',
+  ],
 ])
 
 /** Kinds whose body is like no other of their status. */

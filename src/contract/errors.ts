@@ -70,6 +70,19 @@ export const insufficientBalance = defineStandard(
   'Insufficient USD or Diem balance to complete request. Add credits to continue.',
   'after-top-up',
 )
+/** The account may still have credit; the limits that its owner set for this one key are reached. */
+export const keyStakingLimitReached = defineStandard(
+  'API_KEY_DIEM_SPEND_LIMIT_EXCEEDED',
+  402,
+  'API key DIEM spend limit exceeded. Your account may still have DIEM balance, but this API key has reached its configured DIEM spending limit.',
+  'never',
+)
+export const keyUsdLimitReached = defineStandard(
+  'API_KEY_USD_SPEND_LIMIT_EXCEEDED',
+  402,
+  'API key USD spend limit exceeded. Your account may still have USD balance, but this API key has reached its configured USD spending limit.',
+  'never',
+)
 export const discoveryRequired = defineError({
   kind: 'PAYMENT_DISCOVERY',
   status: 402,
@@ -195,6 +208,13 @@ export const modelAtCapacity = defineStandard(
   'MODEL_AT_CAPACITY',
   503,
   'The model is at capacity. Please try again later.',
+  'later',
+)
+/** Nothing was held or charged; what had begun before goes on. */
+export const ledgerReadOnly = defineStandard(
+  'LEDGER_READ_ONLY',
+  503,
+  'Paid calls are paused while the books of this service are checked; nothing was charged. Please try again later.',
   'later',
 )
 export const requestTimeout = defineStandard(

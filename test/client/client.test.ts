@@ -3,7 +3,7 @@ import { Client, type ClientOptions } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
 import { breakerFailures } from '#client/limits.ts'
 import { createChatCompletion } from '#contract/chat.ts'
-import { errorKinds } from '#contract/errors.ts'
+import { errorKinds, keyStakingLimitReached, keyUsdLimitReached, ledgerReadOnly } from '#contract/errors.ts'
 import { listModels } from '#contract/models.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { queueVideo, retrieveVideo } from '#contract/video.ts'
@@ -125,6 +125,9 @@ test('every kind of the error table comes back as itself, and a stranger’s wor
     [400, { error: { message: 'm', type: 't', param: null, code: 'context_length_exceeded' } }, 'TOO_MANY_TOKENS'],
     [401, { error: 'x', code: 'X402_SIGN_IN_EXPIRED' }, 'X402_INVALID_SIGN_IN'],
     [402, { error: 'Insufficient anything' }, 'INSUFFICIENT_BALANCE'],
+    [402, keyUsdLimitReached().body, 'API_KEY_USD_SPEND_LIMIT_EXCEEDED'],
+    [402, keyStakingLimitReached().body, 'API_KEY_DIEM_SPEND_LIMIT_EXCEEDED'],
+    [503, ledgerReadOnly().body, 'LEDGER_READ_ONLY'],
     [403, { error: 'nope' }, 'UNAUTHORIZED'],
     [404, { error: 'Specified model not found' }, 'MODEL_NOT_FOUND'],
     [
