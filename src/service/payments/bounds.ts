@@ -99,3 +99,16 @@ export const transactionBytes = 1_232
 /** What a payer may let us pay for: a transfer takes 6,200 units, and clients ask for 20,000 at a price of 1. */
 export const mostComputeUnits = 200_000
 export const mostMicroLamportsPerUnit = 50_000n
+
+/** A remote facilitator: to connect, and for each of its answers. Settling waits for a block or two, and less than a lease. */
+export const facilitatorConnectMs = 5_000
+export const facilitatorVerifyMs = 10_000
+export const facilitatorSettleMs = 15_000
+export const facilitatorSupportedMs = 5_000
+
+/** Of its answers; a list of what it supports may hold dozens of networks. */
+export const facilitatorAnswerBytes = 65_536
+export const facilitatorAnswerDepth = 16
+
+/** Connections to it: more payments than these at once wait for one. */
+export const facilitatorConnections = 50

@@ -1,7 +1,9 @@
 import type { Abi, TransactionSerializable } from 'viem'
-import { receiptPollMs, rpcRetries, rpcTimeoutMs } from './bounds.ts'
-import { chainIdOf } from './check-payment.ts'
+import { type Clock, systemClock } from '#contract/clock.ts'
+import { feesPerHourWei, receiptPollMs, rpcRetries, rpcTimeoutMs } from './bounds.ts'
+import { chainIdOf } from './evm-chain-id.ts'
 import { failureWords } from './failure-words.ts'
+import { type CountedFee, FeeBudget } from './fee-budget.ts'
 import { OneAtATime } from './one-at-a-time.ts'
 
 type Viem = typeof import('viem')
@@ -19,7 +21,11 @@ export interface SendAttempt {
   transaction: Hex | null
   /** Set where it certainly was not sent: `words` are for the operator. */
   unsent: { by: 'token' | 'sender'; words: string } | null
+  /** What was counted for it, to be corrected by its receipt. */
+  fee: CountedFee | null
 }
+
+export const newAttempt = (): SendAttempt => ({ transaction: null, unsent: null, fee: null })
 
 /**
  * Sends transactions of one key. Counting, signing and sending happen one at a time, because two sends that counted at
@@ -31,6 +37,9 @@ export class EvmSender {
   readonly #viem: Viem
   readonly #account
   readonly #sends = new OneAtATime()
+  readonly #fees: FeeBudget
+  /** What the last transaction could have cost: the best guess at the next one. */
+  #usualFee = 1n
 
   constructor(viem: Viem, accounts: typeof import('viem/accounts'), options: EvmSenderOptions) {
     const { network, rpcUrl, key } = options
@@ -41,6 +50,10 @@ export class EvmSender {
       rpcUrls: { default: { http: [rpcUrl] } },
     })
     this.#viem = viem
+    this.#fees = new FeeBudget({
+      perHour: options.feesPerHourWei ?? feesPerHourWei,
+      clock: options.clock ?? systemClock,
+    })
     this.#account = accounts.privateKeyToAccount(key)
     this.address = this.#account.address
     const transport = viem.http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: rpcRetries })
@@ -49,10 +62,20 @@ export class EvmSender {
       .extend(viem.publicActions)
   }
 
+  /** Whether the hour's fees have room for one more transaction. */
+  get canPay(): boolean {
+    return this.#fees.left >= this.#usualFee
+  }
+
+  /** In words for the operator. */
+  get feeProblem(): string {
+    return `The fees of this hour have reached ${this.#viem.formatEther(this.#fees.perHour)} ETH, so payments wait; raise the cap if that is no attack.`
+  }
+
   /** Rejects where it was not sent, and where that is not known; `attempt` tells which. */
-  async send(call: ContractCall, attempt: SendAttempt): Promise<Hex> {
+  async send(call: ContractCall, gasAtMost: bigint, attempt: SendAttempt): Promise<Hex> {
     const data = this.#viem.encodeFunctionData({ ...call, abi: call.abi as Abi })
-    const gas = await this.#estimate(call.address, data, attempt)
+    const gas = await this.#estimate({ to: call.address, data, gasAtMost }, attempt)
     return this.#sends.run(async () => {
       const nonce = await this.client.getTransactionCount({ address: this.address, blockTag: 'pending' })
       const request = await this.client.prepareTransactionRequest({
@@ -62,14 +85,30 @@ export class EvmSender {
         nonce,
         parameters: ['fees', 'type', 'chainId'],
       })
+      this.#countFee(gas * (request.maxFeePerGas ?? request.gasPrice ?? 0n), attempt)
       const signed = await this.#account.signTransaction(request as TransactionSerializable)
       attempt.transaction = this.#viem.keccak256(signed)
       return this.#broadcast(signed, attempt)
     })
   }
 
-  /** A transfer that the token would refuse is refused here, before it costs anything. */
-  async #estimate(to: Hex, data: Hex, attempt: SendAttempt): Promise<bigint> {
+  #countFee(fee: bigint, attempt: SendAttempt): void {
+    this.#usualFee = fee
+    attempt.fee = this.#fees.count(fee)
+    if (attempt.fee) return
+    attempt.unsent = { by: 'sender', words: this.feeProblem }
+    throw new Error('The fees of this hour have no room for the transaction.')
+  }
+
+  /** A transfer that the token would refuse is refused here, before it costs anything; one that would burn gas as well. */
+  async #estimate(call: { to: Hex; data: Hex; gasAtMost: bigint }, attempt: SendAttempt): Promise<bigint> {
+    const gas = await this.#estimateAll(call, attempt)
+    if (gas <= call.gasAtMost) return gas
+    attempt.unsent = { by: 'token', words: `The transfer takes ${gas} gas.` }
+    throw new Error('The transfer takes more gas than a payment may.')
+  }
+
+  async #estimateAll({ to, data }: { to: Hex; data: Hex }, attempt: SendAttempt): Promise<bigint> {
     try {
       return await this.client.estimateGas({ account: this.#account, to, data })
     } catch (error) {
@@ -86,6 +125,7 @@ export class EvmSender {
     } catch (error) {
       if (error instanceof Error && /insufficient funds/i.test(error.message)) {
         attempt.transaction = null
+        attempt.fee?.correct(0n)
         attempt.unsent = { by: 'sender', words: `The key ${this.address} has too little ETH for gas; send it some.` }
       }
       throw error
@@ -98,4 +138,7 @@ export interface EvmSenderOptions {
   network: string
   rpcUrl: string
   key: Hex
+  /** What settling may cost in an hour; `feesPerHourWei` of the bounds where it is not said. */
+  feesPerHourWei?: bigint
+  clock?: Clock
 }

@@ -16,6 +16,8 @@ export interface Facilitator<Payment extends SignedPayment = SignedPayment> {
   supported(): readonly string[]
   /** What keeps it from settling into this option, as a sentence for the operator; null where all is well. */
   problem(option: PaymentOption): Promise<string | null>
+  /** Ends its connections, where it keeps some. */
+  close?(): Promise<void>
 }
 
 export type Verdict = { valid: true } | { valid: false; reason: PaymentReason }

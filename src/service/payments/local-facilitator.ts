@@ -1,20 +1,27 @@
 import type { PaymentOption } from '#contract/payment.ts'
 import { x402Version } from '#contract/payment.ts'
-import { receiptTimeoutMs } from './bounds.ts'
+import { receiptTimeoutMs, settlementGas, settlementsInReserve, walletSettlementGas } from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
-import { chainIdOf } from './check-payment.ts'
-import { type ContractCall, EvmSender, type EvmSenderOptions, type SendAttempt } from './evm-sender.ts'
+import { offerProblem } from './evm-offer-problem.ts'
+import { type ContractCall, EvmSender, type EvmSenderOptions, newAttempt, type SendAttempt } from './evm-sender.ts'
+import { EvmSignatures } from './evm-signatures.ts'
 import type { Facilitator, Settlement, Verdict } from './facilitator.ts'
 import type { PaymentReason } from './payment-reasons.ts'
-import type { SignedPayment } from './signed-payment.ts'
+import { SettlementPaused } from './settlement-paused.ts'
+import type { EvmPayment } from './signed-payment.ts'
 
 type Hex = `0x${string}`
 type Scheme = InstanceType<typeof import('@x402/evm/exact/facilitator').ExactEvmScheme>
 type Requirements = Parameters<Scheme['verify']>[1]
 type Payload = Parameters<Scheme['verify']>[0]
 
+export interface LocalFacilitatorOptions extends EvmSenderOptions {
+  /** Takes payments of contracts that check their signatures themselves (EIP-1271); false where it is not said. */
+  contractWallets?: boolean
+}
+
 /** Settles on an EVM chain with a key of our own. Asks nothing of the network until it is used. */
-export async function openLocalFacilitator(options: EvmSenderOptions): Promise<LocalFacilitator> {
+export async function openLocalFacilitator(options: LocalFacilitatorOptions): Promise<LocalFacilitator> {
   const [viem, accounts, core, evm, exact] = await Promise.all([
     import('viem'),
     import('viem/accounts'),
@@ -41,14 +48,19 @@ const certainReasons: Readonly<Record<string, PaymentReason>> = {
   invalid_exact_evm_payload_authorization_valid_after: 'not_yet_valid',
 }
 
-export class LocalFacilitator implements Facilitator {
+export class LocalFacilitator implements Facilitator<EvmPayment> {
   readonly #packages: Packages
   readonly #network: string
   readonly #sender: EvmSender
+  readonly #signatures: EvmSignatures
+  readonly #gasAtMost: bigint
 
-  constructor(packages: Packages, options: EvmSenderOptions) {
+  constructor(packages: Packages, options: LocalFacilitatorOptions) {
+    const { network, rpcUrl, contractWallets = false } = options
     this.#packages = packages
-    this.#network = options.network
+    this.#network = network
+    this.#gasAtMost = contractWallets ? walletSettlementGas : settlementGas
+    this.#signatures = new EvmSignatures(packages.viem, packages.evm.authorizationTypes, { rpcUrl, contractWallets })
     this.#sender = new EvmSender(packages.viem, packages.accounts, options)
   }
 
@@ -56,29 +68,38 @@ export class LocalFacilitator implements Facilitator {
     return [this.#network]
   }
 
-  /** What keeps it from settling into this option, as a sentence for the operator; null where all is well. */
   async problem(option: PaymentOption): Promise<string | null> {
-    const { client, address } = this.#sender
     try {
-      const chainId = await client.getChainId()
-      if (chainId !== chainIdOf(this.#network)) {
-        return `The node serves chain ${chainId}, not ${chainIdOf(this.#network)}; set the RPC URL of the right chain.`
-      }
-      if (!/^0x[0-9a-f]{40}$/i.test(option.payTo) || /^0x0{40}$/.test(option.payTo)) {
-        return `${option.payTo} cannot receive payments; set payTo to an address whose key you hold.`
-      }
-      const code = await client.getCode({ address: option.asset as Hex })
-      if (!code || code === '0x')
-        return `There is no token at ${option.asset} on chain ${chainId}; set the asset's address.`
-      const gas = await client.getBalance({ address })
-      return gas > 0n ? null : `The key ${address} has no ETH, so no payment can be settled; send it some.`
+      return (await offerProblem(this.#sender.client, option)) ?? (await this.#gasProblem()) ?? this.#feeProblem()
     } catch {
       return 'The node cannot be reached, so payments cannot be checked; start it or set another RPC URL.'
     }
   }
 
-  async verify(payment: SignedPayment): Promise<Verdict> {
-    if (!(await this.#isSigned(payment))) return { valid: false, reason: 'invalid_signature' }
+  async #gasProblem(): Promise<string | null> {
+    const { client, address } = this.#sender
+    const balance = await client.getBalance({ address })
+    if (balance === 0n) return `The key ${address} has no ETH, so no payment can be settled; send it some.`
+    const { maxFeePerGas } = await client.estimateFeesPerGas()
+    if (balance >= settlementsInReserve * settlementGas * maxFeePerGas) return null
+    return `The key ${address} has ETH for fewer than ${settlementsInReserve} payments; send it some.`
+  }
+
+  #feeProblem(): string | null {
+    return this.#sender.canPay ? null : this.#sender.feeProblem
+  }
+
+  async verify(payment: EvmPayment): Promise<Verdict> {
+    const reason = await this.#signatures.problem(payment)
+    if (reason) return { valid: false, reason }
+    const verdict = await this.#judgeTwice(payment)
+    if (verdict.valid && !this.#sender.canPay) {
+      throw new SettlementPaused('The service has spent what it may spend on network fees in an hour.')
+    }
+    return verdict
+  }
+
+  async #judgeTwice(payment: EvmPayment): Promise<Verdict> {
     const first = await this.#judge(payment)
     if (first.certain) return first.verdict
     // A node that is down looks like a bad payment to the stock code, so it is asked and the verdict taken once more.
@@ -86,8 +107,8 @@ export class LocalFacilitator implements Facilitator {
     return (await this.#judge(payment)).verdict
   }
 
-  async settle(payment: SignedPayment): Promise<Settlement> {
-    const attempt: SendAttempt = { transaction: null, unsent: null }
+  async settle(payment: EvmPayment): Promise<Settlement> {
+    const attempt = newAttempt()
     const result = await this.#settleOnce(payment, attempt)
     if (result.success) return { state: 'settled', transaction: result.transaction.toLowerCase() }
     const reason = result.errorReason ?? ''
@@ -103,45 +124,16 @@ export class LocalFacilitator implements Facilitator {
     return { state: 'unsent', why: `The payment was not sent: ${reason}.` }
   }
 
-  async #settleOnce(payment: SignedPayment, attempt: SendAttempt) {
+  async #settleOnce(payment: EvmPayment, attempt: SendAttempt) {
     try {
-      return await this.#facilitatorOf(call => this.#sender.send(call, attempt)).settle(...stockTerms(payment))
+      const send = (call: ContractCall) => this.#sender.send(call, this.#gasAtMost, attempt)
+      return await this.#facilitatorOf(send, attempt).settle(...stockTerms(payment))
     } catch {
       return { success: false, errorReason: 'node_unreachable', transaction: '' }
     }
   }
 
-  /** Without the network, so that a bad signature costs the node nothing. */
-  async #isSigned({ option, authorization, signature }: SignedPayment): Promise<boolean> {
-    const { recoverTypedDataAddress } = this.#packages.viem
-    try {
-      const signer = await recoverTypedDataAddress({
-        domain: {
-          name: String(option.extra?.name),
-          version: String(option.extra?.version),
-          chainId: chainIdOf(option.network),
-          verifyingContract: option.asset as Hex,
-        },
-        types: this.#packages.evm.authorizationTypes,
-        primaryType: 'TransferWithAuthorization',
-        message: {
-          from: authorization.from as Hex,
-          to: authorization.to as Hex,
-          value: BigInt(authorization.value),
-          validAfter: BigInt(authorization.validAfter),
-          validBefore: BigInt(authorization.validBefore),
-          nonce: authorization.nonce as Hex,
-        },
-        signature: signature as Hex,
-      })
-      return signer.toLowerCase() === authorization.from
-    } catch {
-      // Not a point of the curve: nobody's signature.
-      return false
-    }
-  }
-
-  async #judge(payment: SignedPayment): Promise<{ certain: boolean; verdict: Verdict }> {
+  async #judge(payment: EvmPayment): Promise<{ certain: boolean; verdict: Verdict }> {
     try {
       const answer = await this.#facilitatorOf(refuseToSend).verify(...stockTerms(payment))
       if (answer.isValid) return { certain: true, verdict: { valid: true } }
@@ -161,15 +153,23 @@ export class LocalFacilitator implements Facilitator {
   }
 
   /** One for each use, because what it sends belongs to one payment. */
-  #facilitatorOf(writeContract: (call: ContractCall) => Promise<Hex>) {
+  #facilitatorOf(writeContract: (call: ContractCall) => Promise<Hex>, attempt?: SendAttempt) {
     const { core, evm, exact } = this.#packages
     const { client, address } = this.#sender
     const signer = evm.toFacilitatorEvmSigner(
       {
         address,
-        readContract: call => client.readContract(call as Parameters<typeof client.readContract>[0]),
+        // The code of a wallet may run in it, with no more gas than a settlement would give it.
+        readContract: call =>
+          client.readContract({ ...call, gas: this.#gasAtMost } as unknown as Parameters<
+            typeof client.readContract
+          >[0]),
         verifyTypedData: call => client.verifyTypedData(call as Parameters<typeof client.verifyTypedData>[0]),
-        waitForTransactionReceipt: call => client.waitForTransactionReceipt(call),
+        async waitForTransactionReceipt(call) {
+          const receipt = await client.waitForTransactionReceipt(call)
+          attempt?.fee?.correct(receipt.gasUsed * receipt.effectiveGasPrice)
+          return receipt
+        },
         getCode: call => client.getCode(call),
         writeContract,
         sendTransaction: refuseToSend,
@@ -184,7 +184,7 @@ export class LocalFacilitator implements Facilitator {
 const refuseToSend = (): Promise<never> => Promise.reject(new Error('Nothing else is sent for a payment.'))
 
 /** What the stock facilitator is told: our option alone, and a payload of exactly two members. */
-function stockTerms({ option, authorization, signature }: SignedPayment): [Payload, Requirements] {
+function stockTerms({ option, authorization, signature }: EvmPayment): [Payload, Requirements] {
   const requirements = { ...option, extra: { ...option.extra } } as Requirements
   return [{ x402Version, accepted: requirements, payload: { signature, authorization } }, requirements]
 }

@@ -1,8 +1,18 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openEvmPaymentChain } from '#service/payments/evm-payment-chain.ts'
+import type { Facilitator } from '#service/payments/facilitator.ts'
 import type { OnChain, PaymentChain } from '#service/payments/payment-chain.ts'
 import { startTestChain, type TestChain } from './test-chain.ts'
-import { type Answer, creditOf, type Loose, openWorld, payer, send, type World } from './top-up-world.ts'
+import {
+  type Answer,
+  creditOf,
+  type Loose,
+  openWorld,
+  payer,
+  send,
+  type World,
+  withFacilitator,
+} from './top-up-world.ts'
 
 const five = 5_000_000n
 const confirmations = 3
@@ -30,13 +40,12 @@ const expectPending = ({ status, body }: Answer) =>
 /** As the payment was brought to the chain by a process that then ended: the row is free, the transfer at the head. */
 async function landedAtHead(): Promise<{ account: { address: string }; payment: Loose }> {
   const { account, payment } = await payer(world)
-  const settle: typeof world.facilitator.settle = async signed => {
-    await world.facilitator.settle(signed)
+  const real: Facilitator = world.facilitator
+  const settle: Facilitator['settle'] = async signed => {
+    await real.settle(signed)
     return { state: 'unsent', why: 'This process ends here.' }
   }
-  const facilitator = { ...world.facilitator, settle } as typeof world.facilitator
-  facilitator.verify = signed => world.facilitator.verify(signed)
-  facilitator.supported = () => world.facilitator.supported()
+  const facilitator = withFacilitator(world.facilitator, { settle })
   expectPending(await send(world.compose({ chain: deep, facilitator }), payment))
   expect(await received()).toHaveLength(1)
   return { account, payment }
@@ -117,11 +126,7 @@ test('the time until which a nonce is unused is that of a block which stays', as
   expect(JSON.stringify(atHead)).not.toBe(JSON.stringify(before))
 })
 
-const lost = () => ({
-  verify: (signed: Parameters<typeof world.facilitator.verify>[0]) => world.facilitator.verify(signed),
-  settle: () => Promise.reject(new Error('lost')),
-  supported: () => world.facilitator.supported(),
-})
+const lost = () => withFacilitator(world.facilitator, { settle: () => Promise.reject(new Error('lost')) })
 
 test.each([-1, 0.5, 1_001, Number.NaN])('%d confirmations are refused at start', async wrong => {
   const opening = openEvmPaymentChain({ rpcUrl: world.gate.url, confirmations: wrong })

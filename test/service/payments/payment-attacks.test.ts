@@ -1,7 +1,7 @@
 /** Attacks on a top-up that the service answers by itself or with its facilitator, each with its answer. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newAccount, startTestChain, type TestChain } from './test-chain.ts'
-import { creditOf, encode, type Loose, openWorld, send, sign, type World } from './top-up-world.ts'
+import { creditOf, encode, type Loose, openWorld, send, sign, signAs, type World } from './top-up-world.ts'
 
 let chain: TestChain
 let world: World
@@ -89,17 +89,12 @@ const attacks: Attack[] = [
   ],
   ['11', 'another payer than the signer', authorize({ from: stranger }), 'invalid_signature'],
   ['11', 'a nonce that was not signed', authorize({ nonce: `0x${'11'.repeat(32)}` }), 'invalid_signature'],
-  ['12', 'a payment that has expired', authorize({ validBefore: '1' }), 'expired'],
+  ['12', 'a payment that has expired', () => signAs(account, world.option, { validBefore: '1' }), 'expired'],
+  ['12', 'a payment that has expired and was never signed', authorize({ validBefore: '1' }), 'invalid_signature'],
   [
     '12',
     'a payment with five seconds left',
-    async () => ({
-      ...structuredClone(signed),
-      payload: {
-        ...signed.payload,
-        authorization: { ...signed.payload.authorization, validBefore: `${seconds() + 5}` },
-      },
-    }),
+    () => signAs(account, world.option, { validBefore: `${seconds() + 5}` }),
     'expired',
   ],
   ['12', 'a payment that is valid tomorrow', authorize({ validAfter: `${seconds() + 86_400}` }), 'not_yet_valid'],
@@ -138,8 +133,21 @@ const attacks: Attack[] = [
     'X15',
     'a signature wrapped for a wallet that is not deployed',
     signature(written => `${written}${'00'.repeat(64)}${'6492'.repeat(16)}`),
+    'undeployed_wallet',
+  ],
+  [
+    'X15',
+    'a signature of a contract wallet, none being taken',
+    signature(written => written.repeat(3).replaceAll('0x', '').replace(/^/, '0x')),
     'invalid_signature',
   ],
+  [
+    'X15',
+    'a signature that is longer than any wallet writes',
+    signature(written => `${written}${'00'.repeat(2_000)}`),
+    'invalid_signature',
+  ],
+  ['X15', 'a signature of half a byte', signature(written => `${written}0`), 'invalid_signature'],
   ['X15', 'a signature that is no point of the curve', signature(() => `0x${'00'.repeat(64)}1b`), 'invalid_signature'],
   ['16', 'a payer without the token', () => sign(newAccount(), world.option), 'insufficient_funds'],
   ['29', 'version 1', async () => ({ ...signed, x402Version: 1 }), 'wrong_version'],

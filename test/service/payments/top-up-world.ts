@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ExactEvmScheme, toClientEvmSigner } from '@x402/evm'
+import { authorizationTypes, ExactEvmScheme, toClientEvmSigner } from '@x402/evm'
 import { type x402Client as Client, wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { evmNetwork, type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
@@ -126,6 +126,27 @@ export async function sign(account: Account, option: PaymentOption): Promise<Loo
   return JSON.parse(JSON.stringify(payload))
 }
 
+/** Signs an authorization with members of its own in place of those that the stock client would choose. */
+export async function signAs(account: Account, option: PaymentOption, members: object): Promise<Loose> {
+  const payment = await sign(account, option)
+  const authorization = { ...payment.payload.authorization, ...members }
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  const signature = await account.signTypedData({
+    domain: { ...(option.extra as object), chainId: 8453, verifyingContract: option.asset as `0x${string}` },
+    types: authorizationTypes,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      from,
+      to,
+      value: BigInt(value),
+      validAfter: BigInt(validAfter),
+      validBefore: BigInt(validBefore),
+      nonce,
+    },
+  })
+  return { ...payment, payload: { signature, authorization } }
+}
+
 export interface Answer {
   status: number
   body: Loose
@@ -154,5 +175,6 @@ export const withFacilitator = (facilitator: Facilitator, changes: Partial<Facil
   verify: payment => facilitator.verify(payment),
   settle: payment => facilitator.settle(payment),
   supported: () => facilitator.supported(),
+  problem: option => facilitator.problem(option),
   ...changes,
 })
