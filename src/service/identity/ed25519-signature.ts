@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { promisify } from 'node:util'
-import { decodeBase58 } from './base58.ts'
+import { decodeBase58 } from '#contract/base58.ts'
 
 const verifyInPool = promisify<null, Uint8Array, ReturnType<typeof createPublicKey>, Uint8Array, boolean>(verify)
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { decodeBase58, encodeBase58 } from '../identity/base58.ts'
+import { decodeBase58, encodeBase58 } from '#contract/base58.ts'
 
 export const computeBudgetProgram = 'ComputeBudget111111111111111111111111111111'
 /** USDC is a mint of this program, not of Token-2022. */

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import { decodeBase58, encodeBase58 } from '../identity/base58.ts'
+import { decodeBase58, encodeBase58 } from '#contract/base58.ts'
 import { ed25519Key } from '../identity/ed25519-signature.ts'
 
 /** Everything in PKCS #8 of an Ed25519 key before its 32 bytes. */

@@ -1,4 +1,4 @@
-import { encodeBase58 } from '../identity/base58.ts'
+import { encodeBase58 } from '#contract/base58.ts'
 import { transactionBytes } from './bounds.ts'
 
 export interface SolanaTransaction {

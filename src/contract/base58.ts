@@ -1,3 +1,5 @@
+import { Buffer } from 'node:buffer'
+
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 /** The bytes of a base58 text when they are exactly this many; null otherwise. */
@@ -16,6 +18,7 @@ export function decodeBase58(text: string, bytes: number): Uint8Array | null {
   return zeros + tail.length === bytes ? Buffer.concat([Buffer.alloc(zeros), tail]) : null
 }
 
+/** How Solana writes addresses, keys and signatures. */
 export function encodeBase58(bytes: Uint8Array): string {
   let text = ''
   for (let value = BigInt(`0x0${Buffer.from(bytes).toString('hex')}`); value > 0n; value /= 58n) {
