@@ -1,10 +1,11 @@
+import { sql } from 'kysely'
 import type { Clock } from '#contract/clock.ts'
 import { RecentMap } from '../recent-map.ts'
 import type { Store } from '../store/store.ts'
 import type { Refusal } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { cachedKeys, keyCacheMs, keyLabelCharacters, listedKeys } from './bounds.ts'
-import { isKeySecret, type KeyHash, keyHash, keyPrefix, newKeySecret, sameHash } from './key-secret.ts'
+import { isKeySecret, type KeyHash, keyHash, keyPrefix, markOf, newKeySecret, sameHash } from './key-secret.ts'
 
 export interface ApiKeyRecord {
   id: string
@@ -15,7 +16,15 @@ export interface ApiKeyRecord {
   /** Null where it never expires. */
   expiresAtMs: number | null
   revokedAtMs: number | null
+  /** Which of the server's secrets it needs. */
+  needs: KeyNeeds
 }
+
+/**
+ * `former` stops with that secret, and `dropped` has stopped with it. `unmarked` was made by the first release, which did
+ * not write down which one.
+ */
+export type KeyNeeds = 'current' | 'former' | 'dropped' | 'unmarked'
 
 export interface NewKey {
   account: string
@@ -72,8 +81,8 @@ export class ApiKeys {
     const secret = newKeySecret()
     const id = uuidV7(atMs)
     const key = { account, prefix: keyPrefix(secret), label: label.slice(0, keyLabelCharacters), expiresAtMs }
-    await this.#apply(`${id}:key`, { op: 'key', key: id, hash: this.#hashes[0](secret), atMs, ...key })
-    return { id, ...key, createdAtMs: atMs, revokedAtMs: null, secret }
+    await this.#apply(`${id}:key`, { op: 'key', key: id, hash: this.#hashes[0].hash(secret), atMs, ...key })
+    return { id, ...key, createdAtMs: atMs, revokedAtMs: null, needs: 'current', secret }
   }
 
   /** At once in this process, within a second in others. A key that is revoked again keeps its first date. */
@@ -88,34 +97,65 @@ export class ApiKeys {
   async find(secret: string): Promise<ApiKeyRecord | null> {
     if (!isKeySecret(secret)) return null
     const nowMs = this.#clock.now()
-    for (const hashOf of this.#hashes) {
-      const record = await this.#findByHash(hashOf(secret), nowMs)
-      if (record) return counts(record, nowMs) ? record : null
-    }
-    return null
+    const hashes = this.#hashes.flatMap(each => [each.hash(secret), each.unmarkedHash(secret)])
+    const record = await this.#findByHash(hashes, nowMs)
+    return record && counts(record, nowMs) ? record : null
   }
 
-  /** Newest first, revoked ones included. */
-  async list(account: string): Promise<ApiKeyRecord[]> {
+  /** Newest first, revoked ones included; of one account, or of all. At most `listedKeys`. */
+  async list(account?: string): Promise<ApiKeyRecord[]> {
+    const newest = this.#store.read.selectFrom('api_key').selectAll().orderBy('id', 'desc').limit(listedKeys)
+    const rows = await (account === undefined ? newest : newest.where('account', '=', account)).execute()
+    return rows.map(row => this.#recordOf(row))
+  }
+
+  /** Of every key that still counts, how many need which secret. */
+  async needs(): Promise<Record<KeyNeeds, number>> {
+    const found: Record<KeyNeeds, number> = { current: 0, former: 0, dropped: 0, unmarked: 0 }
+    const nowMs = this.#clock.now()
+    const mark = sql<string>`substr(hash, 1, 9)`
     const rows = await this.#store.read
       .selectFrom('api_key')
-      .selectAll()
-      .where('account', '=', account)
-      .orderBy('id', 'desc')
-      .limit(listedKeys)
+      .select([mark.as('mark'), sql<number>`count(*)`.as('keys')])
+      .where('revoked_at_ms', 'is', null)
+      .where(where => where.or([where('expires_at_ms', 'is', null), where('expires_at_ms', '>', nowMs)]))
+      .groupBy(mark)
       .execute()
-    return rows.map(recordOf)
+    for (const row of rows) found[this.#needsOf(row.mark)] += Number(row.keys)
+    return found
   }
 
-  async #findByHash(hash: string, nowMs: number): Promise<ApiKeyRecord | null> {
-    const known = this.#found.get(hash)
+  /** One look for all hashes that the secret can have; the first of them is what it is remembered by. */
+  async #findByHash(hashes: readonly string[], nowMs: number): Promise<ApiKeyRecord | null> {
+    const [name = ''] = hashes
+    const known = this.#found.get(name)
     if (known && nowMs < known.untilMs) return known.record
     const before = this.#revocations
-    const row = await this.#store.read.selectFrom('api_key').selectAll().where('hash', '=', hash).executeTakeFirst()
-    if (!row || !sameHash(row.hash, hash)) return null
-    const record = recordOf(row)
-    if (before === this.#revocations) this.#found.set(hash, { record, untilMs: nowMs + keyCacheMs })
+    const row = await this.#store.read.selectFrom('api_key').selectAll().where('hash', 'in', hashes).executeTakeFirst()
+    if (!row || !hashes.some(hash => sameHash(row.hash, hash))) return null
+    const record = this.#recordOf(row)
+    if (before === this.#revocations) this.#found.set(name, { record, untilMs: nowMs + keyCacheMs })
     return record
+  }
+
+  #recordOf(row: KeyRow): ApiKeyRecord {
+    return {
+      id: row.id,
+      account: row.account,
+      prefix: row.prefix,
+      label: row.label,
+      createdAtMs: row.created_at_ms,
+      expiresAtMs: row.expires_at_ms,
+      revokedAtMs: row.revoked_at_ms,
+      needs: this.#needsOf(row.hash),
+    }
+  }
+
+  #needsOf(hash: string): KeyNeeds {
+    const mark = markOf(hash)
+    if (mark === null) return 'unmarked'
+    if (mark === this.#hashes[0].mark) return 'current'
+    return this.#hashes.some(each => each.mark === mark) ? 'former' : 'dropped'
   }
 
   async #apply(id: string, op: Parameters<Store['commit']>[0][number]['ops'][number]): Promise<void> {
@@ -132,17 +172,8 @@ interface KeyRow {
   account: string
   prefix: string
   label: string
+  hash: string
   created_at_ms: number
   expires_at_ms: number | null
   revoked_at_ms: number | null
 }
-
-const recordOf = (row: KeyRow): ApiKeyRecord => ({
-  id: row.id,
-  account: row.account,
-  prefix: row.prefix,
-  label: row.label,
-  createdAtMs: row.created_at_ms,
-  expiresAtMs: row.expires_at_ms,
-  revokedAtMs: row.revoked_at_ms,
-})

@@ -14,15 +14,29 @@ export const isKeySecret = (text: string): boolean => pattern.test(text)
 
 export const keyPrefix = (secret: string): string => secret.slice(0, keyPrefixCharacters)
 
-/** HMAC-SHA-256 as hex. The database alone, without the server's secret, cannot even confirm a key. */
-export type KeyHash = (secret: string) => string
+/** How one server secret names keys. The database alone, without that secret, cannot even confirm a key. */
+export interface KeyHash {
+  /** Tells the server's secrets apart, and nothing about them: 8 hex characters. */
+  mark: string
+  /** `mark:HMAC-SHA-256`, as hex: so that it can be seen which keys need a former secret. */
+  hash(secret: string): string
+  /** As the first release stored it, without the mark. */
+  unmarkedHash(secret: string): string
+}
+
+const markBytes = 4
 
 export function keyHash(serverSecret: Uint8Array): KeyHash {
   // A key of its own, so that nothing else signed with the server's secret can stand for a hash.
   const hashKey = Buffer.from(hkdfSync('sha256', serverSecret, '', 'farebox api key hash', 32))
-  return secret => createHmac('sha256', hashKey).update(secret).digest('hex')
+  const mark = Buffer.from(hkdfSync('sha256', serverSecret, '', 'farebox api key mark', markBytes)).toString('hex')
+  const unmarkedHash = (secret: string) => createHmac('sha256', hashKey).update(secret).digest('hex')
+  return { mark, unmarkedHash, hash: secret => `${mark}:${unmarkedHash(secret)}` }
 }
 
-/** Compares two hashes of equal length in constant time. */
+/** The mark that a stored hash bears; null for one of the first release. */
+export const markOf = (hash: string): string | null => /^([0-9a-f]{8}):/.exec(hash)?.[1] ?? null
+
+/** Whether two hashes are the same, in constant time. */
 export const sameHash = (left: string, right: string): boolean =>
   left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right))

@@ -55,7 +55,21 @@ describe('§5.1 a key', () => {
   test('counts on after the server secret was rotated', async () => {
     const { secret, id } = await create()
     const rotated = new ApiKeys({ store, clock, serverSecrets: [formerSecret, serverSecret] })
-    expect(await rotated.find(secret)).toMatchObject({ id })
+    expect(await rotated.find(secret)).toMatchObject({ id, needs: 'former' })
+  })
+
+  test('ends with the secret that it needs', async () => {
+    const { secret } = await create()
+    const dropped = new ApiKeys({ store, clock, serverSecrets: [formerSecret] })
+    expect(await dropped.find(secret)).toBeNull()
+    expect(await dropped.list('ada')).toMatchObject([{ needs: 'dropped' }])
+  })
+
+  test('of the first release, which wrote no mark, counts under a former secret too', async () => {
+    const { secret, id } = await create()
+    opened.tamper(`UPDATE api_key SET hash = substr(hash, 10)`)
+    const rotated = new ApiKeys({ store, clock, serverSecrets: [formerSecret, serverSecret] })
+    expect(await rotated.find(secret)).toMatchObject({ id, needs: 'unmarked' })
   })
 
   test('ends at its expiry, to the millisecond, also when it was just used', async () => {
@@ -103,6 +117,21 @@ test('lists are of one account, newest first, and keep revoked keys', async () =
     expect.objectContaining({ id: second.id, label: 'laptop', revokedAtMs: null }),
     expect.objectContaining({ id: first.id, label: 'x'.repeat(64), revokedAtMs: noonMs + 1 }),
   ])
+})
+
+test('lists without an account are of all, and keys that still count are told by the secret that they need', async () => {
+  await create()
+  await keys.revoke((await create({ account: 'bob' })).id)
+  const rotated = new ApiKeys({ store, clock, serverSecrets: [formerSecret, serverSecret] })
+  await rotated.create({ account: 'bob', label: '', expiresAtMs: null })
+  await rotated.create({ account: 'bob', label: '', expiresAtMs: clock.now() })
+  expect((await rotated.list()).map(({ account, needs }) => [account, needs])).toEqual([
+    ['bob', 'current'],
+    ['bob', 'current'],
+    ['bob', 'former'],
+    ['ada', 'former'],
+  ])
+  expect(await rotated.needs()).toEqual({ current: 1, former: 1, dropped: 0, unmarked: 0 })
 })
 
 test('an account must exist, and so must a key that is revoked', async () => {
