@@ -1,85 +1,27 @@
-import { stat } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { loopbackUrl, probeAnvil, processExists } from './anvil-probe.ts'
-import { type AnvilRecord, readAnvilRecord, removeAnvilRecord, writeAnvilRecord } from './anvil-record.ts'
-import { prepareState, type SavedState } from './anvil-state.ts'
+import { findAnvilBinary } from './anvil-binary.ts'
 import type { ChainFolder } from './chain-folder.ts'
-import { findFreePort } from './free-port.ts'
-import { CHAIN_POLL_MS, CHAIN_START_TIMEOUT_MS, CHAIN_STOP_TIMEOUT_MS } from './limits.ts'
-import { LocalChainError } from './local-chain-error.ts'
-import { spawnAnvil } from './spawn-anvil.ts'
+import { askFacts, type ChainProgram } from './chain-program.ts'
+import { KEPT_STATES, REST_BLOCK_INTERVAL_S, STATE_INTERVAL_S } from './limits.ts'
 
-/** `running`: a chain that an earlier process had left running was found. */
-export type ChainOrigin = SavedState | 'running'
+export const LOCAL_CHAIN_ID = 8453
 
-export interface Anvil {
-  rpcUrl: string
-  pid: number
-  origin: ChainOrigin
-  /** Saves the state and ends the process. Everything that was acknowledged before is in the state. */
-  stop(): Promise<void>
+/** The EVM chain. */
+export const anvil: ChainProgram = {
+  name: 'anvil',
+  command: (folder, port) => [findAnvilBinary(), ...anvilArguments(folder, port)],
+  portTaken: /address already in use|os error (98|48|10048)/i,
+  async instanceOf(url) {
+    const { chainId, instanceId } = await askFacts(url, 'anvil_metadata')
+    return chainId === LOCAL_CHAIN_ID && typeof instanceId === 'string' ? instanceId : null
+  },
 }
 
-/**
- * The one anvil of a folder: found where it still runs, else started from the saved state. The caller holds the lock of
- * the folder. Throws `LocalChainError`.
- */
-export async function startAnvil(folder: ChainFolder, port: number): Promise<Anvil> {
-  const found = await findAnvil(folder)
-  const origin: ChainOrigin = found ? 'running' : await prepareState(folder)
-  const record = found ?? (await spawnAnvil(folder, port))
-  return { rpcUrl: loopbackUrl(record.port), pid: record.pid, origin, stop: () => stopAnvil(folder, record) }
+function anvilArguments(folder: ChainFolder, port: number): string[] {
+  return [
+    ['--host', '127.0.0.1', '--port', String(port), '--no-cors'],
+    ['--chain-id', String(LOCAL_CHAIN_ID), '--accounts', '0', '--quiet'],
+    ['--state', folder.state, '--state-interval', String(STATE_INTERVAL_S)],
+    ['--prune-history', String(KEPT_STATES), '--cache-path', folder.path],
+    ['--mixed-mining', '--block-time', String(REST_BLOCK_INTERVAL_S)],
+  ].flat()
 }
-
-/** The running chain of a folder, or null. Throws `LocalChainError` where it runs but does not answer. */
-export async function findAnvil(folder: ChainFolder): Promise<AnvilRecord | null> {
-  const record = await readAnvilRecord(folder)
-  if (!record) return null
-  const deadlineMs = Date.now() + CHAIN_START_TIMEOUT_MS
-  for (;;) {
-    const probe = await probeAnvil(record)
-    if (probe.is === 'ours') {
-      const complete = { ...record, instanceId: probe.instanceId }
-      if (record.instanceId === null) await writeAnvilRecord(folder, complete)
-      return complete
-    }
-    // A second chain beside one that hangs would overwrite its state.
-    if (probe.is === 'silent') throw hangs(folder, record)
-    // Its parent may have died between starting it and hearing from it; it may need a moment yet.
-    if (record.instanceId !== null || !processExists(record.pid) || Date.now() > deadlineMs) return null
-    await sleep(CHAIN_POLL_MS)
-  }
-}
-
-async function stopAnvil(folder: ChainFolder, record: AnvilRecord): Promise<void> {
-  const probe = await probeAnvil(record)
-  if (probe.is === 'silent') throw hangs(folder, record)
-  if (probe.is === 'ours') {
-    if (process.platform === 'win32') await untilStateIsWritten(folder)
-    process.kill(record.pid, 'SIGTERM')
-    await untilGone(folder, record)
-  }
-  await removeAnvilRecord(folder)
-}
-
-/** It writes its state before it ends. The port tells more than the process number, which a zombie keeps. */
-async function untilGone(folder: ChainFolder, record: AnvilRecord): Promise<void> {
-  const deadlineMs = Date.now() + CHAIN_STOP_TIMEOUT_MS
-  while (processExists(record.pid) && (await findFreePort(record.port)) === null) {
-    if (Date.now() > deadlineMs) throw hangs(folder, record)
-    await sleep(CHAIN_POLL_MS)
-  }
-}
-
-/** Windows has no signal that anvil could hear, so the state that it writes at intervals is waited for. */
-async function untilStateIsWritten(folder: ChainFolder): Promise<void> {
-  const askedAtMs = Date.now()
-  while (Date.now() < askedAtMs + CHAIN_STOP_TIMEOUT_MS) {
-    const written = await stat(folder.state).catch(() => null)
-    if (written && written.mtimeMs > askedAtMs) return
-    await sleep(CHAIN_POLL_MS)
-  }
-}
-
-const hangs = (folder: ChainFolder, { pid }: AnvilRecord): LocalChainError =>
-  new LocalChainError(`The local chain in ${folder.path} (process ${pid}) does not answer; end it and start again.`)

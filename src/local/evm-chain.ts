@@ -1,8 +1,8 @@
 import type { Address } from 'viem'
 import type { MicroUsd } from '#contract/money.ts'
-import { type Anvil, type ChainOrigin, startAnvil } from './anvil.ts'
-import { LOCAL_CHAIN_ID } from './anvil-probe.ts'
+import { anvil, LOCAL_CHAIN_ID } from './anvil.ts'
 import { chainFolderOf, lockChainFolder, makeChainFolder } from './chain-folder.ts'
+import { type ChainOrigin, type ChainProcess, startChain } from './chain-process.ts'
 import { TOKEN_NAME_CHARACTERS } from './limits.ts'
 import { LocalChainError } from './local-chain-error.ts'
 import {
@@ -53,43 +53,43 @@ export async function startLocalEvmChain(options: LocalEvmChainOptions): Promise
   await makeChainFolder(folder)
   const lock = lockChainFolder(folder)
   try {
-    const anvil = await startAnvil(folder, port)
-    const client = connectChain(anvil.rpcUrl)
-    await prepare(client, anvil, tokenName)
-    return face(client, anvil, tokenName, lock)
+    const chain = await startChain(anvil, folder, port)
+    const client = connectChain(chain.rpcUrl)
+    await prepare(client, chain, tokenName)
+    return face(client, chain, tokenName, lock)
   } catch (error) {
     lock.release()
     throw error
   }
 }
 
-async function prepare(client: ChainClient, anvil: Anvil, tokenName: string): Promise<void> {
+async function prepare(client: ChainClient, chain: ChainProcess, tokenName: string): Promise<void> {
   try {
     await installToken(client, tokenName)
     // Calls see the time of the latest block, which is 1970 on a new chain and the last stop's on a resumed one.
     await client.mine({ blocks: 1 })
   } catch (error) {
-    if (anvil.origin !== 'running') await anvil.stop()
+    if (chain.origin !== 'running') await chain.stop()
     throw error
   }
 }
 
-function face(client: ChainClient, anvil: Anvil, tokenName: string, lock: { release(): void }): LocalEvmChain {
+function face(client: ChainClient, chain: ChainProcess, tokenName: string, lock: { release(): void }): LocalEvmChain {
   let stopped: Promise<void> | undefined
   return {
-    rpcUrl: anvil.rpcUrl,
+    rpcUrl: chain.rpcUrl,
     chainId: LOCAL_CHAIN_ID,
     tokenAddress: TOKEN_ADDRESS,
     tokenName,
     tokenVersion: TOKEN_VERSION,
-    origin: anvil.origin,
+    origin: chain.origin,
     fundEth: address => fundEth(client, address),
     async mintUsdc(address, amountMicroUsd) {
       await mintUsdc(client, address, amountMicroUsd)
     },
     balanceOf: address => readBalance(client, address),
     stop() {
-      stopped ??= anvil.stop().finally(() => lock.release())
+      stopped ??= chain.stop().finally(() => lock.release())
       return stopped
     },
   }

@@ -1,8 +1,9 @@
 import { type Address, getAddress, isAddress } from 'viem'
 import type { MicroUsd } from '#contract/money.ts'
-import { findAnvil } from './anvil.ts'
-import { loopbackUrl } from './anvil-probe.ts'
+import { anvil } from './anvil.ts'
 import { chainFolderOf } from './chain-folder.ts'
+import { findChain } from './chain-process.ts'
+import { loopbackUrl } from './chain-program.ts'
 import { LocalChainError } from './local-chain-error.ts'
 import { connectChain, mintUsdc, readBalance } from './local-token.ts'
 
@@ -26,11 +27,11 @@ export async function fundFromFaucet({ dataDir, address, amountMicroUsd }: Fauce
   }
   const to = getAddress(address)
   const folder = chainFolderOf(dataDir)
-  const anvil = await findAnvil(folder)
-  if (!anvil) {
+  const chain = await findChain(anvil, folder)
+  if (!chain) {
     throw new LocalChainError(`No local chain runs in ${folder.path}; start it with farebox up --data ${dataDir}.`)
   }
-  const client = connectChain(loopbackUrl(anvil.port))
+  const client = connectChain(loopbackUrl(chain.port))
   const transaction = await mintUsdc(client, to, amountMicroUsd)
   return { address: to, transaction, balanceMicroUsd: await readBalance(client, to) }
 }

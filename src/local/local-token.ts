@@ -10,7 +10,7 @@ import {
   walletActions,
 } from 'viem'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
-import { LOCAL_CHAIN_ID } from './anvil-probe.ts'
+import { LOCAL_CHAIN_ID } from './anvil.ts'
 import { CHAIN_POLL_MS, CHAIN_RPC_TIMEOUT_MS, FUNDED_ETH, MINT_ATTEMPTS, MINT_MICRO_USD } from './limits.ts'
 import { LocalChainError } from './local-chain-error.ts'
 import { multicall3Code } from './token/multicall3.generated.ts'

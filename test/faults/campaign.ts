@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import type { PaymentOption } from '#contract/payment.ts'
-import { findAnvil } from '#local/anvil.ts'
+import { anvil } from '#local/anvil.ts'
 import { chainFolderOf } from '#local/chain-folder.ts'
+import { findChain } from '#local/chain-process.ts'
 import { dataFolder } from '../../src/cli/data-folder.ts'
 import { Book } from './book.ts'
+import { type Books, sqliteBooks } from './books.ts'
 import * as bounds from './bounds.ts'
 import { Findings } from './checks/findings.ts'
-import { readLedger } from './checks/ledger-rows.ts'
 import { checkAtRest, checkStanding } from './checks/run-checks.ts'
+import type { KillPlan } from './kill-plan.ts'
 import { sendAgain } from './loads/send-again.ts'
 import { isOpen, offeredOption } from './loads/top-up.ts'
 import { retrieveOnce } from './loads/video.ts'
@@ -20,7 +22,8 @@ import { ServerProcess } from './server-process.ts'
 import { startLoad } from './start-load.ts'
 
 export interface CampaignOptions {
-  kills: number
+  /** One for each life of the server. */
+  plans: Iterable<KillPlan>
   seed: number
   folder: string
   /** At the end, for every lease that a kill left: half a minute. Without it, only what is beyond its lease is a failure. */
@@ -49,7 +52,7 @@ interface Callers {
 /** The real server on one folder, killed again and again under load; what it acknowledged is held against it. */
 export class Campaign {
   readonly #options: CampaignOptions
-  readonly #database: string
+  readonly #books: Books
   readonly #book = new Book()
   readonly #findings = new Findings()
   readonly #restartsMs: number[] = []
@@ -61,7 +64,7 @@ export class Campaign {
 
   constructor(options: CampaignOptions) {
     this.#options = options
-    this.#database = dataFolder(options.folder).database
+    this.#books = sqliteBooks(dataFolder(options.folder).database)
   }
 
   /** Rejects where the server does not start any more; everything else that is wrong stands in the findings. */
@@ -69,9 +72,9 @@ export class Campaign {
     try {
       await this.#start()
       const callers = await this.#prepare()
-      while (this.#kills < this.#options.kills) {
-        await this.#loadAndKill(callers)
-        await this.#restart()
+      for (const plan of this.#options.plans) {
+        await this.#loadAndKill(callers, plan)
+        await this.#restart(plan)
         await checkStanding(this.#checked(callers), this.#findings)
         this.#options.onKill?.(this.#kills)
       }
@@ -86,8 +89,8 @@ export class Campaign {
   /** Ends every process of this run that is left; harmless where none is. */
   async end(): Promise<void> {
     this.#server?.end()
-    const anvil = await findAnvil(chainFolderOf(this.#options.folder)).catch(() => null)
-    if (anvil) process.kill(anvil.pid, 'SIGKILL')
+    const chain = await findChain(anvil, chainFolderOf(this.#options.folder)).catch(() => null)
+    if (chain) process.kill(chain.pid, 'SIGKILL')
   }
 
   async #start(): Promise<void> {
@@ -97,19 +100,22 @@ export class Campaign {
 
   async #prepare(): Promise<Callers> {
     const { folder } = this.#options
-    this.#earlier = new Set(readLedger(this.#database).charges.keys())
+    this.#earlier = new Set((await this.#books.read()).charges.keys())
     const option = await offeredOption(this.#at.baseUrl)
     return { option, keys: await makeKeys(folder, this.#book), wallets: await fundWallets(folder) }
   }
 
-  async #loadAndKill(callers: Callers): Promise<void> {
+  async #loadAndKill(callers: Callers, plan: KillPlan): Promise<void> {
+    const server = this.#server
+    if (!server) throw new Error('There is no server to load.')
     let isOver = false
-    const round = this.#round(callers, () => isOver)
-    const load = startLoad(round)
-    await load.busy
-    round.budget.payments += bounds.budgetBeforeKill.payments
-    round.budget.videos += bounds.budgetBeforeKill.videos
-    await sleep(this.#seeded('kill').below(bounds.killWithinMs))
+    const round: Round = {
+      ...this.#round(callers),
+      isOver: () => isOver || server.hasEnded,
+      mayBreak: () => isOver || plan.isArmed,
+    }
+    const load = startLoad(plan.mix, round)
+    await plan.untilKill({ server, round, seeded: this.#seeded('kill') })
     isOver = true
     await this.#kill()
     this.#kills++
@@ -124,11 +130,12 @@ export class Campaign {
   }
 
   /** Now and then the start itself is killed as well. */
-  async #restart(): Promise<void> {
+  async #restart({ nextStart, onNextStart }: KillPlan): Promise<void> {
     const moments = this.#seeded('restart')
-    if (moments.once(bounds.killedStarts)) {
-      this.#server = ServerProcess.spawn(this.#options.folder)
-      await sleep(moments.below(bounds.killedStartMs))
+    if (nextStart || moments.once(bounds.killedStarts)) {
+      this.#server = ServerProcess.spawn(this.#options.folder, nextStart)
+      if (nextStart) onNextStart?.(await this.#server.diesWithin(bounds.armedStartMs))
+      else await sleep(moments.below(bounds.killedStartMs))
       await this.#kill()
       this.#killedStarts++
     }
@@ -139,15 +146,15 @@ export class Campaign {
 
   async #rest(callers: Callers): Promise<number | null> {
     const { waitForLeases } = this.#options
-    const round = this.#round(callers, () => false)
+    const round = this.#round(callers)
     const acknowledged = this.#book.topUps.filter(each => each.acknowledged)
     const open = this.#book.topUps.filter(isOpen)
-    const quietAfterMs = waitForLeases ? await untilQuiet(this.#database) : null
+    const quietAfterMs = waitForLeases ? await untilQuiet(this.#books) : null
     // Those that never reached the server are new to it, so they come first, before its limit of new ones.
     if (waitForLeases) await sendAgain(round, open)
     await sendAgain(round, acknowledged)
     for (const [jobId, job] of [...this.#book.jobs].slice(0, bounds.filesFetched)) await retrieveOnce(round, jobId, job)
-    if (waitForLeases) await untilQuiet(this.#database)
+    if (waitForLeases) await untilQuiet(this.#books)
     await (waitForLeases ? checkAtRest : checkStanding)(this.#checked(callers), this.#findings)
     return quietAfterMs
   }
@@ -161,19 +168,20 @@ export class Campaign {
 
   #seeded = (name: string) => seeded(this.#options.seed, `${this.#kills}/${name}`)
 
-  #round(callers: Callers, isOver: () => boolean): Round {
+  #round(callers: Callers): Round {
     return {
       ...callers,
       baseUrl: this.#at.baseUrl,
       book: this.#book,
       seeded: this.#seeded,
-      isOver,
+      isOver: () => false,
+      mayBreak: () => false,
       budget: { ...bounds.budgetAtStart },
     }
   }
 
   #checked({ option }: Callers) {
-    return { book: this.#book, database: this.#database, rpcUrl: this.#at.rpcUrl, option, earlier: this.#earlier }
+    return { book: this.#book, books: this.#books, rpcUrl: this.#at.rpcUrl, option, earlier: this.#earlier }
   }
 
   #report(quietAfterMs: number | null): CampaignReport {

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { type AnvilRecord, readAnvilRecord, writeAnvilRecord } from '#local/anvil-record.ts'
 import { chainFolderOf } from '#local/chain-folder.ts'
+import { type ChainRecord, readChainRecord, writeChainRecord } from '#local/chain-record.ts'
 import { startLocalEvmChain } from '#local/evm-chain.ts'
 import { findFreePort } from '#local/free-port.ts'
 import { askChain } from '#local/json-rpc.ts'
@@ -17,8 +17,8 @@ import { temporaryChain, temporaryDataDir } from './temporary-chain.ts'
 
 const someone = newAccount().address
 
-async function recordOf(dataDir: string): Promise<AnvilRecord> {
-  const record = await readAnvilRecord(chainFolderOf(dataDir))
+async function recordOf(dataDir: string): Promise<ChainRecord> {
+  const record = await readChainRecord(chainFolderOf(dataDir))
   if (!record) throw new Error('no chain is recorded')
   return record
 }
@@ -56,7 +56,7 @@ test('a clean stop ends the process and keeps every balance, three times over', 
     await chain.stop()
     await chain.stop()
     await expect(askChain(chain.rpcUrl, 'eth_chainId')).rejects.toThrow()
-    expect(await readAnvilRecord(chainFolderOf(dataDir)), `round ${round}`).toBeNull()
+    expect(await readChainRecord(chainFolderOf(dataDir)), `round ${round}`).toBeNull()
   }
   const last = await startLocalEvmChain({ dataDir })
   expect(await last.balanceOf(someone)).toBe(3_000_000n)
@@ -85,7 +85,7 @@ test('an owner killed before its chain had answered leaves one that is found as 
   const { child, rpcUrl } = await ownerProcess(dataDir)
   child.kill('SIGKILL')
   await once(child, 'exit')
-  await writeAnvilRecord(chainFolderOf(dataDir), { ...(await recordOf(dataDir)), instanceId: null })
+  await writeChainRecord(chainFolderOf(dataDir), { ...(await recordOf(dataDir)), instanceId: null })
   const chain = await startLocalEvmChain({ dataDir })
   expect(chain).toMatchObject({ origin: 'running', rpcUrl })
   expect((await recordOf(dataDir)).instanceId).toMatch(/^0x/)
@@ -121,7 +121,7 @@ test('a record whose port has gone to another program is stale', async () => {
   const first = await startLocalEvmChain({ dataDir })
   await first.stop()
   const { port } = other.address() as AddressInfo
-  await writeAnvilRecord(chainFolderOf(dataDir), { pid: process.pid, port, instanceId: '0xdead' })
+  await writeChainRecord(chainFolderOf(dataDir), { pid: process.pid, port, instanceId: '0xdead' })
   const chain = await startLocalEvmChain({ dataDir })
   expect(chain.origin).toBe('saved')
   expect(chain.rpcUrl).not.toContain(`:${port}`)
@@ -133,7 +133,7 @@ test('a record of another anvil is not taken for ours', async () => {
   const other = await temporaryChain()
   const port = Number(new URL(other.rpcUrl).port)
   await startLocalEvmChain({ dataDir }).then(chain => chain.stop())
-  await writeAnvilRecord(chainFolderOf(dataDir), { pid: process.pid, port, instanceId: `0x${'0'.repeat(64)}` })
+  await writeChainRecord(chainFolderOf(dataDir), { pid: process.pid, port, instanceId: `0x${'0'.repeat(64)}` })
   const chain = await startLocalEvmChain({ dataDir })
   expect(chain.rpcUrl).not.toBe(other.rpcUrl)
   await chain.stop()

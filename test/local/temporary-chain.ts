@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { findAnvil } from '#local/anvil.ts'
+import { anvil } from '#local/anvil.ts'
 import { chainFolderOf } from '#local/chain-folder.ts'
+import { findChain } from '#local/chain-process.ts'
 import { type LocalEvmChain, type LocalEvmChainOptions, startLocalEvmChain } from '#local/evm-chain.ts'
 
 /** A new data folder; `remove` ends a chain that still runs for it. */
@@ -12,8 +13,8 @@ export async function ownDataDir(): Promise<{ dataDir: string; remove(): Promise
   return {
     dataDir,
     async remove() {
-      const anvil = await findAnvil(chainFolderOf(dataDir))
-      if (anvil) process.kill(anvil.pid, 'SIGKILL')
+      const chain = await findChain(anvil, chainFolderOf(dataDir))
+      if (chain) process.kill(chain.pid, 'SIGKILL')
       await rm(dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
     },
   }

@@ -3,28 +3,28 @@ import { z } from 'zod'
 import type { ChainFolder } from './chain-folder.ts'
 
 /** What one process leaves in the folder so that the next one finds the running chain. */
-const AnvilRecord = z.object({
+const ChainRecord = z.object({
   pid: z.int().positive(),
   port: z.int().min(1).max(65_535),
-  /** Anvil draws it at random at each start; null until it has answered for the first time. */
+  /** The chain draws it at random at each start; null until it has answered for the first time. */
   instanceId: z.string().nullable(),
 })
-export type AnvilRecord = z.infer<typeof AnvilRecord>
+export type ChainRecord = z.infer<typeof ChainRecord>
 
 /** Null where there is none, or none that can be read: then no chain is known to run. */
-export async function readAnvilRecord(folder: ChainFolder): Promise<AnvilRecord | null> {
+export async function readChainRecord(folder: ChainFolder): Promise<ChainRecord | null> {
   try {
-    return AnvilRecord.parse(JSON.parse(await readFile(folder.record, 'utf8')))
+    return ChainRecord.parse(JSON.parse(await readFile(folder.record, 'utf8')))
   } catch {
     return null
   }
 }
 
 /** Whole or not at all, so that a kill in between leaves a record that can be read. */
-export async function writeAnvilRecord(folder: ChainFolder, record: AnvilRecord): Promise<void> {
+export async function writeChainRecord(folder: ChainFolder, record: ChainRecord): Promise<void> {
   const draft = `${folder.record}.${process.pid}`
   await writeFile(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   await rename(draft, folder.record)
 }
 
-export const removeAnvilRecord = (folder: ChainFolder): Promise<void> => rm(folder.record, { force: true })
+export const removeChainRecord = (folder: ChainFolder): Promise<void> => rm(folder.record, { force: true })

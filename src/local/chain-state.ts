@@ -6,7 +6,7 @@ import { LocalChainError } from './local-chain-error.ts'
 export type SavedState = 'none' | 'saved' | 'previous'
 
 /**
- * Makes sure that anvil can read what it will load. Anvil writes its state in place, so a kill at the wrong moment
+ * Makes sure that a chain can read what it will load. Anvil writes its state in place, so a kill at the wrong moment
  * leaves half a file; the state that the last start began with is kept beside it for that case.
  */
 export async function prepareState(folder: ChainFolder): Promise<SavedState> {

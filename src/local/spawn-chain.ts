@@ -1,28 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findAnvilBinary } from './anvil-binary.ts'
-import { LOCAL_CHAIN_ID, probeAnvil } from './anvil-probe.ts'
-import { type AnvilRecord, removeAnvilRecord, writeAnvilRecord } from './anvil-record.ts'
 import type { ChainFolder } from './chain-folder.ts'
+import { type ChainProgram, probeChain } from './chain-program.ts'
+import { type ChainRecord, removeChainRecord, writeChainRecord } from './chain-record.ts'
 import { findFreePort } from './free-port.ts'
-import {
-  CHAIN_POLL_MS,
-  CHAIN_START_TIMEOUT_MS,
-  KEPT_STATES,
-  LOG_EXCERPT_CHARACTERS,
-  PORT_ATTEMPTS,
-  REST_BLOCK_INTERVAL_S,
-  STATE_INTERVAL_S,
-} from './limits.ts'
+import { CHAIN_POLL_MS, CHAIN_START_TIMEOUT_MS, LOG_EXCERPT_CHARACTERS, PORT_ATTEMPTS } from './limits.ts'
 import { LocalChainError } from './local-chain-error.ts'
 
-/** Starts anvil as a process of its own, which outlives this one. `port` 0 picks a free one. Throws `LocalChainError`. */
-export async function spawnAnvil(folder: ChainFolder, port: number): Promise<AnvilRecord> {
-  const binary = findAnvilBinary()
+/** Starts a chain as a process of its own, which outlives this one. `port` 0 picks a free one. Throws `LocalChainError`. */
+export async function spawnChain(program: ChainProgram, folder: ChainFolder, port: number): Promise<ChainRecord> {
   for (let attempt = 1; ; attempt++) {
     const free = await findFreePort(port)
-    const record = free === null ? null : await tryPort(folder, binary, free)
+    const record = free === null ? null : await tryPort(program, folder, free)
     if (record) return record
     if (port !== 0) {
       throw new LocalChainError(`Port ${port} is in use, so the local chain cannot start; choose another port.`)
@@ -34,9 +24,10 @@ export async function spawnAnvil(folder: ChainFolder, port: number): Promise<Anv
 }
 
 /** Null where the port was taken. */
-async function tryPort(folder: ChainFolder, binary: string, port: number): Promise<AnvilRecord | null> {
+async function tryPort(program: ChainProgram, folder: ChainFolder, port: number): Promise<ChainRecord | null> {
+  const [file, ...args] = program.command(folder, port)
   const log = openSync(folder.log, 'w', 0o600)
-  const child = spawn(binary, anvilArguments(folder, port), {
+  const child = spawn(file, args, {
     cwd: folder.path,
     // Its own process group: the Ctrl-C of the terminal is for the parent, which then stops it in order.
     detached: true,
@@ -47,27 +38,17 @@ async function tryPort(folder: ChainFolder, binary: string, port: number): Promi
   closeSync(log)
   const outcome = watch(child)
   child.unref()
-  if (child.pid === undefined) throw await cannotStart(folder, outcome)
-  await writeAnvilRecord(folder, { pid: child.pid, port, instanceId: null })
-  const record = await untilReady({ pid: child.pid, port, instanceId: null }, outcome)
+  if (child.pid === undefined) throw await cannotStart(program, folder, outcome)
+  await writeChainRecord(folder, { pid: child.pid, port, instanceId: null })
+  const record = await untilReady(program, { pid: child.pid, port, instanceId: null }, outcome)
   if (record) {
-    await writeAnvilRecord(folder, record)
+    await writeChainRecord(folder, record)
     return record
   }
   child.kill('SIGKILL')
-  await removeAnvilRecord(folder)
-  if (/address already in use|os error (98|48|10048)/i.test(readLog(folder))) return null
-  throw await cannotStart(folder, outcome)
-}
-
-function anvilArguments(folder: ChainFolder, port: number): string[] {
-  return [
-    ['--host', '127.0.0.1', '--port', String(port), '--no-cors'],
-    ['--chain-id', String(LOCAL_CHAIN_ID), '--accounts', '0', '--quiet'],
-    ['--state', folder.state, '--state-interval', String(STATE_INTERVAL_S)],
-    ['--prune-history', String(KEPT_STATES), '--cache-path', folder.path],
-    ['--mixed-mining', '--block-time', String(REST_BLOCK_INTERVAL_S)],
-  ].flat()
+  await removeChainRecord(folder)
+  if (program.portTaken.test(readLog(folder))) return null
+  throw await cannotStart(program, folder, outcome)
 }
 
 /** Secrets of the parent's environment are no business of a process that outlives it. */
@@ -94,22 +75,22 @@ function watch(child: ChildProcess): Outcome {
 }
 
 /** Null when it ended or stayed silent. */
-async function untilReady(record: AnvilRecord, outcome: Outcome): Promise<AnvilRecord | null> {
+async function untilReady(program: ChainProgram, record: ChainRecord, outcome: Outcome): Promise<ChainRecord | null> {
   const deadlineMs = Date.now() + CHAIN_START_TIMEOUT_MS
   while (!outcome.ended && Date.now() < deadlineMs) {
-    const probe = await probeAnvil(record)
+    const probe = await probeChain(program, record)
     if (probe.is === 'ours' && !outcome.ended) return { ...record, instanceId: probe.instanceId }
     await sleep(CHAIN_POLL_MS)
   }
   return null
 }
 
-async function cannotStart(folder: ChainFolder, outcome: Outcome): Promise<LocalChainError> {
+async function cannotStart(program: ChainProgram, folder: ChainFolder, outcome: Outcome): Promise<LocalChainError> {
   // The error of a spawn that failed arrives with the next turn of the event loop.
   await sleep(0)
   const said = outcome.error?.message ?? readLog(folder).trim().slice(0, LOG_EXCERPT_CHARACTERS)
   return new LocalChainError(
-    `The local chain did not start (${said || 'anvil said nothing'}); see ${folder.log} and start again.`,
+    `The local chain did not start (${said || `${program.name} said nothing`}); see ${folder.log} and start again.`,
   )
 }
 
