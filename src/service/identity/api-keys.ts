@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import type { Clock } from '#contract/clock.ts'
+import { microUsd } from '#contract/money.ts'
 import { RecentMap } from '../recent-map.ts'
 import type { Store } from '../store/store.ts'
-import type { Refusal } from '../store/units.ts'
+import type { ApiKeyTable } from '../store/tables.ts'
+import type { KeyBudget, Refusal } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { cachedKeys, keyCacheMs, keyLabelCharacters, listedKeys } from './bounds.ts'
 import { isKeySecret, type KeyHash, keyHash, keyPrefix, markOf, newKeySecret, sameHash } from './key-secret.ts'
@@ -16,6 +18,8 @@ export interface ApiKeyRecord {
   /** Null where it never expires. */
   expiresAtMs: number | null
   revokedAtMs: number | null
+  /** Null where the key may spend what its account has. */
+  budget: KeyBudget | null
   /** Which of the server's secrets it needs. */
   needs: KeyNeeds
 }
@@ -30,6 +34,7 @@ export interface NewKey {
   account: string
   label: string
   expiresAtMs: number | null
+  budget?: KeyBudget | null
 }
 
 /** `secret` is the only copy there is. */
@@ -48,6 +53,10 @@ export class KeyRefused extends Error {
   }
 }
 
+/** The same for a person. */
+export const refusalSentence = ({ why }: KeyRefused): string =>
+  why === 'no_account' ? 'There is no such account.' : why === 'no_key' ? 'There is no such key.' : `Refused: ${why}.`
+
 interface Found {
   record: ApiKeyRecord
   untilMs: number
@@ -60,8 +69,8 @@ export class ApiKeys {
   /** The first makes new hashes; the others are former secrets whose keys still count. */
   readonly #hashes: readonly [KeyHash, ...KeyHash[]]
   readonly #found = new RecentMap<Found>(cachedKeys)
-  /** Grows with every revocation, so that a look-up which began before it is not remembered after it. */
-  #revocations = 0
+  /** Grows with every change of a key, so that a look-up which began before it is not remembered after it. */
+  #changes = 0
 
   constructor(options: {
     store: Store
@@ -76,11 +85,11 @@ export class ApiKeys {
   }
 
   /** The account must exist. Throws `KeyRefused` where the store does not take it. */
-  async create({ account, label, expiresAtMs }: NewKey): Promise<CreatedKey> {
+  async create({ account, label, expiresAtMs, budget = null }: NewKey): Promise<CreatedKey> {
     const atMs = this.#clock.now()
     const secret = newKeySecret()
     const id = uuidV7(atMs)
-    const key = { account, prefix: keyPrefix(secret), label: label.slice(0, keyLabelCharacters), expiresAtMs }
+    const key = { account, prefix: keyPrefix(secret), label: label.slice(0, keyLabelCharacters), expiresAtMs, budget }
     await this.#apply(`${id}:key`, { op: 'key', key: id, hash: this.#hashes[0].hash(secret), atMs, ...key })
     return { id, ...key, createdAtMs: atMs, revokedAtMs: null, needs: 'current', secret }
   }
@@ -89,7 +98,15 @@ export class ApiKeys {
   async revoke(id: string): Promise<void> {
     const atMs = this.#clock.now()
     await this.#apply(`${uuidV7(atMs)}:revoke`, { op: 'revokeKey', key: id, atMs })
-    this.#revocations++
+    this.#changes++
+    this.#found.clear()
+  }
+
+  /** At once in this process, within a second in others. Null takes the limits away. Throws `KeyRefused`. */
+  async setBudget(id: string, budget: KeyBudget | null): Promise<void> {
+    const atMs = this.#clock.now()
+    await this.#apply(`${uuidV7(atMs)}:budget`, { op: 'keyBudget', key: id, budget, atMs })
+    this.#changes++
     this.#found.clear()
   }
 
@@ -130,15 +147,15 @@ export class ApiKeys {
     const [name = ''] = hashes
     const known = this.#found.get(name)
     if (known && nowMs < known.untilMs) return known.record
-    const before = this.#revocations
+    const before = this.#changes
     const row = await this.#store.read.selectFrom('api_key').selectAll().where('hash', 'in', hashes).executeTakeFirst()
     if (!row || !hashes.some(hash => sameHash(row.hash, hash))) return null
     const record = this.#recordOf(row)
-    if (before === this.#revocations) this.#found.set(name, { record, untilMs: nowMs + keyCacheMs })
+    if (before === this.#changes) this.#found.set(name, { record, untilMs: nowMs + keyCacheMs })
     return record
   }
 
-  #recordOf(row: KeyRow): ApiKeyRecord {
+  #recordOf(row: ApiKeyTable): ApiKeyRecord {
     return {
       id: row.id,
       account: row.account,
@@ -147,6 +164,7 @@ export class ApiKeys {
       createdAtMs: row.created_at_ms,
       expiresAtMs: row.expires_at_ms,
       revokedAtMs: row.revoked_at_ms,
+      budget: budgetOf(row),
       needs: this.#needsOf(row.hash),
     }
   }
@@ -167,13 +185,7 @@ export class ApiKeys {
 const counts = (record: ApiKeyRecord, nowMs: number): boolean =>
   record.revokedAtMs === null && (record.expiresAtMs === null || nowMs < record.expiresAtMs)
 
-interface KeyRow {
-  id: string
-  account: string
-  prefix: string
-  label: string
-  hash: string
-  created_at_ms: number
-  expires_at_ms: number | null
-  revoked_at_ms: number | null
-}
+const limitOf = (amount: bigint | null) => (amount === null ? null : microUsd(amount))
+
+const budgetOf = ({ budget_period: period, budget_usd, budget_staking_usd }: ApiKeyTable): KeyBudget | null =>
+  period === null ? null : { period, usd: limitOf(budget_usd), staking: limitOf(budget_staking_usd) }

@@ -78,7 +78,7 @@ export class CallerIdentity implements Identity {
   async #byKey(secret: string): Promise<Principal> {
     const key = await this.#keys.find(secret)
     if (!key) throw authenticationFailed()
-    return { kind: 'key', account: key.account, keyId: key.id, plan: this.#settings.plan }
+    return { kind: 'key', account: key.account, keyId: key.id, plan: this.#settings.plan, budget: key.budget }
   }
 
   async #byWallet(operation: Operation, value: string): Promise<Principal> {

@@ -1,4 +1,5 @@
 import type { PlanName } from '#contract/limits.ts'
+import type { KeyBudget } from '../store/units.ts'
 
 /** Who a request comes from, once it has proved it. */
 export type Principal = KeyPrincipal | WalletPrincipal
@@ -8,6 +9,8 @@ export interface KeyPrincipal {
   account: string
   keyId: string
   plan: PlanName
+  /** What this key may spend of its account's credit; absent or null where it has no limit of its own. */
+  budget?: KeyBudget | null
 }
 
 export interface WalletPrincipal {

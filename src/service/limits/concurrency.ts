@@ -1,6 +1,7 @@
 import type { Clock } from '#contract/clock.ts'
 import { tooManyConcurrent } from '#contract/errors.ts'
 import { walletConcurrency } from '#contract/limits.ts'
+import type { ServiceError } from '#contract/service-error.ts'
 import { comeAgainHeaders } from '../come-again.ts'
 import { concurrencyRetryMs } from './bounds.ts'
 
@@ -21,7 +22,7 @@ export class WalletSlots {
   /** Takes a slot until the answer it returns is called, which belongs after the last byte. Throws 429 when all are taken. */
   enter(wallet: string): () => void {
     const taken = this.#taken.get(wallet) ?? 0
-    if (taken >= walletConcurrency) throw this.#tooMany()
+    if (taken >= walletConcurrency) throw tooManyInFlight(this.#clock.now())
     this.#taken.set(wallet, taken + 1)
     let left = false
     return () => {
@@ -36,12 +37,11 @@ export class WalletSlots {
     if (taken > 0) this.#taken.set(wallet, taken)
     else this.#taken.delete(wallet)
   }
-
-  #tooMany() {
-    const nowMs = this.#clock.now()
-    return tooManyConcurrent(
-      { error: 'Too many concurrent requests', code: 'X402_CONCURRENCY_LIMIT' },
-      comeAgainHeaders(nowMs + concurrencyRetryMs, nowMs, 'user'),
-    )
-  }
 }
+
+/** The 429 of a wallet with too many requests under way, in this process or in all of them. */
+export const tooManyInFlight = (nowMs: number): ServiceError =>
+  tooManyConcurrent(
+    { error: 'Too many concurrent requests', code: 'X402_CONCURRENCY_LIMIT' },
+    comeAgainHeaders(nowMs + concurrencyRetryMs, nowMs, 'user'),
+  )

@@ -1,0 +1,112 @@
+import type { Clock } from '#contract/clock.ts'
+import { authenticationFailed, ledgerReadOnly } from '#contract/errors.ts'
+import { walletConcurrency } from '#contract/limits.ts'
+import { addUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import type { Principal } from '../identity/principal.ts'
+import { openWalletAccount } from '../identity/wallet-account.ts'
+import { tooManyInFlight } from '../limits/concurrency.ts'
+import type { StakingCredits } from '../staking/staking-credits.ts'
+import type { Store } from '../store/store.ts'
+import type { Hold, KeyBudget, Lease, Op, Refusal, StakingDay } from '../store/units.ts'
+import { balanceOf } from './accounts.ts'
+import { budgetLeft, periodStarts } from './budget-periods.ts'
+import { InsufficientCredit, OverBudget } from './refusals.ts'
+
+/** What a caller can pay with at this moment. It may be less a moment later: only the hold decides. */
+export interface Spendable {
+  /** The account's own available credit. */
+  usd: MicroUsd
+  /** What is left of today's staking credit; null where the service gives none. */
+  staking: MicroUsd | null
+  /** The parts of both that the key's own budget lets through. */
+  within: { usd: MicroUsd; staking: MicroUsd }
+}
+
+export const totalOf = ({ within }: Spendable): MicroUsd => addUsd(within.usd, within.staking)
+
+export interface HoldOrder {
+  hold: string
+  principal: Principal
+  amount: MicroUsd
+}
+
+/** Where the money of a call comes from: staking credit first, then USD, both within what the key may spend. */
+export class Funding {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #staking: StakingCredits | null
+
+  constructor(options: { store: Store; clock: Clock; staking?: StakingCredits | null }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#staking = options.staking ?? null
+  }
+
+  async spendable(principal: Principal): Promise<Spendable> {
+    const budget = budgetOf(principal)
+    const [{ availableMicroUsd: usd }, staking, left] = await Promise.all([
+      balanceOf(this.#store, principal.account),
+      this.#staking?.left(principal) ?? null,
+      budget && principal.kind === 'key'
+        ? budgetLeft(this.#store, principal.keyId, budget, this.#clock.now())
+        : { usd: null, staking: null },
+    ])
+    return { usd, staking, within: { usd: atMost(left.usd, usd), staking: atMost(left.staking, staking ?? zeroUsd) } }
+  }
+
+  /** The operations that take the hold; a wallet whose stake is all that it has gets its account with them. */
+  async holdOps({ hold, principal, amount }: HoldOrder, lease: Lease): Promise<Op[]> {
+    const atMs = this.#clock.now()
+    const staking = (await this.#staking?.today(principal)) ?? null
+    const isKey = principal.kind === 'key'
+    const taken: Hold = {
+      op: 'hold',
+      hold,
+      account: principal.account,
+      amount,
+      lease,
+      key: isKey ? { key: principal.keyId, ...periodStarts(atMs) } : null,
+      staking,
+      mostOpen: isKey ? null : walletConcurrency,
+      atMs,
+    }
+    return [...openingOps(principal, staking, atMs), taken]
+  }
+
+  /** Why a hold was refused, as the error that answers the call. */
+  async refusal({ principal, amount, hold }: HoldOrder, why: Refusal): Promise<Error> {
+    switch (why) {
+      case 'no_account':
+        return new InsufficientCredit(amount)
+      case 'insufficient_funds':
+        return shortage(await this.spendable(principal), amount)
+      case 'over_budget':
+        return new OverBudget('usd')
+      case 'no_key':
+        // Revoked by another process a moment ago.
+        return authenticationFailed()
+      case 'too_many_open':
+        return tooManyInFlight(this.#clock.now())
+      case 'read_only':
+        return ledgerReadOnly()
+      default:
+        return new Error(`The ledger refused hold ${hold}: ${why}.`)
+    }
+  }
+}
+
+/** What to say where `needed` is not there: too little credit, or a limit of the key that keeps it from what is there. */
+export function shortage({ usd, staking, within }: Spendable, needed: MicroUsd): InsufficientCredit | OverBudget {
+  const all = staking ?? zeroUsd
+  if (usd + all < needed || totalOf({ usd, staking, within }) >= needed) return new InsufficientCredit(needed)
+  return new OverBudget(within.usd + all >= needed ? 'staking' : 'usd')
+}
+
+export const budgetOf = (principal: Principal): KeyBudget | null =>
+  principal.kind === 'key' ? (principal.budget ?? null) : null
+
+const openingOps = (principal: Principal, staking: StakingDay | null, atMs: number): Op[] =>
+  principal.kind === 'wallet' && principal.isNew && staking ? openWalletAccount(principal.wallet, atMs) : []
+
+const atMost = (limit: MicroUsd | null, amount: MicroUsd): MicroUsd =>
+  limit !== null && limit < amount ? limit : amount
