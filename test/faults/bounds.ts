@@ -17,6 +17,9 @@ export const loadMs = 60_000
 export const killedStarts = 4
 export const killedStartMs = 1_500
 
+/** A start that is to die by itself at a point has this long to come by it. */
+export const armedStartMs = 12_000
+
 /** From the start of the process to its `ready`, on a machine that is busy. */
 export const startMs = 60_000
 

@@ -162,7 +162,7 @@ export class Campaign {
   async #stop(): Promise<void> {
     const code = await this.#server?.stop()
     if (code !== 0) this.#findings.fail(`The server was asked to stop and ended with ${code}.`)
-    if (await findAnvil(chainFolderOf(this.#options.folder)))
+    if (await findChain(anvil, chainFolderOf(this.#options.folder)))
       this.#findings.fail('A clean stop left the chain running.')
   }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operationsBetweenKills } from './bounds.ts'
 import { Campaign } from './campaign.ts'
+import { randomKills } from './random-kills.ts'
 
 /** A short run of what `npm run faults` does for long; it does not wait for the leases that the last kill left. */
 describe('a server that is killed under load', () => {
@@ -13,7 +14,7 @@ describe('a server that is killed under load', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'farebox-kills-'))
-    campaign = new Campaign({ kills, seed: 3, folder, waitForLeases: false })
+    campaign = new Campaign({ plans: randomKills(kills), seed: 3, folder, waitForLeases: false })
   })
   afterAll(async () => {
     await campaign.end()

@@ -16,6 +16,8 @@ export interface Round {
   seeded(name: string): Seeded
   /** Loads begin nothing more; what is under way may be cut by the kill. */
   isOver(): boolean
+  /** Whether the server may be killed at any moment, so that a missing answer is no surprise. */
+  mayBreak(): boolean
   /** What this start of the server may still be given. */
   budget: { payments: number; videos: number }
 }

@@ -21,12 +21,18 @@ export async function send(round: Round, sending: Sending): Promise<Response | n
       ...(sending.body === undefined ? {} : { body: JSON.stringify(sending.body) }),
       signal: sending.signal ? AbortSignal.any([timeout, sending.signal]) : timeout,
     })
-  } catch {
+  } catch (error) {
+    if (!wasSent(error)) return null
     round.book.unanswered[sending.kind]++
-    if (!round.isOver()) round.book.surprise(sending.kind, `no answer from ${sending.path} while the server was alive`)
+    if (!round.mayBreak())
+      round.book.surprise(sending.kind, `no answer from ${sending.path} while the server was alive`)
     return null
   }
 }
+
+/** Nobody listens at that port any more: then nothing can have happened. */
+const wasSent = (error: unknown): boolean =>
+  !(error instanceof Error && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED')
 
 export const requestIdOf = (response: Response): string => response.headers.get('cf-ray') ?? 'no id'
 

@@ -3,8 +3,10 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { FaultOrder } from './arm/fault-orders.ts'
 import { startMs, stopMs } from './bounds.ts'
 
+const arm = join(import.meta.dirname, 'arm', 'arm.ts')
 const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
 
 /** The real server, in a process of its own that a kill reaches without anything between. */
@@ -13,10 +15,14 @@ export class ServerProcess {
   readonly #ended: Promise<number | null>
   #errors = ''
 
-  private constructor(folder: string) {
-    const args = [launcher, 'up', '--port', '0', '--json', '--no-journey', '--data', folder]
+  private constructor(folder: string, order: FaultOrder | null) {
+    const args = ['--import', arm, launcher, 'up', '--port', '0', '--json', '--no-journey', '--data', folder]
     // A process group of its own, so that encoders which outlive a killed server can be ended at the end.
-    this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+    this.#child = spawn(process.execPath, args, {
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      detached: true,
+      env: { ...process.env, ...(order ? { FAREBOX_FAULT_ORDER: JSON.stringify(order) } : {}) },
+    })
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.#errors += chunk.toString()
     })
@@ -24,8 +30,26 @@ export class ServerProcess {
     this.#ended = once(this.#child, 'exit').then(([code]) => code as number | null)
   }
 
-  static spawn(folder: string): ServerProcess {
-    return new ServerProcess(folder)
+  /** An order reaches it before it does anything. */
+  static spawn(folder: string, order: FaultOrder | null = null): ServerProcess {
+    return new ServerProcess(folder, order)
+  }
+
+  order(order: FaultOrder): void {
+    if (!this.hasEnded) this.#child.send(order, () => undefined)
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
+  /** Whether it ends by itself in that time. */
+  async diesWithin(ms: number): Promise<boolean> {
+    const waited = new AbortController()
+    const late = sleep(ms, false, { signal: waited.signal }).catch(() => false)
+    const died = await Promise.race([this.#ended.then(() => true), late])
+    waited.abort()
+    return died
   }
 
   /** What it has written to stderr. */
@@ -77,7 +101,7 @@ export class ServerProcess {
 
   /** At once and without waiting, with whatever it started; for the end of a run that went wrong. */
   end(): void {
-    if (this.#child.pid === undefined || this.#child.exitCode !== null) return
+    if (this.#child.pid === undefined || this.hasEnded) return
     try {
       process.kill(-this.#child.pid, 'SIGKILL')
     } catch {

@@ -8,8 +8,11 @@ import { walletChat } from './loads/wallet-chat.ts'
 import { wholeChat } from './loads/whole-chat.ts'
 import type { Load, Round } from './round.ts'
 
-/** How many of each run side by side: the slow ones more often, so that each kill finds some of every kind under way. */
-const mix: readonly (readonly [name: string, load: Load, atOnce: number])[] = [
+/** What callers do, each of it so often side by side. */
+export type Mix = readonly (readonly [name: string, load: Load, atOnce: number])[]
+
+/** All of it: the slow ones more often, so that each kill finds some of every kind under way. */
+export const everything: Mix = [
   ['chat', wholeChat, 2],
   ['stream', streamedChat, 4],
   ['cut', cutChat, 2],
@@ -21,18 +24,19 @@ const mix: readonly (readonly [name: string, load: Load, atOnce: number])[] = [
 
 const pollMs = 5
 
-/** Starts the load. `busy` resolves when so much was acknowledged that the kill may come, `ended` with what went wrong. */
-export function startLoad(round: Round): { busy: Promise<void>; ended: Promise<string[]> } {
+/** Starts the load; `ended` resolves with what went wrong, once the round is over. */
+export function startLoad(mix: Mix, round: Round): { ended: Promise<string[]> } {
   const running = mix.flatMap(([name, load, atOnce]) =>
     Array.from({ length: atOnce }, (_, index) => load(round, round.seeded(`${name} ${index}`))),
   )
   const ended = Promise.allSettled(running).then(all =>
     all.flatMap(each => (each.status === 'rejected' ? [`A load broke: ${String(each.reason)}`] : [])),
   )
-  return { busy: untilBusy(round), ended }
+  return { ended }
 }
 
-async function untilBusy({ book }: Round): Promise<void> {
+/** Resolves when so much was acknowledged that a kill may come. */
+export async function untilBusy({ book }: Round): Promise<void> {
   const wanted = book.total + operationsBetweenKills
   const deadlineMs = Date.now() + loadMs
   while (book.total < wanted) {

@@ -1,5 +1,6 @@
 import type { PaymentOption } from '#contract/payment.ts'
 import type { Book } from '../book.ts'
+import type { Books } from '../books.ts'
 import { recoveryMs } from '../bounds.ts'
 import { readTransfers } from './chain-transfers.ts'
 import { checkBooks } from './check-books.ts'
@@ -7,12 +8,12 @@ import { checkCharges, checkStrangers } from './check-charges.ts'
 import { checkJobs, checkJobsEnded } from './check-jobs.ts'
 import { checkAnswered, checkChainAtRest, checkChainInFlight, checkTopUps } from './check-top-ups.ts'
 import type { Findings } from './findings.ts'
-import { type LedgerRows, readLedger } from './ledger-rows.ts'
+import type { LedgerRows } from './ledger-rows.ts'
 
 /** What is checked against what. */
 export interface Checked {
   book: Book
-  database: string
+  books: Books
   rpcUrl: string
   option: PaymentOption
   /** Requests that were charged before this run. */
@@ -21,17 +22,17 @@ export interface Checked {
 
 /** What must hold at any moment, a second after a kill as well. */
 export async function checkStanding(checked: Checked, findings: Findings): Promise<LedgerRows> {
-  const { book, database, rpcUrl, option, earlier } = checked
+  const { book, books, rpcUrl, option, earlier } = checked
   // The books first: what they have credited by then must have come by the time that the chain is asked.
-  const rows = readLedger(database)
+  const rows = await books.read()
   const transfers = await readTransfers(rpcUrl, option.asset, option.payTo)
-  await checkBooks(database, recoveryMs, findings)
+  await checkBooks(books, recoveryMs, findings)
   checkCharges(book, rows, findings)
   checkStrangers(book, rows, earlier, findings)
   checkJobs(book, rows, findings)
   checkTopUps(book, rows, transfers, findings)
   // And the other way round: what has come by now must be known by the next look at the books.
-  checkChainInFlight(readLedger(database), transfers, findings)
+  checkChainInFlight(await books.read(), transfers, findings)
   const overdue = rows.holds.filter(({ leaseUntilMs }) => leaseUntilMs < Date.now() - recoveryMs)
   findings.holdsLeft = overdue.length
   if (overdue.length) findings.fail(`${overdue.length} holds are beyond their lease.`)

@@ -23,7 +23,7 @@ async function streamOnce(round: Round, seeded: Seeded): Promise<void> {
   const end = await readToEnd(response)
   if (!end) {
     book.open.add(requestIdOf(response))
-    if (!round.isOver()) book.surprise('stream', `broke off while the server was alive (${requestIdOf(response)})`)
+    if (!round.mayBreak()) book.surprise('stream', `broke off while the server was alive (${requestIdOf(response)})`)
     return
   }
   if (include_usage && end.costMicroUsd === null)

@@ -1,0 +1,39 @@
+/**
+ * Loaded by `--import` before the real server, in a process of the harness only. Modules through which the server
+ * meets the world are replaced by ones that wrap them, so that nothing in the product itself knows of faults.
+ */
+import { registerHooks } from 'node:module'
+import { takeOrder } from './fault-orders.ts'
+
+const here = new URL('./', import.meta.url).href
+const source = new URL('../../../src/', import.meta.url).href
+
+/** What the product imports, and what it is given. */
+const replacements = new Map(
+  [
+    ['service/store/sqlite/open.ts', 'armed-sqlite-store.ts'],
+    ['service/store/postgres/open.ts', 'armed-postgres-store.ts'],
+    ['service/payments/local-facilitator.ts', 'armed-facilitator.ts'],
+    ['service/payments/evm-payment-chain.ts', 'armed-chain.ts'],
+    ['service/engines/demo/chat.ts', 'armed-chat.ts'],
+    ['service/engines/demo/video.ts', 'armed-video.ts'],
+    ['service/media/folder-media-store.ts', 'armed-media.ts'],
+    ['contract/clock.ts', 'armed-clock.ts'],
+  ].map(([real = '', armed = '']) => [`${source}${real}`, `${here}${armed}`] as const),
+)
+
+registerHooks({
+  resolve(specifier, context, nextResolve) {
+    const resolved = nextResolve(specifier, context)
+    // What wraps a module needs the real one.
+    if (context.parentURL?.startsWith(here)) return resolved
+    const url = replacements.get(resolved.url)
+    return url ? { ...resolved, url } : resolved
+  },
+})
+
+const first = process.env.FAREBOX_FAULT_ORDER
+if (first) takeOrder(JSON.parse(first))
+process.on('message', takeOrder)
+// The harness is listened to, but not waited for.
+process.channel?.unref()

@@ -1,0 +1,7 @@
+import type { Clock } from '#contract/clock.ts'
+import { skewMs } from './fault-orders.ts'
+
+export type { Clock }
+
+/** The machine's time, moved by what the harness says. */
+export const systemClock: Clock = { now: () => Date.now() + skewMs() }

@@ -1,0 +1,10 @@
+import { FolderMediaStore as Real } from '#service/media/folder-media-store.ts'
+import { around } from './around.ts'
+
+export * from '#service/media/folder-media-store.ts'
+
+export class FolderMediaStore extends Real {
+  override take(path: string, name: string) {
+    return around('taking a file', () => super.take(path, name))
+  }
+}

@@ -1,0 +1,24 @@
+import type { FaultOrder } from './arm/fault-orders.ts'
+import type { Round } from './round.ts'
+import type { Seeded } from './seeded.ts'
+import type { ServerProcess } from './server-process.ts'
+import type { Mix } from './start-load.ts'
+
+/** One life of the server: what is done with it, and how it ends. */
+export interface KillPlan {
+  mix: Mix
+  /** Whether answers may be missing from the start on, and not only once the round is over. */
+  isArmed: boolean
+  /** Returns when the server is dead, or has to be killed because it is time. */
+  untilKill(life: Life): Promise<void>
+  /** What the next start is told first, where that start is to die as well. */
+  nextStart?: FaultOrder
+  /** After that start: whether it came by what it was told. */
+  onNextStart?(died: boolean): void
+}
+
+export interface Life {
+  server: ServerProcess
+  round: Round
+  seeded: Seeded
+}
