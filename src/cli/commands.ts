@@ -9,7 +9,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'keys',
-    summary: 'Make API keys',
+    summary: 'Make, list and end API keys, and renew the secret behind them',
     load: () => import('./commands/keys.ts').then(module => module.keys),
   },
   {

@@ -1,46 +1,91 @@
-import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
 import type { KeyOrder, NewCustomerKey } from '#service/create-key.ts'
+import type { KeyNeeds } from '#service/identity/api-keys.ts'
+import type { ListedKey } from '#service/listed-key.ts'
 import { CliError } from './cli-error.ts'
-import { type DataFolder, readFileIfThere, writePrivateFile } from './data-folder.ts'
+import type { DataFolder } from './data-folder.ts'
 import { folderFailure } from './folder-in-use.ts'
+import { readFolderSecrets, type Secrets } from './folder-secrets.ts'
+import { type AdminRecord, askService, runningService } from './service-admin.ts'
 
-/** The part of a service that operator's commands need while none is running. */
-export interface FolderService {
-  createKey(order: KeyOrder): Promise<NewCustomerKey>
+/** The part of a service that operator's commands need. */
+export interface Operator {
+  /** `usd` is decimal text; without an account a new customer is made. */
+  createKey(order: { usd: string; amountMicroUsd: bigint; label: string; account?: string }): Promise<NewCustomerKey>
+  listKeys(account?: string): Promise<ListedKey[]>
+  revokeKey(id: string): Promise<void>
   close(): Promise<void>
 }
 
-const secretBytes = 32
-
-/** The local service's secret; made on first use. A service beyond trying takes its own from the environment. */
-export async function localSecret(folder: DataFolder): Promise<string> {
-  const kept = await readFileIfThere(folder.secret)
-  if (kept !== null) return kept.trim()
-  const secret = randomBytes(secretBytes).toString('base64url')
-  await writePrivateFile(folder.secret, `${secret}\n`)
-  return secret
+/** The running service where there is one, because one process owns the folder; else the folder itself. */
+export async function openOperator(folder: DataFolder): Promise<Operator> {
+  const running = await runningService(folder)
+  return running ? askedOperator(running) : openFolder(folder, await requireSecrets(folder))
 }
 
-export async function openFolderService(folder: DataFolder): Promise<FolderService> {
-  const [{ openSqliteStore }, { ApiKeys }, { createKey }, { systemClock }] = await Promise.all([
-    import('#service/store/sqlite/open.ts'),
-    import('#service/identity/api-keys.ts'),
-    import('#service/create-key.ts'),
-    import('#contract/clock.ts'),
-  ])
-  if ((await readFileIfThere(folder.secret)) === null) {
-    throw new CliError(
-      `There is no service in ${folder.root}.`,
-      'Start one with `farebox up`, or name its folder with `--data`.',
-    )
-  }
+/** The secrets of a folder's service. Throws where there is none. */
+export async function requireSecrets(folder: DataFolder): Promise<Secrets> {
+  const secrets = await readFolderSecrets(folder)
+  if (secrets) return secrets
+  throw new CliError(
+    `There is no service in ${folder.root}.`,
+    'Start one with `farebox up`, or name its folder with `--data`.',
+  )
+}
+
+const Created = z.object({ key: z.string(), keyId: z.string(), account: z.string() })
+const Listed = z.array(
+  z.object({
+    id: z.string(),
+    account: z.string(),
+    prefix: z.string(),
+    label: z.string(),
+    createdAtMs: z.number(),
+    expiresAtMs: z.number().nullable(),
+    revokedAtMs: z.number().nullable(),
+    needs: z.enum(['current', 'former', 'dropped', 'unmarked']) satisfies z.ZodType<KeyNeeds>,
+  }),
+)
+
+const askedOperator = (running: AdminRecord): Operator => ({
+  createKey: async ({ amountMicroUsd: _, ...order }) =>
+    Created.parse(await askService(running, '/admin/v1/keys', order)),
+  listKeys: async account =>
+    Listed.parse(await askService(running, '/admin/v1/keys/list', account === undefined ? {} : { account })),
+  revokeKey: async key => void (await askService(running, '/admin/v1/keys/revoke', { key })),
+  close: async () => undefined,
+})
+
+export interface FolderOperator extends Operator {
+  /** Of every key that still counts, how many need which of these secrets. */
+  needs(): Promise<Record<KeyNeeds, number>>
+}
+
+/** Opens the folder's books for this process alone. */
+export async function openFolder(folder: DataFolder, secrets: Secrets): Promise<FolderOperator> {
+  const [{ openSqliteStore }, { ApiKeys, KeyRefused }, { createKey }, { listedKey, refusalSentence }, { systemClock }] =
+    await Promise.all([
+      import('#service/store/sqlite/open.ts'),
+      import('#service/identity/api-keys.ts'),
+      import('#service/create-key.ts'),
+      import('#service/listed-key.ts'),
+      import('#contract/clock.ts'),
+    ])
   const store = await openSqliteStore({ path: folder.database }).catch(async error => {
     throw await folderFailure(error, folder)
   })
-  const secret = Buffer.from(await localSecret(folder))
-  const keys = new ApiKeys({ store, clock: systemClock, serverSecrets: [secret] })
+  const [current, ...former] = secrets.map(secret => Buffer.from(secret))
+  const keys = new ApiKeys({ store, clock: systemClock, serverSecrets: [current ?? Buffer.alloc(0), ...former] })
+  const inWords = (error: unknown): never => {
+    if (!(error instanceof KeyRefused)) throw error
+    throw new CliError(refusalSentence(error), 'Check the arguments, then repeat this.')
+  }
+  const now = () => systemClock.now()
   return {
-    createKey: order => createKey({ store, keys, now: () => systemClock.now() }, order),
+    createKey: (order: KeyOrder) => createKey({ store, keys, now }, order).catch(inWords),
+    listKeys: async account => (await keys.list(account)).map(listedKey),
+    revokeKey: id => keys.revoke(id).catch(inWords),
+    needs: () => keys.needs(),
     close: () => store.close(),
   }
 }

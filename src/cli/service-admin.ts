@@ -43,8 +43,12 @@ export async function askService(service: AdminRecord, path: string, body: unkno
     signal: AbortSignal.timeout(adminTimeoutMs),
   }).catch(() => null)
   if (!response) throw new CliError('The service of this folder does not answer.', 'Start it again, then repeat this.')
-  if (!response.ok) {
-    throw new CliError(`The service refused this (${response.status}).`, 'Check the arguments, then repeat this.')
-  }
-  return response.json()
+  const answer: unknown = await response.json().catch(() => null)
+  if (response.ok) return answer
+  const refusal = Refusal.safeParse(answer)
+  const sentence = refusal.success ? refusal.data.error : `The service refused this (${response.status}).`
+  throw new CliError(sentence, 'Check the arguments, then repeat this.')
 }
+
+/** Our own service's words for what was wrong. */
+const Refusal = z.object({ error: z.string() })

@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono'
 import { methodNotAllowed, routeNotFound } from '#contract/errors.ts'
 import { operations } from '#contract/operations.ts'
 import type { ServiceError } from '#contract/service-error.ts'
-import { type Admin, adminKeysPath, answerAdmin } from './admin.ts'
+import { type Admin, adminPaths, answerAdmin } from './admin.ts'
 import { readDownload, revokeDownload } from './downloads.ts'
 import { Exchange } from './exchange.ts'
 import type { BodySource } from './middleware/read-body.ts'
@@ -37,9 +37,9 @@ export function createApp(service: Service, admin?: Admin): Hono<ServiceEnvironm
     plain(context, service, exchange => revokeDownload(exchange, context, service)),
   )
   if (admin) {
-    app.post(adminKeysPath, context =>
-      plain(context, service, exchange => answerAdmin(exchange, context.req.raw, admin)),
-    )
+    const answer = (context: AppContext) =>
+      plain(context, service, exchange => answerAdmin(exchange, context.req.raw, admin))
+    for (const path of adminPaths) app.post(path, answer)
   }
   app.notFound(context => plain(context, service, () => Promise.reject(unknownPath(context.req.path))))
   return app
@@ -116,7 +116,7 @@ function exchangeOf(context: AppContext, service: Service): Exchange {
         },
   })
   // A body that nobody reads any more is never cancelled by some runtimes; leaving ends the request all the same.
-  exchange.signal.addEventListener('abort', () => exchange.ended(), { once: true })
+  exchange.signal.addEventListener('abort', () => exchange.left(), { once: true })
   return exchange
 }
 

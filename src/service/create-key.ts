@@ -1,5 +1,5 @@
 import { microUsd } from '#contract/money.ts'
-import type { ApiKeys } from './identity/api-keys.ts'
+import { type ApiKeys, KeyRefused } from './identity/api-keys.ts'
 import type { Store } from './store/store.ts'
 import type { Op } from './store/units.ts'
 import { uuidV7 } from './store/uuid-v7.ts'
@@ -8,9 +8,11 @@ import { uuidV7 } from './store/uuid-v7.ts'
 export const mostGrantUsd = 1_000_000
 
 export interface KeyOrder {
-  /** Credit that the new account starts with; zero for none. */
+  /** Credit that the account is given; zero for none. */
   amountMicroUsd: bigint
   label: string
+  /** Another key of this account; absent for a new customer. */
+  account?: string
 }
 
 export interface NewCustomerKey {
@@ -19,20 +21,25 @@ export interface NewCustomerKey {
   account: string
 }
 
-/** A new customer's account, its first credit as a grant, and a key. The account is there before the key that opens it. */
+/**
+ * A key, of a new customer where the order names none, with its credit as a grant. The account is there before the key
+ * that opens it. Throws `KeyRefused` where the account that was named does not exist.
+ */
 export async function createKey(
   service: { store: Store; keys: ApiKeys; now: () => number },
   order: KeyOrder,
 ): Promise<NewCustomerKey> {
   const atMs = service.now()
-  const account = `customer:${uuidV7(atMs)}`
-  const ops: Op[] = [{ op: 'account', account, kind: 'customer', atMs }]
+  const account = order.account ?? `customer:${uuidV7(atMs)}`
+  const ops: Op[] = order.account === undefined ? [{ op: 'account', account, kind: 'customer', atMs }] : []
   if (order.amountMicroUsd > 0n) {
     const amount = microUsd(order.amountMicroUsd)
-    ops.push({ op: 'credit', account, amount, source: 'system:grant', ref: `grant:${account}`, atMs })
+    ops.push({ op: 'credit', account, amount, source: 'system:grant', ref: `grant:${uuidV7(atMs)}`, atMs })
   }
-  const [outcome] = await service.store.commit([{ id: `${uuidV7(atMs)}/account`, ops }])
-  if (!outcome?.ok) throw new Error(`The store refused a new account: ${outcome?.why ?? 'no outcome'}.`)
+  if (ops.length) {
+    const [outcome] = await service.store.commit([{ id: `${uuidV7(atMs)}/account`, ops }])
+    if (!outcome?.ok) throw new KeyRefused(outcome?.why ?? 'invalid')
+  }
   const created = await service.keys.create({ account, label: order.label, expiresAtMs: null })
   return { key: created.secret, keyId: created.id, account }
 }

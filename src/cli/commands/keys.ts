@@ -1,36 +1,51 @@
-import { z } from 'zod'
 import { parseUsd } from '#contract/money.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import type { Command, CommandIo } from '../command.ts'
-import { type DataFolder, dataFolder, defaultDataFolder } from '../data-folder.ts'
-import { openFolderService } from '../folder-service.ts'
-import { askService, runningService } from '../service-admin.ts'
+import { dataFolder, defaultDataFolder } from '../data-folder.ts'
+import { openOperator } from '../folder-service.ts'
+import { sayKeys } from '../keys/say-keys.ts'
+import { dropSecrets, rotateSecret } from '../keys/secrets.ts'
 
 const name = 'farebox keys'
 
-const usage = `Usage: farebox keys create --usd N [--label TEXT] [--data DIR] [--json]
+const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] [--data DIR] [--json]
+       farebox keys list [--account ID] [--data DIR] [--json]
+       farebox keys revoke ID [--data DIR]
+       farebox keys rotate-secret [--data DIR]
+       farebox keys drop-secrets [--break-keys] [--data DIR]
 
-Makes a customer with N USD of credit and prints their API key, which is shown this once.
+create makes a customer with N USD of credit and prints their API key, which is shown this once. list shows no key, only
+how each begins. revoke ends one at once. rotate-secret gives the service a new secret for keys and download links, and
+keeps the former one until drop-secrets ends it; both want the service stopped.
 
   --usd N       credit to start with, for example 5 or 0.25; 0 for none
   --label TEXT  what the key is for, shown in lists
+  --account ID  another key of this customer; the keys of this customer only
+  --break-keys  drop former secrets though keys still need them: those keys end
   --data DIR    the service's folder (${defaultDataFolder})
-  --json        key, keyId and account as JSON`
+  --json        the result as JSON`
 
-const Created = z.object({ key: z.string(), keyId: z.string(), account: z.string() })
+const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
+  create,
+  list,
+  revoke,
+  'rotate-secret': rotate,
+  'drop-secrets': drop,
+}
 
 export const keys: Command = {
   usage,
   async run(args, io) {
-    const [word, ...rest] = args
-    if (word !== 'create')
-      throw wrongUsage(
-        name,
-        word === undefined ? 'Say what to do: `create`' : `\`${word}\` is not known; there is \`create\``,
-      )
-    return create(rest, io)
+    const [word = '', ...rest] = args
+    if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
+    const known = Object.keys(words)
+      .map(each => `\`${each}\``)
+      .join(', ')
+    throw wrongUsage(name, word === '' ? `Say what to do: ${known}` : `\`${word}\` is not known; there is ${known}`)
   },
 }
+
+const data = { type: 'string', default: defaultDataFolder } as const
 
 async function create(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
@@ -38,27 +53,69 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
     options: {
       usd: { type: 'string' },
       label: { type: 'string', default: '' },
-      data: { type: 'string', default: defaultDataFolder },
+      account: { type: 'string' },
+      data,
       json: { type: 'boolean', default: false },
     },
   })
-  if (values.usd === undefined) throw wrongUsage(name, '`--usd` is missing')
-  const amount = parseUsd(values.usd)
-  if (amount === null || amount < 0n) throw wrongUsage(name, '`--usd` takes an amount such as 5 or 0.25, or 0')
-  const created = Created.parse(await order(dataFolder(values.data), { usd: values.usd, label: values.label }))
-  if (values.json) io.output.printJson(created)
-  else io.output.print(created.key)
+  const usd = values.usd ?? (values.account === undefined ? undefined : '0')
+  if (usd === undefined) throw wrongUsage(name, '`--usd` is missing')
+  const amountMicroUsd = parseUsd(usd)
+  if (amountMicroUsd === null || amountMicroUsd < 0n)
+    throw wrongUsage(name, '`--usd` takes an amount such as 5 or 0.25, or 0')
+  const operator = await openOperator(dataFolder(values.data))
+  try {
+    const account = values.account === undefined ? {} : { account: values.account }
+    const created = await operator.createKey({ usd, amountMicroUsd, label: values.label, ...account })
+    if (values.json) io.output.printJson(created)
+    else io.output.print(created.key)
+    return 0
+  } finally {
+    await operator.close()
+  }
+}
+
+async function list(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, {
+    command: name,
+    options: { account: { type: 'string' }, data, json: { type: 'boolean', default: false } },
+  })
+  const operator = await openOperator(dataFolder(values.data))
+  try {
+    const listed = await operator.listKeys(values.account)
+    if (values.json) io.output.printJson(listed)
+    else for (const line of sayKeys(listed, Date.now())) io.output.print(line)
+    return 0
+  } finally {
+    await operator.close()
+  }
+}
+
+async function revoke(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = parseArguments(args, { command: name, options: { data }, maxPositionals: 1 })
+  const [id] = positionals
+  if (id === undefined) throw wrongUsage(name, 'The id of the key is missing; `farebox keys list` shows it')
+  const operator = await openOperator(dataFolder(values.data))
+  try {
+    await operator.revokeKey(id)
+    io.output.print(`Key ${id} has ended.`)
+    return 0
+  } finally {
+    await operator.close()
+  }
+}
+
+async function rotate(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, { command: name, options: { data } })
+  io.output.print(await rotateSecret(dataFolder(values.data)))
   return 0
 }
 
-/** Through the running service where there is one, because one process owns the folder; else on the folder itself. */
-async function order(folder: DataFolder, body: { usd: string; label: string }): Promise<unknown> {
-  const running = await runningService(folder)
-  if (running) return askService(running, '/admin/v1/keys', body)
-  const opened = await openFolderService(folder)
-  try {
-    return await opened.createKey({ amountMicroUsd: parseUsd(body.usd) ?? 0n, label: body.label })
-  } finally {
-    await opened.close()
-  }
+async function drop(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, {
+    command: name,
+    options: { 'break-keys': { type: 'boolean', default: false }, data },
+  })
+  io.output.print(await dropSecrets(dataFolder(values.data), values['break-keys']))
+  return 0
 }

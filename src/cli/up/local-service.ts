@@ -6,7 +6,7 @@ import type { Log } from '#service/log.ts'
 import { CliError } from '../cli-error.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
 import { folderInUse } from '../folder-in-use.ts'
-import { localSecret } from '../folder-service.ts'
+import { folderSecrets } from '../folder-secrets.ts'
 import { runningService } from '../service-admin.ts'
 
 export interface LocalServiceOptions {
@@ -90,7 +90,7 @@ async function start(
   const service = await parts.openService({
     publicUrl,
     folder: dirname(folder.database),
-    secrets: [await localSecret(folder)],
+    secrets: await folderSecrets(folder),
     models: parts.demoModels({ chat: new parts.DemoChat(), video }),
     payments: {
       options: [optionOf(chain, keys.payee.address)],

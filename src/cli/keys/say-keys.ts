@@ -1,0 +1,36 @@
+import type { KeyNeeds } from '#service/identity/api-keys.ts'
+import type { ListedKey } from '#service/listed-key.ts'
+
+/** What a list says of the secret that a key needs; nothing where all is as it should be. */
+const needs: Readonly<Record<KeyNeeds, string>> = {
+  current: '',
+  former: 'needs a former secret',
+  dropped: 'its secret was dropped',
+  unmarked: 'made by the first release, perhaps under a former secret',
+}
+
+/** One line a key, newest first, for a person. */
+export function sayKeys(keys: readonly ListedKey[], nowMs: number): string[] {
+  if (keys.length === 0) return ['There are no keys.']
+  return keys.map(key =>
+    [
+      key.id,
+      `${key.prefix}…`,
+      key.account,
+      `made ${dayOf(key.createdAtMs)}`,
+      stateOf(key, nowMs),
+      needs[key.needs],
+      JSON.stringify(key.label),
+    ]
+      .filter(part => part !== '')
+      .join('  '),
+  )
+}
+
+function stateOf({ revokedAtMs, expiresAtMs }: ListedKey, nowMs: number): string {
+  if (revokedAtMs !== null) return `revoked ${dayOf(revokedAtMs)}`
+  if (expiresAtMs === null) return 'active'
+  return `${expiresAtMs <= nowMs ? 'expired' : 'active until'} ${dayOf(expiresAtMs)}`
+}
+
+const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10)
