@@ -63,7 +63,8 @@ export class FacilitatorHttp {
   /** Rejects where there was no whole answer in time: then it may have been heard, unless it is `FacilitatorUnreached`. */
   async ask(question: FacilitatorQuestion, body?: object): Promise<FacilitatorAnswer> {
     const method = body ? 'POST' : 'GET'
-    const url = new URL(`${this.#base.pathname}/${question}`, this.#base)
+    const url = new URL(this.#base)
+    url.pathname += question
     const deadline = AbortSignal.timeout(this.#answerMs[question])
     const headers = await this.#signIn({ question, method, url })
     try {
@@ -105,7 +106,7 @@ function baseOf(address: string): URL {
       'A facilitator’s URL must be https (http on this machine alone), without user, password, query or fragment.',
     )
   }
-  url.pathname = url.pathname.replace(/\/+$/, '')
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/`
   return url
 }
 

@@ -6,7 +6,7 @@ import { ServiceError } from '#contract/service-error.ts'
 import type { HeaderReader, Log, Payments, TopUpRequest } from '../service.ts'
 import type { ServiceSettings } from '../settings.ts'
 import type { Store } from '../store/store.ts'
-import { answerWaitMs, paymentsInFlight, retryAfterSeconds, rowPollMs } from './bounds.ts'
+import { answerWaitMs, pausedRetrySeconds, paymentsInFlight, retryAfterSeconds, rowPollMs } from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
 import { checkTerms, decodePayment } from './check-payment.ts'
 import { Completer } from './completer.ts'
@@ -18,6 +18,8 @@ import { readPayment } from './payment-header.ts'
 import { paymentIdOf } from './payment-key.ts'
 import { refusedPayment } from './payment-reasons.ts'
 import { type PaymentRow, PaymentRows, refusalOf, type TopUpAnswer } from './payment-rows.ts'
+import { PaymentWatch } from './payment-watch.ts'
+import { SettlementPaused } from './settlement-paused.ts'
 import { isSamePayment, type SignedPayment, storePayment } from './signed-payment.ts'
 import { topUpOffer } from './top-up-offer.ts'
 
@@ -38,6 +40,8 @@ export interface TopUpsOptions {
 export class TopUps implements Payments {
   /** Finishes what was left behind; whoever composes the service starts it. `close` stops it. */
   readonly completer: Completer
+  /** Knows whether payments could be settled; started and stopped like the completer. */
+  readonly watch: PaymentWatch
   readonly #settings: TopUpsOptions['settings']
   readonly #log: Log
   readonly #rows: PaymentRows
@@ -57,6 +61,13 @@ export class TopUps implements Payments {
     this.#driver = new PaymentDriver({ ...options, rows: this.#rows })
     this.#waitMs = options.answerWaitMs ?? answerWaitMs
     this.completer = new Completer({ rows: this.#rows, driver: this.#driver, log: options.log })
+    this.watch = new PaymentWatch({ ...options, options: options.settings.paymentOptions })
+  }
+
+  /** Finishes what a crash left, then looks after payments until `close`. */
+  async start(): Promise<void> {
+    this.watch.start()
+    await this.completer.start()
   }
 
   async topUp({ header, count }: TopUpRequest): Promise<TopUpAnswer> {
@@ -81,7 +92,7 @@ export class TopUps implements Payments {
 
   /** Ends when no payment is being worked on; take no more requests before. */
   async close(): Promise<void> {
-    await this.completer.stop()
+    await Promise.all([this.completer.stop(), this.watch.stop()])
     await Promise.allSettled(this.#works.values())
   }
 
@@ -132,6 +143,10 @@ export class TopUps implements Payments {
   async #failureOf(error: unknown, payment: SignedPayment): Promise<ServiceError> {
     if (error instanceof ServiceError) return error
     const facts = { payment: paymentIdOf(payment.key), failure: failureWords(error) }
+    if (error instanceof SettlementPaused) {
+      this.#log.error(facts, 'A payment was turned away because settling is paused.')
+      return this.#failed(error.message, pausedRetrySeconds)
+    }
     if (!(error instanceof ChainUnavailable)) {
       this.#log.error({ ...facts, err: error }, 'A top-up met an error that nobody foresaw.')
       return this.#pending(payment)
@@ -163,18 +178,21 @@ export class TopUps implements Payments {
           'The payment has been taken on and is not settled yet. Send the same signed payment again in a few seconds; do not sign a new one.',
         details: { retry: 'same-payload', paymentId: paymentIdOf(payment.key) },
       },
-      comeAgain,
+      comeAgainIn(retryAfterSeconds),
     )
   }
 
   /** Before anything was claimed: the signed payment is as good as before. */
-  #failed(cause: string): ServiceError {
-    const message = `${cause} Nothing was taken. Send the same signed payment again in a few seconds; do not sign a new one.`
-    return topUpFailed({ error: 'X402_TOP_UP_FAILED', message, details: { retry: 'same-payload' } }, comeAgain)
+  #failed(cause: string, seconds = retryAfterSeconds): ServiceError {
+    const message = `${cause} Nothing was taken. Send the same signed payment again in ${seconds} seconds; do not sign a new one.`
+    return topUpFailed(
+      { error: 'X402_TOP_UP_FAILED', message, details: { retry: 'same-payload' } },
+      comeAgainIn(seconds),
+    )
   }
 }
 
-const comeAgain = { [retryAfter.name]: retryAfter.format(retryAfterSeconds) }
+const comeAgainIn = (seconds: number) => ({ [retryAfter.name]: retryAfter.format(seconds) })
 
 const isEnded = ({ state }: PaymentRow): boolean => state === 'credited' || state === 'rejected' || state === 'expired'
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeFunctionData, type Hex, toHex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { usdcOnEvm } from '#contract/payment.ts'
@@ -54,7 +55,9 @@ export async function startTestChain(): Promise<TestChain> {
     sendAs,
     async mint(address, microUsd) {
       const args = [address as Hex, microUsd] as const
-      await sendAs(minter, encodeFunctionData({ abi: usdcAbi, functionName: 'mint', args }))
+      const hash = await sendAs(minter, encodeFunctionData({ abi: usdcAbi, functionName: 'mint', args }))
+      // On a busy machine the block may come after the answer to the send.
+      while ((await ask('eth_getTransactionReceipt', [hash])) === null) await sleep(10)
     },
     async transfersTo(address) {
       const to = `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
