@@ -1,0 +1,199 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { dataFolder } from '#cli/data-folder.ts'
+import { folderSecrets } from '#cli/folder-secrets.ts'
+import { DownloadLinks } from '#service/jobs/download-link.ts'
+import { Listener } from '#service/listener.ts'
+import { type OpenService, openService } from '#service/open-service.ts'
+import { runCommand } from './run-command.ts'
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'farebox-keys-'))
+  await folderSecrets(dataFolder(root))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+const keys = (...args: string[]) => runCommand(['keys', ...args, '--data', root])
+const created = async (...args: string[]) =>
+  JSON.parse((await keys('create', ...args, '--json')).stdout) as { key: string; keyId: string; account: string }
+const listed = async (...args: string[]) =>
+  JSON.parse((await keys('list', ...args, '--json')).stdout) as {
+    id: string
+    needs: string
+    revokedAtMs: number | null
+  }[]
+
+/** A service of this folder, as `farebox up` starts it, for as long as `use` takes. */
+async function served<Value>(use: (service: OpenService) => Promise<Value>): Promise<Value> {
+  const folder = dataFolder(root)
+  const service = await openService({
+    publicUrl: 'http://127.0.0.1:8402',
+    folder: join(root, 'service'),
+    secrets: await folderSecrets(folder),
+    models: [],
+    adminToken: 'token of a test',
+  })
+  const listener = await Listener.open({ host: '127.0.0.1', port: 0 })
+  listener.serve((request, bindings) => service.fetch(request, bindings))
+  const record = { url: `http://127.0.0.1:${listener.port}`, token: 'token of a test', pid: process.pid }
+  await writeFile(folder.admin, JSON.stringify(record))
+  try {
+    return await use(service)
+  } finally {
+    await rm(folder.admin)
+    await listener.close(0)
+    await service.close()
+  }
+}
+
+const statusOf = async (service: OpenService, key: string) =>
+  (
+    await service.fetch(
+      new Request('http://127.0.0.1:8402/api/v1/api_keys/rate_limits', { headers: { authorization: `Bearer ${key}` } }),
+    )
+  ).status
+
+describe.each([
+  ['on the folder itself', async <Value>(use: () => Promise<Value>) => use()],
+  ['through the running service', async <Value>(use: () => Promise<Value>) => served(() => use())],
+])('%s', (_where, during) => {
+  test('keys are listed without their secret, and one that is revoked has ended', async () => {
+    const first = await during(() => created('--usd', '2', '--label', 'laptop'))
+    const second = await during(() => created('--account', first.account))
+    expect(second.account).toBe(first.account)
+    const { stdout, stderr } = await during(() => keys('list'))
+    expect(stderr).toBe('')
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(`^${second.keyId}  fb_\\S{6}…  ${first.account}  made \\S+  active  ""$`),
+      expect.stringMatching(`^${first.keyId}  fb_\\S{6}…  ${first.account}  made \\S+  active  "laptop"$`),
+      '',
+    ])
+    for (const { key } of [first, second]) expect(stdout).not.toContain(key)
+
+    expect((await during(() => keys('revoke', first.keyId))).stdout).toBe(`Key ${first.keyId} has ended.\n`)
+    expect(await during(() => listed())).toMatchObject([
+      { id: second.keyId, revokedAtMs: null },
+      { id: first.keyId, revokedAtMs: expect.any(Number) },
+    ])
+    await served(async service => {
+      expect(await statusOf(service, first.key)).toBe(401)
+      expect(await statusOf(service, second.key)).toBe(200)
+    })
+  })
+
+  test.each([
+    [['revoke', 'nothing'], 'There is no such key.'],
+    [['create', '--account', 'nobody'], 'There is no such account.'],
+    [['create', '--account', 'nobody', '--usd', '1'], 'There is no such account.'],
+  ])('%j is told in one sentence', async (args, sentence) => {
+    const end = await during(() => keys(...args))
+    expect(end).toEqual({ code: 1, stdout: '', stderr: `${sentence} Check the arguments, then repeat this.\n` })
+  })
+})
+
+test('a revoked key ends at once in the service that runs', async () => {
+  await served(async service => {
+    const { key, keyId } = await created('--usd', '1')
+    expect(await statusOf(service, key)).toBe(200)
+    await keys('revoke', keyId)
+    expect(await statusOf(service, key)).toBe(401)
+  })
+})
+
+describe('a new secret', () => {
+  const grant = { jobId: 'a-job', expiresAtMs: 1_800_000_000_000 }
+  const links = async () => new DownloadLinks('http://127.0.0.1:8402', await folderSecrets(dataFolder(root)))
+  const signatureOf = (url: string) => new URL(url).searchParams.get('signature') ?? ''
+
+  test('keeps keys and links of the former one until that is dropped, and ends them then', async () => {
+    const former = await created('--usd', '1')
+    const formerLink = signatureOf((await links()).url(grant))
+    const { code, stdout } = await keys('rotate-secret')
+    expect([code, stdout]).toEqual([
+      0,
+      'There is a new secret. The former one is still accepted, until `farebox keys drop-secrets`.\n',
+    ])
+    const fresh = await created('--account', former.account)
+    const freshLink = signatureOf((await links()).url(grant))
+    expect(freshLink).not.toBe(formerLink)
+    expect((await listed()).map(({ id, needs }) => [id, needs])).toEqual([
+      [fresh.keyId, 'current'],
+      [former.keyId, 'former'],
+    ])
+    expect((await keys('list')).stdout).toContain('active  needs a former secret')
+    await served(async service => {
+      for (const { key } of [former, fresh]) expect(await statusOf(service, key)).toBe(200)
+    })
+    for (const signature of [formerLink, freshLink]) expect((await links()).isSigned(grant, signature)).toBe(true)
+
+    expect(await keys('drop-secrets')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        '1 keys may still need a former secret. Replace and revoke them (`farebox keys list` shows which), or repeat this with `--break-keys`.\n',
+    })
+    await keys('revoke', former.keyId)
+    expect((await keys('drop-secrets')).stdout).toBe(
+      '1 former secrets are dropped, and download links signed with them.\n',
+    )
+    await served(async service => expect(await statusOf(service, fresh.key)).toBe(200))
+    expect((await links()).isSigned(grant, formerLink)).toBe(false)
+    expect((await links()).isSigned(grant, freshLink)).toBe(true)
+  })
+
+  test('ends keys that still need the former one only where that was asked for', async () => {
+    const former = await created('--usd', '1')
+    await keys('rotate-secret')
+    expect((await keys('drop-secrets', '--break-keys')).stdout).toMatch(/ 1 keys have ended with them\.\n$/)
+    expect(await listed()).toMatchObject([{ needs: 'dropped' }])
+    await served(async service => expect(await statusOf(service, former.key)).toBe(401))
+  })
+
+  test('lies in the folder for its owner alone, and in no output', async () => {
+    const outputs = [await keys('rotate-secret'), await keys('rotate-secret'), await keys('list')]
+    const { secret } = dataFolder(root)
+    expect((await stat(secret)).mode & 0o777).toBe(0o600)
+    const words = (await readFile(secret, 'utf8')).trim().split('\n')
+    expect(words).toHaveLength(3)
+    for (const word of words) expect(JSON.stringify(outputs)).not.toContain(word)
+  })
+
+  test('is refused while a service runs, which would go on with the former one', async () => {
+    const before = await folderSecrets(dataFolder(root))
+    await served(async () => {
+      for (const word of ['rotate-secret', 'drop-secrets']) {
+        const { code, stderr } = await keys(word)
+        expect([code, stderr]).toEqual([1, expect.stringMatching(/^farebox already serves the folder .+ Stop it with/)])
+      }
+    })
+    expect(await folderSecrets(dataFolder(root))).toEqual(before)
+  })
+
+  test('is not made when four former ones are still kept', async () => {
+    for (let round = 0; round < 4; round++) expect((await keys('rotate-secret')).code).toBe(0)
+    const { code, stderr } = await keys('rotate-secret')
+    expect([code, stderr]).toEqual([
+      1,
+      'There are 4 former secrets already. Drop them first, with `farebox keys drop-secrets`.\n',
+    ])
+  })
+
+  test('is not made where there is no service', async () => {
+    await rm(dataFolder(root).secret)
+    const { code, stderr } = await keys('rotate-secret')
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^There is no service in .+\. Start one with/)])
+  })
+})
+
+test.each([
+  [[], 'Say what to do: `create`, `list`, `revoke`, `rotate-secret`, `drop-secrets`. '],
+  [['mend'], '`mend` is not known; there is `create`, '],
+  [['revoke'], 'The id of the key is missing; '],
+  [['create'], '`--usd` is missing. '],
+])('keys %j is wrong usage', async (args, sentence) => {
+  const { code, stderr } = await runCommand(['keys', ...args])
+  expect([code, stderr.startsWith(sentence)]).toEqual([2, true])
+})
