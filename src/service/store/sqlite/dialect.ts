@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { SqliteAdapter, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
-import { isMoneyColumn } from '../tables.ts'
+import { narrowRow } from '../narrow-row.ts'
 
 /** Kysely over node:sqlite, for reads and migrations. The units of work are written by hand. */
 export class NodeSqliteDialect extends SqliteDialect {
@@ -29,24 +29,11 @@ const wrap = (database: DatabaseSync): SqliteDatabase => ({
     statement.setReadBigInts(true)
     return {
       reader: statement.columns().length > 0,
-      all: parameters => statement.all(...(parameters as SQLInputValue[])).map(narrow),
+      all: parameters => statement.all(...(parameters as SQLInputValue[])).map(narrowRow),
       run: parameters => statement.run(...(parameters as SQLInputValue[])),
       *iterate(parameters) {
-        for (const row of statement.iterate(...(parameters as SQLInputValue[]))) yield narrow(row)
+        for (const row of statement.iterate(...(parameters as SQLInputValue[]))) yield narrowRow(row)
       },
     }
   },
 })
-
-function narrow(row: Record<string, unknown>): Record<string, unknown> {
-  const narrowed: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(row))
-    narrowed[name] = typeof value === 'bigint' && !isMoneyColumn(name) ? safeNumber(name, value) : value
-  return narrowed
-}
-
-function safeNumber(name: string, value: bigint): number {
-  const number = Number(value)
-  if (Number.isSafeInteger(number)) return number
-  throw new RangeError(`Column ${name} holds ${value}, too large for a number; give it an alias that ends in _usd.`)
-}

@@ -1,0 +1,73 @@
+import type { PruneSlice } from '../store.ts'
+import { StoreError } from '../store-error.ts'
+import type { Outcome } from '../units.ts'
+import { batchValues } from './batch-columns.ts'
+import { transientAttempts } from './bounds.ts'
+import { isStatementError } from './connection.ts'
+import { DatabaseAway, type WriterLink } from './link.ts'
+import { pruneStatement } from './prune-slice.ts'
+import { type AnswerRow, outcomeOf, type SentUnit } from './sent-unit.ts'
+
+const parameters = Array.from({ length: 33 }, (_, index) => `$${index + 1}`).join(', ')
+const commitText = `SELECT again, op, why, balances FROM commit_units(${parameters})`
+
+/** Codes of refusals that say nothing about the units: deadlock, conflict, time or locks run out. */
+const transientCodes = new Set(['40P01', '40001', '55P03', '57014', '53200'])
+
+/** Applies units under one commit, and answers after it is durable: one outcome or error a unit. */
+export async function commitBatch(link: WriterLink, units: readonly SentUnit[]): Promise<(Outcome | StoreError)[]> {
+  try {
+    return await commitTogether(link, units)
+  } catch (error) {
+    if (error instanceof DatabaseAway) return units.map(() => awayError(error))
+  }
+  // One bad unit must not fail the others. Repeating is safe: a unit that was committed after all answers again.
+  const results: (Outcome | StoreError)[] = []
+  for (const unit of units) results.push(await commitAlone(link, unit))
+  return results
+}
+
+async function commitTogether(link: WriterLink, units: readonly SentUnit[]): Promise<Outcome[]> {
+  const { rows } = await link.send<AnswerRow>({ name: 'commit', text: commitText, values: batchValues(units) })
+  return units.map((unit, index) => {
+    const row = rows[index]
+    if (!row) throw new Error('The database answered fewer units than it was sent.')
+    return outcomeOf(unit, row)
+  })
+}
+
+async function commitAlone(link: WriterLink, unit: SentUnit): Promise<Outcome | StoreError> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const [outcome] = await commitTogether(link, [unit])
+      return outcome ?? unitFailed('no answer')
+    } catch (error) {
+      if (error instanceof DatabaseAway) return awayError(error)
+      const passes = isStatementError(error) && transientCodes.has(error.code)
+      if (!passes || attempt >= transientAttempts) return unitFailed(error)
+    }
+  }
+}
+
+export async function pruneRows(link: WriterLink, slice: PruneSlice, rows: number): Promise<number> {
+  try {
+    const { rowCount } = await link.send(pruneStatement(slice, rows))
+    return rowCount ?? 0
+  } catch (error) {
+    throw error instanceof DatabaseAway ? awayError(error) : unitFailed(error)
+  }
+}
+
+const unitFailed = (cause: unknown): StoreError =>
+  new StoreError('unit_failed', 'The store could not apply a unit; it left no trace. See the cause.', { cause })
+
+const awayError = ({ sent, cause }: DatabaseAway): StoreError =>
+  sent
+    ? new StoreError(
+        'outcome_unknown',
+        'The database was lost during a commit; send the same units again to learn their outcome.',
+        { cause },
+      )
+    : new StoreError('unit_failed', 'The database cannot be reached, so nothing was written; try again later.', {
+        cause,
+      })

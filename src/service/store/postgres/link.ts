@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { attempts, firstRetryMs, longestRetryMs } from './bounds.ts'
+import { connectForWriting, type Database, isStatementError, UnsuitableDatabase } from './connection.ts'
+
+/** The database stayed away for all attempts. `sent` tells whether a statement may have reached it. */
+export class DatabaseAway extends Error {
+  readonly sent: boolean
+
+  constructor(sent: boolean, cause: unknown) {
+    super('The database did not answer.', { cause })
+    this.sent = sent
+  }
+}
+
+/**
+ * The one connection that writes. Where it is lost the same statement is sent again over a new one: whoever uses it sends
+ * only what may be repeated.
+ */
+export class WriterLink {
+  readonly #database: Database
+  #client: pg.Client | null
+
+  private constructor(database: Database, client: pg.Client) {
+    this.#database = database
+    this.#client = client
+  }
+
+  static open = async (database: Database): Promise<WriterLink> =>
+    new WriterLink(database, await connectForWriting(database))
+
+  /** Throws what the database refused as it is, and `DatabaseAway` where it could not be reached. */
+  async send<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+    let sent = false
+    for (let attempt = 1; ; attempt++) {
+      try {
+        this.#client ??= await connectForWriting(this.#database)
+        sent = true
+        return await this.#client.query<Row>(query)
+      } catch (error) {
+        if (this.#client && isStatementError(error)) throw error
+        await this.#drop()
+        if (attempt >= attempts || error instanceof UnsuitableDatabase) throw new DatabaseAway(sent, error)
+        await sleep(pauseMs(attempt))
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#drop()
+  }
+
+  async #drop(): Promise<void> {
+    const client = this.#client
+    this.#client = null
+    await client?.end().catch(() => undefined)
+  }
+}
+
+/** The first retry comes at once: most often a single connection was cut, and the database is there. */
+export const pauseMs = (attempt: number): number =>
+  attempt === 1 ? 0 : Math.min(firstRetryMs * 2 ** (attempt - 2), longestRetryMs)

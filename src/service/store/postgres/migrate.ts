@@ -1,0 +1,62 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
+import type pg from 'pg'
+import { connectForWriting, type Database, unusableDatabase } from './connection.ts'
+import { firstTables } from './migrations/0001-first-tables.ts'
+import { unitFunctions } from './migrations/0002-unit-functions.ts'
+
+/** In order of their names. A migration that has been released is never changed; the next one mends it. */
+const migrations: Record<string, Migration> = {
+  '0001-first-tables': firstTables,
+  '0002-unit-functions': unitFunctions,
+}
+
+/** Any number, as long as nothing else in the database locks it. */
+const startLock = 7_402_184_360_125_511
+
+/** Brings the tables up to date, whole or not at all; processes that start together do it one after the other. */
+export async function migratePostgres(database: Database, steps = migrations): Promise<void> {
+  const client = await connectForWriting(database)
+  try {
+    if (await isUpToDate(client, database.schema, steps)) return
+    // Waiting for another process's migration may take longer than any statement of the service.
+    await client.query('SET statement_timeout = 0')
+    await client.query('SELECT pg_advisory_lock($1)', [startLock])
+    await migrate(client, database.schema, steps)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+/** Most starts find nothing to do, and then neither wait for others nor look through the catalogue. */
+async function isUpToDate(client: pg.Client, schema: string, steps: Record<string, Migration>): Promise<boolean> {
+  const table = `${schema}.kysely_migration`
+  const { rows } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [table])
+  if (!rows[0]?.there) return false
+  const { rows: applied } = await client.query<{ name: string }>(`SELECT name FROM ${table} ORDER BY name`)
+  return applied.map(({ name }) => name).join() === Object.keys(steps).join()
+}
+
+async function migrate(client: pg.Client, schema: string, steps: Record<string, Migration>): Promise<void> {
+  const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(client) }) })
+  const provider = { getMigrations: async () => steps }
+  const migrator = new Migrator({ db: kysely, provider, migrationTableSchema: schema })
+  const { error, results } = await migrator.migrateToLatest()
+  if (!error) return
+  const failed = results?.find(result => result.status === 'Error')?.migrationName
+  throw unusableDatabase(
+    failed
+      ? `migration ${failed} failed and was undone; look at the cause, or restore a backup`
+      : 'its migrations are not the ones of this version; it may have been written by a newer one, so update',
+    error,
+  )
+}
+
+const poolOf = (client: pg.Client) => ({
+  options: {},
+  connect: async () => ({
+    query: ((text: string, parameters: unknown[]) => client.query(text, parameters)) as never,
+    release: () => undefined,
+  }),
+  end: async () => undefined,
+})

@@ -1,0 +1,146 @@
+/** Checks come first and in the order of the contract; whatever refuses has written nothing. */
+const applyHold = `CREATE FUNCTION apply_hold(
+  hold_id text, of_account text, amount bigint, owner text, until_ms bigint, of_key text, epoch_ms bigint,
+  month_ms bigint, of_day_ms bigint, granted bigint, most_open bigint, is_read_only boolean, at_ms bigint
+) RETURNS verdict LANGUAGE plpgsql AS $$
+DECLARE
+  answer verdict;
+  caller record;
+  counted_period text;
+  counted_from_ms bigint;
+  usd_limit bigint;
+  staking_limit bigint;
+  used_usd bigint;
+  used_staking bigint;
+  staking bigint;
+BEGIN
+  SELECT a.posted, a.held INTO answer.posted, answer.held FROM account a WHERE a.id = of_account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN answer.why := 'no_account'; RETURN answer; END IF;
+  IF of_key IS NOT NULL THEN
+    SELECT k.account, k.revoked_at_ms, k.budget_period, k.budget_usd, k.budget_staking_usd INTO caller
+      FROM api_key k WHERE k.id = of_key;
+    IF NOT FOUND OR caller.account <> of_account OR caller.revoked_at_ms IS NOT NULL THEN
+      answer.why := 'no_key'; RETURN answer;
+    END IF;
+    counted_period := caller.budget_period;
+  END IF;
+  IF EXISTS (SELECT FROM hold h WHERE h.id = hold_id) OR EXISTS (SELECT FROM ended_hold e WHERE e.id = hold_id) THEN
+    answer.why := 'hold_exists'; RETURN answer;
+  END IF;
+  IF is_read_only THEN answer.why := 'read_only'; RETURN answer; END IF;
+  IF most_open IS NOT NULL AND (SELECT count(*) FROM hold h WHERE h.account = of_account) >= most_open THEN
+    answer.why := 'too_many_open'; RETURN answer;
+  END IF;
+  IF counted_period IS NOT NULL THEN
+    counted_from_ms := CASE counted_period WHEN 'epoch' THEN epoch_ms WHEN 'month' THEN month_ms ELSE 0 END;
+    usd_limit := caller.budget_usd;
+    staking_limit := caller.budget_staking_usd;
+    SELECT u.spent_usd + u.held_usd, u.spent_staking_usd + u.held_staking_usd INTO used_usd, used_staking
+      FROM key_use u WHERE u.key = of_key AND u.period = counted_period AND u.start_ms = counted_from_ms;
+  END IF;
+  staking := staking_part(amount, of_account, of_day_ms, granted, staking_limit, used_staking);
+  IF answer.posted - answer.held < amount - staking THEN answer.why := 'insufficient_funds'; RETURN answer; END IF;
+  IF usd_limit - coalesce(used_usd, 0) < amount - staking THEN answer.why := 'over_budget'; RETURN answer; END IF;
+  INSERT INTO hold (id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms,
+      lease_owner, lease_until_ms, created_at_ms)
+    VALUES (hold_id, of_account, amount, staking, of_day_ms, of_key, counted_period, counted_from_ms, owner, until_ms, at_ms);
+  IF of_day_ms IS NOT NULL OR counted_period IS NOT NULL THEN
+    PERFORM reserve_funds(amount - staking, staking, of_account, of_day_ms, granted, of_key, counted_period, counted_from_ms);
+  END IF;
+  answer.account := of_account;
+  answer.held := answer.held + amount - staking;
+  UPDATE account SET held = answer.held WHERE id = of_account;
+  RETURN answer;
+END $$`
+
+/** Out of the hold's own day and period, within what its key may spend today. */
+const applyExtend = `CREATE FUNCTION apply_extend(hold_id text, more bigint, is_read_only boolean)
+RETURNS verdict LANGUAGE plpgsql AS $$
+DECLARE
+  answer verdict;
+  open_hold hold;
+  granted bigint;
+  usd_limit bigint;
+  staking_limit bigint;
+  used_usd bigint;
+  used_staking bigint;
+  staking bigint;
+BEGIN
+  SELECT * INTO open_hold FROM hold h WHERE h.id = hold_id;
+  IF NOT FOUND THEN answer.why := 'no_hold'; RETURN answer; END IF;
+  SELECT a.posted, a.held INTO answer.posted, answer.held FROM account a
+    WHERE a.id = open_hold.account FOR NO KEY UPDATE;
+  IF is_read_only THEN answer.why := 'read_only'; RETURN answer; END IF;
+  IF open_hold.staking_day_ms IS NOT NULL THEN
+    SELECT s.granted_usd INTO granted FROM staking_credit s
+      WHERE s.account = open_hold.account AND s.day_ms = open_hold.staking_day_ms;
+  END IF;
+  IF open_hold.budget_period IS NOT NULL THEN
+    -- A budget that goes by another period by now says nothing about this one.
+    SELECT k.budget_usd, k.budget_staking_usd INTO usd_limit, staking_limit FROM api_key k
+      WHERE k.id = open_hold.api_key AND k.budget_period = open_hold.budget_period;
+    SELECT u.spent_usd + u.held_usd, u.spent_staking_usd + u.held_staking_usd INTO used_usd, used_staking
+      FROM key_use u WHERE u.key = open_hold.api_key AND u.period = open_hold.budget_period
+        AND u.start_ms = open_hold.budget_start_ms;
+  END IF;
+  staking := staking_part(
+    more, open_hold.account, open_hold.staking_day_ms, granted, staking_limit, used_staking);
+  IF answer.posted - answer.held < more - staking THEN answer.why := 'insufficient_funds'; RETURN answer; END IF;
+  IF usd_limit - coalesce(used_usd, 0) < more - staking THEN answer.why := 'over_budget'; RETURN answer; END IF;
+  UPDATE hold SET amount = amount + more, staking_usd = staking_usd + staking WHERE id = hold_id;
+  IF NOT FOUND THEN RAISE EXCEPTION 'hold % has ended meanwhile', hold_id; END IF;
+  PERFORM reserve_funds(more - staking, staking, open_hold.account, open_hold.staking_day_ms, granted,
+    open_hold.api_key, open_hold.budget_period, open_hold.budget_start_ms);
+  answer.account := open_hold.account;
+  answer.held := answer.held + more - staking;
+  UPDATE account SET held = answer.held WHERE id = open_hold.account;
+  RETURN answer;
+END $$`
+
+const applyRenew = `CREATE FUNCTION apply_renew(hold_id text, owner text, until_ms bigint, owed_now text)
+RETURNS verdict LANGUAGE plpgsql AS $$
+DECLARE
+  answer verdict;
+  owned_by text;
+BEGIN
+  SELECT h.lease_owner INTO owned_by FROM hold h WHERE h.id = hold_id;
+  IF NOT FOUND THEN answer.why := 'no_hold'; RETURN answer; END IF;
+  IF owned_by <> owner THEN answer.why := 'not_owner'; RETURN answer; END IF;
+  UPDATE hold SET lease_until_ms = until_ms, owed = coalesce(owed_now, owed) WHERE id = hold_id;
+  IF NOT FOUND THEN RAISE EXCEPTION 'hold % has ended meanwhile', hold_id; END IF;
+  RETURN answer;
+END $$`
+
+/** Frees the whole hold; what was spent of it is gone. Answers the balance after it. */
+const endHold = `CREATE FUNCTION end_hold(open_hold hold, ended_how text, usd_spent bigint, staking_spent bigint)
+RETURNS verdict LANGUAGE plpgsql AS $$
+DECLARE
+  answer verdict;
+  usd_held bigint := open_hold.amount - open_hold.staking_usd;
+BEGIN
+  UPDATE account SET posted = posted - usd_spent, held = held - usd_held WHERE id = open_hold.account
+    RETURNING id, posted, held INTO answer.account, answer.posted, answer.held;
+  DELETE FROM hold WHERE id = open_hold.id;
+  -- Only where the hold became visible after the accounts were locked; then the units are judged once more.
+  IF NOT FOUND THEN RAISE EXCEPTION 'hold % has ended meanwhile', open_hold.id; END IF;
+  INSERT INTO ended_hold (id, how) VALUES (open_hold.id, ended_how);
+  IF open_hold.staking_day_ms IS NOT NULL OR open_hold.budget_period IS NOT NULL THEN
+    PERFORM move_funds(usd_held, open_hold.staking_usd, usd_spent, staking_spent, open_hold.account,
+      open_hold.staking_day_ms, open_hold.api_key, open_hold.budget_period, open_hold.budget_start_ms);
+  END IF;
+  RETURN answer;
+END $$`
+
+const applyRelease = `CREATE FUNCTION apply_release(hold_id text, expired_at_ms bigint)
+RETURNS verdict LANGUAGE plpgsql AS $$
+DECLARE
+  answer verdict;
+  open_hold hold;
+BEGIN
+  SELECT * INTO open_hold FROM hold h WHERE h.id = hold_id;
+  IF NOT FOUND THEN answer.why := 'no_hold'; RETURN answer; END IF;
+  IF open_hold.lease_until_ms > expired_at_ms THEN answer.why := 'lease_live'; RETURN answer; END IF;
+  RETURN end_hold(open_hold, 'released', 0, 0);
+END $$`
+
+export const holds = [applyHold, applyExtend, applyRenew, endHold, applyRelease]

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Kysely, PostgresDialect, type PostgresPool } from 'kysely'
+import type pg from 'pg'
+import { narrowRow } from '../narrow-row.ts'
+import type { Tables } from '../tables.ts'
+import { attempts, connectTimeoutMs, keepAliveDelayMs, readConnections, readTimeoutMs } from './bounds.ts'
+import { applySettings, type Database, isStatementError, searchPath } from './connection.ts'
+import { pauseMs } from './link.ts'
+
+/** Codes of PostgreSQL's types that hold whole numbers, and of those that may. */
+const integerTypes = new Set([20, 21, 23])
+const numericType = 1700
+
+/** Reads the tables, and only reads. A lost connection is replaced and the same read made again. `destroy()` ends it. */
+export async function openPostgresReader(database: Database): Promise<Kysely<Tables>> {
+  const pool = await readingPool(database)
+  const dialect = new PostgresDialect({ pool: statementsOf(pool) })
+  return new Kysely<Tables>({ dialect })
+}
+
+async function readingPool({ url, schema }: Database): Promise<pg.Pool> {
+  const { default: driver } = await import('pg')
+  const pool = new driver.Pool({
+    connectionString: url,
+    application_name: 'farebox reads',
+    max: readConnections,
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: readTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveDelayMs,
+    allowExitOnIdle: true,
+    types: exactTypes(driver.types),
+    onConnect: client =>
+      applySettings(client, {
+        default_transaction_read_only: 'on',
+        search_path: searchPath(schema),
+        statement_timeout: `${readTimeoutMs}`,
+        jit: 'off',
+      }),
+  })
+  // An idle connection that breaks is out of the pool by then.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/** Whole numbers come as bigints, and are narrowed by the names of their columns. */
+export const exactTypes = (types: typeof pg.types): pg.CustomTypesConfig => ({
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (integerTypes.has(oid)) return BigInt
+    if (oid === numericType) return exactNumeric
+    return types.getTypeParser(oid, format as 'text')
+  }) as typeof pg.types.getTypeParser,
+})
+
+/** A sum is exact; an average is no whole number. */
+const exactNumeric = (text: string): bigint | number => (/^-?\d+$/.test(text) ? BigInt(text) : Number(text))
+
+/** What Kysely takes for a pool of connections. Each statement finds a connection by itself, so one that is lost hurts none. */
+const statementsOf = (pool: pg.Pool): PostgresPool => ({
+  options: {},
+  async connect() {
+    return {
+      query: ((text: string, parameters: readonly unknown[]) => readSurely(pool, text, parameters)) as never,
+      release: () => undefined,
+    }
+  },
+  end: () => pool.end(),
+})
+
+async function readSurely(pool: pg.Pool, text: string, parameters: readonly unknown[]) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const result = await pool.query<Record<string, unknown>>(text, [...parameters])
+      return { ...result, rows: result.rows.map(narrowRow) }
+    } catch (error) {
+      if (isStatementError(error) || attempt >= attempts || pool.ending) throw error
+      await sleep(pauseMs(attempt))
+    }
+  }
+}
