@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { LocalChainError } from './local-chain-error.ts'
 
-/** Where the local chain of a data folder keeps its files. */
+/** Where a local chain of a data folder keeps its files. */
 export interface ChainFolder {
   path: string
   /** Which process is the chain, and where it listens. */
@@ -26,6 +26,20 @@ export function chainFolderOf(dataDir: string): ChainFolder {
     log: join(path, 'anvil.log'),
     keys: join(path, 'keys.json'),
     lock: join(path, 'lock.db'),
+  }
+}
+
+/** Beside the other chain's files, and with a lock of its own. */
+export function solanaFolderOf(dataDir: string): ChainFolder {
+  const path = join(resolve(dataDir), 'chain')
+  return {
+    path,
+    record: join(path, 'solana.json'),
+    state: join(path, 'solana-state.json'),
+    previousState: join(path, 'solana-state.previous.json'),
+    log: join(path, 'solana.log'),
+    keys: join(path, 'solana-keys.json'),
+    lock: join(path, 'solana-lock.db'),
   }
 }
 

@@ -1,11 +1,14 @@
-import { type Address, getAddress, isAddress } from 'viem'
+import { getAddress, isAddress } from 'viem'
+import { decodeBase58 } from '#contract/base58.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import { anvil } from './anvil.ts'
-import { chainFolderOf } from './chain-folder.ts'
+import { chainFolderOf, solanaFolderOf } from './chain-folder.ts'
 import { findChain } from './chain-process.ts'
 import { loopbackUrl } from './chain-program.ts'
 import { LocalChainError } from './local-chain-error.ts'
 import { connectChain, mintUsdc, readBalance } from './local-token.ts'
+import { mintLocalUsdc } from './solana-chain.ts'
+import { solana } from './solana-program.ts'
 
 export interface FaucetRequest {
   /** The folder that `farebox up` was given. */
@@ -15,13 +18,35 @@ export interface FaucetRequest {
 }
 
 export interface Funded {
-  address: Address
-  transaction: `0x${string}`
+  address: string
+  transaction: string
   balanceMicroUsd: MicroUsd
 }
 
-/** Test dollars on the running local chain of a data folder, beside whoever owns it. Throws `LocalChainError`. */
-export async function fundFromFaucet({ dataDir, address, amountMicroUsd }: FaucetRequest): Promise<Funded> {
+/** Test dollars on the running local chains of a data folder, beside whoever owns them. Throws `LocalChainError`. */
+export async function fundFromFaucet(request: FaucetRequest): Promise<Funded> {
+  const { address } = request
+  if (address.startsWith('0x')) return fundOnEvm(request)
+  if (decodeBase58(address, SOLANA_ADDRESS_BYTES)) return fundOnSolana(request)
+  throw new LocalChainError(
+    'That is no address; give 0x and 40 hexadecimal digits, or a Solana address in base58, copied whole.',
+  )
+}
+
+const SOLANA_ADDRESS_BYTES = 32
+
+async function fundOnSolana({ dataDir, address, amountMicroUsd }: FaucetRequest): Promise<Funded> {
+  const folder = solanaFolderOf(dataDir)
+  const chain = await findChain(solana, folder)
+  if (!chain) {
+    throw new LocalChainError(
+      `No local Solana chain runs in ${folder.path}; start one with farebox up --data ${dataDir}, where litesvm is installed.`,
+    )
+  }
+  return { address, ...(await mintLocalUsdc(loopbackUrl(chain.port), address, amountMicroUsd)) }
+}
+
+async function fundOnEvm({ dataDir, address, amountMicroUsd }: FaucetRequest): Promise<Funded> {
   if (!isAddress(address)) {
     throw new LocalChainError('That is not an EVM address; give 0x and 40 hexadecimal digits, copied whole.')
   }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { type Address, type Hex, isHex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { z } from 'zod'
 import { chainFolderOf, makeChainFolder } from './chain-folder.ts'
+import { readOrCreateKeys } from './key-text.ts'
 import { LocalChainError } from './local-chain-error.ts'
 
 /** A key of the local chain. It holds test money only, so it lies in the data folder as it is. */
@@ -28,7 +28,8 @@ const KeysFile = z.strictObject({ payee: PrivateKey, facilitator: PrivateKey, wa
 export async function loadLocalKeys(dataDir: string): Promise<LocalKeys> {
   const folder = chainFolderOf(dataDir)
   await makeChainFolder(folder)
-  const text = (await read(folder.keys)) ?? (await create(folder.keys))
+  const newKeys = () => ({ payee: newPrivateKey(), facilitator: newPrivateKey(), wallet: newPrivateKey() })
+  const text = await readOrCreateKeys(folder.keys, newKeys)
   try {
     const { payee, facilitator, wallet } = KeysFile.parse(JSON.parse(text))
     return { payee: toKey(payee), facilitator: toKey(facilitator), wallet: toKey(wallet) }
@@ -39,30 +40,6 @@ export async function loadLocalKeys(dataDir: string): Promise<LocalKeys> {
 }
 
 const toKey = (privateKey: Hex): LocalKey => ({ privateKey, address: privateKeyToAddress(privateKey) })
-
-async function read(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
-  }
-}
-
-/** Linked into place whole, so that of two processes that begin at once both use the first one's keys. */
-async function create(path: string): Promise<string> {
-  const draft = `${path}.${randomBytes(8).toString('hex')}`
-  const keys = { payee: newPrivateKey(), facilitator: newPrivateKey(), wallet: newPrivateKey() }
-  await writeFile(draft, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
-  try {
-    await link(draft, path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  } finally {
-    await rm(draft, { force: true })
-  }
-  return readFile(path, 'utf8')
-}
 
 /** 32 random bytes are a valid key except once in 2¹²⁸ draws, which reading the key back would refuse. */
 const newPrivateKey = (): Hex => `0x${randomBytes(32).toString('hex')}`

@@ -39,3 +39,6 @@ export const MINT_ATTEMPTS = 20
 
 /** Gas money for keys of the local chain: thousands of settlements. */
 export const FUNDED_ETH = 10n
+
+/** SOL for the account that pays fees: hundreds of thousands of settlements. */
+export const FUNDED_LAMPORTS = 10_000_000_000

@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto'
+import { STATE_INTERVAL_S } from '../limits.ts'
+import { SolanaNode } from './node.ts'
+import { solanaMethods } from './rpc-methods.ts'
+import { serveNode } from './rpc-server.ts'
+import { readState, writeState } from './state-file.ts'
+import { installUsdc } from './usdc.ts'
+
+/** A process that is a local Solana chain: its arguments are where its state is and the port on loopback. */
+const [statePath = '', port = ''] = process.argv.slice(2)
+
+const node = await SolanaNode.open(readState(statePath))
+installUsdc(node)
+
+let due: NodeJS.Timeout | undefined
+const save = () => {
+  clearTimeout(due)
+  due = undefined
+  writeState(statePath, node.state())
+}
+/** What a kill may lose is what happened since the last save. */
+const changed = () => {
+  due ??= setTimeout(save, STATE_INTERVAL_S * 1_000)
+}
+
+const server = serveNode(node, solanaMethods(randomUUID(), changed))
+process.on('SIGTERM', () => {
+  // Whoever stops it waits for the port to be free, and by then the state must be on disk.
+  save()
+  process.exit(0)
+})
+server.listen(Number(port), '127.0.0.1')
