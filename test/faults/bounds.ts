@@ -20,6 +20,11 @@ export const killedStartMs = 1_500
 /** A start that is to die by itself at a point has this long to come by it. */
 export const armedStartMs = 12_000
 
+/** A point is come by within this time of a load that leads there; a video takes two seconds on a busy machine. */
+export const pointMs = 15_000
+/** Each point of each flow costs a few lives of the server. */
+export const mostPasses = 1_000
+
 /** From the start of the process to its `ready`, on a machine that is busy. */
 export const startMs = 60_000
 

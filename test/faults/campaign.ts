@@ -117,13 +117,14 @@ export class Campaign {
     const load = startLoad(plan.mix, round)
     await plan.untilKill({ server, round, seeded: this.#seeded('kill') })
     isOver = true
-    await this.#kill()
+    await this.#kill(plan.mayComplain)
     this.#kills++
     for (const failure of await load.ended) this.#findings.fail(failure)
   }
 
-  async #kill(): Promise<void> {
+  async #kill(mayComplain = false): Promise<void> {
     await this.#server?.kill()
+    if (mayComplain) return
     for (const line of this.#server?.errors.split('\n').filter(Boolean) ?? []) {
       this.#findings.fail(`The server wrote: ${line.slice(0, bounds.quotedCharacters)}`)
     }

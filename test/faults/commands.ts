@@ -1,4 +1,4 @@
-import { defaultKills, mostImages, mostKills } from './bounds.ts'
+import { defaultKills, mostImages, mostKills, mostPasses } from './bounds.ts'
 import type { FaultCommand } from './fault-run.ts'
 
 /** Every kind of fault has a flag; the first one is what runs where none is given. */
@@ -18,5 +18,13 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
     most: mostImages,
     stores: ['sqlite'],
     load: async () => (await import('./power/power-run.ts')).powerRun,
+  },
+  {
+    flag: 'points',
+    what: 'Kills the server at every named point between two effects, so often in every flow that comes by it.',
+    usual: 3,
+    most: mostPasses,
+    stores: ['sqlite'],
+    load: async () => (await import('./points/point-run.ts')).pointRun,
   },
 ]

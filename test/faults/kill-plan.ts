@@ -11,6 +11,8 @@ export interface KillPlan {
   isArmed: boolean
   /** Returns when the server is dead, or has to be killed because it is time. */
   untilKill(life: Life): Promise<void>
+  /** Whether the server may log what it meets; otherwise anything it writes is a failure. */
+  mayComplain?: boolean
   /** What the next start is told first, where that start is to die as well. */
   nextStart?: FaultOrder
   /** After that start: whether it came by what it was told. */

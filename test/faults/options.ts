@@ -13,7 +13,7 @@ export interface FaultOptions {
   quiet: boolean
 }
 
-const flags = commands.map(({ flag, usual, what }) => `  --${flag} N`.padEnd(18) + `${what} (${usual})`)
+const flags = commands.map(({ flag, usual, what }) => `  ${`--${flag} N`.padEnd(16)}${what} (${usual})`)
 
 export const usage = `Usage: npm run faults -- [--${commands.map(({ flag }) => flag).join(' N | --')} N] [--seed S] [--store NAME] [--data DIR] [--quiet]
 

@@ -4,6 +4,8 @@ export interface FaultOrder {
   kill?: { point: string; nth: number } | null
   /** Videos that start from now on fail. */
   failVideos?: boolean
+  /** Settlements are made, and their answers lost; so is every other look at the chain. */
+  loseAnswers?: boolean
   /** How far its clock is from the machine's. */
   clockSkewMs?: number
 }
@@ -12,6 +14,7 @@ let kill: FaultOrder['kill'] = null
 let passes = 0
 let failVideos = false
 let clockSkewMs = 0
+let loseAnswers = false
 
 export function takeOrder(message: unknown): void {
   const order = message as FaultOrder
@@ -20,6 +23,7 @@ export function takeOrder(message: unknown): void {
     passes = 0
   }
   failVideos = order.failVideos ?? failVideos
+  loseAnswers = order.loseAnswers ?? loseAnswers
   clockSkewMs = order.clockSkewMs ?? clockSkewMs
 }
 
@@ -36,5 +40,7 @@ export function isDueAt(point: string): boolean {
 export const killNow = (): boolean => process.kill(process.pid, 'SIGKILL')
 
 export const videosFail = (): boolean => failVideos
+
+export const answersAreLost = (): boolean => loseAnswers
 
 export const skewMs = (): number => clockSkewMs

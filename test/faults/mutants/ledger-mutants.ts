@@ -1,0 +1,134 @@
+import type { Mutant } from './mutant.ts'
+
+const store = 'src/service/store/sqlite'
+const contract = { tests: 'test/service/store/sqlite.test.ts' }
+
+export const ledgerMutants: readonly Mutant[] = [
+  {
+    name: 'drop the availability check',
+    patches: [
+      {
+        file: `${store}/apply-holds.ts`,
+        find: `      if (balance.posted - balance.held < split.usd) return 'insufficient_funds'
+      if (!funds.covers(split.usd, sources)) return 'over_budget'
+      const { staking, budget } = sources`,
+        replace: `      if (!funds.covers(split.usd, sources)) return 'over_budget'
+      const { staking, budget } = sources`,
+      },
+    ],
+    check: contract,
+  },
+  {
+    name: 'acknowledge before the commit',
+    patches: [
+      {
+        file: `${store}/batch.ts`,
+        find: '    begin.run()\n',
+        replace: '    if (database.isTransaction) commit.run()\n    begin.run()\n',
+      },
+      {
+        file: `${store}/batch.ts`,
+        find: '      commit.run()\n      return outcomes',
+        replace: '      return outcomes',
+      },
+    ],
+    check: { tests: 'test/service/store/sqlite-process.test.ts', title: 'kill -9 loses nothing' },
+  },
+  {
+    name: 'synchronous OFF',
+    patches: [
+      { file: `${store}/connection.ts`, find: 'synchronousFull = 2', replace: 'synchronousFull = 0' },
+      { file: `${store}/connection.ts`, find: 'PRAGMA synchronous = FULL;', replace: 'PRAGMA synchronous = OFF;' },
+    ],
+    check: { faults: ['--power', '20', '--seed', '1'] },
+  },
+  {
+    name: 'capture beyond the hold',
+    patches: [
+      {
+        file: `${store}/apply-entries.ts`,
+        find: `      if (charged > hold.amount) return 'over_hold'\n`,
+        replace: '',
+      },
+    ],
+    check: contract,
+  },
+  {
+    name: 'lose the extension',
+    patches: [
+      {
+        file: `${store}/apply-holds.ts`,
+        find: '      grow.run(op.amount, split.staking, op.hold)\n',
+        replace: '      grow.run(0n, 0n, op.hold)\n',
+      },
+    ],
+    check: contract,
+  },
+  {
+    name: 'refund twice',
+    patches: [
+      {
+        file: `${store}/apply-refunds.ts`,
+        find: `      if (refExists.get(entryRefs.refund(request))) return 'refunded'\n`,
+        replace: '',
+      },
+      {
+        file: `${store}/apply-refunds.ts`,
+        find: `ref: entryRefs.refund(request) } as const`,
+        replace: `ref: \`\${entryRefs.refund(request)}:\${work.unit}\` } as const`,
+      },
+    ],
+    check: contract,
+  },
+  {
+    name: 'release without compare-and-set',
+    patches: [
+      {
+        file: `${store}/apply-moves.ts`,
+        find: `    WHERE id = ?13 AND state = ?14 AND fence = ?15\`,`,
+        replace: `    WHERE id = ?13 AND ?14 IS NOT NULL AND ?15 >= 0\`,`,
+      },
+    ],
+    check: contract,
+  },
+  {
+    name: 'recover unexpired leases',
+    patches: [
+      {
+        file: 'src/service/ledger/recover-holds.ts',
+        find: `    find: atMs => holds(store).where('lease_until_ms', '<', atMs).execute(),
+    guard: atMs => ({ onlyIfExpired: { atMs } }),`,
+        replace: `    find: () => holds(store).execute(),
+    guard: () => ({}),`,
+      },
+    ],
+    check: { tests: 'test/service/recovery.test.ts' },
+  },
+  {
+    name: 'nonce not stored',
+    patches: [
+      {
+        file: `${store}/apply-records.ts`,
+        find: `      return insertNonce.run(op.key, op.expiresAtMs).changes === 0 ? 'nonce_used' : null`,
+        replace: `      return insertNonce === null || op.key === '' ? 'nonce_used' : null`,
+      },
+    ],
+    check: { tests: 'test/service/wallet-rules.test.ts' },
+  },
+  {
+    name: 'skip the uniqueness of the payment key',
+    patches: [
+      {
+        file: `${store}/apply-moves.ts`,
+        find: `      if (paymentExists.get(payment)) return 'payment_exists'\n`,
+        replace: '      if (paymentExists === null) return null\n',
+      },
+      {
+        file: `${store}/apply-moves.ts`,
+        find: '    `INSERT INTO payment (id,',
+        replace: '    `INSERT OR REPLACE INTO payment (id,',
+      },
+    ],
+    check: contract,
+  },
+]

@@ -1,0 +1,32 @@
+/** A mistake that somebody could make, as a change of the source, and the check that has to notice it. */
+export interface Mutant {
+  name: string
+  patches: readonly Patch[]
+  check: Check
+}
+
+export interface Patch {
+  /** From the root of the repository. */
+  file: string
+  /** Stands in the file exactly once. */
+  find: string
+  replace: string
+}
+
+export type Check =
+  /** A file of tests, and what the title of one of them has in it. */
+  | { tests: string; title?: string }
+  /** Arguments of `npm run faults`. */
+  | { faults: readonly string[] }
+
+export const checkWords = (check: Check): string =>
+  'tests' in check
+    ? `vitest run ${check.tests}${check.title ? ` -t '${check.title}'` : ''}`
+    : `faults ${check.faults.join(' ')}`
+
+/** The file with the mistake in it. Throws a sentence where the source has moved on, and the patch has to follow. */
+export function patched(source: string, { file, find, replace }: Patch): string {
+  const places = source.split(find).length - 1
+  if (places !== 1) throw new Error(`The patch of ${file} fits ${places} times, not once: ${find}`)
+  return source.replace(find, () => replace)
+}

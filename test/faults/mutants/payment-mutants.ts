@@ -1,0 +1,73 @@
+import type { Mutant } from './mutant.ts'
+
+const payments = 'src/service/payments'
+
+export const paymentMutants: readonly Mutant[] = [
+  {
+    name: 'settle in two commits',
+    patches: [
+      {
+        file: `${payments}/payment-rows.ts`,
+        find: '      ...(linked === null ? openWalletAccount(wallet, atMs) : []),\n',
+        replace:
+          '    ])\n    await this.#commit([\n      ...(linked === null ? openWalletAccount(wallet, atMs) : []),\n',
+      },
+    ],
+    check: { tests: 'test/service/payments/top-up-crashes.test.ts' },
+  },
+  {
+    name: 'credit before settle',
+    patches: [
+      {
+        file: `${payments}/payment-driver.ts`,
+        find: '    if (row) await this.#attempt(row, { isFirst: true, waits: true })',
+        replace: `    const amount = (await import('./signed-payment.ts')).amountOf(payment)
+    if (row) await this.#rows.credit(row, payment, { state: 'landed', transaction: '0x', amount })
+    if (row) await this.#facilitator.settle(payment)`,
+      },
+    ],
+    check: { tests: 'test/service/payments/top-up.test.ts' },
+  },
+  {
+    name: "credit the body's wallet",
+    patches: [
+      {
+        file: 'src/service/routes/top-up.ts',
+        find: '  const { body, settlement } = await',
+        replace: `  const named = (call.body as { walletAddress?: string } | undefined)?.walletAddress
+  Object.assign(globalThis, { bodyWallet: named })
+  const { body, settlement } = await`,
+      },
+      {
+        file: `${payments}/payment-rows.ts`,
+        find: '    const wallet = payerOf(payment)\n    const linked',
+        replace:
+          '    const wallet = (globalThis as { bodyWallet?: string }).bodyWallet ?? payerOf(payment)\n    const linked',
+      },
+    ],
+    check: { tests: 'test/service/payments/body-wallet.test.ts' },
+  },
+  {
+    name: 'a fresh 402 on an unknown settlement',
+    patches: [
+      {
+        file: `${payments}/top-up.ts`,
+        find: '      default:\n        throw this.#pending(payment)',
+        replace: '      default:\n        throw topUpOffer(this.#settings)',
+      },
+    ],
+    check: { tests: 'test/service/payments/top-up.test.ts' },
+  },
+  {
+    name: "a payment's key from the raw text of its header",
+    patches: [
+      {
+        file: `${payments}/check-evm-payment.ts`,
+        find: '  const key = evmPaymentKey(chainIdOf(option.network), option.asset, authorization)',
+        replace: `  const raw = JSON.stringify(payload)
+  const key = \`\${evmPaymentKey(chainIdOf(option.network), option.asset, authorization)}:\${raw}\`.slice(0, 500)`,
+      },
+    ],
+    check: { tests: 'test/service/payments/payment-attacks.test.ts', title: 'in every other spelling' },
+  },
+]

@@ -1,0 +1,55 @@
+import type { Mutant } from './mutant.ts'
+
+export const serviceMutants: readonly Mutant[] = [
+  {
+    name: 'refund on a poll that timed out',
+    patches: [
+      {
+        file: 'src/service/jobs/job-runner.ts',
+        find: `      return { state: 'running', engineState: job.engineState }`,
+        replace: `      return { state: 'failed', reason: 'The engine did not answer.' }`,
+      },
+    ],
+    check: { tests: 'test/service/video.test.ts', title: 'an engine that throws has given no verdict' },
+  },
+  {
+    name: 'charge on 409',
+    patches: [
+      {
+        file: 'src/service/routes/queue-video.ts',
+        find: '  await service.consent.require(model, call.body)\n',
+        replace: '',
+      },
+      {
+        file: 'src/service/routes/queue-video.ts',
+        find: `  if (kind === 'wallet'`,
+        replace: `  await service.consent.require(model, call.body)\n  if (kind === 'wallet'`,
+      },
+    ],
+    check: { tests: 'test/service/video.test.ts', title: 'asks for consent' },
+  },
+  {
+    name: 'float in pricing',
+    patches: [
+      {
+        file: 'src/contract/money.ts',
+        find: '    const total = (pico + PICO_PER_MICRO - 1n) / PICO_PER_MICRO\n',
+        replace: '    const total = BigInt(Math.ceil(Number(pico) / 1_000_000))\n',
+      },
+    ],
+    check: { tests: 'test/contract/money.test.ts' },
+  },
+  {
+    name: "the wallet's lock per process only",
+    patches: [
+      {
+        file: 'src/wallet/state.ts',
+        find: `  database.exec('BEGIN IMMEDIATE')\n  try {`,
+        // One thread, and nothing awaited: within a process this still lets no two decide at once.
+        replace: '  try {',
+      },
+      { file: 'src/wallet/state.ts', find: `    database.exec('COMMIT')\n`, replace: '' },
+    ],
+    check: { tests: 'test/wallet/processes.test.ts', title: 'eight processes share one budget' },
+  },
+]
