@@ -1,5 +1,6 @@
 import { defaultKills, mostImages, mostKills, mostPasses } from './bounds.ts'
 import type { FaultCommand } from './fault-run.ts'
+import { mostSeeds, usualSeeds } from './sim/bounds.ts'
 
 /** Every kind of fault has a flag; the first one is what runs where none is given. */
 export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
@@ -26,5 +27,13 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
     most: mostPasses,
     stores: ['sqlite'],
     load: async () => (await import('./points/point-run.ts')).pointRun,
+  },
+  {
+    flag: 'sim',
+    what: 'Lives so many seeds of the whole service in one process, whose time, store, engines and chain the seed owns.',
+    usual: usualSeeds,
+    most: mostSeeds,
+    stores: ['sqlite'],
+    load: async () => (await import('./sim/sim-run.ts')).simRun,
   },
 ]

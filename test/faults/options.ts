@@ -2,11 +2,13 @@ import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { commands } from './commands.ts'
 import { type FaultCommand, type StoreName, storeNames } from './fault-run.ts'
+import { mostSteps, usualSteps } from './sim/bounds.ts'
 
 export interface FaultOptions {
   command: FaultCommand
   count: number
   seed: number
+  steps: number | null
   store: StoreName
   /** Kept whatever happens where it was named, else only after a failure. */
   folder: string | null
@@ -15,11 +17,12 @@ export interface FaultOptions {
 
 const flags = commands.map(({ flag, usual, what }) => `  ${`--${flag} N`.padEnd(16)}${what} (${usual})`)
 
-export const usage = `Usage: npm run faults -- [--${commands.map(({ flag }) => flag).join(' N | --')} N] [--seed S] [--store NAME] [--data DIR] [--quiet]
+export const usage = `Usage: npm run faults -- [--${commands.map(({ flag }) => flag).join(' N | --')} N] [--seed S] [--steps K] [--store NAME] [--data DIR] [--quiet]
 
 ${flags.join('\n')}
 
   --seed S        draws the load and the moments; what else happens is up to the machine (drawn anew, and printed)
+  --steps K       of each seed of a simulation (${usualSteps})
   --store NAME    ${storeNames.join(' or ')} (${storeNames[0]})
   --data DIR      the data folder, which is kept (a new one, removed where all is well)
   --quiet         only the table`
@@ -31,6 +34,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
     options: {
       ...Object.fromEntries(commands.map(({ flag }) => [flag, { type: 'string' } as const])),
       seed: { type: 'string', default: `${randomInt(2 ** 31)}` },
+      steps: { type: 'string' },
       store: { type: 'string', default: storeNames[0] },
       data: { type: 'string' },
       quiet: { type: 'boolean', default: false },
@@ -49,6 +53,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
     command,
     count: wholeNumber(`--${command.flag}`, `${count}`, command.most),
     seed: wholeNumber('--seed', values.seed, 2 ** 32 - 1),
+    steps: values.steps === undefined ? null : wholeNumber('--steps', values.steps, mostSteps),
     store,
     folder: values.data ?? null,
     quiet: values.quiet,
@@ -56,8 +61,8 @@ export function readOptions(args: readonly string[]): FaultOptions {
 }
 
 /** Runs the same again. */
-export const replayOf = ({ command, count, seed, store }: FaultOptions): string =>
-  `npm run faults -- --${command.flag} ${count} --seed ${seed}${store === storeNames[0] ? '' : ` --store ${store}`}`
+export const replayOf = ({ command, count, seed, steps, store }: FaultOptions): string =>
+  `npm run faults -- --${command.flag} ${count} --seed ${seed}${steps === null ? '' : ` --steps ${steps}`}${store === storeNames[0] ? '' : ` --store ${store}`}`
 
 function wholeNumber(flag: string, text: string, most: number): number {
   const value = Number(text)

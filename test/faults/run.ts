@@ -7,7 +7,7 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 const complain = (line: string) => process.stderr.write(`${line}\n`)
 
 async function main(options: FaultOptions): Promise<number> {
-  const { command, count, seed, store, quiet } = options
+  const { command, count, seed, steps, store, quiet } = options
   const folder = resolve(options.folder ?? (await mkdtemp(join(tmpdir(), 'farebox-faults-'))))
   const say = (line: string) => {
     if (!quiet) print(line)
@@ -21,7 +21,7 @@ async function main(options: FaultOptions): Promise<number> {
   const kept = `The folder is kept in ${folder}. Again with: ${replayOf(options)}`
   try {
     const run = await command.load()
-    const { isWell, lines } = await run({ count, seed, store, folder, say, onStop })
+    const { isWell, lines } = await run({ count, seed, steps, store, folder, say, onStop })
     for (const line of lines) print(line)
     if (!isWell) complain(kept)
     if (isWell && options.folder === null) await rm(folder, { recursive: true, force: true })

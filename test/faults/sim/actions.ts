@@ -1,0 +1,114 @@
+import type { Seeded } from '../seeded.ts'
+import type { Caller } from './callers.ts'
+import { streamedChat, wholeChat } from './calls/chat.ts'
+import { flawOf, sendPayment, signPayment } from './calls/top-up.ts'
+import { queueVideo, retrieveVideo } from './calls/video.ts'
+import { begin, Visit } from './calls/visit.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
+import type { World } from './world.ts'
+
+export interface Scene {
+  world: World
+  cast: readonly Caller[]
+  draws: Seeded
+  /** Counts calls, so that each has a name. */
+  calls: number
+  /** How many units had been applied when the books were last checked. */
+  checkedUnits: number
+}
+
+/** What it is, how often it is drawn, and what it does; the answer is for the trace. */
+export type Action = readonly [name: string, weight: number, act: (scene: Scene) => string]
+
+/** A call of somebody on some process; nothing where no process serves. */
+function visit(scene: Scene, caller: Caller, run: (visit: Visit) => Promise<void>): string {
+  const { world, draws } = scene
+  const process = draws.pick(world.serving)
+  if (!process) return 'nobody serves'
+  return visitOn(scene, process, caller, run)
+}
+
+function visitOn(
+  scene: Scene,
+  process: SimulatedProcess,
+  caller: Caller,
+  run: (visit: Visit) => Promise<void>,
+): string {
+  const name = `call-${++scene.calls}`
+  begin(new Visit(scene.world, name, caller, process), run)
+  return `${name} of ${caller.name} on ${process.name}`
+}
+
+const anybody = ({ draws, cast }: Scene): Caller => draws.pick(cast) as Caller
+
+const withKey = ({ draws, cast }: Scene): Caller => draws.pick(cast.filter(({ secret }) => secret)) as Caller
+
+function newPayment(scene: Scene): string {
+  const caller = anybody(scene)
+  const payment = signPayment(scene.world, caller, scene.draws)
+  return visit(scene, caller, each => sendPayment(each, payment))
+}
+
+function flawedPayment(scene: Scene): string {
+  const caller = anybody(scene)
+  const flaw = flawOf(scene.draws)
+  const payment = signPayment(scene.world, caller, scene.draws, flaw)
+  return `${flaw}, ${visit(scene, caller, each => sendPayment(each, payment))}`
+}
+
+/** One of the last payments; older ones have come to their end. */
+function resend(scene: Scene, times: number): string {
+  const payment = scene.draws.pick(scene.world.book.payments.slice(-8))
+  if (!payment) return 'no payment yet'
+  return Array.from({ length: times }, () => visit(scene, anybody(scene), each => sendPayment(each, payment))).join(
+    ', ',
+  )
+}
+
+/** Somebody else brings a payment to the chain, before or after the service hears of it. */
+function submittedByStranger(scene: Scene): string {
+  const { world, draws } = scene
+  const caller = anybody(scene)
+  const payment = signPayment(world, caller, draws)
+  const { transaction } = world.chain.send(payment.authorization)
+  world.sometimes.reached('a stranger submitted a payment')
+  if (draws.once(2)) return `${transaction}, and the payer keeps it`
+  return `${transaction}, ${visit(scene, caller, each => sendPayment(each, payment))}`
+}
+
+/** A payer who has second thoughts. */
+function undoPayment(scene: Scene): string {
+  const { world, draws } = scene
+  const payment = draws.pick(world.book.payments.slice(-4))
+  if (!payment) return 'no payment yet'
+  if (draws.once(2)) {
+    world.chain.drain(payment.authorization.from)
+    world.time.after(60_000, () => world.chain.mint(payment.authorization.from, 50_000_000n))
+    return `${payment.authorization.from} is emptied for a minute`
+  }
+  world.chain.send(payment.authorization, 'cancel')
+  world.sometimes.reached('a payer cancelled an authorization')
+  return `${payment.authorization.nonce} is cancelled`
+}
+
+function retrieve(scene: Scene): string {
+  const { world, draws, cast } = scene
+  const found = draws.pick([...world.book.jobs].slice(-6))
+  if (!found) return 'no job yet'
+  const [id, job] = found
+  const caller = cast.find(({ account }) => account === job.account)
+  return caller ? visit(scene, caller, each => retrieveVideo(each, id, job)) : 'nobody'
+}
+
+export const callActions: readonly Action[] = [
+  ['whole chat', 16, scene => visit(scene, anybody(scene), wholeChat)],
+  ['streamed chat', 18, scene => visit(scene, anybody(scene), streamedChat)],
+  ['queue video', 6, scene => visit(scene, withKey(scene), queueVideo)],
+  ['retrieve video', 6, retrieve],
+  ['new payment', 8, newPayment],
+  ['flawed payment', 2, flawedPayment],
+  ['payment again', 5, scene => resend(scene, 1)],
+  ['twins of a payment', 3, scene => resend(scene, 2 + scene.draws.below(3))],
+  ['payment by a stranger', 2, submittedByStranger],
+  ['payment undone', 1, undoPayment],
+]

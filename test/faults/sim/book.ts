@@ -1,0 +1,41 @@
+import type { EvmAuthorization } from '#contract/payment.ts'
+
+/** A payment that a payer has signed, and what the service said of it. */
+export interface SentPayment {
+  header: string
+  authorization: EvmAuthorization
+  /** The first 200, byte for byte; null before. */
+  acknowledged: { body: string; amount: bigint; newBalance: bigint } | null
+}
+
+/** A request whose answer has come. */
+export interface AnsweredRequest {
+  account: string
+  status: number
+  /** What the answer said that it cost; null where it said nothing of it. */
+  cost: bigint | null
+  /** False where the engine has delivered nothing for it, neither content nor a count. */
+  delivered: boolean
+  /** True where the caller left before the end. */
+  left: boolean
+}
+
+export interface QueuedJob {
+  account: string
+  secret: string
+  model: string
+  quote: bigint
+  /** The file was delivered once. */
+  delivered: boolean
+}
+
+/** What the service has told its callers. It must all stand, whatever happens to the service. */
+export class Book {
+  readonly requests = new Map<string, AnsweredRequest>()
+  readonly jobs = new Map<string, QueuedJob>()
+  readonly payments: SentPayment[] = []
+  /** Requests of which a commit was made to fail: an error says nothing about their money. */
+  readonly excused = new Set<string>()
+  /** Calls that are under way. */
+  open = 0
+}

@@ -1,0 +1,86 @@
+import { audit } from '#service/ledger/audit.ts'
+import type { SentPayment } from '../book.ts'
+import type { World } from '../world.ts'
+import { checkLedger } from './ledger-checks.ts'
+
+/** True when nothing is under way any more. */
+export function isQuiet(world: World): boolean {
+  if (world.book.open > 0) return false
+  const [left] = world.database.rows<{ n: bigint }>(`SELECT
+    (SELECT count(*) FROM hold)
+    + (SELECT count(*) FROM payment WHERE state IN ('claimed', 'settling', 'unknown'))
+    + (SELECT count(*) FROM job WHERE state IN ('queued', 'running')) AS n`)
+  return left?.n === 0n
+}
+
+/** What did not come to an end. */
+export function unrest(world: World): string {
+  const rows = world.database.rows<{ what: string }>(`
+    SELECT 'hold ' || id || ' until ' || lease_until_ms AS what FROM hold
+    UNION ALL SELECT 'payment ' || id || ' ' || state FROM payment WHERE state IN ('claimed', 'settling', 'unknown')
+    UNION ALL SELECT 'job ' || id || ' ' || state FROM job WHERE state IN ('queued', 'running')`)
+  return [`${world.book.open} calls`, ...rows.map(({ what }) => what)].join(', ')
+}
+
+/** At rest, after every fault has stopped: nothing was lost, and nothing came from nowhere. */
+export async function checkAtRest(world: World): Promise<void> {
+  checkLedger(world)
+  checkChain(world)
+  checkRequests(world)
+  checkJobs(world)
+  const clock = { now: () => world.trueMs() }
+  const { findings } = await audit(world.database.auditReader(), { clock })
+  for (const { sentence } of findings) world.broken(`The audit says: ${sentence}`)
+}
+
+/** Credits are the transfers that reached the payee, neither more nor less, once every payer has asked again. */
+function checkChain(world: World): void {
+  const landed = world.chain.transfersToPayee()
+  const came = landed.reduce((sum, { authorization }) => sum + BigInt(authorization.value), 0n)
+  const [row] = world.database.rows<{ credited: bigint }>(
+    `SELECT coalesce(sum(amount), 0) AS credited FROM entry WHERE kind = 'TOP_UP'`,
+  )
+  if (row?.credited !== came) world.broken(`${came} micro-USD came, and ${row?.credited} were credited.`)
+  for (const { authorization } of unacknowledged(world))
+    world.broken(`Payment ${authorization.nonce} came and was never acknowledged.`)
+}
+
+/** Payments that reached the payee, whose payers still do not know. */
+export function unacknowledged(world: World): SentPayment[] {
+  const landed = new Set(world.chain.transfersToPayee().map(({ authorization }) => authorization.nonce))
+  return world.book.payments.filter(
+    ({ authorization, acknowledged }) => !acknowledged && landed.has(authorization.nonce),
+  )
+}
+
+interface Costs {
+  request: string
+  charged: bigint
+}
+
+function checkRequests(world: World): void {
+  const rows = world.database.rows<Costs>(`
+    SELECT request, sum(CASE kind WHEN 'CHARGE' THEN amount WHEN 'WRITE_OFF' THEN -amount ELSE 0 END) AS charged
+    FROM entry WHERE kind IN ('CHARGE', 'WRITE_OFF') GROUP BY request`)
+  const charges = new Map(rows.map(({ request, charged }) => [request, charged]))
+  for (const [id, { status, cost, delivered, left }] of world.book.requests) {
+    const charged = charges.get(id) ?? 0n
+    if (cost !== null && charged !== cost && !left)
+      world.broken(`Request ${id} was told to cost ${cost} and was charged ${charged}.`)
+    if (world.book.excused.has(id) || world.book.jobs.has(id)) continue
+    if (status >= 400 && charged !== 0n) world.broken(`Request ${id} failed with ${status} and was charged ${charged}.`)
+    if (!delivered && charged !== 0n) world.broken(`Request ${id} was delivered nothing and was charged ${charged}.`)
+  }
+}
+
+/** Every video that was acknowledged is there, and came to an end. */
+function checkJobs(world: World): void {
+  const states = new Map(
+    world.database.rows<{ id: string; state: string }>('SELECT id, state FROM job').map(({ id, state }) => [id, state]),
+  )
+  for (const [id, { delivered }] of world.book.jobs) {
+    const state = states.get(id)
+    if (!state) world.broken(`Job ${id} was acknowledged, and there is none.`)
+    if (delivered && state === 'failed') world.broken(`Job ${id} was delivered, and it is said to have failed.`)
+  }
+}

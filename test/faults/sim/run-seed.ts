@@ -1,0 +1,156 @@
+import { type Action, callActions, type Scene } from './actions.ts'
+import type { SentPayment } from './book.ts'
+import { sendPayment } from './calls/top-up.ts'
+import { begin, Visit } from './calls/visit.ts'
+import { openCast } from './cast.ts'
+import { checkLedger } from './checks/ledger-checks.ts'
+import { checkAtRest, isQuiet, unacknowledged, unrest } from './checks/rest-checks.ts'
+import { faultActions, startMissing } from './fault-actions.ts'
+import type { Sometimes } from './sometimes.ts'
+import { installVirtualMachines } from './virtual-machine.ts'
+import { BrokenInvariant, World, type WorldOptions, wordsOf } from './world.ts'
+
+export interface SeedResult {
+  seed: number
+  steps: number
+  /** Null where all is well. */
+  failure: { sentence: string; step: number; trace: readonly string[] } | null
+  /** Of everything that happened; the same seed gives the same. */
+  digest: string
+}
+
+export interface SeedOrder {
+  seed: number
+  steps: number
+  sometimes: Sometimes
+  alterStore?: WorldOptions['alterStore']
+}
+
+/** Virtual milliseconds that everything has to come to rest in, once faults have stopped: a payment's life, and clocks that were off. */
+const restMs = 45 * 60_000
+/** How often payers ask again who are owed a credit. */
+const lastRounds = 5
+/** Between two looks for rest. What is due meanwhile runs once, as after a short sleep. */
+const restLookMs = 2_000
+
+/** One life of a service under faults, from an empty store to rest. */
+export async function runSeed(order: SeedOrder): Promise<SeedResult> {
+  installVirtualMachines()
+  const { seed, steps } = order
+  const world = await World.open(order)
+  let step = 0
+  const unhandled = (error: unknown) => world.broken(`Nobody handled ${wordsOf(error)}, which would end a process.`)
+  process.on('unhandledRejection', unhandled)
+  try {
+    const scene: Scene = { world, cast: openCast(world), draws: world.draws('steps'), calls: 0, checkedUnits: 0 }
+    startMissing(scene)
+    await world.time.runTo(200)
+    for (step = 1; step <= steps; step++) await takeStep(scene, step)
+    await comeToRest(scene)
+    return { seed, steps, failure: null, digest: world.trace.digest() }
+  } catch (error) {
+    if (!(error instanceof BrokenInvariant)) throw error
+    const failure = { sentence: error.message, step: Math.min(step, steps), trace: world.trace.last }
+    return { seed, steps, failure, digest: world.trace.digest() }
+  } finally {
+    process.off('unhandledRejection', unhandled)
+    for (const each of [...world.processes]) world.endProcess(each)
+    world.database.close()
+  }
+}
+
+const actions = [...callActions, ...faultActions]
+const weights = actions.reduce((sum, [, weight]) => sum + weight, 0)
+
+async function takeStep(scene: Scene, step: number): Promise<void> {
+  const { world, draws } = scene
+  const [name, , act] = drawn(draws.below(weights))
+  const told = act(scene)
+  world.trace.tell(`step ${step} at ${world.time.nowMs} ms: ${name}: ${told}`)
+  // A service that nobody starts again tests nothing.
+  if (world.processes.length === 0 && draws.once(2)) startMissing(scene)
+  await passTime(scene)
+  world.throwIfBroken()
+  if (scene.checkedUnits === world.units.applied) return
+  scene.checkedUnits = world.units.applied
+  checkLedger(world)
+  world.throwIfBroken()
+}
+
+function drawn(ticket: number): Action {
+  let rest = ticket
+  for (const action of actions) {
+    rest -= action[1]
+    if (rest < 0) return action
+  }
+  throw new Error('The weights of the actions do not add up.')
+}
+
+/** A few events, so that what is under way stays so, or some time. */
+async function passTime({ world, draws }: Scene): Promise<void> {
+  const { time } = world
+  if (draws.once(2)) {
+    for (let left = draws.below(15); left > 0 && time.isDueBy(time.nowMs + 2_000); left--) await time.runNext()
+    return
+  }
+  const ms = draws.pick([5, 50, 500, 2_000, 2_000, 8_000]) ?? 0
+  await time.runTo(time.nowMs + draws.below(ms))
+}
+
+/** Faults stop; everything that was begun must end, every payer asks once more, and the books must be right. */
+async function comeToRest(scene: Scene): Promise<void> {
+  const { world } = scene
+  world.trace.tell(`faults stop at ${world.time.nowMs} ms`)
+  heal(scene)
+  await untilQuiet(scene)
+  await askAgain(scene, world.book.payments)
+  // What had to wait for more blocks, or for its own time, is credited by one of the next.
+  for (let round = 0; round < lastRounds; round++) {
+    const owed = unacknowledged(world)
+    if (owed.length > 0) await askAgain(scene, owed)
+  }
+  world.throwIfBroken()
+  await checkAtRest(world)
+  world.trace.tell(`at rest at ${world.time.nowMs} ms`)
+  world.throwIfBroken()
+}
+
+async function askAgain(scene: Scene, payments: readonly SentPayment[]): Promise<void> {
+  const { world, cast } = scene
+  for (const payment of payments) {
+    const [process] = world.serving
+    const caller = cast.find(({ wallet }) => wallet === payment.authorization.from)
+    if (!process || !caller) continue
+    begin(new Visit(world, `call-${++scene.calls}`, caller, process), visit => sendPayment(visit, payment, true))
+    await world.time.runTo(world.time.nowMs + 100)
+  }
+  await untilQuiet(scene)
+}
+
+function heal(scene: Scene): void {
+  const { world } = scene
+  world.chatWeather.troubleOnceIn = 0
+  Object.assign(world.paymentWeather, { troubleOnceIn: 0, isChainDown: false })
+  Object.assign(world.farm, { troubleOnceIn: 0, isHealed: true })
+  for (const process of world.processes) {
+    process.faults.heal()
+    process.skewMs = 0
+  }
+  startMissing(scene)
+}
+
+async function untilQuiet(scene: Scene): Promise<void> {
+  const { world } = scene
+  const { time } = world
+  const deadlineMs = time.nowMs + restMs
+  while (time.nowMs < deadlineMs) {
+    time.leap(restLookMs)
+    await time.runTo(time.nowMs)
+    // A start that failed in the last moments of the faults.
+    if (world.processes.length === 0) startMissing(scene)
+    world.throwIfBroken()
+    if (isQuiet(world)) return
+  }
+  world.broken(`Not at rest after ${restMs} ms without faults: ${unrest(world)}.`)
+  world.throwIfBroken()
+}

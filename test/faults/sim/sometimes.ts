@@ -1,0 +1,66 @@
+/** States that are worth a test only if a run has really been in them. A long run that misses one proves less than it says. */
+export const interestingStates = [
+  'a facilitator accepts and times out',
+  'a facilitator fails after it settled',
+  'a facilitator resets before it sends',
+  'a facilitator is slow',
+  'a facilitator sends twice',
+  'a facilitator answers garbage',
+  'a facilitator lies that it settled',
+  'a facilitator lies that it refused',
+  'a facilitator does not send',
+  'an engine fails before the first byte',
+  'an engine breaks off',
+  'an engine hangs',
+  'an engine reports no usage',
+  'an engine reports ten times the usage',
+  'an engine says nothing',
+  'a video fails',
+  'a video is refused for its content',
+  'a video gets no verdict',
+  'a call was refused for want of credit',
+  'a chat was answered whole',
+  'a clock went backward',
+  'a clock went forward',
+  'a day passed at once',
+  'a payer cancelled an authorization',
+  'a payment that came again got its answer again',
+  'a payment was answered as expired',
+  'a payment was refused because its payer had nothing',
+  'a process was killed',
+  'a process was killed while it started',
+  'a process was stopped',
+  'a reader left a stream',
+  'a stranger submitted a payment',
+  'a stream ended with an error in it',
+  'a stream was read to its end',
+  'a top-up was answered as pending',
+  'a top-up was credited',
+  'a video was delivered',
+  'a video was queued',
+  'the chain dropped a block with a payment',
+  'the chain was down',
+  'the machine slept',
+] as const
+
+export type InterestingState = (typeof interestingStates)[number]
+
+/** How often each state was reached. */
+export class Sometimes {
+  readonly counts = new Map<string, number>(interestingStates.map(state => [state, 0]))
+
+  reached(state: string): void {
+    this.add(state, 1)
+  }
+
+  /** A name that is not in the list is a mistake of ours. */
+  add(state: string, times: number): void {
+    const count = this.counts.get(state)
+    if (count === undefined) throw new Error(`Nobody has listed the state "${state}".`)
+    this.counts.set(state, count + times)
+  }
+
+  missing(): string[] {
+    return [...this.counts].filter(([, count]) => count === 0).map(([state]) => state)
+  }
+}

@@ -1,0 +1,66 @@
+import type { Op, Outcome, Unit } from '#service/store/units.ts'
+import type { World } from './world.ts'
+
+/** Sees every unit that was judged: keeps what later checks compare with, and notes the states that it was in. */
+export class UnitWatch {
+  readonly #world: World
+  /** By hold: all that was ever reserved for it, its extensions included. */
+  readonly reserved = new Map<string, bigint>()
+  /** By account: each posted balance that it has had, and since when. */
+  readonly #posted = new Map<string, { sinceMs: number; posted: bigint }[]>()
+
+  applied = 0
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** A commit is made to fail: what became of these units is nobody's to know. */
+  onFault(what: string, units: readonly Unit[]): void {
+    const { book, trace } = this.#world
+    for (const { id } of units) book.excused.add(requestOf(id))
+    trace.tell(`store fails ${what}: ${units.map(({ id }) => id).join(' ')}`)
+  }
+
+  onApplied(unit: Unit, outcome: Outcome): void {
+    const { trace, time } = this.#world
+    const told = outcome.ok ? (outcome.again ? 'again' : 'ok') : `${outcome.why} at ${outcome.op}`
+    trace.tell(`${time.nowMs} ${unit.id} ${unit.ops.map(({ op }) => op).join('+')}: ${told}`)
+    if (!outcome.ok || outcome.again) return
+    this.applied++
+    for (const { account, posted } of outcome.balances) {
+      const known = this.#posted.get(account) ?? []
+      this.#posted.set(account, [...known, { sinceMs: time.nowMs, posted }])
+    }
+    for (const op of unit.ops) this.#note(op, unit)
+  }
+
+  /** The most that this account had posted at any moment since then. */
+  mostPostedSince(account: string, sinceMs: number): bigint {
+    const known = this.#posted.get(account) ?? []
+    const before = known.findLast(each => each.sinceMs <= sinceMs)?.posted ?? 0n
+    return known
+      .filter(each => each.sinceMs > sinceMs)
+      .reduce((most, { posted }) => (posted > most ? posted : most), before)
+  }
+
+  #note(op: Op, unit: Unit): void {
+    switch (op.op) {
+      case 'hold':
+        this.reserved.set(op.hold, op.amount)
+        break
+      case 'extend':
+        this.reserved.set(op.hold, (this.reserved.get(op.hold) ?? 0n) + op.amount)
+        break
+      case 'capture': {
+        const sum = op.lines.reduce((total, { amount }) => total + amount, 0n)
+        const most = (this.reserved.get(op.hold) ?? 0n) + (op.writeOff ?? 0n)
+        if (sum > most) this.#world.broken(`Unit ${unit.id} charged ${sum} of a hold of ${most}.`)
+        break
+      }
+    }
+  }
+}
+
+/** Units of a request begin with its id. */
+export const requestOf = (unitId: string): string => unitId.slice(0, 36)

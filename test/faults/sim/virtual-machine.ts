@@ -1,0 +1,203 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import crypto from 'node:crypto'
+import fs from 'node:fs'
+import files from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import { Readable } from 'node:stream'
+import timers from 'node:timers/promises'
+import workerThreads from 'node:worker_threads'
+import type { Seeded } from '../seeded.ts'
+import { SimulatedThread } from './simulated-thread.ts'
+import type { VirtualFiles } from './virtual-files.ts'
+import type { Scheduled } from './virtual-time.ts'
+
+/** What code of one simulated process has instead of Node's own time, chance and disk. */
+export interface Machine {
+  /** False once the process was killed: whatever it still waits for never comes. */
+  readonly isAlive: boolean
+  after(delayMs: number, run: () => void): Scheduled
+  readonly chance: Seeded
+  readonly files: VirtualFiles
+  /** The address that made this signature; null where it was nobody. */
+  signerOf(message: string, signature: string): string | null
+}
+
+const machines = new AsyncLocalStorage<Machine>()
+
+/** Runs this, and whatever it sets going, on the machine. */
+export const runOn = <Value>(machine: Machine, run: () => Value): Value => machines.run(machine, run)
+
+const never = new Promise<never>(() => {})
+
+/** A call of the world outside: nothing comes back to a process that has ended meanwhile. */
+export async function answered<Value>(machine: Machine, answer: Promise<Value>): Promise<Value> {
+  if (!machine.isAlive) {
+    answer.catch(() => undefined)
+    return never
+  }
+  try {
+    const value = await answer
+    return machine.isAlive ? value : await never
+  } catch (error) {
+    if (!machine.isAlive) return never
+    throw error
+  }
+}
+
+let isInstalled = false
+
+/**
+ * Puts our functions in the place of Node's, for the life of this process. They do as before for everybody who does not
+ * run on a machine. Must come before the service's modules are read, because some keep what they import.
+ */
+export function installVirtualMachines(): void {
+  if (isInstalled) return
+  isInstalled = true
+  installTimers()
+  installChance()
+  installFiles()
+  installThreads()
+  syncBuiltinESMExports()
+}
+
+/** What a virtual timer looks like to whoever keeps it. */
+class VirtualTimer {
+  scheduled: Scheduled | null = null
+  ref = () => this
+  unref = () => this
+  hasRef = () => true
+}
+
+function installTimers(): void {
+  const real = { setTimeout, setInterval, clearTimeout, clearInterval, sleep: timers.setTimeout }
+  type Callback = (...values: unknown[]) => void
+  const patched = {
+    setTimeout(run: Callback, delayMs = 0, ...values: unknown[]) {
+      const machine = machines.getStore()
+      return machine
+        ? startTimer(machine, () => run(...values), delayMs, false)
+        : real.setTimeout(run, delayMs, ...values)
+    },
+    setInterval(run: Callback, delayMs = 0, ...values: unknown[]) {
+      const machine = machines.getStore()
+      return machine
+        ? startTimer(machine, () => run(...values), delayMs, true)
+        : real.setInterval(run, delayMs, ...values)
+    },
+    clearTimeout: clearing(real.clearTimeout),
+    clearInterval: clearing(real.clearInterval),
+  }
+  Object.assign(globalThis, patched)
+  Object.assign(timers, {
+    setTimeout<Value>(delayMs = 0, value?: Value, options: { signal?: AbortSignal } = {}) {
+      const machine = machines.getStore()
+      return machine ? sleepOn(machine, delayMs, value, options.signal) : real.sleep(delayMs, value, options)
+    },
+  })
+}
+
+const clearing =
+  (real: (timer: NodeJS.Timeout | undefined) => void) =>
+  (timer: unknown): void =>
+    timer instanceof VirtualTimer ? timer.scheduled?.cancel() : real(timer as NodeJS.Timeout | undefined)
+
+function startTimer(machine: Machine, run: () => void, delayMs: number, again: boolean): VirtualTimer {
+  const timer = new VirtualTimer()
+  const start = () => {
+    timer.scheduled = machine.after(Math.max(1, delayMs), () => {
+      if (!machine.isAlive) return
+      if (again) start()
+      machines.run(machine, run)
+    })
+  }
+  start()
+  return timer
+}
+
+function sleepOn<Value>(machine: Machine, delayMs: number, value: Value, signal?: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const aborted = () => {
+      scheduled?.cancel()
+      if (machine.isAlive) reject(Object.assign(new Error('The operation was aborted'), { name: 'AbortError' }))
+    }
+    if (signal?.aborted) return aborted()
+    const scheduled: Scheduled | undefined = machine.after(Math.max(1, delayMs), () => {
+      signal?.removeEventListener('abort', aborted)
+      if (machine.isAlive) resolve(value)
+    })
+    signal?.addEventListener('abort', aborted, { once: true })
+  })
+}
+
+function installChance(): void {
+  const { randomBytes, randomFillSync, randomUUID } = crypto
+  const fill = (chance: Seeded, bytes: Uint8Array) => {
+    for (let at = 0; at < bytes.length; at++) bytes[at] = chance.below(256)
+    return bytes
+  }
+  Object.assign(crypto, {
+    randomBytes(size: number) {
+      const machine = machines.getStore()
+      return machine ? fill(machine.chance, Buffer.alloc(size)) : randomBytes(size)
+    },
+    randomFillSync(bytes: Uint8Array) {
+      const machine = machines.getStore()
+      return machine ? fill(machine.chance, bytes) : randomFillSync(bytes)
+    },
+    randomUUID() {
+      const machine = machines.getStore()
+      if (!machine) return randomUUID()
+      const hex = Buffer.from(fill(machine.chance, Buffer.alloc(16))).toString('hex')
+      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`
+    },
+  })
+}
+
+function installFiles(): void {
+  const { copyFile, mkdir, rename, rm, stat } = files
+  const { createReadStream } = fs
+  /** On a machine ours, which is over at once; otherwise Node's. */
+  const either =
+    <Parameters extends unknown[]>(real: (...parameters: Parameters) => unknown, ours: VirtualCall<Parameters>) =>
+    (...parameters: Parameters) => {
+      const machine = machines.getStore()
+      if (!machine) return real(...parameters)
+      return machine.isAlive
+        ? answered(
+            machine,
+            asPromise(() => ours(machine.files, ...parameters)),
+          )
+        : never
+    }
+  Object.assign(files, {
+    stat: either(stat, (disk, path) => disk.stat(String(path))),
+    rename: either(rename, (disk, from, to) => disk.rename(String(from), String(to))),
+    copyFile: either(copyFile, (disk, from, to) => disk.copy(String(from), String(to))),
+    rm: either(rm, (disk, path) => disk.remove(String(path))),
+    mkdir: either(mkdir as (path: string) => unknown, () => undefined),
+  })
+  Object.assign(fs, {
+    createReadStream(path: string, options: { start?: number; end?: number } = {}) {
+      const machine = machines.getStore()
+      if (!machine) return createReadStream(path, options)
+      const bytes = machine.files.read(path).subarray(options.start ?? 0, (options.end ?? Number.MAX_SAFE_INTEGER) + 1)
+      return Readable.from([bytes])
+    },
+  })
+}
+
+type VirtualCall<Parameters extends unknown[]> = (disk: VirtualFiles, ...parameters: Parameters) => unknown
+
+const asPromise = async <Value>(run: () => Value): Promise<Value> => run()
+
+/** The one thread that a service may start here is the one that recovers signers. */
+function installThreads(): void {
+  const { Worker } = workerThreads
+  const either = new Proxy(Worker, {
+    construct(target, parameters, newTarget) {
+      const machine = machines.getStore()
+      return machine ? new SimulatedThread(machine) : Reflect.construct(target, parameters, newTarget)
+    },
+  })
+  Object.assign(workerThreads, { Worker: either })
+}

@@ -1,0 +1,218 @@
+import { microUsd } from '#contract/money.ts'
+import { evmNetwork, type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
+import { demoModels } from '#service/models/demo-models.ts'
+import type { Model } from '#service/models/model.ts'
+import type { Log } from '#service/service.ts'
+import type { ServiceSettings } from '#service/settings.ts'
+import type { Store } from '#service/store/store.ts'
+import { type Seeded, seeded } from '../seeded.ts'
+import { Book } from './book.ts'
+import { Signatures, serviceUrl } from './callers.ts'
+import { SimulatedChain } from './simulated-chain.ts'
+import { type Delivered, SimulatedChat } from './simulated-chat.ts'
+import { SimulatedDatabase } from './simulated-database.ts'
+import { SimulatedFacilitator } from './simulated-facilitator.ts'
+import { SimulatedProcess } from './simulated-process.ts'
+import { SimulatedStore } from './simulated-store.ts'
+import { RenderFarm, SimulatedVideo } from './simulated-video.ts'
+import type { Sometimes } from './sometimes.ts'
+import { StoreFaults } from './store-faults.ts'
+import { Trace } from './trace.ts'
+import { UnitWatch } from './unit-watch.ts'
+import { VirtualFiles } from './virtual-files.ts'
+import type { Machine } from './virtual-machine.ts'
+import { VirtualTime } from './virtual-time.ts'
+
+export interface WorldOptions {
+  seed: number
+  sometimes: Sometimes
+  /** For a mistake that is planted on purpose: stands between the service and its store. */
+  alterStore?: (store: Store) => Store
+}
+
+/** A rule of the books that was broken; its message says which. */
+export class BrokenInvariant extends Error {}
+
+/** The secret that the simulated service hashes keys with. */
+export const serverSecret = 'a secret of at least thirty-two bytes'
+
+/** A late evening at the end of a month, so that days and months end while something is under way. */
+const startMs = Date.parse('2026-11-30T23:50:00Z')
+
+const payee = '0x000000000000000000000000000000000000dead'
+
+/** Dear, so that a short answer costs real money and a small credit is soon used up. */
+const picoUsdPerToken = 60_000_000n
+
+/** Everything that a seed owns: time, chance, disk, chain, engines, and the processes that live among them. */
+export class World {
+  readonly seed: number
+  readonly sometimes: Sometimes
+  readonly trace = new Trace()
+  readonly time: VirtualTime
+  readonly database: SimulatedDatabase
+  readonly chain: SimulatedChain
+  readonly farm: RenderFarm
+  readonly book = new Book()
+  readonly signatures: Signatures
+  readonly units: UnitWatch
+  readonly option: PaymentOption
+  readonly chatWeather = { troubleOnceIn: 0 }
+  readonly paymentWeather = { troubleOnceIn: 0, isChainDown: false }
+  readonly delivered = new Map<string, Delivered>()
+  /** True where one process owns the store, false where two share it. */
+  readonly soleOwner: boolean
+  readonly processes: SimulatedProcess[] = []
+  readonly #files = new VirtualFiles()
+  readonly #signInWindow: boolean
+  readonly #alterStore: (store: Store) => Store
+  #started = 0
+  #broken: BrokenInvariant | null = null
+
+  private constructor(options: WorldOptions, database: SimulatedDatabase) {
+    this.seed = options.seed
+    this.sometimes = options.sometimes
+    this.#alterStore = options.alterStore ?? (store => store)
+    this.database = database
+    const shape = this.draws('shape')
+    this.soleOwner = !shape.once(3)
+    this.#signInWindow = shape.once(3)
+    const confirmations = shape.once(2) ? 0 : 1 + shape.below(5)
+    this.time = new VirtualTime(this.draws('ties'))
+    this.signatures = new Signatures(this.draws('signatures'))
+    this.chain = new SimulatedChain({ payee, confirmations, draws: this.draws('chain'), nowMs: this.trueMs })
+    this.farm = new RenderFarm(this.draws('farm'), this.trueMs, this.sometimes)
+    this.units = new UnitWatch(this)
+    const terms = { scheme: 'exact', network: evmNetwork, amount: '5000000', asset: usdcOnEvm, payTo: payee } as const
+    this.option = { ...terms, maxTimeoutSeconds: 300, extra: { name: 'USD Coin', version: '2' } }
+  }
+
+  static async open(options: WorldOptions): Promise<World> {
+    return new World(options, await SimulatedDatabase.open())
+  }
+
+  /** A generator of its own for each name, so that what one draws does not depend on how often the others did. */
+  draws(name: string): Seeded {
+    return seeded(this.seed, name)
+  }
+
+  /** The true time, which no clock of a process needs to agree with. */
+  readonly trueMs = (): number => startMs + this.time.nowMs
+
+  /** The first broken rule counts; the run stops at the next look. */
+  broken(sentence: string): void {
+    this.#broken ??= new BrokenInvariant(sentence)
+    this.trace.tell(`BROKEN: ${sentence}`)
+  }
+
+  throwIfBroken(): void {
+    if (this.#broken) throw this.#broken
+  }
+
+  get serving(): readonly SimulatedProcess[] {
+    return this.processes.filter(({ isServing }) => isServing)
+  }
+
+  /** Another process on the same store. What it does in its start may be cut by a kill. */
+  startProcess(skewMs: number): SimulatedProcess {
+    const name = `process ${++this.#started}`
+    const faults = new StoreFaults(
+      this.draws(`store of ${name}`),
+      () => this.time.nowMs,
+      (what, units) => this.units.onFault(what, units),
+    )
+    const process = new SimulatedProcess({
+      ...{ name, faults, skewMs, time: this.time, trueMs: this.trueMs, files: this.#files },
+      chance: this.draws(`chance of ${name}`),
+      signerOf: (message, signature) => this.signatures.signerOf(message, signature),
+      settings: this.#settings(),
+      serverSecret,
+      log: this.#logOf(name),
+      storeOf: machine => this.#alterStore(this.#storeOf(machine, faults)),
+      modelsOf: machine => this.#modelsOf(machine, name),
+      paymentsOf: machine => this.#paymentsOf(machine, name),
+    })
+    this.processes.push(process)
+    this.trace.tell(`${name} starts`)
+    process.start().then(
+      () => this.trace.tell(`${name} serves`),
+      error => {
+        this.trace.tell(`${name} could not start: ${wordsOf(error)}`)
+        this.endProcess(process)
+      },
+    )
+    return process
+  }
+
+  /** A kill: nothing of it goes on. */
+  endProcess(process: SimulatedProcess): void {
+    process.kill()
+    this.forget(process)
+  }
+
+  forget(process: SimulatedProcess): void {
+    const at = this.processes.indexOf(process)
+    if (at !== -1) this.processes.splice(at, 1)
+  }
+
+  #storeOf(machine: Machine, faults: StoreFaults): Store {
+    return new SimulatedStore({
+      ...{ machine, faults, database: this.database, soleOwner: this.soleOwner },
+      onApplied: (unit, outcome) => this.units.onApplied(unit, outcome),
+      onFailed: (unit, why) => this.broken(`The database refused unit ${unit.id} (${opsOf(unit)}): ${why}`),
+    })
+  }
+
+  #modelsOf(machine: Machine, name: string): Model[] {
+    const { sometimes, delivered, chatWeather: weather } = this
+    const chat = new SimulatedChat({ machine, weather, delivered, sometimes, draws: this.draws(`chat of ${name}`) })
+    const video = new SimulatedVideo(machine, this.farm, this.draws(`video of ${name}`))
+    const price = { inputPicoUsd: picoUsdPerToken, outputPicoUsd: picoUsdPerToken }
+    return demoModels({ chat, video }).map(model => (model.type === 'text' ? { ...model, price } : model))
+  }
+
+  #paymentsOf(machine: Machine, name: string) {
+    const { chain, sometimes, paymentWeather: weather } = this
+    const facilitator = new SimulatedFacilitator({
+      ...{ machine, chain, weather, sometimes, network: evmNetwork },
+      draws: this.draws(`facilitator of ${name}`),
+      nowMs: this.trueMs,
+      isSigned: signature => this.signatures.isSigned(signature),
+    })
+    return { facilitator, chain: facilitator }
+  }
+
+  #settings(): ServiceSettings {
+    return {
+      publicUrl: serviceUrl,
+      signInDomains: [new URL(serviceUrl).host],
+      signInWindow: this.#signInWindow,
+      vendor: 'service',
+      hostName: 'simulated',
+      systemPrompt: '',
+      plan: 'default',
+      paymentOptions: [this.option],
+      mediaFolder: '/media',
+    }
+  }
+
+  #logOf(name: string): Log {
+    const note = (level: string) => (facts: object, message: string) => {
+      const cause = 'err' in facts ? `: ${wordsOf(facts.err)}` : ''
+      this.trace.tell(`${name} ${level}: ${message}${cause}`)
+      if ('err' in facts && isMistake(facts.err)) this.broken(`${name} logged ${wordsOf(facts.err)} (${message})`)
+    }
+    return { info: note('info'), warn: note('warn'), error: note('error') }
+  }
+}
+
+export const wordsOf = (error: unknown): string =>
+  error instanceof Error ? `${error.name}: ${error.message}` : `${error}`
+
+/** No fault of the world makes JavaScript throw one of these. */
+export const isMistake = (error: unknown): boolean =>
+  error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
+
+export const opsOf = ({ ops }: { ops: readonly { op: string }[] }): string => ops.map(({ op }) => op).join('+')
+
+export const dollars = (usd: number): bigint => microUsd(Math.round(usd * 1e6))
