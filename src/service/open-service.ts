@@ -14,6 +14,8 @@ export interface ServiceOptions {
   publicUrl: string
   /** The service's own folder, for its database and finished media; one process owns it until `close`. */
   folder: string
+  /** `sqlite:PATH`, a path, or `postgres://…`, which several processes may share; `farebox.db` in the folder where absent. */
+  database?: string
   /** Hash keys and sign links, at least 32 random bytes each; former ones follow while a secret is being replaced. */
   secrets: readonly [string, ...string[]]
   models: readonly Model[]
@@ -59,8 +61,8 @@ export interface OpenService {
 
 /** Opens the folder, finishes what a crash left, and answers requests until it is closed. */
 export async function openService(options: ServiceOptions): Promise<OpenService> {
-  const { openSqliteStore } = await import('./store/sqlite/open.ts')
-  const store = await openSqliteStore({ path: join(options.folder, 'farebox.db') })
+  const { openStore } = await import('./store/open-store.ts')
+  const store = await openStore(options.database ?? `sqlite:${join(options.folder, 'farebox.db')}`)
   const ends = [() => store.close()]
   const close = once(() => endAll(ends.splice(0).reverse()))
   try {

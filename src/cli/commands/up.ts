@@ -21,7 +21,9 @@ way once, over MCP, and pays for it. Serves until stopped. Nothing leaves this m
   --host ADDRESS     on which address (127.0.0.1)
   --data DIR         where everything is kept (${defaultDataFolder}); a second start goes on with it
   --json             one JSON event a line
-  --token-name NAME  the local token's EIP-712 name, for clients that have one built in`
+  --token-name NAME  the local token's EIP-712 name, for clients that have one built in
+
+The books are in the folder, or in PostgreSQL where DATABASE_URL names one (postgres://user:password@host:5432/name).`
 
 const defaultPort = 8402
 
@@ -87,12 +89,15 @@ async function start(
     import('#local/local-chain-error.ts'),
   ])
   const { tokenName, data, ...where } = options
+  // By the environment alone, because its address may carry a password.
+  const database = io.env.DATABASE_URL
   try {
     return await startLocalService({
       ...where,
       folder: dataFolder(data),
       log: stderrLog(io.output),
       ...(tokenName === undefined ? {} : { tokenName }),
+      ...(database ? { database } : {}),
     })
   } catch (error) {
     if (error instanceof LocalChainError) throw new CliError(error.message, 'Then start again.')

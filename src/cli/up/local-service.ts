@@ -16,6 +16,8 @@ export interface LocalServiceOptions {
   port: number
   /** The local token's EIP-712 name, where it is not the default one. */
   tokenName?: string
+  /** Where the books are, when not in the folder. */
+  database?: string
   /** Aborts once everything is to stop, where something can. */
   stopped?: AbortSignal
   log: Log
@@ -62,7 +64,7 @@ async function start(
   options: LocalServiceOptions,
   stops: (() => Promise<unknown>)[],
 ): Promise<Omit<LocalService, 'close'>> {
-  const { folder, host, tokenName, stopped, log } = options
+  const { folder, host, tokenName, database, stopped, log } = options
   const parts = await loadParts()
   const listener = await openListener(parts, options)
   stops.push(() => listener.close(stopGraceMs))
@@ -90,6 +92,7 @@ async function start(
   const service = await parts.openService({
     publicUrl,
     folder: dirname(folder.database),
+    ...(database === undefined ? {} : { database }),
     secrets: await folderSecrets(folder),
     models: parts.demoModels({ chat: new parts.DemoChat(), video }),
     payments: {

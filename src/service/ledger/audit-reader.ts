@@ -25,3 +25,49 @@ export function sqliteAuditReader(path: string): AuditReader {
     close: () => database.close(),
   }
 }
+
+/** Rows that are fetched at once: the books may be larger than memory. */
+const fetchedRows = 1_000
+
+/** Where a service keeps its tables. */
+const defaultSchema = 'farebox'
+
+/** The same over PostgreSQL: one snapshot of the database, rows by cursor. Throws the driver's own error where it cannot connect. */
+export async function postgresAuditReader(url: string, schema = defaultSchema): Promise<AuditReader> {
+  const { default: driver } = await import('pg')
+  const client = new driver.Client({ connectionString: url, application_name: 'farebox audit' })
+  // What breaks while nobody asks is told by the next question.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    await client.query("SELECT set_config('search_path', $1, true)", [`"${schema}"`])
+  } catch (error) {
+    await client.end().catch(() => undefined)
+    throw error
+  }
+  let cursors = 0
+  return {
+    async *rows<Row>(sql: string, ...parameters: (string | bigint)[]) {
+      const cursor = `audit_${++cursors}`
+      await client.query(`DECLARE ${cursor} CURSOR FOR ${numbered(sql)}`, parameters)
+      const types = { getTypeParser: (oid: number) => (wholeNumbers.has(oid) ? BigInt : String) as never }
+      for (;;) {
+        const { rows } = await client.query({ text: `FETCH ${fetchedRows} FROM ${cursor}`, types })
+        yield* rows as Row[]
+        if (rows.length < fetchedRows) break
+      }
+      await client.query(`CLOSE ${cursor}`)
+    },
+    close: () => client.end(),
+  }
+}
+
+/** `int8`, `int2`, `int4` and `numeric`: sums of whole numbers come as the last. */
+const wholeNumbers = new Set([20, 21, 23, 1700])
+
+/** SQLite's question marks as PostgreSQL's numbers. */
+function numbered(sql: string): string {
+  let place = 0
+  return sql.replace(/\?/g, () => `$${++place}`)
+}

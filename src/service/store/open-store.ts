@@ -1,0 +1,31 @@
+import type { Store } from './store.ts'
+import { StoreError } from './store-error.ts'
+
+export type DatabasePlace = { engine: 'sqlite'; path: string } | { engine: 'postgres'; url: string }
+
+/** A scheme has two letters or more; one letter is a drive. */
+const scheme = /^([a-z][a-z0-9+.-]+):/i
+
+/** Reads `sqlite:PATH`, a plain path, or `postgres://…`. Its error does not repeat what was given, which may have a password. */
+export function databasePlace(database: string): DatabasePlace {
+  const name = scheme.exec(database)?.[1]?.toLowerCase()
+  const rest = name === undefined ? database : database.slice(name.length + 1)
+  if ((name === 'postgres' || name === 'postgresql') && URL.canParse(database))
+    return { engine: 'postgres', url: database }
+  if ((name === undefined || name === 'sqlite') && rest.trim() !== '') return { engine: 'sqlite', path: rest }
+  throw new StoreError(
+    'unusable_database',
+    'The database is named as sqlite:PATH, as a path, or as postgres://user@host:5432/name; this name is none of them.',
+  )
+}
+
+/** Opens the store of a database, by its name. Only the engine that is used is loaded. */
+export async function openStore(database: string): Promise<Store> {
+  const place = databasePlace(database)
+  if (place.engine === 'postgres') {
+    const { openPostgresStore } = await import('./postgres/open.ts')
+    return openPostgresStore({ url: place.url })
+  }
+  const { openSqliteStore } = await import('./sqlite/open.ts')
+  return openSqliteStore({ path: place.path })
+}
