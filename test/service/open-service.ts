@@ -69,7 +69,10 @@ export interface OpenServiceOptions {
   chat?: ChatEngine
   video?: VideoEngine
   models?: (engines: { chat: ChatEngine; video: VideoEngine }) => Model[]
-  payments?: Payments
+  /** A function is given the store that the service has. */
+  payments?: Payments | ((store: Store) => Payments)
+  /** Stands before the real store, for a test of what becomes of its failures. */
+  storeBefore?: (real: Store) => Store
   settings?: Partial<ServiceSettings>
   folder?: string
   clock?: TestClock
@@ -79,7 +82,8 @@ export interface OpenServiceOptions {
 export async function openService(options: OpenServiceOptions = {}): Promise<OpenedService> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'farebox-service-')))
   const database = join(folder, 'service', 'farebox.db')
-  const store = await openSqliteStore({ path: database })
+  const real = await openSqliteStore({ path: database })
+  const store = options.storeBefore?.(real) ?? real
   const clock = options.clock ?? new TestClock()
   const logged: OpenedService['logged'] = []
   const note = (level: string) => (facts: object, message: string) => void logged.push({ level, facts, message })
@@ -104,7 +108,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     secrets: ['test secret of at least thirty-two bytes'],
     store,
     models: (options.models ?? demoModels)(engines),
-    payments: options.payments ?? unpaid,
+    payments: typeof options.payments === 'function' ? options.payments(store) : (options.payments ?? unpaid),
     adminToken,
     clock,
     log,
