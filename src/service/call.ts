@@ -1,17 +1,14 @@
 import type { HeaderCodec } from '#contract/header-codec.ts'
 import type { Operation, RequestOf } from '#contract/operation.ts'
 import type { Principal } from './identity/principal.ts'
+import type { Op } from './store/units.ts'
 
 /** One request as a route sees it: parsed, identified, within its limits. */
-export interface Call<O extends Operation = Operation> extends RequestOf<O> {
-  /** UUIDv7; names the request in the ledger and in `cf-ray`. */
-  requestId: string
+export interface Call<O extends Operation = Operation> extends RequestOf<O>, Work {
   /** Null only on operations that anybody may call. */
   principal: Principal | null
   /** The caller's address, for what has no principal. */
   address: string
-  /** Aborted when the caller leaves. */
-  signal: AbortSignal
   /** Every value that a request header was sent with. */
   header(name: string): readonly string[]
   /** Sets a response header. */
@@ -20,6 +17,20 @@ export interface Call<O extends Operation = Operation> extends RequestOf<O> {
   tokensUsed(tokens: number): void
   /** Counts the request towards its limit. Only a top-up has to: the others have been counted before. */
   count(): Promise<void>
+}
+
+/** What a request's work is done under, and what makes its answer last where the caller gave an `Idempotency-Key`. */
+export interface Work {
+  /** UUIDv7; what is charged, once, however often the work is taken up again under the same key. */
+  requestId: string
+  /** UUIDv7; names the hold, which is another one each time the work is taken up. */
+  holdId: string
+  /** Aborted when nobody wants the answer any more: the caller has left, or with a key long after that. */
+  signal: AbortSignal
+  /** Operations that keep this answer, for the commit that charges it; none without a key. */
+  keep(reply: () => JsonReply): Promise<readonly Op[]>
+  /** The same for a stream: what has gone out so far, then these events, then its end. */
+  keepStream(lastEvents: () => readonly unknown[]): Promise<readonly Op[]>
 }
 
 /** What a route answers: JSON as it is, or one of the others said so. */

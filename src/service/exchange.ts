@@ -12,6 +12,8 @@ export class Exchange {
   readonly #answerHeaders = new Headers()
   readonly #whenEnded: (() => void)[] = []
   principal: Principal | null = null
+  /** Work under an `Idempotency-Key` goes on when its caller leaves, and what it holds is kept until its end. */
+  outlivesCaller = false
 
   constructor(options: {
     requestId: string
@@ -41,13 +43,17 @@ export class Exchange {
       this.#answerHeaders.set(vendorHeader(name, this.#vendor), value)
   }
 
-  /** Runs when the last byte of the answer has left, or the caller has; once. */
+  /** Runs when the last byte of the answer has left, or the caller has and nothing goes on; once. */
   onEnd(run: () => void): void {
     this.#whenEnded.push(run)
   }
 
   ended(): void {
     for (const run of this.#whenEnded.splice(0)) run()
+  }
+
+  left(): void {
+    if (!this.outlivesCaller) this.ended()
   }
 
   get answerHeaders(): Headers {

@@ -1,4 +1,10 @@
-import { discoveryRequired, insufficientBalance, walletCreditRequired } from '#contract/errors.ts'
+import {
+  discoveryRequired,
+  insufficientBalance,
+  keyStakingLimitReached,
+  keyUsdLimitReached,
+  walletCreditRequired,
+} from '#contract/errors.ts'
 import { paymentRequired } from '#contract/headers.ts'
 import { admissionFloorUsd, topUpUsd } from '#contract/limits.ts'
 import { displayUsd, type MicroUsd, toUsdNumber } from '#contract/money.ts'
@@ -55,6 +61,17 @@ export function keyCreditRequired(
   challenge: SignInChallenge,
 ): ServiceError {
   return insufficientBalance(requiredHeader(settings, operation, challenge, 'Insufficient balance').headers)
+}
+
+/** A key that has reached its own limit, whatever its account has. */
+export function keyLimitReached(
+  settings: ServiceSettings,
+  operation: Operation,
+  challenge: SignInChallenge,
+  limit: 'usd' | 'staking',
+): ServiceError {
+  const { headers } = requiredHeader(settings, operation, challenge, 'API key spend limit exceeded')
+  return limit === 'usd' ? keyUsdLimitReached(headers) : keyStakingLimitReached(headers)
 }
 
 /** A wallet with too little credit: for admission, or for what this call holds. */

@@ -1,6 +1,7 @@
 import { apiVersion } from '#contract/api-version.ts'
 import { authenticationFailed, topUpFailed, unknownError } from '#contract/errors.ts'
 import {
+  balanceDiem,
   balanceUsd,
   hostName,
   modelId,
@@ -11,18 +12,18 @@ import {
   version,
 } from '#contract/headers.ts'
 import { admissionFloorUsd } from '#contract/limits.ts'
-import { microUsd } from '#contract/money.ts'
-import type { Operation } from '#contract/operation.ts'
+import { addUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import { isPaid, type Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
-import type { Call } from './call.ts'
+import type { Call, Work } from './call.ts'
 import type { Exchange } from './exchange.ts'
-import { balanceOf } from './ledger/accounts.ts'
-import { InsufficientCredit } from './ledger/charge.ts'
+import { hasKey, oncePerKey } from './idempotency/once-per-key.ts'
+import { InsufficientCredit, OverBudget } from './ledger/refusals.ts'
 import { demandOf } from './middleware/demand.ts'
 import { parseRequest } from './middleware/parse-request.ts'
 import { type BodySource, readBody } from './middleware/read-body.ts'
-import { send, sendJson } from './middleware/send.ts'
-import { discovery, keyCreditRequired, walletCredit } from './payment-required.ts'
+import { sendJson } from './middleware/send.ts'
+import { discovery, keyCreditRequired, keyLimitReached, walletCredit } from './payment-required.ts'
 import type { Route } from './route.ts'
 import type { Grant, Service } from './service.ts'
 
@@ -39,7 +40,8 @@ const blockKind = 'FAILED_REQUESTS'
 const admissionFloor = microUsd(Math.round(admissionFloorUsd * 1e6))
 
 /**
- * The order of every request: guard by address, identify, guard by principal, body, validation, rate limit, route.
+ * The order of every request: guard by address, identify, guard by principal, body, validation, what was answered to
+ * the same key before, rate limit, route.
  * Whatever is thrown on the way becomes its answer here and nowhere else.
  */
 export async function answer(route: Route, incoming: Incoming, service: Service): Promise<Response> {
@@ -54,32 +56,42 @@ export async function answer(route: Route, incoming: Incoming, service: Service)
 
 async function succeed(route: Route, incoming: Incoming, service: Service): Promise<Response> {
   const { exchange } = incoming
-  await admit(route, exchange, service)
+  const requireCredit = await admit(route, exchange, service)
+  // An answer that was paid for is given again, whatever credit is left.
+  if (!hasKey(route.operation, exchange)) requireCredit()
   exchange.onEnd(service.guards.enter(exchange))
   const body = await readBody(route.operation, incoming.body)
   const request = parseRequest(route.operation, { ...incoming, body })
-  const take = () => takeLimits(route, exchange, request.body, service)
-  // A top-up counts itself, because only it can tell a payment that has come before.
-  const grant = route.operation.charge === 'payment' ? null : await take()
-  const reply = await route.answer(callOf(exchange, request, grant, take), service)
-  return send(exchange, reply, service.settings.vendor)
+  return oncePerKey({ operation: route.operation, exchange, request, service }, async work => {
+    requireCredit()
+    const take = () => takeLimits(route, exchange, request.body, service)
+    // A top-up counts itself, because only it can tell a payment that has come before.
+    const grant = route.operation.charge === 'payment' ? null : await take()
+    return route.answer(callOf({ exchange, request, grant, take, work }), service)
+  })
 }
 
-/** Who calls, and may they: a block by address answers only those who do not identify themselves. */
-async function admit(route: Route, exchange: Exchange, service: Service): Promise<void> {
+/**
+ * Who calls, and may they: a block by address answers only those who do not identify themselves. What it returns throws
+ * `InsufficientCredit` where a new call would.
+ */
+async function admit(route: Route, exchange: Exchange, service: Service): Promise<() => void> {
   const { operation } = route
   exchange.principal = await identified(operation, exchange, service)
   service.guards.admit(exchange)
   const { principal } = exchange
   if (!principal) {
-    if (!operation.auth.length) return
+    if (!operation.auth.length) return () => undefined
     if (!operation.auth.includes('wallet')) throw authenticationFailed()
     throw discovery(service.settings, operation, service.identity.challenge())
   }
-  const balance = await balanceOf(service.store, principal.account)
-  exchange.set(balanceUsd, balance.availableMicroUsd)
-  if (principal.kind !== 'wallet' || !isPaid(route) || balance.availableMicroUsd >= admissionFloor) return
-  throw new InsufficientCredit(admissionFloor)
+  const { usd, staking } = await service.funding.spendable(principal)
+  exchange.set(balanceUsd, usd)
+  if (staking !== null) exchange.set(balanceDiem, staking)
+  return () => {
+    if (principal.kind !== 'wallet' || !isPaid(operation) || usd + (staking ?? zeroUsd) >= admissionFloor) return
+    throw new InsufficientCredit(admissionFloor)
+  }
 }
 
 /** A wrong credential from a blocked address is answered by the block; it proves nobody. */
@@ -91,8 +103,6 @@ async function identified(operation: Operation, exchange: Exchange, service: Ser
     throw error
   }
 }
-
-const isPaid = ({ operation }: Route): boolean => operation.charge === 'usage' || operation.charge === 'quote'
 
 async function takeLimits(route: Route, exchange: Exchange, body: unknown, service: Service): Promise<Grant> {
   const demand = demandOf(route.operation, body, service)
@@ -106,13 +116,24 @@ async function takeLimits(route: Route, exchange: Exchange, body: unknown, servi
   return grant
 }
 
-const callOf = (exchange: Exchange, request: object, grant: Grant | null, take: () => Promise<Grant>): Call =>
+interface CallParts {
+  exchange: Exchange
+  request: object
+  grant: Grant | null
+  take: () => Promise<Grant>
+  work: Work
+}
+
+const callOf = ({ exchange, request, grant, take, work }: CallParts): Call =>
   ({
     ...request,
-    requestId: exchange.requestId,
+    requestId: work.requestId,
+    holdId: work.holdId,
+    signal: work.signal,
+    keep: reply => work.keep(reply),
+    keepStream: lastEvents => work.keepStream(lastEvents),
     principal: exchange.principal,
     address: exchange.address,
-    signal: exchange.signal,
     header: name => exchange.header(name),
     set: (codec, value) => exchange.set(codec, value),
     tokensUsed: tokens => grant?.correct(tokens),
@@ -156,14 +177,15 @@ async function answerOf(
   thrown: unknown,
 ): Promise<ServiceError> {
   if (thrown instanceof ServiceError) return thrown
-  if (thrown instanceof InsufficientCredit && exchange.principal && route) {
-    const challenge = service.identity.challenge()
-    if (exchange.principal.kind === 'key') return keyCreditRequired(service.settings, route.operation, challenge)
-    const { availableMicroUsd } = await balanceOf(service.store, exchange.principal.account)
-    const credit = { availableMicroUsd, neededMicroUsd: thrown.neededMicroUsd }
-    return walletCredit(service.settings, route.operation, challenge, credit)
-  }
-  return unforeseen(route, exchange, service, thrown)
+  const { principal } = exchange
+  const isMoney = thrown instanceof InsufficientCredit || thrown instanceof OverBudget
+  if (!isMoney || !principal || !route) return unforeseen(route, exchange, service, thrown)
+  const asked = [service.settings, route.operation, service.identity.challenge()] as const
+  if (thrown instanceof OverBudget) return keyLimitReached(...asked, thrown.limit)
+  if (principal.kind === 'key') return keyCreditRequired(...asked)
+  const { usd, staking } = await service.funding.spendable(principal)
+  const availableMicroUsd = addUsd(usd, staking ?? zeroUsd)
+  return walletCredit(...asked, { availableMicroUsd, neededMicroUsd: thrown.neededMicroUsd })
 }
 
 /** Logged by its request id; the caller learns nothing else. */

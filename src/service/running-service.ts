@@ -5,6 +5,7 @@ import type { Clock } from '#contract/clock.ts'
 import { createApp, type ServiceEnvironment } from './app.ts'
 import { drainMs, sweepIntervalMs } from './bounds.ts'
 import { RequestGuards } from './guards.ts'
+import { Claims } from './idempotency/claims.ts'
 import { ApiKeys } from './identity/api-keys.ts'
 import { CallerIdentity } from './identity/caller-identity.ts'
 import { requireConsent } from './jobs/consent.ts'
@@ -14,6 +15,7 @@ import { JobRunner } from './jobs/job-runner.ts'
 import { VideoJobs } from './jobs/video-jobs.ts'
 import { recoveryIntervalMs } from './ledger/bounds.ts'
 import { Charges } from './ledger/charges.ts'
+import { Funding } from './ledger/funding.ts'
 import { recoverHolds, recoverHoldsAtStart } from './ledger/recover-holds.ts'
 import { AbuseBlock } from './limits/abuse-block.ts'
 import { WalletSlots } from './limits/concurrency.ts'
@@ -26,6 +28,8 @@ import { Catalogue } from './models/catalogue.ts'
 import type { Model } from './models/model.ts'
 import type { Log, Payments, Service } from './service.ts'
 import { docsUrl, type ServiceSettings } from './settings.ts'
+import type { StakeReader } from './staking/stake-reader.ts'
+import { StakingCredits } from './staking/staking-credits.ts'
 import { pruneStore } from './store/prune.ts'
 import type { Store } from './store/store.ts'
 
@@ -36,6 +40,8 @@ export interface ServiceParts {
   store: Store
   models: readonly Model[]
   payments: Payments
+  /** Gives staking credit each day; none where absent. */
+  stakes?: StakeReader
   clock: Clock
   log: Log
   /** Opens the loopback API of the operator's commands. */
@@ -71,6 +77,7 @@ export class RunningService {
     this.#media = new FolderMediaStore(settings.mediaFolder)
     this.#runner = new JobRunner({ store, clock, catalogue, media: this.#media, log, owner })
     const links = new DownloadLinks(settings.publicUrl, parts.secrets)
+    const funding = fundingOf(parts)
     this.#service = {
       settings,
       clock,
@@ -79,7 +86,9 @@ export class RunningService {
       catalogue,
       identity: this.#identity,
       guards: guardsOf(parts),
-      charges: new Charges({ store, clock, owner }),
+      charges: chargesOf(parts, funding, owner),
+      funding,
+      claims: new Claims({ store, clock, owner }),
       payments: parts.payments,
       consent: {
         require: (model, request) => requireConsent(model, request, everyMediumHasAFace, docsUrl(settings)),
@@ -90,6 +99,7 @@ export class RunningService {
         catalogue,
         media: this.#media,
         links,
+        funding,
         owner,
         onAccepted: () => this.#runner.nudge(),
       }),
@@ -121,7 +131,8 @@ export class RunningService {
     await this.#runner.stop()
     const waited = new AbortController()
     const late = sleep(drainMs, 'late', { signal: waited.signal }).catch(() => 'drained')
-    if ((await Promise.race([this.#service.charges.drain(), late])) === 'late') {
+    const { charges, claims } = this.#service
+    if ((await Promise.race([Promise.all([charges.drain(), claims.drain()]), late])) === 'late') {
       this.#service.log.warn({}, 'Some calls are still open; their holds lapse by themselves.')
     }
     waited.abort()
@@ -135,6 +146,23 @@ export class RunningService {
     this.#timers.push(timer.unref())
   }
 }
+
+function fundingOf({ store, clock, log, stakes }: ServiceParts): Funding {
+  const onFailure = (error: unknown) =>
+    log.warn({ err: error }, 'A stake could not be read; the last that was known today counts until it can.')
+  const staking = stakes ? new StakingCredits({ store, clock, reader: stakes, onFailure }) : null
+  return new Funding({ store, clock, staking })
+}
+
+const chargesOf = ({ store, clock, log }: ServiceParts, funding: Funding, owner: string): Charges =>
+  new Charges({
+    store,
+    clock,
+    owner,
+    funding,
+    onWriteOff: ({ request, model }, amount) =>
+      log.warn({ request, model, microUsd: `${amount}` }, 'A call cost more than its hold; the rest was written off.'),
+  })
 
 function guardsOf({ store, clock, log }: ServiceParts): RequestGuards {
   const limitLog = new LimitLog({

@@ -3,15 +3,17 @@ import type { MicroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SettlementResponse } from '#contract/payment.ts'
 import type { VideoQueueRequest, VideoStatus } from '#contract/video.ts'
+import type { Claims } from './idempotency/claims.ts'
 import type { Principal } from './identity/principal.ts'
 import type { Charges } from './ledger/charges.ts'
+import type { Funding } from './ledger/funding.ts'
 import type { Log } from './log.ts'
 import type { Catalogue } from './models/catalogue.ts'
 import type { TextModel, VideoModel } from './models/model.ts'
 import type { SignInChallenge } from './payment-required.ts'
 import type { ServiceSettings } from './settings.ts'
 import type { Store } from './store/store.ts'
-import type { Line } from './store/units.ts'
+import type { Line, Op } from './store/units.ts'
 
 /** Everything that answers requests, put together once at start. A route gets it whole and takes what it needs. */
 export interface Service {
@@ -23,6 +25,9 @@ export interface Service {
   identity: Identity
   guards: Guards
   charges: Charges
+  funding: Funding
+  /** Work under an `Idempotency-Key`. */
+  claims: Claims
   payments: Payments
   consent: Consent
   jobs: Jobs
@@ -94,7 +99,7 @@ export interface Consent {
 }
 
 export interface Jobs {
-  /** The charge and the job in one unit. Throws `InsufficientCredit`. */
+  /** The charge and the job in one unit. Throws as `Charges.open` does. */
   accept(order: JobOrder): Promise<AcceptedJob>
   /** Throws `requestIdNotFound`, `mediaNotFound`, or why the job failed. */
   retrieve(request: JobRequest): Promise<RetrievedJob>
@@ -113,15 +118,21 @@ export interface Links {
 
 export interface JobOrder {
   requestId: string
-  account: string
+  principal: Principal
   model: VideoModel
   request: VideoQueueRequest
   price: { total: MicroUsd; lines: readonly Line[] }
+  /** Operations for the commit that accepts the job. */
+  alsoCommit?: (job: QueuedJob) => Promise<readonly Op[]>
 }
 
-export interface AcceptedJob {
+/** What a caller is told of a job that was taken on. */
+export interface QueuedJob {
   jobId: string
   downloadUrl: string | null
+}
+
+export interface AcceptedJob extends QueuedJob {
   availableMicroUsd: MicroUsd | null
 }
 

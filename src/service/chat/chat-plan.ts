@@ -1,14 +1,11 @@
 import type { ChatCompletionRequest } from '#contract/chat.ts'
-import type { MicroUsd } from '#contract/money.ts'
-import type { Call } from '../call.ts'
-import { principalOf } from '../call.ts'
+import { type Call, principalOf } from '../call.ts'
 import type { ChatCall } from '../engines/engine.ts'
-import { balanceOf } from '../ledger/accounts.ts'
 import type { ChargeOrder } from '../ledger/charge.ts'
-import { InsufficientCredit } from '../ledger/charge.ts'
+import { shortage, totalOf } from '../ledger/funding.ts'
 import { checkChat } from '../models/check-chat.ts'
 import type { TextModel } from '../models/model.ts'
-import { estimateChat } from '../pricing/price-chat.ts'
+import { type Affordable, estimateChat } from '../pricing/price-chat.ts'
 import type { Service } from '../service.ts'
 import { type ChatOptions, chatOptions } from './chat-options.ts'
 import { engineRequest } from './engine-request.ts'
@@ -19,37 +16,42 @@ export interface ChatPlan {
   options: ChatOptions
   request: ChatCompletionRequest
   order: ChargeOrder
+  maxPromptTokens: number
+  /** What the engine is told: all choices together. */
   maxCompletionTokens: number
 }
 
+/** Throws what is wrong with the request, and what is missing to pay for it. */
 export async function planChat(call: Call, body: ChatCompletionRequest, service: Service): Promise<ChatPlan> {
   const options = chatOptions(body)
   const model = service.catalogue.text(options.model)
   const request = engineRequest(body, { ...options, model: model.id }, service.settings.systemPrompt)
   checkChat(model, body)
-  const { account } = principalOf(call)
-  const { availableMicroUsd } = await balanceOf(service.store, account)
-  const estimate = estimateChat(model, request, availableMicroUsd)
-  if ('needed' in estimate) throw new InsufficientCredit(estimate.needed)
-  return {
-    model,
-    options,
-    request,
-    maxCompletionTokens: estimate.maxCompletionTokens,
-    order: orderOf(call, account, model, estimate.hold),
-  }
+  const spendable = await service.funding.spendable(principalOf(call))
+  const estimate = estimateChat(model, request, totalOf(spendable))
+  if ('needed' in estimate) throw shortage(spendable, estimate.needed)
+  return { model, options, request, ...limitsOf(estimate, call, model, body.stream === true) }
 }
 
-const orderOf = (call: Call, account: string, model: TextModel, hold: MicroUsd): ChargeOrder => ({
-  request: call.requestId,
-  account,
-  model: model.id,
-  hold,
-})
+/**
+ * A stream is seen while it grows, so it may go as far as the credit does and extend its hold on the way; a whole answer
+ * comes at once, and its hold has to cover it from the beginning.
+ */
+function limitsOf(estimate: Affordable, call: Call, model: TextModel, isStream: boolean) {
+  const { hold, maxPromptTokens, most } = estimate
+  const order: ChargeOrder = {
+    request: call.requestId,
+    holdId: call.holdId,
+    principal: principalOf(call),
+    model: model.id,
+    amount: hold,
+    ...(isStream ? { most: most.hold } : {}),
+  }
+  return { order, maxPromptTokens, maxCompletionTokens: (isStream ? most : estimate).maxCompletionTokens }
+}
 
-export const engineCall = (plan: ChatPlan, signal: AbortSignal): ChatCall => ({
+export const engineCall = (plan: ChatPlan): Omit<ChatCall, 'signal'> => ({
   request: plan.request,
   engineModel: plan.model.engineModel,
   maxCompletionTokens: plan.maxCompletionTokens,
-  signal,
 })

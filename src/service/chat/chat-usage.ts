@@ -1,59 +1,39 @@
 import type { ChatCompletion, ChatCompletionRequest } from '#contract/chat.ts'
 import type { TokenUsage } from '#contract/chat-completion.ts'
-import { addUsd } from '#contract/money.ts'
+import { reportedTokens } from '../pricing/bounds.ts'
 import { countPromptTokens, countTokens } from '../pricing/count-tokens.ts'
 import { chatLines } from '../pricing/price-chat.ts'
 import type { Line } from '../store/units.ts'
 import type { ChatPlan } from './chat-plan.ts'
 
-/** What the engine reported; counted here where it reported nothing. */
-export function usageOfCompletion(request: ChatCompletionRequest, completion: ChatCompletion): TokenUsage {
-  if (completion.usage) return completion.usage
-  const text = completion.choices.map(choice => textOf(choice.message)).join('\n')
-  return countedUsage(request, text)
+/** Tokens of a call, by the engine's word or by our own count. */
+export interface CountedUsage {
+  usage: TokenUsage
+  counted: 'reported' | 'estimated'
 }
+
+/** What the engine reported; counted here where it reported nothing, or nothing that can be. */
+export function usageOfCompletion(request: ChatCompletionRequest, completion: ChatCompletion): CountedUsage {
+  const { usage } = completion
+  if (usage && isBelievable(usage)) return { usage, counted: 'reported' }
+  const text = completion.choices.map(choice => textOf(choice.message)).join('\n')
+  return { usage: usageOf(countPromptTokens(request), countTokens(text)), counted: 'estimated' }
+}
+
+export const isBelievable = (usage: TokenUsage): boolean =>
+  usage.prompt_tokens <= reportedTokens && usage.completion_tokens <= reportedTokens
+
+export const usageOf = (prompt: number, completion: number): TokenUsage => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+})
 
 function textOf(message: ChatCompletion['choices'][number]['message']): string {
   const content = typeof message.content === 'string' ? message.content : JSON.stringify(message.content ?? '')
   return `${message.reasoning_content ?? ''}${content}${message.tool_calls?.length ? JSON.stringify(message.tool_calls) : ''}`
 }
 
-export function countedUsage(request: ChatCompletionRequest, delivered: string): TokenUsage {
-  const prompt = countPromptTokens(request)
-  const completion = countTokens(delivered)
-  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
-}
-
-/**
- * The lines of a charge, never above the hold: an engine that reports more than it was allowed is our loss,
- * so completion tokens, then prompt tokens, are billed only as far as the hold reaches.
- */
-export function billedLines(plan: ChatPlan, usage: TokenUsage): Line[] {
-  const lines = chatLines(plan.model, usage)
-  const { hold } = plan.order
-  if (addUsd(...lines.map(line => line.amount)) <= hold) return lines
-  const promptTokens = largestWithin(
-    usage.prompt_tokens,
-    tokens => costs(plan, { ...usage, prompt_tokens: tokens, completion_tokens: 0 }) <= hold,
-  )
-  const completionTokens = largestWithin(
-    usage.completion_tokens,
-    tokens => costs(plan, { ...usage, prompt_tokens: promptTokens, completion_tokens: tokens }) <= hold,
-  )
-  return chatLines(plan.model, { ...usage, prompt_tokens: promptTokens, completion_tokens: completionTokens })
-}
-
-const costs = (plan: ChatPlan, usage: TokenUsage): bigint =>
-  addUsd(...chatLines(plan.model, usage).map(line => line.amount))
-
-/** The largest count up to `most` for which the rising cost still fits. */
-function largestWithin(most: number, fits: (count: number) => boolean): number {
-  let low = 0
-  let high = most
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if (fits(middle)) low = middle
-    else high = middle - 1
-  }
-  return low
-}
+/** What that comes to. It may be more than the hold: then the rest is the service's loss, and booked as such. */
+export const usageLines = ({ model }: ChatPlan, { usage, counted }: CountedUsage): Line[] =>
+  chatLines(model, usage, counted)

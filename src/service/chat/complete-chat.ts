@@ -1,34 +1,47 @@
 import type { ChatCompletion } from '#contract/chat.ts'
+import type { TokenUsage } from '#contract/chat-completion.ts'
 import { balanceRemaining } from '#contract/headers.ts'
-import { toUsdNumber } from '#contract/money.ts'
 import { type Call, type JsonReply, json } from '../call.ts'
+import { type Cost, printedCost } from '../ledger/charge.ts'
 import { withCharge } from '../ledger/charges.ts'
 import type { Service } from '../service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
-import { billedLines, usageOfCompletion } from './chat-usage.ts'
+import { usageLines, usageOfCompletion } from './chat-usage.ts'
 import { stripThinking } from './strip-thinking.ts'
+
+interface Completed {
+  completion: ChatCompletion
+  usage: TokenUsage
+}
 
 /** One whole answer: the engine's, with our model id, our options and what it cost. */
 export async function completeChat(call: Call, plan: ChatPlan, service: Service): Promise<JsonReply> {
   const { value, charged } = await withCharge(service.charges, plan.order, async () => {
-    const completion = await plan.model.engine.complete(engineCall(plan, call.signal))
-    const usage = usageOfCompletion(plan.request, completion)
-    return { value: { completion, usage }, lines: billedLines(plan, usage) }
+    const completion = await plan.model.engine.complete({ ...engineCall(plan), signal: call.signal })
+    // Of an answer whose reader has left nothing can be delivered, so nothing is sold.
+    call.signal.throwIfAborted()
+    const counted = usageOfCompletion(plan.request, completion)
+    const value = { completion, usage: counted.usage }
+    const alsoCommit = (cost: Cost) => call.keep(() => replyOf(plan, value, cost))
+    return { value, lines: usageLines(plan, counted), alsoCommit }
   })
   call.tokensUsed(value.usage.total_tokens)
   if (call.principal?.kind === 'wallet' && charged.availableMicroUsd !== null) {
     call.set(balanceRemaining, charged.availableMicroUsd)
   }
+  return replyOf(plan, value, charged)
+}
+
+function replyOf({ model, options }: ChatPlan, { completion, usage }: Completed, cost: Cost): JsonReply {
+  const { echo } = options
+  const strips = echo.strip_thinking_response || echo.disable_thinking
   return json({
-    ...value.completion,
-    model: plan.model.id,
-    choices:
-      plan.options.echo.strip_thinking_response || plan.options.echo.disable_thinking
-        ? value.completion.choices.map(stripped)
-        : value.completion.choices,
-    usage: value.usage,
-    cost: { usd: toUsdNumber(charged.chargedMicroUsd), diem: 0 },
-    service_parameters: plan.options.echo,
+    ...completion,
+    model: model.id,
+    choices: strips ? completion.choices.map(stripped) : completion.choices,
+    usage,
+    cost: printedCost(cost),
+    service_parameters: echo,
   })
 }
 

@@ -1,26 +1,19 @@
 import type { ChatCompletionChunk } from '#contract/chat.ts'
-import type { TokenUsage } from '#contract/chat-completion.ts'
 import { balanceRemaining } from '#contract/headers.ts'
-import { toUsdNumber } from '#contract/money.ts'
-import { ServiceError } from '#contract/service-error.ts'
 import type { Call, EventsReply } from '../call.ts'
-import type { Charge } from '../ledger/charge.ts'
-import { streamWithCharge } from '../ledger/charges.ts'
+import { type Charge, type Cost, printedCost } from '../ledger/charge.ts'
+import { type Metered, streamWithCharge } from '../ledger/charges.ts'
 import type { Service } from '../service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
-import { billedLines, countedUsage } from './chat-usage.ts'
+import { ChatTab } from './chat-tab.ts'
+import { EngineRun } from './engine-run.ts'
+import { StreamCredit } from './stream-credit.ts'
+import { failureError, refusalError, type StreamError } from './stream-errors.ts'
 import { ThinkingStripper } from './strip-thinking.ts'
 
-/**
- * A streamed answer. What was delivered to us is what is owed: nothing before the first piece of content, then prompt
- * and completion by the engine's count, or by ours where the stream ends without one.
- */
+/** A streamed answer; see `ChatTab` for what it owes. */
 export async function streamChat(call: Call, plan: ChatPlan, service: Service): Promise<EventsReply> {
-  const tab = new ChatTab(plan)
-  const { charge, events } = await streamWithCharge(service.charges, plan.order, (open, owed) => {
-    owed.set(() => tab.lines())
-    return chatEvents(call, plan, tab, open)
-  })
+  const { charge, events } = await streamWithCharge(service.charges, plan.order, open => meteredChat(call, plan, open))
   if (call.principal?.kind === 'wallet' && charge.heldAvailableMicroUsd !== null) {
     call.set(balanceRemaining, charge.heldAvailableMicroUsd)
   }
@@ -46,34 +39,81 @@ async function startOf(events: AsyncIterableIterator<unknown>): Promise<AsyncIte
   return whole
 }
 
-async function* chatEvents(call: Call, plan: ChatPlan, tab: ChatTab, charge: Charge): AsyncGenerator<unknown> {
+interface Streaming {
+  call: Call
+  plan: ChatPlan
+  charge: Charge
+  tab: ChatTab
+  run: EngineRun
+}
+
+function meteredChat(call: Call, plan: ChatPlan, charge: Charge): Metered<unknown> {
+  const tab = new ChatTab(plan)
+  const run = new EngineRun(plan.model.engine, engineCall(plan), call.signal)
+  return {
+    events: chatEvents({ call, plan, charge, tab, run }),
+    owed: () => tab.lines(),
+    leave: () => run.leave(),
+  }
+}
+
+/** The engine's chunks as the caller sees them, then what they cost; or why they end before that. */
+async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
+  const { call, plan, charge, tab, run } = streaming
   const { echo } = plan.options
   const strippers = echo.strip_thinking_response || echo.disable_thinking ? new Map<number, ThinkingStripper>() : null
+  const credit = new StreamCredit(plan, charge, tab)
   let last: ChatCompletionChunk | null = null
   try {
-    for await (const chunk of plan.model.engine.stream(engineCall(plan, call.signal))) {
+    for (let step = await run.next(); !step.done; step = await run.next()) {
+      const chunk = step.value
+      if (run.left) {
+        if (chunk.usage) tab.report(chunk.usage)
+        continue
+      }
+      if (!(await credit.covers(chunk))) {
+        run.drop()
+        yield* brokenOff(streaming, last, refusalError(credit.refusal))
+        return
+      }
       tab.read(chunk)
       last = chunk
-      if (!chunk.choices.length) continue
-      yield publicChunk(plan, strippers ? strippedChunk(chunk, strippers) : chunk)
+      if (chunk.choices.length) yield publicChunk(plan, strippers ? strippedChunk(chunk, strippers) : chunk)
     }
   } catch (error) {
-    if (!tab.delivered || call.signal.aborted) throw error
-    // The status has left already; a client reads the failure from the stream (published contract §5.3).
-    yield { error: streamError(error) }
+    if (!tab.delivered || run.left) throw error
+    yield* brokenOff(streaming, last, failureError(error))
     return
+  } finally {
+    await run.end(usage => tab.report(usage))
   }
-  const charged = await charge.capture(tab.lines())
+  if (run.left) return
+  tab.complete()
+  const lastEvents = (cost: Cost) => usageEvents(streaming, last, cost)
+  const charged = await charge.settle(cost => call.keepStream(() => lastEvents(cost)))
   call.tokensUsed(tab.usage().total_tokens)
-  if (last && plan.request.stream_options?.include_usage) {
-    yield {
-      ...publicChunk(plan, last),
-      choices: [],
-      usage: tab.usage(),
-      cost: { usd: toUsdNumber(charged.chargedMicroUsd), diem: 0 },
-      service_parameters: echo,
-    }
-  }
+  yield* lastEvents(charged)
+}
+
+/** The status has left already; a client reads from the stream why it ends (published contract §5.3). */
+async function* brokenOff(
+  { call, plan, charge, tab }: Streaming,
+  last: ChatCompletionChunk | null,
+  error: StreamError,
+): AsyncGenerator<unknown> {
+  const end = { index: 0, delta: {}, finish_reason: 'error' }
+  const event = { ...(last && publicChunk(plan, last)), choices: [end], error }
+  await charge.settle(() => call.keepStream(() => [event]))
+  call.tokensUsed(tab.usage().total_tokens)
+  yield event
+}
+
+/** What a caller who asked for usage is told after the last piece of content. */
+function usageEvents({ plan, tab }: Streaming, last: ChatCompletionChunk | null, cost: Cost): readonly unknown[] {
+  if (!last || !plan.request.stream_options?.include_usage) return []
+  const { echo } = plan.options
+  const said = { usage: tab.usage(), cost: printedCost(cost), service_parameters: echo }
+  return [{ ...publicChunk(plan, last), choices: [], ...said }]
 }
 
 function publicChunk(plan: ChatPlan, chunk: ChatCompletionChunk): ChatCompletionChunk {
@@ -90,44 +130,4 @@ function strippedChunk(chunk: ChatCompletionChunk, strippers: Map<number, Thinki
     return choice.delta.content || content ? { ...choice, delta: { ...choice.delta, content } } : choice
   })
   return { ...chunk, choices }
-}
-
-function streamError(error: unknown): unknown {
-  const body = error instanceof ServiceError ? error.body : null
-  if (typeof body === 'object' && body !== null && 'error' in body) {
-    const { error: message } = body
-    return { message, type: 'server_error', param: null, code: null }
-  }
-  return { message: 'Inference processing failed', type: 'server_error', param: null, code: null }
-}
-
-/** Counts what the engine has delivered. */
-class ChatTab {
-  readonly #plan: ChatPlan
-  #text = ''
-  #reported: TokenUsage | null = null
-  delivered = false
-
-  constructor(plan: ChatPlan) {
-    this.#plan = plan
-  }
-
-  read(chunk: ChatCompletionChunk): void {
-    if (chunk.usage) this.#reported = chunk.usage
-    for (const { delta } of chunk.choices) {
-      const calls = delta.tool_calls?.length ? JSON.stringify(delta.tool_calls) : ''
-      const piece = `${delta.reasoning_content ?? ''}${delta.content ?? ''}${calls}`
-      if (!piece) continue
-      this.delivered = true
-      this.#text += piece
-    }
-  }
-
-  usage(): TokenUsage {
-    return this.#reported ?? countedUsage(this.#plan.request, this.#text)
-  }
-
-  lines() {
-    return this.delivered || this.#reported ? billedLines(this.#plan, this.usage()) : []
-  }
 }

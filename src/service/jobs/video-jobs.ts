@@ -2,10 +2,11 @@ import type { Clock } from '#contract/clock.ts'
 import { inferenceFailed, mediaNotFound, providerContentPolicy, requestIdNotFound } from '#contract/errors.ts'
 import { downloadUrlMs } from '#contract/limits.ts'
 import { holdLeaseMs } from '../ledger/bounds.ts'
-import { availableOf, InsufficientCredit } from '../ledger/charge.ts'
+import { AlsoCommitRefused, availableOf } from '../ledger/charge.ts'
+import type { Funding } from '../ledger/funding.ts'
 import type { MediaStore } from '../media/media-store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
-import type { AcceptedJob, JobOrder, JobRequest, Jobs, MediaFile, RetrievedJob } from '../service.ts'
+import type { AcceptedJob, JobOrder, JobRequest, Jobs, MediaFile, QueuedJob, RetrievedJob } from '../service.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
 import type { Op } from '../store/units.ts'
@@ -22,6 +23,7 @@ export interface VideoJobsOptions {
   catalogue: Catalogue
   media: MediaStore
   links: DownloadLinks
+  funding: Funding
   owner: string
   /** Told of every accepted job, so that nobody waits for the next search of the table. */
   onAccepted: (jobId: string) => void
@@ -35,48 +37,30 @@ export class VideoJobs implements Jobs {
     this.#options = options
   }
 
-  /** One unit: the charge and the job exist together or not at all. Throws `InsufficientCredit`. */
+  /** One unit: the charge, the job and the answer exist together or not at all. Throws as `Charges.open` does, and `AlsoCommitRefused`. */
   async accept(order: JobOrder): Promise<AcceptedJob> {
-    const { store, clock } = this.#options
+    const { store, clock, funding } = this.#options
     const atMs = clock.now()
+    const queued: QueuedJob = {
+      jobId: order.requestId,
+      downloadUrl: order.model.delivery === 'download_url' ? this.#downloadUrl(order.requestId, atMs) : null,
+    }
+    const held = { hold: order.requestId, principal: order.principal, amount: order.price.total }
+    const ops = [
+      ...(await funding.holdOps(held, { owner: this.#options.owner, untilMs: atMs + holdLeaseMs })),
+      ...acceptOps(order, atMs),
+    ]
     const outcome = await commitSurely(store, {
       id: `${order.requestId}/accept`,
-      ops: this.#acceptOps(order, atMs),
+      ops: [...ops, ...((await order.alsoCommit?.(queued)) ?? [])],
     })
     if (!outcome.ok) {
       const { why } = outcome
-      if (why === 'insufficient_funds' || why === 'no_account') throw new InsufficientCredit(order.price.total)
-      throw new Error(`The ledger refused job ${order.requestId}: ${why}.`)
+      if (outcome.op >= ops.length) throw new AlsoCommitRefused(why)
+      throw await funding.refusal(held, why)
     }
     this.#options.onAccepted(order.requestId)
-    return {
-      jobId: order.requestId,
-      availableMicroUsd: availableOf(outcome.balances, order.account),
-      downloadUrl: order.model.delivery === 'download_url' ? this.#downloadUrl(order.requestId, atMs) : null,
-    }
-  }
-
-  #acceptOps(order: JobOrder, atMs: number): Op[] {
-    const { requestId, account, model, price } = order
-    const lease = { owner: this.#options.owner, untilMs: atMs + holdLeaseMs }
-    return [
-      { op: 'hold', hold: requestId, account, amount: price.total, lease, atMs },
-      { op: 'capture', hold: requestId, request: requestId, model: model.id, lines: price.lines, atMs },
-      {
-        op: 'job',
-        job: requestId,
-        from: null,
-        to: 'queued',
-        fence: 0,
-        set: {
-          account,
-          model: model.id,
-          request: requestId,
-          input: JSON.stringify(order.request),
-        },
-        atMs,
-      },
-    ]
+    return { ...queued, availableMicroUsd: availableOf(outcome.balances, order.principal.account) }
   }
 
   #downloadUrl(jobId: string, atMs: number): string {
@@ -149,6 +133,14 @@ export class VideoJobs implements Jobs {
       .where('id', '=', jobId.toLowerCase())
       .executeTakeFirst()
   }
+}
+
+function acceptOps({ requestId, principal, model, request, price }: JobOrder, atMs: number): Op[] {
+  const set = { account: principal.account, model: model.id, request: requestId, input: JSON.stringify(request) }
+  return [
+    { op: 'capture', hold: requestId, request: requestId, model: model.id, lines: price.lines, atMs },
+    { op: 'job', job: requestId, from: null, to: 'queued', fence: 0, set, atMs },
+  ]
 }
 
 /** The charge has been given back in the same unit that failed the job. */

@@ -1,9 +1,12 @@
 import type { Clock } from '#contract/clock.ts'
-import { addUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { addUsd, type MicroUsd, microUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
+import type { Principal } from '../identity/principal.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
-import type { Balance, Line, Op, Outcome, Refusal, Unit } from '../store/units.ts'
-import { holdLeaseMs } from './bounds.ts'
+import type { Balance, Capture, Line, Op, Outcome, Refusal, Unit } from '../store/units.ts'
+import { uuidV7 } from '../store/uuid-v7.ts'
+import { holdLeaseMs, holdRenewalMs } from './bounds.ts'
+import { type Funding, totalOf } from './funding.ts'
 
 /** What a paid call reserves before its engine is asked. */
 export interface ChargeOrder {
@@ -11,24 +14,29 @@ export interface ChargeOrder {
   request: string
   /** A UUIDv7 that names the hold; the request's where absent. Another one where a request is taken up again. */
   holdId?: string
-  account: string
+  principal: Principal
   model: string | null
-  hold: MicroUsd
+  amount: MicroUsd
+  /** How far the hold may be extended; not at all where absent. */
+  most?: MicroUsd
 }
 
-/** Thrown before anything happened: the account's available credit does not cover the hold. */
-export class InsufficientCredit extends Error {
-  readonly neededMicroUsd: MicroUsd
-
-  constructor(neededMicroUsd: MicroUsd) {
-    super('The available credit does not cover this call.')
-    this.name = 'InsufficientCredit'
-    this.neededMicroUsd = neededMicroUsd
-  }
+/** What a request is charged, by the money it is paid with. */
+export interface Cost {
+  usd: MicroUsd
+  staking: MicroUsd
 }
 
-/** Operations for the commit that ends a hold, once it is known what the request was charged. */
-export type AlsoCommit = (chargedMicroUsd: MicroUsd) => readonly Op[]
+export interface Charged extends Cost {
+  /** Null when only a restart will tell. */
+  availableMicroUsd: MicroUsd | null
+}
+
+/** As the contract's answers print it. */
+export const printedCost = ({ usd, staking }: Cost) => ({ usd: toUsdNumber(usd), diem: toUsdNumber(staking) })
+
+/** Operations for the commit that ends a hold, once it is known what the request is charged. */
+export type AlsoCommit = (cost: Cost) => readonly Op[] | Promise<readonly Op[]>
 
 /** Thrown when what was to be committed beside the end of a hold was refused: the hold is freed, nothing was charged. */
 export class AlsoCommitRefused extends Error {
@@ -41,38 +49,40 @@ export class AlsoCommitRefused extends Error {
   }
 }
 
-export interface Charged {
-  chargedMicroUsd: MicroUsd
-  /** Null when only a restart will tell. */
-  availableMicroUsd: MicroUsd | null
-}
-
 export const availableOf = (balances: readonly Balance[], account: string): MicroUsd | null => {
   const balance = balances.find(each => each.account === account)
   return balance ? addUsd(balance.posted, -balance.held) : null
 }
 
+export interface ChargeParts {
+  store: Store
+  clock: Clock
+  owner: string
+  funding: Funding
+  onEnd(charge: Charge): void
+  onWriteOff(order: ChargeOrder, amount: MicroUsd): void
+}
+
+const nothing: Cost = { usd: zeroUsd, staking: zeroUsd }
+
 /** One open hold. Ends exactly once, by `capture` or `release`; whoever comes second gets the first result. */
 export class Charge {
   readonly order: ChargeOrder
   readonly heldAvailableMicroUsd: MicroUsd | null
-  readonly #store: Store
-  readonly #clock: Clock
-  readonly #onEnd: (charge: Charge) => void
+  readonly #parts: ChargeParts
+  #held: MicroUsd
   #ended: Promise<Charged> | null = null
+  #owed: (() => readonly Line[]) | null = null
+  #checkpointMicroUsd = zeroUsd
+  #checkpoint: Promise<void> | null = null
+  #renewedAtMs: number
 
-  constructor(
-    order: ChargeOrder,
-    available: MicroUsd | null,
-    store: Store,
-    clock: Clock,
-    onEnd: (charge: Charge) => void,
-  ) {
+  constructor(order: ChargeOrder, available: MicroUsd | null, parts: ChargeParts) {
     this.order = order
     this.heldAvailableMicroUsd = available
-    this.#store = store
-    this.#clock = clock
-    this.#onEnd = onEnd
+    this.#parts = parts
+    this.#held = order.amount
+    this.#renewedAtMs = parts.clock.now()
   }
 
   get open(): boolean {
@@ -83,9 +93,48 @@ export class Charge {
     return this.order.holdId ?? this.order.request
   }
 
+  get heldMicroUsd(): MicroUsd {
+    return this.#held
+  }
+
+  /** How far it may still be extended. */
+  get restMicroUsd(): MicroUsd {
+    return microUsd((this.order.most ?? this.order.amount) - this.#held)
+  }
+
+  /** Says what the work has cost so far; from now on it is written down while the work goes on. */
+  meter(owed: () => readonly Line[]): void {
+    this.#owed = owed
+  }
+
   /**
-   * Charges the lines, whose sum the hold covers, and frees the rest. No lines: nothing is charged; nor is a request that
-   * was charged before, by a process that died. Throws `AlsoCommitRefused`.
+   * Grows the hold by `amount`, or by what may still be held and the caller can still pay. Answers null, or why it has not
+   * grown at all.
+   */
+  async extend(amount: MicroUsd): Promise<Refusal | null> {
+    const wanted = least(amount, this.restMicroUsd)
+    if (wanted <= 0n) return 'insufficient_funds'
+    const why = await this.#extend(wanted)
+    if (why !== 'insufficient_funds' && why !== 'over_budget') return why
+    const left = totalOf(await this.#parts.funding.spendable(this.order.principal))
+    return left > 0n && left < wanted ? this.#extend(left) : why
+  }
+
+  async #extend(amount: MicroUsd): Promise<Refusal | null> {
+    const id = `${uuidV7(this.#parts.clock.now())}/extend`
+    const outcome = await commitSurely(this.#parts.store, {
+      id,
+      ops: [{ op: 'extend', hold: this.holdId, amount }],
+    })
+    if (!outcome.ok) return outcome.why
+    this.#held = addUsd(this.#held, amount)
+    return null
+  }
+
+  /**
+   * Charges the lines and frees the rest. What they cost beyond the hold is written off, unless the order lets the hold
+   * grow that far. No lines: nothing is charged; nor is a request that was charged before, by a process that died. Throws
+   * `AlsoCommitRefused`.
    */
   capture(lines: readonly Line[], alsoCommit?: AlsoCommit): Promise<Charged> {
     this.#ended ??= this.#end(lines, alsoCommit)
@@ -96,38 +145,85 @@ export class Charge {
     return this.capture([])
   }
 
+  /** Charges what the meter says is owed. */
+  settle(alsoCommit?: AlsoCommit): Promise<Charged> {
+    return this.capture(this.open ? (this.#owed?.() ?? []) : [], alsoCommit)
+  }
+
   async #end(lines: readonly Line[], alsoCommit: AlsoCommit = () => []): Promise<Charged> {
     try {
-      let charged = addUsd(zeroUsd, ...lines.map(line => line.amount))
-      let outcome = await this.#commitEnd(lines, alsoCommit(charged))
+      const total = addUsd(zeroUsd, ...lines.map(line => line.amount))
+      if (total > this.#held) await this.extend(microUsd(total - this.#held))
+      const writeOff = microUsd(total > this.#held ? total - this.#held : 0n)
+      let cost = await this.#costOf(microUsd(total - writeOff))
+      let outcome = await this.#commitEnd({ lines, writeOff }, await alsoCommit(cost))
+      if (outcome.ok && writeOff > 0n) this.#parts.onWriteOff(this.order, writeOff)
       if (!outcome.ok && outcome.why === 'request_charged') {
-        charged = zeroUsd
-        outcome = await this.#commitEnd([], alsoCommit(charged))
+        cost = nothing
+        outcome = await this.#commitEnd({ lines: [] }, await alsoCommit(cost))
       }
       if (outcome.ok) {
-        return { chargedMicroUsd: charged, availableMicroUsd: availableOf(outcome.balances, this.order.account) }
+        return { ...cost, availableMicroUsd: availableOf(outcome.balances, this.order.principal.account) }
       }
       if (outcome.op === 0) throw new Error(`The ledger refused to end hold ${this.holdId}: ${outcome.why}.`)
-      await this.#commitEnd([], [])
+      await this.#commitEnd({ lines: [] }, [])
       throw new AlsoCommitRefused(outcome.why)
     } finally {
-      this.#onEnd(this)
+      this.#parts.onEnd(this)
     }
   }
 
-  #commitEnd(lines: readonly Line[], beside: readonly Op[]): Promise<Outcome> {
-    const { request, model } = this.order
-    const hold = this.holdId
-    const atMs = this.#clock.now()
-    const unit: Unit = lines.length
-      ? { id: `${hold}/capture`, ops: [{ op: 'capture', hold, request, model, lines, atMs }, ...beside] }
-      : { id: `${hold}/release`, ops: [{ op: 'release', hold }, ...beside] }
-    return commitSurely(this.#store, unit)
+  /** Staking credit pays first, as far as the hold was taken from it. */
+  async #costOf(charged: MicroUsd): Promise<Cost> {
+    if (charged === 0n || !this.#parts.funding.hasStaking) return { usd: charged, staking: zeroUsd }
+    const row = await this.#parts.store.read
+      .selectFrom('hold')
+      .select('staking_usd')
+      .where('id', '=', this.holdId)
+      .executeTakeFirst()
+    const staking = least(charged, microUsd(row?.staking_usd ?? 0n))
+    return { usd: microUsd(charged - staking), staking }
   }
 
-  /** The unit that keeps this hold alive; its lease is what recovery looks at. */
-  renewal(id: string, owner: string): Unit {
-    const lease = { owner, untilMs: this.#clock.now() + holdLeaseMs }
-    return { id, ops: [{ op: 'renew', hold: this.holdId, lease }] }
+  #commitEnd({ lines, writeOff }: Pick<Capture, 'lines' | 'writeOff'>, beside: readonly Op[]): Promise<Outcome> {
+    const { request, model } = this.order
+    const hold = this.holdId
+    const atMs = this.#parts.clock.now()
+    const lost = writeOff ? { writeOff } : {}
+    const unit: Unit = lines.length
+      ? { id: `${hold}/capture`, ops: [{ op: 'capture', hold, request, model, lines, ...lost, atMs }, ...beside] }
+      : { id: `${hold}/release`, ops: [{ op: 'release', hold }, ...beside] }
+    return commitSurely(this.#parts.store, unit)
+  }
+
+  /** Writes down what is owed now. One at a time; a failure is no harm, because the next one writes all of it again. */
+  checkpoint(): Promise<void> {
+    this.#checkpoint ??= this.#writeCheckpoint().finally(() => {
+      this.#checkpoint = null
+    })
+    return this.#checkpoint
+  }
+
+  async #writeCheckpoint(): Promise<void> {
+    const unit = this.renewal()
+    if (unit) await this.#parts.store.commit([unit]).catch(() => undefined)
+  }
+
+  /** The unit that keeps this hold alive and says what is owed; null where nothing is new and the lease is young. */
+  renewal(): Unit | null {
+    const { clock, owner } = this.#parts
+    const nowMs = clock.now()
+    const lines = this.#owed?.() ?? []
+    const owedMicroUsd = addUsd(zeroUsd, ...lines.map(line => line.amount))
+    const isNew = owedMicroUsd > this.#checkpointMicroUsd
+    if (!this.open || (!isNew && nowMs - this.#renewedAtMs < holdRenewalMs)) return null
+    this.#renewedAtMs = nowMs
+    this.#checkpointMicroUsd = owedMicroUsd
+    const { request, model } = this.order
+    const lease = { owner, untilMs: nowMs + holdLeaseMs }
+    const owed = isNew ? { owed: { request, model, lines } } : {}
+    return { id: `${uuidV7(nowMs)}/renew`, ops: [{ op: 'renew', hold: this.holdId, lease, ...owed }] }
   }
 }
+
+const least = (one: MicroUsd, other: MicroUsd): MicroUsd => (one < other ? one : other)

@@ -1,52 +1,65 @@
 import type { Clock } from '#contract/clock.ts'
+import { addUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
 import type { Line } from '../store/units.ts'
-import { uuidV7 } from '../store/uuid-v7.ts'
-import { holdLeaseMs, holdRenewalMs } from './bounds.ts'
-import { type AlsoCommit, availableOf, Charge, type ChargeOrder, InsufficientCredit } from './charge.ts'
+import { checkpointMs, holdLeaseMs } from './bounds.ts'
+import { type AlsoCommit, availableOf, Charge, type ChargeOrder, type ChargeParts } from './charge.ts'
+import type { Funding } from './funding.ts'
+
+export interface ChargesOptions {
+  store: Store
+  clock: Clock
+  /** Names this process in leases. */
+  owner: string
+  funding: Funding
+  /** Told of every charge that went beyond its hold, and by how much. */
+  onWriteOff?: ChargeParts['onWriteOff']
+}
 
 /** All open charges of this process: opens them, keeps their leases, and waits for them when the service drains. */
 export class Charges {
-  readonly #store: Store
-  readonly #clock: Clock
-  /** Names this process in leases. */
-  readonly #owner: string
+  readonly #parts: ChargeParts
   readonly #open = new Set<Charge>()
   #renewal: NodeJS.Timeout | null = null
   #whenIdle: (() => void)[] = []
+  #writeOffs = { charges: 0, microUsd: zeroUsd }
 
-  constructor(options: { store: Store; clock: Clock; owner: string }) {
-    this.#store = options.store
-    this.#clock = options.clock
-    this.#owner = options.owner
+  constructor({ onWriteOff, ...options }: ChargesOptions) {
+    this.#parts = {
+      ...options,
+      onEnd: charge => this.#forget(charge),
+      onWriteOff: (order, amount) => {
+        this.#countWriteOff(amount)
+        onWriteOff?.(order, amount)
+      },
+    }
   }
 
-  /** Holds credit. Throws `InsufficientCredit`. */
+  /** What this process has written off since it started. */
+  get writeOffs(): { charges: number; microUsd: MicroUsd } {
+    return this.#writeOffs
+  }
+
+  /** Holds credit. Throws why not: `InsufficientCredit`, `OverBudget`, or the 401, 429 or 503 that answers it. */
   async open(order: ChargeOrder): Promise<Charge> {
-    const atMs = this.#clock.now()
-    const lease = { owner: this.#owner, untilMs: atMs + holdLeaseMs }
+    const { clock, owner, store, funding } = this.#parts
     const hold = order.holdId ?? order.request
-    const outcome = await commitSurely(this.#store, {
-      id: `${hold}/hold`,
-      ops: [{ op: 'hold', hold, account: order.account, amount: order.hold, lease, atMs }],
-    })
-    if (!outcome.ok) {
-      const { why } = outcome
-      if (why === 'insufficient_funds' || why === 'no_account') throw new InsufficientCredit(order.hold)
-      throw new Error(`The ledger refused hold ${hold}: ${why}.`)
-    }
-    const available = availableOf(outcome.balances, order.account)
-    const charge = new Charge(order, available, this.#store, this.#clock, ended => this.#forget(ended))
+    const lease = { owner, untilMs: clock.now() + holdLeaseMs }
+    const ops = await funding.holdOps({ ...order, hold }, lease)
+    const outcome = await commitSurely(store, { id: `${hold}/hold`, ops })
+    if (!outcome.ok) throw await funding.refusal({ ...order, hold }, outcome.why)
+    const available = availableOf(outcome.balances, order.principal.account)
+    const charge = new Charge(order, available, this.#parts)
     this.#open.add(charge)
-    this.#renewal ??= setInterval(() => void this.renew(), holdRenewalMs).unref()
+    this.#renewal ??= setInterval(() => void this.renew(), checkpointMs).unref()
     return charge
   }
 
-  /** Moves every open lease; a refusal or a failure here is answered when the charge ends. */
+  /** Moves every lease that grows old and writes down what is owed; what is refused here is told when the charge ends. */
   async renew(): Promise<void> {
-    const units = [...this.#open].map(charge => charge.renewal(`${uuidV7(this.#clock.now())}/renew`, this.#owner))
-    if (units.length) await this.#store.commit(units).catch(() => undefined)
+    const units = [...this.#open].flatMap(charge => charge.renewal() ?? [])
+    if (units.length) await this.#parts.store.commit(units).catch(() => undefined)
   }
 
   /** Resolves when no charge is open. */
@@ -56,11 +69,23 @@ export class Charges {
     this.#renewal = null
   }
 
+  #countWriteOff(amount: MicroUsd): void {
+    const { charges, microUsd } = this.#writeOffs
+    this.#writeOffs = { charges: charges + 1, microUsd: addUsd(microUsd, amount) }
+  }
+
   #forget(charge: Charge): void {
     this.#open.delete(charge)
     if (this.#open.size) return
     for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
+}
+
+/** What a paid call comes to: its value, what it is charged, and what that charge has to be committed with. */
+export interface PaidWork<Value> {
+  value: Value
+  lines: readonly Line[]
+  alsoCommit?: AlsoCommit
 }
 
 /**
@@ -69,7 +94,7 @@ export class Charges {
 export async function withCharge<Value>(
   charges: Charges,
   order: ChargeOrder,
-  run: (charge: Charge) => Promise<{ value: Value; lines: readonly Line[]; alsoCommit?: AlsoCommit }>,
+  run: (charge: Charge) => Promise<PaidWork<Value>>,
 ) {
   const charge = await charges.open(order)
   try {
@@ -81,6 +106,14 @@ export async function withCharge<Value>(
   }
 }
 
+/** Events that cost something, and what they have cost so far. */
+export interface Metered<Event> {
+  events: AsyncGenerator<Event>
+  owed(): readonly Line[]
+  /** Ends the work at once; the events end soon after. */
+  leave(): void
+}
+
 /**
  * The same for a stream: the hold is taken before this returns and lives until the last event, an error or the reader's
  * leaving, whichever comes first; then what is owed is captured.
@@ -88,41 +121,33 @@ export async function withCharge<Value>(
 export async function streamWithCharge<Event>(
   charges: Charges,
   order: ChargeOrder,
-  run: (charge: Charge, tab: { set(owed: () => readonly Line[]): void }) => AsyncGenerator<Event>,
+  begin: (charge: Charge) => Metered<Event>,
 ): Promise<{ charge: Charge; events: AsyncIterableIterator<Event> }> {
   const charge = await charges.open(order)
-  let owed: () => readonly Line[] = () => []
-  const source = run(charge, {
-    set: next => {
-      owed = next
-    },
-  })
-  return { charge, events: settledAtEnd(source, charge, () => owed()) }
+  const work = begin(charge)
+  charge.meter(() => work.owed())
+  return { charge, events: settledAtEnd(work, charge) }
 }
 
 /** Not a generator: one that was never started skips its `finally` when the reader leaves, and the hold would stay. */
-function settledAtEnd<Event>(
-  source: AsyncGenerator<Event>,
-  charge: Charge,
-  owed: () => readonly Line[],
-): AsyncIterableIterator<Event> {
-  const settle = () => charge.capture(owed())
+function settledAtEnd<Event>({ events, leave }: Metered<Event>, charge: Charge): AsyncIterableIterator<Event> {
   return {
     async next() {
       try {
-        const step = await source.next()
-        if (step.done) await settle()
+        const step = await events.next()
+        if (step.done) await charge.settle()
         return step
       } catch (error) {
-        await settle()
+        await charge.settle()
         throw error
       }
     },
     async return() {
+      leave()
       try {
-        await source.return(undefined)
+        await events.return(undefined)
       } finally {
-        await settle()
+        await charge.settle()
       }
       return { done: true, value: undefined }
     },

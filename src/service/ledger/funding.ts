@@ -42,6 +42,11 @@ export class Funding {
     this.#staking = options.staking ?? null
   }
 
+  /** Whether the service gives staking credit at all. */
+  get hasStaking(): boolean {
+    return this.#staking !== null
+  }
+
   async spendable(principal: Principal): Promise<Spendable> {
     const budget = budgetOf(principal)
     const [{ availableMicroUsd: usd }, staking, left] = await Promise.all([

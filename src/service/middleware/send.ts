@@ -17,12 +17,16 @@ export async function send(exchange: Exchange, reply: Reply, vendor: string): Pr
       exchange.ended()
       return sendJson(exchange, reply.status, toVendor(reply.body, vendor))
     case 'events':
-      headers.set('content-type', 'text/event-stream; charset=utf-8')
-      headers.set('x-accel-buffering', 'no')
+      setEventHeaders(headers)
       return new Response(eventStream(reply, vendor, exchange), { status: 200, headers })
     case 'file':
       return sendFile(exchange, reply)
   }
+}
+
+export function setEventHeaders(headers: Headers): void {
+  headers.set('content-type', 'text/event-stream; charset=utf-8')
+  headers.set('x-accel-buffering', 'no')
 }
 
 export const sendJson = (exchange: Exchange, status: number, body: unknown): Promise<Response> =>
@@ -58,16 +62,22 @@ const compressed = (text: string, encoding: Encoding): Promise<Uint8Array<ArrayB
 
 const encoder = new TextEncoder()
 
+/** One event of a stream, as its bytes. */
+export const eventBytes = (value: unknown, vendor: string): Uint8Array =>
+  encoder.encode(`data: ${JSON.stringify(toVendor(value, vendor))}\n\n`)
+
+/** The end of every stream of events. */
+export const lastEventBytes = encoder.encode('data: [DONE]\n\n')
+
 /** Pulls one event at a time, so a slow reader slows the engine and memory stays bounded. */
 function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): ReadableStream<Uint8Array> {
-  const line = (value: unknown) => encoder.encode(`data: ${JSON.stringify(toVendor(value, vendor))}\n\n`)
   const iterator = reply.events[Symbol.asyncIterator]()
   return pulledBody({
     async next() {
       const step = await iterator.next()
-      return step.done ? null : line(step.value)
+      return step.done ? null : eventBytes(step.value, vendor)
     },
-    last: encoder.encode('data: [DONE]\n\n'),
+    last: lastEventBytes,
     async end() {
       exchange.ended()
       await iterator.return?.()

@@ -21,3 +21,6 @@ export const creditParts = 5n
 
 /** Tokens of an answer below which a call without a maximum is not worth starting. */
 export const usefulCompletionTokens = 256
+
+/** Tokens that an engine may report of one call; more is a fault of its counter, and the text is counted here instead. */
+export const reportedTokens = 1_000_000_000

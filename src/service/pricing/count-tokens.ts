@@ -48,7 +48,8 @@ export class TokenCounter {
 
 const space = 0x20
 
-function endOfPiece(text: string, start: number): number {
+/** Where the piece of a text that begins at `start` ends. */
+export function endOfPiece(text: string, start: number): number {
   const end = start + tokenizedPieceCharacters
   if (end >= text.length) return text.length
   for (let at = end; at > start + tokenizedPieceCharacters / 2; at--) if (text.charCodeAt(at) === space) return at

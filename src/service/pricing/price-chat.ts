@@ -8,7 +8,12 @@ import { askedTokens } from './asked-tokens.ts'
 import { creditParts, messageFrameTokens, templateTokens, usefulCompletionTokens } from './bounds.ts'
 import { countPromptTokens, mediaTokens } from './count-tokens.ts'
 
-export interface Affordable {
+export interface Affordable extends Offer {
+  /** The same for all that the available credit covers: how far a stream may go that extends its hold. */
+  most: Offer
+}
+
+interface Offer {
   /** Covers every usage of at most `maxPromptTokens` and `maxCompletionTokens`. */
   hold: MicroUsd
   /** All choices together. */
@@ -21,14 +26,22 @@ export interface Unaffordable {
   needed: MicroUsd
 }
 
-/** The lines of a charge, rounded up once over all; nothing used, no lines. */
-export function chatLines(model: Pick<TextModel, 'price'>, usage: TokenUsage): Line[] {
+/**
+ * The lines of a charge, rounded up once over all; nothing used, no lines. Tokens that were counted here, because the
+ * engine reported none, say so in their SKU.
+ */
+export function chatLines(
+  model: Pick<TextModel, 'price'>,
+  usage: TokenUsage,
+  counted: 'reported' | 'estimated' = 'reported',
+): Line[] {
   const { inputPicoUsd, outputPicoUsd, cachedInputPicoUsd = inputPicoUsd } = model.price
   const cached = Math.min(usage.prompt_tokens_details?.cached_tokens ?? 0, usage.prompt_tokens)
+  const suffix = counted === 'estimated' ? '.estimated' : ''
   const units = [
-    line('chat.input', usage.prompt_tokens - cached, inputPicoUsd),
-    line('chat.input.cached', cached, cachedInputPicoUsd),
-    line('chat.output', usage.completion_tokens, outputPicoUsd),
+    line(`chat.input${suffix}`, usage.prompt_tokens - cached, inputPicoUsd),
+    line(`chat.input.cached${suffix}`, cached, cachedInputPicoUsd),
+    line(`chat.output${suffix}`, usage.completion_tokens, outputPicoUsd),
   ].filter(each => each.units > 0n)
   const amounts = priceLines(units)
   return units.map((each, index) => ({ ...each, amount: amounts[index] ?? microUsd(0) }))
@@ -42,8 +55,8 @@ const line = (sku: string, tokens: number, unitPricePicoUsd: bigint): PricedUnit
 
 /**
  * What a call holds before its engine is asked, and how many tokens its answer may have. A maximum that the caller gave
- * must be covered; without one the call gets what a fifth of the credit buys, or at least a useful answer.
- * Throws `contextTooLong`.
+ * must be covered; without one the call gets what a fifth of the credit buys, or at least a useful answer, and may go on
+ * to `most` where it can extend its hold. Throws `contextTooLong`.
  */
 export function estimateChat(
   model: TextModel,
@@ -55,19 +68,23 @@ export function estimateChat(
   const { maxPromptTokens, roomTokens } = promptBound(model, request, asked)
   const perChoice = Math.min(model.maximumCompletionTokens, roomTokens, asked ?? Number.POSITIVE_INFINITY)
   const whole = offer(model.price, maxPromptTokens, perChoice * choices)
-  if (asked !== undefined) return whole.hold <= available ? whole : { needed: whole.hold }
+  if (asked !== undefined) return whole.hold <= available ? { ...whole, most: whole } : { needed: whole.hold }
 
   const part = microUsd(available / creditParts)
-  if (whole.hold <= part) return whole
+  if (whole.hold <= part) return { ...whole, most: whole }
   const least = offer(model.price, maxPromptTokens, Math.min(perChoice, usefulCompletionTokens) * choices)
   if (least.hold > available) return { needed: least.hold }
-  return least.hold >= part ? least : offer(model.price, maxPromptTokens, tokensFor(model.price, maxPromptTokens, part))
+  const upTo = (amount: MicroUsd) =>
+    whole.hold <= amount ? whole : offer(model.price, maxPromptTokens, tokensFor(model.price, maxPromptTokens, amount))
+  const first = least.hold < part ? upTo(part) : least
+  // Where an answer costs nothing, there is no reason to shorten it.
+  return { ...(first.hold === whole.hold ? whole : first), most: upTo(available) }
 }
 
 const dearestInput = ({ inputPicoUsd, cachedInputPicoUsd = 0n }: TextPrice): bigint =>
   inputPicoUsd > cachedInputPicoUsd ? inputPicoUsd : cachedInputPicoUsd
 
-function offer(price: TextPrice, maxPromptTokens: number, maxCompletionTokens: number): Affordable {
+function offer(price: TextPrice, maxPromptTokens: number, maxCompletionTokens: number): Offer {
   const amounts = priceLines([
     { units: BigInt(maxPromptTokens), unitPricePicoUsd: dearestInput(price) },
     { units: BigInt(maxCompletionTokens), unitPricePicoUsd: price.outputPicoUsd },
@@ -77,10 +94,10 @@ function offer(price: TextPrice, maxPromptTokens: number, maxCompletionTokens: n
 
 const picoPerMicro = 1_000_000n
 
-/** Completion tokens that `budget` buys beside the prompt. */
-function tokensFor(price: TextPrice, maxPromptTokens: number, budget: MicroUsd): number {
-  const left = budget * picoPerMicro - BigInt(maxPromptTokens) * dearestInput(price)
-  return price.outputPicoUsd > 0n ? Number(left / price.outputPicoUsd) : 0
+/** Completion tokens that `amount` buys beside the prompt. */
+export function tokensFor(price: TextPrice, maxPromptTokens: number, amount: MicroUsd): number {
+  const left = amount * picoPerMicro - BigInt(maxPromptTokens) * dearestInput(price)
+  return price.outputPicoUsd > 0n ? Number(left / price.outputPicoUsd) : Number.MAX_SAFE_INTEGER
 }
 
 /**

@@ -5,24 +5,24 @@ import { checkVideo } from '../models/check-video.ts'
 import { settledRequest } from '../models/video-settings.ts'
 import { quoteVideo } from '../pricing/price-video.ts'
 import { route } from '../route.ts'
+import type { QueuedJob } from '../service.ts'
 
 /** Checks come before the charge, so that a refused request never touches money. */
 export const queueVideoRoute = route(queueVideo, async (call, service) => {
-  const { account, kind } = principalOf(call)
+  const principal = principalOf(call)
   const model = service.catalogue.video(call.body.model)
   checkVideo(model, call.body)
   await service.consent.require(model, call.body)
+  const replyOf = ({ jobId, downloadUrl }: QueuedJob) =>
+    json({ model: model.id, queue_id: jobId, ...(downloadUrl === null ? {} : { download_url: downloadUrl }) })
   const job = await service.jobs.accept({
     requestId: call.requestId,
-    account,
+    principal,
     model,
     request: settledRequest(model, call.body),
     price: quoteVideo(model, call.body),
+    alsoCommit: queued => call.keep(() => replyOf(queued)),
   })
-  if (kind === 'wallet' && job.availableMicroUsd !== null) call.set(balanceRemaining, job.availableMicroUsd)
-  return json({
-    model: model.id,
-    queue_id: job.jobId,
-    ...(job.downloadUrl === null ? {} : { download_url: job.downloadUrl }),
-  })
+  if (principal.kind === 'wallet' && job.availableMicroUsd !== null) call.set(balanceRemaining, job.availableMicroUsd)
+  return replyOf(job)
 })

@@ -5,10 +5,12 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { VideoQueued, VideoStatus } from '#contract/video.ts'
 import type { VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import type { Principal } from '#service/identity/principal.ts'
 import { DownloadLinks } from '#service/jobs/download-link.ts'
 import { expireMedia } from '#service/jobs/expire-media.ts'
 import { VideoJobs } from '#service/jobs/video-jobs.ts'
 import { Charges } from '#service/ledger/charges.ts'
+import { Funding } from '#service/ledger/funding.ts'
 import { FolderMediaStore } from '#service/media/folder-media-store.ts'
 import type { MediaStore } from '#service/media/media-store.ts'
 import { Catalogue } from '#service/models/catalogue.ts'
@@ -81,15 +83,19 @@ function losingOneOutcome(store: Store): Store {
   }
 }
 
-const accountOf = async (service: OpenedService) =>
-  (await service.store.read.selectFrom('api_key').select('account').executeTakeFirstOrThrow()).account
+async function principalOf({ store }: OpenedService): Promise<Principal> {
+  const { id, account } = await store.read.selectFrom('api_key').select(['id', 'account']).executeTakeFirstOrThrow()
+  return { kind: 'key', account, keyId: id, plan: 'default' }
+}
 
 test('a hold whose outcome was lost is asked for again, and held once', async () => {
   const service = await open()
   await service.key(1)
-  const account = await accountOf(service)
-  const charges = new Charges({ store: losingOneOutcome(service.store), clock, owner: 'test' })
-  const charge = await charges.open({ request: uuidV7(clock.now()), account, model: null, hold: microUsd(250_000) })
+  const principal = await principalOf(service)
+  const store = losingOneOutcome(service.store)
+  const charges = new Charges({ store, clock, owner: 'test', funding: new Funding({ store, clock }) })
+  const order = { request: uuidV7(clock.now()), principal, model: null, amount: microUsd(250_000) }
+  const charge = await charges.open(order)
   expect(charge.heldAvailableMicroUsd).toBe(750_000n)
   await charge.release()
   await charges.drain()
@@ -114,13 +120,14 @@ test('a video whose acceptance was lost is accepted again, and charged once', as
     catalogue: new Catalogue(models, { ownedBy: 'test' }),
     media: new FolderMediaStore(join(folder, 'media')),
     links: new DownloadLinks('http://127.0.0.1:8402', ['a secret']),
+    funding: new Funding({ store: service.store, clock }),
     owner: 'test',
     onAccepted: () => undefined,
   })
   const line = { sku: 'video', units: 1n, unitPricePicoUsd: 250_000_000_000n, amount: microUsd(250_000) }
   const accepted = await jobs.accept({
     requestId: uuidV7(clock.now()),
-    account: await accountOf(service),
+    principal: await principalOf(service),
     model,
     request: { model: model.id, ...ask },
     price: { total: microUsd(250_000), lines: [line] },

@@ -1,0 +1,101 @@
+import type { ChatCompletionChunk } from '#contract/chat.ts'
+import type { TokenUsage } from '#contract/chat-completion.ts'
+import { countPromptTokens } from '../pricing/count-tokens.ts'
+import { RunningCount } from '../pricing/running-count.ts'
+import type { Line } from '../store/units.ts'
+import type { ChatPlan } from './chat-plan.ts'
+import { type CountedUsage, isBelievable, usageLines, usageOf } from './chat-usage.ts'
+
+/**
+ * Counts what an engine has delivered. A stream that has ended owes its usage. One that was cut owes the prompt and what
+ * was delivered until then, and nothing before the first piece of content.
+ */
+export class ChatTab {
+  readonly #plan: ChatPlan
+  /** Of each choice. */
+  readonly #counts = new Map<number, RunningCount>()
+  #prompt: number | null = null
+  #reported: TokenUsage | null = null
+  #contentSince = false
+  #delivered = false
+  #whole = false
+
+  constructor(plan: ChatPlan) {
+    this.#plan = plan
+  }
+
+  /** Whether any content has come. */
+  get delivered(): boolean {
+    return this.#delivered
+  }
+
+  read(chunk: ChatCompletionChunk): void {
+    for (const { index, delta } of chunk.choices) {
+      const text = textOf(delta)
+      if (!text) continue
+      this.#delivered = true
+      this.#contentSince = true
+      this.#countOf(index).push(text)
+    }
+    if (chunk.usage) this.report(chunk.usage)
+  }
+
+  /** A later word of the engine counts for all before it. */
+  report(usage: TokenUsage): void {
+    if (!isBelievable(usage)) return
+    this.#reported = usage
+    this.#contentSince = false
+  }
+
+  /** The engine has ended by itself. */
+  complete(): void {
+    this.#whole = true
+  }
+
+  /** Completion tokens as they would be after this chunk, by our count or, where it is more, by the engine's. */
+  tokensWith(chunk: ChatCompletionChunk): number {
+    const texts = new Map(chunk.choices.map(({ index, delta }) => [index, textOf(delta)]))
+    let tokens = 0
+    for (const index of new Set([...this.#counts.keys(), ...texts.keys()])) {
+      tokens += (this.#counts.get(index) ?? new RunningCount()).wholeWith(texts.get(index) ?? '')
+    }
+    return Math.max(tokens, this.#reported?.completion_tokens ?? 0)
+  }
+
+  usage(): TokenUsage {
+    return this.#usage().usage
+  }
+
+  lines(): Line[] {
+    const owes = this.#delivered || (this.#whole && this.#reported !== null)
+    return owes ? usageLines(this.#plan, this.#usage()) : []
+  }
+
+  #usage(): CountedUsage {
+    const reported = this.#reported
+    if (reported && (this.#whole || !this.#contentSince)) return { usage: reported, counted: 'reported' }
+    this.#prompt ??= countPromptTokens(this.#plan.request)
+    const prompt = reported?.prompt_tokens ?? this.#prompt
+    const completion = Math.max(this.#tokens(), reported?.completion_tokens ?? 0)
+    return { usage: usageOf(prompt, completion), counted: 'estimated' }
+  }
+
+  #tokens(): number {
+    let tokens = 0
+    for (const count of this.#counts.values()) tokens += this.#whole ? count.whole : count.soFar
+    return tokens
+  }
+
+  #countOf(index: number): RunningCount {
+    const known = this.#counts.get(index) ?? new RunningCount()
+    this.#counts.set(index, known)
+    return known
+  }
+}
+
+type Delta = ChatCompletionChunk['choices'][number]['delta']
+
+/** All of a piece that was generated, whatever of it the caller is shown. */
+export function textOf({ reasoning_content, content, tool_calls }: Delta): string {
+  return `${reasoning_content ?? ''}${content ?? ''}${tool_calls?.length ? JSON.stringify(tool_calls) : ''}`
+}

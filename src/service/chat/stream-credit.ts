@@ -1,0 +1,87 @@
+import type { ChatCompletionChunk } from '#contract/chat.ts'
+import { checkpointTokens } from '../ledger/bounds.ts'
+import type { Charge } from '../ledger/charge.ts'
+import { tokensFor } from '../pricing/price-chat.ts'
+import type { Refusal } from '../store/units.ts'
+import { extendFromShare, overrunFactor } from './bounds.ts'
+import type { ChatPlan } from './chat-plan.ts'
+import { type ChatTab, textOf } from './chat-tab.ts'
+
+/** Keeps the hold of a stream ahead of what the engine delivers, and has it written down from time to time. */
+export class StreamCredit {
+  readonly #plan: ChatPlan
+  readonly #charge: Charge
+  readonly #tab: ChatTab
+  /** Completion tokens that the hold covers. */
+  #covered = 0
+  /** Tokens when they were last counted, and bytes since: a token has one at least. */
+  #known = 0
+  #bytesSince = 0
+  #written = 0
+  #refusedAt: number | null = null
+  #refusal: Refusal | null = null
+
+  constructor(plan: ChatPlan, charge: Charge, tab: ChatTab) {
+    this.#plan = plan
+    this.#charge = charge
+    this.#tab = tab
+    this.#cover()
+  }
+
+  /** Why the hold did not grow any more; null where the engine went beyond what it was told. */
+  get refusal(): Refusal | null {
+    return this.#refusal
+  }
+
+  /** Whether this chunk may be delivered. Extends the hold where it has to. */
+  async covers(chunk: ChatCompletionChunk): Promise<boolean> {
+    const bytes = chunk.choices.reduce((sum, { delta }) => sum + Buffer.byteLength(textOf(delta)), 0)
+    if (this.#known + this.#bytesSince + bytes < this.#nextLook()) {
+      this.#bytesSince += bytes
+      return true
+    }
+    this.#known = this.#tab.tokensWith(chunk)
+    this.#bytesSince = 0
+    if (this.#known - this.#written >= checkpointTokens) {
+      this.#written = this.#known
+      void this.#charge.checkpoint()
+    }
+    await this.#extend()
+    return this.#known <= this.#limit()
+  }
+
+  /** Counting costs time, so it waits until something could depend on it. */
+  #nextLook(): number {
+    const grow = this.#mayGrow() ? this.#covered * extendFromShare : Number.POSITIVE_INFINITY
+    return Math.min(this.#written + checkpointTokens, this.#limit(), grow)
+  }
+
+  #mayGrow(): boolean {
+    return this.#charge.restMicroUsd > 0n && this.#refusedAt === null
+  }
+
+  /** An engine that keeps to what it was told is never cut, because its tokens are not quite ours. */
+  #limit(): number {
+    if (this.#charge.restMicroUsd > 0n) return this.#covered
+    return overrunFactor * this.#plan.maxCompletionTokens + checkpointTokens
+  }
+
+  /** Ahead of need; a step that was refused then is asked for once more when nothing is left. */
+  async #extend(): Promise<void> {
+    while (this.#charge.restMicroUsd > 0n) {
+      if (this.#known < this.#covered * extendFromShare) return
+      if (this.#refusedAt !== null && this.#known <= this.#covered) return
+      this.#refusal = await this.#charge.extend(this.#plan.order.amount)
+      if (this.#refusal !== null) {
+        this.#refusedAt = this.#known
+        return
+      }
+      this.#refusedAt = null
+      this.#cover()
+    }
+  }
+
+  #cover(): void {
+    this.#covered = tokensFor(this.#plan.model.price, this.#plan.maxPromptTokens, this.#charge.heldMicroUsd)
+  }
+}
