@@ -1,0 +1,166 @@
+import type { Clock } from '#contract/clock.ts'
+import { keyInUse } from '#contract/errors.ts'
+import { retryAfter } from '#contract/headers.ts'
+import { commitSurely } from '../store/commit-surely.ts'
+import type { Store } from '../store/store.ts'
+import type { ClaimState, Lease, MoveClaim } from '../store/units.ts'
+import { uuidV7 } from '../store/uuid-v7.ts'
+import { claimAttempts, claimLeaseMs, claimRenewalMs, keyInUseRetryMs, recordedBytes } from './bounds.ts'
+import { type KeptAnswer, readAnswer } from './kept-answer.ts'
+import { RunningClaim } from './running-claim.ts'
+
+/** A key as it came with a request. */
+export interface ClaimOrder {
+  claim: string
+  account: string
+  /** Charged for the work if nobody has begun it yet. */
+  request: string
+  fingerprint: string
+}
+
+/** What the store says of a key. */
+export type Taken =
+  | { state: 'ours'; claim: RunningClaim }
+  /** Null: it was too large to be kept. */
+  | { state: 'done'; answer: KeptAnswer | null }
+  | { state: 'other-request' }
+  | { state: 'no-account' }
+
+type ClaimRow = Awaited<ReturnType<Claims['find']>>
+
+/** All keys whose work this process does: takes them, keeps their leases, and waits for them when the service drains. */
+export class Claims {
+  readonly #store: Store
+  readonly #clock: Clock
+  /** Names this process in leases. */
+  readonly #owner: string
+  readonly #running = new Set<RunningClaim>()
+  #renewal: NodeJS.Timeout | null = null
+  #whenIdle: (() => void)[] = []
+  #recordedBytes = 0
+
+  constructor(options: { store: Store; clock: Clock; owner: string }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#owner = options.owner
+  }
+
+  /** Takes the key or says what became of it. Throws `keyInUse` while others work under it. */
+  async take(order: ClaimOrder): Promise<Taken> {
+    for (let attempt = 0; attempt < claimAttempts; attempt++) {
+      const row = await this.find(order.claim)
+      const taken = row ? await this.#takeUp(order, row) : await this.#begin(order)
+      if (taken) return taken
+    }
+    throw this.inUse()
+  }
+
+  /** What became of a claim that we lost to others. Throws `keyInUse` while they work. */
+  async ended({ claim }: ClaimOrder): Promise<Extract<Taken, { state: 'done' }>> {
+    const answer = await this.#answer(claim)
+    if (!answer) throw this.inUse()
+    return answer
+  }
+
+  find(claim: string) {
+    return this.#store.read
+      .selectFrom('claim')
+      .select(['request', 'fingerprint', 'state', 'fence', 'lease_owner', 'lease_until_ms'])
+      .where('id', '=', claim)
+      .executeTakeFirst()
+  }
+
+  /** Null where somebody was faster. */
+  async #begin({ claim, account, request, fingerprint }: ClaimOrder): Promise<Taken | null> {
+    const set = { account, request, fingerprint, lease: this.#newLease() }
+    const why = await this.#commit({ claim, from: null, fence: 0, set })
+    if (why === null) return this.#ours({ id: claim, request, fence: 1, takenOver: false })
+    return why === 'no_account' ? { state: 'no-account' } : null
+  }
+
+  /** Null where the claim moved while we looked at it. */
+  async #takeUp({ claim, fingerprint }: ClaimOrder, row: NonNullable<ClaimRow>): Promise<Taken | null> {
+    if (row.fingerprint !== fingerprint) return { state: 'other-request' }
+    if (row.state === 'done') return this.#answer(claim)
+    if (this.#isAlive(row)) throw this.inUse()
+    const { request, fence } = row
+    const why = await this.#commit({ claim, from: 'running', fence, set: { lease: this.#newLease() } })
+    return why === null ? this.#ours({ id: claim, request, fence: fence + 1, takenOver: true }) : null
+  }
+
+  /** Where nobody else writes, whoever else has a lease is dead. */
+  #isAlive({ lease_owner, lease_until_ms }: NonNullable<ClaimRow>): boolean {
+    if (lease_until_ms === null || lease_until_ms <= this.#clock.now()) return false
+    return lease_owner === this.#owner || !this.#store.soleOwner
+  }
+
+  async #answer(claim: string): Promise<Extract<Taken, { state: 'done' }> | null> {
+    const row = await this.#store.read
+      .selectFrom('claim_answer')
+      .select('answer')
+      .where('claim', '=', claim)
+      .executeTakeFirst()
+    return row ? { state: 'done', answer: readAnswer(row.answer) } : null
+  }
+
+  #ours(row: ConstructorParameters<typeof RunningClaim>[0]): Taken {
+    const claim = new RunningClaim(row, {
+      store: this.#store,
+      clock: this.#clock,
+      owner: this.#owner,
+      onOver: over => this.#forget(over),
+    })
+    this.#running.add(claim)
+    this.#renewal ??= setInterval(() => void this.renew(), claimRenewalMs).unref()
+    return { state: 'ours', claim }
+  }
+
+  async renew(): Promise<void> {
+    await Promise.all([...this.#running].map(claim => claim.renew()))
+  }
+
+  /** Resolves when no key's work is under way. */
+  async drain(): Promise<void> {
+    if (this.#running.size) await new Promise<void>(resolve => this.#whenIdle.push(resolve))
+    if (this.#renewal) clearInterval(this.#renewal)
+    this.#renewal = null
+  }
+
+  /** Counts bytes that are kept in memory, negative ones when they go. False where there is no room: nothing was counted. */
+  record(bytes: number): boolean {
+    if (this.#recordedBytes + bytes > recordedBytes) return false
+    this.#recordedBytes += bytes
+    return true
+  }
+
+  inUse() {
+    return keyInUse(
+      {
+        error: 'A request with this key is under way; ask again with the same key for its answer.',
+        code: 'IDEMPOTENCY_KEY_IN_USE',
+      },
+      { [retryAfter.name]: retryAfter.format(keyInUseRetryMs / 1000) },
+    )
+  }
+
+  /** Why it was refused, null where it was not. */
+  async #commit(move: Pick<MoveClaim, 'claim' | 'from' | 'fence' | 'set'>) {
+    const atMs = this.#clock.now()
+    const to: ClaimState = 'running'
+    const outcome = await commitSurely(this.#store, {
+      id: `${uuidV7(atMs)}/claim`,
+      ops: [{ op: 'claim', to, atMs, ...move }],
+    })
+    return outcome.ok ? null : outcome.why
+  }
+
+  #newLease(): Lease {
+    return { owner: this.#owner, untilMs: this.#clock.now() + claimLeaseMs }
+  }
+
+  #forget(claim: RunningClaim): void {
+    this.#running.delete(claim)
+    if (this.#running.size) return
+    for (const resolve of this.#whenIdle.splice(0)) resolve()
+  }
+}

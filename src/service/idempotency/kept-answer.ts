@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import {
+  balanceDiem,
+  balanceRemaining,
+  balanceUsd,
+  contentEncoding,
+  date,
+  hostName,
+  idempotentReplayed,
+  limitRequests,
+  limitTokens,
+  limitType,
+  remainingRequests,
+  remainingTokens,
+  requestId,
+  resetRequests,
+  resetTokens,
+  retryAfter,
+  timestamp,
+  version,
+} from '#contract/headers.ts'
+import { vendorHeader } from '#contract/vendor.ts'
+import { keptAnswerBytes } from './bounds.ts'
+
+/** An answer as it is given again: these bytes, with the headers that belong to them. */
+export interface KeptAnswer {
+  status: number
+  headers: [name: string, value: string][]
+  body: Buffer
+}
+
+const Written = z.union([
+  z.strictObject({ kept: z.literal(false) }),
+  z.strictObject({
+    status: z.number().int(),
+    headers: z.array(z.tuple([z.string(), z.string()])),
+    text: z.string().optional(),
+    base64: z.string().optional(),
+  }),
+])
+
+/** What was too large to be kept; the work is done all the same. */
+export const notKept = JSON.stringify({ kept: false } satisfies z.input<typeof Written>)
+
+/** JSON text for the claim's row. Text stays text; whatever would not come back the same is base64. */
+export function writeAnswer({ status, headers, body }: KeptAnswer): string {
+  if (body.byteLength > keptAnswerBytes) return notKept
+  const text = body.toString('utf8')
+  const content = Buffer.from(text, 'utf8').equals(body) ? { text } : { base64: body.toString('base64') }
+  return JSON.stringify({ status, headers, ...content } satisfies z.input<typeof Written>)
+}
+
+/** Null for an answer that was too large to be kept. Throws where the row holds no answer of ours. */
+export function readAnswer(written: string): KeptAnswer | null {
+  const answer = Written.parse(JSON.parse(written))
+  if ('kept' in answer) return null
+  const { status, headers, text, base64 } = answer
+  const body = base64 === undefined ? Buffer.from(text ?? '', 'utf8') : Buffer.from(base64, 'base64')
+  return { status, headers, body }
+}
+
+/** What is said of this moment or of this exchange, and so is said anew. */
+const ofTheMoment = [
+  balanceDiem,
+  balanceRemaining,
+  balanceUsd,
+  contentEncoding,
+  date,
+  hostName,
+  idempotentReplayed,
+  limitRequests,
+  limitTokens,
+  limitType,
+  remainingRequests,
+  remainingTokens,
+  requestId,
+  resetRequests,
+  resetTokens,
+  retryAfter,
+  timestamp,
+  version,
+].map(codec => codec.name)
+
+/** Headers that belong to an answer's bytes: its type, its model, what it cost. */
+export function lastingHeaders(headers: Headers, vendor: string): [string, string][] {
+  const fresh = new Set(['content-length', ...ofTheMoment.map(name => vendorHeader(name, vendor))])
+  return [...headers].filter(([name]) => !fresh.has(name))
+}

@@ -1,0 +1,115 @@
+import type { EventsReply } from '../call.ts'
+import { pulledBody } from '../middleware/pulled-body.ts'
+import { eventBytes, lastEventBytes } from '../middleware/send.ts'
+import { keptAnswerBytes } from './bounds.ts'
+import type { Claims } from './claims.ts'
+
+export interface KeyedStreamParts {
+  vendor: string
+  /** Where the memory for what is recorded is counted. */
+  claims: Pick<Claims, 'record'>
+  /** Called after the last event; the end of the stream goes out once it resolves. */
+  ended(): Promise<void>
+  /** Called once, when the events broke off. */
+  broken(error: unknown): Promise<void>
+  /** The reader is gone. */
+  left(): void
+}
+
+/**
+ * A stream that is recorded while it is read, at its reader's pace, and goes on by itself when the reader has left. One
+ * that is too large is delivered like one without a key: then it ends when its reader leaves.
+ */
+export class KeyedStream {
+  readonly body: ReadableStream<Uint8Array>
+  readonly #events: AsyncIterator<unknown>
+  readonly #parts: KeyedStreamParts
+  /** Null once it was too large. */
+  #recorded: Uint8Array[] | null = []
+  #recordedBytes = 0
+  #turn: Promise<unknown> = Promise.resolve()
+  #goesOn = false
+  #over = false
+
+  constructor(reply: EventsReply, parts: KeyedStreamParts) {
+    this.#events = reply.events[Symbol.asyncIterator]()
+    this.#parts = parts
+    this.body = pulledBody({
+      next: () => this.#next(),
+      last: lastEventBytes,
+      end: async delivered => {
+        if (!delivered) parts.left()
+      },
+    })
+  }
+
+  /** Reads on for a reader who has left. */
+  goOn(): void {
+    if (this.#goesOn || this.#over) return
+    this.#goesOn = true
+    void this.#readOn()
+  }
+
+  /** What has gone out so far; null where it is too large. */
+  get recorded(): readonly Uint8Array[] | null {
+    return this.#recorded
+  }
+
+  /** Frees the memory of what was recorded. */
+  forget(): void {
+    this.#over = true
+    this.#parts.claims.record(-this.#recordedBytes)
+    this.#recordedBytes = 0
+    this.#recorded = null
+  }
+
+  /** One event after the other, whoever asks for it: the reader, or nobody any more. Null after the last. */
+  #next(): Promise<Uint8Array | null> {
+    const next = this.#turn.then(() => this.#step())
+    this.#turn = next.catch(() => undefined)
+    return next
+  }
+
+  async #step(): Promise<Uint8Array | null> {
+    if (this.#over) return null
+    try {
+      const step = await this.#events.next()
+      if (step.done) {
+        await this.#parts.ended()
+        return null
+      }
+      const bytes = eventBytes(step.value, this.#parts.vendor)
+      this.#record(bytes)
+      return bytes
+    } catch (error) {
+      await this.#parts.broken(error)
+      throw error
+    }
+  }
+
+  #record(bytes: Uint8Array): void {
+    if (!this.#recorded) return
+    const fits = this.#recordedBytes + bytes.byteLength <= keptAnswerBytes
+    if (fits && this.#parts.claims.record(bytes.byteLength)) {
+      this.#recorded.push(bytes)
+      this.#recordedBytes += bytes.byteLength
+      return
+    }
+    this.#parts.claims.record(-this.#recordedBytes)
+    this.#recordedBytes = 0
+    this.#recorded = null
+  }
+
+  async #readOn(): Promise<void> {
+    try {
+      while (this.#recorded) if ((await this.#next()) === null) return
+      await this.#turn
+      if (this.#over) return
+      // Nobody reads it and nobody can have it again: what has been delivered is owed, and the rest is not made.
+      await this.#events.return?.()
+      await this.#parts.broken(new Error('A stream was too large to go on without its reader.'))
+    } catch {
+      // Said where it broke.
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import { readFile } from 'node:fs/promises'
+import { ServiceError } from '#contract/service-error.ts'
+import { toVendor } from '#contract/vendor.ts'
+import { type EventsReply, type FileReply, type JsonReply, json, type Reply, type Work } from '../call.ts'
+import { AlsoCommitRefused } from '../ledger/charge.ts'
+import { InsufficientCredit, OverBudget } from '../ledger/refusals.ts'
+import { eventBytes, lastEventBytes, send, sendText, setEventHeaders } from '../middleware/send.ts'
+import { entryRefs } from '../store/entry-refs.ts'
+import type { Op } from '../store/units.ts'
+import { keptAnswerBytes, workAfterLeavingMs } from './bounds.ts'
+import { type KeptAnswer, lastingHeaders, notKept, writeAnswer } from './kept-answer.ts'
+import { KeyedStream } from './keyed-stream.ts'
+import type { KeyedRequest } from './once-per-key.ts'
+import type { RunningClaim } from './running-claim.ts'
+
+const jsonType = 'application/json'
+
+/** One piece of work under a key. It goes on when its caller leaves, and its answer is stored before it is sent. */
+export class KeyedWork implements Work {
+  readonly requestId: string
+  readonly holdId: string
+  readonly signal: AbortSignal
+  readonly #claim: RunningClaim
+  readonly #keyed: KeyedRequest
+  readonly #stop = new AbortController()
+  #timer: NodeJS.Timeout | null = null
+  #answer: KeptAnswer | null = null
+  #stream: KeyedStream | null = null
+
+  constructor(claim: RunningClaim, keyed: KeyedRequest) {
+    this.#claim = claim
+    this.#keyed = keyed
+    this.requestId = claim.request
+    this.holdId = keyed.exchange.requestId
+    this.signal = this.#stop.signal
+    keyed.exchange.outlivesCaller = true
+    keyed.exchange.signal.addEventListener('abort', () => this.#callerLeft(), { once: true })
+  }
+
+  /** The answer to send, or that the claim is another's by now: then nothing was charged here. Throws what `run` throws. */
+  async answer(run: (work: Work) => Promise<Reply>): Promise<Response | 'lost'> {
+    try {
+      const reply = await run(this)
+      return reply.kind === 'events' ? this.#sendEvents(reply) : await this.#sendWhole(reply)
+    } catch (error) {
+      await this.#endWithout(error)
+      if (error instanceof AlsoCommitRefused) return 'lost'
+      throw error
+    }
+  }
+
+  async keep(reply: () => JsonReply): Promise<readonly Op[]> {
+    this.#answer = this.#jsonAnswer(reply())
+    return [await this.#claim.keep(writeAnswer(this.#answer))]
+  }
+
+  async keepStream(lastEvents: () => readonly unknown[]): Promise<readonly Op[]> {
+    return [await this.#claim.keep(this.#streamAnswer(lastEvents()))]
+  }
+
+  /** A caller who leaves a whole answer waits for it no longer than one who leaves a stream. */
+  #callerLeft(): void {
+    if (this.#timer || this.#stop.signal.aborted) return
+    this.#timer = setTimeout(() => this.#stop.abort(), workAfterLeavingMs).unref()
+    this.#stream?.goOn()
+  }
+
+  #jsonAnswer({ status, body }: JsonReply): KeptAnswer {
+    const { exchange, service } = this.#keyed
+    const headers = new Headers(exchange.answerHeaders)
+    headers.set('content-type', jsonType)
+    const { vendor } = service.settings
+    const text = JSON.stringify(toVendor(body, vendor))
+    return { status, headers: lastingHeaders(headers, vendor), body: Buffer.from(text, 'utf8') }
+  }
+
+  async #sendWhole(reply: JsonReply | FileReply): Promise<Response | 'lost'> {
+    const { exchange, service } = this.#keyed
+    if (!this.#claim.kept && !(await this.#claim.finish(await this.#written(reply)))) {
+      this.#over()
+      return 'lost'
+    }
+    this.#over()
+    if (reply.kind === 'file') return send(exchange, reply, service.settings.vendor)
+    exchange.ended()
+    const { status, body } = this.#answer ?? this.#jsonAnswer(reply)
+    return sendText(exchange, body.toString('utf8'), jsonType, status)
+  }
+
+  async #written(reply: JsonReply | FileReply): Promise<string> {
+    if (reply.kind === 'json') {
+      this.#answer = this.#jsonAnswer(reply)
+      return writeAnswer(this.#answer)
+    }
+    if (reply.bytes > keptAnswerBytes) return notKept
+    const headers = new Headers(this.#keyed.exchange.answerHeaders)
+    headers.set('content-type', reply.mimeType)
+    headers.set('content-disposition', `attachment; filename="${reply.filename}"`)
+    const lasting = lastingHeaders(headers, this.#keyed.service.settings.vendor)
+    return writeAnswer({ status: 200, headers: lasting, body: await readFile(reply.path) })
+  }
+
+  #sendEvents(reply: EventsReply): Response {
+    const { exchange, service } = this.#keyed
+    setEventHeaders(exchange.answerHeaders)
+    const stream = new KeyedStream(reply, {
+      vendor: service.settings.vendor,
+      claims: service.claims,
+      ended: () => this.#streamEnded(),
+      broken: error => this.#streamBroken(error),
+      left: () => this.#callerLeft(),
+    })
+    this.#stream = stream
+    if (exchange.signal.aborted) stream.goOn()
+    return new Response(stream.body, { status: 200, headers: exchange.answerHeaders })
+  }
+
+  #streamAnswer(lastEvents: readonly unknown[]): string {
+    const { exchange, service } = this.#keyed
+    const headers = new Headers(exchange.answerHeaders)
+    setEventHeaders(headers)
+    const { vendor } = service.settings
+    const recorded = this.#stream ? this.#stream.recorded : []
+    if (!recorded) return notKept
+    const body = Buffer.concat([...recorded, ...lastEvents.map(event => eventBytes(event, vendor)), lastEventBytes])
+    return writeAnswer({ status: 200, headers: lastingHeaders(headers, vendor), body })
+  }
+
+  /** Before the end of the stream is sent: who has seen it can have the answer again. */
+  async #streamEnded(): Promise<void> {
+    if (!this.#claim.kept && !(await this.#claim.finish(this.#streamAnswer([]))))
+      throw new AlsoCommitRefused('claim_moved')
+    this.#over()
+    this.#keyed.exchange.ended()
+  }
+
+  async #streamBroken(error: unknown): Promise<void> {
+    await this.#endWithout(error)
+    this.#keyed.exchange.ended()
+  }
+
+  /**
+   * There is no whole answer. Where this attempt charged something, what there is becomes the answer. Where nothing
+   * happened the key is free again. In between it stays with its request, which is charged once at most.
+   */
+  async #endWithout(error: unknown): Promise<void> {
+    try {
+      if (this.#claim.kept || error instanceof AlsoCommitRefused) return
+      const charged = await this.#hasCharged()
+      if (charged && this.#stream) await this.#claim.finish(this.#streamAnswer([brokenOff]))
+      else if (charged && error instanceof ServiceError)
+        await this.#claim.finish(writeAnswer(this.#jsonAnswer(json(error.body, error.status))))
+      else if (charged || this.#claim.takenOver || !isRefusal(error)) await this.#claim.leave()
+      else await this.#claim.giveUp()
+    } catch (another) {
+      this.#keyed.service.log.warn(
+        { requestId: this.requestId, err: another },
+        'A key stays in use until its lease ends.',
+      )
+    } finally {
+      this.#over()
+    }
+  }
+
+  /** Asks the books, because only they know what a commit with an unknown outcome did. */
+  async #hasCharged(): Promise<boolean> {
+    const entry = await this.#keyed.service.store.read
+      .selectFrom('entry')
+      .select('id')
+      .where('ref', '=', entryRefs.charge(this.requestId))
+      .where('id', 'like', `${this.holdId}/%`)
+      .executeTakeFirst()
+    return entry !== undefined
+  }
+
+  #over(): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#stream?.forget()
+    this.#claim.over()
+  }
+}
+
+/** The status has left already; a client reads the failure from the stream (published contract §5.3). */
+const brokenOff = {
+  error: { message: 'Inference processing failed', type: 'server_error', param: null, code: null },
+}
+
+/** Thrown where it is certain that nothing was done. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ServiceError || error instanceof InsufficientCredit || error instanceof OverBudget

@@ -1,0 +1,77 @@
+import { answerNotKept } from '#contract/errors.ts'
+import { balanceRemaining, contentType, idempotentReplayed } from '#contract/headers.ts'
+import { isIdempotent, type Operation } from '#contract/operation.ts'
+import type { Reply, Work } from '../call.ts'
+import type { Exchange } from '../exchange.ts'
+import { balanceOf } from '../ledger/accounts.ts'
+import { send, sendText } from '../middleware/send.ts'
+import type { Service } from '../service.ts'
+import type { Claims, Taken } from './claims.ts'
+import type { KeptAnswer } from './kept-answer.ts'
+import { claimId, fingerprintOf, readKey, reusedKey } from './keyed-request.ts'
+import { KeyedWork } from './keyed-work.ts'
+
+export interface KeyedRequest {
+  operation: Operation
+  exchange: Exchange
+  /** As it was parsed. */
+  request: { params: unknown; query: unknown; body: unknown }
+  service: Pick<Service, 'store' | 'clock' | 'log' | 'settings' | 'guards'> & { claims: Claims }
+}
+
+/** Whether a request asks for more than one of them to be one piece of work. */
+export const hasKey = (operation: Operation, exchange: Exchange): boolean =>
+  isIdempotent(operation) && exchange.principal !== null && readKey(name => exchange.header(name)) !== null
+
+/**
+ * Runs the work of a request, under an `Idempotency-Key` once: a repeat is given the first answer byte for byte, before
+ * anything is counted, held or asked. Throws `keyInUse`, `reusedKey`, `answerNotKept`, and what `run` throws.
+ */
+export async function oncePerKey(keyed: KeyedRequest, run: (work: Work) => Promise<Reply>): Promise<Response> {
+  const { operation, exchange, request, service } = keyed
+  const account = exchange.principal?.account
+  const key = isIdempotent(operation) ? readKey(name => exchange.header(name)) : null
+  const withoutKey = async () => send(exchange, await run(unkeyedWork(exchange)), service.settings.vendor)
+  if (key === null || account === undefined) return withoutKey()
+  const claim = claimId(account, operation, key)
+  const order = { claim, account, request: exchange.requestId, fingerprint: fingerprintOf(request) }
+  const taken = await service.claims.take(order)
+  // Whoever has no account has no credit: the work says so.
+  if (taken.state === 'no-account') return withoutKey()
+  if (taken.state !== 'ours') return answerTaken(taken, keyed)
+  const result = await new KeyedWork(taken.claim, keyed).answer(run)
+  return result === 'lost' ? answerTaken(await service.claims.ended(order), keyed) : result
+}
+
+const unkeyedWork = ({ requestId, signal }: Exchange): Work => ({
+  requestId,
+  holdId: requestId,
+  signal,
+  keep: async () => [],
+  keepStream: async () => [],
+})
+
+function answerTaken(taken: Exclude<Taken, { state: 'ours' | 'no-account' }>, keyed: KeyedRequest): Promise<Response> {
+  if (taken.state === 'other-request') throw reusedKey(keyed.operation)
+  if (taken.answer) return giveAgain(taken.answer, keyed)
+  throw answerNotKept({
+    error: 'The work under this key is done, and its answer was too large to be kept; send a new key for new work.',
+    code: 'IDEMPOTENCY_ANSWER_NOT_KEPT',
+  })
+}
+
+/** The stored bytes; what is said of the moment (request id, time, balance) is of now. */
+async function giveAgain({ status, headers: kept, body }: KeptAnswer, { exchange, service }: KeyedRequest) {
+  const headers = exchange.answerHeaders
+  for (const [name, value] of kept) if (!headers.has(name)) headers.set(name, value)
+  exchange.set(idempotentReplayed, true)
+  const { principal } = exchange
+  if (principal?.kind === 'wallet') {
+    exchange.set(balanceRemaining, (await balanceOf(service.store, principal.account)).availableMicroUsd)
+  }
+  if (status >= 400) service.guards.failed(exchange)
+  exchange.ended()
+  const type = headers.get(contentType.name) ?? ''
+  if (type === 'application/json') return sendText(exchange, body.toString('utf8'), type, status)
+  return new Response(new Uint8Array(body), { status, headers })
+}
