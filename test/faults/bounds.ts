@@ -18,10 +18,15 @@ export const killedStarts = 4
 export const killedStartMs = 1_500
 
 /** A start that is to die by itself at a point has this long to come by it. */
-export const armedStartMs = 12_000
+export const armedStartMs = 7_000
 
 /** A point is come by within this time of a load that leads there; a video takes two seconds on a busy machine. */
 export const pointMs = 15_000
+/** A flow that makes more commits than this goes in circles. */
+export const mostCommits = 60
+/** Rounds over every commit of every flow. */
+export const mostRounds = 100
+
 /** Each point of each flow costs a few lives of the server. */
 export const mostPasses = 1_000
 

@@ -1,4 +1,4 @@
-import { defaultKills, mostImages, mostKills, mostPasses } from './bounds.ts'
+import { defaultKills, mostImages, mostKills, mostPasses, mostRounds } from './bounds.ts'
 import type { FaultCommand } from './fault-run.ts'
 import { mostSeeds, usualSeeds } from './sim/bounds.ts'
 
@@ -27,6 +27,14 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
     most: mostPasses,
     stores: ['sqlite'],
     load: async () => (await import('./points/point-run.ts')).pointRun,
+  },
+  {
+    flag: 'nth',
+    what: 'Lets the first, the second and every other commit of each flow fail in four ways, in so many rounds.',
+    usual: 1,
+    most: mostRounds,
+    stores: ['sqlite'],
+    load: async () => (await import('./nth/nth-run.ts')).nthRun,
   },
   {
     flag: 'sim',

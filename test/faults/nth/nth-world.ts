@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { parseUsd } from '#contract/money.ts'
+import { audit } from '#service/ledger/audit.ts'
+import { TopUps } from '#service/payments/top-up.ts'
+import type { Store } from '#service/store/store.ts'
+import { type OpenedService, openService, TestClock, testOption } from '../../service/open-service.ts'
+import { Book } from '../book.ts'
+import { checkCharges, checkStrangers } from '../checks/check-charges.ts'
+import { checkJobs, checkJobsEnded } from '../checks/check-jobs.ts'
+import { checkAnswered, checkChainAtRest, checkTopUps } from '../checks/check-top-ups.ts'
+import { Findings } from '../checks/findings.ts'
+import { readLedger } from '../checks/ledger-rows.ts'
+import { signTopUp } from '../loads/sign-payment.ts'
+import { FailingStore } from './failing-store.ts'
+import { InstantVideo } from './instant-video.ts'
+import { PlainPayments } from './plain-payments.ts'
+
+const credit = 100
+
+/** Beyond every lease; well within the life of a signed payment that was made for it. */
+const laterMs = 120_000
+
+/** The service on a real store that can fail, on one folder, opened anew when asked. */
+export class NthWorld {
+  readonly store = new FailingStore()
+  readonly book = new Book()
+  readonly #folder: string
+  // By the machine's time, because a payment's life is signed by it.
+  readonly #clock = new TestClock(Date.now())
+  readonly #payments = new PlainPayments(testOption.network)
+  #topUps: TopUps | null = null
+  #opened: OpenedService | null = null
+  key = ''
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  get service(): OpenedService {
+    if (!this.#opened) throw new Error('The service is not open.')
+    return this.#opened
+  }
+
+  async open(): Promise<void> {
+    this.#opened = await openService({
+      folder: this.#folder,
+      clock: this.#clock,
+      video: new InstantVideo(join(this.#folder, 'films')),
+      storeBefore: real => this.store.before(real),
+      payments: store => this.#openTopUps(store),
+    })
+    await this.#topUps?.completer.start()
+  }
+
+  #openTopUps(store: Store): TopUps {
+    this.#topUps = new TopUps({
+      settings: { publicUrl: 'http://127.0.0.1:8402', paymentOptions: [testOption] },
+      store,
+      clock: this.#clock,
+      log: { info() {}, warn() {}, error() {} },
+      facilitator: this.#payments,
+      chain: this.#payments,
+      owner: randomUUID(),
+    })
+    return this.#topUps
+  }
+
+  async customer(): Promise<void> {
+    this.key = await this.service.key(credit)
+    const { account } = await this.service.store.read.selectFrom('api_key').select('account').executeTakeFirstOrThrow()
+    this.book.grants.set(account, parseUsd(`${credit}`) ?? 0n)
+  }
+
+  /** A payment, in the book before it is sent. */
+  async sign() {
+    const payment = await signTopUp(privateKeyToAccount(generatePrivateKey()), testOption, 5_000_000n)
+    this.book.topUps.push(payment)
+    return payment
+  }
+
+  async close(): Promise<void> {
+    await this.#topUps?.close()
+    await this.#opened?.close()
+    this.#opened = null
+  }
+
+  /** As after a restart, some time later. */
+  async reopen(): Promise<void> {
+    await this.close()
+    this.store.heal()
+    this.#clock.pass(laterMs)
+    await this.open()
+  }
+
+  async check(): Promise<Findings> {
+    const findings = new Findings()
+    const { database } = this.service
+    const rows = readLedger(database)
+    const report = await audit(database, { clock: this.#clock, expiredHoldMs: 0 })
+    for (const { sentence } of report.findings) findings.fail(`The audit finds: ${sentence}`)
+    for (const surprise of this.book.surprises) findings.fail(surprise)
+    checkCharges(this.book, rows, findings)
+    checkStrangers(this.book, rows, new Set(), findings)
+    checkJobs(this.book, rows, findings)
+    checkJobsEnded(rows, findings)
+    checkTopUps(this.book, rows, this.#payments.transfers, findings)
+    checkChainAtRest(rows, this.#payments.transfers, findings)
+    checkAnswered(this.book, this.#payments.transfers, findings)
+    if (rows.holds.length) findings.fail(`${rows.holds.length} holds are left.`)
+    return findings
+  }
+}
