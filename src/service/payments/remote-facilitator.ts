@@ -1,121 +1,92 @@
-import type { PublicClient } from 'viem'
 import { type PaymentOption, x402Version } from '#contract/payment.ts'
-import { rpcRetries, rpcTimeoutMs } from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
-import { offerProblem } from './evm-offer-problem.ts'
-import { EvmSignatures } from './evm-signatures.ts'
 import type { Facilitator, Settlement, Verdict } from './facilitator.ts'
-import { readSettlement, readSupported, readVerdict } from './facilitator-answers.ts'
-import {
-  answerMs,
-  type FacilitatorHeaders,
-  FacilitatorHttp,
-  type FacilitatorQuestion,
-  FacilitatorUnreached,
-} from './facilitator-http.ts'
-import type { EvmPayment } from './signed-payment.ts'
+import { type FacilitatorKind, readSettlement, readSupported, readVerdict } from './facilitator-answers.ts'
+import { type FacilitatorHttp, FacilitatorUnreached } from './facilitator-http.ts'
+import type { PaymentReason } from './payment-reasons.ts'
+import type { SignedPayment } from './signed-payment.ts'
 
-export interface RemoteFacilitatorOptions {
-  /** With its path where it has one; https, or http on this machine. */
-  url: string
-  /** CAIP-2, of the EVM network that it settles on. */
+/** What a remote facilitator's word is not taken for, and how its rail is written. */
+export interface RemoteRail<Payment extends SignedPayment> {
+  /** CAIP-2. */
   network: string
-  /** A node of that network: whose signature it is and what has landed is never the facilitator's word. */
-  rpcUrl: string
-  /** What signs us in there; nothing where absent. */
-  headers?: FacilitatorHeaders
-  /** Takes payments of contracts that check their signatures themselves (EIP-1271); false where it is not said. */
-  contractWallets?: boolean
-  /** In place of those of the bounds. */
-  answerMs?: Partial<Record<FacilitatorQuestion, number>>
+  /** What is wrong with the signature, before anybody else sees it; null where it is right. Rejects with `ChainUnavailable`. */
+  signatureProblem(payment: Payment): Promise<PaymentReason | null>
+  /** The `payload` of the wire, of exactly its members. */
+  payload(payment: Payment): object
+  isTransaction(id: string): boolean
+  /** What is wrong with the option itself, as a sentence; `kind` is what the facilitator says of its network. */
+  offerProblem(option: PaymentOption, kind: FacilitatorKind): Promise<string | null>
 }
 
-/** Lets somebody else check and settle, over HTTP. Asks nothing of the network until it is used. */
-export async function openRemoteFacilitator(options: RemoteFacilitatorOptions): Promise<RemoteFacilitator> {
-  const { url, rpcUrl, headers = () => ({}), contractWallets = false } = options
-  const http = new FacilitatorHttp({ url, headers, answerMs: { ...answerMs, ...options.answerMs } })
-  const [viem, evm] = await Promise.all([import('viem'), import('@x402/evm')])
-  const client = viem.createPublicClient({
-    transport: viem.http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: rpcRetries }),
-  })
-  const signatures = new EvmSignatures(viem, evm.authorizationTypes, { rpcUrl, contractWallets })
-  return new RemoteFacilitator({ http, client, signatures, network: options.network })
-}
+/**
+ * Lets somebody else check and settle, over HTTP. Nothing that it says is credited, and no refusal of its ends a payment
+ * that it has been given to settle.
+ */
+export class RemoteFacilitator<Payment extends SignedPayment> implements Facilitator<Payment> {
+  readonly #http: FacilitatorHttp
+  readonly #rail: RemoteRail<Payment>
 
-interface Parts {
-  http: FacilitatorHttp
-  client: PublicClient
-  signatures: EvmSignatures
-  network: string
-}
-
-/** Nothing that it says is credited, and no refusal of its ends a payment that it has been given to settle. */
-export class RemoteFacilitator implements Facilitator<EvmPayment> {
-  readonly #parts: Parts
-
-  constructor(parts: Parts) {
-    this.#parts = parts
+  constructor(http: FacilitatorHttp, rail: RemoteRail<Payment>) {
+    this.#http = http
+    this.#rail = rail
   }
 
   supported(): readonly string[] {
-    return [this.#parts.network]
+    return [this.#rail.network]
   }
 
   async problem(option: PaymentOption): Promise<string | null> {
-    const { http, client } = this.#parts
-    try {
-      const kinds = readSupported(await http.ask('supported'))
-      if (!kinds)
-        return `The facilitator at ${http.host} does not tell what it supports; check its address and credentials.`
-      if (!kinds.some(({ network }) => network === option.network)) {
-        return `The facilitator at ${http.host} does not settle on ${option.network}; set another one.`
-      }
-    } catch {
-      return `The facilitator at ${http.host} cannot be reached, so no payment can be settled; check its address.`
-    }
-    return offerProblem(client, option).catch(
-      () => 'The node cannot be reached, so payments cannot be checked; start it or set another RPC URL.',
-    )
+    const { host } = this.#http
+    const answer = await this.#http.ask('supported').catch(() => null)
+    if (!answer) return `The facilitator at ${host} cannot be reached, so no payment can be settled; check its address.`
+    const kinds = readSupported(answer)
+    if (!kinds) return `The facilitator at ${host} does not tell what it supports; check its address and credentials.`
+    const kind = kinds.find(({ network }) => network === option.network)
+    if (!kind) return `The facilitator at ${host} does not settle on ${option.network}; set another one.`
+    return this.#rail
+      .offerProblem(option, kind)
+      .catch(() => 'The node cannot be reached, so payments cannot be checked; start it or set another RPC URL.')
   }
 
-  async verify(payment: EvmPayment): Promise<Verdict> {
-    const reason = await this.#parts.signatures.problem(payment)
+  async verify(payment: Payment): Promise<Verdict> {
+    const reason = await this.#rail.signatureProblem(payment)
     if (reason) return { valid: false, reason }
-    const verdict = readVerdict(await this.#ask(payment))
+    const verdict = readVerdict(await this.#askToVerify(payment))
     if (verdict.says === 'valid') return { valid: true }
     if (verdict.says === 'refused') return { valid: false, reason: verdict.reason }
     throw new ChainUnavailable('The facilitator did not tell whether the payment is good.')
   }
 
   /** Rejects where it gave no answer that can be read: the payment may be on its way. */
-  async settle(payment: EvmPayment): Promise<Settlement> {
+  async settle(payment: Payment): Promise<Settlement> {
     try {
-      const settlement = readSettlement(await this.#parts.http.ask('settle', wireTerms(payment)), isHash)
+      const answer = await this.#http.ask('settle', this.#terms(payment))
+      const settlement = readSettlement(answer, id => this.#rail.isTransaction(id))
       if (!settlement) throw new Error('The facilitator’s answer cannot be read.')
       return settlement
     } catch (error) {
       if (!(error instanceof FacilitatorUnreached)) throw error
-      return { state: 'unsent', why: `The facilitator at ${this.#parts.http.host} cannot be reached.` }
+      return { state: 'unsent', why: `The facilitator at ${this.#http.host} cannot be reached.` }
     }
   }
 
   close(): Promise<void> {
-    return this.#parts.http.close()
+    return this.#http.close()
   }
 
-  async #ask(payment: EvmPayment) {
+  async #askToVerify(payment: Payment) {
     try {
-      return await this.#parts.http.ask('verify', wireTerms(payment))
+      return await this.#http.ask('verify', this.#terms(payment))
     } catch (cause) {
       throw new ChainUnavailable('The facilitator did not answer.', { cause })
     }
   }
-}
 
-const isHash = (id: string): boolean => /^0x[0-9a-f]{64}$/i.test(id)
-
-/** Our own option as both what was accepted and what is required, and a payload of exactly two members. */
-function wireTerms({ option, authorization, signature }: EvmPayment): object {
-  const paymentPayload = { x402Version, accepted: option, payload: { signature, authorization } }
-  return { x402Version, paymentPayload, paymentRequirements: option }
+  /** Our own option as both what was accepted and what is required, whatever the client wrote. */
+  #terms(payment: Payment): object {
+    const { option } = payment
+    const paymentPayload = { x402Version, accepted: option, payload: this.#rail.payload(payment) }
+    return { x402Version, paymentPayload, paymentRequirements: option }
+  }
 }

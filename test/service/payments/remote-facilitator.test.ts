@@ -7,11 +7,9 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
 import { usdcAbi } from '#local/token/usdc.generated.ts'
-import {
-  openRemoteFacilitator,
-  type RemoteFacilitator,
-  type RemoteFacilitatorOptions,
-} from '#service/payments/remote-facilitator.ts'
+import { openRemoteEvmFacilitator, type RemoteFacilitatorOptions } from '#service/payments/remote-evm-facilitator.ts'
+import type { RemoteFacilitator } from '#service/payments/remote-facilitator.ts'
+import type { EvmPayment } from '#service/payments/signed-payment.ts'
 import type { TopUps } from '#service/payments/top-up.ts'
 import { answer, behave, behaviours } from '../../faults/twins/behaviours.ts'
 import { evmSettler } from '../../faults/twins/evm-settler.ts'
@@ -27,7 +25,7 @@ const answerMs = { verify: 3_000, settle: 400, supported: 3_000 }
 let chain: TestChain
 let world: World
 let hostile: HostileFacilitator
-let remote: RemoteFacilitator
+let remote: RemoteFacilitator<EvmPayment>
 let topUps: TopUps
 const ends: (() => Promise<void>)[] = []
 
@@ -53,7 +51,7 @@ afterEach(async () => {
 })
 
 const openRemote = async (options: Partial<RemoteFacilitatorOptions> = {}) => {
-  const opened = await openRemoteFacilitator({
+  const opened = await openRemoteEvmFacilitator({
     url: hostile.url,
     network: evmNetwork,
     rpcUrl: world.gate.url,
