@@ -6,4 +6,5 @@ export { type EngineProblem, type EngineTimeouts, OpenAiChat, type OpenAiChatOpt
 export type { Log } from './log.ts'
 export { type DemoEngines, demoModels } from './models/demo-models.ts'
 export type { ConsentPolicy, Model, TextModel, TextPrice, VideoModel, VideoPrice } from './models/model.ts'
-export { type OpenService, openService, type PaymentSettings, type ServiceOptions } from './open-service.ts'
+export { type OpenService, openService, type ServiceOptions } from './open-service.ts'
+export type { PaymentSettings, SolanaPaymentSettings } from './payments/payment-settings.ts'

@@ -1,13 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '#contract/clock.ts'
 import type { PlanName } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
-import type { PaymentOption } from '#contract/payment.ts'
 import { drainMs } from './bounds.ts'
 import type { Log } from './log.ts'
 import type { Model } from './models/model.ts'
+import type { PaymentSettings } from './payments/payment-settings.ts'
 
 export interface ServiceOptions {
   /** The address that callers use, without a path: `https://api.example.com`. */
@@ -30,17 +29,6 @@ export interface ServiceOptions {
   adminToken?: string
   /** Nothing is logged where absent. */
   log?: Log
-}
-
-/** Where top-ups go, and what settles them there. */
-export interface PaymentSettings {
-  /** What a 402 offers, all on one EVM network. */
-  options: readonly [PaymentOption, ...PaymentOption[]]
-  rpcUrl: string
-  /** Blocks that must follow a payment's own before it is credited: 0 on a local chain, 5 or more (ten seconds) on Base. */
-  confirmations: number
-  /** Pays the gas of settlements; never the payee's. */
-  facilitatorKey: `0x${string}`
 }
 
 export interface OpenService {
@@ -66,7 +54,13 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
   const ends = [() => store.close()]
   const close = once(() => endAll(ends.splice(0).reverse()))
   try {
-    const parts = { ...options, store, settings: settingsOf(options), log: options.log ?? silent, clock: systemClock }
+    const parts = {
+      ...options,
+      store,
+      settings: await settingsOf(options),
+      log: options.log ?? silent,
+      clock: systemClock,
+    }
     const payments = await openPayments(parts)
     ends.push(() => payments.close())
     const { RunningService } = await import('./running-service.ts')
@@ -99,16 +93,16 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
   }
 }
 
-const settingsOf = ({ publicUrl, folder, payments, vendor, systemPrompt, plan }: ServiceOptions) => ({
-  publicUrl: publicUrl.replace(/\/+$/, ''),
-  signInDomains: [new URL(publicUrl).host],
+const settingsOf = async (options: ServiceOptions) => ({
+  publicUrl: options.publicUrl.replace(/\/+$/, ''),
+  signInDomains: [new URL(options.publicUrl).host],
   signInWindow: false,
-  vendor: vendor ?? 'service',
+  vendor: options.vendor ?? 'service',
   hostName: hostname(),
-  systemPrompt: systemPrompt ?? '',
-  plan: plan ?? ('default' as const),
-  paymentOptions: payments?.options ?? [],
-  mediaFolder: join(folder, 'media'),
+  systemPrompt: options.systemPrompt ?? '',
+  plan: options.plan ?? ('default' as const),
+  paymentOptions: await paymentOptions(options),
+  mediaFolder: join(options.folder, 'media'),
 })
 
 type Parts = Omit<ConstructorParameters<typeof import('./running-service.ts').RunningService>[0], 'payments'>
@@ -118,19 +112,15 @@ async function openPayments({ payments, ...parts }: Parts & Pick<ServiceOptions,
     const { NoTopUps } = await import('./payments/no-top-ups.ts')
     return new NoTopUps(parts.settings)
   }
-  const [{ TopUps }, { openEvmPaymentChain }, { openLocalFacilitator }] = await Promise.all([
-    import('./payments/top-up.ts'),
-    import('./payments/evm-payment-chain.ts'),
-    import('./payments/local-facilitator.ts'),
-  ])
-  const { options, rpcUrl, confirmations, facilitatorKey: key } = payments
-  const [chain, facilitator] = await Promise.all([
-    openEvmPaymentChain({ rpcUrl, confirmations }),
-    openLocalFacilitator({ network: options[0].network, rpcUrl, key }),
-  ])
-  const topUps = new TopUps({ ...parts, chain, facilitator, owner: randomUUID() })
-  await topUps.completer.start()
-  return topUps
+  const { openPayments: open } = await import('./payments/open-payments.ts')
+  return open(payments, parts)
+}
+
+/** What a 402 offers; whoever takes no payments need not load what they take. */
+async function paymentOptions({ payments }: ServiceOptions) {
+  if (!payments) return []
+  const { paymentOptionsOf } = await import('./payments/payment-settings.ts')
+  return paymentOptionsOf(payments)
 }
 
 /** One end that fails must not keep the others from theirs: the folder has to be free afterwards. Throws the first error. */

@@ -112,3 +112,24 @@ export const facilitatorAnswerDepth = 16
 
 /** Connections to it: more payments than these at once wait for one. */
 export const facilitatorConnections = 50
+
+/** Blocks that a Solana blockhash lives, as the network itself has it. */
+export const blockhashBlocks = 150
+
+/** As many again before a payment counts as over: its blockhash may be newer than the node that was asked. */
+export const expiryMarginBlocks = 150
+
+/** Between two sends of the same Solana transaction while no block holds it: nodes drop some of them. */
+export const resendMs = 2_000
+
+/** A signature that our key pays for, in lamports, as the network itself has it. */
+export const lamportsPerSignature = 5_000n
+
+/** What an account on Solana must keep, in lamports: its fee payer is not let below it. */
+export const rentLamports = 890_880n
+
+/** What settling on Solana may cost in an hour: 0.05 SOL is 2,500 transfers at the highest fees that are taken. */
+export const feesPerHourLamports = 50_000_000n
+
+/** A payer's transactions that are looked through for a payment whose fee somebody else pays, the newest first. */
+export const searchedTransactions = 100

@@ -5,6 +5,7 @@ import { failureWords } from './failure-words.ts'
 import type { PaymentDriver } from './payment-driver.ts'
 import { paymentIdOf } from './payment-key.ts'
 import type { AbandonedPayment, PaymentRows } from './payment-rows.ts'
+import type { Rail } from './signed-payment.ts'
 
 /** Brings payments to an end whose request is gone: after a crash, a lost answer or a chain that could not be asked. */
 export class Completer {
@@ -34,10 +35,13 @@ export class Completer {
     await this.#round
   }
 
-  /** One round. Ends early where the chain cannot be asked, since it could not be for the others either. */
+  /** One round. Where a chain cannot be asked the others on its rail come later, since it could not be for them either. */
   async complete(): Promise<void> {
+    const silent = new Set<Rail>()
     for (const payment of await this.#rows.abandoned(completionRows)) {
-      if (!(await this.#completeOne(payment))) return
+      const rail = payment.row?.payment.rail
+      if (rail && silent.has(rail)) await this.#rows.postpone(payment)
+      else if (!(await this.#completeOne(payment)) && rail) silent.add(rail)
     }
   }
 

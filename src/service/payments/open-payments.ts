@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '#contract/clock.ts'
+import { solanaNetwork } from '#contract/payment.ts'
+import { feesPerHourLamports } from './bounds.ts'
+import { openEvmPaymentChain } from './evm-payment-chain.ts'
+import { FeeBudget } from './fee-budget.ts'
+import { openLocalFacilitator } from './local-facilitator.ts'
+import { LocalSvmFacilitator } from './local-svm-facilitator.ts'
+import { RailChains, RailFacilitators } from './payment-rails.ts'
+import type { PaymentSettings, SolanaPaymentSettings } from './payment-settings.ts'
+import { SolanaKey } from './solana-key.ts'
+import { SvmPaymentChain } from './svm-payment-chain.ts'
+import { TopUps, type TopUpsOptions } from './top-up.ts'
+
+/** Takes payments on the rails that are set, and finishes what a crash left. Asks no chain before it is used. */
+export async function openPayments(
+  payments: PaymentSettings,
+  parts: Pick<TopUpsOptions, 'settings' | 'store' | 'clock' | 'log'>,
+): Promise<TopUps> {
+  const { options, rpcUrl, confirmations, facilitatorKey: key } = payments
+  const [evmChain, evmFacilitator] = await Promise.all([
+    openEvmPaymentChain({ rpcUrl, confirmations }),
+    openLocalFacilitator({ network: options[0].network, rpcUrl, key }),
+  ])
+  const svm = payments.solana && openSolana(payments.solana, parts.clock)
+  const chain = new RailChains({ evm: evmChain, svm: svm?.chain })
+  const facilitator = new RailFacilitators({ evm: evmFacilitator, svm: svm?.facilitator })
+  const topUps = new TopUps({ ...parts, chain, facilitator, owner: randomUUID() })
+  await topUps.start()
+  return topUps
+}
+
+function openSolana({ rpcUrl, commitment, feePayerKey }: SolanaPaymentSettings, clock: Clock) {
+  const feePayer = new SolanaKey(feePayerKey)
+  const fees = new FeeBudget({ perHour: feesPerHourLamports, clock })
+  return {
+    chain: new SvmPaymentChain({ rpcUrl, commitment, feePayer }),
+    facilitator: new LocalSvmFacilitator({ network: solanaNetwork, rpcUrl, feePayer, fees }),
+  }
+}

@@ -1,0 +1,44 @@
+import { topUpUsd } from '#contract/limits.ts'
+import { type PaymentOption, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
+import { SolanaKey } from './solana-key.ts'
+import type { SolanaCommitment } from './svm-payment-chain.ts'
+
+/** Where top-ups go, and what settles them there. */
+export interface PaymentSettings {
+  /** What a 402 offers first, all on one EVM network. */
+  options: readonly [PaymentOption, ...PaymentOption[]]
+  rpcUrl: string
+  /** Blocks that must follow a payment's own before it is credited: 0 on a local chain, 5 or more (ten seconds) on Base. */
+  confirmations: number
+  /** Pays the gas of settlements; never the payee's. */
+  facilitatorKey: `0x${string}`
+  /** Offered after them. Absent where payments on Solana are not taken. */
+  solana?: SolanaPaymentSettings
+}
+
+export interface SolanaPaymentSettings {
+  /** Receives the money, in a USDC account that must be open. */
+  payTo: string
+  rpcUrl: string
+  /** `confirmed` within a second or two; `finalized` after some thirteen, when no block can be dropped any more. */
+  commitment: SolanaCommitment
+  /** Pays the fees of settlements, never the payee's: base58 of 64 bytes, as wallets export a key. */
+  feePayerKey: string
+}
+
+/** How long a payer may take, as the published contract has it; the chain forgets a blockhash sooner. */
+const maxTimeoutSeconds = 300
+
+/** All that is offered. Throws where the fee payer's key cannot be read. */
+export const paymentOptionsOf = ({ options, solana }: PaymentSettings): readonly PaymentOption[] =>
+  solana ? [...options, solanaOption(solana)] : options
+
+const solanaOption = ({ payTo, feePayerKey }: SolanaPaymentSettings): PaymentOption => ({
+  scheme: 'exact',
+  network: solanaNetwork,
+  amount: `${topUpUsd.minimum * 1_000_000}`,
+  asset: usdcOnSolana,
+  payTo,
+  maxTimeoutSeconds,
+  extra: { feePayer: new SolanaKey(feePayerKey).address },
+})
