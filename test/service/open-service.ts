@@ -13,6 +13,7 @@ import type { Model } from '#service/models/model.ts'
 import { RunningService } from '#service/running-service.ts'
 import type { Log, Payments } from '#service/service.ts'
 import type { ServiceSettings } from '#service/settings.ts'
+import type { StakeReader } from '#service/staking/stake-reader.ts'
 import { openSqliteStore } from '#service/store/sqlite/open.ts'
 import type { Store } from '#service/store/store.ts'
 
@@ -71,6 +72,8 @@ export interface OpenServiceOptions {
   models?: (engines: { chat: ChatEngine; video: VideoEngine }) => Model[]
   /** A function is given the store that the service has. */
   payments?: Payments | ((store: Store) => Payments)
+  /** Gives staking credit; none where absent. */
+  stakes?: StakeReader
   /** Stands before the real store, for a test of what becomes of its failures. */
   storeBefore?: (real: Store) => Store
   settings?: Partial<ServiceSettings>
@@ -109,6 +112,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     store,
     models: (options.models ?? demoModels)(engines),
     payments: typeof options.payments === 'function' ? options.payments(store) : (options.payments ?? unpaid),
+    ...(options.stakes ? { stakes: options.stakes } : {}),
     adminToken,
     clock,
     log,

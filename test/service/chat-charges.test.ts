@@ -1,0 +1,282 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { inferenceFailed, modelOverloaded } from '#contract/errors.ts'
+import { audit } from '#service/ledger/audit.ts'
+import { countPromptTokens } from '#service/pricing/count-tokens.ts'
+import { type ChatDesk, type Customer, eventsOf, openDesk } from './chat-desk.ts'
+import { type Beat, used, type WhenAborted, words } from './chat-script.ts'
+
+/** A micro-USD a prompt token, ten a completion token. */
+const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
+const secret = 'upstream-secret sk-1234'
+const role: Beat = { role: true }
+const sixWords = words('one', ' two', ' three', ' four', ' five', ' six')
+
+let desk: ChatDesk
+beforeAll(async () => {
+  desk = await openDesk()
+})
+afterEach(async () => {
+  vi.useRealTimers()
+  // Whatever became of the call, nothing stays held, and what was booked adds up.
+  await expect.poll(() => desk.openHolds()).toBe(0)
+  const report = await audit(desk.service.database)
+  expect([report.findings, report.driftMicroUsd]).toEqual([[], 0n])
+  expect(desk.service.logged.filter(line => line.level === 'error')).toEqual([])
+})
+afterAll(() => desk.service.close())
+
+const holdsEver = async () =>
+  (await desk.service.store.read.selectFrom('ended_hold').select('id').execute()).length + (await desk.openHolds())
+
+describe('rejected before its engine is asked: nothing is held, nothing is charged', () => {
+  const rejected: [rule: string, usd: number, body: object, status: number][] = [
+    ['a field that is wrong', 1, { temperature: 3 }, 400],
+    ['an option that is not built', 1, { service_parameters: { enable_web_search: 'on' } }, 400],
+    ['a model that is not there', 1, { model: 'another' }, 404],
+    ['a prompt beyond the context', 1, { messages: [{ role: 'user', content: 'word '.repeat(140_000) }] }, 400],
+    ['no credit', 0, {}, 402],
+    ['more tokens than the credit pays', 0.01, { max_tokens: 16_000 }, 402],
+    ['more choices than the credit pays', 0.05, { max_tokens: 1_000, n: 10 }, 402],
+  ]
+  test.each(rejected)('%s', async (_rule, usd, body, status) => {
+    desk.engine.play(sixWords)
+    const [customer, before] = [await desk.customer(usd), await holdsEver()]
+    expect((await desk.chat(customer, body)).status).toBe(status)
+    expect((await desk.chat(customer, { ...body, stream: true })).status).toBe(status)
+    expect([desk.engine.calls.length, await holdsEver()]).toEqual([0, before])
+    expect((await desk.books(customer.account)).charged).toBe(0n)
+  })
+
+  test('a key that nobody knows', async () => {
+    const before = await holdsEver()
+    expect((await desk.chat({ key: 'fb_unknown', account: '' })).status).toBe(401)
+    expect(await holdsEver()).toBe(before)
+  })
+})
+
+describe('the engine refuses or fails before the first piece of content: the hold is freed', () => {
+  const failing: [rule: string, beats: Beat[], status: number][] = [
+    ['at once', [{ fail: modelOverloaded() }], 429],
+    ['with an error of its own, whose words stay here', [{ fail: new Error(secret) }], 500],
+    ['after it said what it used', [{ usage: used(7, 9) }, { fail: inferenceFailed() }], 500],
+  ]
+  test.each(failing)('%s', async (_rule, beats, status) => {
+    for (const stream of [false, true]) {
+      desk.engine.play(beats)
+      const customer = await desk.customer(1)
+      const answer = await desk.chat(customer, { stream })
+      expect(answer.status).toBe(status)
+      expect(await answer.text()).not.toContain('secret')
+      expect((await desk.books(customer.account)).charged).toBe(0n)
+    }
+    desk.service.logged.length = 0
+  })
+
+  test('after the role of its answer, which is no content', async () => {
+    desk.engine.play([role, { fail: inferenceFailed() }])
+    const customer = await desk.customer(1)
+    const answer = await desk.chat(customer, { stream: true })
+    await expect(answer.text()).rejects.toThrow()
+    await expect.poll(() => desk.openHolds()).toBe(0)
+    expect((await desk.books(customer.account)).charged).toBe(0n)
+  })
+})
+
+describe('complete', () => {
+  const complete: [rule: string, beats: Beat[], charged: bigint, skus: string[]][] = [
+    ['with usage: what it says', [...sixWords, { usage: used(20, 30) }], 320n, ['chat.input', 'chat.output']],
+    [
+      'without usage: what was delivered and the prompt, counted here and marked so',
+      sixWords,
+      prompt + 60n,
+      ['chat.input.estimated', 'chat.output.estimated'],
+    ],
+    [
+      'with a usage that cannot be: counted here',
+      [...sixWords, { usage: used(5, 9e15) }],
+      prompt + 60n,
+      ['chat.input.estimated', 'chat.output.estimated'],
+    ],
+    ['with usage and no content: what it says', [{ usage: used(20, 3) }], 50n, ['chat.input', 'chat.output']],
+    ['with nothing at all: nothing', [], 0n, []],
+  ]
+  test.each(complete)('%s', async (_rule, beats, charged, skus) => {
+    for (const stream of [false, true]) {
+      if (!beats.length && !stream) continue
+      desk.engine.play(beats)
+      const customer = await desk.customer(1)
+      const answer = await desk.chat(customer, { stream, stream_options: { include_usage: true } })
+      expect(answer.status).toBe(200)
+      const text = await answer.text()
+      const books = await desk.books(customer.account)
+      expect([books.charged, books.skus, books.writtenOff]).toEqual([charged, skus, 0n])
+      if (charged > 0n && beats.length > 1)
+        expect(costIn(text, stream)).toEqual({ usd: Number(charged) / 1e6, diem: 0 })
+    }
+  })
+
+  const costIn = (text: string, stream: boolean) => JSON.parse(stream ? (eventsOf(text).at(-2) ?? '') : text).cost
+})
+
+describe('the client leaves a stream', () => {
+  /** Reads so many events and leaves; what was charged. */
+  async function leaveAfter(events: number, customer: Customer, body: object = {}): Promise<bigint> {
+    const answer = await desk.chat(customer, { ...body, stream: true })
+    const reader = answer.body?.getReader()
+    for (let read = 0; read < events; read++) await reader?.read()
+    await reader?.cancel()
+    await expect.poll(() => desk.openHolds()).toBe(0)
+    return (await desk.books(customer.account)).charged
+  }
+
+  test('after every event: nothing before the first content, then the prompt and each piece, and never less for more', async () => {
+    const charges: bigint[] = []
+    for (let events = 0; events <= 7; events++) {
+      desk.engine.play([role, ...sixWords, 'silence'])
+      charges.push(await leaveAfter(events, await desk.customer(1)))
+      expect(desk.engine.calls.map(call => call.signal.aborted)).toEqual([true])
+    }
+    expect(charges).toEqual([0n, 0n, ...[1n, 2n, 3n, 4n, 5n, 6n].map(pieces => prompt + 10n * pieces)])
+  })
+
+  test('a stream in pieces smaller than a token is charged by its tokens, and never less for more', async () => {
+    const letters = [...'The lighthouse keeper counted indivisible waves until midnight came'].map(text => ({ text }))
+    const charges: bigint[] = []
+    for (let events = 1; events <= letters.length; events += 3) {
+      desk.engine.play([...letters, 'silence'])
+      charges.push(await leaveAfter(events, await desk.customer(1)))
+    }
+    expect(charges).toEqual([...charges].sort((a, b) => Number(a - b)))
+    expect(charges[0]).toBe(prompt + 10n)
+    expect(charges.at(-1)).toBeLessThan(prompt + 200n)
+  })
+
+  test('the engine is aborted at once, and what it then says of its usage counts', async () => {
+    desk.engine.play([...sixWords, 'silence'], { usage: used(12, 5) })
+    expect(await leaveAfter(2, await desk.customer(1))).toBe(12n + 50n)
+  })
+
+  test('content that comes after the abort is not charged', async () => {
+    desk.engine.play(sixWords, 'goes on')
+    expect(await leaveAfter(2, await desk.customer(1))).toBe(prompt + 20n)
+  })
+
+  test('usage without content is nothing, whatever it says', async () => {
+    desk.engine.play([role, 'silence'], { usage: used(500, 500) })
+    expect(await leaveAfter(1, await desk.customer(1))).toBe(0n)
+  })
+
+  test('an engine that reports as it goes is charged by its word, up to the last piece', async () => {
+    const beats = [{ text: 'one' }, { usage: used(9, 4) }, { text: ' two' }, { text: ' three' }, 'silence'] as const
+    desk.engine.play(beats)
+    expect(await leaveAfter(1, await desk.customer(1))).toBe(prompt + 10n)
+    desk.engine.play(beats)
+    // Two pieces after the report: four tokens it said, which is more than the three words here.
+    expect(await leaveAfter(3, await desk.customer(1))).toBe(9n + 40n)
+  })
+
+  test.each<[string, WhenAborted]>([
+    ['an engine that hangs after its abort is waited for five seconds, and charged by what it delivered', 'goes on'],
+  ])('%s', async (_rule, whenAborted) => {
+    desk.engine.play([...sixWords, 'silence'], whenAborted)
+    const customer = await desk.customer(1)
+    const answer = await desk.chat(customer, { stream: true })
+    const reader = answer.body?.getReader()
+    for (let read = 0; read < 6; read++) await reader?.read()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const left = reader?.cancel()
+    await vi.advanceTimersByTimeAsync(4_900)
+    expect(await desk.openHolds()).toBe(1)
+    await vi.advanceTimersByTimeAsync(200)
+    vi.useRealTimers()
+    await left
+    expect((await desk.books(customer.account)).charged).toBe(prompt + 60n)
+  })
+})
+
+describe('the client of a whole answer leaves', () => {
+  test.each<[rule: string, whenAborted: WhenAborted]>([
+    ['before the engine has answered: nothing can be delivered, so nothing is charged', 'ends'],
+    ['and the engine answers all the same: nothing is charged', 'goes on'],
+  ])('%s', async (_rule, whenAborted) => {
+    const answered = Promise.withResolvers<void>()
+    desk.engine.play([{ until: answered.promise }, ...sixWords, { usage: used(20, 30) }], whenAborted)
+    const customer = await desk.customer(1)
+    const client = new AbortController()
+    const answer = desk.chat(customer, {}, { signal: client.signal }).catch(() => null)
+    await expect.poll(() => desk.openHolds()).toBe(1)
+    client.abort()
+    expect(desk.engine.calls[0]?.signal.aborted).toBe(true)
+    answered.resolve()
+    await answer
+    await expect.poll(() => desk.openHolds()).toBe(0)
+    expect((await desk.books(customer.account)).charged).toBe(0n)
+  })
+})
+
+describe('the engine dies within its stream', () => {
+  test.each([
+    ['with a broken connection', inferenceFailed()],
+    ['with an error of its own, whose words are neither shown nor charged', new Error(secret.repeat(50))],
+  ])('%s: what was delivered is charged, and the stream says so', async (_rule, fail) => {
+    desk.engine.play([role, ...sixWords, { fail }])
+    const customer = await desk.customer(1)
+    const answer = await desk.chat(customer, { stream: true })
+    const events = eventsOf(await answer.text())
+    expect(events.at(-1)).toBe('[DONE]')
+    expect(JSON.parse(events.at(-2) ?? '')).toMatchObject({
+      choices: [{ finish_reason: 'error' }],
+      error: { message: 'Inference processing failed', type: 'server_error', param: null, code: null },
+    })
+    expect(events.join('')).not.toContain('secret')
+    // Asked once: content has been delivered, so no second answer may begin.
+    expect(desk.engine.calls.length).toBe(1)
+    expect((await desk.books(customer.account)).charged).toBe(prompt + 60n)
+  })
+})
+
+describe('an engine that uses more than the hold', () => {
+  test.each([false, true])('is paid by the service beyond it, and that is booked (stream: %s)', async stream => {
+    desk.engine.play([...sixWords, { usage: used(20, 1_000) }])
+    const customer = await desk.customer(1)
+    desk.service.logged.length = 0
+    const answer = await desk.chat(customer, { stream, max_tokens: 10 })
+    await answer.text()
+    const books = await desk.books(customer.account)
+    // The hold: every byte of the prompt, and ten tokens.
+    expect(books.charged).toBeLessThan(500n)
+    expect([books.charged + books.writtenOff, books.units]).toEqual([20n + 10_000n, [20n, 1_000n]])
+    expect(desk.service.logged).toEqual([
+      expect.objectContaining({ level: 'warn', facts: expect.objectContaining({ microUsd: `${books.writtenOff}` }) }),
+    ])
+  })
+
+  test('and does not stop is cut off', async () => {
+    desk.engine.play(words(...Array.from({ length: 2_000 }, () => ' more')))
+    const customer = await desk.customer(1)
+    const events = eventsOf(await (await desk.chat(customer, { stream: true, max_tokens: 10 })).text())
+    expect(events.length).toBeLessThan(300)
+    expect(JSON.parse(events.at(-2) ?? '')).toMatchObject({ choices: [{ finish_reason: 'error' }] })
+    expect((await desk.books(customer.account)).charged).toBeLessThan(500n)
+  })
+})
+
+test('of a hundred calls at once with credit for ten, ten are answered', async () => {
+  const answered = Promise.withResolvers<void>()
+  desk.engine.play([{ until: answered.promise }, ...sixWords, { usage: used(20, 10) }])
+  const probe = await desk.customer(1)
+  const trial = desk.chat(probe, { max_tokens: 10 })
+  await expect.poll(() => desk.openHolds()).toBe(1)
+  const { amount } = await desk.service.store.read.selectFrom('hold').select('amount').executeTakeFirstOrThrow()
+  const customer = await desk.customer(Number(amount * 10n) / 1e6)
+  const calls = Array.from({ length: 100 }, () => desk.chat(customer, { max_tokens: 10 }))
+  await expect.poll(() => desk.openHolds()).toBe(11)
+  const early = await Promise.all(calls.map(call => Promise.race([call.then(({ status }) => status), tick()])))
+  expect(early.filter(status => status === 402).length).toBe(90)
+  answered.resolve()
+  const statuses = (await Promise.all([trial, ...calls])).map(({ status }) => status)
+  expect(statuses.filter(status => status === 200).length).toBe(11)
+  expect((await desk.books(customer.account)).charged).toBe(1_200n)
+})
+
+const tick = () => new Promise<null>(resolve => setTimeout(() => resolve(null), 1_000))
