@@ -57,13 +57,12 @@ export async function answer(route: Route, incoming: Incoming, service: Service)
 async function succeed(route: Route, incoming: Incoming, service: Service): Promise<Response> {
   const { exchange } = incoming
   const requireCredit = await admit(route, exchange, service)
-  // An answer that was paid for is given again, whatever credit is left.
+  // An answer that was paid for is given again, whatever credit is left: with a key this is asked once there is none.
   if (!hasKey(route.operation, exchange)) requireCredit()
   exchange.onEnd(service.guards.enter(exchange))
   const body = await readBody(route.operation, incoming.body)
   const request = parseRequest(route.operation, { ...incoming, body })
-  return oncePerKey({ operation: route.operation, exchange, request, service }, async work => {
-    requireCredit()
+  return oncePerKey({ operation: route.operation, exchange, request, requireCredit, service }, async work => {
     const take = () => takeLimits(route, exchange, request.body, service)
     // A top-up counts itself, because only it can tell a payment that has come before.
     const grant = route.operation.charge === 'payment' ? null : await take()

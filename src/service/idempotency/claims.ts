@@ -3,7 +3,7 @@ import { keyInUse } from '#contract/errors.ts'
 import { retryAfter } from '#contract/headers.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
-import type { ClaimState, Lease, MoveClaim } from '../store/units.ts'
+import type { ClaimState, Lease, MoveClaim, Op } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { claimAttempts, claimLeaseMs, claimRenewalMs, keyInUseRetryMs, recordedBytes } from './bounds.ts'
 import { type KeptAnswer, readAnswer } from './kept-answer.ts'
@@ -16,6 +16,8 @@ export interface ClaimOrder {
   /** Charged for the work if nobody has begun it yet. */
   request: string
   fingerprint: string
+  /** Operations that open the account, where it has to exist first. */
+  opening?: readonly Op[]
 }
 
 /** What the store says of a key. */
@@ -71,9 +73,9 @@ export class Claims {
   }
 
   /** Null where somebody was faster. */
-  async #begin({ claim, account, request, fingerprint }: ClaimOrder): Promise<Taken | null> {
+  async #begin({ claim, account, request, fingerprint, opening = [] }: ClaimOrder): Promise<Taken | null> {
     const set = { account, request, fingerprint, lease: this.#newLease() }
-    const why = await this.#commit({ claim, from: null, fence: 0, set })
+    const why = await this.#commit({ claim, from: null, fence: 0, set }, opening)
     if (why === null) return this.#ours({ id: claim, request, fence: 1, takenOver: false })
     return why === 'no_account' ? { state: 'no-account' } : null
   }
@@ -144,12 +146,12 @@ export class Claims {
   }
 
   /** Why it was refused, null where it was not. */
-  async #commit(move: Pick<MoveClaim, 'claim' | 'from' | 'fence' | 'set'>) {
+  async #commit(move: Pick<MoveClaim, 'claim' | 'from' | 'fence' | 'set'>, before: readonly Op[] = []) {
     const atMs = this.#clock.now()
     const to: ClaimState = 'running'
     const outcome = await commitSurely(this.#store, {
       id: `${uuidV7(atMs)}/claim`,
-      ops: [{ op: 'claim', to, atMs, ...move }],
+      ops: [...before, { op: 'claim', to, atMs, ...move }],
     })
     return outcome.ok ? null : outcome.why
   }

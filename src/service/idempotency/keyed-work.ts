@@ -128,6 +128,7 @@ export class KeyedWork implements Work {
 
   /** Before the end of the stream is sent: who has seen it can have the answer again. */
   async #streamEnded(): Promise<void> {
+    if (!this.#claim.kept) this.signal.throwIfAborted()
     if (!this.#claim.kept && !(await this.#claim.finish(this.#streamAnswer([]))))
       throw new AlsoCommitRefused('claim_moved')
     this.#over()

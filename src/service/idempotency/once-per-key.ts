@@ -3,10 +3,12 @@ import { balanceRemaining, contentType, idempotentReplayed } from '#contract/hea
 import { isIdempotent, type Operation } from '#contract/operation.ts'
 import type { Reply, Work } from '../call.ts'
 import type { Exchange } from '../exchange.ts'
+import type { Principal } from '../identity/principal.ts'
+import { openWalletAccount } from '../identity/wallet-account.ts'
 import { balanceOf } from '../ledger/accounts.ts'
 import { send, sendText } from '../middleware/send.ts'
 import type { Service } from '../service.ts'
-import type { Claims, Taken } from './claims.ts'
+import type { ClaimOrder, Claims, Taken } from './claims.ts'
 import type { KeptAnswer } from './kept-answer.ts'
 import { claimId, fingerprintOf, readKey, reusedKey } from './keyed-request.ts'
 import { KeyedWork } from './keyed-work.ts'
@@ -16,6 +18,8 @@ export interface KeyedRequest {
   exchange: Exchange
   /** As it was parsed. */
   request: { params: unknown; query: unknown; body: unknown }
+  /** Throws where a caller has too little credit for new work. */
+  requireCredit: () => void
   service: Pick<Service, 'store' | 'clock' | 'log' | 'settings' | 'guards'> & { claims: Claims }
 }
 
@@ -28,19 +32,34 @@ export const hasKey = (operation: Operation, exchange: Exchange): boolean =>
  * anything is counted, held or asked. Throws `keyInUse`, `reusedKey`, `answerNotKept`, and what `run` throws.
  */
 export async function oncePerKey(keyed: KeyedRequest, run: (work: Work) => Promise<Reply>): Promise<Response> {
-  const { operation, exchange, request, service } = keyed
-  const account = exchange.principal?.account
-  const key = isIdempotent(operation) ? readKey(name => exchange.header(name)) : null
-  const withoutKey = async () => send(exchange, await run(unkeyedWork(exchange)), service.settings.vendor)
-  if (key === null || account === undefined) return withoutKey()
-  const claim = claimId(account, operation, key)
-  const order = { claim, account, request: exchange.requestId, fingerprint: fingerprintOf(request) }
-  const taken = await service.claims.take(order)
-  // Whoever has no account has no credit: the work says so.
-  if (taken.state === 'no-account') return withoutKey()
+  const { operation, exchange, service } = keyed
+  const { principal } = exchange
+  const key = isIdempotent(operation) && principal ? readKey(name => exchange.header(name)) : null
+  if (key === null || !principal) {
+    keyed.requireCredit()
+    return send(exchange, await run(unkeyedWork(exchange)), service.settings.vendor)
+  }
+  const claim = claimId(principal.account, operation, key)
+  const fingerprint = fingerprintOf(keyed.request)
+  const order = { claim, account: principal.account, request: exchange.requestId, fingerprint }
+  const taken = await takeKey(order, principal, keyed)
   if (taken.state !== 'ours') return answerTaken(taken, keyed)
-  const result = await new KeyedWork(taken.claim, keyed).answer(run)
+  const result = await new KeyedWork(taken.claim, keyed).answer(async work => {
+    keyed.requireCredit()
+    return run(work)
+  })
   return result === 'lost' ? answerTaken(await service.claims.ended(order), keyed) : result
+}
+
+/** A wallet that has credit and no account yet, because its stake is all that it has, gets one with its first key. */
+async function takeKey(order: ClaimOrder, principal: Principal, { requireCredit, service }: KeyedRequest) {
+  const taken = await service.claims.take(order)
+  if (taken.state !== 'no-account') return taken
+  requireCredit()
+  const opening = principal.kind === 'wallet' ? openWalletAccount(principal.wallet, service.clock.now()) : []
+  const again = await service.claims.take({ ...order, opening })
+  if (again.state === 'no-account') throw new Error(`The account of request ${order.request} cannot be opened.`)
+  return again
 }
 
 const unkeyedWork = ({ requestId, signal }: Exchange): Work => ({
