@@ -18,6 +18,16 @@ export const commands: readonly CommandEntry[] = [
     load: () => import('./commands/ledger.ts').then(module => module.ledger),
   },
   {
+    name: 'backup',
+    summary: 'Copy the books of a service into a file, also while it runs',
+    load: () => import('./commands/backup.ts').then(module => module.backup),
+  },
+  {
+    name: 'restore',
+    summary: 'Put a backup into a new folder or database',
+    load: () => import('./commands/restore.ts').then(module => module.restore),
+  },
+  {
     name: 'local',
     summary: 'Give test money on the local chain',
     load: () => import('./commands/local.ts').then(module => module.local),

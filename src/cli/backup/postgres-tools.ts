@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { devNull } from 'node:os'
+import { resolve } from 'node:path'
+import { writeWhole } from '#service/store/sqlite/backup.ts'
+import { CliError } from '../cli-error.ts'
+import { backupFailure } from './sqlite-backup.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Copies the database into a new file of `pg_dump`'s own format, one snapshot, and reads the file once to the end. */
+export async function backUpPostgres(url: string, file: string, env: Environment): Promise<void> {
+  const path = resolve(file)
+  try {
+    await writeWhole(path, async part => {
+      await runTool('pg_dump', ['--format=custom', '--no-owner', '--no-privileges', `--file=${part}`], url, env)
+      await runTool('pg_restore', [`--file=${devNull}`, part], url, env)
+    })
+  } catch (error) {
+    throw error instanceof CliError ? error : backupFailure(error, path)
+  }
+}
+
+/** Fills an empty database, whole or not at all. */
+export async function restorePostgres(url: string, file: string, env: Environment): Promise<void> {
+  const path = resolve(file)
+  if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
+  const { PGDATABASE = '' } = postgresEnvironment(url)
+  const whole = ['--no-owner', '--no-privileges', '--single-transaction', '--exit-on-error']
+  await runTool('pg_restore', [...whole, `--dbname=${PGDATABASE}`, path], url, env)
+}
+
+/** Parameters of a database's address, by the variable in which PostgreSQL's programs look for them. */
+const parameters: Readonly<Record<string, string>> = {
+  host: 'PGHOST',
+  port: 'PGPORT',
+  sslmode: 'PGSSLMODE',
+  sslrootcert: 'PGSSLROOTCERT',
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  options: 'PGOPTIONS',
+  connect_timeout: 'PGCONNECT_TIMEOUT',
+}
+
+/** A database's address as PostgreSQL's programs take it: in the environment, because everybody can read arguments. */
+export function postgresEnvironment(url: string): Record<string, string> {
+  const parsed = parseUrl(url)
+  const named: Record<string, string> = {
+    PGHOST: parsed.hostname.replace(/^\[(.*)\]$/, '$1'),
+    PGPORT: parsed.port,
+    PGUSER: decodeURIComponent(parsed.username),
+    PGPASSWORD: decodeURIComponent(parsed.password),
+    PGDATABASE: decodeURIComponent(parsed.pathname.slice(1)),
+  }
+  for (const [name, value] of parsed.searchParams) if (parameters[name]) named[parameters[name]] = value
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== ''))
+}
+
+function parseUrl(url: string): URL {
+  try {
+    // `postgres:` is no special scheme of URLs, so a host may be missing where a socket is meant.
+    return new URL(url)
+  } catch {
+    throw new CliError(
+      'DATABASE_URL is no address of a database.',
+      'Write it as postgres://USER:PASSWORD@HOST/DATABASE.',
+    )
+  }
+}
+
+type Tool = 'pg_dump' | 'pg_restore'
+
+async function runTool(tool: Tool, args: readonly string[], url: string, env: Environment): Promise<void> {
+  const { PATH, HOME, LANG, SystemRoot, PGPASSFILE, PGSSLROOTCERT } = env
+  const inherited = { PATH, HOME, LANG, SystemRoot, PGPASSFILE, PGSSLROOTCERT }
+  const child = spawn(tool, ['--no-password', ...args].filter(isTaken(tool)), {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...inherited, ...postgresEnvironment(url), LC_MESSAGES: 'C', PGAPPNAME: 'farebox' },
+  })
+  let told = ''
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    told = (told + chunk).slice(-mostWords)
+  })
+  const [code] = (await once(child, 'close').catch(error => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw missing(tool)
+    throw error
+  })) as [number | null]
+  if (code !== 0) throw toolFailure(tool, told)
+}
+
+/** `pg_restore` knows passwords only where it connects. */
+const isTaken =
+  (tool: Tool) =>
+  (arg: string, _at: number, args: string[]): boolean =>
+    arg !== '--no-password' || tool === 'pg_dump' || args.some(each => each.startsWith('--dbname='))
+
+/** Characters of a program's complaint that are looked at. */
+const mostWords = 4_000
+
+const missing = (tool: Tool): CliError =>
+  new CliError(`\`${tool}\` is not installed.`, "Install PostgreSQL's client programs, as new as its server, on PATH.")
+
+const complaints: readonly [RegExp, sentence: string, next: string][] = [
+  [/server version mismatch/, 'is older than the server.', "Install the client programs of the server's version."],
+  [/unsupported version|not appear to be a valid archive/, 'cannot read this file.', 'Name a backup of this database.'],
+  [/password authentication failed|no password supplied/, 'was not let in.', 'Check the user in DATABASE_URL.'],
+  [/does not exist/, 'found no such database.', 'Make it, empty, or check DATABASE_URL.'],
+  [/already exists/, 'found a database that is not empty.', 'Restore into an empty one.'],
+  [/could not connect|connection to server/, 'reaches no server.', 'Start it, or check DATABASE_URL.'],
+  [/No space left/, 'found the disk full.', 'Make room, or name a file elsewhere.'],
+]
+
+function toolFailure(tool: Tool, told: string): CliError {
+  const known = complaints.find(([pattern]) => pattern.test(told))
+  if (known) return new CliError(`\`${tool}\` ${known[1]}`, known[2])
+  const line =
+    told
+      .trim()
+      .split('\n')
+      .at(-1)
+      ?.replaceAll(/\p{Cc}/gu, ' ') ?? ''
+  return new CliError(`\`${tool}\` failed: ${line.slice(0, 300)}`, 'Mend that, then repeat this.')
+}

@@ -1,0 +1,86 @@
+import { createReadStream, createWriteStream, existsSync, rmSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { basename, dirname, resolve } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { backupSqlite, requireSoundFile, writeWhole } from '#service/store/sqlite/backup.ts'
+import { lockFolderOf } from '#service/store/sqlite/folder-lock.ts'
+import { StoreError } from '#service/store/store-error.ts'
+import { CliError } from '../cli-error.ts'
+import { type DataFolder, readFileIfThere } from '../data-folder.ts'
+import { fileFailure } from '../file-failure.ts'
+import { folderFailure, folderInUse } from '../folder-in-use.ts'
+import { requireSecrets } from '../folder-service.ts'
+import { runningService } from '../service-admin.ts'
+
+/** Beside a backup: the secrets of its service, where they were asked for. */
+export const secretFileOf = (file: string): string => `${file}.secret`
+
+/** Copies the books of a folder into a new file, and its secrets into another where they are asked for. */
+export async function backUpFolder(folder: DataFolder, file: string, withSecret: boolean): Promise<void> {
+  const path = resolve(file)
+  const secrets = await requireSecrets(folder)
+  try {
+    if (withSecret) await writeWhole(secretFileOf(path), part => writeFile(part, `${secrets.join('\n')}\n`))
+    await backupSqlite(folder.database, path).catch(error => {
+      if (withSecret) rmSync(secretFileOf(path), { force: true })
+      throw error
+    })
+  } catch (error) {
+    throw backupFailure(error, path)
+  }
+}
+
+/** Puts a backup into a folder that has no books yet. Answers whether keys and links of then will still count. */
+export async function restoreFolder(folder: DataFolder, file: string): Promise<{ hasSecret: boolean }> {
+  const path = resolve(file)
+  if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
+  try {
+    requireSoundFile(path)
+    const running = await runningService(folder)
+    if (running) throw folderInUse(folder, running)
+    await mkdir(dirname(folder.database), { recursive: true, mode: 0o700 })
+    const lock = lockFolderOf(folder.database)
+    try {
+      // The lock says that nobody is at it: what is left of a restore that was killed is rubbish.
+      rmSync(`${folder.database}.part`, { force: true })
+      await writeWhole(folder.database, part => pipeline(createReadStream(path), createWriteStream(part)))
+    } finally {
+      lock.release()
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
+      throw new CliError(`There are books in ${folder.root} already.`, 'Restore into another folder, with `--data`.')
+    }
+    throw error instanceof StoreError ? await folderFailure(error, folder) : error
+  }
+  return { hasSecret: await restoreSecret(folder, secretFileOf(path)) }
+}
+
+async function restoreSecret(folder: DataFolder, secretFile: string): Promise<boolean> {
+  if ((await readFileIfThere(folder.secret)) !== null) return true
+  const kept = await readFileIfThere(secretFile)
+  if (kept === null) return false
+  await writeWhole(folder.secret, part => writeFile(part, kept))
+  return true
+}
+
+/** SQLite's primary codes for a disk that is full, or that fails. */
+const sqliteFull = 13
+const sqliteIoError = 10
+
+export function backupFailure(error: unknown, path: string): unknown {
+  if (error instanceof StoreError) {
+    return new CliError(error.message, 'Run `farebox ledger audit`, and keep the backups that you have.')
+  }
+  const { code, path: about = path, errcode = 0 } = error as NodeJS.ErrnoException & { errcode?: number }
+  if (code === 'EEXIST') {
+    const unfinished = about.endsWith('.part')
+    return unfinished
+      ? new CliError(`An unfinished backup lies at ${about}.`, 'Remove it, unless it is being made right now.')
+      : new CliError(`${about} exists already.`, 'Name another file: a backup overwrites nothing.')
+  }
+  if (code === 'ENOENT') return new CliError(`There is no folder ${dirname(path)}.`, 'Make it, or name another file.')
+  if ([sqliteFull, sqliteIoError].includes(errcode & 0xff))
+    return new CliError(`The disk for ${basename(path)} is full or failing.`, 'Make room, or name a file elsewhere.')
+  return fileFailure(error) ?? error
+}

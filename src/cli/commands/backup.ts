@@ -1,0 +1,55 @@
+import { parseArguments, wrongUsage } from '../arguments.ts'
+import { auditFile } from '../backup/audit-file.ts'
+import { backUpFolder, secretFileOf } from '../backup/sqlite-backup.ts'
+import { type Books, booksOf } from '../books.ts'
+import type { Command, CommandIo } from '../command.ts'
+import { defaultDataFolder } from '../data-folder.ts'
+
+const name = 'farebox backup'
+
+const usage = `Usage: farebox backup FILE [--with-secret] [--data DIR]
+
+Copies the books of a service into a new file, also while it runs: accounts, keys' hashes, entries, holds, payments and
+jobs, as they are at one moment. The copy is checked and audited. It holds no finished video, no wallet, no private key
+and no API key. \`farebox restore\` takes it back.
+
+  --with-secret  write the service's secret to FILE.secret; without it keys and download links of then never count again
+  --data DIR     the service's folder (${defaultDataFolder}); where DATABASE_URL names a PostgreSQL database, that one`
+
+export const backup: Command = {
+  usage,
+  async run(args, io) {
+    const { values, positionals } = parseArguments(args, {
+      command: name,
+      options: {
+        'with-secret': { type: 'boolean', default: false },
+        data: { type: 'string', default: defaultDataFolder },
+      },
+      maxPositionals: 1,
+    })
+    const [file] = positionals
+    if (file === undefined) throw wrongUsage(name, 'The name of the new file is missing')
+    const books = booksOf(values.data, io.env)
+    const withSecret = values['with-secret']
+    if (books.kind === 'folder') await backUpFolder(books.folder, file, withSecret)
+    else if (withSecret)
+      throw wrongUsage(name, 'A service on PostgreSQL has its secret in FAREBOX_SECRET; keep it there')
+    else await backUpPostgres(books.url, file, io)
+    return tell(books, file, withSecret, io)
+  },
+}
+
+async function backUpPostgres(url: string, file: string, io: CommandIo): Promise<void> {
+  const tools = await import('../backup/postgres-tools.ts')
+  await tools.backUpPostgres(url, file, io.env)
+}
+
+async function tell(books: Books, file: string, withSecret: boolean, io: CommandIo): Promise<number> {
+  io.output.print(file)
+  if (withSecret) io.output.note(`The service's secret is in ${secretFileOf(file)}; keep it apart from the backup.`)
+  else io.output.note("The service's secret is not in it: without it no API key of then opens anything again.")
+  if (books.kind === 'postgres') return 0
+  const audited = await auditFile(file)
+  io.output.note(audited.sentence)
+  return audited.ok ? 0 : 1
+}
