@@ -1,0 +1,52 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface SvmGate {
+  url: string
+  /** Every connection breaks. */
+  isDown: boolean
+  /** A transaction reaches the chain and the answer is lost, or is lost on its way. */
+  sends: 'pass' | 'lose-answer' | 'lose'
+  /** Changes what the node answers; undefined leaves it. */
+  spoil: ((method: string, params: readonly unknown[], result: unknown) => unknown) | null
+  /** Methods that were asked, in their order, and what the sent transactions were. */
+  asked: string[]
+  sent: string[]
+  close(): Promise<void>
+}
+
+/** Stands before a Solana node and spoils what a test wants spoiled. */
+export async function openSvmGate(nodeUrl: string): Promise<SvmGate> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks)
+    const { method, params } = JSON.parse(body.toString())
+    gate.asked.push(method)
+    const isSend = method === 'sendTransaction'
+    if (isSend) gate.sent.push(params[0])
+    if (gate.isDown || (gate.sends === 'lose' && isSend)) return breakOff(response)
+    const answer = await fetch(nodeUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const said = JSON.parse(await answer.text())
+    if (gate.sends === 'lose-answer' && isSend) return breakOff(response)
+    const spoilt = gate.spoil?.(method, params, said.result)
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(spoilt === undefined ? said : { jsonrpc: '2.0', id: said.id, result: spoilt }))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const gate: SvmGate = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    isDown: false,
+    sends: 'pass',
+    spoil: null,
+    asked: [],
+    sent: [],
+    async close() {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+  return gate
+}
+
+const breakOff = (response: ServerResponse) => void response.socket?.destroy()
