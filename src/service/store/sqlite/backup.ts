@@ -56,7 +56,7 @@ async function copy(from: string, to: string): Promise<void> {
   try {
     // One file that can be read anywhere, without a log beside it.
     copied.exec('PRAGMA journal_mode = DELETE')
-    requireSound(copied, to)
+    requireSound(copied, from)
   } finally {
     copied.close()
   }
@@ -81,7 +81,7 @@ function requireSound(database: DatabaseSync, path: string): void {
 function whyUnsound(database: DatabaseSync): string | null {
   try {
     const check = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
-    if (check !== 'ok') return `SQLite finds it damaged (${check})`
+    if (check !== 'ok') return 'SQLite finds it damaged'
     if (database.prepare('PRAGMA foreign_key_check').get()) return 'rows of it refer to rows that are gone'
     const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'entry'").get()
     return table ? null : 'it holds no books of farebox'
