@@ -166,13 +166,32 @@ describe('the client leaves a stream', () => {
     expect(await leaveAfter(1, await desk.customer(1))).toBe(0n)
   })
 
-  test('an engine that reports as it goes is charged by its word, up to the last piece', async () => {
-    const beats = [{ text: 'one' }, { usage: used(9, 4) }, { text: ' two' }, { text: ' three' }, 'silence'] as const
+  test.each([
+    ['and by what came after its last word', used(9, 1), 9n + 30n],
+    ['and its word counts where it is more', used(9, 4), 9n + 40n],
+  ])('an engine that reports as it goes is charged by its word, %s', async (_rule, usage, charged) => {
+    const beats: Beat[] = [{ text: 'one' }, { usage }, { text: ' two' }, { text: ' three' }, 'silence']
     desk.engine.play(beats)
     expect(await leaveAfter(1, await desk.customer(1))).toBe(prompt + 10n)
     desk.engine.play(beats)
-    // Two pieces after the report: four tokens it said, which is more than the three words here.
-    expect(await leaveAfter(3, await desk.customer(1))).toBe(9n + 40n)
+    expect(await leaveAfter(3, await desk.customer(1))).toBe(charged)
+  })
+
+  test('while the engine is silent: the engine is aborted, and what it still sends is not charged', async () => {
+    const more = Promise.withResolvers<void>()
+    desk.engine.play([{ text: 'one' }, { until: more.promise }, ...sixWords], 'goes on')
+    const customer = await desk.customer(1)
+    const client = new AbortController()
+    const answer = await desk.chat(customer, { stream: true }, { signal: client.signal })
+    const reader = answer.body?.getReader()
+    await reader?.read()
+    const next = reader?.read().catch(() => null)
+    client.abort()
+    expect(desk.engine.calls[0]?.signal.aborted).toBe(true)
+    more.resolve()
+    await next
+    await expect.poll(() => desk.openHolds()).toBe(0)
+    expect((await desk.books(customer.account)).charged).toBe(prompt + 10n)
   })
 
   test.each<[string, WhenAborted]>([
