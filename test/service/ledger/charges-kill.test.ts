@@ -1,0 +1,164 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { microUsd } from '#contract/money.ts'
+import { audit } from '#service/ledger/audit.ts'
+import { recoverHolds } from '#service/ledger/recover-holds.ts'
+import { countPromptTokens } from '#service/pricing/count-tokens.ts'
+import type { Store } from '#service/store/store.ts'
+import type { Line, Op, Outcome } from '#service/store/units.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { type ChatDesk, type Customer, openDesk } from '../chat-desk.ts'
+import { type Beat, words } from '../chat-script.ts'
+import { TestClock } from '../open-service.ts'
+
+const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
+const manyWords = (count: number): Beat[] => words(...Array.from({ length: count }, () => ' word'))
+
+let folder: string
+let clock: TestClock
+let desk: ChatDesk
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-kill-'))
+  clock = new TestClock()
+  desk = await openDesk({ folder, clock })
+})
+afterEach(async () => {
+  vi.useRealTimers()
+  const report = await audit(desk.service.database)
+  expect([report.findings, report.driftMicroUsd]).toEqual([[], 0n])
+  await desk.service.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** As a kill leaves it: the store ends between two commits, nothing else is told. Then the folder is opened again. */
+async function killAndRestart(): Promise<void> {
+  await desk.service.store.close()
+  clock.pass(1_000)
+  desk = await openDesk({ folder, clock })
+}
+
+async function readEvents(customer: Customer, count: number): Promise<void> {
+  const answer = await desk.chat(customer, { stream: true })
+  const reader = answer.body?.getReader()
+  for (let read = 0; read < count; read++) await reader?.read()
+}
+
+const owedOf = async (store: Store) =>
+  (await store.read.selectFrom('hold').select('owed').execute()).map(row => row.owed)
+
+describe('a kill within a call', () => {
+  test('before anything was written down: the hold is freed, and the loss is that of the service', async () => {
+    const customer = await desk.customer(1)
+    desk.engine.play([...manyWords(100), 'silence'])
+    await readEvents(customer, 100)
+    expect(await owedOf(desk.service.store)).toEqual([null])
+    await killAndRestart()
+    expect(await desk.openHolds()).toBe(0)
+    expect((await desk.books(customer.account)).charged).toBe(0n)
+  })
+
+  test('after 256 tokens: they were written down, and are charged at the next start', async () => {
+    const customer = await desk.customer(1)
+    desk.engine.play([...manyWords(400), 'silence'])
+    await readEvents(customer, 400)
+    await expect.poll(() => owedOf(desk.service.store)).not.toEqual([null])
+    await killAndRestart()
+    expect(await desk.openHolds()).toBe(0)
+    const { charged, skus } = await desk.books(customer.account)
+    expect(charged).toBeGreaterThanOrEqual(prompt + 2_500n)
+    expect(charged).toBeLessThanOrEqual(prompt + 4_000n)
+    expect(skus).toEqual(['chat.input.estimated', 'chat.output.estimated'])
+  })
+
+  test('two seconds into a slow answer: what had come was written down, and is charged', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const customer = await desk.customer(1)
+    desk.engine.play([...manyWords(20), 'silence'])
+    await readEvents(customer, 20)
+    await vi.advanceTimersByTimeAsync(2_000)
+    vi.useRealTimers()
+    await expect.poll(() => owedOf(desk.service.store)).not.toEqual([null])
+    await killAndRestart()
+    expect((await desk.books(customer.account)).charged).toBe(prompt + 200n)
+  })
+
+  test('after the charge and before the answer: it is charged, once', async () => {
+    const customer = await desk.customer(1)
+    desk.engine.play(manyWords(5))
+    await (await desk.chat(customer)).text()
+    await killAndRestart()
+    expect((await desk.books(customer.account)).charged).toBe(prompt + 50n)
+  })
+})
+
+describe('ends of dead holds', () => {
+  const line = (amount: bigint): Line => ({
+    sku: 'chat.output.estimated',
+    units: amount,
+    unitPricePicoUsd: 1_000_000n,
+    amount: microUsd(amount),
+  })
+
+  async function commit(...ops: Op[]): Promise<Outcome[]> {
+    const outcomes = await desk.service.store.commit(ops.map(op => ({ id: uuidV7(clock.now()), ops: [op] })))
+    expect(outcomes.filter(outcome => !outcome.ok)).toEqual([])
+    return outcomes
+  }
+
+  /** A hold of a process that died, with what it wrote down. */
+  async function dead(account: string, owed: bigint | null, request = uuidV7(clock.now())): Promise<string> {
+    const hold = uuidV7(clock.now())
+    const lease = { owner: 'a dead process', untilMs: clock.now() + 30_000 }
+    await commit({ op: 'hold', hold, account, amount: microUsd(1_000), lease, atMs: clock.now() })
+    if (owed !== null) {
+      await commit({ op: 'renew', hold, lease, owed: { request, model: 'scripted', lines: [line(owed)] } })
+    }
+    return request
+  }
+
+  test.each<[rule: string, owed: bigint | null, charged: bigint, writtenOff: bigint]>([
+    ['nothing written down: freed', null, 0n, 0n],
+    ['a checkpoint within the hold: charged at it', 700n, 700n, 0n],
+    ['a checkpoint beyond the hold: the rest is written off', 1_300n, 1_000n, 300n],
+  ])('%s', async (_rule, owed, charged, writtenOff) => {
+    const { account } = await desk.customer(1)
+    await dead(account, owed)
+    expect(await recoverHolds(desk.service.store, clock)).toBe(0)
+    clock.pass(30_001)
+    expect(await recoverHolds(desk.service.store, clock)).toBe(1)
+    expect(await desk.books(account)).toMatchObject({ charged, writtenOff })
+    expect(await desk.openHolds()).toBe(0)
+  })
+
+  test('a request that was charged under another hold owes nothing under this one', async () => {
+    const { account } = await desk.customer(1)
+    const request = await dead(account, 700n)
+    await dead(account, 900n, request)
+    clock.pass(30_001)
+    expect(await recoverHolds(desk.service.store, clock)).toBe(2)
+    expect((await desk.books(account)).charged).toBe(700n)
+    expect(await desk.openHolds()).toBe(0)
+  })
+
+  test('a lease that was renewed between the look and the commit is left alone', async () => {
+    const { account } = await desk.customer(1)
+    await dead(account, 700n)
+    clock.pass(30_001)
+    const { store } = desk.service
+    const renewing: Store = {
+      ...store,
+      async commit(units) {
+        const { id } = await store.read.selectFrom('hold').select('id').executeTakeFirstOrThrow()
+        const lease = { owner: 'a dead process', untilMs: clock.now() + 30_000 }
+        await commit({ op: 'renew', hold: id, lease })
+        return store.commit(units)
+      },
+    }
+    expect(await recoverHolds(renewing, clock)).toBe(0)
+    expect(await desk.openHolds()).toBe(1)
+    clock.pass(30_001)
+    await recoverHolds(store, clock)
+  })
+})
