@@ -1,0 +1,45 @@
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { evmNetwork, type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
+import { openEvmPaymentChain } from '#service/payments/evm-payment-chain.ts'
+import { OneAtATime } from '#service/payments/one-at-a-time.ts'
+import { openRemoteEvmFacilitator } from '#service/payments/remote-evm-facilitator.ts'
+import { newAccount, startTestChain, tokenName } from '../../service/payments/test-chain.ts'
+import { sign } from '../../service/payments/top-up-world.ts'
+import { facilitatorAnswerMs } from './bounds.ts'
+import { evmSettler } from './evm-settler.ts'
+import type { Rail } from './rail.ts'
+
+const fiveMicroUsd = 5_000_000n
+
+/** A chain of its own with the local token, which credits without waiting for further blocks. */
+export async function openEvmRail(): Promise<Rail> {
+  const chain = await startTestChain()
+  const key = generatePrivateKey()
+  await chain.fund(privateKeyToAccount(key).address)
+  const option: PaymentOption = {
+    scheme: 'exact',
+    network: evmNetwork,
+    amount: `${fiveMicroUsd}`,
+    asset: usdcOnEvm,
+    payTo: newAccount().address,
+    maxTimeoutSeconds: 300,
+    extra: { name: tokenName, version: '2' },
+  }
+  // The chain counts the minter's transactions only once they are in a block.
+  const mints = new OneAtATime()
+  return {
+    option,
+    settler: evmSettler(chain.url, key),
+    chain: await openEvmPaymentChain({ rpcUrl: chain.url, confirmations: 0 }),
+    openFacilitator: url =>
+      openRemoteEvmFacilitator({ url, network: evmNetwork, rpcUrl: chain.url, answerMs: facilitatorAnswerMs }),
+    async pay() {
+      const account = newAccount()
+      await mints.run(() => chain.mint(account.address, fiveMicroUsd))
+      return { payer: account.address.toLowerCase(), payment: await sign(account, option) }
+    },
+    transfers: async () =>
+      (await chain.transfersTo(option.payTo)).map(([from, amountMicroUsd]) => ({ from, amountMicroUsd })),
+    close: () => chain.stop(),
+  }
+}

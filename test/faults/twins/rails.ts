@@ -1,0 +1,5 @@
+import { openEvmRail } from './evm-rail.ts'
+import type { Rail } from './rail.ts'
+
+/** By the word that names each on the command line. */
+export const rails: Readonly<Record<string, () => Promise<Rail>>> = { evm: openEvmRail }

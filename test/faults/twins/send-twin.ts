@@ -1,0 +1,52 @@
+import { request } from 'node:http'
+import { quotedCharacters, requestMs } from './bounds.ts'
+
+export interface TwinAnswer {
+  status: number
+  text: string
+  /** The header that tells what was settled; empty where there is none. */
+  settlement: string
+}
+
+let addresses = 0
+
+/** An address of this machine that nobody has sent from: the limits of one caller are not what is tried here. */
+function newAddress(): string {
+  const number = ++addresses
+  return `127.${1 + ((number >> 16) & 127)}.${(number >> 8) & 255}.${1 + ((number & 255) % 254)}`
+}
+
+/** One request on a connection of its own. */
+export const sendTwin = (url: string, [name, value]: [string, string]): Promise<TwinAnswer> =>
+  new Promise((resolve, reject) => {
+    const options = {
+      method: 'POST',
+      headers: { [name]: value },
+      localAddress: newAddress(),
+      agent: false,
+      signal: AbortSignal.timeout(requestMs),
+    } as const
+    const outgoing = request(url, options, async response => {
+      try {
+        const chunks: Buffer[] = []
+        for await (const chunk of response) chunks.push(chunk)
+        const settlement = String(response.headers['payment-response'] ?? '')
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString(), settlement })
+      } catch (error) {
+        reject(error)
+      }
+    })
+    outgoing.on('error', reject).end()
+  })
+
+const mayComeAgain = ['X402_SETTLEMENT_PENDING', 'X402_TOP_UP_FAILED']
+
+/** What is wrong with an answer to a good payment: anything but its credit, and the request to send the same one again. */
+export function wrongAnswer({ status, text }: TwinAnswer): string | null {
+  if (status === 200) return null
+  const quoted = `${status} ${text.slice(0, quotedCharacters)}`
+  if (status !== 500) return `A good payment was answered with ${quoted}`
+  const body = JSON.parse(text) as { error?: string; details?: { retry?: string } }
+  const isWell = mayComeAgain.includes(body.error ?? '') && body.details?.retry === 'same-payload'
+  return isWell ? null : `A good payment was not told to be sent again: ${quoted}`
+}

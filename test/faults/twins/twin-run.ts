@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Behaviour, behaviours } from './behaviours.ts'
+import { creditedWithinMs, lateMs, requestsAtOnce, resendMs } from './bounds.ts'
+import { openHostileFacilitator } from './hostile-facilitator.ts'
+import type { Rail, TwinPayment } from './rail.ts'
+import { sendTwin, type TwinAnswer, wrongAnswer } from './send-twin.ts'
+import { spell } from './spellings.ts'
+import { TwinService } from './twin-service.ts'
+
+export interface TwinOptions {
+  payments: number
+  twins: number
+  onBehaviour?: (row: BehaviourRow) => void
+}
+
+/** What came of all payments under one behaviour. */
+export interface BehaviourRow {
+  behaviour: Behaviour
+  requests: number
+  /** Twins that had the credit with their first request, and those that were told to send the same payment again. */
+  creditedAtOnce: number
+  pending: number
+  /** How often a facilitator was asked to settle. */
+  settlements: number
+  transfers: number
+  credits: number
+  ms: number
+}
+
+export interface TwinReport {
+  rows: BehaviourRow[]
+  transfersMicroUsd: bigint
+  creditsMicroUsd: bigint
+  findings: string[]
+}
+
+/** Sends every payment many times at once, under every behaviour of a facilitator, and holds the books against the chain. */
+export async function runTwins(rail: Rail, options: TwinOptions): Promise<TwinReport> {
+  const service = await TwinService.open(rail)
+  try {
+    const run = new TwinRun(rail, service, options)
+    const rows: BehaviourRow[] = []
+    for (const behaviour of behaviours) {
+      const row = await run.behave(behaviour)
+      rows.push(row)
+      options.onBehaviour?.(row)
+    }
+    return await run.report(rows)
+  } finally {
+    await service.close()
+  }
+}
+
+class TwinRun {
+  readonly #rail: Rail
+  readonly #service: TwinService
+  readonly #options: TwinOptions
+  readonly #findings: string[] = []
+  readonly #payers: string[] = []
+  #row: BehaviourRow | null = null
+
+  constructor(rail: Rail, service: TwinService, options: TwinOptions) {
+    this.#rail = rail
+    this.#service = service
+    this.#options = options
+  }
+
+  async behave(behaviour: Behaviour): Promise<BehaviourRow> {
+    const { payments, twins } = this.#options
+    const startedMs = performance.now()
+    const before = { transfers: (await this.#rail.transfers()).length, credits: (await this.#service.credits()).length }
+    const counts = { requests: 0, creditedAtOnce: 0, pending: 0, settlements: 0, transfers: 0, credits: 0, ms: 0 }
+    const row: BehaviourRow = { behaviour, ...counts }
+    this.#row = row
+    const facilitator = await openHostileFacilitator(this.#rail.settler, behaviour, lateMs)
+    try {
+      await this.#service.settleAt(facilitator.url)
+      const atOnce = Math.max(1, Math.floor(requestsAtOnce / twins))
+      for (let done = 0; done < payments; done += atOnce) {
+        await Promise.all(Array.from({ length: Math.min(atOnce, payments - done) }, () => this.#pay()))
+      }
+      await facilitator.quiet()
+      await this.#service.rest()
+    } finally {
+      await facilitator.close()
+    }
+    row.settlements = facilitator.asked.filter(({ path }) => path === 'POST /settle').length
+    row.transfers = (await this.#rail.transfers()).length - before.transfers
+    row.credits = (await this.#service.credits()).length - before.credits
+    row.ms = Math.round(performance.now() - startedMs)
+    return row
+  }
+
+  /** One payment with all its twins, and after it those that were told to come again. */
+  async #pay(): Promise<void> {
+    const paying = await this.#rail.pay()
+    this.#payers.push(paying.payer)
+    const twins = Array.from({ length: this.#options.twins }, (_, twin) => twin)
+    const answers = await Promise.all(twins.map(twin => this.#send(paying, twin)))
+    const open = twins.filter(twin => answers[twin]?.status !== 200)
+    this.#count('creditedAtOnce', twins.length - open.length)
+    this.#count('pending', open.length)
+    if (open.length > 0) answers.push(await this.#untilCredited(paying))
+    answers.push(...(await Promise.all(open.map(twin => this.#send(paying, twin)))))
+    this.#compare(paying, answers.slice(twins.length), answers)
+  }
+
+  /** All that came last are credits, and all credits are the same bytes. */
+  #compare({ payer }: TwinPayment, last: readonly TwinAnswer[], all: readonly TwinAnswer[]): void {
+    const missing = last.filter(({ status }) => status !== 200).length
+    if (missing > 0) this.#findings.push(`${missing} twins of ${payer} were not credited when they came again.`)
+    const credited = all.filter(({ status }) => status === 200)
+    const different = new Set(credited.map(({ text, settlement }) => `${text} ${settlement}`)).size
+    if (different !== 1) this.#findings.push(`The twins of ${payer} got ${different} different answers.`)
+  }
+
+  async #untilCredited(paying: TwinPayment): Promise<TwinAnswer> {
+    const untilMs = performance.now() + creditedWithinMs
+    for (;;) {
+      const answer = await this.#send(paying, 0)
+      if (answer.status === 200 || performance.now() > untilMs) return answer
+      await sleep(resendMs)
+    }
+  }
+
+  async #send({ payment }: TwinPayment, twin: number): Promise<TwinAnswer> {
+    this.#count('requests', 1)
+    const answer = await sendTwin(this.#service.url, spell(payment, twin))
+    const wrong = wrongAnswer(answer)
+    if (wrong) this.#findings.push(wrong)
+    return answer
+  }
+
+  #count(what: 'requests' | 'creditedAtOnce' | 'pending', by: number): void {
+    if (this.#row) this.#row[what] += by
+  }
+
+  /** At rest: what the books credited is what the chain moved to the payee, once for every payment, to its payer. */
+  async report(rows: BehaviourRow[]): Promise<TwinReport> {
+    const [credits, transfers] = [await this.#service.credits(), await this.#rail.transfers()]
+    const [creditsMicroUsd, transfersMicroUsd] = [sumOf(credits), sumOf(transfers)]
+    const findings = this.#findings
+    if (creditsMicroUsd !== transfersMicroUsd) findings.push('The credits are not what the payee has received.')
+    if (new Set(credits.map(({ ref }) => ref)).size !== credits.length) findings.push('A payment was credited twice.')
+    const accounts = credits.map(({ account }) => account).sort()
+    const expected = this.#payers.map(payer => `wallet:${payer}`).sort()
+    if (accounts.join() !== expected.join()) findings.push('The credits are not one for each payer.')
+    const senders = transfers.map(({ from }) => from).sort()
+    if (senders.join() !== [...this.#payers].sort().join()) findings.push('The transfers are not one of each payer.')
+    for (const [state, count] of await this.#service.states()) {
+      if (state !== 'credited') findings.push(`${count} payments are ${state} at rest.`)
+    }
+    for (const finding of await this.#service.findings()) findings.push(`The audit finds ${JSON.stringify(finding)}.`)
+    return { rows, creditsMicroUsd, transfersMicroUsd, findings }
+  }
+}
+
+const sumOf = (amounts: readonly { amountMicroUsd: bigint }[]): bigint =>
+  amounts.reduce((sum, { amountMicroUsd }) => sum + amountMicroUsd, 0n)
