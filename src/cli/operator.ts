@@ -2,10 +2,9 @@ import { z } from 'zod'
 import type { KeyOrder, NewCustomerKey } from '#service/create-key.ts'
 import type { KeyNeeds } from '#service/identity/api-keys.ts'
 import type { ListedKey } from '#service/listed-key.ts'
+import { type Books, openBooks, requireSecrets } from './books.ts'
 import { CliError } from './cli-error.ts'
-import type { DataFolder } from './data-folder.ts'
-import { folderFailure } from './folder-in-use.ts'
-import { readFolderSecrets, type Secrets } from './folder-secrets.ts'
+import type { Secrets } from './folder-secrets.ts'
 import { type AdminRecord, askService, runningService } from './service-admin.ts'
 
 /** The part of a service that operator's commands need. */
@@ -17,20 +16,10 @@ export interface Operator {
   close(): Promise<void>
 }
 
-/** The running service where there is one, because one process owns the folder; else the folder itself. */
-export async function openOperator(folder: DataFolder): Promise<Operator> {
-  const running = await runningService(folder)
-  return running ? askedOperator(running) : openFolder(folder, await requireSecrets(folder))
-}
-
-/** The secrets of a folder's service. Throws where there is none. */
-export async function requireSecrets(folder: DataFolder): Promise<Secrets> {
-  const secrets = await readFolderSecrets(folder)
-  if (secrets) return secrets
-  throw new CliError(
-    `There is no service in ${folder.root}.`,
-    'Start one with `farebox up`, or name its folder with `--data`.',
-  )
+/** The running service where there is one, because one process owns a folder; else the books themselves. */
+export async function openOperator(books: Books): Promise<Operator> {
+  const running = await runningService(books.folder)
+  return running ? askedOperator(running) : openOnBooks(books, await requireSecrets(books))
 }
 
 const Created = z.object({ key: z.string(), keyId: z.string(), account: z.string() })
@@ -56,24 +45,20 @@ const askedOperator = (running: AdminRecord): Operator => ({
   close: async () => undefined,
 })
 
-export interface FolderOperator extends Operator {
+export interface BooksOperator extends Operator {
   /** Of every key that still counts, how many need which of these secrets. */
   needs(): Promise<Record<KeyNeeds, number>>
 }
 
-/** Opens the folder's books for this process alone. */
-export async function openFolder(folder: DataFolder, secrets: Secrets): Promise<FolderOperator> {
-  const [{ openSqliteStore }, { ApiKeys, KeyRefused }, { createKey }, { listedKey, refusalSentence }, { systemClock }] =
-    await Promise.all([
-      import('#service/store/sqlite/open.ts'),
-      import('#service/identity/api-keys.ts'),
-      import('#service/create-key.ts'),
-      import('#service/listed-key.ts'),
-      import('#contract/clock.ts'),
-    ])
-  const store = await openSqliteStore({ path: folder.database }).catch(async error => {
-    throw await folderFailure(error, folder)
-  })
+/** Opens the books to write. */
+export async function openOnBooks(books: Books, secrets: Secrets): Promise<BooksOperator> {
+  const [{ ApiKeys, KeyRefused }, { createKey }, { listedKey, refusalSentence }, { systemClock }] = await Promise.all([
+    import('#service/identity/api-keys.ts'),
+    import('#service/create-key.ts'),
+    import('#service/listed-key.ts'),
+    import('#contract/clock.ts'),
+  ])
+  const store = await openBooks(books)
   const [current, ...former] = secrets.map(secret => Buffer.from(secret))
   const keys = new ApiKeys({ store, clock: systemClock, serverSecrets: [current ?? Buffer.alloc(0), ...former] })
   const inWords = (error: unknown): never => {
