@@ -1,37 +1,94 @@
+import { existsSync } from 'node:fs'
 import type { AuditReader } from '#service/ledger/audit-reader.ts'
+import { type DatabasePlace, databasePlace } from '#service/store/open-store.ts'
+import type { Store } from '#service/store/store.ts'
 import { CliError } from './cli-error.ts'
-import { type DataFolder, dataFolder } from './data-folder.ts'
-import { requireSecrets } from './folder-service.ts'
+import { type DataFolder, dataFolder, readFileIfThere } from './data-folder.ts'
+import { folderFailure } from './folder-in-use.ts'
+import { environmentSecrets, readFolderSecrets, type Secrets } from './folder-secrets.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where the books of a service are. */
-export type Books = { kind: 'folder'; folder: DataFolder } | { kind: 'postgres'; url: string }
+/** The books of a service, and the folder that it keeps beside them. */
+export interface Books {
+  folder: DataFolder
+  database: DatabasePlace
+  env: Environment
+}
 
-/** PostgreSQL where DATABASE_URL says so, else the folder. The address comes by the environment alone: it has a password. */
+/** Where DATABASE_URL says, else in the folder. It comes by the environment alone, because it may carry a password. */
 export function booksOf(data: string, env: Environment): Books {
-  const url = env.DATABASE_URL ?? ''
-  if (/^postgres(ql)?:/.test(url)) return { kind: 'postgres', url }
-  return { kind: 'folder', folder: dataFolder(data) }
+  const folder = dataFolder(data)
+  try {
+    const path = `sqlite:${folder.database}`
+    return { folder, database: databasePlace(env.DATABASE_URL || path), env }
+  } catch (error) {
+    throw new CliError(error instanceof Error ? error.message : String(error), 'Mend DATABASE_URL, or unset it.')
+  }
+}
+
+const noService = ({ folder }: Books): CliError =>
+  new CliError(
+    `There is no service in ${folder.root}.`,
+    'Start one with `farebox up`, or name its folder with `--data`.',
+  )
+
+/** Throws where the folder holds no service. What holds one of another machine is told by opening it. */
+export async function requireBooks(books: Books): Promise<void> {
+  if (books.database.engine === 'postgres') return
+  const hasSecret = (await readFileIfThere(books.folder.secret)) !== null
+  if (!hasSecret && !existsSync(books.database.path)) throw noService(books)
+}
+
+/** What the service hashes and signs with: of the environment where it is set there, else the folder's. */
+export async function requireSecrets(books: Books): Promise<Secrets> {
+  if (books.env.FAREBOX_SECRET) return environmentSecrets(books.env)
+  const secrets = await readFolderSecrets(books.folder)
+  if (secrets) return secrets
+  throw books.database.engine === 'postgres'
+    ? new CliError('The secret of the service is not known.', 'Set FAREBOX_SECRET as the service has it.')
+    : noService(books)
 }
 
 /** Reads the books as they are now, beside a service that writes. Whoever opens it closes it. */
 export async function openReader(books: Books): Promise<AuditReader> {
-  if (books.kind === 'folder') {
-    await requireSecrets(books.folder)
-    const { sqliteAuditReader } = await import('#service/ledger/audit-reader.ts')
-    return sqliteAuditReader(books.folder.database)
-  }
-  throw new CliError('Books on PostgreSQL cannot be read yet.', 'Unset DATABASE_URL.')
+  await requireBooks(books)
+  const { sqliteAuditReader, postgresAuditReader } = await import('#service/ledger/audit-reader.ts')
+  const { database } = books
+  if (database.engine === 'sqlite') return sqliteAuditReader(database.path)
+  return postgresAuditReader(database.url).catch(error => {
+    throw unreachable(error)
+  })
+}
+
+/** The driver's own words may repeat the address with its password. */
+const unreachable = (error: unknown): CliError => {
+  const { code } = error as NodeJS.ErrnoException
+  return new CliError(
+    `The PostgreSQL database cannot be opened${code ? ` (${code})` : ''}.`,
+    'Start it, or check DATABASE_URL.',
+  )
+}
+
+/** Opens the books to write: those of a folder for this process alone. */
+export async function openBooks({ folder, database }: Books): Promise<Store> {
+  const { openStore } = await import('#service/store/open-store.ts')
+  const name = database.engine === 'sqlite' ? `sqlite:${database.path}` : database.url
+  return openStore(name).catch(async error => {
+    throw await folderFailure(error, folder)
+  })
 }
 
 /** Whether a statement failed because the tables are those of another release. */
 export const isOtherSchema = (error: unknown): boolean =>
   error instanceof Error && /no such (table|column)|(relation|column) .* does not exist/.test(error.message)
 
-/** What is said then. */
-export const otherSchema = (): CliError =>
-  new CliError(
-    'The tables are those of another release.',
-    'Start the service of this release once, or run the command of that one.',
-  )
+/** Answers as `read` does; tables of another release are told in a sentence. */
+export const withSameSchema = <Value>(read: Promise<Value>): Promise<Value> =>
+  read.catch(error => {
+    if (!isOtherSchema(error)) throw error
+    throw new CliError(
+      'The tables are those of another release.',
+      'Start the service of this release once, or run the command of that one.',
+    )
+  })

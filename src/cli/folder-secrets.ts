@@ -45,10 +45,16 @@ export async function rotateFolderSecret(folder: DataFolder): Promise<Secrets> {
   return rotated
 }
 
+/** What a service that starts on a folder takes: of the environment where it is set there, else the folder's own. */
+export const secretsToStart = (
+  folder: DataFolder,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Secrets> | Secrets => (env.FAREBOX_SECRET ? environmentSecrets(env) : folderSecrets(folder))
+
 /** What `FAREBOX_SECRET` may not be shorter than: a word could be guessed. */
 const leastCharacters = 32
 
-/** The secrets of a service whose books are elsewhere than in a folder of this machine. */
+/** The secrets of a service that several machines run, or whose operator keeps them. */
 export function environmentSecrets(env: Readonly<Record<string, string | undefined>>): Secrets {
   const { FAREBOX_SECRET: current = '', FAREBOX_FORMER_SECRET: former = '' } = env
   const wrong = [current, ...(former ? [former] : [])].some(secret => secret.trim().length < leastCharacters)

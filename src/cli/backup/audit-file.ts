@@ -1,17 +1,36 @@
-import { isOtherSchema } from '../books.ts'
+import type { AuditReader } from '#service/ledger/audit-reader.ts'
+import { type Books, isOtherSchema, openReader } from '../books.ts'
 
-/** Audits the books in a file that nobody writes to; those of another release are left to that one. */
-export async function auditFile(file: string): Promise<{ ok: boolean; sentence: string }> {
+export interface Audited {
+  ok: boolean
+  sentence: string
+}
+
+/** Audits the books in a file that nobody writes to. */
+export const auditFile = (file: string): Promise<Audited> => auditIn(file, 'in it')
+
+/** Audits the books as they are now. */
+export async function auditBooks(books: Books): Promise<Audited> {
+  const reader = await openReader(books)
+  try {
+    return await auditIn(reader, 'in the database')
+  } finally {
+    await reader.close()
+  }
+}
+
+/** Books of another release are left to that one. */
+async function auditIn(books: string | AuditReader, where: string): Promise<Audited> {
   const { audit } = await import('#service/ledger/audit.ts')
   try {
-    // Nobody is there to free a hold whose process died: it is freed at the first start.
-    const { ok, counts } = await audit(file, { expiredHoldMs: Number.MAX_SAFE_INTEGER })
+    // Nobody may be there to free a hold whose process died: it is freed at the next start.
+    const { ok, counts } = await audit(books, { expiredHoldMs: Number.MAX_SAFE_INTEGER })
     const rows = `${counts.entries} rows of ${counts.accounts} accounts`
     return ok
-      ? { ok, sentence: `The books in it add up: ${rows}.` }
-      : { ok, sentence: `The books in it do not add up (${rows}); \`farebox ledger audit\` tells more.` }
+      ? { ok, sentence: `The books ${where} add up: ${rows}.` }
+      : { ok, sentence: `The books ${where} do not add up (${rows}); \`farebox ledger audit\` tells more.` }
   } catch (error) {
     if (!isOtherSchema(error)) throw error
-    return { ok: true, sentence: 'Its tables are those of another release, so its books were not audited.' }
+    return { ok: true, sentence: 'Their tables are those of another release, so they were not audited.' }
   }
 }

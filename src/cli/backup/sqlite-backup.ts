@@ -5,23 +5,24 @@ import { pipeline } from 'node:stream/promises'
 import { backupSqlite, requireSoundFile, writeWhole } from '#service/store/sqlite/backup.ts'
 import { lockFolderOf } from '#service/store/sqlite/folder-lock.ts'
 import { StoreError } from '#service/store/store-error.ts'
+import { type Books, requireBooks, requireSecrets } from '../books.ts'
 import { CliError } from '../cli-error.ts'
 import { type DataFolder, readFileIfThere } from '../data-folder.ts'
 import { fileFailure } from '../file-failure.ts'
 import { folderFailure, folderInUse } from '../folder-in-use.ts'
-import { requireSecrets } from '../folder-service.ts'
 import { runningService } from '../service-admin.ts'
 
 /** Beside a backup: the secrets of its service, where they were asked for. */
 export const secretFileOf = (file: string): string => `${file}.secret`
 
-/** Copies the books of a folder into a new file, and its secrets into another where they are asked for. */
-export async function backUpFolder(folder: DataFolder, file: string, withSecret: boolean): Promise<void> {
+/** Copies the books into a new file, and the secrets into another where they are asked for. */
+export async function backUpSqlite(books: Books, from: string, file: string, withSecret: boolean): Promise<void> {
   const path = resolve(file)
-  const secrets = await requireSecrets(folder)
+  await requireBooks(books)
+  const secrets = withSecret ? await requireSecrets(books) : []
   try {
     if (withSecret) await writeWhole(secretFileOf(path), part => writeFile(part, `${secrets.join('\n')}\n`))
-    await backupSqlite(folder.database, path).catch(error => {
+    await backupSqlite(from, path).catch(error => {
       if (withSecret) rmSync(secretFileOf(path), { force: true })
       throw error
     })
@@ -31,19 +32,23 @@ export async function backUpFolder(folder: DataFolder, file: string, withSecret:
 }
 
 /** Puts a backup into a folder that has no books yet. Answers whether keys and links of then will still count. */
-export async function restoreFolder(folder: DataFolder, file: string): Promise<{ hasSecret: boolean }> {
+export async function restoreSqlite(
+  folder: DataFolder,
+  database: string,
+  file: string,
+): Promise<{ hasSecret: boolean }> {
   const path = resolve(file)
   if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
   try {
     requireSoundFile(path)
     const running = await runningService(folder)
     if (running) throw folderInUse(folder, running)
-    await mkdir(dirname(folder.database), { recursive: true, mode: 0o700 })
-    const lock = lockFolderOf(folder.database)
+    await mkdir(dirname(database), { recursive: true, mode: 0o700 })
+    const lock = lockFolderOf(database)
     try {
       // The lock says that nobody is at it: what is left of a restore that was killed is rubbish.
-      rmSync(`${folder.database}.part`, { force: true })
-      await writeWhole(folder.database, part => pipeline(createReadStream(path), createWriteStream(part)))
+      rmSync(`${database}.part`, { force: true })
+      await writeWhole(database, part => pipeline(createReadStream(path), createWriteStream(part)))
     } finally {
       lock.release()
     }

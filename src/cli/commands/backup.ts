@@ -1,6 +1,6 @@
 import { parseArguments, wrongUsage } from '../arguments.ts'
-import { auditFile } from '../backup/audit-file.ts'
-import { backUpFolder, secretFileOf } from '../backup/sqlite-backup.ts'
+import { auditBooks, auditFile } from '../backup/audit-file.ts'
+import { backUpSqlite, secretFileOf } from '../backup/sqlite-backup.ts'
 import { type Books, booksOf } from '../books.ts'
 import type { Command, CommandIo } from '../command.ts'
 import { defaultDataFolder } from '../data-folder.ts'
@@ -31,10 +31,10 @@ export const backup: Command = {
     if (file === undefined) throw wrongUsage(name, 'The name of the new file is missing')
     const books = booksOf(values.data, io.env)
     const withSecret = values['with-secret']
-    if (books.kind === 'folder') await backUpFolder(books.folder, file, withSecret)
-    else if (withSecret)
-      throw wrongUsage(name, 'A service on PostgreSQL has its secret in FAREBOX_SECRET; keep it there')
-    else await backUpPostgres(books.url, file, io)
+    const { database } = books
+    if (database.engine === 'sqlite') await backUpSqlite(books, database.path, file, withSecret)
+    else if (withSecret) throw wrongUsage(name, '`--with-secret` is for books in a folder; keep this secret by hand')
+    else await backUpPostgres(database.url, file, io)
     return tell(books, file, withSecret, io)
   },
 }
@@ -48,8 +48,8 @@ async function tell(books: Books, file: string, withSecret: boolean, io: Command
   io.output.print(file)
   if (withSecret) io.output.note(`The service's secret is in ${secretFileOf(file)}; keep it apart from the backup.`)
   else io.output.note("The service's secret is not in it: without it no API key of then opens anything again.")
-  if (books.kind === 'postgres') return 0
-  const audited = await auditFile(file)
+  // What `pg_dump` writes can be added up only in a database; that from which it came is.
+  const audited = books.database.engine === 'postgres' ? await auditBooks(books) : await auditFile(file)
   io.output.note(audited.sentence)
   return audited.ok ? 0 : 1
 }

@@ -1,10 +1,11 @@
 import { parseUsd } from '#contract/money.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
+import { booksOf } from '../books.ts'
 import type { Command, CommandIo } from '../command.ts'
-import { dataFolder, defaultDataFolder } from '../data-folder.ts'
-import { openOperator } from '../folder-service.ts'
+import { defaultDataFolder } from '../data-folder.ts'
 import { sayKeys } from '../keys/say-keys.ts'
 import { dropSecrets, rotateSecret } from '../keys/secrets.ts'
+import { openOperator } from '../operator.ts'
 
 const name = 'farebox keys'
 
@@ -22,7 +23,7 @@ keeps the former one until drop-secrets ends it; both want the service stopped.
   --label TEXT  what the key is for, shown in lists
   --account ID  another key of this customer; the keys of this customer only
   --break-keys  drop former secrets though keys still need them: those keys end
-  --data DIR    the service's folder (${defaultDataFolder})
+  --data DIR    the service's folder (${defaultDataFolder}); its books where DATABASE_URL says, if it does
   --json        the result as JSON`
 
 const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
@@ -63,7 +64,7 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
   const amountMicroUsd = parseUsd(usd)
   if (amountMicroUsd === null || amountMicroUsd < 0n)
     throw wrongUsage(name, '`--usd` takes an amount such as 5 or 0.25, or 0')
-  const operator = await openOperator(dataFolder(values.data))
+  const operator = await openOperator(booksOf(values.data, io.env))
   try {
     const account = values.account === undefined ? {} : { account: values.account }
     const created = await operator.createKey({ usd, amountMicroUsd, label: values.label, ...account })
@@ -80,7 +81,7 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
     command: name,
     options: { account: { type: 'string' }, data, json: { type: 'boolean', default: false } },
   })
-  const operator = await openOperator(dataFolder(values.data))
+  const operator = await openOperator(booksOf(values.data, io.env))
   try {
     const listed = await operator.listKeys(values.account)
     if (values.json) io.output.printJson(listed)
@@ -95,7 +96,7 @@ async function revoke(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, { command: name, options: { data }, maxPositionals: 1 })
   const [id] = positionals
   if (id === undefined) throw wrongUsage(name, 'The id of the key is missing; `farebox keys list` shows it')
-  const operator = await openOperator(dataFolder(values.data))
+  const operator = await openOperator(booksOf(values.data, io.env))
   try {
     await operator.revokeKey(id)
     io.output.print(`Key ${id} has ended.`)
@@ -107,7 +108,7 @@ async function revoke(args: readonly string[], io: CommandIo): Promise<number> {
 
 async function rotate(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: name, options: { data } })
-  io.output.print(await rotateSecret(dataFolder(values.data)))
+  io.output.print(await rotateSecret(booksOf(values.data, io.env)))
   return 0
 }
 
@@ -116,6 +117,6 @@ async function drop(args: readonly string[], io: CommandIo): Promise<number> {
     command: name,
     options: { 'break-keys': { type: 'boolean', default: false }, data },
   })
-  io.output.print(await dropSecrets(dataFolder(values.data), values['break-keys']))
+  io.output.print(await dropSecrets(booksOf(values.data, io.env), values['break-keys']))
   return 0
 }

@@ -1,7 +1,7 @@
 import { parseArguments, wrongUsage } from '../arguments.ts'
-import { CliError } from '../cli-error.ts'
+import { booksOf, openReader, withSameSchema } from '../books.ts'
 import type { Command, CommandIo } from '../command.ts'
-import { dataFolder, defaultDataFolder, readFileIfThere } from '../data-folder.ts'
+import { defaultDataFolder } from '../data-folder.ts'
 import { sayAudit } from '../say-audit.ts'
 
 const name = 'farebox ledger'
@@ -32,17 +32,15 @@ async function audit(args: readonly string[], io: CommandIo): Promise<number> {
     command: name,
     options: { data: { type: 'string', default: defaultDataFolder }, json: { type: 'boolean', default: false } },
   })
-  const folder = dataFolder(values.data)
-  if ((await readFileIfThere(folder.secret)) === null) {
-    throw new CliError(
-      `There is no service in ${folder.root}.`,
-      'Start one with `farebox up`, or name its folder with `--data`.',
-    )
+  const reader = await openReader(booksOf(values.data, io.env))
+  try {
+    const { audit: auditBooks } = await import('#service/ledger/audit.ts')
+    const report = await withSameSchema(auditBooks(reader))
+    if (values.json)
+      io.output.print(JSON.stringify(report, (_, value) => (typeof value === 'bigint' ? `${value}` : value)))
+    else for (const line of sayAudit(report)) io.output.print(line)
+    return report.ok ? 0 : 1
+  } finally {
+    await reader.close()
   }
-  const { audit: auditBooks } = await import('#service/ledger/audit.ts')
-  const report = await auditBooks(folder.database)
-  if (values.json)
-    io.output.print(JSON.stringify(report, (_, value) => (typeof value === 'bigint' ? value.toString() : value)))
-  else for (const line of sayAudit(report)) io.output.print(line)
-  return report.ok ? 0 : 1
 }

@@ -1,9 +1,9 @@
 import { parseArguments, wrongUsage } from '../arguments.ts'
-import { auditFile } from '../backup/audit-file.ts'
-import { restoreFolder } from '../backup/sqlite-backup.ts'
-import { booksOf } from '../books.ts'
+import { auditBooks, auditFile } from '../backup/audit-file.ts'
+import { restoreSqlite } from '../backup/sqlite-backup.ts'
+import { type Books, booksOf } from '../books.ts'
 import type { Command, CommandIo } from '../command.ts'
-import { type DataFolder, defaultDataFolder } from '../data-folder.ts'
+import { defaultDataFolder } from '../data-folder.ts'
 
 const name = 'farebox restore'
 
@@ -25,23 +25,25 @@ export const restore: Command = {
     const [file] = positionals
     if (file === undefined) throw wrongUsage(name, 'The name of the backup is missing')
     const books = booksOf(values.data, io.env)
-    if (books.kind === 'folder') return restoreIntoFolder(books.folder, file, io)
+    if (books.database.engine === 'sqlite') return restoreInto(books, books.database.path, file, io)
     const tools = await import('../backup/postgres-tools.ts')
-    await tools.restorePostgres(books.url, file, io.env)
-    io.output.print('The books are restored. `farebox ledger audit` adds them up.')
-    return 0
+    await tools.restorePostgres(books.database.url, file, io.env)
+    io.output.print('The books are restored into the database.')
+    const audited = await auditBooks(books)
+    io.output.note(audited.sentence)
+    return audited.ok ? 0 : 1
   },
 }
 
-async function restoreIntoFolder(folder: DataFolder, file: string, io: CommandIo): Promise<number> {
-  const { hasSecret } = await restoreFolder(folder, file)
+async function restoreInto({ folder }: Books, database: string, file: string, io: CommandIo): Promise<number> {
+  const { hasSecret } = await restoreSqlite(folder, database, file)
   io.output.print(`The books are restored into ${folder.root}.`)
   if (!hasSecret) {
     io.output.note(
       `No secret came with them: put the former service's into ${folder.secret} before the first start, or make new keys.`,
     )
   }
-  const audited = await auditFile(folder.database)
+  const audited = await auditFile(database)
   io.output.note(audited.sentence)
   return audited.ok ? 0 : 1
 }
