@@ -7,6 +7,7 @@ import { drainMs } from './bounds.ts'
 import type { Log } from './log.ts'
 import type { Model } from './models/model.ts'
 import type { PaymentSettings } from './payments/payment-settings.ts'
+import type { EvmStakeOptions } from './staking/evm-stake-reader.ts'
 
 export interface ServiceOptions {
   /** The address that callers use, without a path: `https://api.example.com`. */
@@ -20,6 +21,8 @@ export interface ServiceOptions {
   models: readonly Model[]
   /** Absent where credit comes with keys alone: then a top-up offers nothing to sign. */
   payments?: PaymentSettings
+  /** Where wallets have staked what gives them credit each day, 1 USD a token; without it nobody has any. */
+  staking?: EvmStakeOptions
   /** Comes before the callers' own system prompts unless they say no. */
   systemPrompt?: string
   /** Stands in the names of headers and members; `service` where absent. */
@@ -64,7 +67,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     const payments = await openPayments(parts)
     ends.push(() => payments.close())
     const { RunningService } = await import('./running-service.ts')
-    const service = new RunningService({ ...parts, payments })
+    const service = new RunningService({ ...parts, payments, ...(await openStakes(options)) })
     ends.push(() => service.close())
     await service.start()
     return {
@@ -121,6 +124,12 @@ async function paymentOptions({ payments }: ServiceOptions) {
   if (!payments) return []
   const { paymentOptionsOf } = await import('./payments/payment-settings.ts')
   return paymentOptionsOf(payments)
+}
+
+async function openStakes({ staking }: ServiceOptions) {
+  if (!staking) return {}
+  const { openEvmStakeReader } = await import('./staking/evm-stake-reader.ts')
+  return { stakes: await openEvmStakeReader(staking) }
 }
 
 /** One end that fails must not keep the others from theirs: the folder has to be free afterwards. Throws the first error. */

@@ -14,6 +14,8 @@ export interface CallerLimits {
   plan: PlanName
   models: readonly LimitedModel[]
   availableMicroUsd: MicroUsd
+  /** What is left of today's staking credit; null or absent where the service gives none. */
+  stakingMicroUsd?: MicroUsd | null
   /** Whether paid calls are open to this caller now. */
   accessPermitted: boolean
   /** Null where it never expires; a wallet never does. */
@@ -29,7 +31,7 @@ export function callerLimits(caller: CallerLimits): RateLimits {
     data: {
       accessPermitted: caller.accessPermitted,
       apiTier: { id: caller.plan === 'partner' ? 'partner' : 'paid', isCharged: true },
-      balances: { USD: toUsdNumber(caller.availableMicroUsd) },
+      balances: balancesOf(caller),
       keyExpiration: caller.keyExpiresAtMs === null ? null : new Date(caller.keyExpiresAtMs).toISOString(),
       // An epoch is a day of UTC.
       nextEpochBegins: new Date((Math.floor(caller.nowMs / dayMs) + 1) * dayMs).toISOString(),
@@ -40,6 +42,11 @@ export function callerLimits(caller: CallerLimits): RateLimits {
     },
   }
 }
+
+const balancesOf = ({ availableMicroUsd, stakingMicroUsd = null }: CallerLimits) => ({
+  USD: toUsdNumber(availableMicroUsd),
+  ...(stakingMicroUsd === null ? {} : { DIEM: toUsdNumber(stakingMicroUsd) }),
+})
 
 function amountsOf(plan: PlanName, { limit, tier }: LimitedModel) {
   const { requestsPerMinute, tokensPerMinute } = limitOf(plan, limit, tier)

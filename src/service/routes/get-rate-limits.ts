@@ -1,8 +1,7 @@
 import { admissionFloorUsd } from '#contract/limits.ts'
-import { toUsdNumber } from '#contract/money.ts'
+import { addUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
 import { getRateLimits } from '#contract/rate-limits.ts'
 import { json, principalOf } from '../call.ts'
-import { balanceOf } from '../ledger/accounts.ts'
 import { callerLimits, type LimitedModel } from '../limits/caller-limits.ts'
 import type { Model } from '../models/model.ts'
 import { route } from '../route.ts'
@@ -10,14 +9,16 @@ import type { Store } from '../store/store.ts'
 
 export const getRateLimitsRoute = route(getRateLimits, async (call, service) => {
   const principal = principalOf(call)
-  const { availableMicroUsd } = await balanceOf(service.store, principal.account)
+  const { usd, staking } = await service.funding.spendable(principal)
+  const credit = addUsd(usd, staking ?? zeroUsd)
   const floorUsd = principal.kind === 'wallet' ? admissionFloorUsd : 0
   return json(
     callerLimits({
       plan: principal.plan,
       models: service.catalogue.models.map(limitedModel),
-      availableMicroUsd,
-      accessPermitted: availableMicroUsd > 0n && toUsdNumber(availableMicroUsd) >= floorUsd,
+      availableMicroUsd: usd,
+      stakingMicroUsd: staking,
+      accessPermitted: credit > 0n && toUsdNumber(credit) >= floorUsd,
       keyExpiresAtMs: principal.kind === 'key' ? await keyExpiry(service.store, principal.keyId) : null,
       nowMs: service.clock.now(),
     }),

@@ -1,10 +1,9 @@
 import { walletMismatch } from '#contract/errors.ts'
 import { admissionFloorUsd, topUpUsd } from '#contract/limits.ts'
-import { toUsdNumber } from '#contract/money.ts'
+import { toUsdNumber, zeroUsd } from '#contract/money.ts'
 import { normalizeWallet } from '#contract/payment.ts'
 import { getWalletBalance } from '#contract/wallet-records.ts'
 import { type Call, json, principalOf } from '../call.ts'
-import { balanceOf } from '../ledger/accounts.ts'
 import { route } from '../route.ts'
 
 /** A wallet sees its own records only (reliability of other people's privacy). Returns the normalised address. */
@@ -17,16 +16,17 @@ export function ownWallet(call: Call, walletAddress: string): string {
 
 export const getWalletBalanceRoute = route(getWalletBalance, async (call, service) => {
   const walletAddress = ownWallet(call, call.params.walletAddress)
-  const balance = await balanceOf(service.store, principalOf(call).account)
-  const balanceUsd = toUsdNumber(balance.availableMicroUsd)
+  const { usd, staking } = await service.funding.spendable(principalOf(call))
+  const balanceUsd = toUsdNumber(usd)
   return json({
     success: true,
     data: {
       walletAddress,
       balanceUsd,
-      canConsume: balanceUsd >= admissionFloorUsd,
+      canConsume: toUsdNumber(usd + (staking ?? zeroUsd)) >= admissionFloorUsd,
       minimumTopUpUsd: topUpUsd.minimum,
       suggestedTopUpUsd: topUpUsd.suggested,
+      ...(staking ? { diemBalanceUsd: toUsdNumber(staking) } : {}),
     },
   })
 })
