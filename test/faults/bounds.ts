@@ -48,6 +48,8 @@ export const recoveryMs = 20_000
 
 /** What one start of the server is given at first, and what right before its kill, so that the kill meets some under way. */
 export const budgetAtStart = { payments: 3, videos: 1 }
+/** Below the 10 new payments a minute that the server takes from an address. */
+export const newPaymentsOfAStart = 9
 /** With those at the start it is below the 10 new payments a minute that the server takes from an address. */
 export const budgetBeforeKill = { payments: 5, videos: 1 }
 

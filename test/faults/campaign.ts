@@ -147,17 +147,27 @@ export class Campaign {
 
   async #rest(callers: Callers): Promise<number | null> {
     const { waitForLeases } = this.#options
-    const round = this.#round(callers)
     const acknowledged = this.#book.topUps.filter(each => each.acknowledged)
-    const open = this.#book.topUps.filter(isOpen)
     const quietAfterMs = waitForLeases ? await untilQuiet(this.#books) : null
-    // Those that never reached the server are new to it, so they come first, before its limit of new ones.
-    if (waitForLeases) await sendAgain(round, open)
+    if (waitForLeases) await this.#sendOpen(callers)
+    const round = this.#round(callers)
     await sendAgain(round, acknowledged)
     for (const [jobId, job] of [...this.#book.jobs].slice(0, bounds.filesFetched)) await retrieveOnce(round, jobId, job)
     if (waitForLeases) await untilQuiet(this.#books)
     await (waitForLeases ? checkAtRest : checkStanding)(this.#checked(callers), this.#findings)
     return quietAfterMs
+  }
+
+  /** Those that never reached a server are new to it, and it takes so many in a minute: the rest is for another start. */
+  async #sendOpen(callers: Callers): Promise<void> {
+    const open = this.#book.topUps.filter(isOpen)
+    for (let first = 0; first < open.length; first += bounds.newPaymentsOfAStart) {
+      if (first > 0) {
+        await this.#server?.stop()
+        await this.#start()
+      }
+      await sendAgain(this.#round(callers), open.slice(first, first + bounds.newPaymentsOfAStart))
+    }
   }
 
   async #stop(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts'
 
 const store = 'src/service/store/sqlite'
-const contract = { tests: 'test/service/store/sqlite.test.ts' }
+const contract = (title: string) => ({ tests: 'test/service/store/sqlite.test.ts', title })
 
 export const ledgerMutants: readonly Mutant[] = [
   {
@@ -16,7 +16,7 @@ export const ledgerMutants: readonly Mutant[] = [
       const { staking, budget } = sources`,
       },
     ],
-    check: contract,
+    check: contract('refuses as insufficient_funds'),
   },
   {
     name: 'acknowledge before the commit',
@@ -51,7 +51,7 @@ export const ledgerMutants: readonly Mutant[] = [
         replace: '',
       },
     ],
-    check: contract,
+    check: contract('refuses as over_hold'),
   },
   {
     name: 'lose the extension',
@@ -62,7 +62,7 @@ export const ledgerMutants: readonly Mutant[] = [
         replace: '      grow.run(0n, 0n, op.hold)\n',
       },
     ],
-    check: contract,
+    check: contract('an extension grows'),
   },
   {
     name: 'refund twice',
@@ -78,7 +78,7 @@ export const ledgerMutants: readonly Mutant[] = [
         replace: `ref: \`\${entryRefs.refund(request)}:\${work.unit}\` } as const`,
       },
     ],
-    check: contract,
+    check: contract('refuses as refunded'),
   },
   {
     name: 'release without compare-and-set',
@@ -89,7 +89,7 @@ export const ledgerMutants: readonly Mutant[] = [
         replace: `    WHERE id = ?13 AND ?14 IS NOT NULL AND ?15 >= 0\`,`,
       },
     ],
-    check: contract,
+    check: contract('refuses as payment_moved'),
   },
   {
     name: 'recover unexpired leases',
@@ -113,7 +113,7 @@ export const ledgerMutants: readonly Mutant[] = [
         replace: `      return insertNonce === null || op.key === '' ? 'nonce_used' : null`,
       },
     ],
-    check: { tests: 'test/service/wallet-rules.test.ts' },
+    check: contract('refuses as nonce_used'),
   },
   {
     name: 'skip the uniqueness of the payment key',
@@ -129,6 +129,6 @@ export const ledgerMutants: readonly Mutant[] = [
         replace: '    `INSERT OR REPLACE INTO payment (id,',
       },
     ],
-    check: contract,
+    check: contract('refuses as payment_exists'),
   },
 ]

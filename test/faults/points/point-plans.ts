@@ -1,4 +1,4 @@
-import { pointMs } from '../bounds.ts'
+import { newPaymentsOfAStart, pointMs } from '../bounds.ts'
 import type { KillPlan } from '../kill-plan.ts'
 import { randomKill } from '../random-kills.ts'
 import { type Flow, flows, startPoints } from './flows.ts'
@@ -68,8 +68,7 @@ const servingPlan = (flow: Flow, point: string, told: Told): KillPlan => ({
   },
 })
 
-/** Below the 10 new payments a minute that the server takes from an address. */
-const pointBudget = { payments: 9, videos: 6 }
+const pointBudget = { payments: newPaymentsOfAStart, videos: 6 }
 
 const startingPlan = (point: string, told: Told): KillPlan => ({
   ...randomKill,
