@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#contract/clock.ts'
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import type { Principal } from '../identity/principal.ts'
@@ -117,14 +116,10 @@ export class StakingCredits {
   }
 }
 
-async function inTime(stake: Promise<bigint>): Promise<bigint> {
-  const answered = new AbortController()
-  const late = sleep(stakeAnswerMs, null, { signal: answered.signal }).catch(() => null)
-  try {
-    const told = await Promise.race([stake, late])
-    if (told === null) throw new Error(`The stake was not told within ${stakeAnswerMs} ms.`)
-    return told
-  } finally {
-    answered.abort()
-  }
+function inTime(stake: Promise<bigint>): Promise<bigint> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`The stake was not told within ${stakeAnswerMs} ms.`))
+    const timer = setTimeout(late, stakeAnswerMs)
+    stake.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

@@ -1,0 +1,62 @@
+import { encodeFunctionData, type Hex } from 'viem'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { usdcAbi, usdcCode } from '#local/token/usdc.generated.ts'
+import { openEvmStakeReader } from '#service/staking/evm-stake-reader.ts'
+import { startTestChain, type TestChain } from './payments/test-chain.ts'
+
+const contract = '0x00000000000000000000000000000000000057a4'
+const minter = '0x0000000000000000000000000000FA2eB0C50001'
+const ada = `0x${'ad'.repeat(20)}`
+const bob = `0x${'b0'.repeat(20)}`
+
+let chain: TestChain
+beforeAll(async () => {
+  chain = await startTestChain()
+  await chain.ask('anvil_setCode', [contract, usdcCode])
+  await stake(ada, 3_500_000n)
+  await stake(bob, 2_000_001n)
+})
+afterAll(() => chain.stop())
+
+/** What stands to an address in the contract: all that a reader asks of a real one. */
+async function stake(address: string, units: bigint): Promise<void> {
+  const data = encodeFunctionData({ abi: usdcAbi, functionName: 'mint', args: [address as Hex, units] })
+  await chain.ask('anvil_impersonateAccount', [minter])
+  const hash = await chain.ask('eth_sendTransaction', [{ from: minter, to: contract, data }])
+  await vi.waitUntil(async () => (await chain.ask('eth_getTransactionReceipt', [hash])) !== null)
+}
+
+const reader = (decimals: number) => openEvmStakeReader({ rpcUrl: chain.url, contract, decimals })
+
+test.each<[rule: string, decimals: number, wallets: string[], millionths: bigint]>([
+  ['one wallet', 6, [ada], 3_500_000n],
+  ['several wallets of one account', 6, [ada, bob], 5_500_001n],
+  [
+    'a wallet of another chain has staked nothing here',
+    6,
+    [ada, '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM'],
+    3_500_000n,
+  ],
+  ['nobody', 6, [`0x${'00'.repeat(20)}`], 0n],
+  ['no wallet', 6, [], 0n],
+  ['a token of more decimals is rounded down', 9, [bob], 2_000n],
+  ['a token of fewer decimals', 2, [bob], 20_000_010_000n],
+])('%s', async (_rule, decimals, wallets, millionths) => {
+  expect(await (await reader(decimals)).stakeOf(wallets)).toBe(millionths)
+})
+
+test.each([
+  ['a contract that is none', { contract: `0x${'99'.repeat(20)}` }],
+  ['a node that is not there', { rpcUrl: 'http://127.0.0.1:1' }],
+])('%s is an error, never nothing', async (_rule, change) => {
+  const other = await openEvmStakeReader({ rpcUrl: chain.url, contract, ...change })
+  await expect(other.stakeOf([ada])).rejects.toThrow()
+})
+
+test.each([
+  ['an address that is none', { contract: '0x12' }],
+  ['decimals below zero', { contract, decimals: -1 }],
+  ['decimals that no token has', { contract, decimals: 77 }],
+])('%s is refused at the start', async (_rule, options) => {
+  await expect(openEvmStakeReader({ rpcUrl: chain.url, ...options })).rejects.toThrow(/staking/)
+})
