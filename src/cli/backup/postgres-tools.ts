@@ -12,15 +12,12 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Where a service keeps its tables; whatever else the database holds is not ours to copy. */
 const schema = 'farebox'
 
-/** Roles are of a server, not of a database: what is restored belongs to who restores it. */
-const nobodys = ['--no-owner', '--no-privileges']
-
 /** Copies the database into a new file of `pg_dump`'s own format, one snapshot, and reads the file once to the end. */
 export async function backUpPostgres(url: string, file: string, env: Environment): Promise<void> {
   const path = resolve(file)
   try {
     await writeWhole(path, async part => {
-      await runTool('pg_dump', ['--format=custom', `--schema=${schema}`, ...nobodys, `--file=${part}`], url, env)
+      await runTool('pg_dump', ['--format=custom', `--schema=${schema}`, `--file=${part}`], url, env)
       await runTool('pg_restore', [`--file=${devNull}`, part], url, env)
     })
   } catch (error) {
@@ -33,8 +30,23 @@ export async function restorePostgres(url: string, file: string, env: Environmen
   const path = resolve(file)
   if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
   const { PGDATABASE = '' } = postgresEnvironment(url)
-  const whole = [...nobodys, '--single-transaction', '--exit-on-error']
+  // Roles are of a server, not of a database: what is restored belongs to who restores it.
+  const whole = ['--no-owner', '--no-privileges', '--single-transaction', '--exit-on-error']
   await runTool('pg_restore', [...whole, `--dbname=${PGDATABASE}`, path], url, env)
+  await withdrawPrivileges(url)
+}
+
+/** Not even their owner may change entries, as the migrations have it; restoring without roles has left that out. */
+async function withdrawPrivileges(url: string): Promise<void> {
+  const { default: driver } = await import('pg')
+  const client = new driver.Client({ connectionString: url, application_name: 'farebox restore' })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query(`REVOKE UPDATE, DELETE, TRUNCATE ON ${schema}.entry FROM CURRENT_USER, PUBLIC`)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
 }
 
 /** Parameters of a database's address, by the variable in which PostgreSQL's programs look for them. */

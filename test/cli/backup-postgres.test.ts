@@ -1,0 +1,205 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { postgresEnvironment } from '#cli/backup/postgres-tools.ts'
+import { DemoChat } from '#service/engines/demo/chat.ts'
+import { DemoVideo } from '#service/engines/demo/video.ts'
+import { audit } from '#service/ledger/audit.ts'
+import { postgresAuditReader } from '#service/ledger/audit-reader.ts'
+import { demoModels } from '#service/models/demo-models.ts'
+import { type OpenService, openService } from '#service/open-service.ts'
+import { query } from '../postgres/cluster.ts'
+import { withPostgres } from '../postgres/with-postgres.ts'
+import { runCommand } from './run-command.ts'
+
+const secret = 'the secret of a test service, which is long enough'
+
+withPostgres('the backup of a PostgreSQL database', cluster => {
+  let root: string
+  let file: string
+  let databases = 0
+  let source: string
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'farebox-dump-'))
+    file = join(root, 'books.dump')
+    source = await newDatabase()
+  })
+  afterEach(() => rm(root, { recursive: true, force: true }))
+
+  async function newDatabase(): Promise<string> {
+    const name = `books_${++databases}`
+    await cluster().asSuperuser(`CREATE DATABASE ${name} OWNER farebox`, 'postgres')
+    return cluster().urlOf('farebox', name)
+  }
+
+  const environment = (url: string) => ({ ...process.env, DATABASE_URL: url, FAREBOX_SECRET: secret })
+  const run = (url: string, ...args: string[]) => runCommand(args, environment(url))
+
+  const serve = (url: string): Promise<OpenService> => {
+    const video = new DemoVideo({ workFolder: join(root, 'engines') })
+    const models = demoModels({ chat: new DemoChat({ pause: async () => undefined }), video })
+    return openService({ publicUrl: 'http://127.0.0.1:8402', folder: root, database: url, secrets: [secret], models })
+  }
+
+  const chat = (service: OpenService, key: string) =>
+    service.fetch(
+      new Request('http://127.0.0.1:8402/api/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: JSON.stringify({
+          model: 'demo-chat',
+          messages: [{ role: 'user', content: 'Say a word.' }],
+          max_tokens: 20,
+        }),
+      }),
+    )
+
+  const entriesOf = (url: string) =>
+    query(url, 'SELECT seq, id, ref, amount, request FROM farebox.entry ORDER BY seq') as Promise<
+      { id: string; request: string | null }[]
+    >
+
+  test('is drilled under load: what was acknowledged before is there, nothing is half, and a new start goes on', async () => {
+    const service = await serve(source)
+    const { key } = await service.createKey({ usd: '1000' })
+    const acknowledged: string[] = []
+    let stopped = false
+    const one = async () => {
+      while (!stopped) {
+        const response = await chat(service, key)
+        if (response.status !== 200) throw new Error(await response.text())
+        acknowledged.push(response.headers.get('cf-ray') ?? '')
+        await response.text()
+        await sleep(50)
+      }
+    }
+    const load = Promise.all([one(), one(), one()])
+    load.catch(() => undefined)
+    await vi.waitFor(() => expect(acknowledged.length).toBeGreaterThan(10), { timeout: 20_000 })
+    const before = [...acknowledged]
+    const made = await run(source, 'backup', file)
+    const after = acknowledged.length
+    stopped = true
+    await load
+    expect(made).toMatchObject({ code: 0, stdout: `${file}\n` })
+    expect(made.stderr).toContain('The books in the database add up: ')
+    expect(after).toBeGreaterThan(before.length)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+
+    const target = await newDatabase()
+    const restored = await run(target, 'restore', file)
+    expect(restored).toMatchObject({ code: 0, stdout: 'The books are restored into the database.\n' })
+    const kept = await entriesOf(target)
+    const ids = new Set(kept.map(({ id }) => id))
+    expect((await entriesOf(source)).filter(({ id }) => ids.has(id))).toEqual(kept)
+    const charged = new Set(kept.map(({ request }) => request))
+    expect(before.filter(request => !charged.has(request))).toEqual([])
+    await service.close()
+
+    const again = await serve(target)
+    expect((await chat(again, key)).status).toBe(200)
+    await again.close()
+    const reader = await postgresAuditReader(target)
+    expect(await audit(reader, { expiredHoldMs: 600_000 })).toMatchObject({ ok: true, findings: [] })
+    await reader.close()
+  }, 60_000)
+
+  test('brings back that nobody changes entries', async () => {
+    const service = await serve(source)
+    await service.createKey({ usd: '1' })
+    await service.close()
+    await run(source, 'backup', file)
+    const target = await newDatabase()
+    await run(target, 'restore', file)
+    await expect(query(target, 'UPDATE farebox.entry SET amount = 0')).rejects.toThrow('permission denied')
+    const asOwner = cluster().urlOf('postgres', new URL(target).pathname.slice(1))
+    await expect(query(asOwner, 'DELETE FROM farebox.entry')).rejects.toThrow('append-only')
+  })
+
+  test('goes into an empty database alone, and overwrites no file', async () => {
+    await (await serve(source)).close()
+    expect((await run(source, 'backup', file)).code).toBe(0)
+    expect(await run(source, 'restore', file)).toEqual({
+      ...{ code: 1, stdout: '' },
+      stderr: '`pg_restore` found a database that is not empty. Restore into an empty one.\n',
+    })
+    expect(await run(source, 'backup', file)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('exists already'),
+    })
+    await writeFile(file, 'no dump')
+    expect(await run(await newDatabase(), 'restore', file)).toMatchObject({
+      ...{ code: 1, stderr: '`pg_restore` cannot read this file. Name a backup of this database.\n' },
+    })
+  })
+
+  test.each([
+    [
+      'is not installed',
+      (url: string) => ({ DATABASE_URL: url, PATH: '/nowhere' }),
+      /^`pg_dump` is not installed\. Install/,
+    ],
+    [
+      'reaches no server',
+      () => environment('postgres://farebox:canary@127.0.0.1:1/books'),
+      /^`pg_dump` reaches no server\./,
+    ],
+    ['finds no such database', (url: string) => environment(`${url}_not`), /^`pg_dump` found no such database\./],
+  ])('leaves nothing where it %s, and tells no password', async (_what, env, sentence) => {
+    const { code, stdout, stderr } = await runCommand(['backup', file], env(source))
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(sentence)])
+    expect(stderr).not.toContain('canary')
+    expect(existsSync(file)).toBe(false)
+    expect(existsSync(`${file}.part`)).toBe(false)
+  })
+
+  test('hands no password to an argument list', async () => {
+    const spy = join(root, 'bin')
+    const { mkdir, readFile } = await import('node:fs/promises')
+    await mkdir(spy)
+    await writeFile(
+      join(spy, 'pg_dump'),
+      `#!/bin/sh\necho "$@" > ${root}/arguments\necho "$PGPASSWORD" > ${root}/password\nexit 1\n`,
+      { mode: 0o700 },
+    )
+    const url = source.replace('farebox@', 'farebox:canary@')
+    await runCommand(['backup', file], { ...environment(url), PATH: `${spy}${delimiter}${process.env.PATH}` })
+    expect(await readFile(join(root, 'arguments'), 'utf8')).not.toContain('canary')
+    expect(await readFile(join(root, 'password'), 'utf8')).toBe('canary\n')
+  })
+
+  test('the commands for keys and books follow DATABASE_URL', async () => {
+    await (await serve(source)).close()
+    const made = await run(source, 'keys', 'create', '--usd', '2', '--data', root)
+    expect(made).toMatchObject({ code: 0, stderr: '' })
+    const listed = await run(source, 'keys', 'list', '--data', root)
+    expect(listed.stdout).toMatch(/^\S+ {2}fb_\S{6}… {2}customer:\S+ {2}made \S+ {2}active {2}""\n$/)
+    expect((await run(source, 'keys', 'revoke', listed.stdout.split(' ')[0] ?? '', '--data', root)).code).toBe(0)
+    const audited = await run(source, 'ledger', 'audit', '--data', root)
+    expect([audited.code, audited.stdout]).toEqual([0, expect.stringContaining('The books add up.')])
+    expect(await run(source, 'keys', 'rotate-secret', '--data', root)).toMatchObject({
+      ...{ code: 1, stderr: expect.stringMatching(/^The secret is set by the environment\. Put a new one into/) },
+    })
+  })
+})
+
+test.each([
+  [
+    'postgres://ada:p%40ss@db.example:5433/books?sslmode=require',
+    {
+      PGHOST: 'db.example',
+      PGPORT: '5433',
+      PGUSER: 'ada',
+      PGPASSWORD: 'p@ss',
+      PGDATABASE: 'books',
+      PGSSLMODE: 'require',
+    },
+  ],
+  ['postgres://ada@[::1]/books', { PGHOST: '::1', PGUSER: 'ada', PGDATABASE: 'books' }],
+  ['postgresql:///books?host=/var/run/postgresql', { PGHOST: '/var/run/postgresql', PGDATABASE: 'books' }],
+])('an address as PostgreSQL’s programs take it: %s', (url, expected) => {
+  expect(postgresEnvironment(url)).toEqual(expected)
+})
