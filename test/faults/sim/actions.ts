@@ -1,9 +1,11 @@
 import type { Seeded } from '../seeded.ts'
 import type { Caller } from './callers.ts'
 import { streamedChat, wholeChat } from './calls/chat.ts'
+import { misuseKey, newKeyedRequest, sendKeyed } from './calls/keyed.ts'
 import { flawOf, sendPayment, signPayment } from './calls/top-up.ts'
 import { queueVideo, retrieveVideo } from './calls/video.ts'
 import { begin, Visit } from './calls/visit.ts'
+import { readBalance, signInTwice } from './calls/wallet.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import type { World } from './world.ts'
 
@@ -100,6 +102,40 @@ function retrieve(scene: Scene): string {
   return caller ? visit(scene, caller, each => retrieveVideo(each, id, job)) : 'nobody'
 }
 
+function newKeyed(scene: Scene): string {
+  const { world, draws } = scene
+  const caller = anybody(scene)
+  const keyed = newKeyedRequest(world, caller, draws)
+  const times = draws.once(3) ? 2 : 1
+  const sent = Array.from({ length: times }, () => visit(scene, caller, each => sendKeyed(each, keyed)))
+  return `${keyed.key}, ${keyed.kind}: ${sent.join(', ')}`
+}
+
+function keyedAgain(scene: Scene): string {
+  const { world, draws } = scene
+  const keyed = draws.pick(world.book.keyed.slice(-6))
+  if (!keyed) return 'no key yet'
+  if (draws.once(6)) return `other under ${keyed.key}: ${visit(scene, keyed.caller, each => misuseKey(each, keyed))}`
+  return `${keyed.key}: ${visit(scene, keyed.caller, each => sendKeyed(each, keyed))}`
+}
+
+/** More at once than one caller may have. */
+function burst(scene: Scene): string {
+  const caller = anybody(scene)
+  return Array.from({ length: 8 }, () => visit(scene, caller, streamedChat)).join(', ')
+}
+
+const aWallet = ({ draws, cast }: Scene): Caller => draws.pick(cast.filter(({ secret }) => !secret)) as Caller
+
+function copiedSignIn(scene: Scene): string {
+  const { world, draws } = scene
+  const caller = aWallet(scene)
+  const other = draws.pick(world.serving)
+  if (!other) return 'nobody serves'
+  const twin = new Visit(world, `call-${++scene.calls}`, caller, other)
+  return visit(scene, caller, each => signInTwice(each, twin))
+}
+
 export const callActions: readonly Action[] = [
   ['whole chat', 16, scene => visit(scene, anybody(scene), wholeChat)],
   ['streamed chat', 18, scene => visit(scene, anybody(scene), streamedChat)],
@@ -111,4 +147,9 @@ export const callActions: readonly Action[] = [
   ['twins of a payment', 3, scene => resend(scene, 2 + scene.draws.below(3))],
   ['payment by a stranger', 2, submittedByStranger],
   ['payment undone', 1, undoPayment],
+  ['request under a key', 5, newKeyed],
+  ['key again', 6, keyedAgain],
+  ['burst', 1, burst],
+  ['balance', 2, scene => visit(scene, aWallet(scene), async each => void (await readBalance(each)))],
+  ['copied sign-in', 1, copiedSignIn],
 ]

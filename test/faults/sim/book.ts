@@ -1,4 +1,5 @@
 import type { EvmAuthorization } from '#contract/payment.ts'
+import type { Caller } from './callers.ts'
 
 /** A payment that a payer has signed, and what the service said of it. */
 export interface SentPayment {
@@ -29,11 +30,26 @@ export interface QueuedJob {
   delivered: boolean
 }
 
+/** A request with an `Idempotency-Key`, which its caller may send again and again. */
+export interface KeyedRequest {
+  key: string
+  caller: Caller
+  path: string
+  body: object
+  kind: 'whole' | 'stream' | 'video'
+  /** By the true time. */
+  sentAtMs: number
+  /** The first whole 200, byte for byte. */
+  answer: string | null
+  cost: bigint | null
+}
+
 /** What the service has told its callers. It must all stand, whatever happens to the service. */
 export class Book {
   readonly requests = new Map<string, AnsweredRequest>()
   readonly jobs = new Map<string, QueuedJob>()
   readonly payments: SentPayment[] = []
+  readonly keyed: KeyedRequest[] = []
   /** Requests of which a commit was made to fail: an error says nothing about their money. */
   readonly excused = new Set<string>()
   /** Calls that are under way. */

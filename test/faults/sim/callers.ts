@@ -85,7 +85,12 @@ export class Signatures {
 }
 
 /** The credentials of one call. A wallet signs a new message each time. */
-export function credentialsOf(caller: Caller, signatures: Signatures, draws: Seeded, nowMs: number) {
+export function credentialsOf(
+  caller: Caller,
+  signatures: Signatures,
+  draws: Seeded,
+  nowMs: number,
+): Record<string, string> {
   if (caller.secret) return { authorization: `Bearer ${caller.secret}` }
   const domain = new URL(serviceUrl).host
   const issuedAt = new Date(nowMs).toISOString()

@@ -1,7 +1,6 @@
 import { microUsd } from '#contract/money.ts'
 import { keyHash } from '#service/identity/key-secret.ts'
-import type { Op } from '#service/store/units.ts'
-import { uuidV7Floor } from '#service/store/uuid-v7.ts'
+import type { KeyBudget, Op } from '#service/store/units.ts'
 import type { Caller } from './callers.ts'
 import { dollars, serverSecret, type World } from './world.ts'
 
@@ -12,7 +11,16 @@ const customers: readonly [name: string, usd: number][] = [
   ['ada', 5],
   ['bob', 0.4],
   ['cyd', 0.05],
+  ['dee', 3],
 ]
+
+/** What a key may spend of its account's credit, in micro-USD. */
+const budgets: Readonly<Record<string, KeyBudget>> = {
+  dee: { period: 'epoch', usd: microUsd(150_000), staking: microUsd(20_000) },
+}
+
+/** What a wallet gives its account each day, in micro-USD. */
+const stakes: Readonly<Record<string, bigint>> = { ada: 120_000n, dee: 60_000n, xia: 90_000n }
 const wallets = ['wim', 'xia'] as const
 
 /** What every payer has on the chain: enough for many top-ups, not for all. */
@@ -32,7 +40,7 @@ export function openCast(world: World): Caller[] {
         secret,
         wallet: addressOf(index + 1),
       }
-      commit(world, name, [
+      world.commit(name, [
         { op: 'account', account: caller.account, kind: 'customer', atMs },
         { op: 'wallet', wallet: caller.wallet, account: caller.account, atMs },
         {
@@ -41,7 +49,7 @@ export function openCast(world: World): Caller[] {
         } as Op,
         {
           ...{ op: 'key', key: `key-${name}`, account: caller.account, hash: hash(secret), prefix: 'fb_' },
-          ...{ label: name, expiresAtMs: null, atMs },
+          ...{ label: name, expiresAtMs: null, budget: budgets[name] ?? null, atMs },
         } as Op,
       ])
       return caller
@@ -51,13 +59,9 @@ export function openCast(world: World): Caller[] {
       return { name, account: `wallet:${wallet}`, address: `10.2.0.${index}`, secret: null, wallet }
     }),
   ]
-  for (const { wallet } of all) world.chain.mint(wallet, dollars(chainUsd))
+  for (const { name, wallet } of all) {
+    world.chain.mint(wallet, dollars(chainUsd))
+    world.stakes.set(wallet, stakes[name] ?? 0n)
+  }
   return all
-}
-
-function commit(world: World, name: string, ops: Op[]): void {
-  const unit = { id: `${uuidV7Floor(world.trueMs())}/${name}`, ops }
-  const [outcome] = world.database.commit([unit])
-  if (!outcome || !('ok' in outcome) || !outcome.ok) throw new Error(`The account of ${name} could not be opened.`)
-  world.units.onApplied(unit, outcome)
 }

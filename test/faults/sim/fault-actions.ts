@@ -1,5 +1,6 @@
 import type { Action, Scene } from './actions.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
+import type { World } from './world.ts'
 
 const processOf = ({ world, draws }: Scene): SimulatedProcess | undefined => draws.pick(world.processes)
 
@@ -74,6 +75,19 @@ function reorganise({ world, draws }: Scene): string {
   return `${dropped} transactions dropped`
 }
 
+/** The operator, or an audit that found something wrong, closes the books for a while. */
+function readOnly({ world, draws }: Scene): string {
+  const forMs = 1_000 + draws.below(30_000)
+  setLedger(world, 'read_only')
+  world.time.after(forMs, () => setLedger(world, 'open'))
+  return `for ${forMs} ms`
+}
+
+export function setLedger(world: World, state: 'open' | 'read_only'): void {
+  const atMs = world.trueMs()
+  world.commit(`ledger-${state}`, [{ op: 'ledger', state, reason: 'Simulated.', atMs }])
+}
+
 export const faultActions: readonly Action[] = [
   ['store fault', 6, onProcess(({ faults }) => faults.arm())],
   ['read fault', 2, onProcess(({ faults }) => faults.armRead())],
@@ -85,6 +99,7 @@ export const faultActions: readonly Action[] = [
   ['stop', 1, onProcess(stop)],
   ['start', 5, startMissing],
   ['weather', 4, weather],
+  ['read-only books', 1, readOnly],
   ['chain down', 1, chainDown],
   ['reorganisation', 2, reorganise],
 ]

@@ -1,11 +1,12 @@
 import { type Action, callActions, type Scene } from './actions.ts'
 import type { SentPayment } from './book.ts'
+import { sendKeyed } from './calls/keyed.ts'
 import { sendPayment } from './calls/top-up.ts'
 import { begin, Visit } from './calls/visit.ts'
 import { openCast } from './cast.ts'
 import { checkLedger } from './checks/ledger-checks.ts'
 import { checkAtRest, isQuiet, unacknowledged, unrest } from './checks/rest-checks.ts'
-import { faultActions, startMissing } from './fault-actions.ts'
+import { faultActions, setLedger, startMissing } from './fault-actions.ts'
 import type { Sometimes } from './sometimes.ts'
 import { installVirtualMachines } from './virtual-machine.ts'
 import { BrokenInvariant, World, type WorldOptions, wordsOf } from './world.ts'
@@ -30,8 +31,10 @@ export interface SeedOrder {
 const restMs = 45 * 60_000
 /** How often payers ask again who are owed a credit. */
 const lastRounds = 5
-/** Between two looks for rest. What is due meanwhile runs once, as after a short sleep. */
-const restLookMs = 2_000
+/** Between two looks for rest, at first and at most. What is due meanwhile runs once, as after a short sleep. */
+const firstLookMs = 2_000
+const mostLookMs = 30_000
+const lookGrowth = 1.05
 
 /** One life of a service under faults, from an empty store to rest. */
 export async function runSeed(order: SeedOrder): Promise<SeedResult> {
@@ -104,6 +107,7 @@ async function comeToRest(scene: Scene): Promise<void> {
   heal(scene)
   await untilQuiet(scene)
   await askAgain(scene, world.book.payments)
+  await askKeysAgain(scene)
   // What had to wait for more blocks, or for its own time, is credited by one of the next.
   for (let round = 0; round < lastRounds; round++) {
     const owed = unacknowledged(world)
@@ -127,9 +131,22 @@ async function askAgain(scene: Scene, payments: readonly SentPayment[]): Promise
   await untilQuiet(scene)
 }
 
+/** Whoever has an answer under a key gets the same bytes for as long as the key is honoured. */
+async function askKeysAgain(scene: Scene): Promise<void> {
+  const { world } = scene
+  for (const keyed of world.book.keyed.filter(({ answer }) => answer !== null)) {
+    const [process] = world.serving
+    if (!process) continue
+    begin(new Visit(world, `call-${++scene.calls}`, keyed.caller, process), visit => sendKeyed(visit, keyed, true))
+    await world.time.runTo(world.time.nowMs + 50)
+  }
+  await untilQuiet(scene)
+}
+
 function heal(scene: Scene): void {
   const { world } = scene
   world.chatWeather.troubleOnceIn = 0
+  setLedger(world, 'open')
   Object.assign(world.paymentWeather, { troubleOnceIn: 0, isChainDown: false })
   Object.assign(world.farm, { troubleOnceIn: 0, isHealed: true })
   for (const process of world.processes) {
@@ -143,13 +160,13 @@ async function untilQuiet(scene: Scene): Promise<void> {
   const { world } = scene
   const { time } = world
   const deadlineMs = time.nowMs + restMs
-  while (time.nowMs < deadlineMs) {
-    time.leap(restLookMs)
+  for (let lookMs = firstLookMs; time.nowMs < deadlineMs; lookMs = Math.min(mostLookMs, lookMs * lookGrowth)) {
+    time.leap(Math.trunc(lookMs))
     await time.runTo(time.nowMs)
     // A start that failed in the last moments of the faults.
     if (world.processes.length === 0) startMissing(scene)
     world.throwIfBroken()
-    if (isQuiet(world)) return
+    if (world.serving.length > 0 && isQuiet(world)) return
   }
   world.broken(`Not at rest after ${restMs} ms without faults: ${unrest(world)}.`)
   world.throwIfBroken()

@@ -4,6 +4,7 @@ import { TopUps } from '#service/payments/top-up.ts'
 import { RunningService } from '#service/running-service.ts'
 import type { Log } from '#service/service.ts'
 import type { ServiceSettings } from '#service/settings.ts'
+import type { StakeReader } from '#service/staking/stake-reader.ts'
 import type { Store } from '#service/store/store.ts'
 import { restartUuidV7 } from '#service/store/uuid-v7.ts'
 import type { Seeded } from '../seeded.ts'
@@ -28,6 +29,7 @@ export interface ProcessParts {
   log: Log
   storeOf(machine: Machine): Store
   modelsOf(machine: Machine): Model[]
+  stakesOf(machine: Machine): StakeReader
   paymentsOf(machine: Machine): Pick<ConstructorParameters<typeof TopUps>[0], 'facilitator' | 'chain'>
 }
 
@@ -65,16 +67,8 @@ export class SimulatedProcess implements Machine, Clock {
     ;[this.#topUps, this.#service] = runOn(this, () => {
       restartUuidV7()
       const topUps = new TopUps({ ...shared, ...parts.paymentsOf(this), owner: `${parts.name}/payments` })
-
-      return [
-        topUps,
-        new RunningService({
-          ...shared,
-          secrets: [parts.serverSecret],
-          models: parts.modelsOf(this),
-          payments: topUps,
-        }),
-      ] as const
+      const own = { models: parts.modelsOf(this), stakes: parts.stakesOf(this), payments: topUps }
+      return [topUps, new RunningService({ ...shared, ...own, secrets: [parts.serverSecret] })] as const
     })
   }
 

@@ -1,4 +1,5 @@
 import type { Op, Outcome, Unit } from '#service/store/units.ts'
+import { statesOf, statesOfOutcome } from './state-watch.ts'
 import type { World } from './world.ts'
 
 /** Sees every unit that was judged: keeps what later checks compare with, and notes the states that it was in. */
@@ -6,6 +7,7 @@ export class UnitWatch {
   readonly #world: World
   /** By hold: all that was ever reserved for it, its extensions included. */
   readonly reserved = new Map<string, bigint>()
+  readonly #claimOwners = new Map<string, string>()
   /** By account: each posted balance that it has had, and since when. */
   readonly #posted = new Map<string, { sinceMs: number; posted: bigint }[]>()
 
@@ -18,21 +20,28 @@ export class UnitWatch {
   /** A commit is made to fail: what became of these units is nobody's to know. */
   onFault(what: string, units: readonly Unit[]): void {
     const { book, trace } = this.#world
-    for (const { id } of units) book.excused.add(requestOf(id))
+    for (const { id, ops } of units) {
+      book.excused.add(requestOf(id))
+      for (const op of ops) for (const request of requestsOf(op)) book.excused.add(request)
+    }
     trace.tell(`store fails ${what}: ${units.map(({ id }) => id).join(' ')}`)
   }
 
   onApplied(unit: Unit, outcome: Outcome): void {
-    const { trace, time } = this.#world
+    const { trace, time, sometimes } = this.#world
     const told = outcome.ok ? (outcome.again ? 'again' : 'ok') : `${outcome.why} at ${outcome.op}`
     trace.tell(`${time.nowMs} ${unit.id} ${unit.ops.map(({ op }) => op).join('+')}: ${told}`)
+    for (const state of statesOfOutcome(unit, outcome)) sometimes.reached(state)
     if (!outcome.ok || outcome.again) return
     this.applied++
     for (const { account, posted } of outcome.balances) {
       const known = this.#posted.get(account) ?? []
       this.#posted.set(account, [...known, { sinceMs: time.nowMs, posted }])
     }
-    for (const op of unit.ops) this.#note(op, unit)
+    for (const op of unit.ops) {
+      for (const state of statesOf(op, unit)) sometimes.reached(state)
+      this.#note(op, unit)
+    }
   }
 
   /** The most that this account had posted at any moment since then. */
@@ -58,9 +67,24 @@ export class UnitWatch {
         if (sum > most) this.#world.broken(`Unit ${unit.id} charged ${sum} of a hold of ${most}.`)
         break
       }
+      case 'claim':
+        this.#noteOwner(op.claim, op.set.lease?.owner)
     }
+  }
+
+  #noteOwner(claim: string, owner: string | undefined): void {
+    const before = this.#claimOwners.get(claim)
+    if (!owner || owner === before) return
+    this.#claimOwners.set(claim, owner)
+    if (before) this.#world.sometimes.reached('a key of a dead process was taken over')
   }
 }
 
 /** Units of a request begin with its id. */
 export const requestOf = (unitId: string): string => unitId.slice(0, 36)
+
+/** Requests that an operation names beside its unit's own. */
+function requestsOf(op: Op): string[] {
+  if (op.op === 'capture' || op.op === 'refund') return [op.request]
+  return op.op === 'renew' && op.owed ? [op.owed.request] : []
+}

@@ -38,7 +38,7 @@ export class VirtualTime {
   }
 
   after(delayMs: number, run: () => void): Scheduled {
-    const event: Event = { atMs: this.#nowMs + Math.max(0, delayMs), tie: this.#draws.draw(), run }
+    const event: Event = { atMs: this.#nowMs + Math.max(0, Math.trunc(delayMs)), tie: this.#draws.draw(), run }
     this.#push(event)
     return {
       cancel() {

@@ -5,6 +5,8 @@ import type { Model } from '#service/models/model.ts'
 import type { Log } from '#service/service.ts'
 import type { ServiceSettings } from '#service/settings.ts'
 import type { Store } from '#service/store/store.ts'
+import type { Op } from '#service/store/units.ts'
+import { uuidV7Floor } from '#service/store/uuid-v7.ts'
 import { type Seeded, seeded } from '../seeded.ts'
 import { Book } from './book.ts'
 import { Signatures, serviceUrl } from './callers.ts'
@@ -13,6 +15,7 @@ import { type Delivered, SimulatedChat } from './simulated-chat.ts'
 import { SimulatedDatabase } from './simulated-database.ts'
 import { SimulatedFacilitator } from './simulated-facilitator.ts'
 import { SimulatedProcess } from './simulated-process.ts'
+import { SimulatedStakes } from './simulated-stakes.ts'
 import { SimulatedStore } from './simulated-store.ts'
 import { RenderFarm, SimulatedVideo } from './simulated-video.ts'
 import type { Sometimes } from './sometimes.ts'
@@ -62,11 +65,15 @@ export class World {
   readonly delivered = new Map<string, Delivered>()
   /** True where one process owns the store, false where two share it. */
   readonly soleOwner: boolean
+  /** True where one signed header serves until it expires. */
+  readonly signInWindow: boolean
+  /** Millionths of a token, by wallet. */
+  readonly stakes = new Map<string, bigint>()
   readonly processes: SimulatedProcess[] = []
   readonly #files = new VirtualFiles()
-  readonly #signInWindow: boolean
   readonly #alterStore: (store: Store) => Store
   #started = 0
+  #ownUnits = 0
   #broken: BrokenInvariant | null = null
 
   private constructor(options: WorldOptions, database: SimulatedDatabase) {
@@ -76,7 +83,7 @@ export class World {
     this.database = database
     const shape = this.draws('shape')
     this.soleOwner = !shape.once(3)
-    this.#signInWindow = shape.once(3)
+    this.signInWindow = shape.once(3)
     const confirmations = shape.once(2) ? 0 : 1 + shape.below(5)
     this.time = new VirtualTime(this.draws('ties'))
     this.signatures = new Signatures(this.draws('signatures'))
@@ -130,6 +137,8 @@ export class World {
       log: this.#logOf(name),
       storeOf: machine => this.#alterStore(this.#storeOf(machine, faults)),
       modelsOf: machine => this.#modelsOf(machine, name),
+      stakesOf: machine =>
+        new SimulatedStakes(machine, this.stakes, this.draws(`stakes of ${name}`), this.paymentWeather),
       paymentsOf: machine => this.#paymentsOf(machine, name),
     })
     this.processes.push(process)
@@ -153,6 +162,14 @@ export class World {
   forget(process: SimulatedProcess): void {
     const at = this.processes.indexOf(process)
     if (at !== -1) this.processes.splice(at, 1)
+  }
+
+  /** Written beside the service, as an operator's own command would. */
+  commit(name: string, ops: Op[]): void {
+    const unit = { id: `${uuidV7Floor(this.trueMs())}/${name}-${++this.#ownUnits}`, ops }
+    const [outcome] = this.database.commit([unit])
+    if (!outcome || !('ok' in outcome) || !outcome.ok) throw new Error(`Unit ${unit.id} was not taken.`)
+    this.units.onApplied(unit, outcome)
   }
 
   #storeOf(machine: Machine, faults: StoreFaults): Store {
@@ -186,7 +203,7 @@ export class World {
     return {
       publicUrl: serviceUrl,
       signInDomains: [new URL(serviceUrl).host],
-      signInWindow: this.#signInWindow,
+      signInWindow: this.signInWindow,
       vendor: 'service',
       hostName: 'simulated',
       systemPrompt: '',

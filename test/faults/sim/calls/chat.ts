@@ -20,7 +20,8 @@ interface Costing {
   cost?: { usd: number; diem: number }
 }
 
-const costOf = ({ cost }: Costing): bigint | null => {
+/** What an answer says that it cost, by whatever money; null where it does not say. */
+export const costOf = ({ cost }: Costing): bigint | null => {
   if (!cost) return null
   const [usd, diem] = [fromUsdNumber(cost.usd), fromUsdNumber(cost.diem)]
   return usd === null || diem === null ? null : usd + diem

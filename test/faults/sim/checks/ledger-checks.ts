@@ -46,6 +46,18 @@ const alwaysTrue: readonly [rule: string, sql: string][] = [
           FROM entry c WHERE c.request = r.request))`,
   ],
   [
+    'a key spends no more than its budget in a period',
+    `SELECT u.key AS id, u.spent_usd || ' and ' || u.held_usd || ', ' || u.spent_staking_usd || ' and ' || u.held_staking_usd
+        AS detail FROM key_use u JOIN api_key k ON k.id = u.key AND k.budget_period = u.period
+      WHERE u.spent_usd + u.held_usd > k.budget_usd
+        OR u.spent_staking_usd + u.held_staking_usd > k.budget_staking_usd`,
+  ],
+  [
+    'no more staking credit is used in a day than was granted',
+    `SELECT account AS id, spent_usd || ' and ' || held_usd || ' of ' || granted_usd AS detail FROM staking_credit
+      WHERE spent_usd + held_usd > granted_usd`,
+  ],
+  [
     'a job that was accepted is paid for',
     `SELECT j.id AS id, j.request AS detail FROM job j
       WHERE NOT EXISTS (SELECT 1 FROM entry e WHERE e.ref = 'charge:' || j.request)`,

@@ -1,5 +1,9 @@
+import { operations } from '#contract/operations.ts'
+import { claimId } from '#service/idempotency/keyed-request.ts'
 import { audit } from '#service/ledger/audit.ts'
 import type { SentPayment } from '../book.ts'
+import { honouredMs } from '../calls/keyed.ts'
+import type { InterestingState } from '../sometimes.ts'
 import type { World } from '../world.ts'
 import { checkLedger } from './ledger-checks.ts'
 
@@ -28,6 +32,8 @@ export async function checkAtRest(world: World): Promise<void> {
   checkChain(world)
   checkRequests(world)
   checkJobs(world)
+  checkKeyed(world)
+  noteBooks(world)
   const clock = { now: () => world.trueMs() }
   const { findings } = await audit(world.database.auditReader(), { clock })
   for (const { sentence } of findings) world.broken(`The audit says: ${sentence}`)
@@ -83,4 +89,40 @@ function checkJobs(world: World): void {
     if (!state) world.broken(`Job ${id} was acknowledged, and there is none.`)
     if (delivered && state === 'failed') world.broken(`Job ${id} was delivered, and it is said to have failed.`)
   }
+}
+
+/**
+ * Work under a key is charged once, as its one answer says; unless an attempt before that one died after it had written
+ * down what it owed: then that is the charge, and the answer of the next attempt costs nothing.
+ */
+function checkKeyed(world: World): void {
+  for (const { key, caller, answer, cost, path, sentAtMs } of world.book.keyed) {
+    const operation = operations.find(each => path.endsWith(each.path))
+    if (answer === null || cost === null || !operation || world.trueMs() - sentAtMs > honouredMs) continue
+    const [row] = world.database.rows<{ charged: bigint; recovered: bigint }>(
+      `SELECT coalesce(sum(CASE kind WHEN 'CHARGE' THEN amount WHEN 'WRITE_OFF' THEN -amount ELSE 0 END), 0) AS charged,
+        coalesce(max(id LIKE '%/recover.%'), 0) AS recovered
+        FROM entry WHERE request = (SELECT request FROM claim WHERE id = ?)`,
+      claimId(caller.account, operation, key),
+    )
+    if (row?.recovered === 1n && cost === 0n)
+      world.sometimes.reached('work under a key was paid for by its dead attempt')
+    else if (row?.charged !== cost)
+      world.broken(`The work under key ${key} was told to cost ${cost} and was charged ${row?.charged}.`)
+  }
+}
+
+/** States that only the books show. */
+function noteBooks({ database, sometimes }: World): void {
+  const shown: [InterestingState, string][] = [
+    ['staking credit paid for a call', `SELECT 1 FROM entry WHERE kind = 'STAKING' AND debit = 'system:staking'`],
+    ['staking credit was given back', `SELECT 1 FROM entry WHERE kind = 'STAKING' AND credit = 'system:staking'`],
+    ['a key began a new period of its budget', 'SELECT 1 FROM key_use GROUP BY key, period HAVING count(*) > 1'],
+    [
+      'a charge was paid with staking credit and USD together',
+      `SELECT 1 FROM entry s JOIN entry c ON c.request = s.request AND c.kind = 'CHARGE'
+        WHERE s.kind = 'STAKING' GROUP BY s.request HAVING sum(c.amount) > min(s.amount)`,
+    ],
+  ]
+  for (const [state, sql] of shown) if (database.rows(`${sql} LIMIT 1`).length) sometimes.reached(state)
 }
