@@ -15,11 +15,19 @@ export const threads = {
   'evm-signature-thread': 'src/service/identity/evm-thread.ts',
 }
 
+/** Files that start a process of their own, known the same way. */
+export const processes = { 'solana-chain-process': 'src/local/solana/process.ts' }
+
 /** All that is started or imported from outside, by the name of its file in `dist/`, where every bundle lies side by side. */
-export const entryPoints: Readonly<Record<string, string>> = { cli: 'src/cli/main.ts', ...doors, ...threads }
+export const entryPoints: Readonly<Record<string, string>> = {
+  cli: 'src/cli/main.ts',
+  ...doors,
+  ...threads,
+  ...processes,
+}
 
 /** Stay outside of the bundle: optional peers with binaries. zod is decided by who imports it. */
-export const externals = ['@foundry-rs/anvil', '@ffmpeg-installer/ffmpeg']
+export const externals = ['@foundry-rs/anvil', '@ffmpeg-installer/ffmpeg', 'litesvm']
 
 /** Throws the names of entries whose file is not there, where the bundler would only say that something is amiss. */
 export function checkEntries(root: string): void {

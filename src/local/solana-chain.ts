@@ -1,4 +1,5 @@
 import { type MicroUsd, microUsd } from '#contract/money.ts'
+import { usdcOnSolana } from '#contract/payment.ts'
 import { lockChainFolder, makeChainFolder, solanaFolderOf } from './chain-folder.ts'
 import { type ChainOrigin, startChain } from './chain-process.ts'
 import { askChain } from './json-rpc.ts'
@@ -17,7 +18,9 @@ export interface LocalSolanaChain {
   origin: ChainOrigin
   /** For fees, up to a fixed sum. */
   fundSol(address: string): Promise<void>
-  /** To the wallet's token account, which is opened where it has none; 0 opens it alone. */
+  /** The wallet's token account, so that others can pay it; nothing where it is open. */
+  openAccount(address: string): Promise<void>
+  /** To the wallet's token account, which is opened where it has none. */
   mintUsdc(address: string, amountMicroUsd: bigint): Promise<void>
   balanceOf(address: string): Promise<MicroUsd>
   /** Ends the chain with its state saved. A process that ends without it leaves the chain running for the next. */
@@ -41,6 +44,11 @@ export async function startLocalSolanaChain({ dataDir, port = 0 }: LocalSolanaCh
       async fundSol(address) {
         const { value } = (await askChain(rpcUrl, 'getBalance', [address])) as { value: number }
         if (value < FUNDED_LAMPORTS) await askChain(rpcUrl, 'requestAirdrop', [address, FUNDED_LAMPORTS - value])
+      },
+      async openAccount(address) {
+        const filters = [address, { mint: usdcOnSolana }, { encoding: 'base64' }]
+        const { value } = (await askChain(rpcUrl, 'getTokenAccountsByOwner', filters)) as { value: unknown[] }
+        if (value.length === 0) await mintLocalUsdc(rpcUrl, address, 0n)
       },
       async mintUsdc(address, amountMicroUsd) {
         await mintLocalUsdc(rpcUrl, address, amountMicroUsd)

@@ -8,7 +8,8 @@ const name = 'farebox local'
 
 const usage = `Usage: farebox local fund ADDRESS --usd N [--data DIR]
 
-Gives an address test USDC on the local chain of a running \`farebox up\`. It is worth nothing anywhere else.
+Gives an address test USDC on the local chains of a running \`farebox up\`: an EVM address (0x…) or one of Solana
+(base58). It is worth nothing anywhere else.
 
   --usd N     how much, for example 25
   --data DIR  the folder of that \`up\` (${defaultDataFolder})`

@@ -12,7 +12,7 @@ const name = 'farebox up'
 
 const usage = `Usage: farebox up [--once] [--no-journey] [--port N] [--host ADDRESS] [--data DIR] [--json] [--token-name NAME]
 
-Starts a local chain, the service with demonstration models and a wallet with test money; an assistant then goes the whole
+Starts local chains, the service with demonstration models and a wallet with test money; an assistant then goes the whole
 way once, over MCP, and pays for it. Serves until stopped. Nothing leaves this machine, and no real money is involved.
 
   --once             end after the journey, with 0, or 1 where a step failed
@@ -49,8 +49,10 @@ export const up: Command = {
     await requireEncoder()
     const service = await start({ port, host: values.host, data: values.data, tokenName, stopped }, io)
     try {
-      const { baseUrl, evmRpcUrl } = service
-      report({ event: 'ready', baseUrl, evmRpcUrl, dataDir: dataFolder(values.data).root })
+      const { baseUrl, evmRpcUrl, solana } = service
+      const withoutSolana = solana.rpcUrl === null ? { withoutSolana: solana.problem } : {}
+      const rails = { evmRpcUrl, solanaRpcUrl: solana.rpcUrl, ...withoutSolana }
+      report({ event: 'ready', baseUrl, ...rails, dataDir: dataFolder(values.data).root })
       const end = values['no-journey'] ? 'succeeded' : await journey(service, values.data, report, stopped, io)
       if (values.once) return end === 'succeeded' ? 0 : 1
       if (!values.json && !stopped.aborted) {
@@ -95,6 +97,7 @@ async function start(
     return await startLocalService({
       ...where,
       folder: dataFolder(data),
+      env: io.env,
       log: stderrLog(io.output),
       ...(tokenName === undefined ? {} : { tokenName }),
       ...(database ? { database } : {}),

@@ -7,6 +7,9 @@ export interface ReadyEvent {
   event: 'ready'
   baseUrl: string
   evmRpcUrl: string
+  /** Null where there is no Solana chain, and then `withoutSolana` says why. */
+  solanaRpcUrl: string | null
+  withoutSolana?: string
   dataDir: string
 }
 
@@ -48,7 +51,7 @@ export const reportInWords =
 function words(event: UpEvent): string[] {
   switch (event.event) {
     case 'ready':
-      return [`ready ${event.baseUrl}`]
+      return [`ready ${event.baseUrl}`, ...(event.withoutSolana === undefined ? [] : [event.withoutSolana])]
     case 'step':
       return [
         `${event.ok ? '✓' : '✗'} ${event.name.padEnd(14)} ${cost(event)}  ${event.detail.replaceAll('\n', '\n    ')}`,

@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { PaymentOption } from '#contract/payment.ts'
+import type { LocalEvmChain } from '#local/evm-chain.ts'
 import type { Log } from '#service/log.ts'
 import { CliError } from '../cli-error.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
 import { folderInUse } from '../folder-in-use.ts'
-import { folderSecrets } from '../folder-secrets.ts'
+import { secretsToStart } from '../folder-secrets.ts'
 import { runningService } from '../service-admin.ts'
+import type { Stops } from './local-chains.ts'
 
 export interface LocalServiceOptions {
   folder: DataFolder
@@ -18,6 +20,8 @@ export interface LocalServiceOptions {
   tokenName?: string
   /** Where the books are, when not in the folder. */
   database?: string
+  /** Where FAREBOX_SECRET may be, the service's secret when it is not the folder's. */
+  env?: Readonly<Record<string, string | undefined>>
   /** Aborts once everything is to stop, where something can. */
   stopped?: AbortSignal
   log: Log
@@ -28,13 +32,12 @@ export interface LocalService {
   publicUrl: string
   baseUrl: string
   evmRpcUrl: string
+  /** Or why there is none. */
+  solana: { rpcUrl: string } | { rpcUrl: null; problem: string }
   payee: string
   wallet: { address: string; privateKey: string }
   close(): Promise<void>
 }
-
-/** What the wallet is given when it has nothing: enough for several journeys within the default caps. */
-const walletMicroUsd = 50_000_000n
 
 /** Running answers get this long when the service stops. */
 const stopGraceMs = 5_000
@@ -43,7 +46,7 @@ const adminTokenBytes = 32
 
 /** Starts everything; what was started is stopped again where a later part fails. */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
-  const stops: (() => Promise<unknown>)[] = []
+  const stops: Stops = []
   const stop = () => stopAll(stops.splice(0).reverse())
   try {
     return { ...(await start(options, stops)), close: stop }
@@ -54,31 +57,20 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
 }
 
 /** Each gets its turn, whatever becomes of the others: the chain and the folder must not stay behind. */
-async function stopAll(stops: readonly (() => Promise<unknown>)[]): Promise<void> {
+async function stopAll(stops: Readonly<Stops>): Promise<void> {
   const failures: unknown[] = []
   for (const stop of stops) await stop().catch(error => failures.push(error))
   if (failures.length) throw failures[0]
 }
 
-async function start(
-  options: LocalServiceOptions,
-  stops: (() => Promise<unknown>)[],
-): Promise<Omit<LocalService, 'close'>> {
+async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<LocalService, 'close'>> {
   const { folder, host, tokenName, database, stopped, log } = options
   const parts = await loadParts()
   const listener = await openListener(parts, options)
   stops.push(() => listener.close(stopGraceMs))
   // Only now: a start that is refused its address leaves no folder behind.
   await mkdir(folder.root, { recursive: true, mode: 0o700 })
-  const chain = await parts.startLocalEvmChain({
-    dataDir: folder.root,
-    ...(tokenName === undefined ? {} : { tokenName }),
-  })
-  stops.push(() => chain.stop())
-  const keys = await parts.loadLocalKeys(folder.root)
-  await chain.fundEth(keys.facilitator.address)
-  if ((await chain.balanceOf(keys.wallet.address)) === 0n) await chain.mintUsdc(keys.wallet.address, walletMicroUsd)
-
+  const { chain, keys, solana } = await parts.startLocalChains({ dataDir: folder.root, tokenName, stops })
   const publicUrl = `http://${publicHost(host)}:${listener.port}`
   const video = new parts.DemoVideo({
     workFolder: folder.engines,
@@ -93,7 +85,7 @@ async function start(
     publicUrl,
     folder: dirname(folder.database),
     ...(database === undefined ? {} : { database }),
-    secrets: await folderSecrets(folder),
+    secrets: await secretsToStart(folder, options.env ?? {}),
     models: parts.demoModels({ chat: new parts.DemoChat(), video }),
     payments: {
       options: [optionOf(chain, keys.payee.address)],
@@ -101,6 +93,7 @@ async function start(
       // The local chain makes a block for each transaction and drops none.
       confirmations: 0,
       facilitatorKey: keys.facilitator.privateKey,
+      ...(solana.settings ? { solana: solana.settings } : {}),
     },
     adminToken,
     log,
@@ -117,6 +110,7 @@ async function start(
     publicUrl,
     baseUrl: `${publicUrl}${parts.basePath}`,
     evmRpcUrl: chain.rpcUrl,
+    solana: solana.settings ? { rpcUrl: solana.settings.rpcUrl } : { rpcUrl: null, problem: solana.problem },
     payee: payee.address,
     wallet,
   }
@@ -130,21 +124,19 @@ function publicHost(host: string): string {
 
 /** Nothing of the service or the chain is loaded before `up` needs it. */
 async function loadParts() {
-  const [service, settings, listener, chat, video, models, chain, keys] = await Promise.all([
+  const [service, settings, listener, chat, video, models, chains] = await Promise.all([
     import('#service/open-service.ts'),
     import('#service/settings.ts'),
     import('#service/listener.ts'),
     import('#service/engines/demo/chat.ts'),
     import('#service/engines/demo/video.ts'),
     import('#service/models/demo-models.ts'),
-    import('#local/evm-chain.ts'),
-    import('#local/keys.ts'),
+    import('./local-chains.ts'),
   ])
-  return { ...service, ...settings, ...listener, ...chat, ...video, ...models, ...chain, ...keys }
+  return { ...service, ...settings, ...listener, ...chat, ...video, ...models, ...chains }
 }
 
 type Parts = Awaited<ReturnType<typeof loadParts>>
-type Chain = Awaited<ReturnType<Parts['startLocalEvmChain']>>
 
 async function openListener(parts: Parts, { host, port, folder }: LocalServiceOptions) {
   try {
@@ -173,7 +165,7 @@ async function openListener(parts: Parts, { host, port, folder }: LocalServiceOp
   }
 }
 
-const optionOf = (chain: Chain, payTo: string): PaymentOption => ({
+const optionOf = (chain: LocalEvmChain, payTo: string): PaymentOption => ({
   scheme: 'exact',
   network: `eip155:${chain.chainId}`,
   amount: '5000000',
