@@ -42,3 +42,6 @@ export const FUNDED_ETH = 10n
 
 /** SOL for the account that pays fees: hundreds of thousands of settlements. */
 export const FUNDED_LAMPORTS = 10_000_000_000
+
+/** How often the Solana chain looks whether its folder is still there. */
+export const FOLDER_LOOK_MS = 10_000

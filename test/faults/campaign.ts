@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { anvil } from '#local/anvil.ts'
-import { chainFolderOf } from '#local/chain-folder.ts'
+import { chainFolderOf, solanaFolderOf } from '#local/chain-folder.ts'
 import { findChain } from '#local/chain-process.ts'
+import { solana } from '#local/solana-program.ts'
 import { dataFolder } from '../../src/cli/data-folder.ts'
 import { Book } from './book.ts'
 import { type Books, sqliteBooks } from './books.ts'
@@ -89,8 +90,10 @@ export class Campaign {
   /** Ends every process of this run that is left; harmless where none is. */
   async end(): Promise<void> {
     this.#server?.end()
-    const chain = await findChain(anvil, chainFolderOf(this.#options.folder)).catch(() => null)
-    if (chain) process.kill(chain.pid, 'SIGKILL')
+    for (const [program, folder] of chainsOf(this.#options.folder)) {
+      const chain = await findChain(program, folder).catch(() => null)
+      if (chain) process.kill(chain.pid, 'SIGKILL')
+    }
   }
 
   async #start(): Promise<void> {
@@ -173,8 +176,9 @@ export class Campaign {
   async #stop(): Promise<void> {
     const code = await this.#server?.stop()
     if (code !== 0) this.#findings.fail(`The server was asked to stop and ended with ${code}.`)
-    if (await findChain(anvil, chainFolderOf(this.#options.folder)))
-      this.#findings.fail('A clean stop left the chain running.')
+    for (const [program, folder] of chainsOf(this.#options.folder)) {
+      if (await findChain(program, folder)) this.#findings.fail(`A clean stop left ${program.name} running.`)
+    }
   }
 
   #seeded = (name: string) => seeded(this.#options.seed, `${this.#kills}/${name}`)
@@ -201,3 +205,9 @@ export class Campaign {
     return { ...counts, book: this.#book, findings: this.#findings, quietAfterMs }
   }
 }
+
+const chainsOf = (folder: string) =>
+  [
+    [anvil, chainFolderOf(folder)],
+    [solana, solanaFolderOf(folder)],
+  ] as const

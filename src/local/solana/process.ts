@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { STATE_INTERVAL_S } from '../limits.ts'
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { FOLDER_LOOK_MS, STATE_INTERVAL_S } from '../limits.ts'
 import { SolanaNode } from './node.ts'
 import { solanaMethods } from './rpc-methods.ts'
 import { serveNode } from './rpc-server.ts'
@@ -30,3 +32,8 @@ process.on('SIGTERM', () => {
   process.exit(0)
 })
 server.listen(Number(port), '127.0.0.1')
+
+// A folder that was removed has nobody left who could find this chain in it, or stop it.
+setInterval(() => {
+  if (!existsSync(dirname(statePath))) process.exit(0)
+}, FOLDER_LOOK_MS)
