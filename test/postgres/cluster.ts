@@ -1,5 +1,5 @@
 /** A PostgreSQL server of its own for tests and benches: a temporary folder, a free port of this machine, real syncs. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -24,7 +24,12 @@ export function findServer(): string | null {
 const startDeadlineMs = 30_000
 
 // The server ends with the process that started it, however that ends: its standard input closes then.
-const guarded = '"$@" & server=$!; cat > /dev/null; kill -QUIT $server 2> /dev/null; wait $server'
+const guarded = `exec 3<&0
+"$@" 3<&- < /dev/null & server=$!
+{ cat <&3 > /dev/null; kill -QUIT $server 2> /dev/null; } & guard=$!
+exec 3<&-
+wait $server
+kill $guard 2> /dev/null`
 
 export class Cluster {
   readonly port: number
@@ -85,14 +90,12 @@ export class Cluster {
       setting,
     ])
     const server = [join(this.#bin, 'postgres'), '-D', this.#data, ...all]
-    const stdio = ['pipe', 'ignore', process.env.FAREBOX_TEST_LOG ? 'inherit' : 'ignore'] as const
-    this.#process = spawn('sh', ['-c', guarded, 'sh', ...server], {
-      stdio: [...stdio],
-      cwd: this.#folder,
-      ...serverUser(),
-    })
+    const command = ['-c', guarded, 'sh', ...server]
+    const options: SpawnOptions = { stdio: ['pipe', 'ignore', 'ignore'], cwd: this.#folder, ...serverUser() }
     const deadline = Date.now() + startDeadlineMs
     for (;;) {
+      // After a kill the first start may find what is left of the server before.
+      if (!this.#process || this.#process.exitCode !== null) this.#process = spawn('sh', command, options)
       const failure = await this.asSuperuser('SELECT 1', 'postgres').then(
         () => null,
         (error: unknown) => error,

@@ -1,14 +1,15 @@
 /** Commits from several callers at once, and prints the id of each unit that was acknowledged, with a full stop. */
 import { writeSync } from 'node:fs'
-import { openSqliteStore } from '#service/store/sqlite/open.ts'
+import { openStore } from '#service/store/open-store.ts'
 import type { Op } from '#service/store/units.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { account, capture, grant, hold } from './sample-ops.ts'
 
-const [, , path = ''] = process.argv
+// By the environment where it is an address, as everywhere.
+const { DATABASE_URL: database = process.argv[2] ?? '' } = process.env
 const callers = 16
 
-const store = await openSqliteStore({ path })
+const store = await openStore(database)
 
 async function commit(...ops: Op[]): Promise<void> {
   const id = uuidV7(Date.now())

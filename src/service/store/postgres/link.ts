@@ -19,15 +19,17 @@ export class DatabaseAway extends Error {
  */
 export class WriterLink {
   readonly #database: Database
+  readonly #attempts: number
   #client: pg.Client | null
 
-  private constructor(database: Database, client: pg.Client) {
+  private constructor(database: Database, most: number, client: pg.Client) {
     this.#database = database
+    this.#attempts = most
     this.#client = client
   }
 
-  static open = async (database: Database): Promise<WriterLink> =>
-    new WriterLink(database, await connectForWriting(database))
+  static open = async (database: Database, most = attempts): Promise<WriterLink> =>
+    new WriterLink(database, most, await connectForWriting(database))
 
   /** Throws what the database refused as it is, and `DatabaseAway` where it could not be reached. */
   async send<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
@@ -40,7 +42,7 @@ export class WriterLink {
       } catch (error) {
         if (this.#client && isStatementError(error)) throw error
         await this.#drop()
-        if (attempt >= attempts || error instanceof UnsuitableDatabase) throw new DatabaseAway(sent, error)
+        if (attempt >= this.#attempts || error instanceof UnsuitableDatabase) throw new DatabaseAway(sent, error)
         await sleep(pauseMs(attempt))
       }
     }
