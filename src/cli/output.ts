@@ -1,9 +1,13 @@
+import { once } from 'node:events'
+
 /** The only way of a command to stdout and stderr. */
 export interface Output {
   /** A line on stdout: the result. */
   print(line: string): void
   /** A value as one line of JSON on stdout. */
   printJson(value: unknown): void
+  /** Text on stdout as it is, piece by piece, no faster than its reader takes it. */
+  stream(pieces: AsyncIterable<string>): Promise<void>
   /** A line on stderr: everything that is not the result. */
   note(line: string): void
 }
@@ -12,6 +16,9 @@ export function createOutput(stdout: NodeJS.WritableStream, stderr: NodeJS.Writa
   return {
     print: line => void stdout.write(`${line}\n`),
     printJson: value => void stdout.write(`${JSON.stringify(value)}\n`),
+    async stream(pieces) {
+      for await (const piece of pieces) if (!stdout.write(piece)) await once(stdout, 'drain')
+    },
     note: line => void stderr.write(`${line}\n`),
   }
 }

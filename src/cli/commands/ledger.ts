@@ -7,30 +7,38 @@ import { sayAudit } from '../say-audit.ts'
 const name = 'farebox ledger'
 
 const usage = `Usage: farebox ledger audit [--data DIR] [--json]
+       farebox ledger export [--account ID] [--from TIME] [--to TIME] [--data DIR]
 
-Adds up the books again from their rows alone, with code that shares nothing with the ledger. A running service is not disturbed.
-Ends with 1 where anything does not add up.
+audit adds up the books again from their rows alone, with code that shares nothing with the ledger, and ends with 1 where
+anything does not add up. export prints every row of the books as CSV. A running service is not disturbed by either.
 
-  --data DIR  the service's folder (${defaultDataFolder})
-  --json      the whole report as JSON`
+  --account ID  the rows of this account only
+  --from TIME   from this day or time on, UTC: 2026-11-01 or 2026-11-01T12:00:00Z
+  --to TIME     before this day or time
+  --data DIR    the service's folder (${defaultDataFolder}); its books where DATABASE_URL says, if it does
+  --json        the whole report as JSON`
+
+const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
+  audit,
+  export: exportBooks,
+}
 
 export const ledger: Command = {
   usage,
   async run(args, io) {
-    const [word, ...rest] = args
-    if (word !== 'audit')
-      throw wrongUsage(
-        name,
-        word === undefined ? 'Say what to do: `audit`' : `\`${word}\` is not known; there is \`audit\``,
-      )
-    return audit(rest, io)
+    const [word = '', ...rest] = args
+    if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
+    const known = '`audit`, `export`'
+    throw wrongUsage(name, word === '' ? `Say what to do: ${known}` : `\`${word}\` is not known; there is ${known}`)
   },
 }
+
+const data = { type: 'string', default: defaultDataFolder } as const
 
 async function audit(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command: name,
-    options: { data: { type: 'string', default: defaultDataFolder }, json: { type: 'boolean', default: false } },
+    options: { data, json: { type: 'boolean', default: false } },
   })
   const reader = await openReader(booksOf(values.data, io.env))
   try {
@@ -43,4 +51,33 @@ async function audit(args: readonly string[], io: CommandIo): Promise<number> {
   } finally {
     await reader.close()
   }
+}
+
+async function exportBooks(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, {
+    command: name,
+    options: { account: { type: 'string' }, from: { type: 'string' }, to: { type: 'string' }, data },
+  })
+  const filter = {
+    ...(values.account === undefined ? {} : { account: values.account }),
+    ...(values.from === undefined ? {} : { fromMs: timeOf('from', values.from) }),
+    ...(values.to === undefined ? {} : { toMs: timeOf('to', values.to) }),
+  }
+  const reader = await openReader(booksOf(values.data, io.env))
+  try {
+    const { exportCsv } = await import('#service/ledger/export-csv.ts')
+    await withSameSchema(io.output.stream(exportCsv(reader, filter)))
+    return 0
+  } finally {
+    await reader.close()
+  }
+}
+
+/** A day is its first moment. Only UTC: the books know no other time. */
+function timeOf(flag: string, text: string): number {
+  const match = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?Z)?$/.exec(text)
+  const atMs = match ? Date.parse(text) : Number.NaN
+  // A date such as 31 February is read as another day.
+  if (Number.isFinite(atMs) && new Date(atMs).toISOString().slice(0, 10) === match?.[1]) return atMs
+  throw wrongUsage(name, `\`--${flag}\` takes a day such as 2026-11-01, or a time such as 2026-11-01T12:00:00Z`)
 }

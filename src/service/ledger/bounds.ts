@@ -13,3 +13,16 @@ export const recoverySlice = 500
 
 /** How often lapsed holds are looked for. */
 export const recoveryIntervalMs = 5_000
+
+/** How often the books are looked over while the service runs. */
+export const watchIntervalMs = 30_000
+
+/** Of one look: 3 ms each, as reads of SQLite keep everybody else waiting. What is left comes with the next. */
+export const watchedEntries = 500
+export const watchedAccounts = 500
+
+/** Slices of either that a start looks over before it serves, some 0.2 s; larger books come round while it runs. */
+export const slicesAtStart = 20
+
+/** A piece of an export: large enough that writing it is no matter, small beside any memory. */
+export const exportChunkCharacters = 64 * 1024

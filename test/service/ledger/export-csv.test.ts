@@ -1,0 +1,97 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { AuditReader } from '#service/ledger/audit-reader.ts'
+import { exportCsv } from '#service/ledger/export-csv.ts'
+
+const row = {
+  ...{ seq: 7n, id: 'unit.0', kind: 'CHARGE', account: 'ada', debit: 'ada', credit: 'system:revenue' },
+  ...{ amount: 1_234_567n, posted_after: 9_000_000_000_000_000n, ref: 'charge:r', line: 1n, request: 'r' },
+  ...{ model: 'demo-chat', sku: 'output', units: 77n, price: 600_007n, api_key: 'k', reason: null },
+  created_at_ms: 1_800_000_000_000n,
+}
+
+/** Books with these rows, whatever is asked. */
+const booksOf = (...rows: object[]): AuditReader => ({ rows: () => rows as never, close: () => undefined })
+
+async function linesOf(...changes: object[]): Promise<string[][]> {
+  let csv = ''
+  for await (const chunk of exportCsv(booksOf(...changes.map(change => ({ ...row, ...change }))))) csv += chunk
+  return parseCsv(csv)
+}
+
+/** RFC 4180, read strictly and by itself: what is written must mean the same to any reader. */
+function parseCsv(csv: string): string[][] {
+  const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy
+  const lines: string[][] = [[]]
+  while (field.lastIndex < csv.length) {
+    const at = field.lastIndex
+    const match = field.exec(csv)
+    if (!match) throw new Error(`No CSV at ${at}: ${csv.slice(at, at + 40)}`)
+    lines.at(-1)?.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? '')
+    if (match[3] === '\r\n') lines.push([])
+  }
+  return lines.slice(0, -1)
+}
+
+test('every amount is exact, and a charge is below zero', async () => {
+  expect(await linesOf({})).toEqual([
+    'number time account kind amount_usd balance_after_usd debit credit ref line request model sku units unit_price_usd api_key reason id'.split(
+      ' ',
+    ),
+    [
+      ...['7', '2027-01-15T08:00:00.000Z', 'ada', 'CHARGE', '-1.234567', '9000000000.000000', 'ada', 'system:revenue'],
+      ...['charge:r', '1', 'r', 'demo-chat', 'output', '77', '0.000000600007', 'k', '', 'unit.0'],
+    ],
+  ])
+})
+
+test('a credit is above zero, and what a row does not have is empty', async () => {
+  const grant = {
+    kind: 'GRANT',
+    debit: 'system:grant',
+    credit: 'ada',
+    request: null,
+    units: null,
+    price: null,
+    sku: null,
+  }
+  const [, line] = await linesOf(grant)
+  expect(line?.slice(3, 5)).toEqual(['GRANT', '1.234567'])
+  expect(line?.slice(10, 15)).toEqual(['', 'demo-chat', '', '', ''])
+})
+
+test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠1'])(
+  'a text that a spreadsheet would calculate does nothing: %j',
+  async reason => {
+    const [, line] = await linesOf({ reason, model: reason })
+    expect([line?.[16], line?.[11]]).toEqual([`'${reason}`, `'${reason}`])
+  },
+)
+
+test('any text comes back as it was, in a field of its own', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('', ',', '"', '\r\n', '""', 'a,b"c'),
+      async (one, other) => {
+        const reason = one + other
+        const lines = await linesOf({ reason }, {})
+        expect(lines.map(line => line.length)).toEqual([18, 18, 18])
+        expect([reason, `'${reason}`]).toContain(lines[1]?.[16])
+        expect(/^[=+\-@\t\r\n]/.test(lines[1]?.[16] ?? '')).toBe(false)
+      },
+    ),
+  )
+})
+
+test('a million rows are written piece by piece, while they are read', async () => {
+  let read = 0
+  function* rows() {
+    for (; read < 1_000_000; read++) yield row
+  }
+  const pieces = exportCsv({ rows: () => rows() as never, close: () => undefined })
+  const first = await pieces.next()
+  expect(first.value?.length).toBeLessThan(70_000)
+  expect(read).toBeLessThan(1_000)
+  await pieces.return(undefined)
+})
