@@ -1,6 +1,7 @@
 /** Several processes on one store: whoever drives a payment holds its lease, and a driver that was left behind moves nothing. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Facilitator } from '#service/payments/facilitator.ts'
+import type { PaymentChain } from '#service/payments/payment-chain.ts'
 import { pruneStore } from '#service/store/prune.ts'
 import { startTestChain, type TestChain } from './test-chain.ts'
 import { type Answer, creditOf, openWorld, payer, send, type World, withFacilitator } from './top-up-world.ts'
@@ -64,6 +65,35 @@ test.each(ends)(
     expect(await creditOf(world, account.address)).toBe(five)
   },
 )
+
+test('a lease that was taken over is not given back by whoever had it before', async () => {
+  const { payment } = await payer(world)
+  const lost = withFacilitator(world.facilitator, { settle: () => Promise.reject(new Error('lost')) })
+  expectPending(await send(world.compose({ facilitator: lost }), payment))
+  /** Looks at the chain until it is let go, and finds that nothing is certain yet. */
+  const looking = () => {
+    const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const find: PaymentChain['find'] = async () => {
+      asked.resolve()
+      await held.promise
+      return { state: 'unconfirmed' }
+    }
+    return { work: world.compose({ chain: { find } }).completer.complete(), asked: asked.promise, letGo: held.resolve }
+  }
+  const first = looking()
+  await first.asked
+  world.clock.offsetMs = leaseIsOver
+  const second = looking()
+  await second.asked
+  const taken = await rows()
+  expect(taken).toMatchObject([{ state: 'unknown', lease_owner: expect.any(String) }])
+  first.letGo()
+  await first.work
+  expect(await rows()).toEqual(taken)
+  second.letGo()
+  await second.work
+  expect(await rows()).toMatchObject([{ state: 'unknown', lease_owner: null }])
+})
 
 test('completers that run at once settle each payment once between them', async () => {
   const lost = withFacilitator(world.facilitator, { settle: () => Promise.reject(new Error('lost')) })
