@@ -1,4 +1,5 @@
 import { audit } from '#service/ledger/audit.ts'
+import { type AuditReader, postgresAuditReader, sqliteAuditReader } from '#service/ledger/audit-reader.ts'
 import type { AuditReport } from '#service/ledger/audit-report.ts'
 import { type LedgerRows, readLedger } from './checks/ledger-rows.ts'
 
@@ -10,7 +11,23 @@ export interface Books {
   audit(expiredHoldMs: number): Promise<AuditReport>
 }
 
-export const sqliteBooks = (database: string): Books => ({
-  read: async () => readLedger(database),
-  audit: expiredHoldMs => audit(database, { expiredHoldMs }),
+export const sqliteBooks = (database: string): Books => booksOf(async () => sqliteAuditReader(database))
+
+export const postgresBooks = (url: string): Books => booksOf(() => postgresAuditReader(url))
+
+const booksOf = (open: () => Promise<AuditReader>): Books => ({
+  read: () => withReader(open, readLedger),
+  audit: expiredHoldMs => withReader(open, reader => audit(reader, { expiredHoldMs })),
 })
+
+async function withReader<Value>(
+  open: () => Promise<AuditReader>,
+  run: (reader: AuditReader) => Promise<Value>,
+): Promise<Value> {
+  const reader = await open()
+  try {
+    return await run(reader)
+  } finally {
+    await reader.close()
+  }
+}

@@ -30,6 +30,12 @@ export const mostRounds = 100
 /** Each point of each flow costs a few lives of the server. */
 export const mostPasses = 1_000
 
+/** A database that was killed stays away for up to this long. */
+export const databaseAwayMs = 1_500
+/** After that, until a service answers a paid call again; a caller that met errors may be blocked for half a minute. */
+export const answeredAgainMs = 45_000
+export const answerPollMs = 250
+
 /** From the start of the process to its `ready`, on a machine that is busy. */
 export const startMs = 60_000
 
@@ -60,8 +66,8 @@ export const wallets = 4
 /** Far more than a wallet can top up in a run. */
 export const walletMicroUsd = 100_000_000_000n
 
-/** Customers with a key, and their credit. */
-export const customers = 2
+/** Customers with a key, and their credit; one of them for probes alone. */
+export const customers = 3
 export const customerUsd = '500'
 
 /** Jobs whose file is fetched once more at the end. */

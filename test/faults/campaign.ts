@@ -6,6 +6,7 @@ import { chainFolderOf, solanaFolderOf } from '#local/chain-folder.ts'
 import { findChain } from '#local/chain-process.ts'
 import { solana } from '#local/solana-program.ts'
 import { dataFolder } from '../../src/cli/data-folder.ts'
+import { answersAgain } from './answers-again.ts'
 import { Book } from './book.ts'
 import { type Books, sqliteBooks } from './books.ts'
 import * as bounds from './bounds.ts'
@@ -19,7 +20,8 @@ import { fundWallets, makeKeys } from './prepare.ts'
 import { untilQuiet } from './quiet.ts'
 import type { Round } from './round.ts'
 import { seeded } from './seeded.ts'
-import { ServerProcess } from './server-process.ts'
+import type { ServerProcess } from './server-process.ts'
+import { Servers, type Victim } from './servers.ts'
 import { startLoad } from './start-load.ts'
 
 export interface CampaignOptions {
@@ -27,6 +29,12 @@ export interface CampaignOptions {
   plans: Iterable<KillPlan>
   seed: number
   folder: string
+  /** In the folder where absent. */
+  books?: Books
+  /** What the servers are given beside the environment of this process. */
+  env?: NodeJS.ProcessEnv
+  /** A second service on the same database. */
+  hasSibling?: boolean
   /** At the end, for every lease that a kill left: half a minute. Without it, only what is beyond its lease is a failure. */
   waitForLeases: boolean
   onKill?: (kills: number) => void
@@ -46,6 +54,8 @@ export interface CampaignReport {
 
 interface Callers {
   keys: readonly string[]
+  /** Of a customer whom no load uses, so that nobody blocks it. */
+  probeKey: string
   wallets: readonly PrivateKeyAccount[]
   option: PaymentOption
 }
@@ -57,21 +67,21 @@ export class Campaign {
   readonly #book = new Book()
   readonly #findings = new Findings()
   readonly #restartsMs: number[] = []
-  #server: ServerProcess | null = null
-  #at = { baseUrl: '', rpcUrl: '' }
+  readonly #servers: Servers
   #kills = 0
   #killedStarts = 0
   #earlier: ReadonlySet<string> = new Set()
 
   constructor(options: CampaignOptions) {
     this.#options = options
-    this.#books = sqliteBooks(dataFolder(options.folder).database)
+    this.#books = options.books ?? sqliteBooks(dataFolder(options.folder).database)
+    this.#servers = new Servers(options)
   }
 
   /** Rejects where the server does not start any more; everything else that is wrong stands in the findings. */
   async run(): Promise<CampaignReport> {
     try {
-      await this.#start()
+      await this.#servers.start()
       const callers = await this.#prepare()
       for (const plan of this.#options.plans) {
         await this.#loadAndKill(callers, plan)
@@ -89,62 +99,66 @@ export class Campaign {
 
   /** Ends every process of this run that is left; harmless where none is. */
   async end(): Promise<void> {
-    this.#server?.end()
+    this.#servers.end()
     for (const [program, folder] of chainsOf(this.#options.folder)) {
       const chain = await findChain(program, folder).catch(() => null)
       if (chain) process.kill(chain.pid, 'SIGKILL')
     }
   }
 
-  async #start(): Promise<void> {
-    this.#server = ServerProcess.spawn(this.#options.folder)
-    this.#at = await this.#server.ready()
-  }
-
   async #prepare(): Promise<Callers> {
-    const { folder } = this.#options
+    const { folder, env = {} } = this.#options
     this.#earlier = new Set((await this.#books.read()).charges.keys())
-    const option = await offeredOption(this.#at.baseUrl)
-    return { option, keys: await makeKeys(folder, this.#book), wallets: await fundWallets(folder) }
+    const option = await offeredOption(this.#servers.main.baseUrl)
+    const [probeKey = '', ...keys] = await makeKeys(folder, env, this.#book)
+    return { option, keys, probeKey, wallets: await fundWallets(folder) }
   }
 
   async #loadAndKill(callers: Callers, plan: KillPlan): Promise<void> {
-    const server = this.#server
-    if (!server) throw new Error('There is no server to load.')
+    const { victim = 'server', isArmed, mayComplain, mayFail = false } = plan
+    const { main, sibling } = this.#servers
+    const { process: server } = main
     let isOver = false
     const round: Round = {
       ...this.#round(callers),
       isOver: () => isOver || server.hasEnded,
-      mayBreak: () => isOver || plan.isArmed,
+      mayBreak: () => isOver || isArmed,
+      mayFail: () => mayFail,
     }
-    const load = startLoad(plan.mix, round)
-    await plan.untilKill({ server, round, seeded: this.#seeded('kill') })
+    const load = startLoad(plan.mix, round, this.#servers.baseUrls)
+    const isAnswered = (service: ServerProcess) =>
+      answersAgain(
+        { ...round, baseUrl: service === server ? main.baseUrl : (sibling?.baseUrl ?? '') },
+        callers.probeKey,
+      )
+    const seeded = this.#seeded('kill')
+    await plan.untilKill({ server, sibling: sibling?.process ?? null, round, seeded, isAnswered })
     isOver = true
-    await this.#kill(plan.mayComplain)
+    await this.#kill(victim, mayComplain)
     this.#kills++
     for (const failure of await load.ended) this.#findings.fail(failure)
   }
 
-  async #kill(mayComplain = false): Promise<void> {
-    await this.#server?.kill()
+  async #kill(victim: Victim, mayComplain = false): Promise<void> {
+    const errors = await this.#servers.kill(victim)
     if (mayComplain) return
-    for (const line of this.#server?.errors.split('\n').filter(Boolean) ?? []) {
+    for (const line of errors.split('\n').filter(Boolean)) {
       this.#findings.fail(`The server wrote: ${line.slice(0, bounds.quotedCharacters)}`)
     }
   }
 
   /** Now and then the start itself is killed as well. */
-  async #restart({ nextStart, onNextStart }: KillPlan): Promise<void> {
+  async #restart({ victim = 'server', nextStart, onNextStart }: KillPlan): Promise<void> {
     const moments = this.#seeded('restart')
     if (nextStart || moments.once(bounds.killedStarts)) {
-      this.#server = ServerProcess.spawn(this.#options.folder, nextStart)
-      if (nextStart) onNextStart?.(await this.#server.diesWithin(bounds.armedStartMs))
+      const starting = await this.#servers.spawn(victim, nextStart)
+      if (nextStart) onNextStart?.(await starting.diesWithin(bounds.armedStartMs))
       else await sleep(moments.below(bounds.killedStartMs))
-      await this.#kill()
+      await this.#kill(victim)
       this.#killedStarts++
     }
     const startedMs = performance.now()
-    await this.#start()
+    await this.#servers.startOne(victim)
     this.#restartsMs.push(Math.round(performance.now() - startedMs))
   }
 
@@ -166,15 +180,15 @@ export class Campaign {
     const open = this.#book.topUps.filter(isOpen)
     for (let first = 0; first < open.length; first += bounds.newPaymentsOfAStart) {
       if (first > 0) {
-        await this.#server?.stop()
-        await this.#start()
+        await this.#servers.stop()
+        await this.#servers.start()
       }
       await sendAgain(this.#round(callers), open.slice(first, first + bounds.newPaymentsOfAStart))
     }
   }
 
   async #stop(): Promise<void> {
-    const code = await this.#server?.stop()
+    const code = await this.#servers.stop()
     if (code !== 0) this.#findings.fail(`The server was asked to stop and ended with ${code}.`)
     for (const [program, folder] of chainsOf(this.#options.folder)) {
       if (await findChain(program, folder)) this.#findings.fail(`A clean stop left ${program.name} running.`)
@@ -186,17 +200,18 @@ export class Campaign {
   #round(callers: Callers): Round {
     return {
       ...callers,
-      baseUrl: this.#at.baseUrl,
+      baseUrl: this.#servers.main.baseUrl,
       book: this.#book,
       seeded: this.#seeded,
       isOver: () => false,
       mayBreak: () => false,
+      mayFail: () => false,
       budget: { ...bounds.budgetAtStart },
     }
   }
 
   #checked({ option }: Callers) {
-    return { book: this.#book, books: this.#books, rpcUrl: this.#at.rpcUrl, option, earlier: this.#earlier }
+    return { book: this.#book, books: this.#books, rpcUrl: this.#servers.rpcUrl, option, earlier: this.#earlier }
   }
 
   #report(quietAfterMs: number | null): CampaignReport {

@@ -9,7 +9,7 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
     what: 'Kills a real server with SIGKILL under load, so often, and checks that whatever it acknowledged stands.',
     usual: defaultKills,
     most: mostKills,
-    stores: ['sqlite'],
+    stores: ['sqlite', 'postgres'],
     load: async () => (await import('./kill-run.ts')).killRun,
   },
   {

@@ -9,7 +9,11 @@ export interface KillPlan {
   mix: Mix
   /** Whether answers may be missing from the start on, and not only once the round is over. */
   isArmed: boolean
-  /** Returns when the server is dead, or has to be killed because it is time. */
+  /** Which of two services is killed; the first where absent. */
+  victim?: 'server' | 'sibling'
+  /** Whether the store may be away, so that an answer of 500 or above is no surprise and may have cost something. */
+  mayFail?: boolean
+  /** Returns when the victim is dead, or has to be killed because it is time. */
   untilKill(life: Life): Promise<void>
   /** Whether the server may log what it meets; otherwise anything it writes is a failure. */
   mayComplain?: boolean
@@ -21,6 +25,10 @@ export interface KillPlan {
 
 export interface Life {
   server: ServerProcess
+  /** The other service on the same database, where there are two. */
+  sibling: ServerProcess | null
+  /** Whether it answers a paid call by itself within some time; by a caller whom nobody has blocked. */
+  isAnswered(service: ServerProcess): Promise<boolean>
   round: Round
   seeded: Seeded
 }

@@ -10,19 +10,22 @@ import { customers, customerUsd, walletMicroUsd, wallets } from './bounds.ts'
 const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
 
 /** Customers with a key and credit, made as an operator makes them beside a running server. */
-export async function makeKeys(folder: string, book: Book): Promise<string[]> {
+export async function makeKeys(folder: string, env: NodeJS.ProcessEnv, book: Book): Promise<string[]> {
   const keys: string[] = []
   for (let made = 0; made < customers; made++) {
-    const { key, account } = await createKey(folder)
+    const { key, account } = await createKey(folder, env)
     book.grants.set(account, parseUsd(customerUsd) ?? 0n)
     keys.push(key)
   }
   return keys
 }
 
-async function createKey(folder: string): Promise<{ key: string; account: string }> {
+async function createKey(folder: string, env: NodeJS.ProcessEnv): Promise<{ key: string; account: string }> {
   const args = [launcher, 'keys', 'create', '--usd', customerUsd, '--json', '--data', folder]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  })
   let printed = ''
   child.stdout.on('data', (chunk: Buffer) => {
     printed += chunk.toString()

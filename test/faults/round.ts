@@ -18,6 +18,8 @@ export interface Round {
   isOver(): boolean
   /** Whether the server may be killed at any moment, so that a missing answer is no surprise. */
   mayBreak(): boolean
+  /** Whether the store may be away: then an answer of 500 or above is no surprise, and may have cost something, once. */
+  mayFail(): boolean
   /** What this start of the server may still be given. */
   budget: { payments: number; videos: number }
 }

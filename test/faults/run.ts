@@ -13,10 +13,10 @@ async function main(options: FaultOptions): Promise<number> {
     if (!quiet) print(line)
   }
   say(`seed ${seed}, folder ${folder}`)
-  const onStop = (end: () => Promise<void>) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.once(signal, () => void end().finally(() => process.exit(1)))
-    }
+  const ends: (() => Promise<void>)[] = []
+  const onStop = (end: () => Promise<void>) => void ends.push(end)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void Promise.allSettled(ends.map(end => end())).then(() => process.exit(1)))
   }
   const kept = `The folder is kept in ${folder}. Again with: ${replayOf(options)}`
   try {

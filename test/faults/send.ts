@@ -43,8 +43,12 @@ export async function refused(
   response: Response,
   expected: readonly number[] = [],
 ): Promise<string | null> {
-  round.book.refused.set(requestIdOf(response), response.status)
   const body = await textOf(response)
+  if (round.mayFail() && response.status >= 429) {
+    round.book.open.add(requestIdOf(response))
+    return body
+  }
+  round.book.refused.set(requestIdOf(response), response.status)
   if (!expected.includes(response.status)) round.book.surprise(kind, `${response.status} ${body}`)
   return body
 }

@@ -7,6 +7,7 @@ import type { FaultOrder } from './arm/fault-orders.ts'
 import { startMs, stopMs } from './bounds.ts'
 
 const arm = join(import.meta.dirname, 'arm', 'arm.ts')
+const sibling = join(import.meta.dirname, 'sibling-child.ts')
 const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
 
 /** The real server, in a process of its own that a kill reaches without anything between. */
@@ -15,13 +16,12 @@ export class ServerProcess {
   readonly #ended: Promise<number | null>
   #errors = ''
 
-  private constructor(folder: string, order: FaultOrder | null) {
-    const args = ['--import', arm, launcher, 'up', '--port', '0', '--json', '--no-journey', '--data', folder]
+  private constructor(args: readonly string[], env: NodeJS.ProcessEnv, order: FaultOrder | null) {
     // A process group of its own, so that encoders which outlive a killed server can be ended at the end.
-    this.#child = spawn(process.execPath, args, {
+    this.#child = spawn(process.execPath, ['--import', arm, ...args], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
-      env: { ...process.env, ...(order ? { FAREBOX_FAULT_ORDER: JSON.stringify(order) } : {}) },
+      env: { ...process.env, ...env, ...(order ? { FAREBOX_FAULT_ORDER: JSON.stringify(order) } : {}) },
     })
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.#errors += chunk.toString()
@@ -31,8 +31,14 @@ export class ServerProcess {
   }
 
   /** An order reaches it before it does anything. */
-  static spawn(folder: string, order: FaultOrder | null = null): ServerProcess {
-    return new ServerProcess(folder, order)
+  static spawn(folder: string, env: NodeJS.ProcessEnv = {}, order: FaultOrder | null = null): ServerProcess {
+    const args = [launcher, 'up', '--port', '0', '--json', '--no-journey', '--data', folder]
+    return new ServerProcess(args, env, order)
+  }
+
+  /** A second service on the same folder, chain and PostgreSQL database, which its environment names. */
+  static spawnSibling(folder: string, env: NodeJS.ProcessEnv): ServerProcess {
+    return new ServerProcess([sibling, folder], env, null)
   }
 
   order(order: FaultOrder): void {

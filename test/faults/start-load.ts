@@ -25,9 +25,15 @@ export const everything: Mix = [
 const pollMs = 5
 
 /** Starts the load; `ended` resolves with what went wrong, once the round is over. */
-export function startLoad(mix: Mix, round: Round): { ended: Promise<string[]> } {
+export function startLoad(
+  mix: Mix,
+  round: Round,
+  baseUrls: readonly string[] = [round.baseUrl],
+): { ended: Promise<string[]> } {
+  // Each load keeps to one of the services, because a sign-in names the one that it is for.
+  const at = (index: number) => ({ ...round, baseUrl: baseUrls[index % baseUrls.length] ?? round.baseUrl })
   const running = mix.flatMap(([name, load, atOnce]) =>
-    Array.from({ length: atOnce }, (_, index) => load(round, round.seeded(`${name} ${index}`))),
+    Array.from({ length: atOnce }, (_, index) => load(at(index), round.seeded(`${name} ${index}`))),
   )
   const ended = Promise.allSettled(running).then(all =>
     all.flatMap(each => (each.status === 'rejected' ? [`A load broke: ${String(each.reason)}`] : [])),

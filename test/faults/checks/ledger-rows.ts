@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite'
+import type { AuditReader } from '#service/ledger/audit-reader.ts'
 
 /** What the books say, read from the file with plain SQL of our own. Amounts are micro-USD. */
 export interface LedgerRows {
@@ -27,72 +27,62 @@ export interface PaymentState {
   leaseUntilMs: number | null
 }
 
-const busyTimeoutMs = 5_000
-
-/** One snapshot, beside a server that writes. */
-export function readLedger(path: string): LedgerRows {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs })
-  try {
-    database.exec('BEGIN')
-    return {
-      charges: new Map(
-        rows<{ request: string; amount: bigint; refs: bigint }>(
-          database,
-          `SELECT request, sum(amount) AS amount, count(DISTINCT ref) AS refs FROM entry WHERE kind = 'CHARGE' GROUP BY request`,
-        ).map(({ request, amount, refs }) => [request, { amount, refs }]),
-      ),
-      refunds: amounts(
-        database,
-        `SELECT request AS id, sum(amount) AS amount FROM entry WHERE kind = 'REFUND' GROUP BY 1`,
-      ),
-      grants: amounts(
-        database,
-        `SELECT account AS id, sum(amount) AS amount FROM entry WHERE kind = 'GRANT' GROUP BY 1`,
-      ),
-      topUps: readTopUps(database),
-      payments: readPayments(database),
-      jobs: new Map(
-        rows<{ id: string; state: string; request: string }>(database, 'SELECT id, state, request FROM job').map(
-          row => [row.id, row],
-        ),
-      ),
-      holds: rows<{ id: string; until: bigint }>(database, 'SELECT id, lease_until_ms AS until FROM hold').map(
-        ({ id, until }) => ({ id, leaseUntilMs: Number(until) }),
-      ),
-    }
-  } finally {
-    database.close()
+/** Of one snapshot. */
+export async function readLedger(reader: AuditReader): Promise<LedgerRows> {
+  const charges = await rows<{ request: string; amount: bigint; refs: bigint }>(
+    reader,
+    `SELECT request, sum(amount) AS amount, count(DISTINCT ref) AS refs FROM entry WHERE kind = 'CHARGE' GROUP BY request`,
+  )
+  const jobs = await rows<{ id: string; state: string; request: string }>(reader, 'SELECT id, state, request FROM job')
+  const holds = await rows<{ id: string; ends: bigint }>(reader, 'SELECT id, lease_until_ms AS ends FROM hold')
+  return {
+    charges: new Map(charges.map(({ request, amount, refs }) => [request, { amount, refs }])),
+    refunds: await amounts(
+      reader,
+      `SELECT request AS id, sum(amount) AS amount FROM entry WHERE kind = 'REFUND' GROUP BY 1`,
+    ),
+    grants: await amounts(
+      reader,
+      `SELECT account AS id, sum(amount) AS amount FROM entry WHERE kind = 'GRANT' GROUP BY 1`,
+    ),
+    topUps: await readTopUps(reader),
+    payments: await readPayments(reader),
+    jobs: new Map(jobs.map(row => [row.id, row])),
+    holds: holds.map(({ id, ends }) => ({ id, leaseUntilMs: Number(ends) })),
   }
 }
 
-function readTopUps(database: DatabaseSync): TopUpRow[] {
-  return rows<{ ref: string; amount: bigint; after: bigint; transaction: string | null }>(
-    database,
-    `SELECT e.ref AS ref, e.amount AS amount, e.posted_after AS after, p.transaction_id AS "transaction"
+async function readTopUps(reader: AuditReader): Promise<TopUpRow[]> {
+  const found = await rows<{ ref: string; amount: bigint; balance: bigint; landed: string | null }>(
+    reader,
+    `SELECT e.ref AS ref, e.amount AS amount, e.posted_after AS balance, p.transaction_id AS landed
       FROM entry e LEFT JOIN payment p ON 'topup:' || p.id = e.ref WHERE e.kind = 'TOP_UP'`,
-  ).map(({ ref, amount, after, transaction }) => ({ nonce: nonceOf(ref), amount, postedAfter: after, transaction }))
+  )
+  return found.map(({ ref, amount, balance, landed }) => {
+    return { nonce: nonceOf(ref), amount, postedAfter: balance, transaction: landed }
+  })
 }
 
-function readPayments(database: DatabaseSync): Map<string, PaymentState> {
-  const found = rows<{ id: string; state: string; amount: bigint | null; until: bigint | null }>(
-    database,
-    'SELECT id, state, amount, lease_until_ms AS until FROM payment',
+async function readPayments(reader: AuditReader): Promise<Map<string, PaymentState>> {
+  const found = await rows<{ id: string; state: string; amount: bigint | null; ends: bigint | null }>(
+    reader,
+    'SELECT id, state, amount, lease_until_ms AS ends FROM payment',
   )
   return new Map(
-    found.map(({ id, state, amount, until }) => [
+    found.map(({ id, state, amount, ends }) => [
       nonceOf(id),
-      { state, amount: amount ?? 0n, leaseUntilMs: until === null ? null : Number(until) },
+      { state, amount: amount ?? 0n, leaseUntilMs: ends === null ? null : Number(ends) },
     ]),
   )
 }
 
 const nonceOf = (key: string): string => key.slice(key.lastIndexOf(':') + 1)
 
-const amounts = (database: DatabaseSync, sql: string): Map<string, bigint> =>
-  new Map(rows<{ id: string; amount: bigint }>(database, sql).map(({ id, amount }) => [id, amount]))
+const amounts = async (reader: AuditReader, sql: string): Promise<Map<string, bigint>> =>
+  new Map((await rows<{ id: string; amount: bigint }>(reader, sql)).map(({ id, amount }) => [id, amount]))
 
-function rows<Row>(database: DatabaseSync, sql: string): Row[] {
-  const statement = database.prepare(sql)
-  statement.setReadBigInts(true)
-  return statement.all() as Row[]
+async function rows<Row>(reader: AuditReader, sql: string): Promise<Row[]> {
+  const all: Row[] = []
+  for await (const row of reader.rows<Row>(sql)) all.push(row)
+  return all
 }

@@ -97,6 +97,6 @@ async function refusedPayment(round: Round, payment: SignedTopUp, response: Resp
   const body = await refused(round, 'top-up', response, isLate ? [400, 429, 500] : [429, 500])
   if (response.status === 400 && isLate) payment.expired = true
   const isPending = body?.includes('X402_SETTLEMENT_PENDING') ?? false
-  if (response.status === 500 && !isPending) round.book.surprise('top-up', `500 ${body}`)
-  if (payment.acknowledged) round.book.surprise('resend', `${response.status} for a payment that was acknowledged`)
+  if (response.status === 500 && !isPending && !round.mayFail()) round.book.surprise('top-up', `500 ${body}`)
+  if (payment.acknowledged && !round.mayFail()) round.book.surprise('resend', `${response.status} for a payment that was acknowledged`)
 }

@@ -7,11 +7,11 @@ import { TopUps } from '#service/payments/top-up.ts'
 import type { Store } from '#service/store/store.ts'
 import { type OpenedService, openService, TestClock, testOption } from '../../service/open-service.ts'
 import { Book } from '../book.ts'
+import { sqliteBooks } from '../books.ts'
 import { checkCharges, checkStrangers } from '../checks/check-charges.ts'
 import { checkJobs, checkJobsEnded } from '../checks/check-jobs.ts'
 import { checkAnswered, checkChainAtRest, checkTopUps } from '../checks/check-top-ups.ts'
 import { Findings } from '../checks/findings.ts'
-import { readLedger } from '../checks/ledger-rows.ts'
 import { signTopUp } from '../loads/sign-payment.ts'
 import { FailingStore } from './failing-store.ts'
 import { InstantVideo } from './instant-video.ts'
@@ -97,7 +97,7 @@ export class NthWorld {
   async check(): Promise<Findings> {
     const findings = new Findings()
     const { database } = this.service
-    const rows = readLedger(database)
+    const rows = await sqliteBooks(database).read()
     const report = await audit(database, { clock: this.#clock, expiredHoldMs: 0 })
     for (const { sentence } of report.findings) findings.fail(`The audit finds: ${sentence}`)
     for (const surprise of this.book.surprises) findings.fail(surprise)

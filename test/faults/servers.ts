@@ -1,0 +1,95 @@
+import type { FaultOrder } from './arm/fault-orders.ts'
+import { offeredOption } from './loads/top-up.ts'
+import { ServerProcess } from './server-process.ts'
+
+export type Victim = 'server' | 'sibling'
+
+export interface RunningServer {
+  process: ServerProcess
+  baseUrl: string
+}
+
+export interface ServersOptions {
+  folder: string
+  /** What every process of the run is given beside the environment of this one. */
+  env?: NodeJS.ProcessEnv
+  /** A second service on the same database; PostgreSQL only. */
+  hasSibling?: boolean
+}
+
+/** The service that is killed, and where there is one the second service on its database. */
+export class Servers {
+  readonly #options: ServersOptions
+  readonly #running = new Map<Victim, RunningServer>()
+  #rpcUrl = ''
+
+  constructor(options: ServersOptions) {
+    this.#options = options
+  }
+
+  get rpcUrl(): string {
+    return this.#rpcUrl
+  }
+
+  get main(): RunningServer {
+    const main = this.#running.get('server')
+    if (!main) throw new Error('There is no server.')
+    return main
+  }
+
+  get sibling(): RunningServer | null {
+    return this.#running.get('sibling') ?? null
+  }
+
+  get baseUrls(): string[] {
+    return [...this.#running.values()].map(({ baseUrl }) => baseUrl)
+  }
+
+  async start(): Promise<void> {
+    await this.startOne('server')
+    if (this.#options.hasSibling) await this.startOne('sibling')
+  }
+
+  /** Resolves when it is ready. */
+  async startOne(which: Victim): Promise<void> {
+    const process = await this.spawn(which)
+    const { baseUrl, rpcUrl } = await process.ready()
+    this.#running.set(which, { process, baseUrl })
+    this.#rpcUrl = rpcUrl
+  }
+
+  /** Without waiting; the first order reaches the server before it does anything. */
+  async spawn(which: Victim, order: FaultOrder | null = null): Promise<ServerProcess> {
+    const { folder, env = {} } = this.#options
+    const process =
+      which === 'server'
+        ? ServerProcess.spawn(folder, env, order)
+        : ServerProcess.spawnSibling(folder, { ...env, ...(await this.#siblingEnv()) })
+    this.#running.set(which, { process, baseUrl: '' })
+    return process
+  }
+
+  async #siblingEnv(): Promise<NodeJS.ProcessEnv> {
+    const option = await offeredOption(this.main.baseUrl)
+    return { FAREBOX_CHAIN_URL: this.#rpcUrl, FAREBOX_OPTION: JSON.stringify(option) }
+  }
+
+  /** What it wrote to stderr by then. */
+  async kill(which: Victim): Promise<string> {
+    const running = this.#running.get(which)
+    await running?.process.kill()
+    return running?.process.errors ?? ''
+  }
+
+  /** What the first one ended with. The second is asked before it, because the chain goes with the first. */
+  async stop(): Promise<number | null> {
+    await this.sibling?.process.stop()
+    this.#running.delete('sibling')
+    return this.main.process.stop()
+  }
+
+  /** At once, for the end of a run. */
+  end(): void {
+    for (const { process } of this.#running.values()) process.end()
+  }
+}

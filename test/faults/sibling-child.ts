@@ -1,0 +1,44 @@
+/**
+ * A second service beside the first one, on the same PostgreSQL database, folder and chain; what it needs comes by its
+ * environment. Says when it is ready, as the first one does.
+ */
+import { join } from 'node:path'
+import { loadLocalKeys } from '#local/keys.ts'
+import { DemoChat } from '#service/engines/demo/chat.ts'
+import { DemoVideo } from '#service/engines/demo/video.ts'
+import { demoModels } from '#service/models/demo-models.ts'
+import { openService } from '#service/open-service.ts'
+import { basePath } from '#service/settings.ts'
+import { dataFolder } from '../../src/cli/data-folder.ts'
+import { folderSecrets } from '../../src/cli/folder-secrets.ts'
+import { freePort } from '../postgres/cluster.ts'
+
+const [, , root = ''] = process.argv
+const { DATABASE_URL = '', FAREBOX_CHAIN_URL = '', FAREBOX_OPTION = '{}' } = process.env
+
+const folder = dataFolder(root)
+const keys = await loadLocalKeys(root)
+const port = await freePort()
+const publicUrl = `http://127.0.0.1:${port}`
+const say = (line: string) => process.stderr.write(`${line}\n`)
+const video = new DemoVideo({ workFolder: folder.engines, onComplaint: (job, why) => say(`${job}: ${why}`) })
+const service = await openService({
+  publicUrl,
+  folder: join(folder.database, '..'),
+  database: DATABASE_URL,
+  secrets: await folderSecrets(folder),
+  models: demoModels({ chat: new DemoChat(), video }),
+  payments: {
+    options: [JSON.parse(FAREBOX_OPTION)],
+    rpcUrl: FAREBOX_CHAIN_URL,
+    confirmations: 0,
+    facilitatorKey: keys.facilitator.privateKey,
+  },
+  log: { info() {}, warn: (_, words) => say(words), error: (_, words) => say(words) },
+})
+await service.listen({ host: '127.0.0.1', port })
+await service.warm()
+process.once('SIGTERM', () => void service.close().then(() => process.exit(0)))
+process.stdout.write(
+  `${JSON.stringify({ event: 'ready', baseUrl: publicUrl + basePath, evmRpcUrl: FAREBOX_CHAIN_URL })}\n`,
+)
