@@ -3,15 +3,18 @@ import { z } from 'zod'
 import { authenticationFailed, forbidden, invalidRequest } from '#contract/errors.ts'
 import { describeIssues } from '#contract/issues.ts'
 import { jsonDepth } from '#contract/limits.ts'
-import { parseUsd } from '#contract/money.ts'
+import { formatUsd, parseUsd } from '#contract/money.ts'
 import { parseJson } from '#contract/safe-json.ts'
 import { createKey, mostGrantUsd } from './create-key.ts'
 import type { Exchange } from './exchange.ts'
 import { type ApiKeys, KeyRefused } from './identity/api-keys.ts'
+import type { Charges } from './ledger/charges.ts'
+import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import { listedKey, refusalSentence } from './listed-key.ts'
 import { sendJson } from './middleware/send.ts'
-import { nameCharacters } from './store/bounds.ts'
+import { amountMicroUsd, nameCharacters } from './store/bounds.ts'
 import type { Store } from './store/store.ts'
+import type { KeyBudget } from './store/units.ts'
 
 /**
  * What an operator's commands ask of a running service, because one process owns a SQLite folder.
@@ -21,6 +24,9 @@ export interface Admin {
   token: string
   store: Store
   keys: ApiKeys
+  ledger: LedgerWatch
+  /** What has been written off since the service started. */
+  writeOffs: () => Charges['writeOffs']
   now: () => number
 }
 
@@ -32,6 +38,20 @@ const isGrant = (text: string): boolean => {
   return amount !== null && amount >= 0n && amount <= BigInt(mostGrantUsd) * 1_000_000n
 }
 
+const isLimit = (text: string): boolean => {
+  const amount = parseUsd(text)
+  return amount !== null && amount >= 0n && amount <= amountMicroUsd
+}
+
+const Limit = z.string().refine(isLimit, 'an amount of USD such as 5 or 0.25').nullable()
+
+/** What a key may spend in each period; null is without a limit. */
+const Budget = z.strictObject({
+  period: z.enum(['epoch', 'month', 'lifetime']),
+  usd: Limit.default(null),
+  staking: Limit.default(null),
+})
+
 const name = z.string().min(1).max(nameCharacters)
 
 /** What may be asked, by the end of its path. */
@@ -40,9 +60,13 @@ const commands = {
     usd: z.string().refine(isGrant, `an amount of USD such as 5 or 0.25, at most ${mostGrantUsd}`),
     label: z.string().max(100),
     account: name.optional(),
+    budget: Budget.optional(),
   }),
+  'keys/budget': z.strictObject({ key: name, budget: Budget.nullable() }),
   'keys/list': z.strictObject({ account: name.optional() }),
   'keys/revoke': z.strictObject({ key: name }),
+  ledger: z.strictObject({}),
+  'ledger/reopen': z.strictObject({}),
 } as const
 
 type CommandName = keyof typeof commands
@@ -64,18 +88,37 @@ export async function answerAdmin(exchange: Exchange, request: Request, admin: A
   }
 }
 
-function run(command: CommandName, body: string, admin: Admin): Promise<unknown> {
+async function run(command: CommandName, body: string, admin: Admin): Promise<unknown> {
   switch (command) {
     case 'keys': {
-      const { usd, label, account } = read(command, body)
-      const order = { amountMicroUsd: parseUsd(usd) ?? 0n, label, ...(account === undefined ? {} : { account }) }
-      return createKey(admin, order)
+      const { usd, label, account, budget } = read(command, body)
+      const more = { ...(account === undefined ? {} : { account }), ...(budget ? { budget: budgetOf(budget) } : {}) }
+      return createKey(admin, { amountMicroUsd: parseUsd(usd) ?? 0n, label, ...more })
+    }
+    case 'keys/budget': {
+      const { key, budget } = read(command, body)
+      await admin.keys.setBudget(key, budget && budgetOf(budget))
+      return { changed: true }
     }
     case 'keys/list':
       return admin.keys.list(read(command, body).account).then(keys => keys.map(listedKey))
     case 'keys/revoke':
       return admin.keys.revoke(read(command, body).key).then(() => ({ revoked: true }))
+    case 'ledger': {
+      const { charges, microUsd } = admin.writeOffs()
+      return { ...(await admin.ledger.state()), writeOffs: { charges, usd: formatUsd(microUsd) } }
+    }
+    case 'ledger/reopen': {
+      const { state, reason } = await admin.ledger.reopen()
+      if (state === 'read_only') throw invalidRequest({ error: `The books stay read-only: ${reason}` })
+      return { state }
+    }
   }
+}
+
+function budgetOf({ period, usd, staking }: z.output<typeof Budget>): KeyBudget {
+  const limit = (text: string | null) => (text === null ? null : parseUsd(text))
+  return { period, usd: limit(usd), staking: limit(staking) }
 }
 
 function read<Name extends CommandName>(command: Name, text: string): Body<Name> {

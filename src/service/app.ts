@@ -30,8 +30,10 @@ export function createApp(service: Service, admin?: Admin): Hono<ServiceEnvironm
     app.get(path, context => plain(context, service, exchange => run(exchange, context)))
   const describe = onceLoaded(() => description(service))
   get(`${basePath}/openapi.yaml`, async exchange => sendText(exchange, await describe(), yamlType))
-  get('/healthz', exchange => sendJson(exchange, 200, { status: 'ok' }))
-  get('/readyz', exchange => sendJson(exchange, 200, { status: 'ready' }))
+  get('/healthz', async exchange =>
+    sendJson(exchange, 200, { status: 'ok', ledger: (await service.ledger.state()).state }),
+  )
+  get('/readyz', exchange => readiness(exchange, service))
   get('/downloads/:jobId', (exchange, context) => readDownload(exchange, context, service))
   app.delete('/downloads/:jobId', context =>
     plain(context, service, exchange => revokeDownload(exchange, context, service)),
@@ -43,6 +45,13 @@ export function createApp(service: Service, admin?: Admin): Hono<ServiceEnvironm
   }
   app.notFound(context => plain(context, service, () => Promise.reject(unknownPath(context.req.path))))
   return app
+}
+
+/** Read-only books are no reason to end the process, but one to send new calls elsewhere. */
+async function readiness(exchange: Exchange, service: Service): Promise<Response> {
+  const { state, reason } = await service.ledger.state()
+  if (state === 'open') return sendJson(exchange, 200, { status: 'ready', ledger: state })
+  return sendJson(exchange, 503, { status: 'not ready', ledger: state, reason })
 }
 
 function mount(app: Hono<ServiceEnvironment>, route: Route, service: Service): void {

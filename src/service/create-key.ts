@@ -1,7 +1,7 @@
 import { microUsd } from '#contract/money.ts'
 import { type ApiKeys, KeyRefused } from './identity/api-keys.ts'
 import type { Store } from './store/store.ts'
-import type { Op } from './store/units.ts'
+import type { KeyBudget, Op } from './store/units.ts'
 import { uuidV7 } from './store/uuid-v7.ts'
 
 /** More than this at once is a slip of the hand. */
@@ -13,6 +13,8 @@ export interface KeyOrder {
   label: string
   /** Another key of this account; absent for a new customer. */
   account?: string
+  /** What this key may spend of its account's credit; all of it where absent. */
+  budget?: KeyBudget
 }
 
 export interface NewCustomerKey {
@@ -40,6 +42,7 @@ export async function createKey(
     const [outcome] = await service.store.commit([{ id: `${uuidV7(atMs)}/account`, ops }])
     if (!outcome?.ok) throw new KeyRefused(outcome?.why ?? 'invalid')
   }
-  const created = await service.keys.create({ account, label: order.label, expiresAtMs: null })
+  const { label, budget = null } = order
+  const created = await service.keys.create({ account, label, expiresAtMs: null, budget })
   return { key: created.secret, keyId: created.id, account }
 }

@@ -13,10 +13,12 @@ import { DownloadLinks } from './jobs/download-link.ts'
 import { expireMedia } from './jobs/expire-media.ts'
 import { JobRunner } from './jobs/job-runner.ts'
 import { VideoJobs } from './jobs/video-jobs.ts'
-import { recoveryIntervalMs } from './ledger/bounds.ts'
+import { recoveryIntervalMs, watchIntervalMs } from './ledger/bounds.ts'
 import { Charges } from './ledger/charges.ts'
 import { Funding } from './ledger/funding.ts'
+import { LedgerWatch } from './ledger/ledger-watch.ts'
 import { recoverHolds, recoverHoldsAtStart } from './ledger/recover-holds.ts'
+import { watchedStore } from './ledger/watched-store.ts'
 import { AbuseBlock } from './limits/abuse-block.ts'
 import { WalletSlots } from './limits/concurrency.ts'
 import { LimitLog } from './limits/limit-log.ts'
@@ -56,12 +58,17 @@ export class RunningService {
   readonly #identity: CallerIdentity
   readonly #runner: JobRunner
   readonly #media: FolderMediaStore
+  readonly #ledger: LedgerWatch
   readonly #timers: NodeJS.Timeout[] = []
   /** Names this service in leases; another one after every start. */
   readonly #owner = randomUUID()
 
-  constructor(parts: ServiceParts) {
-    const { settings, store, clock, log } = parts
+  constructor(given: ServiceParts) {
+    const { settings, clock, log } = given
+    const ledger = new LedgerWatch(given)
+    const store = watchedStore(given.store, (reason, facts) => void this.#closeBooks(reason, facts))
+    const parts = { ...given, store }
+    this.#ledger = ledger
     const owner = this.#owner
     const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor })
     const serverSecrets = parts.secrets.map(secret => Buffer.from(secret)) as [Buffer, ...Buffer[]]
@@ -88,6 +95,7 @@ export class RunningService {
       guards: guardsOf(parts),
       charges: chargesOf(parts, funding, owner),
       funding,
+      ledger,
       claims: new Claims({ store, clock, owner }),
       payments: parts.payments,
       consent: {
@@ -106,15 +114,19 @@ export class RunningService {
       links,
     }
     const { adminToken: token } = parts
-    this.app = createApp(this.#service, token ? { token, store, keys: this.keys, now: () => clock.now() } : undefined)
+    const { charges } = this.#service
+    const admin = { store, keys: this.keys, ledger, writeOffs: () => charges.writeOffs, now: () => clock.now() }
+    this.app = createApp(this.#service, token ? { token, ...admin } : undefined)
   }
 
   /** Frees what a crash left, then follows jobs and sweeps until `close`. */
   async start(): Promise<void> {
     const { store, clock } = this.#service
     await recoverHoldsAtStart(store, clock, this.#owner)
+    await this.#ledger.lookOverAtStart()
     await this.#runner.start()
     this.#every(recoveryIntervalMs, 'Freeing lapsed holds', () => recoverHolds(store, clock))
+    this.#every(watchIntervalMs, 'Looking over the books', () => this.#ledger.lookOver())
     this.#every(sweepIntervalMs, 'Pruning the store', () => pruneStore(store, clock.now()))
     this.#every(sweepIntervalMs, 'Deleting old media', () => expireMedia(store, this.#media, clock))
   }
@@ -137,6 +149,13 @@ export class RunningService {
     }
     waited.abort()
     await this.#identity.close()
+  }
+
+  /** Told by a commit that failed, whose caller does not wait for this. */
+  async #closeBooks(reason: string, facts: object): Promise<void> {
+    await this.#ledger
+      .close(reason, facts)
+      .catch(error => this.#service.log.error({ err: error }, 'The books could not be made read-only.'))
   }
 
   #every(intervalMs: number, what: string, run: () => Promise<unknown>): void {

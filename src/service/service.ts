@@ -7,6 +7,7 @@ import type { Claims } from './idempotency/claims.ts'
 import type { Principal } from './identity/principal.ts'
 import type { Charges } from './ledger/charges.ts'
 import type { Funding } from './ledger/funding.ts'
+import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import type { Log } from './log.ts'
 import type { Catalogue } from './models/catalogue.ts'
 import type { TextModel, VideoModel } from './models/model.ts'
@@ -26,6 +27,8 @@ export interface Service {
   guards: Guards
   charges: Charges
   funding: Funding
+  /** Whether the books take new debits. */
+  ledger: Pick<LedgerWatch, 'state'>
   /** Work under an `Idempotency-Key`. */
   claims: Claims
   payments: Payments

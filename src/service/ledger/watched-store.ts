@@ -1,0 +1,32 @@
+import type { Store } from '../store/store.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { Outcome } from '../store/units.ts'
+
+/** The same store; tells of what sound books never answer. What the caller gets is the same. */
+export function watchedStore(store: Store, onBroken: (reason: string, facts: object) => void): Store {
+  return {
+    read: store.read,
+    soleOwner: store.soleOwner,
+    prune: (slice, rows) => store.prune(slice, rows),
+    close: () => store.close(),
+    async commit(units) {
+      const outcomes = await store.commit(units).catch(error => {
+        if (isConstraint(error))
+          onBroken('A change of the books was refused by a rule of their tables.', { err: error })
+        throw error
+      })
+      for (const [index, outcome] of outcomes.entries())
+        if (isImpossible(outcome)) onBroken('A charge was larger than its hold.', { unit: units[index]?.id })
+      return outcomes
+    },
+  }
+}
+
+/** A unit checks before it writes, so a rule of a table that refuses it found rows that were not as the books left them. */
+function isConstraint(error: unknown): boolean {
+  if (!(error instanceof StoreError) || error.kind !== 'unit_failed') return false
+  return /check constraint|append-only|entry_once|entry\.ref/i.test(`${error.cause}`)
+}
+
+/** What is charged beyond a hold is written off before, by whoever knows how much is held. */
+const isImpossible = (outcome: Outcome): boolean => !outcome.ok && outcome.why === 'over_hold'
