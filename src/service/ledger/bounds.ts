@@ -21,8 +21,22 @@ export const watchIntervalMs = 30_000
 export const watchedEntries = 500
 export const watchedAccounts = 500
 
-/** Slices of either that a start looks over before it serves, some 0.2 s; larger books come round while it runs. */
-export const slicesAtStart = 20
+/** Slices of either that a start looks over before it serves, some 0.1 s; larger books come round while it runs. */
+export const slicesAtStart = 10
 
 /** A piece of an export: large enough that writing it is no matter, small beside any memory. */
 export const exportChunkCharacters = 64 * 1024
+
+/** How long an audit waits for one answer of a node, how often it asks, and the first of its pauses, which double. */
+export const chainQuestionMs = 20_000
+export const chainQuestions = 5
+export const chainRetryMs = 500
+
+/** Blocks of one question for transfers: nodes refuse more than about 10,000. */
+export const chainWindowBlocks = 5_000n
+
+/** Transactions of an account that a Solana node lists at once, at most. */
+export const listedSignatures = 1_000
+
+/** How far a chain's clock may be behind ours when the first payment is looked for. */
+export const chainClockMs = 60 * 60 * 1000
