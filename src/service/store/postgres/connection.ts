@@ -90,12 +90,10 @@ async function checkServer(client: pg.Client): Promise<void> {
 
 /** Whether the database itself refused a statement, so that nothing of it was kept and the connection goes on. */
 export const isStatementError = (error: unknown): error is Error & { code: string } =>
-  error instanceof Error &&
-  (error as { severity?: unknown }).severity === 'ERROR' &&
-  !notPrimaryCodes.has((error as { code?: string }).code ?? '')
+  error instanceof Error && (error as { severity?: unknown }).severity === 'ERROR'
 
-/** Answers of a database that has become a standby: another one is the primary now. */
-const notPrimaryCodes = new Set(['25006'])
+/** A write was refused because the database has become a standby: another one is the primary now. */
+export const isNoPrimary = (error: Error & { code: string }): boolean => error.code === '25006'
 
 export const unusableDatabase = (why: string, cause?: unknown): StoreError =>
   new StoreError('unusable_database', `The PostgreSQL database cannot be used: ${why}.`, { cause })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { attempts, firstRetryMs, longestRetryMs } from './bounds.ts'
-import { connectForWriting, type Database, isStatementError, UnsuitableDatabase } from './connection.ts'
+import { connectForWriting, type Database, isNoPrimary, isStatementError, UnsuitableDatabase } from './connection.ts'
 
 /** The database stayed away for all attempts. `sent` tells whether a statement may have reached it. */
 export class DatabaseAway extends Error {
@@ -40,7 +40,7 @@ export class WriterLink {
         sent = true
         return await this.#client.query<Row>(query)
       } catch (error) {
-        if (this.#client && isStatementError(error)) throw error
+        if (this.#client && isStatementError(error) && !isNoPrimary(error)) throw error
         await this.#drop()
         if (attempt >= this.#attempts || error instanceof UnsuitableDatabase) throw new DatabaseAway(sent, error)
         await sleep(pauseMs(attempt))

@@ -68,10 +68,14 @@ const statementsOf = (pool: pg.Pool): PostgresPool => ({
 })
 
 async function readSurely(pool: pg.Pool, text: string, parameters: readonly unknown[]) {
+  const result = await queryAgain(pool, text, [...parameters])
+  return { ...result, rows: result.rows.map(narrowRow) }
+}
+
+async function queryAgain(pool: pg.Pool, text: string, parameters: unknown[]) {
   for (let attempt = 1; ; attempt++) {
     try {
-      const result = await pool.query<Record<string, unknown>>(text, [...parameters])
-      return { ...result, rows: result.rows.map(narrowRow) }
+      return await pool.query<Record<string, unknown>>(text, parameters)
     } catch (error) {
       if (isStatementError(error) || attempt >= attempts || pool.ending) throw error
       await sleep(pauseMs(attempt))
