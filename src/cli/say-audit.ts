@@ -1,4 +1,5 @@
 import { displayUsd } from '#contract/money.ts'
+import type { ChainAuditReport } from '#service/ledger/audit-chain.ts'
 import type { AuditReport } from '#service/ledger/audit-report.ts'
 
 /** What each count of an audit counts, in words. */
@@ -26,5 +27,27 @@ export function sayAudit(report: AuditReport): string[] {
     ...(report.findingsLeftOff > 0 ? [`${report.findingsLeftOff} more findings are not shown.`] : []),
     `drift: ${displayUsd(report.driftMicroUsd)}`,
     report.ok ? 'The books add up.' : 'The books do not add up.',
+  ]
+}
+
+/** The same of a comparison with the chains. */
+export function sayChainAudit({
+  payees,
+  findings,
+  findingsLeftOff,
+  notes,
+  notesLeftOff,
+  ok,
+}: ChainAuditReport): string[] {
+  return [
+    ...payees.map(
+      ({ network, account, credits, matched, transfers }) =>
+        `${network} to ${account}: ${credits} credits, ${matched} of them on the chain; ${transfers} transfers`,
+    ),
+    ...findings.map(({ sentence }) => sentence),
+    ...(findingsLeftOff > 0 ? [`${findingsLeftOff} more findings are not shown.`] : []),
+    ...notes.map(({ sentence }) => `Note: ${sentence}`),
+    ...(notesLeftOff > 0 ? [`${notesLeftOff} more notes are not shown.`] : []),
+    ok ? 'Every credit has its transfer.' : 'The books and the chain do not agree.',
   ]
 }

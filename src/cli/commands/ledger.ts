@@ -1,17 +1,21 @@
+import type { ChainAuditReport } from '#service/ledger/audit-chain.ts'
+import type { AuditReader } from '#service/ledger/audit-reader.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
-import { booksOf, openReader, withSameSchema } from '../books.ts'
+import { type Books, booksOf, openReader, withSameSchema } from '../books.ts'
+import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
 import { defaultDataFolder } from '../data-folder.ts'
-import { sayAudit } from '../say-audit.ts'
+import { sayAudit, sayChainAudit } from '../say-audit.ts'
 
 const name = 'farebox ledger'
 
-const usage = `Usage: farebox ledger audit [--data DIR] [--json]
+const usage = `Usage: farebox ledger audit [--chain] [--data DIR] [--json]
        farebox ledger export [--account ID] [--from TIME] [--to TIME] [--data DIR]
 
 audit adds up the books again from their rows alone, with code that shares nothing with the ledger, and ends with 1 where
-anything does not add up. export prints every row of the books as CSV. A running service is not disturbed by either.
+anything does not add up; with --chain it also compares what was credited with what reached the payee. export prints every row of the books as CSV. A running service is not disturbed by either.
 
+  --chain       ask the nodes at FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or the local chains of this folder
   --account ID  the rows of this account only
   --from TIME   from this day or time on, UTC: 2026-11-01 or 2026-11-01T12:00:00Z
   --to TIME     before this day or time
@@ -38,18 +42,36 @@ const data = { type: 'string', default: defaultDataFolder } as const
 async function audit(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command: name,
-    options: { data, json: { type: 'boolean', default: false } },
+    options: { chain: { type: 'boolean', default: false }, data, json: { type: 'boolean', default: false } },
   })
-  const reader = await openReader(booksOf(values.data, io.env))
+  const books = booksOf(values.data, io.env)
+  const reader = await openReader(books)
   try {
     const { audit: auditBooks } = await import('#service/ledger/audit.ts')
     const report = await withSameSchema(auditBooks(reader))
-    if (values.json)
-      io.output.print(JSON.stringify(report, (_, value) => (typeof value === 'bigint' ? `${value}` : value)))
-    else for (const line of sayAudit(report)) io.output.print(line)
-    return report.ok ? 0 : 1
+    const chain = values.chain ? await auditChains(reader, books) : null
+    if (values.json) io.output.print(asJson(chain ? { ...report, chain } : report))
+    else for (const line of [...sayAudit(report), ...(chain ? sayChainAudit(chain) : [])]) io.output.print(line)
+    return report.ok && chain?.ok !== false ? 0 : 1
   } finally {
     await reader.close()
+  }
+}
+
+const asJson = (value: object): string =>
+  JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? `${member}` : member))
+
+async function auditChains(reader: AuditReader, books: Books): Promise<ChainAuditReport> {
+  const [{ auditChain }, { NodeFailed }, { transferSource }] = await Promise.all([
+    import('#service/ledger/audit-chain.ts'),
+    import('#service/ledger/audit-transfers.ts'),
+    import('../chain-nodes.ts'),
+  ])
+  try {
+    return await auditChain(reader, network => transferSource(network, books))
+  } catch (error) {
+    if (!(error instanceof NodeFailed)) throw error
+    throw new CliError(error.message, 'Name another node, or try again later.')
   }
 }
 

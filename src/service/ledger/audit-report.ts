@@ -50,6 +50,9 @@ export type FindingKind =
   | 'hold_open_and_ended'
   | 'hold_expired'
   | 'claim_differs'
+  | 'credit_without_transfer'
+  | 'transfer_not_credited'
+  | 'transfer_of_nobody'
 
 export interface AuditFinding {
   kind: FindingKind
