@@ -22,6 +22,10 @@ export const armedStartMs = 7_000
 
 /** A point is come by within this time of a load that leads there; a video takes two seconds on a busy machine. */
 export const pointMs = 15_000
+/** A start that finds ten thousand open holds answers within this, by the store; goals for two shared cores. */
+export const readyGoalMs = { sqlite: 1_000, postgres: 5_000 }
+export const mostOpenHolds = 1_000_000
+
 /** A flow that makes more commits than this goes in circles. */
 export const mostCommits = 60
 /** Rounds over every commit of every flow. */

@@ -1,4 +1,4 @@
-import { defaultKills, mostImages, mostKills, mostPasses, mostRounds } from './bounds.ts'
+import { defaultKills, mostImages, mostKills, mostOpenHolds, mostPasses, mostRounds } from './bounds.ts'
 import type { FaultCommand } from './fault-run.ts'
 import { mostSeeds, usualSeeds } from './sim/bounds.ts'
 
@@ -35,6 +35,14 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
     most: mostRounds,
     stores: ['sqlite'],
     load: async () => (await import('./nth/nth-run.ts')).nthRun,
+  },
+  {
+    flag: 'open-holds',
+    what: 'Leaves so many holds open by a kill, and measures the next start, which has to end them all.',
+    usual: 10_000,
+    most: mostOpenHolds,
+    stores: ['sqlite', 'postgres'],
+    load: async () => (await import('./open-holds/open-holds-run.ts')).openHoldsRun,
   },
   {
     flag: 'sim',

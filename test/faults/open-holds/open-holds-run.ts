@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Cluster } from '../../postgres/cluster.ts'
+import { type Books, postgresBooks, sqliteBooks } from '../books.ts'
+import { readyGoalMs } from '../bounds.ts'
+import type { RunEnd, RunOrder } from '../fault-run.ts'
+import { failuresAsLines, rowsAsLines } from '../lines.ts'
+
+/** A kill that leaves many holds open, and how long the next start takes to end them all and answer. */
+export async function openHoldsRun({ count, store, folder, onStop }: RunOrder): Promise<RunEnd> {
+  await mkdir(folder, { recursive: true })
+  const path = join(folder, 'farebox.db')
+  if (store === 'sqlite') return run(count, readyGoalMs.sqlite, folder, `sqlite:${path}`, sqliteBooks(path))
+  const cluster = await Cluster.start()
+  onStop(() => cluster.stop())
+  try {
+    return await run(count, readyGoalMs.postgres, folder, cluster.url, postgresBooks(cluster.url))
+  } finally {
+    await cluster.stop()
+  }
+}
+
+async function run(holds: number, goalMs: number, folder: string, database: string, books: Books): Promise<RunEnd> {
+  await leaveHolds(database, holds)
+  const left = (await books.read()).holds.length
+  const { status, readyMs, cpuMs, sinceSpawnMs } = await start(folder, database)
+  const rows = await books.read()
+  const report = await books.audit(0)
+  const failures = report.findings.map(({ sentence }) => `The audit finds: ${sentence}`)
+  if (left !== holds) failures.push(`The kill left ${left} holds open, not ${holds}.`)
+  if (status !== 200) failures.push(`The first request was answered with ${status}.`)
+  if (rows.holds.length) failures.push(`${rows.holds.length} holds are left.`)
+  const owing = Math.floor(holds / 2)
+  if (rows.charges.size !== owing) failures.push(`${rows.charges.size} checkpoints were charged, not ${owing}.`)
+  if (readyMs > goalMs) failures.push(`Ready after ${Math.round(readyMs)} ms; the goal is ${goalMs}.`)
+  const lines = rowsAsLines([
+    ['open holds', `${left}, half of them with a checkpoint`],
+    ['opened and answering', `${Math.round(readyMs)} ms, of processors ${Math.round(cpuMs)} ms`],
+    ['since its process began', `${Math.round(sinceSpawnMs)} ms`],
+    ['holds left', `${rows.holds.length}`],
+  ])
+  return {
+    isWell: failures.length === 0,
+    lines: [...lines, ...failuresAsLines(failures), `failures ${failures.length}`],
+  }
+}
+
+const childPath = (name: string) => join(import.meta.dirname, name)
+
+async function leaveHolds(database: string, holds: number): Promise<void> {
+  const args = [childPath('holding-child.ts'), database, `${holds}`]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line === 'held') child.kill('SIGKILL')
+  }
+  await ended
+}
+
+interface Start {
+  status: number
+  readyMs: number
+  /** Of all its threads; on a busy machine what tells more. */
+  cpuMs: number
+  sinceSpawnMs: number
+}
+
+async function start(folder: string, database: string): Promise<Start> {
+  const args = [childPath('starting-child.ts'), folder, database]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  let said = ''
+  for await (const line of createInterface({ input: child.stdout })) said = line
+  await ended
+  if (!said) throw new Error('The service did not start on what the kill had left.')
+  return JSON.parse(said) as Start
+}
