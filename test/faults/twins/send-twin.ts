@@ -1,19 +1,12 @@
 import { request } from 'node:http'
 import { quotedCharacters, requestMs } from './bounds.ts'
+import { newAddress } from './new-address.ts'
 
 export interface TwinAnswer {
   status: number
   text: string
   /** The header that tells what was settled; empty where there is none. */
   settlement: string
-}
-
-let addresses = 0
-
-/** An address of this machine that nobody has sent from: the limits of one caller are not what is tried here. */
-function newAddress(): string {
-  const number = ++addresses
-  return `127.${1 + ((number >> 16) & 127)}.${(number >> 8) & 255}.${1 + ((number & 255) % 254)}`
 }
 
 /** One request on a connection of its own. */
