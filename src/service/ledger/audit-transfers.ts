@@ -37,7 +37,7 @@ export class NodeFailed extends Error {
   }
 }
 
-const Answer = z.object({ result: z.unknown(), error: z.object({ code: z.number() }).optional() })
+const Answer = z.object({ result: z.unknown().optional(), error: z.object({ code: z.number() }).optional() })
 
 /** Asks a node by JSON-RPC; what it does not answer it is asked again, with longer and longer pauses. */
 export async function askNode<Result>(

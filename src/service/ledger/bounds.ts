@@ -29,7 +29,7 @@ export const exportChunkCharacters = 64 * 1024
 
 /** How long an audit waits for one answer of a node, how often it asks, and the first of its pauses, which double. */
 export const chainQuestionMs = 20_000
-export const chainQuestions = 5
+export const chainQuestions = 4
 export const chainRetryMs = 500
 
 /** Blocks of one question for transfers: nodes refuse more than about 10,000. */
