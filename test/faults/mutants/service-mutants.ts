@@ -29,6 +29,17 @@ export const serviceMutants: readonly Mutant[] = [
     check: { tests: 'test/service/video.test.ts', title: 'asks for consent' },
   },
   {
+    name: 'charge a stream twice that is asked for again',
+    patches: [
+      {
+        file: 'src/service/idempotency/keyed-work.ts',
+        find: '    this.requestId = claim.request\n',
+        replace: '    this.requestId = keyed.exchange.requestId\n',
+      },
+    ],
+    check: { tests: 'test/service/idempotency/crashes.test.ts', title: 'was charged for in part' },
+  },
+  {
     name: 'float in pricing',
     patches: [
       {
@@ -37,7 +48,7 @@ export const serviceMutants: readonly Mutant[] = [
         replace: '    const total = BigInt(Math.ceil(Number(pico) / 1_000_000))\n',
       },
     ],
-    check: { tests: 'test/contract/money.test.ts' },
+    check: { tests: 'test/contract/exact-money.test.ts' },
   },
   {
     name: "the wallet's lock per process only",
@@ -50,6 +61,6 @@ export const serviceMutants: readonly Mutant[] = [
       },
       { file: 'src/wallet/state.ts', find: `    database.exec('COMMIT')\n`, replace: '' },
     ],
-    check: { tests: 'test/wallet/processes.test.ts', title: 'eight processes share one budget' },
+    check: { tests: 'test/wallet/lock.test.ts' },
   },
 ]
