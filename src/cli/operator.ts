@@ -2,15 +2,19 @@ import { z } from 'zod'
 import type { KeyOrder, NewCustomerKey } from '#service/create-key.ts'
 import type { KeyNeeds } from '#service/identity/api-keys.ts'
 import type { ListedKey } from '#service/listed-key.ts'
+import type { KeyBudget } from '#service/store/units.ts'
 import { type Books, openBooks, requireSecrets } from './books.ts'
 import { CliError } from './cli-error.ts'
 import type { Secrets } from './folder-secrets.ts'
+import { sentBudget } from './keys/budget.ts'
 import { type AdminRecord, askService, runningService } from './service-admin.ts'
 
 /** The part of a service that operator's commands need. */
 export interface Operator {
   /** `usd` is decimal text; without an account a new customer is made. */
-  createKey(order: { usd: string; amountMicroUsd: bigint; label: string; account?: string }): Promise<NewCustomerKey>
+  createKey(order: KeyOrder & { usd: string }): Promise<NewCustomerKey>
+  /** Null takes the limits away. */
+  setBudget(id: string, budget: KeyBudget | null): Promise<void>
   listKeys(account?: string): Promise<ListedKey[]>
   revokeKey(id: string): Promise<void>
   close(): Promise<void>
@@ -33,12 +37,23 @@ const Listed = z.array(
     expiresAtMs: z.number().nullable(),
     revokedAtMs: z.number().nullable(),
     needs: z.enum(['current', 'former', 'dropped', 'unmarked']) satisfies z.ZodType<KeyNeeds>,
+    budget: z
+      .object({
+        period: z.enum(['epoch', 'month', 'lifetime']),
+        usd: z.string().nullable(),
+        staking: z.string().nullable(),
+      })
+      .nullable(),
   }),
 )
 
 const askedOperator = (running: AdminRecord): Operator => ({
-  createKey: async ({ amountMicroUsd: _, ...order }) =>
-    Created.parse(await askService(running, '/admin/v1/keys', order)),
+  createKey: async ({ amountMicroUsd: _, budget, ...order }) =>
+    Created.parse(
+      await askService(running, '/admin/v1/keys', { ...order, ...(budget ? { budget: sentBudget(budget) } : {}) }),
+    ),
+  setBudget: async (key, budget) =>
+    void (await askService(running, '/admin/v1/keys/budget', { key, budget: budget && sentBudget(budget) })),
   listKeys: async account =>
     Listed.parse(await askService(running, '/admin/v1/keys/list', account === undefined ? {} : { account })),
   revokeKey: async key => void (await askService(running, '/admin/v1/keys/revoke', { key })),
@@ -68,6 +83,7 @@ export async function openOnBooks(books: Books, secrets: Secrets): Promise<Books
   const now = () => systemClock.now()
   return {
     createKey: (order: KeyOrder) => createKey({ store, keys, now }, order).catch(inWords),
+    setBudget: (id, budget) => keys.setBudget(id, budget).catch(inWords),
     listKeys: async account => (await keys.list(account)).map(listedKey),
     revokeKey: id => keys.revoke(id).catch(inWords),
     needs: () => keys.needs(),

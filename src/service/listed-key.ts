@@ -1,4 +1,6 @@
+import { formatUsd, type MicroUsd } from '#contract/money.ts'
 import type { ApiKeyRecord, KeyNeeds, KeyRefused } from './identity/api-keys.ts'
+import type { BudgetPeriod, KeyBudget } from './store/units.ts'
 
 /** A key as operators' commands list it; never its secret. */
 export interface ListedKey {
@@ -10,11 +12,24 @@ export interface ListedKey {
   expiresAtMs: number | null
   revokedAtMs: number | null
   needs: KeyNeeds
+  budget: ListedBudget | null
+}
+
+/** Limits as decimal USD; null is without. */
+export interface ListedBudget {
+  period: BudgetPeriod
+  usd: string | null
+  staking: string | null
 }
 
 export const listedKey = (record: ApiKeyRecord): ListedKey => {
-  const { id, account, prefix, label, createdAtMs, expiresAtMs, revokedAtMs, needs } = record
-  return { id, account, prefix, label, createdAtMs, expiresAtMs, revokedAtMs, needs }
+  const { id, account, prefix, label, createdAtMs, expiresAtMs, revokedAtMs, needs, budget } = record
+  return { id, account, prefix, label, createdAtMs, expiresAtMs, revokedAtMs, needs, budget: budget && listed(budget) }
+}
+
+function listed({ period, usd, staking }: KeyBudget): ListedBudget {
+  const text = (limit: MicroUsd | null) => (limit === null ? null : formatUsd(limit))
+  return { period, usd: text(usd), staking: text(staking) }
 }
 
 /** Why a key could not be made or revoked, for a person. */

@@ -189,7 +189,7 @@ describe('a new secret', () => {
 })
 
 test.each([
-  [[], 'Say what to do: `create`, `list`, `revoke`, `rotate-secret`, `drop-secrets`. '],
+  [[], 'Say what to do: `create`, `budget`, `list`, `revoke`, `rotate-secret`, `drop-secrets`. '],
   [['mend'], '`mend` is not known; there is `create`, '],
   [['revoke'], 'The id of the key is missing; '],
   [['create'], '`--usd` is missing. '],

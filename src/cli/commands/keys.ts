@@ -3,31 +3,42 @@ import { parseArguments, wrongUsage } from '../arguments.ts'
 import { booksOf } from '../books.ts'
 import type { Command, CommandIo } from '../command.ts'
 import { defaultDataFolder } from '../data-folder.ts'
+import { budgetOf, budgetOptions } from '../keys/budget.ts'
 import { sayKeys } from '../keys/say-keys.ts'
 import { dropSecrets, rotateSecret } from '../keys/secrets.ts'
 import { openOperator } from '../operator.ts'
 
 const name = 'farebox keys'
 
-const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] [--data DIR] [--json]
+const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] [LIMITS] [--data DIR] [--json]
+       farebox keys budget ID LIMITS | --none [--data DIR]
        farebox keys list [--account ID] [--data DIR] [--json]
        farebox keys revoke ID [--data DIR]
        farebox keys rotate-secret [--data DIR]
        farebox keys drop-secrets [--break-keys] [--data DIR]
 
-create makes a customer with N USD of credit and prints their API key, which is shown this once. list shows no key, only
-how each begins. revoke ends one at once. rotate-secret gives the service a new secret for keys and download links, and
-keeps the former one until drop-secrets ends it; both want the service stopped.
+create makes a customer with N USD of credit and prints their API key, which is shown this once. budget limits what one
+key may spend of its customer's credit. list shows no key, only how each begins. revoke ends one at once. rotate-secret
+gives the service a new secret for keys and download links, and keeps the former one until drop-secrets ends it; both
+want the service stopped.
 
   --usd N       credit to start with, for example 5 or 0.25; 0 for none
   --label TEXT  what the key is for, shown in lists
   --account ID  another key of this customer; the keys of this customer only
   --break-keys  drop former secrets though keys still need them: those keys end
   --data DIR    the service's folder (${defaultDataFolder}); its books where DATABASE_URL says, if it does
-  --json        the result as JSON`
+  --json        the result as JSON
+
+LIMITS are what a key may spend in each period; a customer's other keys are not counted in them:
+
+  --period epoch|month|lifetime  a day of UTC, a month of UTC, or all of the key's life
+  --budget-usd N                 of USD
+  --budget-staking N             of staking credit
+  --none                         no limit any more`
 
 const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
   create,
+  budget,
   list,
   revoke,
   'rotate-secret': rotate,
@@ -55,10 +66,12 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
       usd: { type: 'string' },
       label: { type: 'string', default: '' },
       account: { type: 'string' },
+      ...budgetOptions,
       data,
       json: { type: 'boolean', default: false },
     },
   })
+  const limits = budgetOf(values, name)
   const usd = values.usd ?? (values.account === undefined ? undefined : '0')
   if (usd === undefined) throw wrongUsage(name, '`--usd` is missing')
   const amountMicroUsd = parseUsd(usd)
@@ -66,10 +79,33 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
     throw wrongUsage(name, '`--usd` takes an amount such as 5 or 0.25, or 0')
   const operator = await openOperator(booksOf(values.data, io.env))
   try {
-    const account = values.account === undefined ? {} : { account: values.account }
-    const created = await operator.createKey({ usd, amountMicroUsd, label: values.label, ...account })
+    const more = {
+      ...(values.account === undefined ? {} : { account: values.account }),
+      ...(limits ? { budget: limits } : {}),
+    }
+    const created = await operator.createKey({ usd, amountMicroUsd, label: values.label, ...more })
     if (values.json) io.output.printJson(created)
     else io.output.print(created.key)
+    return 0
+  } finally {
+    await operator.close()
+  }
+}
+
+async function budget(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = parseArguments(args, {
+    command: name,
+    options: { ...budgetOptions, none: { type: 'boolean', default: false }, data },
+    maxPositionals: 1,
+  })
+  const [id] = positionals
+  if (id === undefined) throw wrongUsage(name, 'The id of the key is missing; `farebox keys list` shows it')
+  const limits = budgetOf(values, name)
+  if ((limits === null) !== values.none) throw wrongUsage(name, 'Say the limits, or `--none`')
+  const operator = await openOperator(booksOf(values.data, io.env))
+  try {
+    await operator.setBudget(id, limits)
+    io.output.print(limits ? `Key ${id} has its limits.` : `Key ${id} has no limit of its own.`)
     return 0
   } finally {
     await operator.close()

@@ -20,6 +20,7 @@ export function sayKeys(keys: readonly ListedKey[], nowMs: number): string[] {
       `made ${dayOf(key.createdAtMs)}`,
       stateOf(key, nowMs),
       needs[key.needs],
+      limitsOf(key),
       JSON.stringify(key.label),
     ]
       .filter(part => part !== '')
@@ -31,6 +32,15 @@ function stateOf({ revokedAtMs, expiresAtMs }: ListedKey, nowMs: number): string
   if (revokedAtMs !== null) return `revoked ${dayOf(revokedAtMs)}`
   if (expiresAtMs === null) return 'active'
   return `${expiresAtMs <= nowMs ? 'expired' : 'active until'} ${dayOf(expiresAtMs)}`
+}
+
+const periods = { epoch: 'a day', month: 'a month', lifetime: 'in all' } as const
+
+function limitsOf({ budget }: ListedKey): string {
+  if (!budget) return ''
+  const { usd, staking, period } = budget
+  const limits = [usd === null ? '' : `${usd} USD`, staking === null ? '' : `${staking} of staking credit`]
+  return `at most ${limits.filter(Boolean).join(' and ')} ${periods[period]}`
 }
 
 const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10)

@@ -1,0 +1,79 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { dataFolder } from '#cli/data-folder.ts'
+import { folderSecrets } from '#cli/folder-secrets.ts'
+import { Listener } from '#service/listener.ts'
+import { openService } from '#service/open-service.ts'
+import { runCommand } from './run-command.ts'
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'farebox-budgets-'))
+  await folderSecrets(dataFolder(root))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+const keys = (...args: string[]) => runCommand(['keys', ...args, '--data', root])
+
+/** While a service of this folder runs, as `farebox up` starts it. */
+async function served<Value>(use: () => Promise<Value>): Promise<Value> {
+  const folder = dataFolder(root)
+  const service = await openService({
+    publicUrl: 'http://127.0.0.1:8402',
+    folder: join(root, 'service'),
+    secrets: await folderSecrets(folder),
+    models: [],
+    adminToken: 'token of a test',
+  })
+  const listener = await Listener.open({ host: '127.0.0.1', port: 0 })
+  listener.serve((request, bindings) => service.fetch(request, bindings))
+  const record = { url: `http://127.0.0.1:${listener.port}`, token: 'token of a test', pid: process.pid }
+  await writeFile(folder.admin, JSON.stringify(record))
+  try {
+    return await use()
+  } finally {
+    await rm(folder.admin)
+    await listener.close(0)
+    await service.close()
+  }
+}
+
+describe.each([
+  ['on the folder itself', async <Value>(use: () => Promise<Value>) => use()],
+  ['through the running service', served],
+])('%s', (_where, during) => {
+  test('a key is made with limits, they are listed, changed and taken away', async () => {
+    const limits = ['--budget-usd', '2.5', '--budget-staking', '1', '--period', 'month']
+    const made = await during(() => keys('create', '--usd', '5', ...limits, '--json'))
+    const { keyId } = JSON.parse(made.stdout) as { keyId: string }
+    expect((await during(() => keys('list'))).stdout).toContain(
+      'at most 2.500000 USD and 1.000000 of staking credit a month',
+    )
+    expect((await during(() => keys('budget', keyId, '--budget-usd', '0', '--period', 'epoch'))).code).toBe(0)
+    const changed = JSON.parse((await during(() => keys('list', '--json'))).stdout)
+    expect(changed).toMatchObject([{ budget: { period: 'epoch', usd: '0.000000', staking: null } }])
+    expect((await during(() => keys('budget', keyId, '--none'))).stdout).toBe(`Key ${keyId} has no limit of its own.\n`)
+    expect(JSON.parse((await during(() => keys('list', '--json'))).stdout)).toMatchObject([{ budget: null }])
+  })
+
+  test('limits of a key that is not there are told in one sentence', async () => {
+    const end = await during(() => keys('budget', 'nothing', '--none'))
+    expect(end).toMatchObject({ code: 1, stderr: 'There is no such key. Check the arguments, then repeat this.\n' })
+  })
+})
+
+test.each([
+  ['a limit without a period', ['create', '--usd', '1', '--budget-usd', '1'], '--period'],
+  ['a period without a limit', ['create', '--usd', '1', '--period', 'month'], '--budget-usd'],
+  ['an unknown period', ['create', '--usd', '1', '--budget-usd', '1', '--period', 'week'], 'epoch'],
+  ['a negative limit', ['create', '--usd', '1', '--budget-usd', '-1', '--period', 'month'], '--budget-usd'],
+  ['a limit that is no amount', ['create', '--usd', '1', '--budget-usd', '1e3', '--period', 'month'], '--budget-usd'],
+  ['neither limits nor none', ['budget', 'some-id'], '--none'],
+  ['limits and none', ['budget', 'some-id', '--budget-usd', '1', '--period', 'month', '--none'], '--none'],
+  ['no key', ['budget', '--none'], 'id of the key'],
+])('%s is wrong usage', async (_what, args, says) => {
+  const end = await keys(...args)
+  expect([end.code, end.stderr]).toEqual([2, expect.stringContaining(says)])
+})
