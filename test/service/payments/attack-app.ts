@@ -70,7 +70,8 @@ export async function openAttackApp(chain: TestChain): Promise<AttackApp> {
     },
     raw: text =>
       new Promise((resolve, reject) => {
-        const socket = connect(port, '127.0.0.1', () => socket.write(text))
+        const at = { port, host: '127.0.0.1', localAddress: newAddress() }
+        const socket = connect(at, () => socket.write(text))
         const chunks: Buffer[] = []
         socket.on('data', chunk => chunks.push(chunk))
         socket.on('end', () => resolve(Buffer.concat(chunks).toString()))
