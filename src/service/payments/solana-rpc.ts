@@ -15,8 +15,8 @@ export class SolanaRefusal extends Error {
 }
 
 const Answer = z.object({
-  result: z.unknown(),
-  error: z.object({ code: z.number(), message: z.string(), data: z.unknown() }).optional(),
+  result: z.unknown().optional(),
+  error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
 })
 
 /** Asks a Solana node. Every question may be repeated, a send too: a transaction is executed once. */
