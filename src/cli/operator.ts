@@ -17,6 +17,8 @@ export interface Operator {
   setBudget(id: string, budget: KeyBudget | null): Promise<void>
   listKeys(account?: string): Promise<ListedKey[]>
   revokeKey(id: string): Promise<void>
+  /** Lets the books take debits again. Throws what still does not add up. */
+  reopenLedger(): Promise<void>
   close(): Promise<void>
 }
 
@@ -57,6 +59,7 @@ const askedOperator = (running: AdminRecord): Operator => ({
   listKeys: async account =>
     Listed.parse(await askService(running, '/admin/v1/keys/list', account === undefined ? {} : { account })),
   revokeKey: async key => void (await askService(running, '/admin/v1/keys/revoke', { key })),
+  reopenLedger: async () => void (await askService(running, '/admin/v1/ledger/reopen', {})),
   close: async () => undefined,
 })
 
@@ -86,6 +89,12 @@ export async function openOnBooks(books: Books, secrets: Secrets): Promise<Books
     setBudget: (id, budget) => keys.setBudget(id, budget).catch(inWords),
     listKeys: async account => (await keys.list(account)).map(listedKey),
     revokeKey: id => keys.revoke(id).catch(inWords),
+    async reopenLedger() {
+      const { LedgerWatch } = await import('#service/ledger/ledger-watch.ts')
+      const watch = new LedgerWatch({ store, clock: systemClock, log: { info() {}, warn() {}, error() {} } })
+      const { state, reason } = await watch.reopen()
+      if (state === 'read_only') throw new CliError(`The books stay read-only: ${reason}`, 'Audit them again.')
+    },
     needs: () => keys.needs(),
     close: () => store.close(),
   }

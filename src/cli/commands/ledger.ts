@@ -11,9 +11,11 @@ const name = 'farebox ledger'
 
 const usage = `Usage: farebox ledger audit [--chain] [--data DIR] [--json]
        farebox ledger export [--account ID] [--from TIME] [--to TIME] [--data DIR]
+       farebox ledger reopen [--data DIR]
 
 audit adds up the books again from their rows alone, with code that shares nothing with the ledger, and ends with 1 where
-anything does not add up; with --chain it also compares what was credited with what reached the payee. export prints every row of the books as CSV. A running service is not disturbed by either.
+anything does not add up; with --chain it also compares what was credited with what reached the payee. export prints every row of the books as CSV. A running service is not disturbed by either. A service
+makes its books read-only where they do not add up; reopen audits them and, if nothing is found, lets paid calls in again.
 
   --chain       ask the nodes at FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or the local chains of this folder
   --account ID  the rows of this account only
@@ -25,6 +27,7 @@ anything does not add up; with --chain it also compares what was credited with w
 const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
   audit,
   export: exportBooks,
+  reopen,
 }
 
 export const ledger: Command = {
@@ -32,7 +35,7 @@ export const ledger: Command = {
   async run(args, io) {
     const [word = '', ...rest] = args
     if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
-    const known = '`audit`, `export`'
+    const known = '`audit`, `export`, `reopen`'
     throw wrongUsage(name, word === '' ? `Say what to do: ${known}` : `\`${word}\` is not known; there is ${known}`)
   },
 }
@@ -73,6 +76,12 @@ async function auditChains(reader: AuditReader, books: Books): Promise<ChainAudi
     if (!(error instanceof NodeFailed)) throw error
     throw new CliError(error.message, 'Name another node, or try again later.')
   }
+}
+
+async function reopen(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, { command: name, options: { data } })
+  const { reopenBooks } = await import('../reopen-books.ts')
+  return reopenBooks(booksOf(values.data, io.env), io)
 }
 
 async function exportBooks(args: readonly string[], io: CommandIo): Promise<number> {
