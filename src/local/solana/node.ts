@@ -50,6 +50,8 @@ export class SolanaNode {
   readonly #touched: Set<Address>
   /** In the order of their execution. */
   readonly #executed: Map<string, Executed>
+  /** What was executed, whoever signed it: a message is executed once. */
+  readonly #messages: Set<string>
 
   private constructor(litesvm: Litesvm, faucet: KeyPairSigner, state: ChainState) {
     this.#litesvm = litesvm
@@ -60,6 +62,7 @@ export class SolanaNode {
     this.#seed = state.seed
     this.#faucetKey = state.faucet
     this.#executed = new Map(state.executed.map(each => [each.signature, each]))
+    this.#messages = new Set(state.executed.map(({ transaction }) => messageIn(Buffer.from(transaction, 'base64'))))
     this.#touched = new Set()
     for (const { address: at, lamports: balance, owner, executable, data } of state.accounts) {
       const account = { lamports: BigInt(balance), data: Buffer.from(data, 'base64'), programAddress: address(owner) }
@@ -149,7 +152,8 @@ export class SolanaNode {
         throw new NodeError(nodeCodes.preflightFailed, `Transaction simulation failed: ${JSON.stringify(err)}`, data)
       }
     }
-    if (!this.#executed.has(signature) && this.slots.isValid(decoded.message.lifetimeToken)) this.#execute(decoded)
+    if (!this.#messages.has(messageIn(bytes)) && this.slots.isValid(decoded.message.lifetimeToken))
+      this.#execute(decoded)
     return signature
   }
 
@@ -181,7 +185,7 @@ export class SolanaNode {
     const refused = (err: string): Simulation => ({ err, logs: [], units: 0 })
     if (checks.signatures && !this.#isSigned(decoded)) return refused('SignatureFailure')
     if (checks.blockhash && !this.slots.isValid(decoded.message.lifetimeToken)) return refused('BlockhashNotFound')
-    if (this.#executed.has(decoded.signature)) return refused('AlreadyProcessed')
+    if (this.#messages.has(messageIn(decoded.bytes))) return refused('AlreadyProcessed')
     this.#setClock()
     this.#svm.withSigverify(false)
     const result = this.#svm.simulateTransaction(decoded.transaction)
@@ -200,6 +204,7 @@ export class SolanaNode {
     if (err !== null && !hasPaidItsFee(err)) return
     const meta = isFailed ? result.meta() : result
     for (const each of accounts) this.#touched.add(each)
+    this.#messages.add(messageIn(decoded.bytes))
     const after = this.#balancesOf(accounts)
     this.#executed.set(decoded.signature, {
       signature: decoded.signature,
@@ -217,8 +222,10 @@ export class SolanaNode {
       preTokenBalances: before.tokens,
       postTokenBalances: after.tokens,
     })
-    const [oldest] = this.#executed.keys()
-    if (this.#executed.size > keptTransactions && oldest) this.#executed.delete(oldest)
+    const [oldest] = this.#executed.values()
+    if (this.#executed.size <= keptTransactions || !oldest) return
+    this.#executed.delete(oldest.signature)
+    this.#messages.delete(messageIn(Buffer.from(oldest.transaction, 'base64')))
   }
 
   #balancesOf(accounts: readonly Address[]) {
@@ -241,3 +248,7 @@ export class SolanaNode {
     this.#svm.setClock(clock)
   }
 }
+
+/** The signed part of a transaction, as a text. */
+const messageIn = (bytes: Uint8Array): string =>
+  Buffer.from(getTransactionDecoder().decode(bytes).messageBytes).toString('base64')

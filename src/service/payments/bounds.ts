@@ -119,6 +119,9 @@ export const blockhashBlocks = 150
 /** As many again before a payment counts as over: its blockhash may be newer than the node that was asked. */
 export const expiryMarginBlocks = 150
 
+/** Between two looks for a Solana transaction that was sent: a block. */
+export const solanaPollMs = 400
+
 /** Between two sends of the same Solana transaction while no block holds it: nodes drop some of them. */
 export const resendMs = 2_000
 

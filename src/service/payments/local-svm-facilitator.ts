@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { encodeBase58 } from '#contract/base58.ts'
 import type { PaymentOption } from '#contract/payment.ts'
-import { lamportsPerSignature, receiptPollMs, receiptTimeoutMs, resendMs } from './bounds.ts'
+import { lamportsPerSignature, receiptTimeoutMs, resendMs, solanaPollMs } from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
 import type { Facilitator, Settlement, Verdict } from './facilitator.ts'
 import type { FeeBudget } from './fee-budget.ts'
@@ -23,6 +23,8 @@ export interface LocalSvmFacilitatorOptions {
   feePayer: SolanaKey
   /** Of what it may pay for others, in lamports. */
   fees: FeeBudget
+  /** How long a block is waited for after a send; `receiptTimeoutMs` where it is not said. */
+  patienceMs?: number
 }
 
 const Simulated = z.object({ value: z.object({ err: z.unknown() }) })
@@ -44,9 +46,11 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
   readonly #rpc: SolanaRpc
   readonly #feePayer: SolanaKey
   readonly #fees: FeeBudget
+  readonly #patienceMs: number
   readonly #sends = new OneAtATime()
 
-  constructor({ network, rpcUrl, feePayer, fees }: LocalSvmFacilitatorOptions) {
+  constructor({ network, rpcUrl, feePayer, fees, patienceMs = receiptTimeoutMs }: LocalSvmFacilitatorOptions) {
+    this.#patienceMs = patienceMs
     this.#network = network
     this.#rpc = new SolanaRpc(rpcUrl)
     this.#feePayer = feePayer
@@ -148,17 +152,18 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
 
   /** Nodes drop transactions when they are busy, so it is sent again until a block holds it or the time is up. */
   async #isInBlock(transaction: string, wire: string): Promise<boolean> {
-    for (let waitedMs = 0; waitedMs < receiptTimeoutMs; waitedMs += receiptPollMs) {
+    for (let waitedMs = 0; waitedMs < this.#patienceMs; waitedMs += solanaPollMs) {
       const statuses = await this.#rpc.ask('getSignatureStatuses', [[transaction]], Statuses).catch(() => null)
       if (statuses?.value[0]) return true
-      await sleep(receiptPollMs)
-      if (waitedMs > 0 && waitedMs % resendMs === 0) {
-        await this.#rpc
-          .ask('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }], z.unknown())
-          .catch(() => null)
-      }
+      await sleep(solanaPollMs)
+      if ((waitedMs + solanaPollMs) % resendMs === 0) await this.#sendAgain(wire)
     }
     return false
+  }
+
+  async #sendAgain(wire: string): Promise<void> {
+    const config = { encoding: 'base64', skipPreflight: true }
+    await this.#rpc.ask('sendTransaction', [wire, config], z.unknown()).catch(() => null)
   }
 }
 

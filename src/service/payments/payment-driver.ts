@@ -48,6 +48,7 @@ export class PaymentDriver {
       const seen = await this.#chain.find(payment, null)
       if (seen.state === 'landed') return this.#rows.credit(rejected, payment, seen)
       if (seen.state === 'unconfirmed') return this.#awaitDepth(payment, rejected)
+      if (seen.state === 'void' && seen.reason) throw refusedPayment(seen.reason)
       if (seen.state === 'open' && reason === 'nonce_used') {
         throw new ChainUnavailable('The node said that the nonce is used, and then that it is not.')
       }

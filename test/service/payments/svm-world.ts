@@ -22,6 +22,7 @@ export interface SvmWorld {
   payee: SvmAccount
   option: PaymentOption
   facilitator: LocalSvmFacilitator
+  feeBudget: FeeBudget
   paymentChain: SvmPaymentChain
   clock: { offsetMs: number; now(): number }
   logged: { message: string; facts: object }[]
@@ -50,7 +51,13 @@ export async function openSvmWorld(
   const note = (facts: object, message: string) => void logged.push({ message, facts })
   const rpcUrl = gate.url
   const fees = new FeeBudget({ perHour: feesPerHourLamports, clock })
-  const facilitator = new LocalSvmFacilitator({ network: solanaNetwork, rpcUrl, feePayer: feePayer.key, fees })
+  const facilitator = new LocalSvmFacilitator({
+    network: solanaNetwork,
+    rpcUrl,
+    feePayer: feePayer.key,
+    fees,
+    patienceMs: 800,
+  })
   const paymentChain = new SvmPaymentChain({ rpcUrl, commitment: 'confirmed', feePayer: feePayer.key })
   const composeOn = (store: Store, parts: Partial<TopUpsOptions> = {}) =>
     new TopUps({
@@ -72,7 +79,20 @@ export async function openSvmWorld(
   })
   if (!topUps) throw new Error('the service was opened without payments')
   return {
-    ...{ chain, gate, feePayer, payee, option, facilitator, paymentChain, clock, logged, opened, topUps },
+    ...{
+      chain,
+      gate,
+      feePayer,
+      payee,
+      option,
+      facilitator,
+      feeBudget: fees,
+      paymentChain,
+      clock,
+      logged,
+      opened,
+      topUps,
+    },
     compose: parts => composeOn(opened.store, parts),
     async dispose() {
       await opened.close()
