@@ -38,8 +38,7 @@ export async function openEvmRail(): Promise<Rail> {
       await mints.run(() => chain.mint(account.address, fiveMicroUsd))
       return { payer: account.address.toLowerCase(), payment: await sign(account, option) }
     },
-    transfers: async () =>
-      (await chain.transfersTo(option.payTo)).map(([from, amountMicroUsd]) => ({ from, amountMicroUsd })),
+    transfers: () => chain.transactionsTo(option.payTo),
     close: () => chain.stop(),
   }
 }

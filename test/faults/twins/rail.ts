@@ -29,4 +29,6 @@ export interface TwinPayment {
 export interface Transfer {
   from: string
   amountMicroUsd: bigint
+  /** The transaction that it is in, as the service names it. */
+  transaction: string
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { paymentResponse } from '#contract/headers.ts'
 import { type Behaviour, behaviours } from './behaviours.ts'
 import { creditedWithinMs, lateMs, requestsAtOnce, resendMs } from './bounds.ts'
 import { openHostileFacilitator } from './hostile-facilitator.ts'
@@ -57,6 +58,8 @@ class TwinRun {
   readonly #options: TwinOptions
   readonly #findings: string[] = []
   readonly #payers: string[] = []
+  /** What each payer was told: that it paid, and in which transaction. */
+  readonly #told = new Map<string, string>()
   #row: BehaviourRow | null = null
 
   constructor(rail: Rail, service: TwinService, options: TwinOptions) {
@@ -112,6 +115,8 @@ class TwinRun {
     const credited = all.filter(({ status }) => status === 200)
     const different = new Set(credited.map(({ text, settlement }) => `${text} ${settlement}`)).size
     if (different !== 1) this.#findings.push(`The twins of ${payer} got ${different} different answers.`)
+    const settlement = paymentResponse.parse(credited[0]?.settlement ?? '')
+    this.#told.set(payer, `${settlement?.payer} ${settlement?.transaction}`)
   }
 
   async #untilCredited(paying: TwinPayment): Promise<TwinAnswer> {
@@ -147,6 +152,8 @@ class TwinRun {
     if (accounts.join() !== expected.join()) findings.push('The credits are not one for each payer.')
     const senders = transfers.map(({ from }) => from).sort()
     if (senders.join() !== [...this.#payers].sort().join()) findings.push('The transfers are not one of each payer.')
+    const wrong = transfers.filter(({ from, transaction }) => this.#told.get(from) !== `${from} ${transaction}`).length
+    if (wrong > 0) findings.push(`${wrong} payers were told of another transaction than theirs.`)
     for (const [state, count] of await this.#service.states()) {
       if (state !== 'credited') findings.push(`${count} payments are ${state} at rest.`)
     }

@@ -25,6 +25,8 @@ export interface TestChain {
   sendAs(from: string, data: Hex): Promise<string>
   /** Transfers of the token to this address, as `[from, amount]`. */
   transfersTo(address: string): Promise<[string, bigint][]>
+  /** The same with the transaction that each is in. */
+  transactionsTo(address: string): Promise<{ from: string; amountMicroUsd: bigint; transaction: string }[]>
   stop(): Promise<void>
 }
 
@@ -44,6 +46,16 @@ export async function startTestChain(): Promise<TestChain> {
     await ask('anvil_impersonateAccount', [from])
     return String(await ask('eth_sendTransaction', [{ from, to: usdcOnEvm, data }]))
   }
+  const transactionsTo: TestChain['transactionsTo'] = async address => {
+    const to = `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
+    const filter = { address: usdcOnEvm, topics: [transferTopic, null, to], fromBlock: '0x0' }
+    const logs = (await ask('eth_getLogs', [filter])) as { topics: string[]; data: string; transactionHash: string }[]
+    return logs.map(({ topics, data, transactionHash }) => ({
+      from: `0x${topics[1]?.slice(-40)}`,
+      amountMicroUsd: BigInt(data),
+      transaction: transactionHash,
+    }))
+  }
   await ask('anvil_setCode', [usdcOnEvm, usdcCode])
   await ask('anvil_setCode', [multicall3, multicall3Code])
   await fund(minter)
@@ -59,11 +71,9 @@ export async function startTestChain(): Promise<TestChain> {
       // On a busy machine the block may come after the answer to the send.
       while ((await ask('eth_getTransactionReceipt', [hash])) === null) await sleep(10)
     },
+    transactionsTo,
     async transfersTo(address) {
-      const to = `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
-      const filter = { address: usdcOnEvm, topics: [transferTopic, null, to], fromBlock: '0x0' }
-      const logs = (await ask('eth_getLogs', [filter])) as { topics: string[]; data: string }[]
-      return logs.map(({ topics, data }) => [`0x${topics[1]?.slice(-40)}`, BigInt(data)])
+      return (await transactionsTo(address)).map(({ from, amountMicroUsd }) => [from, amountMicroUsd])
     },
     async stop() {
       if (anvil.exitCode !== null || anvil.signalCode !== null) return
