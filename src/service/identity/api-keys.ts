@@ -53,10 +53,6 @@ export class KeyRefused extends Error {
   }
 }
 
-/** The same for a person. */
-export const refusalSentence = ({ why }: KeyRefused): string =>
-  why === 'no_account' ? 'There is no such account.' : why === 'no_key' ? 'There is no such key.' : `Refused: ${why}.`
-
 interface Found {
   record: ApiKeyRecord
   untilMs: number
