@@ -163,3 +163,13 @@ export async function closeAll(desks: readonly KeyDesk[]): Promise<void> {
     else await desk.opened.close()
   }
 }
+
+/** A picture, in which a face may be. */
+export const face =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+
+export const agreed = {
+  confirmed_terms_and_privacy: true,
+  confirmed_legal_right: true,
+  confirmed_screening_acknowledged: true,
+}

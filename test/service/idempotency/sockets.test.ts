@@ -1,0 +1,82 @@
+import { request as sendRequest } from 'node:http'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Listener } from '#service/listener.ts'
+import { used, words } from '../chat-script.ts'
+import { answerMicroUsd, charges, claims, closeAll, gate, hello, holds, type KeyDesk, openKeyDesk } from './key-desk.ts'
+
+let desk: KeyDesk
+let bearer: string
+let listener: Listener
+beforeEach(async () => {
+  desk = await openKeyDesk()
+  bearer = await desk.opened.key(1)
+  listener = await Listener.open({ host: '127.0.0.1', port: 0 })
+  listener.serve((request, bindings) => desk.opened.service.app.fetch(request, bindings))
+})
+afterEach(async () => {
+  await listener.close(0)
+  await closeAll([desk])
+})
+
+/** A request as bytes, so that a header may come twice. */
+async function raw(keys: readonly string[]): Promise<string> {
+  const body = JSON.stringify(hello)
+  const socket = connect(listener.port, '127.0.0.1')
+  socket.write(
+    [
+      'POST /api/v1/chat/completions HTTP/1.1',
+      'host: 127.0.0.1',
+      'connection: close',
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+      `authorization: Bearer ${bearer}`,
+      ...keys.map(key => `Idempotency-Key: ${key}`),
+      '',
+      body,
+    ].join('\r\n'),
+  )
+  return text(socket)
+}
+
+test('the same key twice is one key, two keys are a mistake', async () => {
+  expect(await raw(['one', 'one'])).toMatch(/^HTTP\/1\.1 200 /)
+  expect(await raw(['one'])).toMatch(/idempotent-replayed: true/i)
+  expect(await raw(['one', 'two'])).toMatch(/^HTTP\/1\.1 400 .*Idempotency-Key/s)
+  expect(await charges(desk)).toEqual([answerMicroUsd])
+})
+
+test.each([0, 1, 2])('a socket that breaks after %i events leaves the stream whole', async events => {
+  const { until, open } = gate()
+  desk.chat.play([...words('one ', 'two '), { until }, { text: 'three' }, { usage: used(5, 3) }])
+  const sent = sendRequest({
+    port: listener.port,
+    host: '127.0.0.1',
+    method: 'POST',
+    path: '/api/v1/chat/completions',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}`, 'idempotency-key': 'one' },
+  })
+  sent.on('error', () => undefined)
+  sent.end(JSON.stringify({ ...hello, stream: true }))
+  if (events === 0) await expect.poll(() => desk.chat.calls.length).toBe(1)
+  else {
+    await new Promise<void>(resolve =>
+      sent.on('response', response => {
+        let seen = ''
+        response.on('error', () => undefined)
+        response.on('data', piece => {
+          seen += piece
+          if (seen.split('\n\n').length > events) resolve()
+        })
+      }),
+    )
+  }
+  sent.destroy()
+  open()
+  await expect.poll(async () => (await claims(desk)).map(claim => claim.state)).toEqual(['done'])
+  const again = await desk.ask(bearer, { key: 'one', body: { stream: true } })
+  expect(await again.text()).toMatch(/one.*two.*three.*\[DONE\]/s)
+  expect(await charges(desk)).toEqual([answerMicroUsd])
+  expect(await holds(desk)).toEqual([])
+})
