@@ -121,11 +121,13 @@ export class RunningService {
 
   /** Frees what a crash left, then follows jobs and sweeps until `close`. */
   async start(): Promise<void> {
-    const { store, clock } = this.#service
+    const { store, clock, charges } = this.#service
     await recoverHoldsAtStart(store, clock, this.#owner)
     await this.#ledger.lookOverAtStart()
     await this.#runner.start()
-    this.#every(recoveryIntervalMs, 'Freeing lapsed holds', () => recoverHolds(store, clock))
+    this.#every(recoveryIntervalMs, 'Freeing lapsed holds', () =>
+      recoverHolds(store, clock, hold => charges.isOpen(hold)),
+    )
     this.#every(watchIntervalMs, 'Looking over the books', () => this.#ledger.lookOver())
     this.#every(sweepIntervalMs, 'Pruning the store', () => pruneStore(store, clock.now()))
     this.#every(sweepIntervalMs, 'Deleting old media', () => expireMedia(store, this.#media, clock))

@@ -56,6 +56,11 @@ export class Charges {
     return charge
   }
 
+  /** Whether this process works under that hold. */
+  isOpen(hold: string): boolean {
+    return [...this.#open].some(({ order }) => (order.holdId ?? order.request) === hold)
+  }
+
   /** Moves every lease that grows old and writes down what is owed; what is refused here is told when the charge ends. */
   async renew(): Promise<void> {
     const units = [...this.#open].flatMap(charge => charge.renewal() ?? [])

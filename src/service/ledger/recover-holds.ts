@@ -12,9 +12,12 @@ import { recoverySlice } from './bounds.ts'
  * Ends holds whose process died: what their last checkpoint says is charged, and a hold without one is freed. A live lease
  * is never touched, so a sibling's work is safe. Returns how many it ended.
  */
-export const recoverHolds = (store: Store, clock: Clock): Promise<number> =>
+export const recoverHolds = (store: Store, clock: Clock, isOpenHere: IsOpenHere = () => false): Promise<number> =>
   endHolds(store, clock, {
-    find: atMs => holds(store).where('lease_until_ms', '<', atMs).execute(),
+    async find(atMs) {
+      const lapsed = await holds(store).where('lease_until_ms', '<', atMs).execute()
+      return lapsed.filter(({ id }) => !isOpenHere(id))
+    },
     guard: atMs => ({ onlyIfExpired: { atMs } }),
   })
 
@@ -28,6 +31,9 @@ export const recoverHoldsAtStart = (store: Store, clock: Clock, owner: string): 
     : recoverHolds(store, clock)
 
 const holds = (store: Store) => store.read.selectFrom('hold').select(['id', 'amount', 'owed']).limit(recoverySlice)
+
+/** Whether this process works under it: after a sleep, or a jump of the clock, its own leases have lapsed as well. */
+type IsOpenHere = (hold: string) => boolean
 
 type DeadHold = Pick<Selectable<HoldTable>, 'id' | 'amount' | 'owed'>
 
