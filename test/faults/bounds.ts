@@ -26,6 +26,17 @@ export const pointMs = 15_000
 export const readyGoalMs = { sqlite: 1_000, postgres: 5_000 }
 export const mostOpenHolds = 1_000_000
 
+/** A disk stays full until so many callers have met an error, or for so long. */
+export const fullErrors = 5
+export const diskFullMs = 30_000
+export const mostFullDisks = 1_000
+
+/** A clock is wrong by up to this, either way; it jumps so often in one life, and its load runs on in between. */
+export const clockJumpMs = 600_000
+export const clockJumps = 4
+export const clockPauseMs = 3_000
+export const mostClockLives = 1_000
+
 /** A flow that makes more commits than this goes in circles. */
 export const mostCommits = 60
 /** Rounds over every commit of every flow. */

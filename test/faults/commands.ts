@@ -1,4 +1,4 @@
-import { defaultKills, mostImages, mostKills, mostOpenHolds, mostPasses, mostRounds } from './bounds.ts'
+import * as bounds from './bounds.ts'
 import type { FaultCommand } from './fault-run.ts'
 import { mostSeeds, usualSeeds } from './sim/bounds.ts'
 
@@ -7,8 +7,8 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
   {
     flag: 'kills',
     what: 'Kills a real server with SIGKILL under load, so often, and checks that whatever it acknowledged stands.',
-    usual: defaultKills,
-    most: mostKills,
+    usual: bounds.defaultKills,
+    most: bounds.mostKills,
     stores: ['sqlite', 'postgres'],
     load: async () => (await import('./kill-run.ts')).killRun,
   },
@@ -16,7 +16,7 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
     flag: 'power',
     what: 'Records what the store writes and syncs, then opens what so many losses of power would have left of it.',
     usual: 200,
-    most: mostImages,
+    most: bounds.mostImages,
     stores: ['sqlite'],
     load: async () => (await import('./power/power-run.ts')).powerRun,
   },
@@ -24,7 +24,7 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
     flag: 'points',
     what: 'Kills the server at every named point between two effects, so often in every flow that comes by it.',
     usual: 3,
-    most: mostPasses,
+    most: bounds.mostPasses,
     stores: ['sqlite'],
     load: async () => (await import('./points/point-run.ts')).pointRun,
   },
@@ -32,7 +32,7 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
     flag: 'nth',
     what: 'Lets the first, the second and every other commit of each flow fail in four ways, in so many rounds.',
     usual: 1,
-    most: mostRounds,
+    most: bounds.mostRounds,
     stores: ['sqlite'],
     load: async () => (await import('./nth/nth-run.ts')).nthRun,
   },
@@ -40,9 +40,25 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
     flag: 'open-holds',
     what: 'Leaves so many holds open by a kill, and measures the next start, which has to end them all.',
     usual: 10_000,
-    most: mostOpenHolds,
+    most: bounds.mostOpenHolds,
     stores: ['sqlite', 'postgres'],
     load: async () => (await import('./open-holds/open-holds-run.ts')).openHoldsRun,
+  },
+  {
+    flag: 'disk-full',
+    what: 'Fills the disk under the database of a loaded server, so often, and gives it room again.',
+    usual: 3,
+    most: bounds.mostFullDisks,
+    stores: ['sqlite'],
+    load: async () => (await import('./disk-full/disk-full-run.ts')).diskFullRun,
+  },
+  {
+    flag: 'clock',
+    what: 'Lets the clock of a loaded server jump by up to ten minutes either way, in so many lives of it.',
+    usual: 3,
+    most: bounds.mostClockLives,
+    stores: ['sqlite'],
+    load: async () => (await import('./clock/clock-run.ts')).clockRun,
   },
   {
     flag: 'sim',

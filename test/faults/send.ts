@@ -34,6 +34,15 @@ export async function send(round: Round, sending: Sending): Promise<Response | n
 const wasSent = (error: unknown): boolean =>
   !(error instanceof Error && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED')
 
+/** An error says what is wrong in a member of that name, whatever is behind it. */
+function isClear(body: string): boolean {
+  try {
+    return 'error' in (JSON.parse(body) as object)
+  } catch {
+    return false
+  }
+}
+
 export const requestIdOf = (response: Response): string => response.headers.get('cf-ray') ?? 'no id'
 
 /** Books an error, which is unexpected unless its status is one of these. The whole body, or null where it broke. */
@@ -46,6 +55,8 @@ export async function refused(
   const body = await textOf(response)
   if (round.mayFail() && response.status >= 429) {
     round.book.open.add(requestIdOf(response))
+    if (response.status >= 500) round.book.storeErrors++
+    if (body !== null && !isClear(body)) round.book.surprise(kind, `${response.status} ${body}`)
     return body
   }
   round.book.refused.set(requestIdOf(response), response.status)

@@ -3,7 +3,7 @@
  * environment. Says when it is ready, as the first one does.
  */
 import { join } from 'node:path'
-import { loadLocalKeys } from '#local/keys.ts'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { DemoChat } from '#service/engines/demo/chat.ts'
 import { DemoVideo } from '#service/engines/demo/video.ts'
 import { demoModels } from '#service/models/demo-models.ts'
@@ -17,7 +17,20 @@ const [, , root = ''] = process.argv
 const { DATABASE_URL = '', FAREBOX_CHAIN_URL = '', FAREBOX_OPTION = '{}' } = process.env
 
 const folder = dataFolder(root)
-const keys = await loadLocalKeys(root)
+// A key of its own: two processes that send with one key take each other's numbers.
+const facilitatorKey = generatePrivateKey()
+const wei = '0x8ac7230489e80000'
+const setBalance = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'anvil_setBalance',
+  params: [privateKeyToAddress(facilitatorKey), wei],
+}
+await fetch(FAREBOX_CHAIN_URL, {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(setBalance),
+})
 const port = await freePort()
 const publicUrl = `http://127.0.0.1:${port}`
 const say = (line: string) => process.stderr.write(`${line}\n`)
@@ -32,7 +45,7 @@ const service = await openService({
     options: [JSON.parse(FAREBOX_OPTION)],
     rpcUrl: FAREBOX_CHAIN_URL,
     confirmations: 0,
-    facilitatorKey: keys.facilitator.privateKey,
+    facilitatorKey,
   },
   log: { info() {}, warn: (_, words) => say(words), error: (_, words) => say(words) },
 })
