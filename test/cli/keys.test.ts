@@ -133,12 +133,10 @@ describe('a new secret', () => {
       code: 1,
       stdout: '',
       stderr:
-        '1 keys may still need a former secret. Replace and revoke them (`farebox keys list` shows which), or repeat this with `--break-keys`.\n',
+        '1 key may still need a former secret. Replace and revoke them (`farebox keys list` shows which), or repeat this with `--break-keys`.\n',
     })
     await keys('revoke', former.keyId)
-    expect((await keys('drop-secrets')).stdout).toBe(
-      '1 former secrets are dropped, and download links signed with them.\n',
-    )
+    expect((await keys('drop-secrets')).stdout).toBe('1 former secret dropped, and download links signed before.\n')
     await served(async service => expect(await statusOf(service, fresh.key)).toBe(200))
     expect((await links()).isSigned(grant, formerLink)).toBe(false)
     expect((await links()).isSigned(grant, freshLink)).toBe(true)
@@ -147,7 +145,7 @@ describe('a new secret', () => {
   test('ends keys that still need the former one only where that was asked for', async () => {
     const former = await created('--usd', '1')
     await keys('rotate-secret')
-    expect((await keys('drop-secrets', '--break-keys')).stdout).toMatch(/ 1 keys have ended with them\.\n$/)
+    expect((await keys('drop-secrets', '--break-keys')).stdout).toMatch(/ 1 key ended with that\.\n$/)
     expect(await listed()).toMatchObject([{ needs: 'dropped' }])
     await served(async service => expect(await statusOf(service, former.key)).toBe(401))
   })

@@ -40,14 +40,16 @@ export async function dropSecrets(books: Books, breakKeys: boolean): Promise<str
     const { former, unmarked } = await opened.needs()
     if (former + unmarked > 0 && !breakKeys) {
       throw new CliError(
-        `${former + unmarked} keys may still need a former secret.`,
+        `${counted(former + unmarked, 'key')} may still need a former secret.`,
         'Replace and revoke them (`farebox keys list` shows which), or repeat this with `--break-keys`.',
       )
     }
     await writeFolderSecrets(books.folder, [secrets[0]])
-    const ended = breakKeys && former > 0 ? ` ${former} keys have ended with them.` : ''
-    return `${secrets.length - 1} former secrets are dropped, and download links signed with them.${ended}`
+    const ended = former > 0 ? ` ${counted(former, 'key')} ended with that.` : ''
+    return `${counted(secrets.length - 1, 'former secret')} dropped, and download links signed before.${ended}`
   } finally {
     await opened.close()
   }
 }
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`

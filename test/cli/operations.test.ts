@@ -1,0 +1,60 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { dataFolder, defaultDataFolder } from '#cli/data-folder.ts'
+import { folderSecrets } from '#cli/folder-secrets.ts'
+import { runCommand } from './run-command.ts'
+
+const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8')
+const commands = [...page.matchAll(/```sh\n([^`]+)```/g)].flatMap(([, block = '']) => block.trim().split('\n'))
+
+const here = process.cwd()
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'farebox-operations-'))
+  process.chdir(root)
+  await folderSecrets(dataFolder(defaultDataFolder))
+})
+afterEach(async () => {
+  process.chdir(here)
+  await rm(root, { recursive: true, force: true })
+})
+
+test('every command of docs/operations.md does what the page says, in its order', async () => {
+  const made = await runCommand(['keys', 'create', '--usd', '5', '--label', 'laptop', '--json'])
+  const { account, keyId } = JSON.parse(made.stdout) as { account: string; keyId: string }
+  const told: Record<string, string> = {}
+  for (const line of commands) {
+    const [program, ...args] = line.replace(/ > .*$/, '').split(' ')
+    expect(program).toBe('farebox')
+    if (args[1] === 'drop-secrets') await replaceKeys()
+    const end = await runCommand(args.map(arg => (arg === 'ACCOUNT' ? account : arg === 'KEY' ? keyId : arg)))
+    expect([line, end.code], end.stderr).toEqual([line, 0])
+    told[args.slice(0, 2).join(' ')] = end.stdout
+  }
+  expect(Object.keys(told)).toEqual([
+    ...['backup books.db', 'restore books.db', 'ledger audit', 'ledger export', 'ledger reopen'],
+    ...['keys list', 'keys create', 'keys revoke', 'keys rotate-secret', 'keys drop-secrets'],
+  ])
+  expect(told['ledger audit']).toMatch(/The books add up\.\nEvery credit has its transfer\.\n$/)
+  expect(told['keys list']).toContain('"laptop"')
+  expect(told['keys list']).not.toContain(JSON.parse(made.stdout).key)
+})
+
+/** What the page asks for between a new secret and the end of the former one. */
+async function replaceKeys(): Promise<void> {
+  const listed = JSON.parse((await runCommand(['keys', 'list', '--json'])).stdout) as { id: string; needs: string }[]
+  expect(listed.some(({ needs }) => needs === 'former')).toBe(true)
+  for (const { id, needs } of listed) if (needs === 'former') await runCommand(['keys', 'revoke', id])
+}
+
+test('every column of an export is on the page, and no other', async () => {
+  await runCommand(['keys', 'create', '--usd', '5'])
+  const { stdout } = await runCommand(['ledger', 'export'])
+  const table = /\| Column \| What \|\n[^\n]+\n((?:\|.+\n)+)/.exec(page)?.[1] ?? ''
+  const described = table
+    .split('\n')
+    .flatMap(row => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(match => match[1]))
+  expect(described.sort()).toEqual(stdout.split('\r\n')[0]?.split(',').sort())
+})
