@@ -4,6 +4,7 @@ import {
   balanceRemaining,
   balanceUsd,
   contentEncoding,
+  contentType,
   date,
   hostName,
   idempotentReplayed,
@@ -42,11 +43,14 @@ const Written = z.union([
 /** What was too large to be kept; the work is done all the same. */
 export const notKept = JSON.stringify({ kept: false } satisfies z.input<typeof Written>)
 
-/** JSON text for the claim's row. Text stays text; whatever would not come back the same is base64. */
+/** What we print as JSON ourselves has no control characters, so that inside JSON text it doubles at most. */
+const printed = /^(application\/json|text\/event-stream)(;|$)/
+
+/** JSON text for the claim's row; bytes of any other kind are base64. */
 export function writeAnswer({ status, headers, body }: KeptAnswer): string {
   if (body.byteLength > keptAnswerBytes) return notKept
-  const text = body.toString('utf8')
-  const content = Buffer.from(text, 'utf8').equals(body) ? { text } : { base64: body.toString('base64') }
+  const type = headers.find(([name]) => name === contentType.name)?.[1] ?? ''
+  const content = printed.test(type) ? { text: body.toString('utf8') } : { base64: body.toString('base64') }
   return JSON.stringify({ status, headers, ...content } satisfies z.input<typeof Written>)
 }
 
