@@ -1,0 +1,66 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { audit } from '#service/ledger/audit.ts'
+import { postgresAuditReader } from '#service/ledger/audit-reader.ts'
+import { openPostgresStore } from '#service/store/postgres/open.ts'
+import { query } from '../../postgres/cluster.ts'
+import { withPostgres } from '../../postgres/with-postgres.ts'
+import { nowMs } from '../store/sample-ops.ts'
+import { damages, writeSoundBooks } from './damaged-books.ts'
+
+const clock = { now: () => nowMs }
+
+/** Takes the guards away that would stop the damage; what is left of the tables holds anything. */
+const unlock = `SET search_path = farebox;
+  DO $$ DECLARE guard record; BEGIN
+    FOR guard IN SELECT conrelid::regclass AS place, conname AS name FROM pg_constraint
+      WHERE connamespace = 'farebox'::regnamespace AND contype IN ('c', 'f', 'u', 'p')
+      ORDER BY contype = 'f' DESC
+    LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', guard.place, guard.name); END LOOP;
+    FOR guard IN SELECT c.oid::regclass AS place FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+      WHERE i.indisunique AND c.relnamespace = 'farebox'::regnamespace
+    LOOP EXECUTE format('DROP INDEX %s', guard.place); END LOOP;
+  END $$`
+
+withPostgres('the audit of a PostgreSQL database', cluster => {
+  let copies = 0
+  beforeAll(async () => {
+    await cluster().asSuperuser('CREATE DATABASE sound OWNER farebox', 'postgres')
+    const store = await openPostgresStore({ url: cluster().urlOf('farebox', 'sound') })
+    await writeSoundBooks(store)
+    await store.close()
+    await query(cluster().urlOf('postgres', 'sound'), unlock)
+  }, 60_000)
+
+  /** A copy of the sound books after these statements. */
+  async function auditAfter(sql: string) {
+    const name = `damaged_${++copies}`
+    await cluster().asSuperuser(`CREATE DATABASE ${name} TEMPLATE sound`, 'postgres')
+    const guards = 'SET search_path = farebox; SET session_replication_role = replica'
+    await query(cluster().urlOf('postgres', name), `${guards}; ${sql}`)
+    const reader = await postgresAuditReader(cluster().urlOf('farebox', name))
+    try {
+      return await audit(reader, { clock })
+    } finally {
+      await reader.close()
+    }
+  }
+
+  test('sound books: no finding, and all of them counted', async () => {
+    expect(await auditAfter('SELECT 1')).toMatchObject({
+      ...{ ok: true, findings: [], driftMicroUsd: 0n },
+      counts: {
+        ...{ accounts: 3, entries: 18, topUps: 1, grants: 2, charges: 9, refunds: 2, staking: 3, writeOffs: 1 },
+        ...{ openHolds: 2, payments: 1, jobs: 2, claims: 2 },
+      },
+      systemMicroUsd: { 'system:staking': -40n, 'system:writeoff': -10n },
+    })
+  })
+
+  describe('each damage to the books is found', () => {
+    test.each(damages)('%s', async (_rule, sql, finds, driftMicroUsd) => {
+      const report = await auditAfter(sql)
+      expect([...new Set(report.findings.map(finding => finding.kind))]).toEqual(finds)
+      expect(report).toMatchObject({ ok: finds.length === 0, driftMicroUsd })
+    })
+  })
+})
