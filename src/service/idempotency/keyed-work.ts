@@ -26,6 +26,7 @@ export class KeyedWork implements Work {
   #timer: NodeJS.Timeout | null = null
   #answer: KeptAnswer | null = null
   #stream: KeyedStream | null = null
+  #isOver = false
 
   constructor(claim: RunningClaim, keyed: KeyedRequest) {
     this.#claim = claim
@@ -60,7 +61,7 @@ export class KeyedWork implements Work {
 
   /** A caller who leaves a whole answer waits for it no longer than one who leaves a stream. */
   #callerLeft(): void {
-    if (this.#timer || this.#stop.signal.aborted) return
+    if (this.#isOver || this.#timer || this.#stop.signal.aborted) return
     this.#timer = setTimeout(() => this.#stop.abort(), workAfterLeavingMs).unref()
     this.#stream?.goOn()
   }
@@ -175,6 +176,7 @@ export class KeyedWork implements Work {
   }
 
   #over(): void {
+    this.#isOver = true
     if (this.#timer) clearTimeout(this.#timer)
     this.#stream?.forget()
     this.#claim.over()
