@@ -3,7 +3,7 @@ import { storeOwed } from '../owed.ts'
 import type { KeyBudget, Op } from '../units.ts'
 import type { SentUnit } from './sent-unit.ts'
 
-type Cell = string | bigint | number | null
+type Cell = string | bigint | number | boolean | null
 
 /**
  * One operation as the batch function takes it, in the order of its columns. Operations that are few beside holds and
@@ -51,9 +51,12 @@ export function batchValues(units: readonly SentUnit[]): Cell[][] {
   const locks = noLocks()
   const columns: Cell[][] = opColumns.map(() => [])
   const lines: Lines = { first: [], count: [], skus: [], units: [], prices: [], amounts: [] }
+  const flushes: boolean[] = []
+  const named = new Set<string>()
   for (const { unit, isLookUp } of units) {
     if (isLookUp) continue
     for (const op of unit.ops) {
+      flushes.push(mustFlush(op, named))
       lockFor(op, unit.id, locks)
       const row = rowOf(op)
       for (const [index, column] of opColumns.entries()) columns[index]?.push(row[column] ?? null)
@@ -67,8 +70,37 @@ export function batchValues(units: readonly SentUnit[]): Cell[][] {
     twinsOf(units),
     ...[accounts, holds, keys, charges, jobs, names].map(set => [...set]),
     ...columns,
-    ...[lines.first, lines.count, lines.skus, lines.units, lines.prices, lines.amounts],
+    ...[lines.first, lines.count, flushes, lines.skus, lines.units, lines.prices, lines.amounts],
   ]
+}
+
+/**
+ * Whether what earlier operations of the batch add has to be written before this one, because it looks for a row of the
+ * same name. Keeps all names of the batch: a unit that has been applied before writes nothing, and nobody knows here.
+ */
+function mustFlush(op: Op, named: Set<string>): boolean {
+  const own = namesOfRows(op)
+  const flushes = own.some(name => named.has(name))
+  for (const name of own) named.add(name)
+  return flushes
+}
+
+function namesOfRows(op: Op): string[] {
+  switch (op.op) {
+    case 'hold':
+    case 'extend':
+    case 'renew':
+    case 'release':
+      return [`hold:${op.hold}`]
+    case 'capture':
+      return [`hold:${op.hold}`, `request:${op.request}`]
+    case 'refund':
+      return [`request:${op.request}`]
+    case 'credit':
+      return [`ref:${op.ref}`]
+    default:
+      return []
+  }
 }
 
 const noLocks = (): Locks => ({

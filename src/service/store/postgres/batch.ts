@@ -8,7 +8,7 @@ import { DatabaseAway, type WriterLink } from './link.ts'
 import { pruneStatement } from './prune-slice.ts'
 import { type AnswerRow, outcomeOf, type SentUnit } from './sent-unit.ts'
 
-const parameters = Array.from({ length: 33 }, (_, index) => `$${index + 1}`).join(', ')
+const parameters = Array.from({ length: 34 }, (_, index) => `$${index + 1}`).join(', ')
 const commitText = `SELECT again, op, why, balances FROM commit_units(${parameters})`
 
 /** Codes of refusals that say nothing about the units: deadlock, conflict, time or locks run out. */

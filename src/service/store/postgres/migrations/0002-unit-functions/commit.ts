@@ -1,10 +1,14 @@
+import { balanceParameters } from './verdict.ts'
+
 /**
  * One order for every process, so that none waits for another in a circle: accounts by id, jobs by id, then names that
  * may have no row yet, by their hashes. Accounts of holds, keys and charges are looked up here.
  */
 const lockAll = `CREATE FUNCTION lock_all(
   accounts text[], of_holds text[], of_keys text[], of_charges text[], jobs text[], free_names text[]
-) RETURNS void LANGUAGE plpgsql AS $$
+) RETURNS locked LANGUAGE plpgsql AS $$
+DECLARE
+  answer locked;
 BEGIN
   IF cardinality(of_holds) > 0 THEN
     accounts := accounts || ARRAY(SELECT h.account FROM hold h WHERE h.id = ANY (of_holds));
@@ -15,7 +19,11 @@ BEGIN
   IF cardinality(of_charges) > 0 THEN
     accounts := accounts || ARRAY(SELECT e.account FROM entry e WHERE e.ref = ANY (of_charges) AND e.line = 0);
   END IF;
-  PERFORM FROM account a WHERE a.id = ANY (accounts) ORDER BY a.id FOR NO KEY UPDATE;
+  SELECT coalesce(array_agg(l.id), '{}'), coalesce(array_agg(l.posted), '{}'), coalesce(array_agg(l.held), '{}')
+    INTO answer.accounts, answer.posted, answer.held
+    FROM (
+      SELECT a.id, a.posted, a.held FROM account a WHERE a.id = ANY (accounts) ORDER BY a.id FOR NO KEY UPDATE
+    ) l;
   IF cardinality(jobs) > 0 THEN
     PERFORM FROM job j WHERE j.id = ANY (jobs) ORDER BY j.id FOR NO KEY UPDATE;
   END IF;
@@ -24,6 +32,7 @@ BEGIN
       SELECT DISTINCT hashtextextended(n.name, 0) AS hash FROM unnest(free_names) AS n (name) ORDER BY hash
     ) sorted;
   END IF;
+  RETURN answer;
 END $$`
 
 /** Every operation of a batch, one array a column; what the columns hold for each operation is in \`batch-columns.ts\`. */
@@ -32,13 +41,14 @@ const columns = [
   ...['until_ms bigint[]', 'keys text[]', 'epochs_ms bigint[]', 'months_ms bigint[]', 'days_ms bigint[]'],
   ...['granted bigint[]', 'most_open bigint[]', 'expired_at_ms bigint[]', 'requests text[]', 'words text[]'],
   ...['write_offs bigint[]', 'fields text[]', 'first_lines int[]', 'line_counts int[]'],
-  ...['skus text[]', 'line_units bigint[]', 'prices bigint[]', 'line_amounts bigint[]'],
+  ...['flushes boolean[]', 'skus text[]', 'line_units bigint[]', 'prices bigint[]', 'line_amounts bigint[]'],
 ]
 const declared = columns.join(', ')
 const passed = columns.map(column => column.split(' ')[0]).join(', ')
 
-const applyOp = `CREATE FUNCTION apply_op(i int, unit_id text, place int, is_read_only boolean, ${declared})
-RETURNS verdict LANGUAGE plpgsql AS $$
+const applyOp = `CREATE FUNCTION apply_op(
+  i int, unit_id text, place int, is_read_only boolean, unwritten text[], ${balanceParameters}, ${declared}
+) RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
   first int := first_lines[i];
   last int := first_lines[i] + line_counts[i] - 1;
@@ -46,17 +56,19 @@ BEGIN
   CASE kinds[i]
     WHEN 'hold' THEN
       RETURN apply_hold(names[i], accounts[i], amounts[i], owners[i], until_ms[i], keys[i], epochs_ms[i], months_ms[i],
-        days_ms[i], granted[i], most_open[i], is_read_only, times_ms[i]);
+        days_ms[i], granted[i], most_open[i], is_read_only, times_ms[i], unwritten, known, known_posted, known_held);
     WHEN 'capture' THEN
       RETURN apply_capture(unit_id, place, names[i], requests[i], words[i], amounts[i], write_offs[i],
         expired_at_ms[i], times_ms[i], skus[first:last], line_units[first:last], prices[first:last],
-        line_amounts[first:last]);
-    WHEN 'extend' THEN RETURN apply_extend(names[i], amounts[i], is_read_only);
+        line_amounts[first:last], known, known_posted, known_held);
+    WHEN 'extend' THEN RETURN apply_extend(names[i], amounts[i], is_read_only, known, known_posted, known_held);
     WHEN 'renew' THEN RETURN apply_renew(names[i], owners[i], until_ms[i], fields[i]);
-    WHEN 'release' THEN RETURN apply_release(names[i], expired_at_ms[i]);
+    WHEN 'release' THEN RETURN apply_release(names[i], expired_at_ms[i], known, known_posted, known_held);
     WHEN 'credit' THEN
-      RETURN apply_credit(unit_id, place, accounts[i], amounts[i], words[i], names[i], times_ms[i]);
-    WHEN 'refund' THEN RETURN apply_refund(unit_id, place, requests[i], words[i], times_ms[i]);
+      RETURN apply_credit(unit_id, place, accounts[i], amounts[i], words[i], names[i], times_ms[i], known, known_posted,
+        known_held);
+    WHEN 'refund' THEN
+      RETURN apply_refund(unit_id, place, requests[i], words[i], times_ms[i], known, known_posted, known_held);
     WHEN 'nonce' THEN RETURN apply_nonce(names[i], until_ms[i]);
     WHEN 'claim' THEN
       RETURN apply_claim(names[i], owners[i], words[i], amounts[i], fields[i]::jsonb, times_ms[i]);
@@ -71,7 +83,7 @@ BEGIN
     WHEN 'revokeKey' THEN RETURN apply_revoke_key(names[i], times_ms[i]);
     WHEN 'limit' THEN RETURN apply_limit(accounts[i], fields[i]::jsonb, times_ms[i]);
     WHEN 'ledger' THEN RETURN apply_ledger(words[i], fields[i], times_ms[i]);
-    ELSE RETURN ROW('invalid', NULL, NULL, NULL, NULL)::verdict;
+    ELSE RETURN ROW('invalid', NULL, NULL, NULL, NULL, NULL, NULL)::verdict;
   END CASE;
 END $$`
 
@@ -81,30 +93,42 @@ BEGIN
   RETURN '[' || to_json(account) || ',"' || posted || '","' || held || '"]';
 END $$`
 
-/** Several operations, whole or not at all. Its own errors undo what it has written; any other one is passed on. */
-const applyTogether = `CREATE FUNCTION apply_together(first_op int, last_op int, unit_id text, ${declared})
-RETURNS judgement LANGUAGE plpgsql AS $$
+/**
+ * Several operations, whole or not at all: what each of them adds is written at once, so that the next one finds it. Its
+ * own error undoes all that; any other one is passed on.
+ */
+const applyTogether = `CREATE FUNCTION apply_together(
+  first_op int, last_op int, unit_id text, ${balanceParameters}, ${declared}
+) RETURNS judgement LANGUAGE plpgsql AS $$
 DECLARE
   answer judgement;
   verdict verdict;
-  touched text[] := '{}';
-  balances text[] := '{}';
-  seen int;
+  seat int;
   place int := 0;
   read_only boolean := is_read_only();
+  balances text[] := '{}';
 BEGIN
+  answer.accounts := '{}';
   FOR i IN first_op .. last_op LOOP
-    verdict := apply_op(i, unit_id, place, read_only, ${passed});
+    verdict := apply_op(i, unit_id, place, read_only, '{}', known, known_posted, known_held, ${passed});
     IF verdict.why IS NOT NULL THEN
       answer.op := i - first_op;
       answer.why := verdict.why;
       RAISE SQLSTATE 'FB001';
     END IF;
-    place := place + coalesce(verdict.entries, 0);
+    PERFORM write_rows(CASE WHEN (verdict.opened).id IS NOT NULL THEN ARRAY[verdict.opened] END,
+      CASE WHEN (verdict.ended).id IS NOT NULL THEN ARRAY[verdict.ended] END, verdict.booked);
+    place := place + coalesce(cardinality(verdict.booked), 0);
     IF verdict.account IS NOT NULL THEN
-      seen := coalesce(array_position(touched, verdict.account), cardinality(touched) + 1);
-      touched[seen] := verdict.account;
-      balances[seen] := balance_text(verdict.account, verdict.posted, verdict.held);
+      seat := coalesce(array_position(known, verdict.account), cardinality(known) + 1);
+      known[seat] := verdict.account;
+      known_posted[seat] := verdict.posted;
+      known_held[seat] := verdict.held;
+      seat := coalesce(array_position(answer.accounts, verdict.account), cardinality(answer.accounts) + 1);
+      answer.accounts[seat] := verdict.account;
+      answer.posted[seat] := verdict.posted;
+      answer.held[seat] := verdict.held;
+      balances[seat] := balance_text(verdict.account, verdict.posted, verdict.held);
     END IF;
     IF kinds[i] = 'ledger' THEN read_only := is_read_only(); END IF;
   END LOOP;
@@ -117,6 +141,7 @@ END $$`
 /**
  * Applies units in their order in one transaction, and answers one row a unit. A unit without operations is only looked
  * up. The outcomes are read in a statement after the locks, because a unit that is sent again may race its first sending.
+ * What single operations add is written for many of them at once: before one that has to find it, and at the end.
  */
 const commitUnits = `CREATE FUNCTION commit_units(
   unit_ids text[], unit_ops int[], unit_twins int[],
@@ -124,50 +149,98 @@ const commitUnits = `CREATE FUNCTION commit_units(
   ${declared}
 ) RETURNS TABLE (again boolean, op int, why text, balances text) LANGUAGE plpgsql AS $$
 DECLARE
-  known text[];
+  start locked := lock_all(lock_accounts, lock_holds, lock_keys, lock_charges, lock_jobs, lock_names);
+  known text[] := start.accounts;
+  known_posted bigint[] := start.posted;
+  known_held bigint[] := start.held;
+  outcomes text[];
   answer judgement;
   verdict verdict;
+  row_of booking;
+  seat int;
+  opened hold[] := '{}';
+  unwritten text[] := '{}';
+  ended ended_hold[] := '{}';
+  booked booking[] := '{}';
   applied text[] := '{}';
   applied_balances text[] := '{}';
   first_op int := 1;
   read_only boolean;
 BEGIN
-  PERFORM lock_all(lock_accounts, lock_holds, lock_keys, lock_charges, lock_jobs, lock_names);
-  known := ARRAY(
+  outcomes := ARRAY(
     SELECT (SELECT u.balances FROM unit u WHERE u.id = sent.id)
     FROM unnest(unit_ids) WITH ORDINALITY AS sent (id, place) ORDER BY sent.place);
   read_only := is_read_only();
   FOR n IN 1 .. cardinality(unit_ids) LOOP
-    IF known[n] IS NULL AND unit_twins[n] > 0 THEN known[n] := known[unit_twins[n]]; END IF;
-    again := known[n] IS NOT NULL;
-    answer := NULL;
-    IF again THEN
-      answer.balances := known[n];
-    ELSIF unit_ops[n] = 1 THEN
-      verdict := apply_op(first_op, unit_ids[n], 0, read_only, ${passed});
-      answer.op := 0;
-      answer.why := verdict.why;
-      answer.balances := CASE WHEN verdict.why IS NOT NULL THEN NULL WHEN verdict.account IS NULL THEN '[]'
-        ELSE '[' || balance_text(verdict.account, verdict.posted, verdict.held) || ']' END;
-      IF kinds[first_op] = 'ledger' THEN read_only := is_read_only(); END IF;
-    ELSIF unit_ops[n] > 1 THEN
-      answer := apply_together(first_op, first_op + unit_ops[n] - 1, unit_ids[n], ${passed});
-      IF 'ledger' = ANY (kinds) THEN read_only := is_read_only(); END IF;
+    IF outcomes[n] IS NULL AND unit_twins[n] > 0 THEN outcomes[n] := outcomes[unit_twins[n]]; END IF;
+    again := outcomes[n] IS NOT NULL;
+    op := NULL;
+    why := NULL;
+    balances := outcomes[n];
+    IF NOT again AND unit_ops[n] > 0 THEN
+      IF unit_ops[n] > 1 OR flushes[first_op] THEN
+        PERFORM write_rows(opened, ended, booked);
+        opened := '{}'; unwritten := '{}'; ended := '{}'; booked := '{}';
+      END IF;
+      IF unit_ops[n] = 1 THEN
+        verdict := apply_op(first_op, unit_ids[n], 0, read_only, unwritten, known, known_posted, known_held, ${passed});
+        IF verdict.why IS NOT NULL THEN
+          op := 0;
+          why := verdict.why;
+        ELSIF verdict.account IS NULL THEN
+          balances := '[]';
+          IF kinds[first_op] = 'ledger' THEN read_only := is_read_only(); END IF;
+        ELSE
+          balances := '[' || balance_text(verdict.account, verdict.posted, verdict.held) || ']';
+          seat := coalesce(array_position(known, verdict.account), cardinality(known) + 1);
+          known[seat] := verdict.account;
+          known_posted[seat] := verdict.posted;
+          known_held[seat] := verdict.held;
+          IF (verdict.opened).id IS NOT NULL THEN
+            opened := opened || verdict.opened;
+            unwritten := unwritten || verdict.account;
+          END IF;
+          IF (verdict.ended).id IS NOT NULL THEN ended := ended || verdict.ended; END IF;
+          IF verdict.booked IS NOT NULL THEN
+            FOREACH row_of IN ARRAY verdict.booked LOOP booked := booked || row_of; END LOOP;
+          END IF;
+        END IF;
+      ELSE
+        answer := apply_together(
+          first_op, first_op + unit_ops[n] - 1, unit_ids[n], known, known_posted, known_held, ${passed});
+        op := answer.op;
+        why := answer.why;
+        balances := answer.balances;
+        IF why IS NULL THEN
+          FOR touched IN 1 .. cardinality(answer.accounts) LOOP
+            seat := coalesce(array_position(known, answer.accounts[touched]), cardinality(known) + 1);
+            known[seat] := answer.accounts[touched];
+            known_posted[seat] := answer.posted[touched];
+            known_held[seat] := answer.held[touched];
+          END LOOP;
+          read_only := is_read_only();
+        END IF;
+      END IF;
+      IF why IS NULL THEN
+        outcomes[n] := balances;
+        applied := applied || unit_ids[n];
+        applied_balances := applied_balances || balances;
+      END IF;
     END IF;
-    IF NOT again AND answer.balances IS NOT NULL THEN
-      known[n] := answer.balances;
-      applied := applied || unit_ids[n];
-      applied_balances := applied_balances || answer.balances;
-    END IF;
-    op := answer.op;
-    why := answer.why;
-    balances := answer.balances;
     first_op := first_op + unit_ops[n];
     RETURN NEXT;
   END LOOP;
+  PERFORM write_rows(opened, ended, booked);
+  UPDATE account SET posted = b.posted, held = b.held
+    FROM unnest(known, known_posted, known_held) AS b (id, posted, held)
+    WHERE account.id = b.id AND (account.posted <> b.posted OR account.held <> b.held);
   INSERT INTO unit (id, balances) SELECT a.id, a.stored FROM unnest(applied, applied_balances) AS a (id, stored);
 END $$`
 
-const judgement = 'CREATE TYPE judgement AS (op int, why text, balances text)'
+const judgement = `CREATE TYPE judgement AS (
+  op int, why text, balances text, accounts text[], posted bigint[], held bigint[]
+)`
 
-export const commit = [judgement, lockAll, applyOp, balanceText, applyTogether, commitUnits]
+const locked = 'CREATE TYPE locked AS (accounts text[], posted bigint[], held bigint[])'
+
+export const commit = [judgement, locked, lockAll, applyOp, balanceText, applyTogether, commitUnits]

@@ -1,7 +1,10 @@
+import { balanceParameters, readBalance } from './verdict.ts'
+
 /** What others pay comes before the lines, so that no row leaves the balance below zero. */
 const applyCapture = `CREATE FUNCTION apply_capture(
   unit_id text, place int, hold_id text, of_request text, of_model text, total bigint, write_off bigint,
-  expired_at_ms bigint, at_ms bigint, skus text[], line_units bigint[], prices bigint[], amounts bigint[]
+  expired_at_ms bigint, at_ms bigint, skus text[], line_units bigint[], prices bigint[], amounts bigint[],
+  ${balanceParameters}
 ) RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
   answer verdict;
@@ -9,73 +12,67 @@ DECLARE
   charged bigint := total - write_off;
   staking bigint;
   left_after bigint;
-  booked int := place;
+  booked booking[] := '{}';
 BEGIN
   SELECT * INTO open_hold FROM hold h WHERE h.id = hold_id;
   IF NOT FOUND THEN answer.why := 'no_hold'; RETURN answer; END IF;
   IF open_hold.lease_until_ms > expired_at_ms THEN answer.why := 'lease_live'; RETURN answer; END IF;
-  IF cardinality(amounts) = 0 THEN RETURN end_hold(open_hold, 'released', 0, 0); END IF;
+  IF cardinality(amounts) = 0 THEN RETURN end_hold(open_hold, 'released', 0, 0, known, known_posted, known_held); END IF;
   IF EXISTS (SELECT FROM entry e WHERE e.ref = 'charge:' || of_request) THEN
     answer.why := 'request_charged'; RETURN answer;
   END IF;
   IF charged > open_hold.amount THEN answer.why := 'over_hold'; RETURN answer; END IF;
   staking := least(charged, open_hold.staking_usd);
-  answer := end_hold(open_hold, 'captured', charged - staking, staking);
+  answer := end_hold(open_hold, 'captured', charged - staking, staking, known, known_posted, known_held);
   left_after := answer.posted + charged - staking;
   IF write_off > 0 THEN
     left_after := left_after + write_off;
-    INSERT INTO entry (id, kind, account, debit, credit, amount, posted_after, ref, line, request, model, api_key,
-        budget_period, budget_start_ms, created_at_ms)
-      VALUES (unit_id || '.' || booked, 'WRITE_OFF', answer.account, 'system:writeoff', answer.account, write_off,
-        left_after, 'writeoff:' || of_request, 0, of_request, of_model, open_hold.api_key, open_hold.budget_period,
-        open_hold.budget_start_ms, at_ms);
-    booked := booked + 1;
+    booked := booked || ROW(unit_id || '.' || place, 'WRITE_OFF', answer.account, 'system:writeoff', answer.account,
+      write_off, left_after, 'writeoff:' || of_request, 0, of_request, of_model, NULL, NULL, NULL, NULL,
+      open_hold.api_key, open_hold.budget_period, open_hold.budget_start_ms, NULL, at_ms)::booking;
   END IF;
   IF staking > 0 THEN
     left_after := left_after + staking;
-    INSERT INTO entry (id, kind, account, debit, credit, amount, posted_after, ref, line, request, model, api_key,
-        budget_period, budget_start_ms, staking_day_ms, created_at_ms)
-      VALUES (unit_id || '.' || booked, 'STAKING', answer.account, 'system:staking', answer.account, staking,
-        left_after, 'staking:' || of_request, 0, of_request, of_model, open_hold.api_key, open_hold.budget_period,
-        open_hold.budget_start_ms, open_hold.staking_day_ms, at_ms);
-    booked := booked + 1;
+    booked := booked || ROW(unit_id || '.' || place + cardinality(booked), 'STAKING', answer.account, 'system:staking',
+      answer.account, staking, left_after, 'staking:' || of_request, 0, of_request, of_model, NULL, NULL, NULL, NULL,
+      open_hold.api_key, open_hold.budget_period, open_hold.budget_start_ms, open_hold.staking_day_ms,
+      at_ms)::booking;
   END IF;
   FOR line IN 1 .. cardinality(amounts) LOOP
     left_after := left_after - amounts[line];
-    INSERT INTO entry (id, kind, account, debit, credit, amount, posted_after, ref, line, request, model, sku, units,
-        unit_price_pico_usd, api_key, budget_period, budget_start_ms, created_at_ms)
-      VALUES (unit_id || '.' || booked, 'CHARGE', answer.account, answer.account, 'system:revenue', amounts[line],
-        left_after, 'charge:' || of_request, line - 1, of_request, of_model, skus[line], line_units[line],
-        prices[line], open_hold.api_key, open_hold.budget_period, open_hold.budget_start_ms, at_ms);
-    booked := booked + 1;
+    booked := booked || ROW(unit_id || '.' || place + cardinality(booked), 'CHARGE', answer.account, answer.account,
+      'system:revenue', amounts[line], left_after, 'charge:' || of_request, line - 1, of_request, of_model, skus[line],
+      line_units[line], prices[line], NULL, open_hold.api_key, open_hold.budget_period, open_hold.budget_start_ms, NULL,
+      at_ms)::booking;
   END LOOP;
-  answer.entries := booked - place;
+  answer.booked := booked;
   RETURN answer;
 END $$`
 
 const applyCredit = `CREATE FUNCTION apply_credit(
-  unit_id text, place int, of_account text, amount bigint, source text, of_ref text, at_ms bigint
+  unit_id text, place int, of_account text, amount bigint, source text, of_ref text, at_ms bigint,
+  ${balanceParameters}
 ) RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
   answer verdict;
-BEGIN
-  PERFORM FROM account a WHERE a.id = of_account FOR NO KEY UPDATE;
-  IF NOT FOUND THEN answer.why := 'no_account'; RETURN answer; END IF;
+  seat int;
+BEGIN${readBalance('of_account', 'no_account')}
   IF EXISTS (SELECT FROM entry e WHERE e.ref = of_ref) THEN answer.why := 'ref_exists'; RETURN answer; END IF;
-  UPDATE account SET posted = posted + amount WHERE id = of_account
-    RETURNING id, posted, held INTO answer.account, answer.posted, answer.held;
-  INSERT INTO entry (id, kind, account, debit, credit, amount, posted_after, ref, line, created_at_ms)
-    VALUES (unit_id || '.' || place, CASE source WHEN 'system:grant' THEN 'GRANT' ELSE 'TOP_UP' END, of_account,
-      source, of_account, amount, answer.posted, of_ref, 0, at_ms);
-  answer.entries := 1;
+  answer.account := of_account;
+  answer.posted := answer.posted + amount;
+  answer.booked := ARRAY[ROW(unit_id || '.' || place, CASE source WHEN 'system:grant' THEN 'GRANT' ELSE 'TOP_UP' END,
+    of_account, source, of_account, amount, answer.posted, of_ref, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, at_ms)::booking];
   RETURN answer;
 END $$`
 
 /** Gives a charge back to where it came from. */
-const applyRefund = `CREATE FUNCTION apply_refund(unit_id text, place int, of_request text, of_reason text, at_ms bigint)
-RETURNS verdict LANGUAGE plpgsql AS $$
+const applyRefund = `CREATE FUNCTION apply_refund(
+  unit_id text, place int, of_request text, of_reason text, at_ms bigint, ${balanceParameters}
+) RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
   answer verdict;
+  seat int;
   charge record;
   staking bigint;
   day_ms bigint;
@@ -84,28 +81,21 @@ BEGIN
       min(e.budget_period) AS budget_period, min(e.budget_start_ms) AS budget_start_ms,
       sum(CASE e.kind WHEN 'CHARGE' THEN e.amount ELSE -e.amount END)::bigint AS charged INTO charge
     FROM entry e WHERE e.ref IN ('charge:' || of_request, 'writeoff:' || of_request);
-  IF charge.account IS NULL THEN answer.why := 'nothing_to_refund'; RETURN answer; END IF;
-  PERFORM FROM account a WHERE a.id = charge.account FOR NO KEY UPDATE;
+  IF charge.account IS NULL THEN answer.why := 'nothing_to_refund'; RETURN answer; END IF;${readBalance('charge.account', 'nothing_to_refund')}
   IF EXISTS (SELECT FROM entry e WHERE e.ref = 'refund:' || of_request) THEN
     answer.why := 'refunded'; RETURN answer;
   END IF;
   SELECT e.amount, e.staking_day_ms INTO staking, day_ms FROM entry e WHERE e.ref = 'staking:' || of_request;
   staking := coalesce(staking, 0);
-  UPDATE account SET posted = posted + charge.charged - staking WHERE id = charge.account
-    RETURNING id, posted, held INTO answer.account, answer.posted, answer.held;
-  INSERT INTO entry (id, kind, account, debit, credit, amount, posted_after, ref, line, request, model, reason,
-      api_key, budget_period, budget_start_ms, created_at_ms)
-    VALUES (unit_id || '.' || place, 'REFUND', answer.account, 'system:revenue', answer.account, charge.charged,
-      answer.posted + staking, 'refund:' || of_request, 0, of_request, charge.model, of_reason, charge.api_key,
-      charge.budget_period, charge.budget_start_ms, at_ms);
-  answer.entries := 1;
+  answer.account := charge.account;
+  answer.posted := answer.posted + charge.charged - staking;
+  answer.booked := ARRAY[ROW(unit_id || '.' || place, 'REFUND', answer.account, 'system:revenue', answer.account,
+    charge.charged, answer.posted + staking, 'refund:' || of_request, 0, of_request, charge.model, NULL, NULL, NULL,
+    of_reason, charge.api_key, charge.budget_period, charge.budget_start_ms, NULL, at_ms)::booking];
   IF day_ms IS NOT NULL THEN
-    INSERT INTO entry (id, kind, account, debit, credit, amount, posted_after, ref, line, request, model, reason,
-        api_key, budget_period, budget_start_ms, staking_day_ms, created_at_ms)
-      VALUES (unit_id || '.' || (place + 1), 'STAKING', answer.account, answer.account, 'system:staking', staking,
-        answer.posted, 'staking-back:' || of_request, 0, of_request, charge.model, of_reason, charge.api_key,
-        charge.budget_period, charge.budget_start_ms, day_ms, at_ms);
-    answer.entries := 2;
+    answer.booked := answer.booked || ROW(unit_id || '.' || place + 1, 'STAKING', answer.account, answer.account,
+      'system:staking', staking, answer.posted, 'staking-back:' || of_request, 0, of_request, charge.model, NULL, NULL,
+      NULL, of_reason, charge.api_key, charge.budget_period, charge.budget_start_ms, day_ms, at_ms)::booking;
   END IF;
   PERFORM move_funds(0, 0, staking - charge.charged, -staking, answer.account, day_ms, charge.api_key,
     charge.budget_period, charge.budget_start_ms);

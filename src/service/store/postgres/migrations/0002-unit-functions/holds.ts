@@ -1,10 +1,14 @@
+import { balanceParameters, readBalance } from './verdict.ts'
+
 /** Checks come first and in the order of the contract; whatever refuses has written nothing. */
 const applyHold = `CREATE FUNCTION apply_hold(
   hold_id text, of_account text, amount bigint, owner text, until_ms bigint, of_key text, epoch_ms bigint,
-  month_ms bigint, of_day_ms bigint, granted bigint, most_open bigint, is_read_only boolean, at_ms bigint
+  month_ms bigint, of_day_ms bigint, granted bigint, most_open bigint, is_read_only boolean, at_ms bigint,
+  unwritten text[], ${balanceParameters}
 ) RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
   answer verdict;
+  seat int;
   caller record;
   counted_period text;
   counted_from_ms bigint;
@@ -13,9 +17,7 @@ DECLARE
   used_usd bigint;
   used_staking bigint;
   staking bigint;
-BEGIN
-  SELECT a.posted, a.held INTO answer.posted, answer.held FROM account a WHERE a.id = of_account FOR NO KEY UPDATE;
-  IF NOT FOUND THEN answer.why := 'no_account'; RETURN answer; END IF;
+BEGIN${readBalance('of_account', 'no_account')}
   IF of_key IS NOT NULL THEN
     SELECT k.account, k.revoked_at_ms, k.budget_period, k.budget_usd, k.budget_staking_usd INTO caller
       FROM api_key k WHERE k.id = of_key;
@@ -28,7 +30,8 @@ BEGIN
     answer.why := 'hold_exists'; RETURN answer;
   END IF;
   IF is_read_only THEN answer.why := 'read_only'; RETURN answer; END IF;
-  IF most_open IS NOT NULL AND (SELECT count(*) FROM hold h WHERE h.account = of_account) >= most_open THEN
+  IF most_open IS NOT NULL AND (SELECT count(*) FROM hold h WHERE h.account = of_account)
+    + coalesce(cardinality(array_positions(unwritten, of_account)), 0) >= most_open THEN
     answer.why := 'too_many_open'; RETURN answer;
   END IF;
   IF counted_period IS NOT NULL THEN
@@ -41,23 +44,23 @@ BEGIN
   staking := staking_part(amount, of_account, of_day_ms, granted, staking_limit, used_staking);
   IF answer.posted - answer.held < amount - staking THEN answer.why := 'insufficient_funds'; RETURN answer; END IF;
   IF usd_limit - coalesce(used_usd, 0) < amount - staking THEN answer.why := 'over_budget'; RETURN answer; END IF;
-  INSERT INTO hold (id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms,
-      lease_owner, lease_until_ms, created_at_ms)
-    VALUES (hold_id, of_account, amount, staking, of_day_ms, of_key, counted_period, counted_from_ms, owner, until_ms, at_ms);
+  answer.opened := ROW(hold_id, of_account, amount, staking, of_day_ms, of_key, counted_period, counted_from_ms, NULL,
+    owner, until_ms, at_ms)::hold;
   IF of_day_ms IS NOT NULL OR counted_period IS NOT NULL THEN
     PERFORM reserve_funds(amount - staking, staking, of_account, of_day_ms, granted, of_key, counted_period, counted_from_ms);
   END IF;
   answer.account := of_account;
   answer.held := answer.held + amount - staking;
-  UPDATE account SET held = answer.held WHERE id = of_account;
   RETURN answer;
 END $$`
 
 /** Out of the hold's own day and period, within what its key may spend today. */
-const applyExtend = `CREATE FUNCTION apply_extend(hold_id text, more bigint, is_read_only boolean)
-RETURNS verdict LANGUAGE plpgsql AS $$
+const applyExtend = `CREATE FUNCTION apply_extend(
+  hold_id text, more bigint, is_read_only boolean, ${balanceParameters}
+) RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
   answer verdict;
+  seat int;
   open_hold hold;
   granted bigint;
   usd_limit bigint;
@@ -67,9 +70,7 @@ DECLARE
   staking bigint;
 BEGIN
   SELECT * INTO open_hold FROM hold h WHERE h.id = hold_id;
-  IF NOT FOUND THEN answer.why := 'no_hold'; RETURN answer; END IF;
-  SELECT a.posted, a.held INTO answer.posted, answer.held FROM account a
-    WHERE a.id = open_hold.account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN answer.why := 'no_hold'; RETURN answer; END IF;${readBalance('open_hold.account', 'no_hold')}
   IF is_read_only THEN answer.why := 'read_only'; RETURN answer; END IF;
   IF open_hold.staking_day_ms IS NOT NULL THEN
     SELECT s.granted_usd INTO granted FROM staking_credit s
@@ -93,7 +94,6 @@ BEGIN
     open_hold.api_key, open_hold.budget_period, open_hold.budget_start_ms);
   answer.account := open_hold.account;
   answer.held := answer.held + more - staking;
-  UPDATE account SET held = answer.held WHERE id = open_hold.account;
   RETURN answer;
 END $$`
 
@@ -112,18 +112,21 @@ BEGIN
 END $$`
 
 /** Frees the whole hold; what was spent of it is gone. Answers the balance after it. */
-const endHold = `CREATE FUNCTION end_hold(open_hold hold, ended_how text, usd_spent bigint, staking_spent bigint)
-RETURNS verdict LANGUAGE plpgsql AS $$
+const endHold = `CREATE FUNCTION end_hold(
+  open_hold hold, ended_how text, usd_spent bigint, staking_spent bigint, ${balanceParameters}
+) RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
   answer verdict;
+  seat int;
   usd_held bigint := open_hold.amount - open_hold.staking_usd;
-BEGIN
-  UPDATE account SET posted = posted - usd_spent, held = held - usd_held WHERE id = open_hold.account
-    RETURNING id, posted, held INTO answer.account, answer.posted, answer.held;
+BEGIN${readBalance('open_hold.account', 'no_hold')}
+  answer.account := open_hold.account;
+  answer.posted := answer.posted - usd_spent;
+  answer.held := answer.held - usd_held;
   DELETE FROM hold WHERE id = open_hold.id;
   -- Only where the hold became visible after the accounts were locked; then the units are judged once more.
   IF NOT FOUND THEN RAISE EXCEPTION 'hold % has ended meanwhile', open_hold.id; END IF;
-  INSERT INTO ended_hold (id, how) VALUES (open_hold.id, ended_how);
+  answer.ended := ROW(open_hold.id, ended_how)::ended_hold;
   IF open_hold.staking_day_ms IS NOT NULL OR open_hold.budget_period IS NOT NULL THEN
     PERFORM move_funds(usd_held, open_hold.staking_usd, usd_spent, staking_spent, open_hold.account,
       open_hold.staking_day_ms, open_hold.api_key, open_hold.budget_period, open_hold.budget_start_ms);
@@ -131,7 +134,7 @@ BEGIN
   RETURN answer;
 END $$`
 
-const applyRelease = `CREATE FUNCTION apply_release(hold_id text, expired_at_ms bigint)
+const applyRelease = `CREATE FUNCTION apply_release(hold_id text, expired_at_ms bigint, ${balanceParameters})
 RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
   answer verdict;
@@ -140,7 +143,7 @@ BEGIN
   SELECT * INTO open_hold FROM hold h WHERE h.id = hold_id;
   IF NOT FOUND THEN answer.why := 'no_hold'; RETURN answer; END IF;
   IF open_hold.lease_until_ms > expired_at_ms THEN answer.why := 'lease_live'; RETURN answer; END IF;
-  RETURN end_hold(open_hold, 'released', 0, 0);
+  RETURN end_hold(open_hold, 'released', 0, 0, known, known_posted, known_held);
 END $$`
 
 export const holds = [applyHold, applyExtend, applyRenew, endHold, applyRelease]
