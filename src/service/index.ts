@@ -7,5 +7,10 @@ export type { Log } from './log.ts'
 export { type DemoEngines, demoModels } from './models/demo-models.ts'
 export type { ConsentPolicy, Model, TextModel, TextPrice, VideoModel, VideoPrice } from './models/model.ts'
 export { type OpenService, openService, type ServiceOptions } from './open-service.ts'
-export type { PaymentSettings, SolanaPaymentSettings } from './payments/payment-settings.ts'
+export type { FacilitatorHeaders, FacilitatorRequest } from './payments/facilitator-http.ts'
+export type {
+  PaymentSettings,
+  RemoteFacilitatorSettings,
+  SolanaPaymentSettings,
+} from './payments/payment-settings.ts'
 export type { EvmStakeOptions } from './staking/evm-stake-reader.ts'

@@ -3,11 +3,14 @@ import type { Clock } from '#contract/clock.ts'
 import { solanaNetwork } from '#contract/payment.ts'
 import { feesPerHourLamports } from './bounds.ts'
 import { openEvmPaymentChain } from './evm-payment-chain.ts'
+import type { Facilitator } from './facilitator.ts'
 import { FeeBudget } from './fee-budget.ts'
 import { openLocalFacilitator } from './local-facilitator.ts'
 import { LocalSvmFacilitator } from './local-svm-facilitator.ts'
 import { RailChains, RailFacilitators } from './payment-rails.ts'
 import type { PaymentSettings, SolanaPaymentSettings } from './payment-settings.ts'
+import { openRemoteEvmFacilitator } from './remote-evm-facilitator.ts'
+import type { EvmPayment } from './signed-payment.ts'
 import { SolanaKey } from './solana-key.ts'
 import { SvmPaymentChain } from './svm-payment-chain.ts'
 import { TopUps, type TopUpsOptions } from './top-up.ts'
@@ -17,10 +20,10 @@ export async function openPayments(
   payments: PaymentSettings,
   parts: Pick<TopUpsOptions, 'settings' | 'store' | 'clock' | 'log'>,
 ): Promise<TopUps> {
-  const { options, rpcUrl, confirmations, facilitatorKey: key } = payments
+  const { rpcUrl, confirmations } = payments
   const [evmChain, evmFacilitator] = await Promise.all([
     openEvmPaymentChain({ rpcUrl, confirmations }),
-    openLocalFacilitator({ network: options[0].network, rpcUrl, key }),
+    openEvmFacilitator(payments, parts.clock),
   ])
   const svm = payments.solana && openSolana(payments.solana, parts.clock)
   const chain = new RailChains({ evm: evmChain, svm: svm?.chain })
@@ -28,6 +31,27 @@ export async function openPayments(
   const topUps = new TopUps({ ...parts, chain, facilitator, owner: randomUUID() })
   await topUps.start()
   return topUps
+}
+
+/** Throws a sentence where it is not clear who settles. */
+function openEvmFacilitator(payments: PaymentSettings, clock: Clock): Promise<Facilitator<EvmPayment>> {
+  const {
+    options,
+    rpcUrl,
+    facilitatorKey: key,
+    facilitator: remote,
+    contractWallets = false,
+    feesPerHourWei,
+  } = payments
+  const { network } = options[0]
+  if (key && !remote) {
+    const fees = feesPerHourWei === undefined ? {} : { feesPerHourWei }
+    return openLocalFacilitator({ network, rpcUrl, key, contractWallets, clock, ...fees })
+  }
+  if (remote && !key) return openRemoteEvmFacilitator({ ...remote, network, rpcUrl, contractWallets })
+  throw new Error(
+    'Payments are settled by a key or by a remote facilitator; set one of facilitatorKey and facilitator.',
+  )
 }
 
 function openSolana({ rpcUrl, commitment, feePayerKey }: SolanaPaymentSettings, clock: Clock) {

@@ -1,5 +1,6 @@
 import { topUpUsd } from '#contract/limits.ts'
 import { type PaymentOption, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
+import type { FacilitatorHeaders } from './facilitator-http.ts'
 import { SolanaKey } from './solana-key.ts'
 import type { SolanaCommitment } from './svm-payment-chain.ts'
 
@@ -10,10 +11,23 @@ export interface PaymentSettings {
   rpcUrl: string
   /** Blocks that must follow a payment's own before it is credited: 0 on a local chain, 5 or more (ten seconds) on Base. */
   confirmations: number
-  /** Pays the gas of settlements; never the payee's. */
-  facilitatorKey: `0x${string}`
+  /** Pays the gas of settlements; never the payee's. Absent where `facilitator` settles. */
+  facilitatorKey?: `0x${string}`
+  /** Somebody else who settles on the EVM network, in place of a key of our own; what is credited the node still decides. */
+  facilitator?: RemoteFacilitatorSettings
+  /** What our own key may spend on gas in an hour, in wei; 0.05 ETH where it is not said. */
+  feesPerHourWei?: bigint
+  /** Takes payments of contracts that check their signatures themselves (EIP-1271): false where it is not said, because a stranger's code then runs for each of them. */
+  contractWallets?: boolean
   /** Offered after them. Absent where payments on Solana are not taken. */
   solana?: SolanaPaymentSettings
+}
+
+export interface RemoteFacilitatorSettings {
+  /** Of any facilitator of x402 version 2, with its path where it has one; https, or http on this machine. */
+  url: string
+  /** What signs us in there, made for each request anew; nothing where absent. Never logged. */
+  headers?: FacilitatorHeaders
 }
 
 export interface SolanaPaymentSettings {

@@ -46,6 +46,7 @@ export class TopUps implements Payments {
   readonly #log: Log
   readonly #rows: PaymentRows
   readonly #driver: PaymentDriver
+  readonly #facilitator: Facilitator
   readonly #waitMs: number
   /** Twins of one payment share one work. */
   readonly #works = new Map<string, Promise<void>>()
@@ -57,6 +58,7 @@ export class TopUps implements Payments {
     if (orphan) throw new Error(`Nobody settles payments on ${orphan.network}; take it out of the payment options.`)
     this.#settings = options.settings
     this.#log = options.log
+    this.#facilitator = options.facilitator
     this.#rows = new PaymentRows(options)
     this.#driver = new PaymentDriver({ ...options, rows: this.#rows })
     this.#waitMs = options.answerWaitMs ?? answerWaitMs
@@ -94,6 +96,7 @@ export class TopUps implements Payments {
   async close(): Promise<void> {
     await Promise.all([this.completer.stop(), this.watch.stop()])
     await Promise.allSettled(this.#works.values())
+    await this.#facilitator.close?.()
   }
 
   #join(payment: SignedPayment, count: TopUpRequest['count']): Promise<void> {

@@ -71,7 +71,7 @@ export async function openWorld(chain: TestChain): Promise<World> {
   return { chain, gate, option, facilitator, paymentChain, clock, logged, facts, opened, topUps, compose, dispose }
 }
 
-const optionTo = (payTo: string): PaymentOption => ({
+export const optionTo = (payTo: string): PaymentOption => ({
   scheme: 'exact',
   network: evmNetwork,
   amount: '5000000',
