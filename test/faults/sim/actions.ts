@@ -72,7 +72,7 @@ function submittedByStranger(scene: Scene): string {
   const { world, draws } = scene
   const caller = anybody(scene)
   const payment = signPayment(world, caller, draws)
-  const { transaction } = world.chain.send(payment.authorization)
+  const { transaction } = world.chain.send(payment.authorization, 'stranger')
   world.sometimes.reached('a stranger submitted a payment')
   if (draws.once(2)) return `${transaction}, and the payer keeps it`
   return `${transaction}, ${visit(scene, caller, each => sendPayment(each, payment))}`
@@ -88,7 +88,7 @@ function undoPayment(scene: Scene): string {
     world.time.after(60_000, () => world.chain.mint(payment.authorization.from, 50_000_000n))
     return `${payment.authorization.from} is emptied for a minute`
   }
-  world.chain.send(payment.authorization, 'cancel')
+  world.chain.send(payment.authorization, 'stranger', 'cancel')
   world.sometimes.reached('a payer cancelled an authorization')
   return `${payment.authorization.nonce} is cancelled`
 }
@@ -146,7 +146,7 @@ export const callActions: readonly Action[] = [
   ['payment again', 5, scene => resend(scene, 1)],
   ['twins of a payment', 3, scene => resend(scene, 2 + scene.draws.below(3))],
   ['payment by a stranger', 2, submittedByStranger],
-  ['payment undone', 1, undoPayment],
+  ['payment undone', 3, undoPayment],
   ['request under a key', 5, newKeyed],
   ['key again', 6, keyedAgain],
   ['burst', 1, burst],

@@ -6,11 +6,15 @@ import type { Seeded } from '../seeded.ts'
 /** Milliseconds between two blocks, as on Base. */
 const blockMs = 2_000
 
+/** Who brought an authorisation to the chain. */
+export type Sender = 'service' | 'stranger'
+
 interface Pending {
   transaction: string
   authorization: EvmAuthorization
   /** A cancelled authorisation uses its nonce and moves nothing. */
   kind: 'transfer' | 'cancel'
+  sender: Sender
   inBlock: number
 }
 
@@ -56,13 +60,17 @@ export class SimulatedChain {
   }
 
   /** Brings an authorisation on its way, whoever does it. Answers the transaction and the time at which it is in a block. */
-  send(authorization: EvmAuthorization, kind: Pending['kind'] = 'transfer'): { transaction: string; atMs: number } {
+  send(
+    authorization: EvmAuthorization,
+    sender: Sender,
+    kind: Pending['kind'] = 'transfer',
+  ): { transaction: string; atMs: number } {
     this.sync()
     const transaction = `0x${(++this.#transactions).toString(16).padStart(64, '0')}`
-    const slow = this.#draws.once(6) ? this.#draws.below(20) : 0
+    const slow = this.#draws.once(5) ? this.#draws.below(40) : 0
     const inBlock = this.head + 1 + slow
     // One in twenty never makes it: dropped by the node, or replaced.
-    if (!this.#draws.once(20)) this.#pending.push({ transaction, authorization, kind, inBlock })
+    if (!this.#draws.once(20)) this.#pending.push({ transaction, authorization, kind, sender, inBlock })
     return { transaction, atMs: inBlock * blockMs }
   }
 
@@ -102,10 +110,17 @@ export class SimulatedChain {
     return this.#used.has(nonceOf(authorization))
   }
 
-  /** True while something of this authorisation may still land. */
-  isOnItsWay(authorization: EvmAuthorization): boolean {
+  /** True where the service has brought this authorisation to the chain, and it has landed or still may. */
+  isBrought(authorization: EvmAuthorization): boolean {
     this.sync()
-    return this.#pending.some(each => nonceOf(each.authorization) === nonceOf(authorization))
+    if (this.#used.get(nonceOf(authorization))?.kind === 'cancel') return false
+    const endsInBlock = (Number(authorization.validBefore) * 1000) / blockMs
+    return [...this.#used.values(), ...this.#pending].some(
+      each =>
+        each.sender === 'service' &&
+        each.inBlock < endsInBlock &&
+        nonceOf(each.authorization) === nonceOf(authorization),
+    )
   }
 
   /** What a node says whose newest block is so many blocks old. */

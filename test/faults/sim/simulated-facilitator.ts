@@ -104,11 +104,11 @@ export class SimulatedFacilitator implements Facilitator, PaymentChain {
     if (behaviour === 'lies that it settled') return soon({ state: 'settled', transaction: `0x${'ab'.repeat(32)}` })
     const verdict = this.#judge(payment)
     if (!verdict.valid) return soon({ state: 'refused', reason: verdict.reason })
-    const { transaction, atMs } = chain.send(authorization)
+    const { transaction, atMs } = chain.send(authorization, 'service')
     const inBlockMs = Math.max(0, atMs - nowMs()) + 50
     switch (behaviour) {
       case 'lies that it refused':
-        return soon({ state: 'refused', reason: 'simulation_failed' })
+        return soon({ state: 'doubtful', why: 'Simulated: it says that the transfer failed.' })
       case 'accepts and times out':
         return { afterMs: timeoutMs, end: () => new Error('Simulated: time-out.') }
       case 'fails after it settled':
@@ -118,7 +118,7 @@ export class SimulatedFacilitator implements Facilitator, PaymentChain {
       case 'is slow':
         return { afterMs: slowMs, end: () => ({ state: 'settled', transaction }) }
       default:
-        if (behaviour === 'sends twice') chain.send(authorization)
+        if (behaviour === 'sends twice') chain.send(authorization, 'service')
         // What was dropped on its way is waited for no longer than a receipt is.
         return {
           afterMs: inBlockMs,

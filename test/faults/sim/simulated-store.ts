@@ -12,6 +12,8 @@ export interface SimulatedStoreOptions {
   soleOwner: boolean
   /** Sees every unit when it has been judged, before its answer leaves. */
   onApplied(unit: Unit, outcome: Outcome): void
+  /** The process dies with what it has just written, before anybody is told. */
+  onKilled(): void
   /** Units that the database itself could not take: a broken rule of ours. */
   onFailed(unit: Unit, why: string): void
 }
@@ -46,6 +48,7 @@ export class SimulatedStore implements Store {
             return void machine.after(fault.answerMs, () => reject(fault.error))
           }
           const outcomes = this.#apply(sent)
+          if (faults.killsNow()) return this.#options.onKilled()
           machine.after(fault?.answerMs ?? faults.answerMs(), () => {
             if (fault) reject(fault.error)
             else if (outcomes) resolve(outcomes)

@@ -81,6 +81,7 @@ export const interestingStates = [
   'a key began a new period of its budget',
   'a charge was paid with staking credit and USD together',
   'work under a key was paid for by its dead attempt',
+  'a process was killed between a commit and its answer',
 ] as const
 
 export type InterestingState = (typeof interestingStates)[number]

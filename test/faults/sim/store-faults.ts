@@ -20,6 +20,8 @@ export class StoreFaults {
   /** Commits until the armed fault; each is used once. */
   #armed: { inCommits: number; when: CommitFault['when'] }[] = []
   #armedReads = 0
+  /** Commits until the process dies with one; −1 for never. */
+  #killInCommits = -1
   #outageUntilMs = 0
   #slowUntilMs = 0
 
@@ -42,6 +44,17 @@ export class StoreFaults {
     return `read ${this.#armedReads} from now fails`
   }
 
+  /** The process will die right after one of its next commits. */
+  armKill(): string {
+    this.#killInCommits = this.#draws.below(6)
+    return `dies with commit ${this.#killInCommits + 1} from now`
+  }
+
+  killsNow(): boolean {
+    if (this.#killInCommits < 0) return false
+    return this.#killInCommits-- === 0
+  }
+
   /** A full disk: every commit fails for so long. */
   outage(ms: number): string {
     this.#outageUntilMs = this.#nowMs() + ms
@@ -56,6 +69,7 @@ export class StoreFaults {
   heal(): void {
     this.#armed = []
     this.#armedReads = 0
+    this.#killInCommits = -1
     this.#outageUntilMs = 0
     this.#slowUntilMs = 0
   }

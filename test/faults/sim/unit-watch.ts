@@ -1,12 +1,15 @@
 import type { Op, Outcome, Unit } from '#service/store/units.ts'
 import { statesOf, statesOfOutcome } from './state-watch.ts'
+import { UnitRules } from './unit-rules.ts'
+import type { Machine } from './virtual-machine.ts'
 import type { World } from './world.ts'
 
 /** Sees every unit that was judged: keeps what later checks compare with, and notes the states that it was in. */
 export class UnitWatch {
   readonly #world: World
-  /** By hold: all that was ever reserved for it, its extensions included. */
-  readonly reserved = new Map<string, bigint>()
+  /** By job. */
+  readonly queuedAtMs = new Map<string, number>()
+  readonly #rules: UnitRules
   readonly #claimOwners = new Map<string, string>()
   /** By account: each posted balance that it has had, and since when. */
   readonly #posted = new Map<string, { sinceMs: number; posted: bigint }[]>()
@@ -15,6 +18,7 @@ export class UnitWatch {
 
   constructor(world: World) {
     this.#world = world
+    this.#rules = new UnitRules(world)
   }
 
   /** A commit is made to fail: what became of these units is nobody's to know. */
@@ -27,10 +31,11 @@ export class UnitWatch {
     trace.tell(`store fails ${what}: ${units.map(({ id }) => id).join(' ')}`)
   }
 
-  onApplied(unit: Unit, outcome: Outcome): void {
+  onApplied(unit: Unit, outcome: Outcome, machine: Pick<Machine, 'isAlive'>): void {
     const { trace, time, sometimes } = this.#world
     const told = outcome.ok ? (outcome.again ? 'again' : 'ok') : `${outcome.why} at ${outcome.op}`
     trace.tell(`${time.nowMs} ${unit.id} ${unit.ops.map(({ op }) => op).join('+')}: ${told}`)
+    this.#rules.judge(unit, outcome, machine)
     for (const state of statesOfOutcome(unit, outcome)) sometimes.reached(state)
     if (!outcome.ok || outcome.again) return
     this.applied++
@@ -40,7 +45,7 @@ export class UnitWatch {
     }
     for (const op of unit.ops) {
       for (const state of statesOf(op, unit)) sometimes.reached(state)
-      this.#note(op, unit)
+      this.#note(op)
     }
   }
 
@@ -53,20 +58,11 @@ export class UnitWatch {
       .reduce((most, { posted }) => (posted > most ? posted : most), before)
   }
 
-  #note(op: Op, unit: Unit): void {
+  #note(op: Op): void {
     switch (op.op) {
-      case 'hold':
-        this.reserved.set(op.hold, op.amount)
+      case 'job':
+        if (op.from === null) this.queuedAtMs.set(op.job, this.#world.trueMs())
         break
-      case 'extend':
-        this.reserved.set(op.hold, (this.reserved.get(op.hold) ?? 0n) + op.amount)
-        break
-      case 'capture': {
-        const sum = op.lines.reduce((total, { amount }) => total + amount, 0n)
-        const most = (this.reserved.get(op.hold) ?? 0n) + (op.writeOff ?? 0n)
-        if (sum > most) this.#world.broken(`Unit ${unit.id} charged ${sum} of a hold of ${most}.`)
-        break
-      }
       case 'claim':
         this.#noteOwner(op.claim, op.set.lease?.owner)
     }

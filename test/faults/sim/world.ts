@@ -159,6 +159,14 @@ export class World {
     this.forget(process)
   }
 
+  #killInCommit(machine: Machine): void {
+    const process = this.processes.find(each => each === machine)
+    if (!process) return
+    this.trace.tell(`${process.name} is killed in a commit`)
+    this.sometimes.reached('a process was killed between a commit and its answer')
+    this.endProcess(process)
+  }
+
   forget(process: SimulatedProcess): void {
     const at = this.processes.indexOf(process)
     if (at !== -1) this.processes.splice(at, 1)
@@ -169,13 +177,14 @@ export class World {
     const unit = { id: `${uuidV7Floor(this.trueMs())}/${name}-${++this.#ownUnits}`, ops }
     const [outcome] = this.database.commit([unit])
     if (!outcome || !('ok' in outcome) || !outcome.ok) throw new Error(`Unit ${unit.id} was not taken.`)
-    this.units.onApplied(unit, outcome)
+    this.units.onApplied(unit, outcome, operator)
   }
 
   #storeOf(machine: Machine, faults: StoreFaults): Store {
     return new SimulatedStore({
       ...{ machine, faults, database: this.database, soleOwner: this.soleOwner },
-      onApplied: (unit, outcome) => this.units.onApplied(unit, outcome),
+      onApplied: (unit, outcome) => this.units.onApplied(unit, outcome, machine),
+      onKilled: () => this.#killInCommit(machine),
       onFailed: (unit, why) => this.broken(`The database refused unit ${unit.id} (${opsOf(unit)}): ${why}`),
     })
   }
@@ -222,6 +231,9 @@ export class World {
     return { info: note('info'), warn: note('warn'), error: note('error') }
   }
 }
+
+/** Stands for whoever writes beside the service. */
+const operator: Pick<Machine, 'isAlive'> = { isAlive: true }
 
 export const wordsOf = (error: unknown): string =>
   error instanceof Error ? `${error.name}: ${error.message}` : `${error}`

@@ -59,7 +59,7 @@ export async function sendPayment(visit: Visit, payment: SentPayment, waits = fa
   const body = await visit.text(response)
   visit.answered(response.status)
   if (response.status === 200) acknowledge(visit, payment, body)
-  else note(visit, response.status, JSON.parse(body))
+  else note(visit, payment, response.status, JSON.parse(body))
 }
 
 function acknowledge({ world, name }: Visit, payment: SentPayment, body: string): void {
@@ -82,7 +82,10 @@ interface TopUpFailure {
   details?: { reason?: unknown }
 }
 
-function note({ world }: Visit, status: number, { error, details }: TopUpFailure): void {
+function note(visit: Visit, payment: SentPayment, status: number, { error, details }: TopUpFailure): void {
+  const { world, name } = visit
+  if (status === 400 && world.chain.isBrought(payment.authorization))
+    world.broken(`${name}: a payment that the service has sent was called bad (${details?.reason}).`)
   if (error === 'X402_SETTLEMENT_PENDING') world.sometimes.reached('a top-up was answered as pending')
   if (status === 400 && details?.reason === 'expired') world.sometimes.reached('a payment was answered as expired')
   if (status === 400 && details?.reason === 'insufficient_funds')
