@@ -37,7 +37,10 @@ describe('a data folder that cannot be used is told in one sentence with the nex
   const rows: [args: string[]][] = [
     [['up', '--no-journey', '--port', '0']],
     [['keys', 'create', '--usd', '5']],
+    [['keys', 'list']],
     [['ledger', 'audit']],
+    [['ledger', 'export']],
+    [['backup', 'books.db']],
   ]
   test.each(rows)('%j with a file for a folder', async args => {
     const file = join(root, 'file')

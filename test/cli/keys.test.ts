@@ -186,6 +186,38 @@ describe('a new secret', () => {
   })
 })
 
+describe('a secret of the environment', () => {
+  const [present, next] = ['p'.repeat(32), 'n'.repeat(32)]
+  const withSecrets = (args: string[], env: NodeJS.ProcessEnv) => runCommand(['keys', ...args, '--data', root], env)
+
+  test('wins over the one of the folder, and a former one counts on', async () => {
+    await withSecrets(['create', '--usd', '1'], { FAREBOX_SECRET: present })
+    const needs = async (env: NodeJS.ProcessEnv) =>
+      JSON.parse((await withSecrets(['list', '--json'], env)).stdout)[0].needs
+    expect(await needs({ FAREBOX_SECRET: present })).toBe('current')
+    expect(await needs({ FAREBOX_SECRET: next, FAREBOX_FORMER_SECRET: present })).toBe('former')
+    expect(await needs({ FAREBOX_SECRET: next })).toBe('dropped')
+    expect(await needs({})).toBe('dropped')
+  })
+
+  test.each([[{ FAREBOX_SECRET: 'short' }], [{ FAREBOX_SECRET: present, FAREBOX_FORMER_SECRET: 'short' }]])(
+    'is refused where it could be guessed, and not repeated: %j',
+    async env => {
+      const { code, stderr } = await withSecrets(['create', '--usd', '1'], env)
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/ is too short\. Set it as the service has it: at least 32 /),
+      ])
+      expect(stderr).not.toContain('short\n')
+    },
+  )
+
+  test('is rotated where it is set', async () => {
+    const { code, stderr } = await withSecrets(['rotate-secret'], { FAREBOX_SECRET: present })
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^The secret is set by the environment\. Put a new one /)])
+  })
+})
+
 test.each([
   [[], 'Say what to do: `create`, `budget`, `list`, `revoke`, `rotate-secret`, `drop-secrets`. '],
   [['mend'], '`mend` is not known; there is `create`, '],

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { backupPages, busyTimeoutMs } from '../bounds.ts'
@@ -24,13 +24,24 @@ export async function writeWhole(path: string, write: (part: string) => Promise<
   try {
     await write(part)
     sync(part)
-    // A link, because a rename would replace what came to stand there meanwhile.
-    linkSync(part, path)
+    giveName(part, path)
   } finally {
     rmSync(part, { force: true })
     rmSync(`${part}-journal`, { force: true })
   }
   if (process.platform !== 'win32') sync(dirname(path))
+}
+
+/** A link, because a rename would replace what came to stand there meanwhile. */
+function giveName(part: string, path: string): void {
+  try {
+    linkSync(part, path)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    // Some disks that are carried about know no links.
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code) || existsSync(path)) throw error
+    renameSync(part, path)
+  }
 }
 
 function sync(path: string): void {

@@ -1,0 +1,73 @@
+/** A data folder as the first release left it, through the commands and the service of today. */
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { dataFolder } from '#cli/data-folder.ts'
+import { folderSecrets } from '#cli/folder-secrets.ts'
+import { openService } from '#service/open-service.ts'
+import { firstKey, firstSecret } from '../service/store/previous-release/first-books.ts'
+import { tamperWith } from '../service/store/sqlite-folder.ts'
+import { runCommand } from './run-command.ts'
+
+const dump = join(import.meta.dirname, '..', 'service', 'store', 'previous-release', '0001-first-tables.sql')
+
+let root: string
+let old: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'farebox-previous-'))
+  old = join(root, 'old')
+  const folder = dataFolder(old)
+  await mkdir(join(old, 'service'), { recursive: true })
+  await writeFile(folder.secret, `${firstSecret}\n`, { mode: 0o600 })
+  tamperWith(folder.database, await readFile(dump, 'utf8'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+/** The status that the key of then gets at a service on this folder, whose tables are brought up to date by its start. */
+async function keyStatusAt(path: string): Promise<number> {
+  const secrets = await folderSecrets(dataFolder(path))
+  const options = { publicUrl: 'http://127.0.0.1:8402', folder: join(path, 'service'), secrets, models: [] }
+  const service = await openService(options)
+  try {
+    const headers = { authorization: `Bearer ${firstKey}` }
+    const asked = new Request('http://127.0.0.1:8402/api/v1/api_keys/rate_limits', { headers })
+    return (await service.fetch(asked)).status
+  } finally {
+    await service.close()
+  }
+}
+
+const run = (...args: string[]) => runCommand([...args, '--data', old])
+
+test('what only reads leaves it to its own release, and says so', async () => {
+  for (const args of [['audit'], ['export']]) {
+    const { code, stderr } = await run('ledger', ...args)
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^The tables are those of another release\. Start the /)])
+  }
+})
+
+test('a service of today opens it: its keys work, its books add up, and its keys are told apart', async () => {
+  expect(await keyStatusAt(old)).toBe(200)
+  expect(await run('ledger', 'audit')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/The books add up\.\n$/),
+  })
+  expect((await run('keys', 'list')).stdout).toMatch(
+    / {2}made by the first release, perhaps under a former secret {2}"laptop"\n$/,
+  )
+})
+
+test('a backup from before the update is restored and updated by itself', async () => {
+  const file = join(root, 'before.db')
+  expect(await run('backup', file, '--with-secret')).toMatchObject({
+    ...{
+      code: 0,
+      stderr: expect.stringContaining('Their tables are those of another release, so they were not audited.'),
+    },
+  })
+  const target = join(root, 'new')
+  expect((await runCommand(['restore', file, '--data', target])).code).toBe(0)
+  expect(await keyStatusAt(target)).toBe(200)
+  expect((await runCommand(['ledger', 'audit', '--data', target])).code).toBe(0)
+})
