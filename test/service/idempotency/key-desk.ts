@@ -14,13 +14,13 @@ export type KillAt = (ops: readonly Op[]) => 'before' | 'after' | null
 export class ProcessStore implements Store {
   readonly soleOwner: boolean
   readonly #shared: Store
-  readonly #own: Store | null
+  readonly #own: readonly Store[]
   killAt: KillAt = () => null
   dead = false
 
-  constructor(shared: Store, options: { soleOwner?: boolean; own?: Store } = {}) {
+  constructor(shared: Store, options: { soleOwner?: boolean; own: readonly Store[] }) {
     this.#shared = shared
-    this.#own = options.own ?? null
+    this.#own = options.own
     this.soleOwner = options.soleOwner ?? true
   }
 
@@ -42,7 +42,7 @@ export class ProcessStore implements Store {
   }
 
   async close(): Promise<void> {
-    await this.#own?.close()
+    for (const store of this.#own) await store.close()
   }
 }
 
@@ -90,6 +90,8 @@ export interface DeskOptions {
   clock?: TestClock
   /** Whose database it writes to; a database of its own where absent. */
   beside?: KeyDesk
+  /** Another database than that of SQLite in a folder of its own; it is closed with the process. */
+  store?: Store
   soleOwner?: boolean
   chat?: ScriptedChat
   stakes?: StakeReader
@@ -105,9 +107,9 @@ export async function openKeyDesk(options: DeskOptions = {}): Promise<KeyDesk> {
     models: () => [textModel({ id: 'scripted', price, tier: 'XS', engine: chat }), videoModel({ engine: video })],
     ...(options.stakes ? { stakes: options.stakes } : {}),
     storeBefore: own => {
-      const shared = beside ? sharedBy.get(beside.store) : own
-      store = new ProcessStore(shared ?? own, { soleOwner, own })
-      sharedBy.set(store, shared ?? own)
+      const shared = options.store ?? (beside && sharedBy.get(beside.store)) ?? own
+      store = new ProcessStore(shared, { soleOwner, own: options.store ? [own, options.store] : [own] })
+      sharedBy.set(store, shared)
       return store
     },
   })
