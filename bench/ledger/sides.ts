@@ -1,0 +1,57 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { openPostgresStore } from '#service/store/postgres/open.ts'
+import { openSqliteStore } from '#service/store/sqlite/open.ts'
+import type { Store } from '#service/store/store.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
+
+/** A store, and single commits of one small row on the same engine and disk: what it costs to be durable and nothing else. */
+export interface Side {
+  name: string
+  store: Store
+  bareCommitsPerSecond(forMs: number): Promise<number>
+  close(): Promise<void>
+}
+
+export async function sqliteSide(folder: string): Promise<Side> {
+  const store = await openSqliteStore({ path: join(folder, 'farebox.db') })
+  const bare = new DatabaseSync(join(folder, 'bare.db'))
+  bare.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+  bare.exec('CREATE TABLE bare (id TEXT PRIMARY KEY, n INTEGER) STRICT, WITHOUT ROWID')
+  const insert = bare.prepare('INSERT INTO bare VALUES (?, ?)')
+  return {
+    name: 'SQLite',
+    store,
+    bareCommitsPerSecond: forMs => perSecond(forMs, async () => void insert.run(uuidV7(Date.now()), 1)),
+    async close() {
+      bare.close()
+      await store.close()
+    },
+  }
+}
+
+export async function postgresSide(url: string): Promise<Side> {
+  const store = await openPostgresStore({ url })
+  const bare = new pg.Client({ connectionString: url })
+  await bare.connect()
+  await bare.query('CREATE TABLE IF NOT EXISTS bare (id text PRIMARY KEY, n bigint)')
+  const text = 'INSERT INTO bare VALUES ($1, $2)'
+  return {
+    name: 'PostgreSQL',
+    store,
+    bareCommitsPerSecond: forMs =>
+      perSecond(forMs, async () => void (await bare.query({ name: 'bare', text, values: [uuidV7(Date.now()), 1] }))),
+    async close() {
+      await bare.end()
+      await store.close()
+    },
+  }
+}
+
+async function perSecond(forMs: number, once: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now()
+  let done = 0
+  for (; performance.now() - startedAt < forMs; done++) await once()
+  return done / ((performance.now() - startedAt) / 1000)
+}
