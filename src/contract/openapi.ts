@@ -71,6 +71,8 @@ const asAlias = (operation: Operation): Operation => ({
 const introduction = [
   'Inference for AI applications, metered and paid from prepaid credit: by an API key, or by a crypto wallet that',
   'tops up with USDC over x402 and signs in. The chat operation is compatible with OpenAI clients.',
+  'Calls that cost take an Idempotency-Key: the same key with the same request is worked on and charged once, and a',
+  'repeat is given the first answer byte for byte, for 24 hours.',
   'Members of a request that are not described here may be sent; they may be passed on and are not checked.',
 ].join(' ')
 

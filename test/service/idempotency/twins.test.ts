@@ -203,7 +203,7 @@ test.each([
           await world.close()
         }
       }),
-      { numRuns: Number(process.env.RUNS ?? 12) },
+      { numRuns: 12 },
     )
   },
   180_000,
