@@ -37,6 +37,10 @@ export const clockJumps = 4
 export const clockPauseMs = 3_000
 export const mostClockLives = 1_000
 
+/** How long a trouble of the network lasts before the next one, or before it is well again. */
+export const networkTroubleMs = 1_500
+export const mostTroubles = 10_000
+
 /** A flow that makes more commits than this goes in circles. */
 export const mostCommits = 60
 /** Rounds over every commit of every flow. */

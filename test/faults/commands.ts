@@ -61,6 +61,14 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
     load: async () => (await import('./clock/clock-run.ts')).clockRun,
   },
   {
+    flag: 'network',
+    what: 'Troubles the network so often: between service and engine, or with PostgreSQL between service and database.',
+    usual: 20,
+    most: bounds.mostTroubles,
+    stores: ['sqlite', 'postgres'],
+    load: async () => (await import('./network/network-run.ts')).networkRun,
+  },
+  {
     flag: 'sim',
     what: 'Lives so many seeds of the whole service in one process, whose time, store, engines and chain the seed owns.',
     usual: usualSeeds,

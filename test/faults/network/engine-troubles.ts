@@ -1,0 +1,130 @@
+import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { parseUsd } from '#contract/money.ts'
+import { OpenAiChat } from '#service/engines/openai/chat.ts'
+import {
+  asEvents,
+  asJson,
+  chunk,
+  completion,
+  event,
+  finish,
+  upstream,
+  usage,
+} from '../../service/engines/openai/upstream.ts'
+import { type OpenedService, openService } from '../../service/open-service.ts'
+import { Book } from '../book.ts'
+import { sqliteBooks } from '../books.ts'
+import { checkCharges, checkStrangers } from '../checks/check-charges.ts'
+import { Findings } from '../checks/findings.ts'
+import { readEvents } from '../loads/read-events.ts'
+import { type Seeded, seeded } from '../seeded.ts'
+import { costOf, requestIdOf } from '../send.ts'
+import { ChaosProxy, type Trouble } from './chaos-proxy.ts'
+
+export interface EngineTroublesOptions {
+  /** Calls, each in a trouble of its own. */
+  rounds: number
+  seed: number
+  folder: string
+}
+
+export interface EngineTroublesReport {
+  asked: number
+  answered: number
+  broken: number
+  troubled: number
+  failures: string[]
+}
+
+const troubles: readonly ((draws: Seeded) => Trouble)[] = [
+  () => ({ kind: 'none' }),
+  draws => ({ kind: 'latency', ms: draws.below(100) }),
+  draws => ({ kind: 'cut', afterBytes: draws.below(2_000) }),
+  () => ({ kind: 'black hole' }),
+  () => ({ kind: 'twice' }),
+  () => ({ kind: 'refused' }),
+]
+
+const credit = 100
+/** An engine that is silent for longer is given up; the product's own times are minutes. */
+const timeouts = { connectMs: 500, firstByteMs: 400, answerMs: 800, silenceMs: 400, streamMs: 5_000 }
+/** Beyond every window of a limit. */
+const betweenCallsMs = 61_000
+
+/** Calls of the service whose engine is behind a bad network: what was answered is charged once, what was refused is not. */
+export async function engineTroubles({ rounds, seed, folder }: EngineTroublesOptions): Promise<EngineTroublesReport> {
+  const engine = await upstream((response: ServerResponse) =>
+    answer(response, engine.seen.at(-1)?.body.stream === true),
+  )
+  const proxy = await ChaosProxy.to(Number(new URL(engine.baseUrl).port))
+  const chat = new OpenAiChat({ baseUrl: `http://127.0.0.1:${proxy.port}/v1/`, timeouts })
+  const service = await openService({ chat, folder: join(folder, 'engine') })
+  const book = new Book()
+  try {
+    const key = await customer(service, book)
+    for (let round = 0; round < rounds; round++) {
+      const draws = seeded(seed, `call ${round}`)
+      proxy.trouble = draws.pick(troubles)?.(draws) ?? { kind: 'none' }
+      proxy.cutAll()
+      await call(service, key, book, draws.once(2))
+      service.clock.pass(betweenCallsMs)
+    }
+  } finally {
+    await service.close()
+    await proxy.close()
+    await engine.close()
+  }
+  return reportOf(book, proxy, await check(service, book))
+}
+
+const words = Array.from({ length: 30 }, (_, index) => `word ${index} `)
+
+function answer(response: ServerResponse, streams: boolean): void {
+  const pieces = [...words.map(word => event(chunk(word))), event({ ...finish, usage }), 'data: [DONE]\n\n']
+  if (streams) void asEvents(pieces)(response)
+  else asJson(completion)(response)
+}
+
+async function customer(service: OpenedService, book: Book): Promise<string> {
+  const key = await service.key(credit)
+  const { account } = await service.store.read.selectFrom('api_key').select('account').executeTakeFirstOrThrow()
+  book.grants.set(account, parseUsd(`${credit}`) ?? 0n)
+  return key
+}
+
+async function call(service: OpenedService, key: string, book: Book, stream: boolean): Promise<void> {
+  const options = stream ? { stream, stream_options: { include_usage: true } } : {}
+  const messages = [{ role: 'user', content: 'Say thirty words.' }]
+  const response = await service.post('/chat/completions', { model: 'demo-chat', messages, ...options }, key)
+  const requestId = requestIdOf(response)
+  if (response.status !== 200) {
+    if (response.status < 500) book.surprise('chat', `${response.status} ${await response.text()}`)
+    return void book.refused.set(requestId, response.status)
+  }
+  if (!stream) return book.charge('chat', requestId, costOf((await response.json()) as object))
+  let costMicroUsd: bigint | null = null
+  for await (const data of readEvents(response)) {
+    if (data === '[DONE]') return book.charge('stream', requestId, costMicroUsd)
+    costMicroUsd = costOf(JSON.parse(data)) ?? costMicroUsd
+  }
+  book.open.add(requestId)
+}
+
+async function check(service: OpenedService, book: Book): Promise<Findings> {
+  const findings = new Findings()
+  const books = sqliteBooks(service.database)
+  const rows = await books.read()
+  for (const { sentence } of (await books.audit(0)).findings) findings.fail(`The audit finds: ${sentence}`)
+  for (const surprise of book.surprises) findings.fail(surprise)
+  checkCharges(book, rows, findings)
+  checkStrangers(book, rows, new Set(), findings)
+  if (rows.holds.length) findings.fail(`${rows.holds.length} holds are left.`)
+  return findings
+}
+
+const reportOf = (book: Book, proxy: ChaosProxy, { failures }: Findings): EngineTroublesReport => {
+  const answered = book.total
+  const broken = book.refused.size + book.open.size
+  return { asked: answered + broken, answered, broken, troubled: proxy.troubled, failures }
+}
