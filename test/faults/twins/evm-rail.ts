@@ -5,13 +5,14 @@ import { OneAtATime } from '#service/payments/one-at-a-time.ts'
 import { openRemoteEvmFacilitator } from '#service/payments/remote-evm-facilitator.ts'
 import { newAccount, startTestChain, tokenName } from '../../service/payments/test-chain.ts'
 import { sign } from '../../service/payments/top-up-world.ts'
-import { facilitatorAnswerMs } from './bounds.ts'
+import { facilitatorAnswerMs, lateMs } from './bounds.ts'
 import { evmSettler } from './evm-settler.ts'
+import { openHostileFacilitator } from './hostile-facilitator.ts'
 import type { Rail } from './rail.ts'
 
 const fiveMicroUsd = 5_000_000n
 
-/** A chain of its own with the local token, which credits without waiting for further blocks. */
+/** A chain of its own with the local token; whoever settles badly does so over HTTP. */
 export async function openEvmRail(): Promise<Rail> {
   const chain = await startTestChain()
   const key = generatePrivateKey()
@@ -27,12 +28,25 @@ export async function openEvmRail(): Promise<Rail> {
   }
   // The chain counts the minter's transactions only once they are in a block.
   const mints = new OneAtATime()
+  const settler = evmSettler(chain.url, key)
   return {
     option,
-    settler: evmSettler(chain.url, key),
     chain: await openEvmPaymentChain({ rpcUrl: chain.url, confirmations: 0 }),
-    openFacilitator: url =>
-      openRemoteEvmFacilitator({ url, network: evmNetwork, rpcUrl: chain.url, answerMs: facilitatorAnswerMs }),
+    async settleBadly(behaviour) {
+      const hostile = await openHostileFacilitator(settler, behaviour, lateMs)
+      return {
+        openFacilitator: () =>
+          openRemoteEvmFacilitator({
+            url: hostile.url,
+            network: evmNetwork,
+            rpcUrl: chain.url,
+            answerMs: facilitatorAnswerMs,
+          }),
+        settlements: () => hostile.asked.filter(({ path }) => path === 'POST /settle').length,
+        quiet: () => hostile.quiet(),
+        close: () => hostile.close(),
+      }
+    },
     async pay() {
       const account = newAccount()
       await mints.run(() => chain.mint(account.address, fiveMicroUsd))

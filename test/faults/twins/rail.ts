@@ -1,22 +1,30 @@
 import type { PaymentOption } from '#contract/payment.ts'
 import type { Facilitator } from '#service/payments/facilitator.ts'
 import type { PaymentChain } from '#service/payments/payment-chain.ts'
-import type { Settler } from './settler.ts'
+import type { Behaviour } from './behaviours.ts'
 
 /** A real local chain, and what a run of twins needs of it. */
 export interface Rail {
   /** What the service offers. */
   option: PaymentOption
-  /** The honest facilitator behind the hostile one. */
-  settler: Settler
   /** How the service reads this chain. */
   chain: PaymentChain
-  /** How the service reaches a facilitator at this address. */
-  openFacilitator(url: string): Promise<Facilitator>
+  /** Who settles on it, and fails in this way. */
+  settleBadly(behaviour: Behaviour): Promise<BadSettling>
   /** A new payer who has the money for it, and the payment that it signed. */
   pay(): Promise<TwinPayment>
   /** Everything that has come to the payee. */
   transfers(): Promise<Transfer[]>
+  close(): Promise<void>
+}
+
+export interface BadSettling {
+  /** What one process of the service settles with. */
+  openFacilitator(): Promise<Facilitator>
+  /** How often it was asked to settle. */
+  settlements(): number
+  /** Resolves when everything that was accepted has been settled or has failed. */
+  quiet(): Promise<void>
   close(): Promise<void>
 }
 

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { paymentResponse } from '#contract/headers.ts'
 import { type Behaviour, behaviours } from './behaviours.ts'
-import { creditedWithinMs, lateMs, requestsAtOnce, resendMs } from './bounds.ts'
-import { openHostileFacilitator } from './hostile-facilitator.ts'
+import { creditedWithinMs, requestsAtOnce, resendMs } from './bounds.ts'
 import type { Rail, TwinPayment } from './rail.ts'
 import { sendTwin, type TwinAnswer, wrongAnswer } from './send-twin.ts'
 import { spell } from './spellings.ts'
@@ -75,19 +74,19 @@ class TwinRun {
     const counts = { requests: 0, creditedAtOnce: 0, pending: 0, settlements: 0, transfers: 0, credits: 0, ms: 0 }
     const row: BehaviourRow = { behaviour, ...counts }
     this.#row = row
-    const facilitator = await openHostileFacilitator(this.#rail.settler, behaviour, lateMs)
+    const settling = await this.#rail.settleBadly(behaviour)
     try {
-      await this.#service.settleAt(facilitator.url)
+      await this.#service.settleBy(settling)
       const atOnce = Math.max(1, Math.floor(requestsAtOnce / twins))
       for (let done = 0; done < payments; done += atOnce) {
         await Promise.all(Array.from({ length: Math.min(atOnce, payments - done) }, () => this.#pay()))
       }
-      await facilitator.quiet()
+      await settling.quiet()
       await this.#service.rest()
     } finally {
-      await facilitator.close()
+      await settling.close()
     }
-    row.settlements = facilitator.asked.filter(({ path }) => path === 'POST /settle').length
+    row.settlements = settling.settlements()
     row.transfers = (await this.#rail.transfers()).length - before.transfers
     row.credits = (await this.#service.credits()).length - before.credits
     row.ms = Math.round(performance.now() - startedMs)

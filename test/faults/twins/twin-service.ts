@@ -7,7 +7,7 @@ import { TopUps } from '#service/payments/top-up.ts'
 import type { Payments } from '#service/service.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
 import { answerWaitMs } from './bounds.ts'
-import type { Rail } from './rail.ts'
+import type { BadSettling, Rail } from './rail.ts'
 
 const publicUrl = 'http://127.0.0.1:8402'
 const closeMs = 5_000
@@ -42,9 +42,9 @@ export class TwinService {
     return new TwinService(rail, opened, listener, doors)
   }
 
-  /** Two machines that settle at this facilitator, each with connections of its own. */
-  async settleAt(facilitatorUrl: string): Promise<void> {
-    this.#doors.machines = await Promise.all([this.#machine(facilitatorUrl), this.#machine(facilitatorUrl)])
+  /** Two machines that settle there, each with connections of its own. */
+  async settleBy(settling: BadSettling): Promise<void> {
+    this.#doors.machines = await Promise.all([this.#machine(settling), this.#machine(settling)])
     for (const machine of this.#doors.machines) await machine.start()
   }
 
@@ -90,8 +90,8 @@ export class TwinService {
     await this.#opened.close()
   }
 
-  async #machine(facilitatorUrl: string): Promise<TopUps> {
-    const facilitator = await this.#rail.openFacilitator(facilitatorUrl)
+  async #machine(settling: BadSettling): Promise<TopUps> {
+    const facilitator = await settling.openFacilitator()
     return new TopUps({
       settings: { publicUrl, paymentOptions: [this.#rail.option] },
       store: this.#opened.store,

@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { address } from '@solana/kit'
+import { encodeBase58 } from '#contract/base58.ts'
+import { systemClock } from '#contract/clock.ts'
+import { type PaymentOption, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
+import { usdcAccountOf } from '#local/solana/usdc.ts'
+import type { Facilitator } from '#service/payments/facilitator.ts'
+import { FeeBudget } from '#service/payments/fee-budget.ts'
+import { LocalSvmFacilitator } from '#service/payments/local-svm-facilitator.ts'
+import { RailChains, RailFacilitators } from '#service/payments/payment-rails.ts'
+import { SvmPaymentChain } from '#service/payments/svm-payment-chain.ts'
+import { newSvmAccount, type SvmChain, startSvmChain } from '../../service/payments/svm-chain.ts'
+import { stockSvmClient } from '../../service/payments/svm-world.ts'
+import { topUpUrl } from '../../service/payments/top-up-world.ts'
+import type { Behaviour } from './behaviours.ts'
+import { facilitatorAnswerMs, lateMs } from './bounds.ts'
+import { behaveAtPort } from './port-behaviours.ts'
+import type { BadSettling, Rail, Transfer } from './rail.ts'
+
+const fiveMicroUsd = 5_000_000n
+const lamports = 10_000_000_000n
+
+/** A chain of its own; whoever settles badly stands in this process, before a facilitator with a fee payer of our own. */
+export async function openSvmRail(): Promise<Rail> {
+  const chain = await startSvmChain()
+  const [feePayer, payee] = [await newSvmAccount(), await newSvmAccount()]
+  chain.node.airdrop(feePayer.signer.address, lamports)
+  await chain.mint(payee.address, 0n)
+  const option: PaymentOption = {
+    scheme: 'exact',
+    network: solanaNetwork,
+    amount: `${fiveMicroUsd}`,
+    asset: usdcOnSolana,
+    payTo: payee.address,
+    maxTimeoutSeconds: 300,
+    extra: { feePayer: feePayer.address },
+  }
+  const fees = new FeeBudget({ perHour: lamports, clock: systemClock })
+  const rpcUrl = chain.url
+  const honest = new LocalSvmFacilitator({ network: solanaNetwork, rpcUrl, feePayer: feePayer.key, fees })
+  return {
+    option,
+    chain: new RailChains({ svm: new SvmPaymentChain({ rpcUrl, commitment: 'confirmed', feePayer: feePayer.key }) }),
+    settleBadly: async behaviour => settleBadly(new RailFacilitators({ svm: honest }), behaviour),
+    async pay() {
+      const account = await newSvmAccount()
+      await chain.mint(account.address, fiveMicroUsd)
+      const client = stockSvmClient(account, rpcUrl)
+      const resource = { url: topUpUrl, description: '', mimeType: 'application/json' }
+      const accepts = [option] as Parameters<typeof client.createPaymentPayload>[0]['accepts']
+      const payment = await client.createPaymentPayload({ x402Version: 2, resource, accepts })
+      return { payer: account.address, payment }
+    },
+    transfers: () => transfersTo(chain, payee.address),
+    close: () => chain.stop(),
+  }
+}
+
+function settleBadly(honest: Facilitator, behaviour: Behaviour): BadSettling {
+  const seen = new Map<string, number>()
+  const late = new Set<Promise<unknown>>()
+  let settlements = 0
+  const settle: Facilitator['settle'] = async payment => {
+    settlements++
+    const before = seen.get(payment.key) ?? 0
+    seen.set(payment.key, before + 1)
+    const settleLate = () => {
+      const work = sleep(lateMs).then(() => honest.settle(payment))
+      late.add(work)
+      void work.catch(() => undefined).finally(() => late.delete(work))
+    }
+    return behaveAtPort[behaviour]({
+      settle: () => honest.settle(payment),
+      settleLate,
+      before,
+      answerMs: facilitatorAnswerMs.settle,
+      madeUp: () => encodeBase58(randomBytes(64)),
+    })
+  }
+  return {
+    openFacilitator: async () => ({
+      verify: payment => honest.verify(payment),
+      settle,
+      supported: () => honest.supported(),
+      problem: offered => honest.problem(offered),
+    }),
+    settlements: () => settlements,
+    async quiet() {
+      while (late.size > 0) await Promise.allSettled(late)
+    },
+    close: async () => {},
+  }
+}
+
+/** Transactions that moved the token to this wallet's account, each with the wallet that it came from. */
+async function transfersTo(chain: SvmChain, payee: string): Promise<Transfer[]> {
+  const account = await usdcAccountOf(address(payee))
+  return chain.node.executedWith(account).flatMap(({ err, signature, preTokenBalances, postTokenBalances }) => {
+    const amountOf = (owner: string, balances: typeof preTokenBalances) =>
+      BigInt(balances.find(each => each.owner === owner)?.uiTokenAmount.amount ?? 0)
+    const amountMicroUsd = amountOf(payee, postTokenBalances) - amountOf(payee, preTokenBalances)
+    const from = preTokenBalances.find(({ owner }) => owner !== payee)?.owner ?? ''
+    return err === null && amountMicroUsd !== 0n ? [{ from, amountMicroUsd, transaction: signature }] : []
+  })
+}
