@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { AuditReader } from '#service/ledger/audit-reader.ts'
-import { type DatabasePlace, databasePlace } from '#service/store/open-store.ts'
+import type { DatabasePlace } from '#service/store/open-store.ts'
 import type { Store } from '#service/store/store.ts'
 import { CliError } from './cli-error.ts'
 import { type DataFolder, dataFolder, readFileIfThere } from './data-folder.ts'
@@ -17,7 +17,8 @@ export interface Books {
 }
 
 /** Where DATABASE_URL says, else in the folder. It comes by the environment alone, because it may carry a password. */
-export function booksOf(data: string, env: Environment): Books {
+export async function booksOf(data: string, env: Environment): Promise<Books> {
+  const { databasePlace } = await import('#service/store/open-store.ts')
   const folder = dataFolder(data)
   try {
     const path = `sqlite:${folder.database}`

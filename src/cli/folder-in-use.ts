@@ -11,7 +11,8 @@ export async function folderFailure(error: unknown, folder: DataFolder): Promise
 }
 
 /** By its name, because loading the class would load the store. */
-const isStoreError = (error: unknown): error is StoreError => error instanceof Error && error.name === 'StoreError'
+export const isStoreError = (error: unknown): error is StoreError =>
+  error instanceof Error && error.name === 'StoreError'
 
 export const folderInUse = ({ root }: DataFolder, running: AdminRecord | null): CliError =>
   new CliError(

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { resolve } from 'node:path'
-import { writeWhole } from '#service/store/sqlite/backup.ts'
 import { CliError } from '../cli-error.ts'
 import { backupFailure } from './sqlite-backup.ts'
 
@@ -15,6 +14,7 @@ const schema = 'farebox'
 /** Copies the database into a new file of `pg_dump`'s own format, one snapshot, and reads the file once to the end. */
 export async function backUpPostgres(url: string, file: string, env: Environment): Promise<void> {
   const path = resolve(file)
+  const { writeWhole } = await import('#service/store/sqlite/backup.ts')
   try {
     await writeWhole(path, async part => {
       await runTool('pg_dump', ['--format=custom', `--schema=${schema}`, `--file=${part}`], url, env)

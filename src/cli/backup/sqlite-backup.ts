@@ -2,14 +2,11 @@ import { createReadStream, createWriteStream, existsSync, rmSync } from 'node:fs
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { backupSqlite, requireSoundFile, writeWhole } from '#service/store/sqlite/backup.ts'
-import { lockFolderOf } from '#service/store/sqlite/folder-lock.ts'
-import { StoreError } from '#service/store/store-error.ts'
 import { type Books, requireBooks, requireSecrets } from '../books.ts'
 import { CliError } from '../cli-error.ts'
 import { type DataFolder, readFileIfThere } from '../data-folder.ts'
 import { fileFailure } from '../file-failure.ts'
-import { folderFailure, folderInUse } from '../folder-in-use.ts'
+import { folderFailure, folderInUse, isStoreError } from '../folder-in-use.ts'
 import { runningService } from '../service-admin.ts'
 
 /** Beside a backup: the secrets of its service, where they were asked for. */
@@ -19,6 +16,7 @@ export const secretFileOf = (file: string): string => `${file}.secret`
 export async function backUpSqlite(books: Books, from: string, file: string, withSecret: boolean): Promise<void> {
   const path = resolve(file)
   await requireBooks(books)
+  const { backupSqlite, writeWhole } = await import('#service/store/sqlite/backup.ts')
   const secrets = withSecret ? await requireSecrets(books) : []
   try {
     if (withSecret) await writeWhole(secretFileOf(path), part => writeFile(part, `${secrets.join('\n')}\n`))
@@ -39,6 +37,10 @@ export async function restoreSqlite(
 ): Promise<{ hasSecret: boolean }> {
   const path = resolve(file)
   if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
+  const [{ requireSoundFile, writeWhole }, { lockFolderOf }] = await Promise.all([
+    import('#service/store/sqlite/backup.ts'),
+    import('#service/store/sqlite/folder-lock.ts'),
+  ])
   try {
     requireSoundFile(path)
     const running = await runningService(folder)
@@ -56,7 +58,7 @@ export async function restoreSqlite(
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
       throw new CliError(`There are books in ${folder.root} already.`, 'Restore into another folder, with `--data`.')
     }
-    throw error instanceof StoreError ? await folderFailure(error, folder) : error
+    throw await folderFailure(error, folder)
   }
   return { hasSecret: await restoreSecret(folder, secretFileOf(path)) }
 }
@@ -65,6 +67,7 @@ async function restoreSecret(folder: DataFolder, secretFile: string): Promise<bo
   if ((await readFileIfThere(folder.secret)) !== null) return true
   const kept = await readFileIfThere(secretFile)
   if (kept === null) return false
+  const { writeWhole } = await import('#service/store/sqlite/backup.ts')
   await writeWhole(folder.secret, part => writeFile(part, kept))
   return true
 }
@@ -74,7 +77,7 @@ const sqliteFull = 13
 const sqliteIoError = 10
 
 export function backupFailure(error: unknown, path: string): unknown {
-  if (error instanceof StoreError) {
+  if (isStoreError(error)) {
     return new CliError(error.message, 'Run `farebox ledger audit`, and keep the backups that you have.')
   }
   const { code, path: about = path, errcode = 0 } = error as NodeJS.ErrnoException & { errcode?: number }

@@ -29,7 +29,7 @@ export const backup: Command = {
     })
     const [file] = positionals
     if (file === undefined) throw wrongUsage(name, 'The name of the new file is missing')
-    const books = booksOf(values.data, io.env)
+    const books = await booksOf(values.data, io.env)
     const withSecret = values['with-secret']
     const { database } = books
     if (database.engine === 'sqlite') await backUpSqlite(books, database.path, file, withSecret)

@@ -77,7 +77,7 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
   const amountMicroUsd = parseUsd(usd)
   if (amountMicroUsd === null || amountMicroUsd < 0n)
     throw wrongUsage(name, '`--usd` takes an amount such as 5 or 0.25, or 0')
-  const operator = await openOperator(booksOf(values.data, io.env))
+  const operator = await openOperator(await booksOf(values.data, io.env))
   try {
     const more = {
       ...(values.account === undefined ? {} : { account: values.account }),
@@ -102,7 +102,7 @@ async function budget(args: readonly string[], io: CommandIo): Promise<number> {
   if (id === undefined) throw wrongUsage(name, 'The id of the key is missing; `farebox keys list` shows it')
   const limits = budgetOf(values, name)
   if ((limits === null) !== values.none) throw wrongUsage(name, 'Say the limits, or `--none`')
-  const operator = await openOperator(booksOf(values.data, io.env))
+  const operator = await openOperator(await booksOf(values.data, io.env))
   try {
     await operator.setBudget(id, limits)
     io.output.print(limits ? `Key ${id} has its limits.` : `Key ${id} has no limit of its own.`)
@@ -117,7 +117,7 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
     command: name,
     options: { account: { type: 'string' }, data, json: { type: 'boolean', default: false } },
   })
-  const operator = await openOperator(booksOf(values.data, io.env))
+  const operator = await openOperator(await booksOf(values.data, io.env))
   try {
     const listed = await operator.listKeys(values.account)
     if (values.json) io.output.printJson(listed)
@@ -132,7 +132,7 @@ async function revoke(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, { command: name, options: { data }, maxPositionals: 1 })
   const [id] = positionals
   if (id === undefined) throw wrongUsage(name, 'The id of the key is missing; `farebox keys list` shows it')
-  const operator = await openOperator(booksOf(values.data, io.env))
+  const operator = await openOperator(await booksOf(values.data, io.env))
   try {
     await operator.revokeKey(id)
     io.output.print(`Key ${id} has ended.`)
@@ -144,7 +144,7 @@ async function revoke(args: readonly string[], io: CommandIo): Promise<number> {
 
 async function rotate(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: name, options: { data } })
-  io.output.print(await rotateSecret(booksOf(values.data, io.env)))
+  io.output.print(await rotateSecret(await booksOf(values.data, io.env)))
   return 0
 }
 
@@ -153,6 +153,6 @@ async function drop(args: readonly string[], io: CommandIo): Promise<number> {
     command: name,
     options: { 'break-keys': { type: 'boolean', default: false }, data },
   })
-  io.output.print(await dropSecrets(booksOf(values.data, io.env), values['break-keys']))
+  io.output.print(await dropSecrets(await booksOf(values.data, io.env), values['break-keys']))
   return 0
 }

@@ -47,7 +47,7 @@ async function audit(args: readonly string[], io: CommandIo): Promise<number> {
     command: name,
     options: { chain: { type: 'boolean', default: false }, data, json: { type: 'boolean', default: false } },
   })
-  const books = booksOf(values.data, io.env)
+  const books = await booksOf(values.data, io.env)
   const reader = await openReader(books)
   try {
     const { audit: auditBooks } = await import('#service/ledger/audit.ts')
@@ -81,7 +81,7 @@ async function auditChains(reader: AuditReader, books: Books): Promise<ChainAudi
 async function reopen(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: name, options: { data } })
   const { reopenBooks } = await import('../reopen-books.ts')
-  return reopenBooks(booksOf(values.data, io.env), io)
+  return reopenBooks(await booksOf(values.data, io.env), io)
 }
 
 async function exportBooks(args: readonly string[], io: CommandIo): Promise<number> {
@@ -94,7 +94,7 @@ async function exportBooks(args: readonly string[], io: CommandIo): Promise<numb
     ...(values.from === undefined ? {} : { fromMs: timeOf('from', values.from) }),
     ...(values.to === undefined ? {} : { toMs: timeOf('to', values.to) }),
   }
-  const reader = await openReader(booksOf(values.data, io.env))
+  const reader = await openReader(await booksOf(values.data, io.env))
   try {
     const { exportCsv } = await import('#service/ledger/export-csv.ts')
     await withSameSchema(io.output.stream(exportCsv(reader, filter)))

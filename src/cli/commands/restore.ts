@@ -24,7 +24,7 @@ export const restore: Command = {
     })
     const [file] = positionals
     if (file === undefined) throw wrongUsage(name, 'The name of the backup is missing')
-    const books = booksOf(values.data, io.env)
+    const books = await booksOf(values.data, io.env)
     if (books.database.engine === 'sqlite') return restoreInto(books, books.database.path, file, io)
     const tools = await import('../backup/postgres-tools.ts')
     await tools.restorePostgres(books.database.url, file, io.env)
