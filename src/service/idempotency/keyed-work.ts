@@ -35,7 +35,9 @@ export class KeyedWork implements Work {
     this.holdId = keyed.exchange.requestId
     this.signal = this.#stop.signal
     keyed.exchange.outlivesCaller = true
-    keyed.exchange.signal.addEventListener('abort', () => this.#callerLeft(), { once: true })
+    const caller = keyed.exchange.signal
+    if (caller.aborted) this.#callerLeft()
+    else caller.addEventListener('abort', () => this.#callerLeft(), { once: true })
   }
 
   /** The answer to send, or that the claim is another's by now: then nothing was charged here. Throws what `run` throws. */
