@@ -8,6 +8,13 @@ export const holdRenewalMs = 10_000
 export const checkpointMs = 2_000
 export const checkpointTokens = 256
 
+/**
+ * Open charges are gone through this often, and so many of them at most say what they owe: the first time a prompt is
+ * counted, a millisecond or more, and nobody is answered meanwhile. With more than 256 streams the rest waits its turn.
+ */
+export const renewalTickMs = 250
+export const checkpointsATick = 32
+
 /** Lapsed holds are freed in slices, so that a restart after a crash does not block the writer. */
 export const recoverySlice = 500
 

@@ -3,9 +3,9 @@ import { addUsd, type MicroUsd, microUsd, toUsdNumber, zeroUsd } from '#contract
 import type { Principal } from '../identity/principal.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
-import type { Balance, Capture, Line, Op, Outcome, Refusal, Unit } from '../store/units.ts'
+import type { Balance, Capture, Line, Op, Outcome, Owed, Refusal, Unit } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
-import { holdLeaseMs, holdRenewalMs } from './bounds.ts'
+import { checkpointMs, holdLeaseMs, holdRenewalMs } from './bounds.ts'
 import { type Funding, totalOf } from './funding.ts'
 
 /** What a paid call reserves before its engine is asked. */
@@ -76,6 +76,7 @@ export class Charge {
   #checkpointMicroUsd = zeroUsd
   #checkpoint: Promise<void> | null = null
   #renewedAtMs: number
+  #lookedAtMs: number
 
   constructor(order: ChargeOrder, available: MicroUsd | null, parts: ChargeParts) {
     this.order = order
@@ -83,6 +84,7 @@ export class Charge {
     this.#parts = parts
     this.#held = order.amount
     this.#renewedAtMs = parts.clock.now()
+    this.#lookedAtMs = this.#renewedAtMs
   }
 
   get open(): boolean {
@@ -205,24 +207,37 @@ export class Charge {
   }
 
   async #writeCheckpoint(): Promise<void> {
-    const unit = this.renewal()
+    const unit = this.checkpointUnit()
     if (unit) await this.#parts.store.commit([unit]).catch(() => undefined)
   }
 
-  /** The unit that keeps this hold alive and says what is owed; null where nothing is new and the lease is young. */
-  renewal(): Unit | null {
-    const { clock, owner } = this.#parts
-    const nowMs = clock.now()
+  get isCheckpointDue(): boolean {
+    return this.open && this.#owed !== null && this.#parts.clock.now() - this.#lookedAtMs >= checkpointMs
+  }
+
+  get isLeaseOld(): boolean {
+    return this.open && this.#parts.clock.now() - this.#renewedAtMs >= holdRenewalMs
+  }
+
+  /** The unit that says what is owed; null where that is what was said before. */
+  checkpointUnit(): Unit | null {
+    this.#lookedAtMs = this.#parts.clock.now()
     const lines = this.#owed?.() ?? []
     const owedMicroUsd = addUsd(zeroUsd, ...lines.map(line => line.amount))
-    const isNew = owedMicroUsd > this.#checkpointMicroUsd
-    if (!this.open || (!isNew && nowMs - this.#renewedAtMs < holdRenewalMs)) return null
-    this.#renewedAtMs = nowMs
+    if (!this.open || owedMicroUsd <= this.#checkpointMicroUsd) return this.isLeaseOld ? this.renewal() : null
     this.#checkpointMicroUsd = owedMicroUsd
     const { request, model } = this.order
+    return this.renewal({ request, model, lines })
+  }
+
+  /** The unit that keeps this hold alive. */
+  renewal(owed?: Owed): Unit {
+    const { clock, owner } = this.#parts
+    const nowMs = clock.now()
+    this.#renewedAtMs = nowMs
     const lease = { owner, untilMs: nowMs + holdLeaseMs }
-    const owed = isNew ? { owed: { request, model, lines } } : {}
-    return { id: `${uuidV7(nowMs)}/renew`, ops: [{ op: 'renew', hold: this.holdId, lease, ...owed }] }
+    const renew = { op: 'renew', hold: this.holdId, lease, ...(owed ? { owed } : {}) } as const
+    return { id: `${uuidV7(nowMs)}/renew`, ops: [renew] }
   }
 }
 

@@ -3,7 +3,7 @@ import { addUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
 import type { Line } from '../store/units.ts'
-import { checkpointMs, holdLeaseMs } from './bounds.ts'
+import { checkpointsATick, holdLeaseMs, renewalTickMs } from './bounds.ts'
 import { type AlsoCommit, availableOf, Charge, type ChargeOrder, type ChargeParts } from './charge.ts'
 import type { Funding } from './funding.ts'
 
@@ -52,7 +52,7 @@ export class Charges {
     const available = availableOf(outcome.balances, order.principal.account)
     const charge = new Charge(order, available, this.#parts)
     this.#open.add(charge)
-    this.#renewal ??= setInterval(() => void this.renew(), checkpointMs).unref()
+    this.#renewal ??= setInterval(() => void this.renew(), renewalTickMs).unref()
     return charge
   }
 
@@ -63,7 +63,11 @@ export class Charges {
 
   /** Moves every lease that grows old and writes down what is owed; what is refused here is told when the charge ends. */
   async renew(): Promise<void> {
-    const units = [...this.#open].flatMap(charge => charge.renewal() ?? [])
+    const metered = [...this.#open].filter(charge => charge.isCheckpointDue).slice(0, checkpointsATick)
+    // To the end of the line, so that each has its turn.
+    for (const charge of metered) if (this.#open.delete(charge)) this.#open.add(charge)
+    const old = [...this.#open].filter(charge => charge.isLeaseOld && !metered.includes(charge))
+    const units = [...metered.flatMap(charge => charge.checkpointUnit() ?? []), ...old.map(charge => charge.renewal())]
     if (units.length) await this.#parts.store.commit(units).catch(() => undefined)
   }
 

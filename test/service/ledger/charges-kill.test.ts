@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { audit } from '#service/ledger/audit.ts'
+import type { Charge } from '#service/ledger/charge.ts'
+import { Charges } from '#service/ledger/charges.ts'
+import { Funding } from '#service/ledger/funding.ts'
 import { recoverHolds } from '#service/ledger/recover-holds.ts'
 import { countPromptTokens } from '#service/pricing/count-tokens.ts'
 import type { Store } from '#service/store/store.ts'
@@ -77,7 +80,11 @@ describe('a kill within a call', () => {
     const customer = await desk.customer(1)
     desk.engine.play([...manyWords(20), 'silence'])
     await readEvents(customer, 20)
-    await vi.advanceTimersByTimeAsync(2_000)
+    clock.pass(1_999)
+    await vi.advanceTimersByTimeAsync(250)
+    expect(await owedOf(desk.service.store)).toEqual([null])
+    clock.pass(1)
+    await vi.advanceTimersByTimeAsync(250)
     vi.useRealTimers()
     await expect.poll(() => owedOf(desk.service.store)).not.toEqual([null])
     await killAndRestart()
@@ -93,14 +100,72 @@ describe('a kill within a call', () => {
   })
 })
 
-describe('ends of dead holds', () => {
-  const line = (amount: bigint): Line => ({
-    sku: 'chat.output.estimated',
-    units: amount,
-    unitPricePicoUsd: 1_000_000n,
-    amount: microUsd(amount),
+describe('many calls at once', () => {
+  const opened: Charge[] = []
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map(charge => charge.release()))
   })
 
+  async function openCharges(count: number, owed: () => Line[]): Promise<Charges> {
+    const { account } = await desk.customer(1)
+    const { store } = desk.service
+    const { id } = await store.read.selectFrom('api_key').select('id').executeTakeFirstOrThrow()
+    const principal = { kind: 'key', account, keyId: id, plan: 'default' } as const
+    const charges = new Charges({ store, clock, owner: 'test', funding: new Funding({ store, clock }) })
+    while (opened.length < count) {
+      const order = { request: uuidV7(clock.now()), principal, model: null, amount: microUsd(100) }
+      const charge = await charges.open(order)
+      charge.meter(owed)
+      opened.push(charge)
+    }
+    return charges
+  }
+
+  const written = async () => (await owedOf(desk.service.store)).filter(owed => owed !== null).length
+  const leases = async () =>
+    (await desk.service.store.read.selectFrom('hold').select('lease_until_ms').execute()).map(row => row.lease_until_ms)
+
+  test('each has its turn to be written down, some at a time', async () => {
+    const charges = await openCharges(70, () => [lineOf(5n)])
+    clock.pass(2_000)
+    const counts: number[] = []
+    for (let tick = 0; tick < 3; tick++) {
+      await charges.renew()
+      counts.push(await written())
+    }
+    expect(counts).toEqual([32, 64, 70])
+  })
+
+  test('those that were not written down for long come before those that just were', async () => {
+    let owed = 5n
+    const charges = await openCharges(40, () => [lineOf(owed)])
+    clock.pass(2_000)
+    await charges.renew()
+    owed = 6n
+    clock.pass(2_000)
+    await charges.renew()
+    expect(await written()).toBe(40)
+  })
+
+  test('no lease lapses, whoever has had a turn', async () => {
+    const charges = await openCharges(70, () => [])
+    const until = clock.now() + 60_000
+    while (clock.now() < until) {
+      clock.pass(5_000)
+      await charges.renew()
+      for (const lease of await leases()) expect(lease).toBeGreaterThan(clock.now())
+    }
+  })
+})
+
+const lineOf = (amount: bigint): Line => ({
+  sku: 'chat.output.estimated',
+  units: amount,
+  unitPricePicoUsd: 1_000_000n,
+  amount: microUsd(amount),
+})
+
+describe('ends of dead holds', () => {
   async function commit(...ops: Op[]): Promise<Outcome[]> {
     const outcomes = await desk.service.store.commit(ops.map(op => ({ id: uuidV7(clock.now()), ops: [op] })))
     expect(outcomes.filter(outcome => !outcome.ok)).toEqual([])
@@ -113,7 +178,7 @@ describe('ends of dead holds', () => {
     const lease = { owner: 'a dead process', untilMs: clock.now() + 30_000 }
     await commit({ op: 'hold', hold, account, amount: microUsd(1_000), lease, atMs: clock.now() })
     if (owed !== null) {
-      await commit({ op: 'renew', hold, lease, owed: { request, model: 'scripted', lines: [line(owed)] } })
+      await commit({ op: 'renew', hold, lease, owed: { request, model: 'scripted', lines: [lineOf(owed)] } })
     }
     return request
   }
