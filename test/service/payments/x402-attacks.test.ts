@@ -1,6 +1,7 @@
 /** Published attacks on a payment by x402, each with its answer: run through the whole service, or kept by the test that is named. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AttackApp, type HttpAnswer, type Kept, kept, openAttackApp, stands } from './attack-app.ts'
+import { solanaAttackRows } from './solana-attack-rows.ts'
 import { newAccount, startTestChain, type TestChain } from './test-chain.ts'
 import { encode, type Loose, payer, sign, signAs } from './top-up-world.ts'
 
@@ -340,15 +341,13 @@ const rows: Row[] = [
   ],
 ]
 
-/** They are about a Solana transaction, and have their tests with that rail. */
-const onSolanaAlone = [3, 6, 7, 23, 24, 25, 26, 27, 28]
+const all: Row[] = [...rows, ...solanaAttackRows].sort(([one], [other]) => one - other)
 
 test('there are 35, each once', () => {
-  const numbers = [...rows.map(([row]) => row), ...onSolanaAlone].sort((one, other) => one - other)
-  expect(numbers).toEqual(Array.from({ length: 35 }, (_, index) => index + 1))
+  expect(all.map(([row]) => row)).toEqual(Array.from({ length: 35 }, (_, index) => index + 1))
 })
 
-test.each(rows)('%i: %s → %s', { timeout: 30_000 }, async (_row, _attack, _answer, how) => {
+test.each(all)('%i: %s → %s', { timeout: 30_000 }, async (_row, _attack, _answer, how) => {
   if (!Array.isArray(how)) return how()
   expect(how.length).toBeGreaterThan(0)
   for (const each of how) expect(await stands(each), `${each.file}: ${each.title}`).toBe(true)
