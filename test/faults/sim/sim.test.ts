@@ -4,7 +4,9 @@ import type { Store } from '#service/store/store.ts'
 import type { Unit } from '#service/store/units.ts'
 import { runSeed } from './run-seed.ts'
 import { replayOfSeed, shrunk } from './shrink.ts'
-import { Sometimes } from './sometimes.ts'
+import { endOf } from './sim-run.ts'
+import { simulate } from './simulate.ts'
+import { type InterestingState, interestingStates, Sometimes } from './sometimes.ts'
 
 const order = (seed: number, steps: number) => ({ seed, steps, sometimes: new Sometimes() })
 
@@ -26,6 +28,33 @@ describe('a seed', () => {
     ]
     expect(again.digest).toBe(first.digest)
     expect(other.digest).not.toBe(first.digest)
+  })
+})
+
+describe('a run', () => {
+  const report = (seeds: number, reached: readonly InterestingState[]) => {
+    const sometimes = new Sometimes()
+    for (const state of reached) sometimes.reached(state)
+    return endOf({ seeds, steps: 200, failed: [], sometimes, tookMs: 1 })
+  }
+  const allButOne = interestingStates.filter(state => state !== 'a read failed')
+
+  test.each<[string, number, readonly InterestingState[], boolean]>([
+    ['that is long and has been in every state is well', 500, interestingStates, true],
+    ['that is long and misses one state fails', 500, allButOne, false],
+    ['that is short need not have seen everything', 499, [], true],
+  ])('%s', (_, seeds, reached, isWell) => {
+    const end = report(seeds, reached)
+    expect(end.isWell).toBe(isWell)
+    if (!isWell) expect(end.lines).toContain('✗ never reached: a read failed')
+  })
+
+  test('on threads finds what it finds without', async () => {
+    const { failed, sometimes } = await simulate({ seeds: 2, firstSeed: 7, steps: 20 })
+    const alone = new Sometimes()
+    for (const seed of [7, 8]) await runSeed({ seed, steps: 20, sometimes: alone })
+    expect(failed).toEqual([])
+    expect(sometimes.counts).toEqual(alone.counts)
   })
 })
 

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import { mostThreads, seedsForEveryState, seedsPerThread } from './bounds.ts'
+import { mostThreads, seedsPerThread } from './bounds.ts'
 import type { SeedResult } from './run-seed.ts'
 import type { SeedAnswer, SeedAsked } from './seed-thread.ts'
 import { Sometimes } from './sometimes.ts'
@@ -10,7 +10,7 @@ export interface SimulationOrder {
   seeds: number
   firstSeed: number
   steps: number
-  onSeed?: (done: number) => void
+  onSeed?: (done: number, result: SeedResult) => void
   /** Called once with what ends the run early. */
   onStop?: (end: () => Promise<void>) => void
 }
@@ -20,8 +20,6 @@ export interface SimulationReport {
   steps: number
   failed: SeedResult[]
   sometimes: Sometimes
-  /** Interesting states that a run of this length should have been in, and was not. */
-  missing: string[]
   tookMs: number
 }
 
@@ -43,9 +41,9 @@ export async function simulate(order: SimulationOrder): Promise<SimulationReport
     const works = threads.map(async thread => {
       while (asked < seeds) {
         const { result, reached } = await askThread(thread, { seed: firstSeed + asked++, steps })
-        for (const [state, times] of reached) sometimes.add(state, times)
+        sometimes.add(reached)
         if (result.failure) failed.push(result)
-        onSeed?.(++done)
+        onSeed?.(++done, result)
       }
     })
     await Promise.all(works)
@@ -53,8 +51,7 @@ export async function simulate(order: SimulationOrder): Promise<SimulationReport
     await end()
   }
   failed.sort((one, other) => one.seed - other.seed)
-  const missing = seeds >= seedsForEveryState ? sometimes.missing() : []
-  return { seeds, steps, failed, sometimes, missing, tookMs: performance.now() - startedMs }
+  return { seeds, steps, failed, sometimes, tookMs: performance.now() - startedMs }
 }
 
 const threadsFor = (seeds: number): number =>

@@ -10,13 +10,15 @@ export interface CommitFault {
   error: StoreError
 }
 
+export type StoreFault = CommitFault['when'] | 'full' | 'read'
+
 const kinds = ['before', 'before', 'after', 'after', 'late'] as const
 
 /** What goes wrong with the store of one process. A fault is marked, so that its consequences are told from mistakes. */
 export class StoreFaults {
   readonly #draws: Seeded
   readonly #nowMs: () => number
-  readonly #onFault: (what: string, units: readonly Unit[]) => void
+  readonly #onFault: (what: StoreFault, units: readonly Unit[]) => void
   /** Commits until the armed fault; each is used once. */
   #armed: { inCommits: number; when: CommitFault['when'] }[] = []
   #armedReads = 0
@@ -25,7 +27,7 @@ export class StoreFaults {
   #outageUntilMs = 0
   #slowUntilMs = 0
 
-  constructor(draws: Seeded, nowMs: () => number, onFault: (what: string, units: readonly Unit[]) => void) {
+  constructor(draws: Seeded, nowMs: () => number, onFault: (what: StoreFault, units: readonly Unit[]) => void) {
     this.#draws = draws
     this.#nowMs = nowMs
     this.#onFault = onFault
@@ -79,14 +81,18 @@ export class StoreFaults {
   }
 
   nextCommit(units: readonly Unit[]): CommitFault | null {
-    if (this.isOut) return this.#fault('before', 'unit_failed', units)
+    if (this.isOut) {
+      this.#onFault('full', units)
+      return this.#fault('before', 'unit_failed')
+    }
     const due = this.#armed.findIndex(({ inCommits }) => inCommits === 0)
     for (const each of this.#armed) each.inCommits--
     if (due === -1) return null
     const [fault] = this.#armed.splice(due, 1)
     const when = fault?.when ?? 'before'
     const harmless = when === 'before' && this.#draws.once(2)
-    return this.#fault(when, harmless ? 'queue_full' : 'outcome_unknown', units)
+    this.#onFault(when, units)
+    return this.#fault(when, harmless ? 'queue_full' : 'outcome_unknown')
   }
 
   nextRead(): StoreError | null {
@@ -114,8 +120,7 @@ export class StoreFaults {
     return this.#draws.below(4)
   }
 
-  #fault(when: CommitFault['when'], kind: StoreError['kind'], units: readonly Unit[]): CommitFault {
-    this.#onFault(when, units)
+  #fault(when: CommitFault['when'], kind: StoreError['kind']): CommitFault {
     const error = new StoreError(kind, `Simulated: a commit failed, ${when}.`)
     return { when, answerMs: this.#draws.below(50), appliedAfterMs: 50 + this.#draws.below(10_000), error }
   }

@@ -1,5 +1,7 @@
 import type { Op, Outcome, Unit } from '#service/store/units.ts'
+import type { InterestingState } from './sometimes.ts'
 import { statesOf, statesOfOutcome } from './state-watch.ts'
+import type { StoreFault } from './store-faults.ts'
 import { UnitRules } from './unit-rules.ts'
 import type { Machine } from './virtual-machine.ts'
 import type { World } from './world.ts'
@@ -22,8 +24,9 @@ export class UnitWatch {
   }
 
   /** A commit is made to fail: what became of these units is nobody's to know. */
-  onFault(what: string, units: readonly Unit[]): void {
-    const { book, trace } = this.#world
+  onFault(what: StoreFault, units: readonly Unit[]): void {
+    const { book, trace, sometimes } = this.#world
+    sometimes.reached(stateOfFault[what])
     for (const { id, ops } of units) {
       book.excused.add(requestOf(id))
       for (const op of ops) for (const request of requestsOf(op)) book.excused.add(request)
@@ -83,4 +86,12 @@ export const requestOf = (unitId: string): string => unitId.slice(0, 36)
 function requestsOf(op: Op): string[] {
   if (op.op === 'capture' || op.op === 'refund') return [op.request]
   return op.op === 'renew' && op.owed ? [op.owed.request] : []
+}
+
+const stateOfFault: Readonly<Record<StoreFault, InterestingState>> = {
+  before: 'a commit failed before it was written',
+  after: 'a commit was written and its answer was lost',
+  late: 'a commit was written when nobody expected it any more',
+  full: 'the disk was full',
+  read: 'a read failed',
 }

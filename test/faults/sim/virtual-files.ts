@@ -1,3 +1,6 @@
+/** Made once: whoever looks for a file that is not there yet looks often. */
+const noSuchFile = Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' })
+
 /** The few files that a service has: finished media. In memory, because a real disk answers when it likes. */
 export class VirtualFiles {
   readonly #files = new Map<string, Buffer>()
@@ -12,7 +15,7 @@ export class VirtualFiles {
 
   read(path: string): Buffer {
     const bytes = this.#files.get(path)
-    if (!bytes) throw Object.assign(new Error(`ENOENT: no such file, '${path}'`), { code: 'ENOENT' })
+    if (!bytes) throw noSuchFile
     return bytes
   }
 
