@@ -59,8 +59,8 @@ export class ChaosProxy {
     const server = this.#open()
     const twin = trouble.kind === 'twice' ? this.#open() : null
     twin?.resume()
-    this.#follow(client, server, twin)
     const delayMs = trouble.kind === 'latency' ? trouble.ms : 0
+    this.#follow(delayMs, client, server, twin)
     client.on('data', bytes => {
       later(delayMs, () => server.write(bytes))
       twin?.write(bytes)
@@ -80,15 +80,17 @@ export class ChaosProxy {
     return connect(this.#port, '127.0.0.1')
   }
 
-  /** All of them end together. */
-  #follow(...sockets: (Socket | null)[]): void {
+  /** All of them end together, after what is on its way. */
+  #follow(delayMs: number, ...sockets: (Socket | null)[]): void {
     const together = sockets.filter(socket => socket !== null)
     for (const socket of together) {
       this.#sockets.add(socket)
       socket.on('error', () => undefined)
       socket.on('close', () => {
         this.#sockets.delete(socket)
-        for (const other of together) other.destroy()
+        later(delayMs, () => {
+          for (const other of together) other.destroySoon()
+        })
       })
     }
   }

@@ -88,8 +88,7 @@ export default defineConfig({ test: { include: ${JSON.stringify(tests)}, testTim
     timeoutMS: 30_000,
     // Words for people and names of things are no behaviour that a test should pin.
     mutator: { excludedMutations: ['StringLiteral'] },
-    reporters: ['json', 'html', 'clear-text'],
-    clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
+    reporters: ['json', 'html', 'progress-append-only'],
     jsonReporter: { fileName: 'stryker.json' },
     htmlReporter: { fileName: 'stryker.html' },
     allowEmpty: false,
