@@ -66,6 +66,16 @@ const attacks: Attack[] = [
   ],
   [
     '23',
+    'an authority that does not sign, beside a payer who does',
+    draft(async made => {
+      const whole = await transferOf(attacked.account, attacked.world.payee.address)
+      made.instructions[2] = { ...whole, accounts: [...(whole.accounts ?? []).slice(0, 3), stranger()] }
+      made.instructions[3] = memo('x', [payer()])
+    }),
+    'instruction_not_allowed',
+  ],
+  [
+    '23',
     'the fee payer alone, paying for itself',
     draft(async made => {
       made.instructions[2] = await transferOf(attacked.world.feePayer, attacked.world.payee.address)
