@@ -24,6 +24,15 @@ async function main({ payments, twins, rails: names }: TwinArguments): Promise<n
   return failures === 0 ? 0 : 1
 }
 
+async function mainOrSay(asked: TwinArguments): Promise<number> {
+  try {
+    return await main(asked)
+  } catch (error) {
+    complain(`${error instanceof Error ? error.stack : error}`)
+    return 1
+  }
+}
+
 /** Null where an argument is wrong, which is told with how to write it. */
 function read(args: readonly string[]): TwinArguments | null {
   try {
@@ -37,4 +46,4 @@ function read(args: readonly string[]): TwinArguments | null {
 const args = process.argv.slice(2)
 const asked = args.includes('--help') ? null : read(args)
 if (args.includes('--help')) print(usage)
-else process.exitCode = asked ? await main(asked) : 2
+else process.exitCode = asked ? await mainOrSay(asked) : 2
