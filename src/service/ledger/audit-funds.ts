@@ -24,30 +24,42 @@ interface RequestTotals {
   refunds: bigint
   refunded: bigint
   staking_back: bigint
+  /** 1 where it is wrong. */
+  funding: bigint
+  refund: bigint
 }
+
+const wrongFunding = `account <> last_account OR payers > 1 OR written_off > charged OR staking > charged - written_off
+  OR (lines = 0 AND written_off + staking > 0)`
+const wrongRefund = `(refunds > 0 AND (refunds <> 1 OR lines = 0 OR refunded <> charged - written_off
+    OR staking_back <> staking OR day_ms <> last_day_ms OR account <> last_account))
+  OR (refunds = 0 AND staking_back > 0)`
 
 /**
  * A write-off and staking credit pay for a charge and for no more than it, of one account and one key. A refund gives
  * back, once, what the account paid, and staking credit to its own day.
  */
 export async function checkRequests(reader: AuditReader, findings: Findings): Promise<void> {
-  const funding = reader.rows<RequestTotals>(`
-    SELECT request, charged, written_off, staking FROM ${requests} r WHERE account <> last_account OR payers > 1
-      OR written_off > charged OR staking > charged - written_off OR (lines = 0 AND written_off + staking > 0)`)
-  for await (const { request, charged, written_off, staking } of funding) {
-    const told = `Request ${request} was charged ${charged} micro-USD; a write-off of ${written_off} and staking credit of ${staking} do not go with that, or not with one account and key.`
-    findings.add('funding_differs', request, told)
+  const rows = reader.rows<RequestTotals>(`
+    SELECT request, charged, written_off, staking, refunds, refunded, staking_back,
+      CASE WHEN ${wrongFunding} THEN 1 ELSE 0 END AS funding, CASE WHEN ${wrongRefund} THEN 1 ELSE 0 END AS refund
+    FROM ${requests} r WHERE ${wrongFunding} OR ${wrongRefund}`)
+  for await (const row of rows) {
+    if (row.funding === 1n) tellFunding(row, findings)
+    if (row.refund === 1n) tellRefund(row, findings)
   }
-  const refunds = reader.rows<RequestTotals>(`
-    SELECT request, charged, written_off, staking, refunds, refunded, staking_back FROM ${requests} r
-    WHERE (refunds > 0 AND (refunds <> 1 OR lines = 0 OR refunded <> charged - written_off OR staking_back <> staking
-        OR day_ms <> last_day_ms OR account <> last_account))
-      OR (refunds = 0 AND staking_back > 0)`)
-  for await (const { request, charged, written_off, staking, refunds: n, refunded, staking_back } of refunds) {
-    const paid = `was charged ${charged - written_off} and refunded ${refunded} micro-USD in ${n} entries`
-    const told = `Request ${request} ${paid}; of staking credit ${staking} were used and ${staking_back} given back.`
-    findings.add('refund_differs', request, told)
-  }
+}
+
+function tellFunding({ request, charged, written_off, staking }: RequestTotals, findings: Findings): void {
+  const told = `Request ${request} was charged ${charged} micro-USD; a write-off of ${written_off} and staking credit of ${staking} do not go with that, or not with one account and key.`
+  findings.add('funding_differs', request, told)
+}
+
+function tellRefund(row: RequestTotals, findings: Findings): void {
+  const { request, charged, written_off, staking, refunds, refunded, staking_back } = row
+  const paid = `was charged ${charged - written_off} and refunded ${refunded} micro-USD in ${refunds} entries`
+  const told = `Request ${request} ${paid}; of staking credit ${staking} were used and ${staking_back} given back.`
+  findings.add('refund_differs', request, told)
 }
 
 interface Used {
