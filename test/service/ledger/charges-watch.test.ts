@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest'
+import { microUsd } from '#contract/money.ts'
+import type { Principal } from '#service/identity/principal.ts'
+import { Charges } from '#service/ledger/charges.ts'
+import { Funding } from '#service/ledger/funding.ts'
+import { LedgerWatch } from '#service/ledger/ledger-watch.ts'
+import { recoverHolds } from '#service/ledger/recover-holds.ts'
+import { StakingCredits } from '#service/staking/staking-credits.ts'
+import type { Line, Op } from '#service/store/units.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { openSchemaStore } from '../../postgres/postgres-store.ts'
+import { withPostgres } from '../../postgres/with-postgres.ts'
+import { TestClock } from '../open-service.ts'
+import { openTemporaryStore } from '../store/sqlite-folder.ts'
+import type { OpenedStore } from '../store/store-contract.ts'
+
+const line = (amount: bigint): Line => ({
+  sku: 'test',
+  units: amount,
+  unitPricePicoUsd: 1_000_000n,
+  amount: microUsd(amount),
+})
+
+/** A customer with 1 USD, a key with a budget and a wallet with a stake of 300 millionths of a token. */
+async function booksOf({ store }: OpenedStore) {
+  const clock = new TestClock()
+  const account = 'customer:watched'
+  const atMs = clock.now()
+  const budget = { period: 'month', usd: microUsd(900_000), staking: null } as const
+  const key = { key: 'key', account, hash: 'hash', prefix: '', label: '', expiresAtMs: null, budget, atMs } as const
+  const credit = { account, amount: microUsd(1_000_000), source: 'system:grant', ref: 'grant:watched', atMs } as const
+  const ops: Op[] = [
+    { op: 'account', account, kind: 'customer', atMs },
+    { op: 'credit', ...credit },
+    { op: 'key', ...key },
+    { op: 'wallet', wallet: '0x00', account, atMs },
+  ]
+  expect((await store.commit([{ id: uuidV7(atMs), ops }]))[0]?.ok).toBe(true)
+  const reader = { stakeOf: async () => 300n }
+  const staking = new StakingCredits({ store, clock, reader, onFailure: error => expect(error).toBeNull() })
+  const funding = new Funding({ store, clock, staking })
+  const principal: Principal = { kind: 'key', account, keyId: 'key', plan: 'default', budget }
+  const errors: string[] = []
+  const log = { info() {}, warn() {}, error: (_: object, message: string) => void errors.push(message) }
+  const watch = new LedgerWatch({ store, clock, log })
+  const charges = new Charges({ store, clock, owner: 'test', funding })
+  const order = (amount: bigint) => ({ request: uuidV7(clock.now()), principal, model: null, amount: microUsd(amount) })
+  return { clock, principal, funding, watch, charges, order, errors }
+}
+
+const engines = (open: () => Promise<OpenedStore>) => {
+  const onBooks = (name: string, run: (opened: OpenedStore) => Promise<void>) =>
+    test(name, async () => {
+      const opened = await open()
+      try {
+        await run(opened)
+      } finally {
+        await opened.dispose()
+      }
+    })
+
+  onBooks('sound books are looked over without a word, tampered ones are closed, mended ones opened', async opened => {
+    const { watch, charges, order, errors } = await booksOf(opened)
+    await watch.lookOverAtStart()
+    const held = await charges.open(order(500n))
+    await (await charges.open(order(100n))).capture([line(40n), line(50n)])
+    await watch.lookOver()
+    expect([await watch.state(), errors]).toEqual([{ state: 'open', reason: '' }, []])
+    await opened.tamper('UPDATE account SET held = held + 1')
+    await watch.lookOver()
+    expect(await watch.state()).toMatchObject({ state: 'read_only' })
+    expect(errors.length).toBe(1)
+    await expect(charges.open(order(1n))).rejects.toMatchObject({ kind: 'LEDGER_READ_ONLY' })
+    expect((await watch.reopen()).state).toBe('read_only')
+    await opened.tamper('UPDATE account SET held = held - 1')
+    expect((await watch.reopen()).state).toBe('open')
+    await held.release()
+    await (await charges.open(order(1n))).release()
+  })
+
+  onBooks('a charge draws on staking credit, then on USD, and both are said', async opened => {
+    const { funding, principal, charges, order } = await booksOf(opened)
+    expect(await funding.spendable(principal)).toEqual({
+      usd: 1_000_000n,
+      staking: 300n,
+      within: { usd: 900_000n, staking: 300n },
+    })
+    const charge = await charges.open({ ...order(400n), most: microUsd(800n) })
+    expect(await charge.extend(microUsd(300n))).toBeNull()
+    expect(await charge.capture([line(650n)])).toEqual({ usd: 350n, staking: 300n, availableMicroUsd: 999_650n })
+    expect(await funding.spendable(principal)).toEqual({
+      usd: 999_650n,
+      staking: 0n,
+      within: { usd: 899_650n, staking: 0n },
+    })
+  })
+
+  onBooks('a dead hold is charged at its checkpoint', async opened => {
+    const { clock, charges, order, funding, principal } = await booksOf(opened)
+    const charge = await charges.open(order(1_000n))
+    charge.meter(() => [line(700n)])
+    await charge.checkpoint()
+    clock.pass(30_001)
+    expect(await recoverHolds(opened.store, clock)).toBe(1)
+    expect(await funding.spendable(principal)).toMatchObject({ usd: 999_600n, staking: 0n })
+    await expect(charge.capture([line(700n)])).rejects.toThrow('no_hold')
+  })
+}
+
+describe('on SQLite', () => engines(openTemporaryStore))
+withPostgres('on PostgreSQL', cluster => engines(() => openSchemaStore(cluster())))
