@@ -62,6 +62,6 @@ export const solanaAttackRows: [row: number, attack: string, answer: string, how
     28,
     'a payee without an account for the token',
     'told to the operator, and no bad payment',
-    kept(settling, 'a payee without an account of the token is told to the operator'),
+    kept(`${here}/svm-failures.test.ts`, 'a payee without an account of the token is told to the operator'),
   ],
 ]
