@@ -5,6 +5,7 @@ import { Charges } from '#service/ledger/charges.ts'
 import { Funding } from '#service/ledger/funding.ts'
 import { LedgerWatch } from '#service/ledger/ledger-watch.ts'
 import { recoverHolds } from '#service/ledger/recover-holds.ts'
+import { watchedStore } from '#service/ledger/watched-store.ts'
 import { StakingCredits } from '#service/staking/staking-credits.ts'
 import type { Line, Op } from '#service/store/units.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
@@ -93,6 +94,17 @@ const engines = (open: () => Promise<OpenedStore>) => {
       staking: 0n,
       within: { usd: 899_650n, staking: 0n },
     })
+  })
+
+  onBooks('a rule of the tables that refuses a change is told', async opened => {
+    const { charges, order, clock } = await booksOf(opened)
+    const charge = await charges.open(order(1_000n))
+    await opened.tamper('UPDATE account SET held = 1')
+    const told: string[] = []
+    const store = watchedStore(opened.store, reason => told.push(reason))
+    const release: Op = { op: 'release', hold: charge.holdId }
+    await expect(store.commit([{ id: uuidV7(clock.now()), ops: [release] }])).rejects.toThrow()
+    expect(told).toEqual(['A change of the books was refused by a rule of their tables.'])
   })
 
   onBooks('a dead hold is charged at its checkpoint', async opened => {
