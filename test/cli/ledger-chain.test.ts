@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { dataFolder } from '#cli/data-folder.ts'
+import { microUsd } from '#contract/money.ts'
+import { startLocalEvmChain } from '#local/evm-chain.ts'
+import { openSqliteStore } from '#service/store/sqlite/open.ts'
+import { mustCommit, payment } from '../service/store/sample-ops.ts'
+import { runCommand } from './run-command.ts'
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'farebox-local-chain-'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+const audit = () => runCommand(['ledger', 'audit', '--chain', '--data', root])
+
+test('without a node in the environment, the local chain of the folder is asked while it runs', async () => {
+  const payTo = '0x00000000000000000000000000000000000000aa'
+  const chain = await startLocalEvmChain({ dataDir: root })
+  try {
+    const option = { network: `eip155:${chain.chainId}`, asset: chain.tokenAddress, payTo }
+    const store = await openSqliteStore({ path: dataFolder(root).database })
+    const set = { network: option.network, amount: microUsd(5), payload: JSON.stringify({ option }) }
+    await mustCommit(store, payment('p', null, 'claimed', 0, set), payment('p', 'claimed', 'rejected', 1))
+    await store.close()
+    await chain.mintUsdc(payTo, 5n)
+    expect(await audit()).toMatchObject({
+      ...{ code: 0, stderr: '' },
+      stdout: expect.stringContaining(
+        `eip155:8453 to ${payTo}: 0 credits, 0 of them on the chain; 1 transfers\nNote: `,
+      ),
+    })
+  } finally {
+    await chain.stop()
+  }
+  expect(await audit()).toMatchObject({ code: 1, stderr: expect.stringContaining('or start the local chain with') })
+}, 60_000)
