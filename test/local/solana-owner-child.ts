@@ -1,0 +1,8 @@
+import { startLocalSolanaChain } from '#local/solana-chain.ts'
+
+/** A process that owns the Solana chain of the folder in its first argument until it is killed; it says where the chain is. */
+const [dataDir = '', address = ''] = process.argv.slice(2)
+const chain = await startLocalSolanaChain({ dataDir })
+await chain.mintUsdc(address, 3_000_000n)
+process.stdout.write(`${JSON.stringify({ rpcUrl: chain.rpcUrl, origin: chain.origin })}\n`)
+setInterval(() => {}, 60_000)
