@@ -29,11 +29,9 @@ interface RequestTotals {
   refund: bigint
 }
 
-const wrongFunding = `account <> last_account OR payers > 1 OR written_off > charged OR staking > charged - written_off
-  OR (lines = 0 AND written_off + staking > 0)`
+const wrongFunding = 'account <> last_account OR payers > 1 OR staking > charged - written_off'
 const wrongRefund = `(refunds > 0 AND (refunds <> 1 OR lines = 0 OR refunded <> charged - written_off
-    OR staking_back <> staking OR day_ms <> last_day_ms OR account <> last_account))
-  OR (refunds = 0 AND staking_back > 0)`
+    OR staking_back <> staking OR day_ms <> last_day_ms)) OR (refunds = 0 AND staking_back > 0)`
 
 /**
  * A write-off and staking credit pay for a charge and for no more than it, of one account and one key. A refund gives

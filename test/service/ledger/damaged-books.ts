@@ -234,6 +234,58 @@ export const damages: [rule: string, sql: string, finds: FindingKind[], driftMic
     ['key_use_differs'],
     5n,
   ],
+  [
+    'staking credit beyond its charge',
+    `UPDATE entry SET amount = amount + 21 WHERE ref = 'staking:mixed'`,
+    [
+      'not_balanced',
+      'posted_differs',
+      'history_differs',
+      'funding_differs',
+      'staking_credit_differs',
+      'key_use_differs',
+    ],
+    84n,
+  ],
+  [
+    'staking credit of another customer',
+    `UPDATE entry SET account = 'ada', credit = 'ada' WHERE ref = 'staking:mixed'`,
+    ['posted_differs', 'history_differs', 'funding_differs', 'staking_credit_differs'],
+    160n,
+  ],
+  [
+    'a refund in two parts',
+    `UPDATE entry SET amount = 40 WHERE ref = 'refund:bad';
+      INSERT INTO entry (${copied}) SELECT ${copied} FROM entry WHERE ref = 'refund:bad'`,
+    ['history_differs', 'charged_twice', 'refund_differs'],
+    0n,
+  ],
+  [
+    'a refund of no charge, of nothing',
+    `INSERT INTO entry (id, kind, account, debit, credit, amount, posted_after, ref, line, request, created_at_ms)
+      SELECT 'x', 'REFUND', id, 'system:revenue', id, 0, posted, 'refund:none', 0, 'none', 0 FROM account WHERE id = 'bob'`,
+    ['refund_differs'],
+    0n,
+  ],
+  [
+    'staking credit that went back without a refund',
+    `DELETE FROM entry WHERE ref = 'refund:back'`,
+    ['not_balanced', 'posted_differs', 'history_differs', 'refund_differs', 'key_use_differs'],
+    90n,
+  ],
+  ['a credit in lines', `UPDATE entry SET line = 1 WHERE ref = 'welcome'`, ['entry_misshapen'], 0n],
+  [
+    'a budget without its period',
+    `UPDATE entry SET budget_start_ms = NULL WHERE request = 'mixed'`,
+    ['entry_misshapen', 'key_use_differs'],
+    120n,
+  ],
+  [
+    'a budget of no key',
+    `UPDATE entry SET api_key = NULL WHERE request = 'mixed'`,
+    ['entry_misshapen', 'key_use_differs'],
+    120n,
+  ],
   ['two claims of one request', `UPDATE claim SET request = 'good'`, ['claim_differs'], 0n],
   ['a claim that is done without an answer', `DELETE FROM claim_answer`, ['claim_differs'], 0n],
   ['a claim that others paid for', `UPDATE claim SET account = 'ada'`, ['claim_differs'], 0n],
