@@ -96,9 +96,13 @@ export const ledgerMutants: readonly Mutant[] = [
     patches: [
       {
         file: 'src/service/ledger/recover-holds.ts',
-        find: `    find: atMs => holds(store).where('lease_until_ms', '<', atMs).execute(),
+        find: `      const lapsed = await holds(store).where('lease_until_ms', '<', atMs).execute()
+      return lapsed.filter(({ id }) => !isOpenHere(id))
+    },
     guard: atMs => ({ onlyIfExpired: { atMs } }),`,
-        replace: `    find: () => holds(store).execute(),
+        replace: `      const open = await holds(store).execute()
+      return open.filter(({ id }) => !isOpenHere(id))
+    },
     guard: () => ({}),`,
       },
     ],
