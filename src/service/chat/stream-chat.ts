@@ -103,7 +103,8 @@ async function* brokenOff(
 ): AsyncGenerator<unknown> {
   const end = { index: 0, delta: {}, finish_reason: 'error' }
   const event = { ...(last && publicChunk(plan, last)), choices: [end], error }
-  await charge.settle(() => call.keepStream(() => [event]))
+  // Where nothing was delivered nothing is charged, and the same key may ask again once there is credit.
+  await charge.settle(tab.delivered ? () => call.keepStream(() => [event]) : undefined)
   call.tokensUsed(tab.usage().total_tokens)
   yield event
 }

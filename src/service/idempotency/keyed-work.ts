@@ -131,11 +131,16 @@ export class KeyedWork implements Work {
 
   /** Before the end of the stream is sent: who has seen it can have the answer again. */
   async #streamEnded(): Promise<void> {
-    if (!this.#claim.kept) this.signal.throwIfAborted()
-    if (!this.#claim.kept && !(await this.#claim.finish(this.#streamAnswer([]))))
-      throw new AlsoCommitRefused('claim_moved')
+    if (!this.#claim.kept) await this.#endUnkept()
     this.#over()
     this.#keyed.exchange.ended()
+  }
+
+  /** A stream whose route kept nothing: where it charged nothing either, it was a refusal. */
+  async #endUnkept(): Promise<void> {
+    this.signal.throwIfAborted()
+    if (!(await this.#hasCharged())) return this.#free()
+    if (!(await this.#claim.finish(this.#streamAnswer([])))) throw new AlsoCommitRefused('claim_moved')
   }
 
   async #streamBroken(error: unknown): Promise<void> {
@@ -154,8 +159,8 @@ export class KeyedWork implements Work {
       if (charged && this.#stream) await this.#claim.finish(this.#streamAnswer([brokenOff]))
       else if (charged && error instanceof ServiceError)
         await this.#claim.finish(writeAnswer(this.#jsonAnswer(json(error.body, error.status))))
-      else if (charged || this.#claim.takenOver || !isRefusal(error)) await this.#claim.leave()
-      else await this.#claim.giveUp()
+      else if (charged || !isRefusal(error)) await this.#claim.leave()
+      else await this.#free()
     } catch (another) {
       this.#keyed.service.log.warn(
         { requestId: this.requestId, err: another },
@@ -164,6 +169,11 @@ export class KeyedWork implements Work {
     } finally {
       this.#over()
     }
+  }
+
+  /** After a refusal. Work that was begun before keeps its request: what came of it may still be charged. */
+  #free(): Promise<void> {
+    return this.#claim.takenOver ? this.#claim.leave() : this.#claim.giveUp()
   }
 
   /** Asks the books, because only they know what a commit with an unknown outcome did. */

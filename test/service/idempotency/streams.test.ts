@@ -1,10 +1,22 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { modelOffline } from '#contract/errors.ts'
+import { microUsd } from '#contract/money.ts'
 import type { ChatCall } from '#service/engines/engine.ts'
 import { keptAnswerBytes, workAfterLeavingMs } from '#service/idempotency/bounds.ts'
 import { audit } from '#service/ledger/audit.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { ScriptedChat, used, words } from '../chat-script.ts'
-import { answerMicroUsd, charges, claims, closeAll, gate, holds, type KeyDesk, openKeyDesk } from './key-desk.ts'
+import {
+  answerBeats,
+  answerMicroUsd,
+  charges,
+  claims,
+  closeAll,
+  gate,
+  holds,
+  type KeyDesk,
+  openKeyDesk,
+} from './key-desk.ts'
 
 let desk: KeyDesk
 let bearer: string
@@ -109,6 +121,28 @@ test('an engine that fails in the middle is an answer too: charged once for what
   desk.chat.play([...words('better')])
   expect(await (await ask()).text()).toBe(first)
   expect(await charges(desk)).toEqual(charged)
+})
+
+test('a stream that is refused before its first piece, because others spent the credit meanwhile, leaves the key free', async () => {
+  const { until, open } = gate()
+  desk.chat.play([{ role: true }, { until }, { text: 'all at once '.repeat(3_000) }, { usage: used(5, 3) }])
+  bearer = await desk.opened.key(0.1)
+  const response = await ask()
+  await expect.poll(() => holds(desk)).toHaveLength(1)
+  const { store, clock } = desk.opened
+  const caller = store.read.selectFrom('account').selectAll().where('held', '>', 0n)
+  const { id: account, posted, held } = await caller.executeTakeFirstOrThrow()
+  const id = uuidV7(clock.now())
+  const lease = { owner: 'another call', untilMs: clock.now() + 60_000 }
+  const amount = microUsd(posted - held)
+  await store.commit([{ id, ops: [{ op: 'hold', hold: id, account, amount, lease, atMs: clock.now() }] }])
+  open()
+  expect(await response.text()).toContain('insufficient_credit')
+  expect([await claims(desk), await charges(desk)]).toEqual([[], []])
+  await store.commit([{ id: uuidV7(clock.now()), ops: [{ op: 'release', hold: id }] }])
+  desk.chat.play(answerBeats)
+  expect(await (await ask()).text()).toContain('three')
+  expect(await charges(desk)).toEqual([answerMicroUsd])
 })
 
 test('work that nobody waits for ends after a time: what it gave is charged, and its end says that it broke off', async () => {
