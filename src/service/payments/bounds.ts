@@ -68,6 +68,13 @@ export const retryAfterSeconds = 2
 /** Of a refusal that repeats what was wrong with a text. */
 export const quotedCharacters = 120
 
+/**
+ * Tries to get a number of the key that no other process has taken meanwhile, and the pause after the first, which grows
+ * with each: three processes that send at once are done in a second.
+ */
+export const sendsInTurn = 10
+export const sendInTurnMs = 20
+
 /** How often it is looked whether payments could be settled: a wallet without gas should be known before a payer finds it. */
 export const watchIntervalMs = 60_000
 

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Abi, TransactionSerializable } from 'viem'
 import { type Clock, systemClock } from '#contract/clock.ts'
-import { feesPerHourWei, receiptPollMs, rpcRetries, rpcTimeoutMs } from './bounds.ts'
+import { feesPerHourWei, receiptPollMs, rpcRetries, rpcTimeoutMs, sendInTurnMs, sendsInTurn } from './bounds.ts'
 import { chainIdOf } from './evm-chain-id.ts'
 import { failureWords } from './failure-words.ts'
 import { type CountedFee, FeeBudget } from './fee-budget.ts'
@@ -29,7 +30,7 @@ export const newAttempt = (): SendAttempt => ({ transaction: null, unsent: null,
 
 /**
  * Sends transactions of one key. Counting, signing and sending happen one at a time, because two sends that counted at
- * once would take the same number; everything else may overlap.
+ * once would take the same number; everything else may overlap. Processes that share a key lose a little time by it.
  */
 export class EvmSender {
   readonly client
@@ -76,20 +77,51 @@ export class EvmSender {
   async send(call: ContractCall, gasAtMost: bigint, attempt: SendAttempt): Promise<Hex> {
     const data = this.#viem.encodeFunctionData({ ...call, abi: call.abi as Abi })
     const gas = await this.#estimate({ to: call.address, data, gasAtMost }, attempt)
-    return this.#sends.run(async () => {
-      const nonce = await this.client.getTransactionCount({ address: this.address, blockTag: 'pending' })
-      const request = await this.client.prepareTransactionRequest({
-        to: call.address,
-        data,
-        gas,
-        nonce,
-        parameters: ['fees', 'type', 'chainId'],
-      })
-      this.#countFee(gas * (request.maxFeePerGas ?? request.gasPrice ?? 0n), attempt)
-      const signed = await this.#account.signTransaction(request as TransactionSerializable)
-      attempt.transaction = this.#viem.keccak256(signed)
-      return this.#broadcast(signed, attempt)
+    const request = { to: call.address, data, gas }
+    return this.#sends.run(() => this.#sendInTurn(request, attempt))
+  }
+
+  /** Other processes may send by the same key; a number that one of them has taken is counted again. */
+  async #sendInTurn(request: { to: Hex; data: Hex; gas: bigint }, attempt: SendAttempt): Promise<Hex> {
+    for (let time = 1; time <= sendsInTurn; time++) {
+      const sent = await this.#sendOnce(request, attempt)
+      if (sent) return sent
+      await sleep(sendInTurnMs * time)
+    }
+    const words = `Others send by the key ${this.address} all the time; give this process a key of its own.`
+    attempt.unsent = { by: 'sender', words }
+    throw new Error('The key was never free.')
+  }
+
+  /** Null where somebody else took the number; then it was not sent. */
+  async #sendOnce({ to, data, gas }: { to: Hex; data: Hex; gas: bigint }, attempt: SendAttempt): Promise<Hex | null> {
+    const nonce = await this.client.getTransactionCount({ address: this.address, blockTag: 'pending' })
+    const request = await this.client.prepareTransactionRequest({
+      ...{ to, data, gas, nonce },
+      parameters: ['fees', 'type', 'chainId'],
     })
+    this.#countFee(gas * (request.maxFeePerGas ?? request.gasPrice ?? 0n), attempt)
+    const signed = await this.#account.signTransaction(request as TransactionSerializable)
+    const transaction = this.#viem.keccak256(signed)
+    attempt.transaction = transaction
+    try {
+      return await this.#broadcast(signed, attempt)
+    } catch (error) {
+      if (!isNumberTaken(error) || (await this.#isKnown(transaction))) throw error
+      attempt.transaction = null
+      attempt.fee?.correct(0n)
+      return null
+    }
+  }
+
+  /** The number may have been taken by this very transaction, where the answer to it was lost and it was sent again. */
+  async #isKnown(hash: Hex): Promise<boolean> {
+    try {
+      await this.client.getTransaction({ hash })
+      return true
+    } catch (error) {
+      return !(error instanceof this.#viem.TransactionNotFoundError)
+    }
   }
 
   #countFee(fee: bigint, attempt: SendAttempt): void {
@@ -132,6 +164,11 @@ export class EvmSender {
     }
   }
 }
+
+/** Words of nodes for a number that another transaction of the key has. */
+const isNumberTaken = (error: unknown): boolean =>
+  error instanceof Error &&
+  /nonce too low|lower than the current nonce|replacement transaction underpriced|already known/i.test(error.message)
 
 export interface EvmSenderOptions {
   /** CAIP-2. */

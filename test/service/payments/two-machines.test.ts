@@ -1,7 +1,11 @@
 /** Several processes on one store: whoever drives a payment holds its lease, and a driver that was left behind moves nothing. */
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { evmNetwork } from '#contract/payment.ts'
 import type { Facilitator } from '#service/payments/facilitator.ts'
+import { openLocalFacilitator } from '#service/payments/local-facilitator.ts'
 import type { PaymentChain } from '#service/payments/payment-chain.ts'
+import type { TopUps } from '#service/payments/top-up.ts'
 import { pruneStore } from '#service/store/prune.ts'
 import { startTestChain, type TestChain } from './test-chain.ts'
 import { type Answer, creditOf, openWorld, payer, send, type World, withFacilitator } from './top-up-world.ts'
@@ -132,6 +136,23 @@ test('a payment that was rejected and is sent to several at once is claimed by o
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
   expect([answers[0]?.status, settlements]).toEqual([200, 1])
   expect(await creditOf(world, account.address)).toBe(five)
+})
+
+test('processes that settle by one key take turns on the chain: every payer is credited with the first answer', async () => {
+  const key = generatePrivateKey()
+  await chain.fund(privateKeyToAccount(key).address)
+  const machines: TopUps[] = []
+  for (let index = 0; index < 3; index++) {
+    const facilitator = await openLocalFacilitator({ network: evmNetwork, rpcUrl: world.gate.url, key })
+    machines.push(world.compose({ facilitator }))
+  }
+  const payers = []
+  for (let index = 0; index < 15; index++) payers.push(await payer(world))
+  const answers = await Promise.all(
+    payers.map(({ payment }, index) => send(machines[index % machines.length] ?? world.topUps, payment)),
+  )
+  expect(answers.map(({ status, body }) => [status, body.error])).toEqual(payers.map(() => [200, undefined]))
+  expect(await received()).toHaveLength(payers.length)
 })
 
 test('a payment is kept for good: pruning leaves it, and its answer, years later', async () => {
