@@ -72,7 +72,7 @@ function submittedByStranger(scene: Scene): string {
   const { world, draws } = scene
   const caller = anybody(scene)
   const payment = signPayment(world, caller, draws)
-  const { transaction } = world.chain.send(payment.authorization, 'stranger')
+  const { transaction } = world.chainOf(payment.order).send(payment.order, 'stranger')
   world.sometimes.reached('a stranger submitted a payment')
   if (draws.once(2)) return `${transaction}, and the payer keeps it`
   return `${transaction}, ${visit(scene, caller, each => sendPayment(each, payment))}`
@@ -83,14 +83,16 @@ function undoPayment(scene: Scene): string {
   const { world, draws } = scene
   const payment = draws.pick(world.book.payments.slice(-4))
   if (!payment) return 'no payment yet'
-  if (draws.once(2)) {
-    world.chain.drain(payment.authorization.from)
-    world.time.after(60_000, () => world.chain.mint(payment.authorization.from, 50_000_000n))
-    return `${payment.authorization.from} is emptied for a minute`
+  const { order } = payment
+  const chain = world.chainOf(order)
+  if (order.rail === 'svm' || draws.once(2)) {
+    chain.drain(order.from)
+    world.time.after(60_000, () => chain.mint(order.from, 50_000_000n))
+    return `${order.from} is emptied for a minute`
   }
-  world.chain.send(payment.authorization, 'stranger', 'cancel')
+  chain.send(order, 'stranger', 'cancel')
   world.sometimes.reached('a payer cancelled an authorization')
-  return `${payment.authorization.nonce} is cancelled`
+  return `${order.id} is cancelled`
 }
 
 function retrieve(scene: Scene): string {

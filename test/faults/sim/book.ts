@@ -1,10 +1,10 @@
-import type { EvmAuthorization } from '#contract/payment.ts'
 import type { Caller } from './callers.ts'
+import type { Order } from './orders.ts'
 
 /** A payment that a payer has signed, and what the service said of it. */
 export interface SentPayment {
   header: string
-  authorization: EvmAuthorization
+  order: Order
   /** The first 200, byte for byte; null before. */
   acknowledged: { body: string; amount: bigint; newBalance: bigint } | null
 }

@@ -2,6 +2,7 @@ import { evmNetwork } from '#contract/payment.ts'
 import { writeSignInMessage } from '#contract/sign-in-message.ts'
 import type { Seeded } from '../seeded.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
+import type { SolanaWallet } from './solana-transfer.ts'
 
 /** Whoever calls: a customer with an API key, or a wallet that signs in for each call. */
 export interface Caller {
@@ -13,6 +14,8 @@ export interface Caller {
   secret: string | null
   /** Pays top-ups from here; its credit goes to the account. */
   wallet: string
+  /** Pays from Solana; null where it does not. */
+  solana: SolanaWallet | null
 }
 
 export interface Asked {
@@ -77,10 +80,6 @@ export class Signatures {
   signerOf(message: string, signature: string): string | null {
     const [signer, ...signed] = (this.#signers.get(signature) ?? '').split(' ')
     return signer && signed.join(' ') === message ? signer : null
-  }
-
-  isSigned(signature: string): boolean {
-    return this.#signers.has(signature)
   }
 }
 

@@ -2,6 +2,7 @@ import { microUsd } from '#contract/money.ts'
 import { keyHash } from '#service/identity/key-secret.ts'
 import type { KeyBudget, Op } from '#service/store/units.ts'
 import type { Caller } from './callers.ts'
+import { SolanaWallet } from './solana-transfer.ts'
 import { dollars, serverSecret, type World } from './world.ts'
 
 const addressOf = (digit: number): string => `0x${`${digit}`.repeat(40)}`
@@ -39,10 +40,12 @@ export function openCast(world: World): Caller[] {
         address: `10.1.0.${index}`,
         secret,
         wallet: addressOf(index + 1),
+        solana: index < 2 ? new SolanaWallet(index + 1) : null,
       }
       world.commit(name, [
         { op: 'account', account: caller.account, kind: 'customer', atMs },
         { op: 'wallet', wallet: caller.wallet, account: caller.account, atMs },
+        ...solanaLink(caller, atMs),
         {
           ...{ op: 'credit', account: caller.account, amount: microUsd(dollars(usd)), source: 'system:grant' },
           ...{ ref: `grant:${name}`, atMs },
@@ -56,12 +59,16 @@ export function openCast(world: World): Caller[] {
     }),
     ...wallets.map((name, index): Caller => {
       const wallet = addressOf(index + 5)
-      return { name, account: `wallet:${wallet}`, address: `10.2.0.${index}`, secret: null, wallet }
+      return { name, account: `wallet:${wallet}`, address: `10.2.0.${index}`, secret: null, wallet, solana: null }
     }),
   ]
-  for (const { name, wallet } of all) {
-    world.chain.mint(wallet, dollars(chainUsd))
+  for (const { name, wallet, solana } of all) {
+    world.chains.evm.mint(wallet, dollars(chainUsd))
+    if (solana) world.chains.svm.mint(solana.address, dollars(chainUsd))
     world.stakes.set(wallet, stakes[name] ?? 0n)
   }
   return all
 }
+
+const solanaLink = ({ solana, account }: Caller, atMs: number): Op[] =>
+  solana ? [{ op: 'wallet', wallet: solana.address, account, atMs }] : []

@@ -70,7 +70,8 @@ function chainDown({ world, draws }: Scene): string {
 }
 
 function reorganise({ world, draws }: Scene): string {
-  const dropped = world.chain.reorganise(1 + draws.below(5))
+  const chain = draws.once(2) ? world.chains.evm : world.chains.svm
+  const dropped = chain.reorganise(1 + draws.below(Math.max(5, chain.confirmations)))
   if (dropped) world.sometimes.reached('the chain dropped a block with a payment')
   return `${dropped} transactions dropped`
 }

@@ -123,7 +123,7 @@ async function askAgain(scene: Scene, payments: readonly SentPayment[]): Promise
   const { world, cast } = scene
   for (const payment of payments) {
     const [process] = world.serving
-    const caller = cast.find(({ wallet }) => wallet === payment.authorization.from)
+    const caller = cast.find(({ wallet, solana }) => [wallet, solana?.address].includes(payment.order.from))
     if (!process || !caller) continue
     begin(new Visit(world, `call-${++scene.calls}`, caller, process), visit => sendPayment(visit, payment, true))
     await world.time.runTo(world.time.nowMs + 100)

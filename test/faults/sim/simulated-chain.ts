@@ -1,17 +1,12 @@
-import { microUsd } from '#contract/money.ts'
-import type { EvmAuthorization } from '#contract/payment.ts'
-import type { OnChain } from '#service/payments/payment-chain.ts'
 import type { Seeded } from '../seeded.ts'
+import type { Order } from './orders.ts'
 
-/** Milliseconds between two blocks, as on Base. */
-const blockMs = 2_000
-
-/** Who brought an authorisation to the chain. */
+/** Who brought an order to the chain. */
 export type Sender = 'service' | 'stranger'
 
 interface Pending {
   transaction: string
-  authorization: EvmAuthorization
+  order: Order
   /** A cancelled authorisation uses its nonce and moves nothing. */
   kind: 'transfer' | 'cancel'
   sender: Sender
@@ -20,29 +15,44 @@ interface Pending {
 
 export type Landed = Pending
 
+/** What a node says of an order. */
+export type Seen =
+  | { state: 'landed'; transaction: string; amount: bigint }
+  | { state: 'void' | 'unconfirmed' }
+  /** Not in any block; the newest block that stays. */
+  | { state: 'open'; lastingBlock: number }
+
+export interface SimulatedChainOptions {
+  payee: string
+  /** Milliseconds between two blocks. */
+  blockMs: number
+  /** Blocks that the service waits for; as many may be dropped again. */
+  confirmations: number
+  draws: Seeded
+  nowMs: () => number
+}
+
 /**
- * A chain with one token: nonces, balances, blocks by the true time, and reorganisations up to the depth that the service
- * waits for. What it tells may be told late; what it decides is decided once.
+ * A chain with one token: orders that it takes once, balances, blocks by the true time, and reorganisations up to the
+ * depth that the service waits for. What it tells may be told late; what it decides is decided once.
  */
 export class SimulatedChain {
   readonly confirmations: number
-  readonly #payee: string
-  readonly #draws: Seeded
-  readonly #nowMs: () => number
+  readonly blockMs: number
+  readonly #options: SimulatedChainOptions
   readonly #balances = new Map<string, bigint>()
   readonly #used = new Map<string, Landed>()
   #pending: Pending[] = []
   #transactions = 0
 
-  constructor(options: { payee: string; confirmations: number; draws: Seeded; nowMs: () => number }) {
-    this.#payee = options.payee.toLowerCase()
+  constructor(options: SimulatedChainOptions) {
+    this.#options = options
     this.confirmations = options.confirmations
-    this.#draws = options.draws
-    this.#nowMs = options.nowMs
+    this.blockMs = options.blockMs
   }
 
   get head(): number {
-    return Math.floor(this.#nowMs() / blockMs)
+    return Math.floor(this.#options.nowMs() / this.blockMs)
   }
 
   mint(address: string, amount: bigint): void {
@@ -59,31 +69,29 @@ export class SimulatedChain {
     return this.#balances.get(address) ?? 0n
   }
 
-  /** Brings an authorisation on its way, whoever does it. Answers the transaction and the time at which it is in a block. */
-  send(
-    authorization: EvmAuthorization,
-    sender: Sender,
-    kind: Pending['kind'] = 'transfer',
-  ): { transaction: string; atMs: number } {
+  /** Brings an order on its way, whoever does it. Answers the transaction and the time at which it is in a block. */
+  send(order: Order, sender: Sender, kind: Pending['kind'] = 'transfer'): { transaction: string; atMs: number } {
     this.sync()
+    const { draws } = this.#options
     const transaction = `0x${(++this.#transactions).toString(16).padStart(64, '0')}`
-    const slow = this.#draws.once(5) ? this.#draws.below(40) : 0
+    const slow = draws.once(5) ? draws.below(40) : 0
     const inBlock = this.head + 1 + slow
     // One in twenty never makes it: dropped by the node, or replaced.
-    if (!this.#draws.once(20)) this.#pending.push({ transaction, authorization, kind, sender, inBlock })
-    return { transaction, atMs: inBlock * blockMs }
+    if (!draws.once(20)) this.#pending.push({ transaction, order, kind, sender, inBlock })
+    return { transaction, atMs: inBlock * this.blockMs }
   }
 
   /** Drops the newest blocks, at most as many as a payment waits for; their transactions come again later, or never. */
   reorganise(depth: number): number {
     this.sync()
+    const { draws } = this.#options
     const from = this.head - Math.min(depth, this.confirmations) + 1
     const dropped = [...this.#used.values()].filter(({ inBlock }) => inBlock >= from)
     for (const landed of dropped) {
-      const { authorization, kind } = landed
-      this.#used.delete(nonceOf(authorization))
-      if (kind === 'transfer') this.#move(authorization, -1n)
-      if (!this.#draws.once(3)) this.#pending.push({ ...landed, inBlock: this.head + 1 + this.#draws.below(5) })
+      const { order, kind } = landed
+      this.#used.delete(order.id)
+      if (kind === 'transfer') this.#move(order, -1n)
+      if (!draws.once(3)) this.#pending.push({ ...landed, inBlock: this.head + 1 + draws.below(5) })
     }
     return dropped.length
   }
@@ -100,60 +108,52 @@ export class SimulatedChain {
   /** Transfers to the payee that are in a block now. */
   transfersToPayee(): Landed[] {
     this.sync()
-    return [...this.#used.values()].filter(
-      ({ kind, authorization }) => kind === 'transfer' && authorization.to === this.#payee,
-    )
+    return [...this.#used.values()].filter(({ kind, order }) => kind === 'transfer' && this.#isToPayee(order))
   }
 
-  isUsed(authorization: EvmAuthorization): boolean {
+  isUsed({ id }: Order): boolean {
     this.sync()
-    return this.#used.has(nonceOf(authorization))
+    return this.#used.has(id)
   }
 
-  /** True where the service has brought this authorisation to the chain, and it has landed or still may. */
-  isBrought(authorization: EvmAuthorization): boolean {
+  /** True where the service has brought this order to the chain, and it has landed or still may. */
+  isBrought({ id, validBeforeMs }: Order): boolean {
     this.sync()
-    if (this.#used.get(nonceOf(authorization))?.kind === 'cancel') return false
-    const endsInBlock = (Number(authorization.validBefore) * 1000) / blockMs
+    if (this.#used.get(id)?.kind === 'cancel') return false
     return [...this.#used.values(), ...this.#pending].some(
-      each =>
-        each.sender === 'service' &&
-        each.inBlock < endsInBlock &&
-        nonceOf(each.authorization) === nonceOf(authorization),
+      each => each.sender === 'service' && each.order.id === id && each.inBlock * this.blockMs < validBeforeMs,
     )
   }
 
   /** What a node says whose newest block is so many blocks old. */
-  find(authorization: EvmAuthorization, blocksBehind: number): OnChain {
+  find({ id }: Order, blocksBehind: number): Seen {
     this.sync()
     const head = this.head - blocksBehind
-    const landed = this.#used.get(nonceOf(authorization))
-    if (!landed || landed.inBlock > head) {
-      return { state: 'open', chainTimeSeconds: ((head - this.confirmations) * blockMs) / 1000 }
-    }
+    const landed = this.#used.get(id)
+    if (!landed || landed.inBlock > head) return { state: 'open', lastingBlock: head - this.confirmations }
     if (this.confirmations > 0 && head - landed.inBlock < this.confirmations) return { state: 'unconfirmed' }
-    if (landed.kind === 'cancel' || landed.authorization.to !== this.#payee) return { state: 'void' }
-    const amount = microUsd(BigInt(landed.authorization.value))
-    return { state: 'landed', transaction: landed.transaction, amount }
+    if (landed.kind === 'cancel' || !this.#isToPayee(landed.order)) return { state: 'void' }
+    return { state: 'landed', transaction: landed.transaction, amount: landed.order.amount }
+  }
+
+  #isToPayee({ to }: Order): boolean {
+    return to.toLowerCase() === this.#options.payee.toLowerCase()
   }
 
   #include(pending: Pending): void {
-    const { authorization, kind, inBlock } = pending
-    const { from, value, validAfter, validBefore } = authorization
-    if (this.#used.has(nonceOf(authorization))) return
-    const seconds = (inBlock * blockMs) / 1000
+    const { order, kind, inBlock } = pending
+    if (this.#used.has(order.id)) return
+    const atMs = inBlock * this.blockMs
     if (kind === 'transfer') {
-      if (seconds <= Number(validAfter) || seconds >= Number(validBefore)) return
-      if (this.balanceOf(from) < BigInt(value)) return
-      this.#move(authorization, 1n)
+      if (atMs <= order.validAfterMs || atMs >= order.validBeforeMs) return
+      if (this.balanceOf(order.from) < order.amount) return
+      this.#move(order, 1n)
     }
-    this.#used.set(nonceOf(authorization), pending)
+    this.#used.set(order.id, pending)
   }
 
-  #move({ from, to, value }: EvmAuthorization, times: 1n | -1n): void {
-    this.mint(from, -times * BigInt(value))
-    this.mint(to, times * BigInt(value))
+  #move({ from, to, amount }: Order, times: 1n | -1n): void {
+    this.mint(from, -times * amount)
+    this.mint(to, times * amount)
   }
 }
-
-export const nonceOf = ({ from, nonce }: Pick<EvmAuthorization, 'from' | 'nonce'>): string => `${from}:${nonce}`

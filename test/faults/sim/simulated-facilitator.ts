@@ -1,8 +1,11 @@
+import { microUsd } from '#contract/money.ts'
+import { blockhashBlocks } from '#service/payments/bounds.ts'
 import { ChainUnavailable } from '#service/payments/chain-unavailable.ts'
 import type { Facilitator, Settlement, Verdict } from '#service/payments/facilitator.ts'
 import type { OnChain, PaymentChain } from '#service/payments/payment-chain.ts'
 import type { SignedPayment } from '#service/payments/signed-payment.ts'
 import type { Seeded } from '../seeded.ts'
+import { type Order, orderIdOf } from './orders.ts'
 import type { SimulatedChain } from './simulated-chain.ts'
 import type { Sometimes } from './sometimes.ts'
 import { answered, type Machine } from './virtual-machine.ts'
@@ -42,15 +45,15 @@ export interface SimulatedFacilitatorOptions {
   machine: Machine
   chain: SimulatedChain
   network: string
+  /** What was signed under each id. */
+  orders: ReadonlyMap<string, Order>
   weather: PaymentWeather
   draws: Seeded
   nowMs: () => number
   sometimes: Sometimes
-  /** Whether a payer made this signature. */
-  isSigned(signature: string): boolean
 }
 
-/** The two ports of payments on one machine. */
+/** The two ports of payments of one rail on one machine. */
 export class SimulatedFacilitator implements Facilitator, PaymentChain {
   readonly #options: SimulatedFacilitatorOptions
 
@@ -72,7 +75,17 @@ export class SimulatedFacilitator implements Facilitator, PaymentChain {
 
   find(payment: SignedPayment): Promise<OnChain> {
     const { chain, draws } = this.#options
-    return this.#ask(() => chain.find(authorizationOf(payment), this.#isTroubled() ? draws.below(3) : 0))
+    return this.#ask(() => {
+      const seen = chain.find(this.#orderOf(payment), this.#isTroubled() ? draws.below(3) : 0)
+      if (seen.state === 'open') return this.#open(payment, seen.lastingBlock)
+      return seen.state === 'landed' ? { ...seen, amount: microUsd(seen.amount) } : { state: seen.state }
+    })
+  }
+
+  /** A blockhash tells nothing of its age, so a transaction is given as long as the newest one of this moment. */
+  async dated<Payment extends SignedPayment>(payment: Payment): Promise<Payment> {
+    if (payment.rail === 'evm') return payment
+    return this.#ask(() => ({ ...payment, lastBlockHeight: this.#options.chain.head + blockhashBlocks }))
   }
 
   settle(payment: SignedPayment): Promise<Settlement> {
@@ -97,14 +110,14 @@ export class SimulatedFacilitator implements Facilitator, PaymentChain {
 
   #settleAs(behaviour: Behaviour, payment: SignedPayment): SettlementToCome {
     const { chain, nowMs } = this.#options
-    const authorization = authorizationOf(payment)
+    const order = this.#orderOf(payment)
     const soon = (end: Settlement | Error): SettlementToCome => ({ afterMs: 5, end: () => end })
     if (behaviour === 'resets before it sends') return soon(new Error('Simulated: connection reset.'))
     if (behaviour === 'does not send') return soon({ state: 'unsent', why: 'Simulated: no gas.' })
     if (behaviour === 'lies that it settled') return soon({ state: 'settled', transaction: `0x${'ab'.repeat(32)}` })
     const verdict = this.#judge(payment)
     if (!verdict.valid) return soon({ state: 'refused', reason: verdict.reason })
-    const { transaction, atMs } = chain.send(authorization, 'service')
+    const { transaction, atMs } = chain.send(order, 'service')
     const inBlockMs = Math.max(0, atMs - nowMs()) + 50
     switch (behaviour) {
       case 'lies that it refused':
@@ -118,27 +131,38 @@ export class SimulatedFacilitator implements Facilitator, PaymentChain {
       case 'is slow':
         return { afterMs: slowMs, end: () => ({ state: 'settled', transaction }) }
       default:
-        if (behaviour === 'sends twice') chain.send(authorization, 'service')
+        if (behaviour === 'sends twice') chain.send(order, 'service')
         // What was dropped on its way is waited for no longer than a receipt is.
         return {
           afterMs: inBlockMs,
-          end: () => ({ state: chain.isUsed(authorization) ? 'settled' : 'sent', transaction }),
+          end: () => ({ state: chain.isUsed(order) ? 'settled' : 'sent', transaction }),
         }
     }
   }
 
   #judge(payment: SignedPayment): Verdict {
-    const { chain, nowMs, isSigned } = this.#options
-    const authorization = authorizationOf(payment)
-    if (!isSigned(signatureOf(payment))) return { valid: false, reason: 'invalid_signature' }
-    if (chain.isUsed(authorization)) return { valid: false, reason: 'nonce_used' }
-    const seconds = nowMs() / 1000
-    if (seconds >= Number(authorization.validBefore)) return { valid: false, reason: 'expired' }
-    if (seconds <= Number(authorization.validAfter)) return { valid: false, reason: 'not_yet_valid' }
-    if (chain.balanceOf(authorization.from) < BigInt(authorization.value)) {
-      return { valid: false, reason: 'insufficient_funds' }
-    }
+    const { chain, nowMs } = this.#options
+    const order = this.#orderOf(payment)
+    if (!order.isSigned) return { valid: false, reason: 'invalid_signature' }
+    if (chain.isUsed(order)) return { valid: false, reason: 'nonce_used' }
+    if (nowMs() >= order.validBeforeMs) return { valid: false, reason: 'expired' }
+    if (nowMs() <= order.validAfterMs) return { valid: false, reason: 'not_yet_valid' }
+    if (chain.balanceOf(order.from) < order.amount) return { valid: false, reason: 'insufficient_funds' }
     return { valid: true }
+  }
+
+  /** An authorisation ends by the time of the chain, a transaction on Solana by its blocks. */
+  #open(payment: SignedPayment, lastingBlock: number): OnChain {
+    const { blockMs } = this.#options.chain
+    if (payment.rail === 'evm') return { state: 'open', chainTimeSeconds: Math.floor((lastingBlock * blockMs) / 1000) }
+    const { lastBlockHeight } = payment
+    return { state: lastBlockHeight !== null && lastingBlock > lastBlockHeight ? 'over' : 'open' }
+  }
+
+  #orderOf(payment: SignedPayment): Order {
+    const order = this.#options.orders.get(orderIdOf(payment))
+    if (!order) throw new Error('Nobody has signed this payment.')
+    return order
   }
 
   #isTroubled(): boolean {
@@ -161,10 +185,3 @@ export class SimulatedFacilitator implements Facilitator, PaymentChain {
     )
   }
 }
-
-const authorizationOf = (payment: SignedPayment) => {
-  if (payment.rail !== 'evm') throw new Error('The simulated chain is an EVM chain.')
-  return payment.authorization
-}
-
-const signatureOf = (payment: SignedPayment): string => (payment.rail === 'evm' ? payment.signature : '')

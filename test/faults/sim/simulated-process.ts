@@ -83,7 +83,7 @@ export class SimulatedProcess implements Machine, Clock {
   /** As the service's own opening does it: payments first, then the rest. Rejects where the store failed meanwhile. */
   async start(): Promise<void> {
     await runOn(this, async () => {
-      await this.#topUps.completer.start()
+      await this.#topUps.start()
       await this.#service.start()
     })
     this.isServing = true

@@ -51,6 +51,8 @@ export const interestingStates = [
 
   // Top-ups.
   'a top-up was credited',
+  'a top-up on Solana was credited',
+  'a payment on Solana expired',
   'a top-up was answered as pending',
   'a payment that came again got its answer again',
   'a payment was answered as expired',

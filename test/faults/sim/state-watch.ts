@@ -46,13 +46,14 @@ function movedJob({ from, to, set }: Of<'job'>): InterestingState[] {
   return []
 }
 
-function movedPayment({ from, to }: Of<'payment'>, { ops }: Unit): InterestingState[] {
+function movedPayment({ payment, from, to }: Of<'payment'>, { ops }: Unit): InterestingState[] {
   const isCredit = to === 'credited'
   if (from === 'unknown' && isCredit) return ['a settlement was unknown, and then credited']
   if (from === 'settling' && isCredit) return ['a settlement was credited at once']
   if (from === null && isCredit) return ['a payment was credited that somebody else had brought']
   if (from === 'rejected' && ops.length > 0 && to !== 'rejected') return ['a rejected payment was taken up again']
   if (to === 'rejected') return ['a payment was rejected']
+  if (to === 'expired' && payment.startsWith('svm:')) return ['a payment on Solana expired']
   if (to === 'expired') return ['a payment expired']
   if (from === 'settling' && to === 'unknown') return ['a settlement became unknown']
   if (from === 'unknown' && to === 'settling') return ['an unknown payment was settled again']

@@ -123,9 +123,8 @@ export class UnitRules {
 
   /** What the service itself has brought to the chain may still come, or has. */
   #judgeRejection({ payment, to }: Of<'payment'>): void {
-    const { book, chain } = this.#world
-    const sent = book.payments.find(({ authorization }) => payment.endsWith(authorization.nonce))
-    if (sent && chain.isBrought(sent.authorization))
+    const order = this.#world.orders.get(payment.slice(payment.lastIndexOf(':') + 1))
+    if (order && this.#world.chainOf(order).isBrought(order))
       this.#world.broken(`Payment ${payment} was ${to}, though it had been sent and could land.`)
   }
 }

@@ -9,7 +9,7 @@ import type { World } from './world.ts'
 /** Sees every unit that was judged: keeps what later checks compare with, and notes the states that it was in. */
 export class UnitWatch {
   readonly #world: World
-  /** By job. */
+  /** By job, when it was asked for, by the clock of whoever took it. */
   readonly queuedAtMs = new Map<string, number>()
   readonly #rules: UnitRules
   readonly #claimOwners = new Map<string, string>()
@@ -64,7 +64,7 @@ export class UnitWatch {
   #note(op: Op): void {
     switch (op.op) {
       case 'job':
-        if (op.from === null) this.queuedAtMs.set(op.job, this.#world.trueMs())
+        if (op.from === null) this.queuedAtMs.set(op.job, op.atMs)
         break
       case 'claim':
         this.#noteOwner(op.claim, op.set.lease?.owner)

@@ -1,7 +1,8 @@
 import { microUsd } from '#contract/money.ts'
-import { evmNetwork, type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
+import { evmNetwork, type PaymentOption, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
+import { RailChains, RailFacilitators } from '#service/payments/payment-rails.ts'
 import type { Log } from '#service/service.ts'
 import type { ServiceSettings } from '#service/settings.ts'
 import type { Store } from '#service/store/store.ts'
@@ -10,7 +11,8 @@ import { uuidV7Floor } from '#service/store/uuid-v7.ts'
 import { type Seeded, seeded } from '../seeded.ts'
 import { Book } from './book.ts'
 import { Signatures, serviceUrl } from './callers.ts'
-import { SimulatedChain } from './simulated-chain.ts'
+import type { Order } from './orders.ts'
+import { type Landed, SimulatedChain } from './simulated-chain.ts'
 import { type Delivered, SimulatedChat } from './simulated-chat.ts'
 import { SimulatedDatabase } from './simulated-database.ts'
 import { SimulatedFacilitator } from './simulated-facilitator.ts'
@@ -18,6 +20,7 @@ import { SimulatedProcess } from './simulated-process.ts'
 import { SimulatedStakes } from './simulated-stakes.ts'
 import { SimulatedStore } from './simulated-store.ts'
 import { RenderFarm, SimulatedVideo } from './simulated-video.ts'
+import { solanaFeePayer, solanaPayee } from './solana-transfer.ts'
 import type { Sometimes } from './sometimes.ts'
 import { StoreFaults } from './store-faults.ts'
 import { Trace } from './trace.ts'
@@ -42,7 +45,17 @@ export const serverSecret = 'a secret of at least thirty-two bytes'
 /** A late evening at the end of a month, so that days and months end while something is under way. */
 const startMs = Date.parse('2026-11-30T23:50:00Z')
 
-const payee = '0x000000000000000000000000000000000000dead'
+const evmOption: PaymentOption = {
+  ...{ scheme: 'exact', network: evmNetwork, amount: '5000000', asset: usdcOnEvm, maxTimeoutSeconds: 300 },
+  payTo: '0x000000000000000000000000000000000000dead',
+  extra: { name: 'USD Coin', version: '2' },
+}
+
+const svmOption: PaymentOption = {
+  ...{ scheme: 'exact', network: solanaNetwork, amount: '5000000', asset: usdcOnSolana, maxTimeoutSeconds: 300 },
+  payTo: solanaPayee,
+  extra: { feePayer: solanaFeePayer },
+}
 
 /** Dear, so that a short answer costs real money and a small credit is soon used up. */
 const picoUsdPerToken = 60_000_000n
@@ -54,12 +67,14 @@ export class World {
   readonly trace = new Trace()
   readonly time: VirtualTime
   readonly database: SimulatedDatabase
-  readonly chain: SimulatedChain
+  readonly chains: Readonly<Record<'evm' | 'svm', SimulatedChain>>
+  /** What was signed, by its id. */
+  readonly orders = new Map<string, Order>()
   readonly farm: RenderFarm
   readonly book = new Book()
   readonly signatures: Signatures
   readonly units: UnitWatch
-  readonly option: PaymentOption
+  readonly options: Readonly<Record<'evm' | 'svm', PaymentOption>> = { evm: evmOption, svm: svmOption }
   readonly chatWeather = { troubleOnceIn: 0 }
   readonly paymentWeather = { troubleOnceIn: 0, isChainDown: false }
   readonly delivered = new Map<string, Delivered>()
@@ -84,14 +99,14 @@ export class World {
     const shape = this.draws('shape')
     this.soleOwner = !shape.once(3)
     this.signInWindow = shape.once(3)
-    const confirmations = shape.once(2) ? 0 : 1 + shape.below(5)
     this.time = new VirtualTime(this.draws('ties'))
     this.signatures = new Signatures(this.draws('signatures'))
-    this.chain = new SimulatedChain({ payee, confirmations, draws: this.draws('chain'), nowMs: this.trueMs })
+    this.chains = {
+      evm: this.#chainOf('evm', 2_000, shape.once(2) ? 0 : 1 + shape.below(5)),
+      svm: this.#chainOf('svm', 400, shape.once(2) ? 2 : 32),
+    }
     this.farm = new RenderFarm(this.draws('farm'), this.trueMs, this.sometimes)
     this.units = new UnitWatch(this)
-    const terms = { scheme: 'exact', network: evmNetwork, amount: '5000000', asset: usdcOnEvm, payTo: payee } as const
-    this.option = { ...terms, maxTimeoutSeconds: 300, extra: { name: 'USD Coin', version: '2' } }
   }
 
   static async open(options: WorldOptions): Promise<World> {
@@ -101,6 +116,20 @@ export class World {
   /** A generator of its own for each name, so that what one draws does not depend on how often the others did. */
   draws(name: string): Seeded {
     return seeded(this.seed, name)
+  }
+
+  chainOf({ rail }: Order): SimulatedChain {
+    return this.chains[rail]
+  }
+
+  /** On both chains. */
+  transfersToPayee(): Landed[] {
+    return Object.values(this.chains).flatMap(chain => chain.transfersToPayee())
+  }
+
+  #chainOf(rail: 'evm' | 'svm', blockMs: number, confirmations: number): SimulatedChain {
+    const { payTo: payee } = this.options[rail]
+    return new SimulatedChain({ payee, blockMs, confirmations, draws: this.draws(`chain ${rail}`), nowMs: this.trueMs })
   }
 
   /** The true time, which no clock of a process needs to agree with. */
@@ -198,14 +227,16 @@ export class World {
   }
 
   #paymentsOf(machine: Machine, name: string) {
-    const { chain, sometimes, paymentWeather: weather } = this
-    const facilitator = new SimulatedFacilitator({
-      ...{ machine, chain, weather, sometimes, network: evmNetwork },
-      draws: this.draws(`facilitator of ${name}`),
-      nowMs: this.trueMs,
-      isSigned: signature => this.signatures.isSigned(signature),
-    })
-    return { facilitator, chain: facilitator }
+    const { sometimes, orders, paymentWeather: weather } = this
+    const portsOf = (rail: 'evm' | 'svm') =>
+      new SimulatedFacilitator({
+        ...{ machine, weather, sometimes, orders, nowMs: this.trueMs },
+        chain: this.chains[rail],
+        network: this.options[rail].network,
+        draws: this.draws(`${rail} facilitator of ${name}`),
+      })
+    const [evm, svm] = [portsOf('evm'), portsOf('svm')]
+    return { facilitator: new RailFacilitators({ evm, svm }), chain: new RailChains({ evm, svm }) }
   }
 
   #settings(): ServiceSettings {
@@ -217,7 +248,7 @@ export class World {
       hostName: 'simulated',
       systemPrompt: '',
       plan: 'default',
-      paymentOptions: [this.option],
+      paymentOptions: [evmOption, svmOption],
       mediaFolder: '/media',
     }
   }

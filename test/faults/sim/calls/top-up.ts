@@ -1,8 +1,11 @@
 import { fromUsdNumber } from '#contract/money.ts'
-import type { EvmAuthorization } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { blockhashBlocks } from '#service/payments/bounds.ts'
 import type { Seeded } from '../../seeded.ts'
 import type { SentPayment } from '../book.ts'
 import type { Caller } from '../callers.ts'
+import type { Order } from '../orders.ts'
+import { type SolanaWallet, solanaTransfer } from '../solana-transfer.ts'
 import type { World } from '../world.ts'
 import type { Visit } from './visit.ts'
 
@@ -14,35 +17,66 @@ export const flawOf = (draws: Seeded): Flaw => draws.pick(flaws) ?? 'over'
 
 /** Signs a new payment; it is known to nobody yet. */
 export function signPayment(world: World, caller: Caller, draws: Seeded, flaw?: Flaw): SentPayment {
-  const now = Math.floor(world.trueMs() / 1000)
   const usd = flaw === 'too little' ? 1 : 5 + draws.below(4)
-  const lives = flaw === 'over' ? -5 : flaw === 'too long' ? 3_600 : 60 + draws.below(240)
-  const nonce = Array.from({ length: 8 }, () =>
-    draws
-      .below(2 ** 31)
-      .toString(16)
-      .padStart(8, '0'),
-  ).join('')
-  const authorization: EvmAuthorization = {
-    from: caller.wallet,
-    to: flaw === 'another payee' ? `0x${'22'.repeat(20)}` : world.option.payTo,
-    value: `${usd * 1_000_000}`,
-    validAfter: flaw === 'not yet' ? `${now + 200}` : '0',
-    validBefore: `${now + lives}`,
-    nonce: `0x${nonce}`,
-  }
-  const signer = flaw === 'no signature' ? null : caller.wallet
-  const payment = { header: headerOf(world, authorization, signer), authorization, acknowledged: null }
+  const terms = { amount: BigInt(usd * 1_000_000), draws, flaw }
+  const { order, header } =
+    caller.solana && draws.once(2) ? signOnSolana(world, caller.solana, terms) : signOnEvm(world, caller.wallet, terms)
+  const payment = { header, order, acknowledged: null }
+  world.orders.set(order.id, order)
   world.book.payments.push(payment)
   return payment
 }
 
-function headerOf(world: World, authorization: EvmAuthorization, signer: string | null): string {
-  const { option } = world
-  const accepted = { ...option, amount: authorization.value, payTo: authorization.to }
-  const signature = signer ? world.signatures.sign(authorization.nonce, signer) : `0x${'1'.repeat(128)}1b`
-  const payload = { x402Version: 2, accepted, payload: { signature, authorization } }
-  return Buffer.from(JSON.stringify(payload)).toString('base64')
+interface Terms {
+  amount: bigint
+  draws: Seeded
+  flaw: Flaw | undefined
+}
+
+const bytesOf = (draws: Seeded, length: number): Buffer => Buffer.from(Array.from({ length }, () => draws.below(256)))
+
+function signOnEvm(
+  world: World,
+  wallet: string,
+  { amount, draws, flaw }: Terms,
+): Pick<SentPayment, 'order' | 'header'> {
+  const { evm } = world.options
+  const now = Math.floor(world.trueMs() / 1000)
+  const lives = flaw === 'over' ? -5 : flaw === 'too long' ? 3_600 : 60 + draws.below(240)
+  const validAfter = flaw === 'not yet' ? now + 200 : 0
+  const to = flaw === 'another payee' ? `0x${'22'.repeat(20)}` : evm.payTo
+  const id = `0x${bytesOf(draws, 32).toString('hex')}`
+  const isSigned = flaw !== 'no signature'
+  const times = { validAfter: `${validAfter}`, validBefore: `${now + lives}` }
+  const authorization = { from: wallet, to, value: `${amount}`, ...times, nonce: id }
+  const signature = isSigned ? world.signatures.sign(id, wallet) : `0x${'1'.repeat(128)}1b`
+  const order: Order = {
+    ...{ rail: 'evm', id, from: wallet, to, amount, isSigned },
+    validAfterMs: validAfter * 1000,
+    validBeforeMs: (now + lives) * 1000,
+  }
+  return { order, header: headerOf({ ...evm, payTo: to }, amount, { signature, authorization }) }
+}
+
+/** A transaction says nothing of its time; only the payee and the amount can be wrong. */
+function signOnSolana(world: World, wallet: SolanaWallet, { amount, draws, flaw }: Terms) {
+  const { svm } = world.options
+  const chain = world.chains.svm
+  const payee = flaw === 'another payee' ? wallet.address : svm.payTo
+  const { transaction, id } = solanaTransfer(wallet, { amount, payee, blockhash: bytesOf(draws, 32) })
+  // The blockhash may be of a while ago.
+  const lastBlock = chain.head + blockhashBlocks - draws.below(blockhashBlocks)
+  const order: Order = {
+    ...{ rail: 'svm', id, from: wallet.address, to: payee, amount, isSigned: true },
+    validAfterMs: 0,
+    validBeforeMs: (lastBlock + 1) * chain.blockMs,
+  }
+  return { order, header: headerOf(svm, amount, { transaction }) }
+}
+
+function headerOf(option: PaymentOption, amount: bigint, payload: object): string {
+  const accepted = { ...option, amount: `${amount}` }
+  return Buffer.from(JSON.stringify({ x402Version: 2, accepted, payload })).toString('base64')
 }
 
 /** Sends a payment, for the first time or again. Now and then the payer leaves before the answer. */
@@ -70,6 +104,7 @@ function acknowledge({ world, name }: Visit, payment: SentPayment, body: string)
   world.sometimes.reached(
     payment.acknowledged ? 'a payment that came again got its answer again' : 'a top-up was credited',
   )
+  if (payment.order.rail === 'svm') world.sometimes.reached('a top-up on Solana was credited')
   payment.acknowledged = {
     body,
     amount: fromUsdNumber(data.amountCredited) ?? 0n,
@@ -84,7 +119,7 @@ interface TopUpFailure {
 
 function note(visit: Visit, payment: SentPayment, status: number, { error, details }: TopUpFailure): void {
   const { world, name } = visit
-  if (status === 400 && world.chain.isBrought(payment.authorization))
+  if (status === 400 && world.chainOf(payment.order).isBrought(payment.order))
     world.broken(`${name}: a payment that the service has sent was called bad (${details?.reason}).`)
   if (error === 'X402_SETTLEMENT_PENDING') world.sometimes.reached('a top-up was answered as pending')
   if (status === 400 && details?.reason === 'expired') world.sometimes.reached('a payment was answered as expired')

@@ -81,9 +81,7 @@ export function checkLedger(world: World): void {
 
 /** Nothing is credited that is not on the chain: what was credited once is too deep to be dropped. */
 function checkCreditsLanded(world: World): void {
-  const landed = new Map(
-    world.chain.transfersToPayee().map(each => [each.authorization.nonce, BigInt(each.authorization.value)]),
-  )
+  const landed = new Map(world.transfersToPayee().map(({ order }) => [order.id, order.amount]))
   for (const { ref, amount } of world.database.rows<{ ref: string; amount: bigint }>(
     `SELECT ref, amount FROM entry WHERE kind = 'TOP_UP'`,
   )) {
@@ -101,10 +99,10 @@ function checkAcknowledged(world: World): void {
       )
       .map(row => [row.ref.slice(row.ref.lastIndexOf(':') + 1), row]),
   )
-  for (const { acknowledged, authorization } of world.book.payments) {
+  for (const { acknowledged, order } of world.book.payments) {
     if (!acknowledged) continue
-    const credit = credits.get(authorization.nonce)
+    const credit = credits.get(order.id)
     if (credit?.amount !== acknowledged.amount || credit.after !== acknowledged.newBalance)
-      world.broken(`Payment ${authorization.nonce} was acknowledged as ${acknowledged.body}, and that does not stand.`)
+      world.broken(`Payment ${order.id} was acknowledged as ${acknowledged.body}, and that does not stand.`)
   }
 }

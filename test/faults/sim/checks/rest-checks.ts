@@ -41,22 +41,19 @@ export async function checkAtRest(world: World): Promise<void> {
 
 /** Credits are the transfers that reached the payee, neither more nor less, once every payer has asked again. */
 function checkChain(world: World): void {
-  const landed = world.chain.transfersToPayee()
-  const came = landed.reduce((sum, { authorization }) => sum + BigInt(authorization.value), 0n)
+  const landed = world.transfersToPayee()
+  const came = landed.reduce((sum, { order }) => sum + order.amount, 0n)
   const [row] = world.database.rows<{ credited: bigint }>(
     `SELECT coalesce(sum(amount), 0) AS credited FROM entry WHERE kind = 'TOP_UP'`,
   )
   if (row?.credited !== came) world.broken(`${came} micro-USD came, and ${row?.credited} were credited.`)
-  for (const { authorization } of unacknowledged(world))
-    world.broken(`Payment ${authorization.nonce} came and was never acknowledged.`)
+  for (const { order } of unacknowledged(world)) world.broken(`Payment ${order.id} came and was never acknowledged.`)
 }
 
 /** Payments that reached the payee, whose payers still do not know. */
 export function unacknowledged(world: World): SentPayment[] {
-  const landed = new Set(world.chain.transfersToPayee().map(({ authorization }) => authorization.nonce))
-  return world.book.payments.filter(
-    ({ authorization, acknowledged }) => !acknowledged && landed.has(authorization.nonce),
-  )
+  const landed = new Set(world.transfersToPayee().map(({ order }) => order.id))
+  return world.book.payments.filter(({ order, acknowledged }) => !acknowledged && landed.has(order.id))
 }
 
 interface Costs {

@@ -1,0 +1,18 @@
+import type { SignedPayment } from '#service/payments/signed-payment.ts'
+
+/** What a payer has signed, as a chain sees it, whichever rail it is. */
+export interface Order {
+  rail: SignedPayment['rail']
+  /** The nonce of an authorisation, or the hash of a message: a chain takes it once. The payment's key ends with it. */
+  id: string
+  from: string
+  to: string
+  amount: bigint
+  /** The chain takes it in no block before and none from then on, by the time of its blocks. */
+  validAfterMs: number
+  validBeforeMs: number
+  /** False where somebody else wrote the signature. */
+  isSigned: boolean
+}
+
+export const orderIdOf = ({ key }: SignedPayment): string => key.slice(key.lastIndexOf(':') + 1)
