@@ -1,7 +1,15 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { usdcAbi, usdcCode } from '#local/token/usdc.generated.ts'
+import { DemoChat } from '#service/engines/demo/chat.ts'
+import { demoModels } from '#service/models/demo-models.ts'
+import { openService } from '#service/open-service.ts'
 import { openEvmStakeReader } from '#service/staking/evm-stake-reader.ts'
+import { evmWallet } from './identity/signed-header.ts'
+import { noVideo } from './models/example-models.ts'
 import { startTestChain, type TestChain } from './payments/test-chain.ts'
 
 const contract = '0x00000000000000000000000000000000000057a4'
@@ -59,4 +67,37 @@ test.each([
   ['decimals that no token has', { contract, decimals: 77 }],
 ])('%s is refused at the start', async (_rule, options) => {
   await expect(openEvmStakeReader({ rpcUrl: chain.url, ...options })).rejects.toThrow(/staking/)
+})
+
+test('a service that is told where stakes are lets a wallet with nothing else call', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'farebox-staking-'))
+  const publicUrl = 'http://127.0.0.1:8402'
+  const models = demoModels({ chat: new DemoChat({ pause: async () => undefined }), video: noVideo })
+  const secrets = ['a secret of this test, thirty-two bytes'] as const
+  const staking = { rpcUrl: chain.url, contract, decimals: 6 }
+  const service = await openService({ publicUrl, folder, secrets: [...secrets], models, staking })
+  try {
+    const wallet = evmWallet()
+    await stake(wallet.address, 1_000_000n)
+    const header = await wallet.header({
+      domain: '127.0.0.1:8402',
+      uri: `${publicUrl}/api/v1/chat/completions`,
+      chain: '8453',
+      nonce: '00000000000000b1',
+      issuedAt: new Date().toISOString(),
+    })
+    const answer = await service.fetch(
+      new Request(`${publicUrl}/api/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'sign-in-with-x': header },
+        body: JSON.stringify({ model: 'demo-chat', messages: [{ role: 'user', content: 'hello' }] }),
+      }),
+    )
+    expect([answer.status, answer.headers.get('x-service-balance-diem')]).toEqual([200, '1.000000'])
+    const { cost } = (await answer.json()) as { cost: { usd: number; diem: number } }
+    expect([cost.usd, cost.diem > 0]).toEqual([0, true])
+  } finally {
+    await service.close()
+    await rm(folder, { recursive: true, force: true })
+  }
 })
