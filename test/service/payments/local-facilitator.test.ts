@@ -143,6 +143,15 @@ describe('what settling costs is capped an hour', () => {
   })
 })
 
+test('a transaction whose answer was lost is not sent a second time under another number', async () => {
+  const { facilitator, address } = await open()
+  const { account, payment } = await payer(world)
+  world.gate.mode = 'lose-sends'
+  expect((await send(world.compose({ facilitator }), payment)).status).toBe(200)
+  expect(await chain.ask('eth_getTransactionCount', [address, 'latest'])).toBe('0x1')
+  expect(await creditOf(world, account.address)).toBe(five)
+})
+
 describe('the operator is told before a payer finds out', () => {
   test('about a key whose gas runs out, in time', async () => {
     const { facilitator, address } = await open()

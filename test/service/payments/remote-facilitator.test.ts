@@ -163,6 +163,27 @@ describe('what a facilitator says is not what the chain says', () => {
     },
   )
 
+  test('one that refuses for ever: pending until it can no longer land by both clocks, then expired', async () => {
+    const { account, payment } = await payer(world)
+    hostile.settle = async ({ response }) =>
+      answer(response, 200, { success: false, errorReason: 'insufficient_funds', transaction: '' })
+    expectPending(await send(topUps, payment))
+    const before = await chain.ask('evm_snapshot')
+    try {
+      world.clock.offsetMs = 3_600_000
+      await topUps.completer.complete()
+      expectPending(await send(topUps, payment))
+      await chain.ask('evm_increaseTime', [3_600])
+      await chain.ask('evm_mine')
+      await topUps.completer.complete()
+      const answered = await send(topUps, payment)
+      expect([answered.status, answered.body.details.reason]).toEqual([400, 'expired'])
+      expect(await creditOf(world, account.address)).toBe(0n)
+    } finally {
+      await chain.ask('evm_revert', [before])
+    }
+  })
+
   const verdicts: [string, object, number, string][] = [
     ['refuses', { isValid: false, invalidReason: 'blocked_by_policy' }, 400, 'facilitator_refused'],
     ['knows of too little money', { isValid: false, invalidReason: 'insufficient_funds' }, 400, 'insufficient_funds'],
