@@ -98,5 +98,6 @@ async function refusedPayment(round: Round, payment: SignedTopUp, response: Resp
   if (response.status === 400 && isLate) payment.expired = true
   const isPending = body?.includes('X402_SETTLEMENT_PENDING') ?? false
   if (response.status === 500 && !isPending && !round.mayFail()) round.book.surprise('top-up', `500 ${body}`)
-  if (payment.acknowledged && !round.mayFail()) round.book.surprise('resend', `${response.status} for a payment that was acknowledged`)
+  if (payment.acknowledged && !round.mayFail())
+    round.book.surprise('resend', `${response.status} for a payment that was acknowledged`)
 }
