@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +11,7 @@ import { dataFolder } from '#cli/data-folder.ts'
 import { folderSecrets } from '#cli/folder-secrets.ts'
 import { audit } from '#service/ledger/audit.ts'
 import { openSqliteStore } from '#service/store/sqlite/open.ts'
-import { farebox } from '../journeys/spawned-up.ts'
+import { farebox, launcher } from '../journeys/spawned-up.ts'
 import { type OpenedService, openService } from '../service/open-service.ts'
 import { account, grant, hold, mustCommit } from '../service/store/sample-ops.ts'
 import { tamperWith } from '../service/store/sqlite-folder.ts'
@@ -45,6 +47,13 @@ function rowsOf(path: string, sql: string): unknown[] {
   } finally {
     database.close()
   }
+}
+
+/** A table of 30 MB, which takes several steps to copy. */
+function fillLarge(path: string): void {
+  const rows = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)'
+  const fill = `INSERT INTO large ${rows} SELECT i, hex(zeroblob(500)) FROM n`
+  tamperWith(path, `CREATE TABLE large (id INTEGER PRIMARY KEY, text TEXT); ${fill}`)
 }
 
 const entries = 'SELECT * FROM entry ORDER BY seq'
@@ -176,10 +185,8 @@ describe('a backup', () => {
 
   test('of a large database ends although it is written to all the time, and is one moment of it', async () => {
     const { database } = dataFolder(source)
-    tamperWith(database, 'CREATE TABLE large (id INTEGER PRIMARY KEY, text TEXT)')
+    fillLarge(database)
     const writer = new DatabaseSync(database, { timeout: 5_000 })
-    const rows = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)'
-    writer.exec(`INSERT INTO large ${rows} SELECT i, hex(zeroblob(500)) FROM n`)
     const insert = writer.prepare("UPDATE large SET text = 'x' || substr(text, 2) WHERE id = ?")
     let written = 0
     const writing = setInterval(() => insert.run(++written), 1)
@@ -191,6 +198,26 @@ describe('a backup', () => {
     const { n, last } = kept as { n: bigint; last: bigint | null }
     expect(n).toBe(last ?? 0n)
   })
+
+  test('that is killed at any moment is whole under its name, or not there', async () => {
+    fillLarge(dataFolder(source).database)
+    for (const afterMs of [0, 10, 40]) {
+      const child = spawn(process.execPath, [launcher, 'backup', file, '--data', source], { stdio: 'ignore' })
+      const gone = once(child, 'exit')
+      await vi.waitUntil(() => existsSync(`${file}.part`) || existsSync(file), { timeout: 10_000, interval: 1 })
+      await sleep(afterMs)
+      child.kill('SIGKILL')
+      await gone
+      if (existsSync(file)) expect(rowsOf(file, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }])
+      else
+        expect(await backup(file)).toMatchObject({
+          code: 1,
+          stderr: expect.stringContaining('An unfinished backup lies'),
+        })
+      for (const end of ['', '.part', '.part-journal']) await rm(file + end, { force: true })
+    }
+    expect((await backup(file)).code).toBe(0)
+  }, 60_000)
 
   test('of a damaged database is none', async () => {
     const { database } = dataFolder(source)

@@ -35,10 +35,10 @@ export const restore: Command = {
   },
 }
 
-async function restoreInto({ folder }: Books, database: string, file: string, io: CommandIo): Promise<number> {
+async function restoreInto({ folder, env }: Books, database: string, file: string, io: CommandIo): Promise<number> {
   const { hasSecret } = await restoreSqlite(folder, database, file)
   io.output.print(`The books are restored into ${folder.root}.`)
-  if (!hasSecret) {
+  if (!hasSecret && !env.FAREBOX_SECRET) {
     io.output.note(
       `No secret came with them: put the former service's into ${folder.secret} before the first start, or make new keys.`,
     )
