@@ -23,9 +23,7 @@ export interface AnsweredRequest {
 
 export interface QueuedJob {
   account: string
-  secret: string
   model: string
-  quote: bigint
   /** The file was delivered once. */
   delivered: boolean
 }

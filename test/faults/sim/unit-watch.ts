@@ -8,15 +8,15 @@ import type { World } from './world.ts'
 
 /** Sees every unit that was judged: keeps what later checks compare with, and notes the states that it was in. */
 export class UnitWatch {
-  readonly #world: World
+  /** Units that were applied so far. */
+  applied = 0
   /** By job, when it was asked for, by the clock of whoever took it. */
   readonly queuedAtMs = new Map<string, number>()
+  readonly #world: World
   readonly #rules: UnitRules
   readonly #claimOwners = new Map<string, string>()
   /** By account: each posted balance that it has had, and since when. */
   readonly #posted = new Map<string, { sinceMs: number; posted: bigint }[]>()
-
-  applied = 0
 
   constructor(world: World) {
     this.#world = world

@@ -127,11 +127,6 @@ export class World {
     return Object.values(this.chains).flatMap(chain => chain.transfersToPayee())
   }
 
-  #chainOf(rail: 'evm' | 'svm', blockMs: number, confirmations: number): SimulatedChain {
-    const { payTo: payee } = this.options[rail]
-    return new SimulatedChain({ payee, blockMs, confirmations, draws: this.draws(`chain ${rail}`), nowMs: this.trueMs })
-  }
-
   /** The true time, which no clock of a process needs to agree with. */
   readonly trueMs = (): number => startMs + this.time.nowMs
 
@@ -207,6 +202,11 @@ export class World {
     const [outcome] = this.database.commit([unit])
     if (!outcome || !('ok' in outcome) || !outcome.ok) throw new Error(`Unit ${unit.id} was not taken.`)
     this.units.onApplied(unit, outcome, operator)
+  }
+
+  #chainOf(rail: 'evm' | 'svm', blockMs: number, confirmations: number): SimulatedChain {
+    const { payTo: payee } = this.options[rail]
+    return new SimulatedChain({ payee, blockMs, confirmations, draws: this.draws(`chain ${rail}`), nowMs: this.trueMs })
   }
 
   #storeOf(machine: Machine, faults: StoreFaults): Store {

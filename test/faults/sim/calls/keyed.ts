@@ -72,8 +72,8 @@ export async function misuseKey(visit: Visit, keyed: KeyedRequest): Promise<void
 function noteFirst({ world, caller }: Visit, keyed: KeyedRequest, text: string): void {
   if (keyed.kind === 'video') {
     const { queue_id: id } = JSON.parse(text)
-    const job = { account: caller.account, secret: caller.secret ?? '', model: 'demo-video', quote: 0n }
-    if (!world.book.jobs.has(id)) world.book.jobs.set(id, { ...job, delivered: false })
+    const job = { account: caller.account, model: 'demo-video', delivered: false }
+    if (!world.book.jobs.has(id)) world.book.jobs.set(id, job)
     return
   }
   const events = text.split('\n\n').filter(line => line.startsWith('data: {'))

@@ -28,10 +28,7 @@ export async function queueVideo(visit: Visit): Promise<void> {
   if (response.status !== 200) return
   const { queue_id: id } = JSON.parse(text)
   world.sometimes.reached('a video was queued')
-  world.book.jobs.set(id, {
-    ...{ account: caller.account, secret: caller.secret ?? '', model: asked.model, quote },
-    delivered: false,
-  })
+  world.book.jobs.set(id, { account: caller.account, model: asked.model, delivered: false })
 }
 
 /** Asks after a video; its file must be whole. */

@@ -3,6 +3,7 @@ import type { Seeded } from '../../seeded.ts'
 import type { AnsweredRequest } from '../book.ts'
 import { type Asked, ask, type Caller, credentialsOf } from '../callers.ts'
 import type { SimulatedProcess } from '../simulated-process.ts'
+import type { Scheduled } from '../virtual-time.ts'
 import { isMistake, type World, wordsOf } from '../world.ts'
 
 /** Milliseconds after which any caller gives up. */
@@ -17,6 +18,7 @@ export class Visit {
   readonly draws: Seeded
   readonly #leaving = new AbortController()
   readonly #sinceMs: number
+  readonly #plans: Scheduled[] = []
   /** By the header of the answer; empty before it. */
   requestId = ''
 
@@ -27,7 +29,7 @@ export class Visit {
     this.process = process
     this.draws = world.draws(name)
     this.#sinceMs = world.time.nowMs
-    world.time.after(patienceMs, () => this.leave())
+    this.leaveAfter(patienceMs)
   }
 
   get hasLeft(): boolean {
@@ -40,7 +42,12 @@ export class Visit {
   }
 
   leaveAfter(ms: number): void {
-    this.world.time.after(ms, () => this.leave())
+    this.#plans.push(this.world.time.after(ms, () => this.leave()))
+  }
+
+  /** Nobody leaves after the end. */
+  end(): void {
+    for (const plan of this.#plans.splice(0)) plan.cancel()
   }
 
   /** The answer's head. Rejects with `ConnectionLost` where the process was killed before it. */
@@ -96,6 +103,7 @@ export function begin(visit: Visit, run: (visit: Visit) => Promise<void>): void 
       if (isMistake(error)) world.broken(`${name} met a mistake: ${wordsOf(error)}`)
     })
     .finally(() => {
+      visit.end()
       world.book.open--
     })
 }

@@ -22,6 +22,7 @@ export async function signInTwice(visit: Visit, twin: Visit): Promise<void> {
   const { world, caller, draws, process } = visit
   const credentials = credentialsOf(caller, world.signatures, draws, process.now())
   const statuses = await Promise.all([readBalance(visit, credentials), readBalance(twin, credentials)])
+  twin.end()
   if (statuses.filter(status => status === 401).length === 1) world.sometimes.reached('a copied sign-in was refused')
   if (!world.signInWindow && statuses.every(status => status === 200))
     world.broken(`${visit.name} and ${twin.name} signed in with one nonce.`)
