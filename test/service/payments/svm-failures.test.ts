@@ -161,11 +161,14 @@ describe('what is our own fault', () => {
     await expectPaid(world, account, 1)
   })
 
-  test.each([
+  const spoilt: [what: string, spoil: SvmWorld['gate']['spoil']][] = [
     ['answers with words', () => 'busy'],
     ['answers with nothing', () => null],
     ['answers with other members', () => ({ value: 1 })],
-  ])('20: a node that %s is no bad payment either', async (_what, spoil) => {
+    ['cannot simulate', method => (method === 'simulateTransaction' ? 'busy' : undefined)],
+    ['cannot tell how far the chain is', method => (method === 'getEpochInfo' ? 'busy' : undefined)],
+  ]
+  test.each(spoilt)('20: a node that %s is no bad payment either', async (_what, spoil) => {
     const payment = await signSvm(world, account)
     world.gate.spoil = spoil
     expect((await sendSvm(world, payment)).status).toBe(500)
