@@ -143,11 +143,12 @@ describe('what settling costs is capped an hour', () => {
   })
 })
 
-test('a transaction whose answer was lost is not sent a second time under another number', async () => {
+test('a transaction that its node says to know already is not sent a second time under another number', async () => {
   const { facilitator, address } = await open()
   const { account, payment } = await payer(world)
-  world.gate.mode = 'lose-sends'
+  world.gate.mode = 'repeat-sends'
   expect((await send(world.compose({ facilitator }), payment)).status).toBe(200)
+  expect(world.gate.asked.filter(method => method === 'eth_sendRawTransaction')).toHaveLength(1)
   expect(await chain.ask('eth_getTransactionCount', [address, 'latest'])).toBe('0x1')
   expect(await creditOf(world, account.address)).toBe(five)
 })

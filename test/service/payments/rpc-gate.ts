@@ -7,6 +7,8 @@ export type GateMode =
   | 'down'
   /** A transaction reaches the chain, and the answer is lost. */
   | 'lose-sends'
+  /** A transaction reaches the chain twice, as a proxy that lost an answer sends it, and the second answer is told. */
+  | 'repeat-sends'
   /** A transaction is lost on its way. */
   | 'drop-sends'
   /** Knows only what every node knows. */
@@ -39,7 +41,9 @@ export async function openRpcGate(nodeUrl: string): Promise<RpcGate> {
     if (gate.mode === 'no-receipts' && asked.method === 'eth_getTransactionReceipt') {
       return void response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, result: null }))
     }
-    const answer = await fetch(nodeUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const forward = () => fetch(nodeUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    if (gate.mode === 'repeat-sends' && isSend) await forward()
+    const answer = await forward()
     if (gate.mode === 'lose-sends' && isSend) return breakOff(response)
     response.setHeader('content-type', 'application/json').end(await answer.text())
   })
