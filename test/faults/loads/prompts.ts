@@ -5,3 +5,6 @@ export const chatOf = (seeded: Seeded, most: number) => ({
   model: 'demo-chat',
   messages: [{ role: 'user', content: `Count to ${1 + seeded.below(most)}, and then ${seeded.below(1e9)} + 1.` }],
 })
+
+/** Its answer takes seconds. */
+export const longChat = { model: 'demo-chat', messages: [{ role: 'user', content: 'Count to 400.' }] }

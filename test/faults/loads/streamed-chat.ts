@@ -1,22 +1,27 @@
 import type { Round } from '../round.ts'
 import type { Seeded } from '../seeded.ts'
 import { costOf, refused, requestIdOf, send } from '../send.ts'
-import { chatOf } from './prompts.ts'
+import { chatOf, longChat } from './prompts.ts'
 import { readEvents } from './read-events.ts'
 
 /** Streams that are read to their end. `[DONE]` is the acknowledgement; most of them tell their cost before it. */
 export async function streamedChat(round: Round, seeded: Seeded): Promise<void> {
-  while (!round.isOver()) await streamOnce(round, seeded)
+  while (!round.isOver()) await streamOnce(round, seeded, { ...chatOf(seeded, 40), max_tokens: 1 + seeded.below(60) })
 }
 
-async function streamOnce(round: Round, seeded: Seeded): Promise<void> {
+/** Streams of seconds and hundreds of tokens, so that what they owe is written down on the way. */
+export async function longStreams(round: Round, seeded: Seeded): Promise<void> {
+  while (!round.isOver()) await streamOnce(round, seeded, longChat)
+}
+
+async function streamOnce(round: Round, seeded: Seeded, asked: object): Promise<void> {
   const { book } = round
   const include_usage = !seeded.once(4)
   const response = await send(round, {
     kind: 'stream',
     path: '/chat/completions',
     headers: { authorization: `Bearer ${seeded.pick(round.keys)}` },
-    body: { ...chatOf(seeded, 40), max_tokens: 1 + seeded.below(60), stream: true, stream_options: { include_usage } },
+    body: { ...asked, stream: true, stream_options: { include_usage } },
   })
   if (!response) return
   if (response.status !== 200) return void (await refused(round, 'stream', response))

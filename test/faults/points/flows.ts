@@ -1,6 +1,6 @@
 import type { FaultOrder } from '../arm/fault-orders.ts'
 import { cutChat } from '../loads/cut-chat.ts'
-import { streamedChat } from '../loads/streamed-chat.ts'
+import { longStreams, streamedChat } from '../loads/streamed-chat.ts'
 import { topUps } from '../loads/top-up.ts'
 import { queueVideos, retrieveVideos } from '../loads/video.ts'
 import { walletChat } from '../loads/wallet-chat.ts'
@@ -31,6 +31,11 @@ export const flows: readonly Flow[] = [
     name: 'stream',
     mix: [['stream', streamedChat, 3]],
     points: [...commitOf('hold'), ...callOf('the chat engine'), 'between chunks', ...commitOf('capture')],
+  },
+  {
+    name: 'long stream',
+    mix: [['long', longStreams, 3]],
+    points: [...commitOf('renew'), 'after capture'],
   },
   { name: 'stream cut by its reader', mix: [['cut', cutChat, 3]], points: commitOf('capture') },
   {
@@ -84,6 +89,7 @@ export const flows: readonly Flow[] = [
 /** What a start comes by, on a folder that a kill under load has left. */
 export const startPoints: readonly string[] = [
   ...commitOf('release'),
+  ...commitOf('capture'),
   ...callOf('asking the chain'),
   'before settling',
   ...commitOf('job running'),

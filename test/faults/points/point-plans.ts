@@ -1,6 +1,8 @@
 import { newPaymentsOfAStart, pointMs } from '../bounds.ts'
 import type { KillPlan } from '../kill-plan.ts'
+import { longStreams } from '../loads/streamed-chat.ts'
 import { randomKill } from '../random-kills.ts'
+import { everything } from '../start-load.ts'
 import { type Flow, flows, startPoints } from './flows.ts'
 
 /** How often each point of each flow was come by, and how often it was tried. */
@@ -70,8 +72,10 @@ const servingPlan = (flow: Flow, point: string, told: Told): KillPlan => ({
 
 const pointBudget = { payments: newPaymentsOfAStart, videos: 6 }
 
+/** Long streams as well: what they have written down is what a start charges. */
 const startingPlan = (point: string, told: Told): KillPlan => ({
   ...randomKill,
+  mix: [...everything, ['long', longStreams, 2]],
   nextStart: { kill: { point, nth: 1 } },
   onNextStart: told,
 })
