@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
+import { getCompileCacheDir } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChainFolder } from './chain-folder.ts'
 import { type ChainProgram, probeChain } from './chain-program.ts'
@@ -51,10 +52,14 @@ async function tryPort(program: ChainProgram, folder: ChainFolder, port: number)
   throw await cannotStart(program, folder, outcome)
 }
 
-/** Secrets of the parent's environment are no business of a process that outlives it. */
+/** Secrets of the parent's environment are no business of a process that outlives it; where its compiled code lies is. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const names = ['HOME', 'TMPDIR', 'SystemRoot', 'TEMP', 'TMP', 'USERPROFILE']
-  return Object.fromEntries(names.map(name => [name, process.env[name]]))
+  const compiled = getCompileCacheDir()
+  return {
+    ...Object.fromEntries(names.map(name => [name, process.env[name]])),
+    ...(compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled }),
+  }
 }
 
 interface Outcome {
