@@ -151,6 +151,18 @@ describe('the client leaves a stream', () => {
     expect(charges.at(-1)).toBeLessThan(prompt + 200n)
   })
 
+  test('in a way that only its signal tells, between two events: the stream ends by itself', async () => {
+    desk.engine.play([...sixWords, 'silence'])
+    const customer = await desk.customer(1)
+    const client = new AbortController()
+    const answer = await desk.chat(customer, { stream: true }, { signal: client.signal })
+    const reader = answer.body?.getReader()
+    for (let read = 0; read < 2; read++) await reader?.read()
+    client.abort()
+    await expect.poll(() => desk.openHolds()).toBe(0)
+    expect((await desk.books(customer.account)).charged).toBe(prompt + 20n)
+  })
+
   test('the engine is aborted at once, and what it then says of its usage counts', async () => {
     desk.engine.play([...sixWords, 'silence'], { usage: used(12, 5) })
     expect(await leaveAfter(2, await desk.customer(1))).toBe(12n + 50n)

@@ -13,7 +13,9 @@ import { ThinkingStripper } from './strip-thinking.ts'
 
 /** A streamed answer; see `ChatTab` for what it owes. */
 export async function streamChat(call: Call, plan: ChatPlan, service: Service): Promise<EventsReply> {
-  const { charge, events } = await streamWithCharge(service.charges, plan.order, open => meteredChat(call, plan, open))
+  const { charge, events } = await streamWithCharge(service.charges, plan.order, call.signal, open =>
+    meteredChat(call, plan, open),
+  )
   if (call.principal?.kind === 'wallet' && charge.heldAvailableMicroUsd !== null) {
     call.set(balanceRemaining, charge.heldAvailableMicroUsd)
   }

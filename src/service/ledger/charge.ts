@@ -75,6 +75,7 @@ export class Charge {
   #owed: (() => readonly Line[]) | null = null
   #checkpointMicroUsd = zeroUsd
   #checkpoint: Promise<void> | null = null
+  readonly #whenEnded: (() => void)[] = []
   #renewedAtMs: number
   #lookedAtMs: number
 
@@ -143,6 +144,11 @@ export class Charge {
     return this.#ended
   }
 
+  /** Once, when the hold has ended or could not be ended. */
+  whenEnded(run: () => void): void {
+    this.#whenEnded.push(run)
+  }
+
   release(): Promise<Charged> {
     return this.capture([])
   }
@@ -172,6 +178,7 @@ export class Charge {
       throw new AlsoCommitRefused(outcome.why)
     } finally {
       this.#parts.onEnd(this)
+      for (const run of this.#whenEnded.splice(0)) run()
     }
   }
 

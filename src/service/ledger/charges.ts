@@ -124,18 +124,25 @@ export interface Metered<Event> {
 }
 
 /**
- * The same for a stream: the hold is taken before this returns and lives until the last event, an error or the reader's
- * leaving, whichever comes first; then what is owed is captured.
+ * The same for a stream: the hold is taken before this returns and lives until the last event, an error or the leaving of
+ * its `reader`, whichever comes first; then what is owed is captured.
  */
 export async function streamWithCharge<Event>(
   charges: Charges,
   order: ChargeOrder,
+  reader: AbortSignal,
   begin: (charge: Charge) => Metered<Event>,
 ): Promise<{ charge: Charge; events: AsyncIterableIterator<Event> }> {
   const charge = await charges.open(order)
   const work = begin(charge)
   charge.meter(() => work.owed())
-  return { charge, events: settledAtEnd(work, charge) }
+  const events = settledAtEnd(work, charge)
+  // Some runtimes tell a reader's leaving by its signal alone, and never ask for another event.
+  const end = () => void events.return?.().catch(() => undefined)
+  reader.addEventListener('abort', end, { once: true })
+  if (reader.aborted) end()
+  charge.whenEnded(() => reader.removeEventListener('abort', end))
+  return { charge, events }
 }
 
 /** Not a generator: one that was never started skips its `finally` when the reader leaves, and the hold would stay. */
