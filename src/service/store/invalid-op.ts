@@ -16,7 +16,7 @@ const wholeUnit = -1
 /** Index of the first operation that no store could apply, −1 where the unit itself is wrong, null where all is well. */
 export function invalidOp(unit: Unit): number | null {
   const { id, ops } = unit
-  if (!startsWithUuidV7(id) || id.length > nameCharacters) return wholeUnit
+  if (!startsWithUuidV7(id) || id.length > nameCharacters || !isStorable(id)) return wholeUnit
   if (ops.length === 0 || ops.length > unitOperations) return wholeUnit
   const index = ops.findIndex(op => !isSound(op) || !isMeant(op))
   return index === -1 ? null : index

@@ -216,7 +216,11 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
     const lost = unit(hold('h', 4n))
     proxy.closesWithCut = true
     proxy.cutNextAnswer()
-    await expect(writer.commit([lost])).rejects.toMatchObject({ name: 'StoreError', kind: 'outcome_unknown' })
+    const unknown = writer.commit([lost])
+    const behind = new Promise(resolve => setImmediate(resolve)).then(() => writer.commit([unit(hold('j', 4n))]))
+    await expect(Promise.all([unknown, behind])).rejects.toMatchObject({ name: 'StoreError', kind: 'outcome_unknown' })
+    // Who waited behind it is not kept waiting for a database that is away.
+    await expect(behind).rejects.toMatchObject({ kind: 'unit_failed' })
     // This one never reached the database, and that is known.
     await expect(writer.commit([unit(hold('i', 4n))])).rejects.toMatchObject({ kind: 'unit_failed' })
     expect(await commitUnit(store, lost)).toMatchObject({ ok: true, again: true })

@@ -188,8 +188,10 @@ export function storeContract(name: string, openStore: () => Promise<OpenedStore
     test.each([
       ['does not start with a UUIDv7', 'hold/0190a6d2-0000-7000-8000-000000000000'],
       ['is in upper case', '0190A6D2-0000-7000-8000-000000000000'],
+      ['has a NUL', '0190a6d2-0000-7000-8000-000000000000/\0'],
+      ['has half a surrogate pair', '0190a6d2-0000-7000-8000-000000000000/\ud800'],
       ['is longer than an id may be', `0190a6d2-0000-7000-8000-000000000000/${'x'.repeat(512)}`],
-    ])('a unit whose id %s is invalid, because it would never be pruned', async (_why, id) => {
+    ])('a unit whose id %s is invalid, because it would never be pruned or found', async (_why, id) => {
       expect(await commitUnit(store, { id, ops: [account()] })).toEqual({ ok: false, op: -1, why: 'invalid' })
     })
 

@@ -14,17 +14,32 @@ const commitText = `SELECT again, op, why, balances FROM commit_units(${paramete
 /** Codes of refusals that say nothing about the units: deadlock, conflict, time or locks run out. */
 const transientCodes = new Set(['40P01', '40001', '55P03', '57014', '53200'])
 
-/** Applies units under one commit, and answers after it is durable: one outcome or error a unit. */
-export async function commitBatch(link: WriterLink, units: readonly SentUnit[]): Promise<(Outcome | StoreError)[]> {
+export interface BatchResult {
+  /** One outcome or error a unit. */
+  results: (Outcome | StoreError)[]
+  /** Set where the database stayed away: what waits would only wait for it in vain, too. */
+  away?: StoreError
+}
+
+/** Applies units under one commit, and answers after it is durable. */
+export async function commitBatch(link: WriterLink, units: readonly SentUnit[]): Promise<BatchResult> {
   try {
-    return await commitTogether(link, units)
+    return { results: await commitTogether(link, units) }
   } catch (error) {
-    if (error instanceof DatabaseAway) return units.map(() => awayError(error))
+    if (error instanceof DatabaseAway) return { results: units.map(() => awayError(error)), away: unreachable(error) }
   }
   // One bad unit must not fail the others. Repeating is safe: a unit that was committed after all answers again.
   const results: (Outcome | StoreError)[] = []
-  for (const unit of units) results.push(await commitAlone(link, unit))
-  return results
+  for (const unit of units) {
+    const result = await commitAlone(link, unit)
+    if (!(result instanceof DatabaseAway)) results.push(result)
+    else {
+      results.push(awayError(result))
+      const away = unreachable(result)
+      return { results: units.map((_, index) => results[index] ?? away), away }
+    }
+  }
+  return { results }
 }
 
 async function commitTogether(link: WriterLink, units: readonly SentUnit[]): Promise<Outcome[]> {
@@ -36,13 +51,13 @@ async function commitTogether(link: WriterLink, units: readonly SentUnit[]): Pro
   })
 }
 
-async function commitAlone(link: WriterLink, unit: SentUnit): Promise<Outcome | StoreError> {
+async function commitAlone(link: WriterLink, unit: SentUnit): Promise<Outcome | StoreError | DatabaseAway> {
   for (let attempt = 1; ; attempt++) {
     try {
       const [outcome] = await commitTogether(link, [unit])
       return outcome ?? unitFailed('no answer')
     } catch (error) {
-      if (error instanceof DatabaseAway) return awayError(error)
+      if (error instanceof DatabaseAway) return error
       const passes = isStatementError(error) && transientCodes.has(error.code)
       if (!passes || attempt >= transientAttempts) return unitFailed(error)
     }
@@ -61,13 +76,14 @@ export async function pruneRows(link: WriterLink, slice: PruneSlice, rows: numbe
 const unitFailed = (cause: unknown): StoreError =>
   new StoreError('unit_failed', 'The store could not apply a unit; it left no trace. See the cause.', { cause })
 
-const awayError = ({ sent, cause }: DatabaseAway): StoreError =>
-  sent
+const awayError = (error: DatabaseAway): StoreError =>
+  error.sent
     ? new StoreError(
         'outcome_unknown',
         'The database was lost during a commit; send the same units again to learn their outcome.',
-        { cause },
+        { cause: error.cause },
       )
-    : new StoreError('unit_failed', 'The database cannot be reached, so nothing was written; try again later.', {
-        cause,
-      })
+    : unreachable(error)
+
+const unreachable = ({ cause }: DatabaseAway): StoreError =>
+  new StoreError('unit_failed', 'The database cannot be reached, so nothing was written; try again later.', { cause })

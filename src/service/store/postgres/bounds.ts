@@ -14,14 +14,20 @@ export const answerTimeoutMs = 20_000
 
 /** After a lost connection the same batch is sent again this often, after growing pauses: 25 s in all, a restart or a fail-over. */
 export const attempts = 30
+
+/** No attempt begins later than this after the first, because a network that swallows everything makes each of them long. */
+export const attemptsForMs = 60_000
 export const firstRetryMs = 20
 export const longestRetryMs = 1_000
 
 /** Connections for reads: most are answered within a millisecond, so few serve many callers. */
 export const readConnections = 6
 
-/** A read may be large (an export, an hour of the log), but never longer than this. */
+/** A read may be large (an export, an hour of the log), but never longer than this in the database. */
 export const readTimeoutMs = 60_000
+
+/** Longer than the database's own limit, for the same reason as with writes. */
+export const readAnswerTimeoutMs = 65_000
 
 /** An idle connection is kept alive by the network layer after this, so that a database that vanished is noticed. */
 export const keepAliveDelayMs = 10_000

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { attempts, firstRetryMs, longestRetryMs } from './bounds.ts'
+import { attempts, attemptsForMs, firstRetryMs, longestRetryMs } from './bounds.ts'
 import { connectForWriting, type Database, isNoPrimary, isStatementError, UnsuitableDatabase } from './connection.ts'
 
 /** The database stayed away for all attempts. `sent` tells whether a statement may have reached it. */
@@ -34,6 +34,7 @@ export class WriterLink {
   /** Throws what the database refused as it is, and `DatabaseAway` where it could not be reached. */
   async send<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
     let sent = false
+    const givesUpAt = performance.now() + attemptsForMs
     for (let attempt = 1; ; attempt++) {
       try {
         this.#client ??= await connectForWriting(this.#database)
@@ -42,7 +43,8 @@ export class WriterLink {
       } catch (error) {
         if (this.#client && isStatementError(error) && !isNoPrimary(error)) throw error
         await this.#drop()
-        if (attempt >= this.#attempts || error instanceof UnsuitableDatabase) throw new DatabaseAway(sent, error)
+        const isLast = attempt >= this.#attempts || performance.now() > givesUpAt
+        if (isLast || error instanceof UnsuitableDatabase) throw new DatabaseAway(sent, error)
         await sleep(pauseMs(attempt))
       }
     }

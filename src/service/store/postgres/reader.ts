@@ -3,7 +3,15 @@ import { Kysely, PostgresDialect, type PostgresPool } from 'kysely'
 import type pg from 'pg'
 import { narrowRow } from '../narrow-row.ts'
 import type { Tables } from '../tables.ts'
-import { attempts, connectTimeoutMs, keepAliveDelayMs, readConnections, readTimeoutMs } from './bounds.ts'
+import {
+  attempts,
+  attemptsForMs,
+  connectTimeoutMs,
+  keepAliveDelayMs,
+  readAnswerTimeoutMs,
+  readConnections,
+  readTimeoutMs,
+} from './bounds.ts'
 import { applySettings, type Database, isStatementError, searchPath } from './connection.ts'
 import { pauseMs } from './link.ts'
 
@@ -25,7 +33,7 @@ async function readingPool({ url, schema }: Database): Promise<pg.Pool> {
     application_name: 'farebox reads',
     max: readConnections,
     connectionTimeoutMillis: connectTimeoutMs,
-    query_timeout: readTimeoutMs,
+    query_timeout: readAnswerTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveDelayMs,
     allowExitOnIdle: true,
@@ -73,11 +81,13 @@ async function readSurely(pool: pg.Pool, text: string, parameters: readonly unkn
 }
 
 async function queryAgain(pool: pg.Pool, text: string, parameters: unknown[]) {
+  const givesUpAt = performance.now() + attemptsForMs
   for (let attempt = 1; ; attempt++) {
     try {
       return await pool.query<Record<string, unknown>>(text, parameters)
     } catch (error) {
-      if (isStatementError(error) || attempt >= attempts || pool.ending) throw error
+      const isLast = attempt >= attempts || performance.now() > givesUpAt || pool.ending
+      if (isLast || isStatementError(error)) throw error
       await sleep(pauseMs(attempt))
     }
   }

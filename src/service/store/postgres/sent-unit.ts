@@ -12,11 +12,11 @@ export interface SentUnit {
   isLookUp: boolean
 }
 
-/** Whether a unit has to travel at all: an id that could never be stored has no outcome either. */
+/** Null where a unit need not travel: an id that could never be stored has no outcome either. */
 export const sentUnit = (unit: Unit): SentUnit | null => {
   const invalid = invalidOp(unit)
-  if (invalid !== null && !isStorableId(unit.id)) return null
-  return { unit, invalid, isLookUp: invalid !== null }
+  if (invalid === null) return { unit, invalid, isLookUp: false }
+  return isStorableId(unit.id) ? { unit, invalid, isLookUp: true } : null
 }
 
 const isStorableId = (id: string): boolean => startsWithUuidV7(id) && !id.includes('\0') && id.isWellFormed()

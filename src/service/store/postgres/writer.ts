@@ -112,8 +112,9 @@ export class PostgresWriter {
   }
 
   async #sendBatch(batch: readonly Waiting[]): Promise<void> {
-    const results = await commitBatch(this.#link, batch)
+    const { results, away } = await commitBatch(this.#link, batch)
     for (const [position, waiting] of batch.entries()) settle(waiting, results[position])
+    if (away) for (const waiting of this.#waiting.splice(0)) settle(waiting, away)
   }
 
   #nextBatch(): Waiting[] {
