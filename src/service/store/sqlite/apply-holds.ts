@@ -59,10 +59,7 @@ export function openHoldsIn(database: DatabaseSync, balances: Balances, funds: F
   }
 }
 
-export function holdAppliers(
-  database: DatabaseSync,
-  { balances, holds, funds }: { balances: Balances; holds: OpenHolds; funds: Funds },
-): Appliers<'hold' | 'extend' | 'renew' | 'release'> {
+function holdStatements(database: DatabaseSync) {
   const idUsed = database.prepare('SELECT 1 FROM hold WHERE id = ?1 UNION ALL SELECT 1 FROM ended_hold WHERE id = ?1')
   const readOnly = database.prepare("SELECT 1 FROM ledger_state WHERE state = 'read_only'")
   const openOf = database.prepare('SELECT count(*) AS n FROM hold WHERE account = ?')
@@ -76,6 +73,14 @@ export function holdAppliers(
   )
   const grow = database.prepare('UPDATE hold SET amount = amount + ?, staking_usd = staking_usd + ? WHERE id = ?')
   const renew = database.prepare('UPDATE hold SET lease_until_ms = ?, owed = coalesce(?, owed) WHERE id = ?')
+  return { idUsed, readOnly, openOf, grantedOn, insert, grow, renew }
+}
+
+export function holdAppliers(
+  database: DatabaseSync,
+  { balances, holds, funds }: { balances: Balances; holds: OpenHolds; funds: Funds },
+): Appliers<'hold' | 'extend' | 'renew' | 'release'> {
+  const { idUsed, readOnly, openOf, grantedOn, insert, grow, renew } = holdStatements(database)
 
   /** What an extension draws on: the hold's own day and period, within the limits of today. */
   function sourcesNow(hold: OpenHold): Sources {
