@@ -17,6 +17,9 @@ import { account, grant, hold, mustCommit } from '../service/store/sample-ops.ts
 import { tamperWith } from '../service/store/sqlite-folder.ts'
 import { runCommand } from './run-command.ts'
 
+// Each command opens the books anew, with a thread of its own.
+vi.setConfig({ testTimeout: 60_000 })
+
 let root: string
 let source: string
 let file: string

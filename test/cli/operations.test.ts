@@ -1,10 +1,13 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { dataFolder, defaultDataFolder } from '#cli/data-folder.ts'
 import { folderSecrets } from '#cli/folder-secrets.ts'
 import { runCommand } from './run-command.ts'
+
+// Each command opens the books anew, with a thread of its own.
+vi.setConfig({ testTimeout: 60_000 })
 
 const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8')
 const commands = [...page.matchAll(/```sh\n([^`]+)```/g)].flatMap(([, block = '']) => block.trim().split('\n'))

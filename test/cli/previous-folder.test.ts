@@ -2,13 +2,16 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data-folder.ts'
 import { folderSecrets } from '#cli/folder-secrets.ts'
 import { openService } from '#service/open-service.ts'
 import { firstKey, firstSecret } from '../service/store/previous-release/first-books.ts'
 import { tamperWith } from '../service/store/sqlite-folder.ts'
 import { runCommand } from './run-command.ts'
+
+// Each command opens the books anew, with a thread of its own.
+vi.setConfig({ testTimeout: 60_000 })
 
 const dump = join(import.meta.dirname, '..', 'service', 'store', 'previous-release', '0001-first-tables.sql')
 
