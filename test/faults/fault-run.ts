@@ -3,8 +3,8 @@ export interface RunOrder {
   /** How much: kills, images, seeds. */
   count: number
   seed: number
-  /** Of each seed of a simulation; null for as many as usual. */
-  steps: number | null
+  /** Of each seed of a simulation; as many as usual where it is not said. */
+  steps?: number | null
   store: StoreName
   /** Removed by the caller where all is well. */
   folder: string
