@@ -20,7 +20,7 @@ const rows: [flow: string, how: Failure, commits: number][] = [
 ]
 
 /** A short run of what `npm run faults -- --nth` does for every flow in every way. */
-test.each(rows)('every commit of a %s may be %s', { timeout: 60_000 }, async (name, how, commits) => {
+test.each(rows)('every commit of a %s may be %s', { timeout: 120_000 }, async (name, how, commits) => {
   const flows = nthFlows.filter(flow => flow.name === name)
   const report = await failEveryCommit({ folder, flows, how: [how] })
   expect(report.failures).toEqual([])
