@@ -7,7 +7,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ChaosProxy, type Trouble } from './chaos-proxy.ts'
 import { engineTroubles } from './engine-troubles.ts'
 
-test('a service whose engine is behind a bad network charges what it answered, once', { timeout: 120_000 }, async () => {
+test('a service whose engine is behind a bad network charges what it answered, once', {
+  timeout: 120_000,
+}, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'farebox-network-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const report = await engineTroubles({ rounds: 16, seed: 3, folder })
