@@ -24,7 +24,8 @@ export interface Operator {
 
 /** The running service where there is one, because one process owns a folder; else the books themselves. */
 export async function openOperator(books: Books): Promise<Operator> {
-  const running = await runningService(books.folder)
+  // PostgreSQL is not one process's own; and the service that runs on the folder may be on other books.
+  const running = books.database.engine === 'postgres' ? null : await runningService(books.folder)
   return running ? askedOperator(running) : openOnBooks(books, await requireSecrets(books))
 }
 

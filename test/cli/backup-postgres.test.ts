@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -158,7 +158,6 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
 
   test('hands no password to an argument list', async () => {
     const spy = join(root, 'bin')
-    const { mkdir, readFile } = await import('node:fs/promises')
     await mkdir(spy)
     await writeFile(
       join(spy, 'pg_dump'),
@@ -173,6 +172,10 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
 
   test('the commands for keys and books follow DATABASE_URL', async () => {
     await (await serve(source)).close()
+    // A service of this folder that is on other books is not asked.
+    await mkdir(join(root, 'service'))
+    const other = { url: 'http://127.0.0.1:1', token: 'x', pid: process.pid }
+    await writeFile(join(root, 'service', 'admin.json'), JSON.stringify(other))
     const made = await run(source, 'keys', 'create', '--usd', '2', '--data', root)
     expect(made).toMatchObject({ code: 0, stderr: '' })
     const listed = await run(source, 'keys', 'list', '--data', root)
