@@ -80,6 +80,22 @@ test('one that fails is refunded once, to where its charge came from', async () 
   expect((await service.post('/video/queue', ask, key)).status).toBe(200)
 })
 
+test('one whose engine gives no verdict keeps its charge for a day, and is refunded once after it', async () => {
+  const { key } = await customer()
+  VideoQueued.parse(await (await service.post('/video/queue', ask, key)).json())
+  const { store, clock } = service
+  const job = async () => store.read.selectFrom('job').select(['state', 'fence']).executeTakeFirstOrThrow()
+  await expect.poll(async () => (await job()).state).toBe('running')
+  const before = await job()
+  clock.pass(3 * 60 * 60 * 1000)
+  // It was looked after since: its lease was renewed.
+  await expect.poll(async () => (await job()).fence, { timeout: 8_000 }).toBeGreaterThan(before.fence)
+  expect([(await job()).state, await booked()]).toEqual(['running', ['STAKING 10000', 'CHARGE -30000']])
+  clock.pass(22 * 60 * 60 * 1000)
+  await expect.poll(async () => (await job()).state, { timeout: 8_000 }).toBe('failed')
+  expect((await booked()).slice(2)).toEqual(['REFUND 30000', 'STAKING -10000'])
+}, 20_000)
+
 test.each<[rule: string, body: object, status: number]>([
   ['a picture of a person without consent', { image_url: picture }, 409],
   ['a resolution that has no price', { resolution: '2160p' }, 400],
