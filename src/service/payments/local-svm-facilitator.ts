@@ -15,6 +15,7 @@ import { SolanaRefusal, SolanaRpc } from './solana-rpc.ts'
 import { svmOfferProblem } from './svm-offer-problem.ts'
 import { refusalOfError, type SvmRefusal } from './svm-refusal.ts'
 import { readTransfer, type SvmTransfer } from './svm-transfer.ts'
+import { wireOf } from './svm-wire.ts'
 
 export interface LocalSvmFacilitatorOptions {
   /** CAIP-2. */
@@ -178,9 +179,3 @@ function transferOf(payment: SvmPayment): SvmTransfer {
 /** Two signatures, and what the payer offered for a place in a block. */
 const feeOf = ({ computeUnits, microLamportsPerUnit }: SvmTransfer): bigint =>
   2n * lamportsPerSignature + (BigInt(computeUnits) * microLamportsPerUnit + 999_999n) / 1_000_000n
-
-/** The whole transaction, base64: how many signatures, the fee payer's, the payer's, and what they sign. */
-const wireOf = (signature: Uint8Array, payment: SvmPayment): string =>
-  Buffer.concat([Buffer.of(2), signature, Buffer.from(payment.signature, 'base64'), messageOf(payment)]).toString(
-    'base64',
-  )

@@ -10,7 +10,8 @@ import { LocalSvmFacilitator } from './local-svm-facilitator.ts'
 import { RailChains, RailFacilitators } from './payment-rails.ts'
 import type { PaymentSettings, SolanaPaymentSettings } from './payment-settings.ts'
 import { openRemoteEvmFacilitator } from './remote-evm-facilitator.ts'
-import type { EvmPayment } from './signed-payment.ts'
+import { openRemoteSvmFacilitator } from './remote-svm-facilitator.ts'
+import type { EvmPayment, SvmPayment } from './signed-payment.ts'
 import { SolanaKey } from './solana-key.ts'
 import { SvmPaymentChain } from './svm-payment-chain.ts'
 import { TopUps, type TopUpsOptions } from './top-up.ts'
@@ -54,11 +55,24 @@ function openEvmFacilitator(payments: PaymentSettings, clock: Clock): Promise<Fa
   )
 }
 
-function openSolana({ rpcUrl, commitment, feePayerKey }: SolanaPaymentSettings, clock: Clock) {
-  const feePayer = new SolanaKey(feePayerKey)
-  const fees = new FeeBudget({ perHour: feesPerHourLamports, clock })
+function openSolana({ rpcUrl, commitment, feePayerKey, facilitator: remote }: SolanaPaymentSettings, clock: Clock) {
+  const feePayer = feePayerKey ? new SolanaKey(feePayerKey) : null
   return {
     chain: new SvmPaymentChain({ rpcUrl, commitment, feePayer }),
-    facilitator: new LocalSvmFacilitator({ network: solanaNetwork, rpcUrl, feePayer, fees }),
+    facilitator: openSvmFacilitator({ rpcUrl, feePayer, remote, clock }),
   }
+}
+
+function openSvmFacilitator({ rpcUrl, feePayer, remote, clock }: SvmParts): Facilitator<SvmPayment> {
+  if (remote) return openRemoteSvmFacilitator({ ...remote, network: solanaNetwork, rpcUrl })
+  if (!feePayer) throw new Error('Payments on Solana have nobody who settles them.')
+  const fees = new FeeBudget({ perHour: feesPerHourLamports, clock })
+  return new LocalSvmFacilitator({ network: solanaNetwork, rpcUrl, feePayer, fees })
+}
+
+interface SvmParts {
+  rpcUrl: string
+  feePayer: SolanaKey | null
+  remote: SolanaPaymentSettings['facilitator']
+  clock: Clock
 }

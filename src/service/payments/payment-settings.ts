@@ -36,8 +36,16 @@ export interface SolanaPaymentSettings {
   rpcUrl: string
   /** `confirmed` within a second or two; `finalized` after some thirteen, when no block can be dropped any more. */
   commitment: SolanaCommitment
-  /** Pays the fees of settlements, never the payee's: base58 of 64 bytes, as wallets export a key. */
-  feePayerKey: string
+  /**
+   * Pays the fees of settlements, never the payee's: base58 of 64 bytes, as wallets export a key. Absent where
+   * `facilitator` settles.
+   */
+  feePayerKey?: string
+  /** Somebody else who settles, in place of a key of our own; what is credited the node still decides. */
+  facilitator?: RemoteFacilitatorSettings & {
+    /** The address that it pays fees from. */
+    feePayer: string
+  }
 }
 
 /** How long a payer may take, as the published contract has it; the chain forgets a blockhash sooner. */
@@ -47,12 +55,21 @@ const maxTimeoutSeconds = 300
 export const paymentOptionsOf = ({ options, solana }: PaymentSettings): readonly PaymentOption[] =>
   solana ? [...options, solanaOption(solana)] : options
 
-const solanaOption = ({ payTo, feePayerKey }: SolanaPaymentSettings): PaymentOption => ({
+/** Throws a sentence where it is not clear who pays the fees. */
+export function feePayerOf({ feePayerKey, facilitator }: SolanaPaymentSettings): string {
+  if (feePayerKey && !facilitator) return new SolanaKey(feePayerKey).address
+  if (facilitator && !feePayerKey) return facilitator.feePayer
+  throw new Error(
+    'Payments on Solana are settled by a key or by a remote facilitator; set one of feePayerKey and facilitator.',
+  )
+}
+
+const solanaOption = (solana: SolanaPaymentSettings): PaymentOption => ({
   scheme: 'exact',
   network: solanaNetwork,
   amount: `${topUpUsd.minimum * 1_000_000}`,
   asset: usdcOnSolana,
-  payTo,
+  payTo: solana.payTo,
   maxTimeoutSeconds,
-  extra: { feePayer: new SolanaKey(feePayerKey).address },
+  extra: { feePayer: feePayerOf(solana) },
 })

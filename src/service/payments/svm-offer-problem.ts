@@ -22,7 +22,14 @@ const mintBytes = 82
 
 /** What is wrong with an option that is offered on Solana, as a sentence for the operator. Rejects where the node does. */
 export async function svmOfferProblem(rpc: SolanaRpc, option: PaymentOption, feePayer: string): Promise<string | null> {
-  const { network, asset, payTo } = option
+  return (await svmAccountProblem(rpc, option)) ?? (await balanceProblem(rpc, feePayer))
+}
+
+/** The same where somebody else pays the fees. */
+export async function svmAccountProblem(
+  rpc: SolanaRpc,
+  { network, asset, payTo }: PaymentOption,
+): Promise<string | null> {
   const genesis = await rpc.ask('getGenesisHash', [], z.string())
   // A CAIP-2 name has the first 32 characters of it.
   if (!genesis.startsWith(network.slice('solana:'.length))) {
@@ -30,7 +37,7 @@ export async function svmOfferProblem(rpc: SolanaRpc, option: PaymentOption, fee
   }
   if (!addressOf(payTo))
     return `${payTo} cannot receive payments; set payTo to an address of Solana whose key you hold.`
-  return (await accountProblem(rpc, asset, payTo)) ?? (await balanceProblem(rpc, feePayer))
+  return accountProblem(rpc, asset, payTo)
 }
 
 async function accountProblem(rpc: SolanaRpc, asset: string, payTo: string): Promise<string | null> {

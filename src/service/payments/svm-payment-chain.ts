@@ -16,8 +16,11 @@ export type SolanaCommitment = 'confirmed' | 'finalized'
 export interface SvmPaymentChainOptions {
   rpcUrl: string
   commitment: SolanaCommitment
-  /** Pays the fees. Its signature names a transaction, so every transaction of ours is known before it is sent. */
-  feePayer: SolanaKey
+  /**
+   * Pays the fees; null where somebody else does. Its signature names a transaction, so every transaction of ours is
+   * known before it is sent.
+   */
+  feePayer: SolanaKey | null
 }
 
 const Status = z.object({
@@ -52,7 +55,7 @@ const Signatures = z.array(z.object({ signature: z.string() }))
 export class SvmPaymentChain implements PaymentChain<SvmPayment> {
   readonly #rpc: SolanaRpc
   readonly #commitment: SolanaCommitment
-  readonly #feePayer: SolanaKey
+  readonly #feePayer: SolanaKey | null
 
   constructor({ rpcUrl, commitment, feePayer }: SvmPaymentChainOptions) {
     this.#rpc = new SolanaRpc(rpcUrl)
@@ -82,7 +85,7 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
 
   /** Ed25519 gives one signature for a message, and that of the fee payer is the name of the transaction. */
   #signatureOf({ feePayer, message }: SvmPayment): string | null {
-    if (feePayer !== this.#feePayer.address) return null
+    if (feePayer !== this.#feePayer?.address) return null
     return encodeBase58(this.#feePayer.sign(Buffer.from(message, 'base64')))
   }
 
