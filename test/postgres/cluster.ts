@@ -84,7 +84,7 @@ export class Cluster {
 
   /** Starts the server, also after a kill, with these settings beside its own; resolves when it answers. */
   async run(...settings: string[]): Promise<void> {
-    const own = [`port=${this.port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${this.#folder}`]
+    const own = [`port=${this.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
     const all = [...own, 'max_connections=100', 'log_min_messages=fatal', ...settings].flatMap(setting => [
       '-c',
       setting,

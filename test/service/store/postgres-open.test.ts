@@ -162,7 +162,7 @@ withPostgres('opening PostgreSQL', cluster => {
     timeout: 60_000,
   }, async () => {
     const { store, dispose } = await openSchemaStore(cluster())
-    const picture = `"${'ü\\"\n'.repeat(1_000_000)}`
+    const picture = JSON.stringify(`ü\\"\n🙂${'x'.repeat(4_500_000)}`)
     const set = { account: 'ada', model: 'm', request: 'r', input: picture }
     const jobs = [1, 2, 3, 4, 5].map(n => ({
       ...{ op: 'job' as const, job: `j${n}`, from: null, to: 'queued' as const, fence: 0, atMs: nowMs },
