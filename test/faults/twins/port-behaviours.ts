@@ -29,7 +29,7 @@ export const behaveAtPort: Readonly<Record<Behaviour, (settling: PortSettling) =
     throw new Error('There was no answer in time.')
   },
   'settles and answers 500': settling => afterwards(settling, 'The answer was 500.'),
-  'settles and resets the connection': settling => afterwards(settling, 'The connection was reset.'),
+  'settles and breaks the connection': settling => afterwards(settling, 'The connection broke.'),
   'settles and answers garbage': settling => afterwards(settling, 'The answer could not be read.'),
 
   async 'settles long after nobody waits any more'({ settleLate, answerMs }) {
