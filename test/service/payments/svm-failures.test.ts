@@ -218,6 +218,7 @@ describe('what is our own fault', () => {
     const payment = await signSvm(world, account)
     expect((await sendSvm(world, payment)).status).toBe(500)
     expect(await world.facilitator.problem(world.option)).toBeNull()
+    expect(await statesOf(world)).toEqual([])
     world.clock.offsetMs = 2 * 3_600_000
     expect((await sendSvm(world, payment)).status).toBe(200)
     await expectPaid(world, account, 1)
