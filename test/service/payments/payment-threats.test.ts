@@ -198,6 +198,16 @@ const rows: Row[] = [
   ],
   ['X3', 'a release of the x402 packages that takes forged payments', 'a sound one is what is bundled', soundPackages],
   [
+    'X3',
+    'a Solana payment whose signature is forged',
+    '400 invalid_signature',
+    kept(
+      `${here}/svm-attacks.test.ts`,
+      'a bit of the signature turned',
+      'the signature of somebody else over the same message',
+    ),
+  ],
+  [
     'X4',
     'a facilitator that says success where nothing, too little or somebody else was paid',
     'the chain alone credits',
