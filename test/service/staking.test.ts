@@ -182,7 +182,7 @@ describe('a chain that does not answer', () => {
     const wallet = await walletWith({ staked: 1_000_000n, usd: 1_000_000n })
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const calling = chat(wallet)
-    await vi.waitUntil(() => stakes.asked.length === 1)
+    await vi.waitUntil(() => stakes.asked.length === 1, { timeout: 10_000 })
     await vi.advanceTimersByTimeAsync(2_000)
     vi.useRealTimers()
     const answer = await calling
