@@ -55,6 +55,8 @@ export class Book {
   /** Requests of which we know nothing at all: each may have cost something, once. */
   readonly unanswered = noneOfEach()
   readonly acknowledged = noneOfEach()
+  /** Once the harness has let some fail; any other video has to be made. */
+  videosMayFail = false
   /** Answers of 500 and above while the store was away. */
   storeErrors = 0
   /** Answers that no load expects, and contradictions between answers. */

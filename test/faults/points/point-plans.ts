@@ -65,6 +65,7 @@ const servingPlan = (flow: Flow, point: string, told: Told): KillPlan => ({
   async untilKill({ server, round, seeded }) {
     round.budget.payments = pointBudget.payments
     round.budget.videos = pointBudget.videos
+    round.book.videosMayFail ||= flow.world?.failVideos ?? false
     server.order({ ...flow.world, kill: { point, nth: 1 + seeded.below(passes) } })
     told(await server.diesWithin(pointMs))
   },

@@ -190,7 +190,7 @@ test('a long text that comes in crumbs counts as it does at once, and never fall
 test('sound that costs nothing has no line', () => {
   const priced = videoModel()
   const asked = { model: priced.id, prompt: 'A hill', duration: '2s', resolution: '360p', audio: true } as never
-  const silent = videoModel({ price: { ...priced.price, audioPerSecondMicroUsd: 0n } })
+  const silent = videoModel({ price: { ...priced.price, audioPerSecondMicroUsd: microUsd(0) } })
   expect(quoteVideo(priced, asked).lines.map(({ sku }) => sku)).toEqual(['video.second.360p', 'video.audio.second'])
   expect(quoteVideo(silent, asked).lines.map(({ sku }) => sku)).toEqual(['video.second.360p'])
 })
