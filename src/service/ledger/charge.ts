@@ -38,7 +38,7 @@ export const printedCost = ({ usd, staking }: Cost) => ({ usd: toUsdNumber(usd),
 /** Operations for the commit that ends a hold, once it is known what the request is charged. */
 export type AlsoCommit = (cost: Cost) => readonly Op[] | Promise<readonly Op[]>
 
-/** Thrown when what was to be committed beside the end of a hold was refused: the hold is freed, nothing was charged. */
+/** Thrown when what was to be committed beside the end of a hold was refused: the hold has ended, and only what was delivered is charged. */
 export class AlsoCommitRefused extends Error {
   readonly why: Refusal
 
@@ -61,6 +61,12 @@ export interface ChargeParts {
   funding: Funding
   onEnd(charge: Charge): void
   onWriteOff(order: ChargeOrder, amount: MicroUsd): void
+}
+
+/** Whether the caller has what the lines say already. */
+interface Ending {
+  lines: readonly Line[]
+  isDelivered: boolean
 }
 
 const nothing: Cost = { usd: zeroUsd, staking: zeroUsd }
@@ -140,7 +146,7 @@ export class Charge {
    * `AlsoCommitRefused`.
    */
   capture(lines: readonly Line[], alsoCommit?: AlsoCommit): Promise<Charged> {
-    this.#ended ??= this.#end(lines, alsoCommit)
+    this.#ended ??= this.#end({ lines, isDelivered: false }, alsoCommit)
     return this.#ended
   }
 
@@ -153,29 +159,33 @@ export class Charge {
     return this.capture([])
   }
 
-  /** Charges what the meter says is owed. */
+  /** Charges what the meter says is owed, even where `alsoCommit` is refused: a stream has been delivered by then. */
   settle(alsoCommit?: AlsoCommit): Promise<Charged> {
-    return this.capture(this.open ? (this.#owed?.() ?? []) : [], alsoCommit)
+    this.#ended ??= this.#end({ lines: this.#owed?.() ?? [], isDelivered: true }, alsoCommit)
+    return this.#ended
   }
 
-  async #end(lines: readonly Line[], alsoCommit: AlsoCommit = () => []): Promise<Charged> {
+  async #end({ lines, isDelivered }: Ending, alsoCommit: AlsoCommit = () => []): Promise<Charged> {
     try {
       const total = addUsd(zeroUsd, ...lines.map(line => line.amount))
       if (total > this.#held) await this.extend(microUsd(total - this.#held))
       const writeOff = microUsd(total > this.#held ? total - this.#held : 0n)
       let cost = await this.#costOf(microUsd(total - writeOff))
       let outcome = await this.#commitEnd({ lines, writeOff }, await alsoCommit(cost))
+      const refused = !outcome.ok && outcome.op > 0 ? outcome.why : null
+      if (refused && isDelivered) outcome = await this.#commitEnd({ lines, writeOff }, [])
       if (outcome.ok && writeOff > 0n) this.#parts.onWriteOff(this.order, writeOff)
       if (!outcome.ok && outcome.why === 'request_charged') {
         cost = nothing
-        outcome = await this.#commitEnd({ lines: [] }, await alsoCommit(cost))
+        outcome = await this.#commitEnd({ lines: [] }, refused ? [] : await alsoCommit(cost))
       }
       if (outcome.ok) {
+        if (refused) throw new AlsoCommitRefused(refused)
         return { ...cost, availableMicroUsd: availableOf(outcome.balances, this.order.principal.account) }
       }
       if (outcome.op === 0) throw new Error(`The ledger refused to end hold ${this.holdId}: ${outcome.why}.`)
       await this.#commitEnd({ lines: [] }, [])
-      throw new AlsoCommitRefused(outcome.why)
+      throw new AlsoCommitRefused(refused ?? outcome.why)
     } finally {
       this.#parts.onEnd(this)
       for (const run of this.#whenEnded.splice(0)) run()

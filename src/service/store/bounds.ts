@@ -42,7 +42,7 @@ export const unitRetentionMs = 7 * 24 * 60 * 60 * 1000
 /** A nonce stays after its expiry for as long as clocks may differ, with room to spare (60 s are tolerated). */
 export const nonceRetentionMs = 10 * 60 * 1000
 
-/** An `Idempotency-Key` is honoured for a day (published contract); a claim that still runs is far younger. */
+/** An `Idempotency-Key` is honoured for a day (published contract); one whose work still runs stays until it ends. */
 export const claimRetentionMs = 24 * 60 * 60 * 1000
 
 /** Rows of the log of met limits: a month, and never more than this many in all. */

@@ -18,8 +18,8 @@ export interface Pruned {
 }
 
 /**
- * Deletes what nobody can ask for any more: old outcomes, expired nonces, old claims, old rows of the log of met limits. Called on a
- * timer by the service. It goes slice by slice, so that commits run in between.
+ * Deletes what nobody can ask for any more: old outcomes, expired nonces, old claims that nobody works under, old rows of the log of met
+ * limits. Called on a timer by the service. It goes slice by slice, so that commits run in between.
  */
 export async function pruneStore(store: Pick<Store, 'prune'>, nowMs: number): Promise<Pruned> {
   const longAgo = { table: 'unit', beforeId: uuidV7Floor(Math.max(0, nowMs - unitRetentionMs)) } as const

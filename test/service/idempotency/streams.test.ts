@@ -123,6 +123,43 @@ test('an engine that fails in the middle is an answer too: charged once for what
   expect(await charges(desk)).toEqual(charged)
 })
 
+/** As a process does that takes the key over because this one was paused for longer than a lease. */
+async function loseKey(): Promise<void> {
+  const { store, clock } = desk.opened
+  const [row] = await claims(desk)
+  if (!row) throw new Error('No key is in use.')
+  const gone = { op: 'claim', claim: row.id, from: 'running', to: 'gone', fence: row.fence, set: {} } as const
+  const atMs = clock.now()
+  expect(await store.commit([{ id: uuidV7(atMs), ops: [{ ...gone, atMs }] }])).toMatchObject([{ ok: true }])
+}
+
+test.each([
+  ['who reads to the end', false],
+  ['who leaves', true],
+])('a stream whose key was lost to others is charged for what it gave a reader %s', async (_who, leaves) => {
+  const { until, open } = gate()
+  desk.chat.play([...words('one ', 'two '), { until }, { text: 'three' }, { usage: used(5, 3) }])
+  const response = await ask()
+  await expect.poll(async () => (await claims(desk)).length).toBe(1)
+  await loseKey()
+  const seen = leaves ? readAndLeave(response, 2) : response.text()
+  open()
+  await seen.catch(() => 'broken off')
+  await expect.poll(() => holds(desk)).toEqual([])
+  expect(await charges(desk)).toEqual([answerMicroUsd])
+})
+
+test('a whole answer whose key was lost to others is not delivered and costs nothing', async () => {
+  const { until, open } = gate()
+  desk.chat.play([{ until }, ...words('one'), { usage: used(5, 3) }])
+  const response = desk.ask(bearer, { key: 'one' })
+  await expect.poll(() => desk.chat.calls.length).toBe(1)
+  await loseKey()
+  open()
+  expect((await response).status).toBe(409)
+  expect([await charges(desk), await holds(desk)]).toEqual([[], []])
+})
+
 test('a stream that is refused before its first piece, because others spent the credit meanwhile, leaves the key free', async () => {
   const { until, open } = gate()
   desk.chat.play([{ role: true }, { until }, { text: 'all at once '.repeat(3_000) }, { usage: used(5, 3) }])

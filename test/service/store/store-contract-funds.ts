@@ -189,6 +189,19 @@ export function fundsContract(opened: () => Store): void {
     expect(await answers()).toHaveLength(1)
   })
 
+  test('an old claim is pruned with its answer, and never while its work runs', async () => {
+    const store = opened()
+    const cutMs = nowMs + 1
+    const running = (id: string, untilMs: number) => claim(id, null, 'running', 0, { lease: lease(untilMs) })
+    const done = claim('done', null, 'done', 0, { answer: '{}', lease: lease(cutMs) })
+    await mustCommit(store, account(), running('lapsed', nowMs), claim('left', null, 'running', 0), done)
+    await mustCommit(store, running('runs', cutMs))
+    expect(await store.prune({ table: 'claim', createdBeforeMs: nowMs }, 9)).toBe(0)
+    expect(await store.prune({ table: 'claim', createdBeforeMs: cutMs }, 9)).toBe(3)
+    expect(await store.read.selectFrom('claim').select('id').execute()).toEqual([{ id: 'runs' }])
+    expect(await store.read.selectFrom('claim_answer').select('claim').execute()).toEqual([])
+  })
+
   test('what has begun may end while the ledger is read-only, money may come in, and it opens again', async () => {
     const store = opened()
     await mustCommit(store, account(), grant(9n), hold('h', 5n), hold('i', 2n), ledger('read_only'))

@@ -12,9 +12,13 @@ export function pruneStatement(slice: PruneSlice, rows: number): pg.QueryConfig 
         values: [slice.expiredBeforeMs, rows],
       }
     case 'claim':
-      // Answers go with their claims.
+      // Answers go with their claims. One that is worked under stays, however long the work takes.
       return {
-        text: deleteOldest('claim', 'created_at_ms < $1', 'created_at_ms'),
+        text: deleteOldest(
+          'claim',
+          "created_at_ms < $1 AND (state = 'done' OR lease_until_ms IS NULL OR lease_until_ms < $1)",
+          'created_at_ms',
+        ),
         values: [slice.createdBeforeMs, rows],
       }
     case 'limit_log':

@@ -6,9 +6,12 @@ export function slicePruner(database: DatabaseSync): (slice: PruneSlice, rows: n
   const nonces = database.prepare(
     'DELETE FROM nonce WHERE id IN (SELECT id FROM nonce WHERE expires_at_ms < ? ORDER BY expires_at_ms LIMIT ?)',
   )
-  // Answers go with their claims.
+  // Answers go with their claims. One that is worked under stays, however long the work takes.
   const claims = database.prepare(
-    'DELETE FROM claim WHERE id IN (SELECT id FROM claim WHERE created_at_ms < ? ORDER BY created_at_ms LIMIT ?)',
+    `DELETE FROM claim WHERE id IN (
+      SELECT id FROM claim WHERE created_at_ms < ?1
+        AND (state = 'done' OR lease_until_ms IS NULL OR lease_until_ms < ?1)
+      ORDER BY created_at_ms LIMIT ?2)`,
   )
   // Two searches by index, because one condition joined by OR would read the whole log.
   const limitLog = database.prepare(
