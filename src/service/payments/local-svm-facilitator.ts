@@ -81,6 +81,8 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
     if (!isSignedBy(payment.payer, message, Buffer.from(payment.signature, 'base64'))) {
       return { valid: false, reason: 'invalid_signature' }
     }
+    // Its row may be older than the key.
+    if (payment.feePayer !== this.#feePayer.address) return { valid: false, reason: 'wrong_fee_payer' }
     const error = await this.#simulate(payment)
     const refusal = error === null ? null : await this.#judge(refusalOfError(error), payment)
     if (refusal?.by === 'payment') return { valid: false, reason: refusal.reason }
@@ -89,6 +91,12 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
   }
 
   async settle(payment: SvmPayment): Promise<Settlement> {
+    if (payment.feePayer !== this.#feePayer.address) {
+      return {
+        state: 'unsent',
+        why: `The fee payer ${payment.feePayer} of a payment was replaced; it is looked for until it is over.`,
+      }
+    }
     const message = messageOf(payment)
     const signature = this.#feePayer.sign(message)
     const transaction = encodeBase58(signature)

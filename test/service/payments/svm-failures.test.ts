@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ChainUnavailable } from '#service/payments/chain-unavailable.ts'
 import type { Facilitator } from '#service/payments/facilitator.ts'
+import { LocalSvmFacilitator } from '#service/payments/local-svm-facilitator.ts'
 import { SolanaKey } from '#service/payments/solana-key.ts'
 import { newSvmAccount, type SvmAccount, type SvmChain, startSvmChain } from './svm-chain.ts'
 import { expectPaid, five, force, sendTo, statesOf, withFacilitator } from './svm-paying.ts'
@@ -268,6 +269,23 @@ describe('a fee payer that was replaced', () => {
     await expect(sendTo(topUps, await signSvm(world, account))).rejects.toMatchObject({
       body: { details: { reason: 'wrong_fee_payer' } },
     })
+  })
+
+  test('a payment of the former one is neither signed nor sent by the new one', async () => {
+    const payment = await signSvm(world, account)
+    await sendSvm(world, payment)
+    const row = await world.opened.store.read.selectFrom('payment').select(['payload']).executeTakeFirstOrThrow()
+    const { key: feePayer } = await newSvmAccount()
+    const { feeBudget: fees, gate, option } = world
+    const facilitator = new LocalSvmFacilitator({ network: option.network, rpcUrl: gate.url, feePayer, fees })
+    gate.asked.length = 0
+    const stored = JSON.parse(row.payload ?? '')
+    expect(await facilitator.verify(stored)).toEqual({ valid: false, reason: 'wrong_fee_payer' })
+    expect(await facilitator.settle(stored)).toMatchObject({
+      state: 'unsent',
+      why: expect.stringMatching(/was replaced/),
+    })
+    expect(gate.asked).toEqual([])
   })
 
   test('a payment of the former one is found among the payer’s transactions', async () => {
