@@ -297,6 +297,23 @@ describe('a restore', () => {
     ])
   })
 
+  test.each(['-wal', '-shm', '-journal'])('goes into no folder where the %s of former books lies', async end => {
+    const target = join(root, 'target')
+    const { database } = dataFolder(target)
+    await mkdir(join(target, 'service'), { recursive: true })
+    await writeFile(`${database}${end}`, 'what was written last')
+    const { code, stdout, stderr } = await restore(target)
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      '',
+      `${database}${end} of former books would change the restored ones. Move what is left of them away, or restore into another folder, with \`--data\`.\n`,
+    ])
+    expect([existsSync(database), await readFile(`${database}${end}`, 'utf8')]).toEqual([
+      false,
+      'what was written last',
+    ])
+  })
+
   test('that was killed is begun anew', async () => {
     const target = join(root, 'target')
     await mkdir(join(target, 'service'), { recursive: true })

@@ -50,6 +50,7 @@ export async function restoreSqlite(
     try {
       // The lock says that nobody is at it: what is left of a restore that was killed is rubbish.
       rmSync(`${database}.part`, { force: true })
+      refuseLeftovers(database)
       await writeWhole(database, part => pipeline(createReadStream(path), createWriteStream(part)))
     } finally {
       lock.release()
@@ -61,6 +62,16 @@ export async function restoreSqlite(
     throw await folderFailure(error, folder)
   }
   return { hasSecret: await restoreSecret(folder, secretFileOf(path)) }
+}
+
+/** SQLite would take the log of a former database for the restored one's, and change it by what stands there. */
+function refuseLeftovers(database: string): void {
+  const left = ['-wal', '-shm', '-journal'].map(end => database + end).filter(path => existsSync(path))
+  if (existsSync(database) || !left.length) return
+  throw new CliError(
+    `${left.join(' and ')} of former books would change the restored ones.`,
+    'Move what is left of them away, or restore into another folder, with `--data`.',
+  )
 }
 
 async function restoreSecret(folder: DataFolder, secretFile: string): Promise<boolean> {
