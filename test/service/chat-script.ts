@@ -6,6 +6,8 @@ import type { ChatCall, ChatEngine } from '#service/engines/engine.ts'
 export type Beat =
   | { text: string; choice?: number }
   | { role: true }
+  /** Whatever members a piece may have. */
+  | { delta: Record<string, unknown> }
   | { usage: TokenUsage }
   | { fail: unknown }
   | { until: Promise<unknown> }
@@ -83,6 +85,11 @@ export class ScriptedChat implements ChatEngine {
 function chunkOf(beat: Exclude<Beat, 'silence' | { fail: unknown } | { until: unknown }>): ChatCompletionChunk {
   const frame = { ...head, object: 'chat.completion.chunk' as const }
   if ('usage' in beat) return { ...frame, choices: [], usage: beat.usage }
-  const delta = 'role' in beat ? { role: 'assistant', content: '' } : { content: beat.text }
+  const delta = deltaOf(beat)
   return { ...frame, choices: [{ index: 'text' in beat ? (beat.choice ?? 0) : 0, delta, finish_reason: null }] }
+}
+
+function deltaOf(beat: Extract<Beat, { text: string } | { role: true } | { delta: object }>) {
+  if ('delta' in beat) return beat.delta
+  return 'role' in beat ? { role: 'assistant', content: '' } : { content: beat.text }
 }

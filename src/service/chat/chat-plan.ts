@@ -5,7 +5,7 @@ import type { ChargeOrder } from '../ledger/charge.ts'
 import { shortage, totalOf } from '../ledger/funding.ts'
 import { checkChat } from '../models/check-chat.ts'
 import type { TextModel } from '../models/model.ts'
-import { type Affordable, estimateChat } from '../pricing/price-chat.ts'
+import { type Affordable, estimateChat, mostWithMedia } from '../pricing/price-chat.ts'
 import type { Service } from '../service.ts'
 import { type ChatOptions, chatOptions } from './chat-options.ts'
 import { engineRequest } from './engine-request.ts'
@@ -30,24 +30,24 @@ export async function planChat(call: Call, body: ChatCompletionRequest, service:
   const spendable = await service.funding.spendable(principalOf(call))
   const estimate = estimateChat(model, request, totalOf(spendable))
   if ('needed' in estimate) throw shortage(spendable, estimate.needed)
-  return { model, options, request, ...limitsOf(estimate, call, model, body.stream === true) }
+  return { model, options, request, ...limitsOf(estimate, call, { model, request }) }
 }
 
 /**
  * A stream is seen while it grows, so it may go as far as the credit does and extend its hold on the way; a whole answer
- * comes at once, and its hold has to cover it from the beginning.
+ * comes at once, and its hold has to cover it from the beginning, but for media, which nobody can measure beforehand.
  */
-function limitsOf(estimate: Affordable, call: Call, model: TextModel, isStream: boolean) {
-  const { hold, maxPromptTokens, most } = estimate
+function limitsOf(estimate: Affordable, call: Call, { model, request }: Pick<ChatPlan, 'model' | 'request'>) {
+  const reach = request.stream ? estimate.most : estimate
   const order: ChargeOrder = {
     request: call.requestId,
     holdId: call.holdId,
     principal: principalOf(call),
     model: model.id,
-    amount: hold,
-    ...(isStream ? { most: most.hold } : {}),
+    amount: estimate.hold,
+    most: mostWithMedia(model, request, reach),
   }
-  return { order, maxPromptTokens, maxCompletionTokens: (isStream ? most : estimate).maxCompletionTokens }
+  return { order, maxPromptTokens: estimate.maxPromptTokens, maxCompletionTokens: reach.maxCompletionTokens }
 }
 
 export const engineCall = (plan: ChatPlan): Omit<ChatCall, 'signal'> => ({

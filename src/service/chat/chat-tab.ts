@@ -5,6 +5,7 @@ import { RunningCount } from '../pricing/running-count.ts'
 import type { Line } from '../store/units.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import { type CountedUsage, isBelievable, usageLines, usageOf } from './chat-usage.ts'
+import { generatedText } from './generated-text.ts'
 
 /**
  * Counts what an engine has delivered. A stream that has ended owes its usage. One that was cut owes the prompt and what
@@ -31,7 +32,7 @@ export class ChatTab {
 
   read(chunk: ChatCompletionChunk): void {
     for (const { index, delta } of chunk.choices) {
-      const text = textOf(delta)
+      const text = generatedText(delta)
       if (!text) continue
       this.#delivered = true
       this.#contentSince = true
@@ -54,7 +55,7 @@ export class ChatTab {
 
   /** Completion tokens as they would be after this chunk, by our count or, where it is more, by the engine's. */
   tokensWith(chunk: ChatCompletionChunk): number {
-    const texts = new Map(chunk.choices.map(({ index, delta }) => [index, textOf(delta)]))
+    const texts = new Map(chunk.choices.map(({ index, delta }) => [index, generatedText(delta)]))
     let tokens = 0
     for (const index of new Set([...this.#counts.keys(), ...texts.keys()])) {
       tokens += (this.#counts.get(index) ?? new RunningCount()).wholeWith(texts.get(index) ?? '')
@@ -91,11 +92,4 @@ export class ChatTab {
     this.#counts.set(index, known)
     return known
   }
-}
-
-type Delta = ChatCompletionChunk['choices'][number]['delta']
-
-/** All of a piece that was generated, whatever of it the caller is shown. */
-export function textOf({ reasoning_content, content, tool_calls }: Delta): string {
-  return `${reasoning_content ?? ''}${content ?? ''}${tool_calls?.length ? JSON.stringify(tool_calls) : ''}`
 }

@@ -5,6 +5,7 @@ import { countPromptTokens, countTokens } from '../pricing/count-tokens.ts'
 import { chatLines } from '../pricing/price-chat.ts'
 import type { Line } from '../store/units.ts'
 import type { ChatPlan } from './chat-plan.ts'
+import { generatedText } from './generated-text.ts'
 
 /** Tokens of a call, by the engine's word or by our own count. */
 export interface CountedUsage {
@@ -16,7 +17,7 @@ export interface CountedUsage {
 export function usageOfCompletion(request: ChatCompletionRequest, completion: ChatCompletion): CountedUsage {
   const { usage } = completion
   if (usage && isBelievable(usage)) return { usage, counted: 'reported' }
-  const text = completion.choices.map(choice => textOf(choice.message)).join('\n')
+  const text = completion.choices.map(choice => generatedText(choice.message)).join('\n')
   return { usage: usageOf(countPromptTokens(request), countTokens(text)), counted: 'estimated' }
 }
 
@@ -28,11 +29,6 @@ export const usageOf = (prompt: number, completion: number): TokenUsage => ({
   completion_tokens: completion,
   total_tokens: prompt + completion,
 })
-
-function textOf(message: ChatCompletion['choices'][number]['message']): string {
-  const content = typeof message.content === 'string' ? message.content : JSON.stringify(message.content ?? '')
-  return `${message.reasoning_content ?? ''}${content}${message.tool_calls?.length ? JSON.stringify(message.tool_calls) : ''}`
-}
 
 /** What that comes to. It may be more than the hold: then the rest is the service's loss, and booked as such. */
 export const usageLines = ({ model }: ChatPlan, { usage, counted }: CountedUsage): Line[] =>

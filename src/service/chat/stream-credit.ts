@@ -5,7 +5,8 @@ import { tokensFor } from '../pricing/price-chat.ts'
 import type { Refusal } from '../store/units.ts'
 import { extendFromShare, overrunFactor } from './bounds.ts'
 import type { ChatPlan } from './chat-plan.ts'
-import { type ChatTab, textOf } from './chat-tab.ts'
+import type { ChatTab } from './chat-tab.ts'
+import { generatedText } from './generated-text.ts'
 
 /** Keeps the hold of a stream ahead of what the engine delivers, and has it written down from time to time. */
 export class StreamCredit {
@@ -35,7 +36,7 @@ export class StreamCredit {
 
   /** Whether this chunk may be delivered. Extends the hold where it has to. */
   async covers(chunk: ChatCompletionChunk): Promise<boolean> {
-    const bytes = chunk.choices.reduce((sum, { delta }) => sum + Buffer.byteLength(textOf(delta)), 0)
+    const bytes = chunk.choices.reduce((sum, { delta }) => sum + Buffer.byteLength(generatedText(delta)), 0)
     if (this.#known + this.#bytesSince + bytes < this.#nextLook()) {
       this.#bytesSince += bytes
       return true

@@ -4,6 +4,9 @@ export const tokenizedPieceCharacters = 128
 /** Characters of a request that are really tokenized, under 0.1 s of the worst script: nobody else is answered meanwhile. */
 export const tokenizedCharacters = 32_768
 
+/** Ordinary text has 4 to 5 bytes a token; what is not tokenized is taken to have no more, whatever it begins with. */
+export const bytesPerTokenAtMost = 5
+
 /** What chat templates add of their own before the first message: a date, a default instruction, a frame for tools. */
 export const templateTokens = 256
 

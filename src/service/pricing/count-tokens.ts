@@ -1,7 +1,13 @@
 import { countTokens as countPiece } from 'gpt-tokenizer/encoding/o200k_base'
 import type { ChatCompletionRequest } from '#contract/chat.ts'
 import type { ChatMessage, ContentPart } from '#contract/chat-message.ts'
-import { audioBytesPerToken, imageTokens, tokenizedCharacters, tokenizedPieceCharacters } from './bounds.ts'
+import {
+  audioBytesPerToken,
+  bytesPerTokenAtMost,
+  imageTokens,
+  tokenizedCharacters,
+  tokenizedPieceCharacters,
+} from './bounds.ts'
 
 /** Names of special tokens that stand in a text are text. */
 const asText = { disallowedSpecial: new Set<string>() }
@@ -14,7 +20,8 @@ export const countTokens = (text: string): number => new TokenCounter().count(te
 
 /**
  * Counts the texts of one request (o200k), in linear time and with one bound for all of them: however many parts a
- * request has, only so many characters are really tokenized, and what lies beyond counts like what came before it.
+ * request has, only so many characters are really tokenized, and what lies beyond counts like what came before it, or like ordinary text where that is
+ * more, so that nobody makes the rest free with a cheap beginning.
  * Pieces end at a space where one is near, so that ordinary text counts within a few per cent of the whole; a text never
  * counts more than its UTF-8 bytes.
  */
@@ -26,8 +33,9 @@ export class TokenCounter {
     const [tokens, at] = this.#tokenized(text)
     if (at >= text.length) return tokens
     const rest = text.slice(at)
+    const bytes = Buffer.byteLength(rest)
     const likeBefore = Math.ceil((this.#tokens / Math.max(1, this.#characters)) * rest.length)
-    return tokens + Math.min(likeBefore, Buffer.byteLength(rest))
+    return tokens + Math.min(Math.max(likeBefore, Math.ceil(bytes / bytesPerTokenAtMost)), bytes)
   }
 
   /** The tokens of the beginning that the bound lets through, and where it ends. */
@@ -62,18 +70,24 @@ const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdf
 export function countPromptTokens(request: ChatCompletionRequest): number {
   const counter = new TokenCounter()
   const tools = request.tools?.length ? counter.count(JSON.stringify(request.tools)) : 0
-  return request.messages.reduce((sum, message) => sum + messageTokens(message, counter), frameTokens.answer + tools)
+  const schema = request.response_format?.type === 'json_schema' ? written(request.response_format, counter) : 0
+  const frame = frameTokens.answer + tools + schema
+  return request.messages.reduce((sum, message) => sum + messageTokens(message, counter), frame)
 }
 
+/** Whatever else a message says (calls, reasoning, members that only its engine knows) is part of the prompt as well. */
 function messageTokens(message: ChatMessage, counter: TokenCounter): number {
-  const { content, name } = message
-  const calls = message.role === 'assistant' ? message.tool_calls : undefined
-  return (
-    frameTokens.message +
-    (name ? frameTokens.name + counter.count(name) : 0) +
-    (calls?.length ? counter.count(JSON.stringify(calls)) : 0) +
-    contentTokens(content, counter)
+  const { role: _role, content, name, ...others } = message
+  const beside = Object.entries(others).filter(([member]) => member !== 'tool_call_id')
+  return beside.reduce(
+    (sum, [, value]) => sum + written(value, counter),
+    frameTokens.message + (name ? frameTokens.name + counter.count(name) : 0) + contentTokens(content, counter),
   )
+}
+
+function written(value: unknown, counter: TokenCounter): number {
+  if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return 0
+  return counter.count(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
 function contentTokens(content: ChatMessage['content'], counter: TokenCounter): number {

@@ -13,7 +13,7 @@ export interface Affordable extends Offer {
   most: Offer
 }
 
-interface Offer {
+export interface Offer {
   /** Covers every usage of at most `maxPromptTokens` and `maxCompletionTokens`. */
   hold: MicroUsd
   /** All choices together. */
@@ -81,6 +81,19 @@ export function estimateChat(
   return { ...(first.hold === whole.hold ? whole : first), most: upTo(available) }
 }
 
+/**
+ * How far the hold of a call may grow beyond what was held. Text is bounded by its bytes; a medium is not, so where there
+ * is one the engine may report a prompt that fills the context, and it is charged as far as the caller's credit goes.
+ */
+export function mostWithMedia(model: TextModel, { messages }: ChatCompletionRequest, held: Offer): MicroUsd {
+  const hasMedia = messages.some(
+    ({ content }) => Array.isArray(content) && content.some((part: { type: string }) => part.type !== 'text'),
+  )
+  if (!hasMedia) return held.hold
+  const { maxCompletionTokens, maxPromptTokens } = held
+  return offer(model.price, Math.max(model.contextTokens, maxPromptTokens), maxCompletionTokens).hold
+}
+
 const dearestInput = ({ inputPicoUsd, cachedInputPicoUsd = 0n }: TextPrice): bigint =>
   inputPicoUsd > cachedInputPicoUsd ? inputPicoUsd : cachedInputPicoUsd
 
@@ -114,11 +127,18 @@ function promptBound(model: TextModel, request: ChatCompletionRequest, asked: nu
   return { maxPromptTokens: Math.min(bytes, contextTokens), roomTokens: contextTokens - counted }
 }
 
-function promptBytes(request: ChatCompletionRequest): number {
-  const tools = request.tools?.length ? Buffer.byteLength(JSON.stringify(request.tools)) : 0
-  const schema = request.response_format ? Buffer.byteLength(JSON.stringify(request.response_format)) : 0
-  return request.messages.reduce((sum, message) => sum + messageBytes(message), templateTokens + tools + schema)
+/** Names and switches of the call itself, which no template puts into a prompt. */
+const besidePrompt: ReadonlySet<string> = new Set(['model', 'stream_options', 'stop'])
+
+/** Whatever text the caller sends may become part of the prompt: that of members which we do not know as well. */
+function promptBytes({ messages, ...rest }: ChatCompletionRequest): number {
+  const texts = Object.entries(rest).filter(([name, value]) => !besidePrompt.has(name) && hasText(value))
+  const beside = texts.reduce((sum, [, value]) => sum + Buffer.byteLength(JSON.stringify(value)), templateTokens)
+  return messages.reduce((sum, message) => sum + messageBytes(message), beside)
 }
+
+const hasText = (value: unknown): boolean =>
+  (typeof value === 'object' && value !== null && Object.keys(value).length > 0) || typeof value === 'string'
 
 function messageBytes(message: ChatMessage): number {
   const { content, ...rest } = message

@@ -1,12 +1,11 @@
 import { tokenizedPieceCharacters } from './bounds.ts'
-import { countTokens, endOfPiece, TokenCounter } from './count-tokens.ts'
+import { countTokens, endOfPiece } from './count-tokens.ts'
 
 /**
  * Counts the tokens of a text that is still coming. Every character is tokenized about once, however small the pieces are
- * that it comes in, and the count never falls.
+ * that it comes in, and the count never falls. There is no bound as for a prompt: the work is spread over the stream.
  */
 export class RunningCount {
-  readonly #counter = new TokenCounter()
   #counted = 0
   /** What may still become part of a piece that is not whole. */
   #rest = ''
@@ -16,7 +15,7 @@ export class RunningCount {
     this.#rest += text
     while (this.#rest.length > tokenizedPieceCharacters) {
       const end = endOfPiece(this.#rest, 0)
-      this.#counted += this.#counter.count(this.#rest.slice(0, end))
+      this.#counted += countTokens(this.#rest.slice(0, end))
       this.#rest = this.#rest.slice(end)
     }
   }

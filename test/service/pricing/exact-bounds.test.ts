@@ -155,12 +155,15 @@ test.each(pieces)('where a piece ends: %s', (_what, text, end) => {
   expect(endOfPiece(text, 0)).toBe(end)
 })
 
-test('beyond so many characters of a request a text counts like what came before it', () => {
+const beyond: [rule: string, before: string, rest: string, tokens: (each: number) => number][] = [
+  ['like what came before it', '1234 ', 'word ', each => Math.ceil(each * 500)],
+  ['or a token for five bytes, where that is more', '     ', '語語語語語', () => 300],
+]
+
+test.each(beyond)('beyond so many characters of a request a text counts %s', (_rule, before, rest, tokens) => {
   const counter = new TokenCounter()
-  const words = 'word '.repeat(tokenizedCharacters / 5 + 100).slice(0, tokenizedCharacters)
-  const tokens = counter.count(words)
-  expect(counter.count('語'.repeat(100))).toBe(Math.ceil((tokens / tokenizedCharacters) * 100))
-  expect(countTokens('語'.repeat(100))).toBeGreaterThan(60)
+  const each = counter.count(before.repeat(tokenizedCharacters / 5 + 1)) / (5 * Math.ceil(tokenizedCharacters / 5))
+  expect(Math.abs(counter.count(rest.repeat(100)) - tokens(each))).toBeLessThan(4)
 })
 
 test('a text that is still coming counts whole words, and one for the word that has begun', () => {

@@ -32,7 +32,19 @@ const unpriced = new Set([
   'npredict',
   'numpredict',
   'mintokens',
+  'servicetier',
+  'priority',
+  'promptlogprobs',
+  'modalities',
+  'audio',
+  'prediction',
+  'documents',
+  'mmprocessorkwargs',
+  'mediaiokwargs',
 ])
+
+/** Searches that a provider bills by the piece, whatever its name for them. */
+const searchWords = /search/
 
 /** Ours, and what OpenAI would keep: the caller agreed to neither. */
 const kept = new Set(['serviceparameters', 'user', 'store', 'metadata', 'streamoptions', 'stream', 'model'])
@@ -54,6 +66,11 @@ export function forwardedRequest(call: ChatCall, { stream, lengthMember }: Forwa
 function mayPass(name: string): boolean {
   const plain = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
   return (
-    plain !== '' && !kept.has(plain) && !unpriced.has(plain) && !callWords.test(plain) && !providerWords.test(plain)
+    plain !== '' &&
+    !kept.has(plain) &&
+    !unpriced.has(plain) &&
+    !searchWords.test(plain) &&
+    !callWords.test(plain) &&
+    !providerWords.test(plain)
   )
 }

@@ -1,0 +1,126 @@
+/** Ways to get text that nobody pays for, each of which once worked. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { audit } from '#service/ledger/audit.ts'
+import { tokenizedCharacters } from '#service/pricing/bounds.ts'
+import { countPromptTokens, countTokens } from '#service/pricing/count-tokens.ts'
+import { RunningCount } from '#service/pricing/running-count.ts'
+import { type ChatDesk, openDesk } from './chat-desk.ts'
+import { type Beat, used } from './chat-script.ts'
+import { textModel } from './models/example-models.ts'
+
+const sees = textModel().capabilities
+let desk: ChatDesk
+beforeAll(async () => {
+  desk = await openDesk({ model: { capabilities: { ...sees, supportsVision: true, supportsAudioInput: true } } })
+})
+afterAll(async () => {
+  expect((await audit(desk.service.database)).findings).toEqual([])
+  await desk.service.close()
+})
+
+const thought = 'Step by step I work out the answer, which is forty-two. '
+const tokens = BigInt(countTokens(thought))
+
+describe('whatever an engine calls what it generated, who leaves has had it and pays for it', () => {
+  test.each<[member: string, delta: Record<string, unknown>]>([
+    ['reasoning_content', { reasoning_content: thought }],
+    ['reasoning', { reasoning: thought }],
+    ['reasoning_details', { reasoning_details: [{ type: 'reasoning.text', text: thought }] }],
+    ['function_call', { function_call: { name: 'answer', arguments: thought } }],
+    ['refusal', { refusal: thought }],
+    ['a name of its own', { inner_voice: thought }],
+  ])('%s', async (_member, delta) => {
+    desk.engine.play([{ role: true }, { delta }, { delta }, 'silence'] satisfies Beat[])
+    const customer = await desk.customer(1)
+    const reader = (await desk.chat(customer, { stream: true })).body?.getReader()
+    for (let read = 0; read < 3; read++) await reader?.read()
+    await reader?.cancel()
+    await expect.poll(() => desk.openHolds()).toBe(0)
+    expect((await desk.books(customer.account)).charged).toBeGreaterThanOrEqual((2n * tokens - 1n) * 10n)
+  })
+
+  test('the same reasoning under two names is one reasoning', async () => {
+    const charges: bigint[] = []
+    for (const delta of [{ reasoning: thought }, { reasoning: thought, reasoning_content: thought }]) {
+      desk.engine.play([{ delta }])
+      const customer = await desk.customer(1)
+      await (await desk.chat(customer, { stream: true })).text()
+      charges.push((await desk.books(customer.account)).charged)
+    }
+    expect(charges[1]).toBe(charges[0])
+  })
+
+  test('holds grow with it: two streams on credit for one end where the credit does', async () => {
+    desk.engine.play(Array.from({ length: 250 }, () => ({ delta: { reasoning: thought } })))
+    const customer = await desk.customer(0.04)
+    const streams = await Promise.all([1, 2].map(() => desk.chat(customer, { stream: true })))
+    await Promise.all(streams.map(answer => answer.text()))
+    const { charged, writtenOff } = await desk.books(customer.account)
+    expect(charged).toBeGreaterThan(30_000n)
+    expect(writtenOff).toBe(0n)
+  })
+})
+
+describe('a cheap beginning makes nothing after it cheap', () => {
+  const rest = Array.from({ length: 20_000 }, (_, index) => `${(index * 7919) % 9973}x`).join(' ')
+  const cheap = ' '.repeat(tokenizedCharacters)
+
+  test('of a prompt', () => {
+    expect(countTokens(cheap + rest)).toBeGreaterThan(rest.length / 5)
+    const messages = [
+      { role: 'system' as const, content: cheap },
+      { role: 'user' as const, content: rest },
+    ]
+    expect(countPromptTokens({ model: 'm', messages })).toBeGreaterThan(rest.length / 5)
+  })
+
+  test('of an answer', () => {
+    const [honest, behind] = [new RunningCount(), new RunningCount()]
+    behind.push(cheap)
+    const before = behind.soFar
+    for (let at = 0; at < rest.length; at += 50) {
+      honest.push(rest.slice(at, at + 50))
+      behind.push(rest.slice(at, at + 50))
+    }
+    expect(behind.soFar - before).toBeGreaterThan(honest.soFar * 0.97)
+  })
+
+  test.each([
+    ['reasoning that is sent back', { messages: [{ role: 'assistant', content: 'a', reasoning_content: rest }] }],
+    ['members of a message that only its engine knows', { messages: [{ role: 'user', content: 'a', data: rest }] }],
+    [
+      'the schema of the answer',
+      { response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { description: rest } } } },
+    ],
+  ])('%s counts as prompt', (_where, change) => {
+    const request = { model: 'm', messages: [{ role: 'user', content: 'a' }], ...change }
+    expect(countPromptTokens(request as Parameters<typeof countPromptTokens>[0])).toBeGreaterThan(rest.length / 6)
+  })
+})
+
+describe('what an engine honestly reports is paid while there is credit, and not written off', () => {
+  test('an hour of near-silence, which is far more tokens than its bytes look like', async () => {
+    desk.engine.play([{ text: 'nothing' }, { usage: used(115_200, 1) }])
+    const customer = await desk.customer(10)
+    const audio = { type: 'input_audio', input_audio: { data: 'A'.repeat(64_000), format: 'mp3' } }
+    const answer = await desk.chat(customer, { max_tokens: 1, messages: [{ role: 'user', content: [audio] }] })
+    expect(answer.status).toBe(200)
+    expect(await desk.books(customer.account)).toMatchObject({ charged: 115_210n, writtenOff: 0n })
+  })
+
+  test('members that nobody knows are part of what is held', async () => {
+    const functions = [{ name: 'f', description: 'a long text to be summed up '.repeat(2_000) }]
+    desk.engine.play([{ text: 'ok' }, { usage: used(12_000, 1) }])
+    const customer = await desk.customer(10)
+    expect((await desk.chat(customer, { max_tokens: 1, functions })).status).toBe(200)
+    expect(await desk.books(customer.account)).toMatchObject({ charged: 12_010n, writtenOff: 0n })
+  })
+
+  test('beyond a hold that only text bounds it is a loss of the service', async () => {
+    desk.engine.play([{ text: 'ok' }, { usage: used(12_000, 1) }])
+    const customer = await desk.customer(10)
+    await desk.chat(customer, { max_tokens: 1 })
+    const { charged, writtenOff } = await desk.books(customer.account)
+    expect([charged + writtenOff, charged < 1_000n]).toEqual([12_010n, true])
+  })
+})
