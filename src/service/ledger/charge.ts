@@ -6,7 +6,8 @@ import type { Store } from '../store/store.ts'
 import type { Balance, Capture, Line, Op, Outcome, Owed, Refusal, Unit } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { checkpointMs, holdLeaseMs, holdRenewalMs } from './bounds.ts'
-import { type Funding, totalOf } from './funding.ts'
+import type { Funding } from './funding.ts'
+import { leftForHold } from './left-for-hold.ts'
 
 /** What a paid call reserves before its engine is asked. */
 export interface ChargeOrder {
@@ -117,7 +118,7 @@ export class Charge {
   }
 
   /**
-   * Grows the hold by `amount`, or by what may still be held and the caller can still pay. Answers null, or why it has not
+   * Grows the hold by `amount`, or by what its sources still have. Answers null, or why it has not
    * grown at all.
    */
   async extend(amount: MicroUsd): Promise<Refusal | null> {
@@ -125,7 +126,7 @@ export class Charge {
     if (wanted <= 0n) return 'insufficient_funds'
     const why = await this.#extend(wanted)
     if (why !== 'insufficient_funds' && why !== 'over_budget') return why
-    const left = totalOf(await this.#parts.funding.spendable(this.order.principal))
+    const left = await leftForHold(this.#parts.store, this.holdId)
     return left > 0n && left < wanted ? this.#extend(left) : why
   }
 
@@ -225,7 +226,12 @@ export class Charge {
 
   async #writeCheckpoint(): Promise<void> {
     const unit = this.checkpointUnit()
-    if (unit) await this.#parts.store.commit([unit]).catch(() => undefined)
+    if (unit) await this.#parts.store.commit([unit]).catch(() => this.notWritten())
+  }
+
+  /** A checkpoint may not have arrived: the next one says all of it again. */
+  notWritten(): void {
+    this.#checkpointMicroUsd = zeroUsd
   }
 
   get isCheckpointDue(): boolean {

@@ -68,7 +68,10 @@ export class Charges {
     for (const charge of metered) if (this.#open.delete(charge)) this.#open.add(charge)
     const old = [...this.#open].filter(charge => charge.isLeaseOld && !metered.includes(charge))
     const units = [...metered.flatMap(charge => charge.checkpointUnit() ?? []), ...old.map(charge => charge.renewal())]
-    if (units.length) await this.#parts.store.commit(units).catch(() => undefined)
+    const tell = () => {
+      for (const charge of metered) charge.notWritten()
+    }
+    if (units.length) await this.#parts.store.commit(units).catch(tell)
   }
 
   /** Resolves when no charge is open. */
