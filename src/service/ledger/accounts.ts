@@ -60,8 +60,9 @@ export async function entriesOf(store: Store, account: string, limit: number, of
   }))
 }
 
-/** The contract knows three kinds: what else moves a balance is shown by its direction. */
+/** The contract knows three kinds. What others pay of a charge (staking credit, a write-off) is money back, not a top-up. */
 function shownKind(kind: EntryTable['kind'], effect: bigint): AccountEntry['type'] {
-  if (kind === 'CHARGE' || kind === 'REFUND') return kind
-  return effect < 0n ? 'CHARGE' : 'TOP_UP'
+  if (kind === 'GRANT' || kind === 'TOP_UP') return 'TOP_UP'
+  if (kind === 'CHARGE' || effect < 0n) return 'CHARGE'
+  return 'REFUND'
 }

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { Principal } from '#service/identity/principal.ts'
+import { entriesOf } from '#service/ledger/accounts.ts'
 import { Charges } from '#service/ledger/charges.ts'
 import { Funding } from '#service/ledger/funding.ts'
 import { StakingCredits } from '#service/staking/staking-credits.ts'
@@ -9,7 +10,19 @@ import { readOwed } from '#service/store/owed.ts'
 import type { Store } from '#service/store/store.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { TestClock } from '../open-service.ts'
-import { account, budget, grant, key, linesOf, mustCommit } from '../store/sample-ops.ts'
+import {
+  account,
+  budget,
+  capture,
+  grant,
+  hold,
+  key,
+  lease,
+  linesOf,
+  mustCommit,
+  refund,
+  staked,
+} from '../store/sample-ops.ts'
 import { openTemporaryStore } from '../store/sqlite-folder.ts'
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>
@@ -68,6 +81,21 @@ test('a call over midnight is paid within its own day of the key’s budget', as
   expect(charge.heldMicroUsd).toBe(12n)
   await charge.capture(linesOf([12n]))
   expect(await writtenOff()).toEqual([])
+})
+
+test('what others pay of a charge is shown to its customer as money back, never as a top-up', async () => {
+  await mustCommit(store, account(), grant(10n), hold('h', 9n, 'ada', lease(), staked(5n)))
+  await mustCommit(store, capture('h', [8n, 4n], 'r', { writeOff: 3n }), refund('r'))
+  const shown = (await entriesOf(store, 'ada', 10, 0)).map(({ type, amountMicroUsd }) => [type, amountMicroUsd])
+  expect(shown.reverse()).toEqual([
+    ['TOP_UP', 10n],
+    ['REFUND', 3n],
+    ['REFUND', 5n],
+    ['CHARGE', -8n],
+    ['CHARGE', -4n],
+    ['REFUND', 9n],
+    ['CHARGE', -5n],
+  ])
 })
 
 test('a checkpoint whose commit failed is written with the next one, though nothing more is owed by then', async () => {
