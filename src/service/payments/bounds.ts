@@ -143,3 +143,6 @@ export const feesPerHourLamports = 50_000_000n
 
 /** A payer's transactions that are looked through for a payment whose fee somebody else pays, the newest first. */
 export const searchedTransactions = 100
+
+/** By how much our clock may be ahead of a chain's when the books are made: a transfer of these last minutes still counts. */
+export const birthMarginMs = 10 * 60 * 1000

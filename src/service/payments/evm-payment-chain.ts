@@ -24,6 +24,7 @@ const authorizationState = [
 ] as const
 
 type Hex = `0x${string}`
+type Landing = Extract<OnChain, { state: 'landed' }>
 
 export interface EvmPaymentChainOptions {
   rpcUrl: string
@@ -59,10 +60,15 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
       const landing = receipt && landingIn(receipt, payment)
       if (!landing) return await this.#findNonce(payment)
       const head = await this.#client.getBlockNumber({ cacheTime: 0 })
-      return this.#isDeep(receipt.blockNumber, head) ? landing : { state: 'unconfirmed' }
+      return this.#isDeep(receipt.blockNumber, head) ? await this.#timed(landing, receipt) : { state: 'unconfirmed' }
     } catch (cause) {
       throw new ChainUnavailable('The node did not tell what became of the payment.', { cause })
     }
+  }
+
+  async #timed(landing: Landing, { blockHash }: TransactionReceipt): Promise<Landing> {
+    const { timestamp } = await this.#client.getBlock({ blockHash })
+    return { ...landing, atSeconds: Number(timestamp) }
   }
 
   /** Where no depth is asked for, a node that is a block behind its sibling must not make anybody wait. */
@@ -101,7 +107,8 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
       const receipt = await this.#receiptOf(log.transactionHash)
       // Nodes behind one address answer for themselves; without the receipt nobody may say that nothing landed.
       if (!receipt) throw new Error('The node has the event of the nonce, and not yet the receipt of its transaction.')
-      return landingIn(receipt, payment) ?? { state: 'void' }
+      const landing = landingIn(receipt, payment)
+      return landing ? this.#timed(landing, receipt) : { state: 'void' }
     }
     throw new Error('The nonce is used, and the node has no event of it in the blocks that were searched.')
   }
@@ -137,7 +144,7 @@ const addressTopic = (address: string): Hex => `0x${address.slice(2).toLowerCase
  * The token writes `AuthorizationUsed` and right after it the `Transfer` of that authorisation. Taking the next event
  * of the token, and no other transfer of the transaction, keeps payments apart that share one.
  */
-function landingIn(receipt: TransactionReceipt, { option, authorization }: EvmPayment): OnChain | null {
+function landingIn(receipt: TransactionReceipt, { option, authorization }: EvmPayment): Landing | null {
   if (receipt.status !== 'success') return null
   const logs = receipt.logs.filter(log => log.address.toLowerCase() === option.asset.toLowerCase())
   const used = logs.findIndex(

@@ -11,8 +11,8 @@ export interface PaymentChain<Payment extends SignedPayment = SignedPayment> {
 }
 
 export type OnChain =
-  /** The payment moved this amount to our payee, in a transaction that succeeded. */
-  | { state: 'landed'; transaction: string; amount: MicroUsd }
+  /** The payment moved this amount to our payee, in a transaction that succeeded. The time of its block, where the chain has one. */
+  | { state: 'landed'; transaction: string; amount: MicroUsd; atSeconds?: number }
   /** It is spent or cancelled, and nothing of it came to us. The reason is `nonce_used` where none is given. */
   | { state: 'void'; reason?: PaymentReason }
   /** It is spent or cancelled, in a block that the chain may still drop. */

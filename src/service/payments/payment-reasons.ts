@@ -52,6 +52,8 @@ const sentences = {
     'The transaction is on the chain and has failed, so nothing moved. Sign a new one, with a fresh blockhash.',
   nonce_used:
     'The nonce of the authorization has been used for something else, or was cancelled, and no transfer to us came of it. Sign a new authorization with a fresh nonce.',
+  paid_before:
+    'The transfer by this authorization came before this service had its books, so it was meant for others. Sign a new one.',
   facilitator_refused: 'Whoever settles payments for this service refuses this one. Pay from another wallet.',
   simulation_failed:
     'The token refuses the transfer. Sign a new authorization; if it is refused again, check the wallet.',

@@ -44,6 +44,8 @@ const Transaction = z
   .object({
     meta: z.object({ err: z.unknown(), preTokenBalances: TokenBalances, postTokenBalances: TokenBalances }),
     transaction: z.tuple([z.string(), z.literal('base64')]),
+    /** Seconds; nodes forget it after a while. */
+    blockTime: z.number().nullish(),
   })
   .nullable()
 type Transaction = z.output<typeof Transaction>
@@ -119,9 +121,9 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     if (!found) throw new Error('The node has the status of a transaction, and not yet the transaction.')
     if (!isOf(payment, found)) return null
     const received = found.meta.err === null ? receivedIn(payment, found) : 0n
-    return received > 0n
-      ? { state: 'landed', transaction: signature, amount: microUsd(received) }
-      : { state: 'void', reason: 'transaction_failed' }
+    if (received <= 0n) return { state: 'void', reason: 'transaction_failed' }
+    const time = typeof found.blockTime === 'number' ? { atSeconds: found.blockTime } : {}
+    return { state: 'landed', transaction: signature, amount: microUsd(received), ...time }
   }
 
   #transaction(signature: string): Promise<Transaction> {

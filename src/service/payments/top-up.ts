@@ -7,6 +7,7 @@ import type { HeaderReader, Log, Payments, TopUpRequest } from '../service.ts'
 import type { ServiceSettings } from '../settings.ts'
 import type { Store } from '../store/store.ts'
 import { answerWaitMs, pausedRetrySeconds, paymentsInFlight, retryAfterSeconds, rowPollMs } from './bounds.ts'
+import { ChainOfBooks } from './chain-of-books.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
 import { checkTerms, decodePayment } from './check-payment.ts'
 import { Completer } from './completer.ts'
@@ -60,7 +61,8 @@ export class TopUps implements Payments {
     this.#log = options.log
     this.#facilitator = options.facilitator
     this.#rows = new PaymentRows(options)
-    this.#driver = new PaymentDriver({ ...options, rows: this.#rows })
+    const chain = new ChainOfBooks(options.chain, options.store)
+    this.#driver = new PaymentDriver({ ...options, chain, rows: this.#rows })
     this.#waitMs = options.answerWaitMs ?? answerWaitMs
     this.completer = new Completer({ rows: this.#rows, driver: this.#driver, log: options.log })
     this.watch = new PaymentWatch({ ...options, options: options.settings.paymentOptions })
