@@ -135,27 +135,23 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
     const counted = this.#fees.count(feeOf(transferOf(payment)))
     if (!counted) return { state: 'unsent', why: this.#feeProblem() ?? 'The fees of this hour are used up.' }
     try {
-      await this.#rpc.ask(
-        'sendTransaction',
-        [wire, { encoding: 'base64', preflightCommitment: 'processed' }],
-        z.unknown(),
-      )
+      await this.#rpc.send(wire, { preflightCommitment: 'processed' })
       return { state: 'sent', transaction }
     } catch (error) {
       // An answer that was lost is not a transaction that was lost.
       if (!(error instanceof SolanaRefusal)) return { state: 'sent', transaction }
+      const failed = Refused.safeParse(error.data)
+      const why = error.code === preflightFailed && failed.success ? (failed.data.err ?? null) : null
+      // The chain has executed it, so its fee was spent.
+      if (why === 'AlreadyProcessed') return { state: 'sent', transaction }
       counted.correct(0n)
-      return this.#refused(error, transaction, payment)
+      if (why === null) return { state: 'unsent', why: `The Solana node refused to send a payment (${error.code}).` }
+      return this.#refused(why, payment)
     }
   }
 
-  async #refused({ code, data }: SolanaRefusal, transaction: string, payment: SvmPayment): Promise<Settlement> {
-    const failed = Refused.safeParse(data)
-    if (code !== preflightFailed || !failed.success) {
-      return { state: 'unsent', why: `The Solana node refused to send a payment (${code}).` }
-    }
-    if (failed.data.err === 'AlreadyProcessed') return { state: 'sent', transaction }
-    const refusal = await this.#judge(refusalOfError(failed.data.err), payment)
+  async #refused(error: unknown, payment: SvmPayment): Promise<Settlement> {
+    const refusal = await this.#judge(refusalOfError(error), payment)
     return refusal.by === 'us' ? { state: 'unsent', why: refusal.why } : { state: 'refused', reason: refusal.reason }
   }
 
@@ -171,8 +167,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
   }
 
   async #sendAgain(wire: string): Promise<void> {
-    const config = { encoding: 'base64', skipPreflight: true }
-    await this.#rpc.ask('sendTransaction', [wire, config], z.unknown()).catch(() => null)
+    await this.#rpc.send(wire, { skipPreflight: true }).catch(() => null)
   }
 }
 

@@ -19,7 +19,7 @@ const Answer = z.object({
   error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
 })
 
-/** Asks a Solana node. Every question may be repeated, a send too: a transaction is executed once. */
+/** Asks a Solana node. Every question may be repeated; what is sent is told once. */
 export class SolanaRpc {
   readonly #url: string
 
@@ -38,6 +38,15 @@ export class SolanaRpc {
         if (!isBroken || attempt === rpcRetries) throw error
       }
     }
+  }
+
+  /**
+   * Sends a transaction, base64, once. Rejects with `SolanaRefusal` where the node refuses, and then it has not been
+   * sent; any other error leaves that open. A second try would hide that the first one may have arrived: another node
+   * behind the same address, which is behind its sibling, refuses what that one has taken.
+   */
+  async send(wire: string, config: object): Promise<void> {
+    await this.#askOnce('sendTransaction', [wire, { encoding: 'base64', ...config }])
   }
 
   async #askOnce(method: string, params: readonly unknown[]): Promise<unknown> {

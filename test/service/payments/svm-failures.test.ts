@@ -52,6 +52,34 @@ describe('an answer that is lost', () => {
     await expectPaid(world, account, 1)
   }, 30_000)
 
+  test('X5: a send that broke off may have reached its node, so the refusal of a node that is behind ends nothing', async () => {
+    world.gate.sends = 'lose-then-refuse'
+    const payment = await signSvm(world, account)
+    const answer = await sendSvm(world, payment)
+    expect([answer.status, answer.body.error]).toEqual([500, 'X402_SETTLEMENT_PENDING'])
+    expect(answer.headers.get('payment-required')).toBeNull()
+    // The node that broke off has kept the transaction; the other one goes on refusing it.
+    await world.topUps.completer.complete()
+    expect(await statesOf(world)).toEqual(['unknown'])
+    expect(world.gate.sent.length).toBeGreaterThan(1)
+    chain.node.send(Buffer.from(world.gate.sent[0] ?? '', 'base64'), true)
+    await world.topUps.completer.complete()
+    expect(await statesOf(world)).toEqual(['credited'])
+    await expectPaid(world, account, 1)
+  }, 30_000)
+
+  test('X16: the fee of a transaction that the chain has executed already stays counted', async () => {
+    const [left, lamports] = [world.feeBudget.left, chain.lamportsOf(world.feePayer.address)]
+    const payment = await signSvm(world, account)
+    const settle: Facilitator['settle'] = async stored => {
+      force(world, payment)
+      return world.facilitator.settle(stored as never)
+    }
+    await sendTo(withFacilitator(world, { settle }), payment)
+    await expectPaid(world, account, 1)
+    expect(left - world.feeBudget.left).toBe(lamports - chain.lamportsOf(world.feePayer.address))
+  })
+
   test('X5: a facilitator that settles and then breaks off is not asked for its word', async () => {
     const payment = await signSvm(world, account)
     const settle: Facilitator['settle'] = async () => {

@@ -5,8 +5,11 @@ export interface SvmGate {
   url: string
   /** Every connection breaks. */
   isDown: boolean
-  /** A transaction reaches the chain and the answer is lost, or is lost on its way. */
-  sends: 'pass' | 'lose-answer' | 'lose'
+  /**
+   * A transaction reaches the chain and the answer is lost, or is lost on its way; or its connection breaks, and a node
+   * that does not know the blockhash yet answers whoever sends it again.
+   */
+  sends: 'pass' | 'lose-answer' | 'lose' | 'lose-then-refuse'
   /** Changes what the node answers; undefined leaves it. */
   spoil: ((method: string, params: readonly unknown[], result: unknown) => unknown) | null
   /** Methods that were asked, in their order, and what the sent transactions were. */
@@ -25,7 +28,10 @@ export async function openSvmGate(nodeUrl: string): Promise<SvmGate> {
     gate.asked.push(method)
     const isSend = method === 'sendTransaction'
     if (isSend) gate.sent.push(params[0])
-    if (gate.isDown || (gate.sends === 'lose' && isSend)) return breakOff(response)
+    const isFirst = gate.sent.length === 1
+    const isLost = gate.sends === 'lose' || (gate.sends === 'lose-then-refuse' && isFirst)
+    if (gate.isDown || (isLost && isSend)) return breakOff(response)
+    if (gate.sends === 'lose-then-refuse' && isSend) return void response.end(JSON.stringify(blockhashNotFound))
     const answer = await fetch(nodeUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     const said = JSON.parse(await answer.text())
     if (gate.sends === 'lose-answer' && isSend) return breakOff(response)
@@ -47,6 +53,17 @@ export async function openSvmGate(nodeUrl: string): Promise<SvmGate> {
     },
   }
   return gate
+}
+
+/** What a node answers that is behind the one which told the blockhash. */
+const blockhashNotFound = {
+  jsonrpc: '2.0',
+  id: 1,
+  error: {
+    code: -32002,
+    message: 'Transaction simulation failed: Blockhash not found',
+    data: { err: 'BlockhashNotFound', logs: [] },
+  },
 }
 
 const breakOff = (response: ServerResponse) => void response.socket?.destroy()
