@@ -80,9 +80,15 @@ export async function openBooks({ folder, database }: Books): Promise<Store> {
   })
 }
 
+/** PostgreSQL's codes of a table, a column, a schema and a function that is not there; its words come in any language. */
+const missingCodes: unknown[] = ['42P01', '42703', '3F000', '42883']
+
 /** Whether a statement failed because the tables are those of another release. */
 export const isOtherSchema = (error: unknown): boolean =>
-  error instanceof Error && /no such (table|column)|(relation|column) .* does not exist/.test(error.message)
+  error instanceof Error &&
+  ('errcode' in error
+    ? /no such (table|column)/.test(error.message)
+    : 'code' in error && missingCodes.includes(error.code))
 
 /** Answers as `read` does; tables of another release are told in a sentence. */
 export const withSameSchema = <Value>(read: Promise<Value>): Promise<Value> =>

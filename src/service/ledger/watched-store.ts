@@ -11,7 +11,7 @@ export function watchedStore(store: Store, onBroken: (reason: string, facts: obj
     close: () => store.close(),
     async commit(units) {
       const outcomes = await store.commit(units).catch(error => {
-        if (isConstraint(error))
+        if (isBrokenRule(error))
           onBroken('A change of the books was refused by a rule of their tables.', { err: error })
         throw error
       })
@@ -23,10 +23,7 @@ export function watchedStore(store: Store, onBroken: (reason: string, facts: obj
 }
 
 /** A unit checks before it writes, so a rule of a table that refuses it found rows that were not as the books left them. */
-function isConstraint(error: unknown): boolean {
-  if (!(error instanceof StoreError) || error.kind !== 'unit_failed') return false
-  return /check constraint|append-only|entry_once|entry\.ref/i.test(`${error.cause}`)
-}
+const isBrokenRule = (error: unknown): boolean => error instanceof StoreError && error.kind === 'broken_rule'
 
 /** What is charged beyond a hold is written off before, by whoever knows how much is held. */
 const isImpossible = (outcome: Outcome): boolean => !outcome.ok && outcome.why === 'over_hold'

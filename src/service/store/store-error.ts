@@ -3,6 +3,8 @@ export type StoreFailure =
   | 'outcome_unknown'
   /** A unit could not be applied and left no trace. */
   | 'unit_failed'
+  /** A rule of the tables refused a unit, so the rows are not as the books left them. It left no trace. */
+  | 'broken_rule'
   | 'queue_full'
   | 'writer_dead'
   | 'closed'
@@ -19,3 +21,7 @@ export class StoreError extends Error {
     this.kind = kind
   }
 }
+
+/** Why a unit could not be applied; `cause` is the engine's own error, whose words may be in any language. */
+export const refusedByRule = (cause: unknown): StoreError =>
+  new StoreError('broken_rule', 'A rule of the tables refused a unit; it left no trace. See the cause.', { cause })

@@ -1,18 +1,15 @@
 import type { PruneSlice } from '../store.ts'
-import { StoreError } from '../store-error.ts'
+import { refusedByRule, StoreError } from '../store-error.ts'
 import type { Outcome } from '../units.ts'
 import { batchValues } from './batch-columns.ts'
 import { transientAttempts } from './bounds.ts'
-import { isStatementError } from './connection.ts'
 import { DatabaseAway, type WriterLink } from './link.ts'
 import { pruneStatement } from './prune-slice.ts'
 import { type AnswerRow, outcomeOf, type SentUnit } from './sent-unit.ts'
+import { isBrokenRule, isTransient } from './sql-state.ts'
 
 const parameters = Array.from({ length: 34 }, (_, index) => `$${index + 1}`).join(', ')
 const commitText = `SELECT again, op, why, balances FROM commit_units(${parameters})`
-
-/** Codes of refusals that say nothing about the units: deadlock, conflict, time or locks run out. */
-const transientCodes = new Set(['40P01', '40001', '55P03', '57014', '53200'])
 
 export interface BatchResult {
   /** One outcome or error a unit. */
@@ -58,8 +55,7 @@ async function commitAlone(link: WriterLink, unit: SentUnit): Promise<Outcome | 
       return outcome ?? unitFailed('no answer')
     } catch (error) {
       if (error instanceof DatabaseAway) return error
-      const passes = isStatementError(error) && transientCodes.has(error.code)
-      if (!passes || attempt >= transientAttempts) return unitFailed(error)
+      if (!isTransient(error) || attempt >= transientAttempts) return unitFailed(error)
     }
   }
 }
@@ -74,7 +70,9 @@ export async function pruneRows(link: WriterLink, slice: PruneSlice, rows: numbe
 }
 
 const unitFailed = (cause: unknown): StoreError =>
-  new StoreError('unit_failed', 'The store could not apply a unit; it left no trace. See the cause.', { cause })
+  isBrokenRule(cause)
+    ? refusedByRule(cause)
+    : new StoreError('unit_failed', 'The store could not apply a unit; it left no trace. See the cause.', { cause })
 
 const awayError = (error: DatabaseAway): StoreError =>
   error.sent

@@ -88,12 +88,5 @@ async function checkServer(client: pg.Client): Promise<void> {
   if (Number(server.version) < oldestServerVersion) throw new UnsuitableDatabase('it is older than PostgreSQL 14')
 }
 
-/** Whether the database itself refused a statement, so that nothing of it was kept and the connection goes on. */
-export const isStatementError = (error: unknown): error is Error & { code: string } =>
-  error instanceof Error && (error as { severity?: unknown }).severity === 'ERROR'
-
-/** A write was refused because the database has become a standby: another one is the primary now. */
-export const isNoPrimary = (error: Error & { code: string }): boolean => error.code === '25006'
-
 export const unusableDatabase = (why: string, cause?: unknown): StoreError =>
   new StoreError('unusable_database', `The PostgreSQL database cannot be used: ${why}.`, { cause })

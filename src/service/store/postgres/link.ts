@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { attempts, attemptsForMs, firstRetryMs, longestRetryMs } from './bounds.ts'
-import { connectForWriting, type Database, isNoPrimary, isStatementError, UnsuitableDatabase } from './connection.ts'
+import { connectForWriting, type Database, UnsuitableDatabase } from './connection.ts'
+import { isNoPrimary, isStatementError } from './sql-state.ts'
 
 /** The database stayed away for all attempts. `sent` tells whether a statement may have reached it. */
 export class DatabaseAway extends Error {
@@ -41,7 +42,7 @@ export class WriterLink {
         sent = true
         return await this.#client.query<Row>(query)
       } catch (error) {
-        if (this.#client && isStatementError(error) && !isNoPrimary(error)) throw error
+        if (isStatementError(error) && !isNoPrimary(error) && (await this.#answers())) throw error
         await this.#drop()
         const isLast = attempt >= this.#attempts || performance.now() > givesUpAt
         if (isLast || error instanceof UnsuitableDatabase) throw new DatabaseAway(sent, error)
@@ -52,6 +53,15 @@ export class WriterLink {
 
   async close(): Promise<void> {
     await this.#drop()
+  }
+
+  /** A panic has the code of a plain error (a full disk, for one), but it ends the connection, and its outcome is unknown. */
+  async #answers(): Promise<boolean> {
+    if (!this.#client) return false
+    return this.#client.query('SELECT 1').then(
+      () => true,
+      () => false,
+    )
   }
 
   async #drop(): Promise<void> {

@@ -4,11 +4,13 @@ import type pg from 'pg'
 import { connectForWriting, type Database, unusableDatabase } from './connection.ts'
 import { firstTables } from './migrations/0001-first-tables.ts'
 import { unitFunctions } from './migrations/0002-unit-functions.ts'
+import { entryChangeCode } from './migrations/0003-entry-change-code.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-unit-functions': unitFunctions,
+  '0003-entry-change-code': entryChangeCode,
 }
 
 /** Any number, as long as nothing else in the database locks it. */

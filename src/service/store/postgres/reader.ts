@@ -12,8 +12,9 @@ import {
   readConnections,
   readTimeoutMs,
 } from './bounds.ts'
-import { applySettings, type Database, isStatementError, searchPath } from './connection.ts'
+import { applySettings, type Database, searchPath } from './connection.ts'
 import { pauseMs } from './link.ts'
+import { isStatementError } from './sql-state.ts'
 
 /** Codes of PostgreSQL's types that hold whole numbers, and of those that may. */
 const integerTypes = new Set([20, 21, 23])

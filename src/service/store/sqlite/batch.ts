@@ -1,11 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Outcome, Unit } from '../units.ts'
 import { unitApplier } from './apply.ts'
+import { isBrokenRule } from './broken-rule.ts'
 
 /** A unit that could not even be judged. It left no trace, unless it was the commit itself that failed. */
 export interface Failed {
   failed: string
   unknown: boolean
+  /** A rule of the tables refused it. */
+  brokenRule: boolean
 }
 
 export type UnitResult = Outcome | Failed
@@ -37,7 +40,8 @@ export function batchCommitter(database: DatabaseSync): (units: readonly Unit[])
     try {
       return commitTogether([unit])
     } catch (error) {
-      return [{ failed: error instanceof Error ? error.message : String(error), unknown: committing }]
+      const failed = error instanceof Error ? error.message : String(error)
+      return [{ failed, unknown: committing, brokenRule: isBrokenRule(error) }]
     }
   }
 

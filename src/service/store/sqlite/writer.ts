@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { batchUnits, queuedUnits } from '../bounds.ts'
 import type { PruneSlice } from '../store.ts'
-import { StoreError } from '../store-error.ts'
+import { refusedByRule, StoreError } from '../store-error.ts'
 import type { Outcome, Unit } from '../units.ts'
-import type { UnitResult } from './batch.ts'
+import type { Failed, UnitResult } from './batch.ts'
 import type { WriterAnswer, WriterData, WriterRequest } from './writer-messages.ts'
 
 /** One call of `commit`: its units may travel in several batches. */
@@ -166,13 +166,18 @@ function settleBatch(batch: readonly Waiting[], answer: WriterAnswer): void {
   for (const [position, { call, index }] of batch.entries()) {
     const result = results[position]
     if (!result) call.reject(outcomeUnknown())
-    else if ('failed' in result) call.reject(result.unknown ? outcomeUnknown(result.failed) : unitFailed(result.failed))
+    else if ('failed' in result) call.reject(failureOf(result))
     else {
       call.outcomes[index] = result
       call.missing--
       if (call.missing === 0) call.resolve(call.outcomes)
     }
   }
+}
+
+function failureOf({ failed, unknown, brokenRule }: Failed): StoreError {
+  if (unknown) return outcomeUnknown(failed)
+  return brokenRule ? refusedByRule(failed) : unitFailed(failed)
 }
 
 function settleChore(chore: Chore, answer: WriterAnswer): void {
