@@ -7,7 +7,8 @@ const constraintUnique = 2067
 export function isBrokenRule(error: unknown): boolean {
   if (!(error instanceof Error && 'errcode' in error)) return false
   const { errcode, message } = error
-  if (errcode === constraintCheck || errcode === constraintTrigger) return true
-  // Which rule it was stands in the message alone, and SQLite speaks one language.
+  if (errcode === constraintCheck) return true
+  // Which rule or trigger it was stands in the message alone; SQLite speaks one language, and the trigger ours.
+  if (errcode === constraintTrigger) return message.includes('append-only')
   return errcode === constraintUnique && message.includes('entry.ref')
 }
