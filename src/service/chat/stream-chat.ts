@@ -73,7 +73,7 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
         if (chunk.usage) tab.report(chunk.usage)
         continue
       }
-      if (!(await credit.covers(chunk))) {
+      if (!(await credit.covers(chunk)) || charge.isLost) {
         run.drop()
         yield* brokenOff(streaming, last, refusalError(credit.refusal))
         return
@@ -106,7 +106,7 @@ async function* brokenOff(
   const end = { index: 0, delta: {}, finish_reason: 'error' }
   const event = { ...(last && publicChunk(plan, last)), choices: [end], error }
   // Where nothing was delivered nothing is charged, and the same key may ask again once there is credit.
-  await charge.settle(tab.delivered ? () => call.keepStream(() => [event]) : undefined)
+  if (!charge.isLost) await charge.settle(tab.delivered ? () => call.keepStream(() => [event]) : undefined)
   call.tokensUsed(tab.usage().total_tokens)
   yield event
 }

@@ -83,6 +83,7 @@ export class Charge {
   #checkpointMicroUsd = zeroUsd
   #checkpoint: Promise<void> | null = null
   readonly #whenEnded: (() => void)[] = []
+  #isLost = false
   #renewedAtMs: number
   #lookedAtMs: number
 
@@ -97,6 +98,11 @@ export class Charge {
 
   get open(): boolean {
     return this.#ended === null
+  }
+
+  /** True once others have ended the hold: what is delivered from now on would be free. */
+  get isLost(): boolean {
+    return this.#isLost
   }
 
   get holdId(): string {
@@ -136,6 +142,7 @@ export class Charge {
       id,
       ops: [{ op: 'extend', hold: this.holdId, amount }],
     })
+    this.renewed(outcome)
     if (!outcome.ok) return outcome.why
     this.#held = addUsd(this.#held, amount)
     return null
@@ -226,7 +233,15 @@ export class Charge {
 
   async #writeCheckpoint(): Promise<void> {
     const unit = this.checkpointUnit()
-    if (unit) await this.#parts.store.commit([unit]).catch(() => this.notWritten())
+    if (!unit) return
+    const outcomes = await this.#parts.store.commit([unit]).catch(() => this.notWritten())
+    this.renewed(outcomes?.[0])
+  }
+
+  /** Told what became of the unit that should keep the hold alive: others may have ended it, for want of a sign of life. */
+  renewed(outcome: Outcome | undefined): void {
+    const isGone = outcome && !outcome.ok && (outcome.why === 'no_hold' || outcome.why === 'not_owner')
+    if (isGone && this.open) this.#isLost = true
   }
 
   /** A checkpoint may not have arrived: the next one says all of it again. */

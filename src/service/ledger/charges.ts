@@ -61,17 +61,22 @@ export class Charges {
     return [...this.#open].some(({ order }) => (order.holdId ?? order.request) === hold)
   }
 
-  /** Moves every lease that grows old and writes down what is owed; what is refused here is told when the charge ends. */
+  /** Moves every lease that grows old and writes down what is owed; a charge whose hold is gone is told so. */
   async renew(): Promise<void> {
     const metered = [...this.#open].filter(charge => charge.isCheckpointDue).slice(0, checkpointsATick)
     // To the end of the line, so that each has its turn.
     for (const charge of metered) if (this.#open.delete(charge)) this.#open.add(charge)
     const old = [...this.#open].filter(charge => charge.isLeaseOld && !metered.includes(charge))
-    const units = [...metered.flatMap(charge => charge.checkpointUnit() ?? []), ...old.map(charge => charge.renewal())]
+    const renewals = [
+      ...metered.map(charge => ({ charge, unit: charge.checkpointUnit() })),
+      ...old.map(charge => ({ charge, unit: charge.renewal() })),
+    ].filter(renewal => renewal.unit !== null)
+    if (!renewals.length) return
     const tell = () => {
       for (const charge of metered) charge.notWritten()
     }
-    if (units.length) await this.#parts.store.commit(units).catch(tell)
+    const outcomes = await this.#parts.store.commit(renewals.flatMap(({ unit }) => unit ?? [])).catch(tell)
+    for (const [index, { charge }] of renewals.entries()) charge.renewed(outcomes?.[index])
   }
 
   /** Resolves when no charge is open. */

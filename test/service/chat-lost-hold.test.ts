@@ -1,0 +1,84 @@
+/** A process that was paused for longer than a lease finds its hold ended by a sibling: nothing more is delivered for free. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { audit } from '#service/ledger/audit.ts'
+import { checkpointMs, checkpointTokens, holdLeaseMs, holdRenewalMs, renewalTickMs } from '#service/ledger/bounds.ts'
+import { recoverHolds } from '#service/ledger/recover-holds.ts'
+import { type ChatDesk, type Customer, eventsOf, openDesk } from './chat-desk.ts'
+import { used } from './chat-script.ts'
+import { mustCommit, nonce } from './store/sample-ops.ts'
+
+let desk: ChatDesk
+let customer: Customer
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  desk = await openDesk()
+  customer = await desk.customer(1)
+})
+afterEach(async () => {
+  vi.useRealTimers()
+  expect((await audit(desk.service.database, { clock: desk.service.clock })).findings).toEqual([])
+  await desk.service.close()
+})
+
+const some = (count: number) => Array.from({ length: count }, () => ({ text: ' paid' }))
+const first = 20
+/** So much is delivered before the next checkpoint has been written. */
+const second = 2 * checkpointTokens
+
+/** Lets the timers of the service run, and waits for what they commit. */
+async function tick(place: string): Promise<void> {
+  await vi.advanceTimersByTimeAsync(renewalTickMs)
+  await mustCommit(desk.service.store, nonce(place))
+}
+
+/** A stream of which some has been read, and whose hold a sibling has ended. It goes on when it is let. */
+async function lostStream() {
+  const [one, two] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const gates = { one: { until: one.promise }, two: { until: two.promise } }
+  desk.engine.play([...some(first), gates.one, ...some(second), gates.two, ...some(2_000), { usage: used(8, 2_532) }])
+  const answer = await desk.chat(customer, { stream: true, max_tokens: 4_000 })
+  const reader = answer.body?.getReader()
+  let text = ''
+  const read = async (events: number) => {
+    for (let event = 0; event < events; event++) {
+      const step = await reader?.read().catch(() => null)
+      if (!step || step.done) break
+      text += Buffer.from(step.value).toString()
+    }
+    return eventsOf(text)
+  }
+  await read(first)
+  desk.service.clock.pass(checkpointMs)
+  await tick('the checkpoint')
+  const later = { now: () => desk.service.clock.now() + holdLeaseMs + 1 }
+  expect(await recoverHolds(desk.service.store, later)).toBe(1)
+  return { read, one, two }
+}
+
+const delivered = (events: readonly string[]) => events.filter(event => event.includes('" paid"')).length
+
+test('once a renewal has told that the hold is gone, the stream ends with an error and the engine stops', async () => {
+  const { read, one } = await lostStream()
+  desk.service.clock.pass(holdRenewalMs)
+  await tick('the renewal')
+  one.resolve()
+  const events = await read(10_000)
+  expect([delivered(events), JSON.parse(events[first] ?? 'null')]).toMatchObject([
+    first,
+    { error: { type: 'server_error' }, choices: [{ finish_reason: 'error' }] },
+  ])
+  expect(events.slice(first + 1)).toEqual([])
+  expect(desk.engine.calls[0]?.signal.aborted).toBe(true)
+  expect(await desk.openHolds()).toBe(0)
+  expect((await desk.books(customer.account)).units.at(-1)).toBe(BigInt(first))
+})
+
+test('at the latest a checkpoint tells it', async () => {
+  const { read, one, two } = await lostStream()
+  one.resolve()
+  await read(second)
+  await mustCommit(desk.service.store, nonce('after the checkpoint'))
+  two.resolve()
+  const events = await read(10_000)
+  expect([delivered(events), events.at(-1)]).toEqual([first + second, expect.stringContaining('"error"')])
+})
