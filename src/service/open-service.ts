@@ -53,17 +53,14 @@ export interface OpenService {
 /** Opens the folder, finishes what a crash left, and answers requests until it is closed. */
 export async function openService(options: ServiceOptions): Promise<OpenService> {
   const { openStore } = await import('./store/open-store.ts')
-  const store = await openStore(options.database ?? `sqlite:${join(options.folder, 'farebox.db')}`)
-  const ends = [() => store.close()]
+  const opened = await openStore(options.database ?? `sqlite:${join(options.folder, 'farebox.db')}`)
+  const ends = [() => opened.close()]
   const close = once(() => endAll(ends.splice(0).reverse()))
   try {
-    const parts = {
-      ...options,
-      store,
-      settings: await settingsOf(options),
-      log: options.log ?? silent,
-      clock: systemClock,
-    }
+    const around = { log: options.log ?? silent, clock: systemClock }
+    const { watchedBooks } = await import('./ledger/watched-store.ts')
+    const books = watchedBooks({ ...around, store: opened })
+    const parts = { ...options, ...around, ...books, settings: await settingsOf(options) }
     const payments = await openPayments(parts)
     ends.push(() => payments.close())
     const { RunningService } = await import('./running-service.ts')
@@ -86,7 +83,10 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
           throw new Error(`${JSON.stringify(usd)} is no amount of USD: write it as 5 or 0.25.`)
         }
         const { createKey } = await import('./create-key.ts')
-        return createKey({ store, keys: service.keys, now: () => systemClock.now() }, { amountMicroUsd, label })
+        return createKey(
+          { store: books.store, keys: service.keys, now: () => systemClock.now() },
+          { amountMicroUsd, label },
+        )
       },
       close,
     }

@@ -16,9 +16,8 @@ import { VideoJobs } from './jobs/video-jobs.ts'
 import { recoveryIntervalMs, watchIntervalMs } from './ledger/bounds.ts'
 import { Charges } from './ledger/charges.ts'
 import { Funding } from './ledger/funding.ts'
-import { LedgerWatch } from './ledger/ledger-watch.ts'
+import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import { recoverHolds, recoverHoldsAtStart } from './ledger/recover-holds.ts'
-import { watchedStore } from './ledger/watched-store.ts'
 import { AbuseBlock } from './limits/abuse-block.ts'
 import { WalletSlots } from './limits/concurrency.ts'
 import { LimitLog } from './limits/limit-log.ts'
@@ -39,7 +38,9 @@ export interface ServiceParts {
   settings: ServiceSettings
   /** The first signs and hashes; former ones are accepted while a secret is being replaced. */
   secrets: readonly [string, ...string[]]
+  /** Watched, and with its watch: `watchedBooks`. */
   store: Store
+  ledger: LedgerWatch
   models: readonly Model[]
   payments: Payments
   /** Gives staking credit each day; none where absent. */
@@ -63,11 +64,8 @@ export class RunningService {
   /** Names this service in leases; another one after every start. */
   readonly #owner = randomUUID()
 
-  constructor(given: ServiceParts) {
-    const { settings, clock, log } = given
-    const ledger = new LedgerWatch(given)
-    const store = watchedStore(given.store, (reason, facts) => void this.#closeBooks(reason, facts))
-    const parts = { ...given, store }
+  constructor(parts: ServiceParts) {
+    const { settings, store, ledger, clock, log } = parts
     this.#ledger = ledger
     const owner = this.#owner
     const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor })
@@ -151,13 +149,6 @@ export class RunningService {
     }
     waited.abort()
     await this.#identity.close()
-  }
-
-  /** Told by a commit that failed, whose caller does not wait for this. */
-  async #closeBooks(reason: string, facts: object): Promise<void> {
-    await this.#ledger
-      .close(reason, facts)
-      .catch(error => this.#service.log.error({ err: error }, 'The books could not be made read-only.'))
   }
 
   #every(intervalMs: number, what: string, run: () => Promise<unknown>): void {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { paymentRequired } from '#contract/headers.ts'
 import { DemoChat, DemoVideo, demoModels, type OpenService, openService, type ServiceOptions } from '#service/index.ts'
@@ -112,4 +113,15 @@ test('with prepaid keys alone: no payment is offered or taken, and keys work', a
   } finally {
     await prepaid.close()
   }
+})
+
+test('a credit that a rule of the tables refuses makes the books read-only, though no call was charged', async () => {
+  const readiness = async () => (await service.fetch(new Request('https://api.example.com/readyz'))).status
+  expect(await readiness()).toBe(200)
+  const books = new DatabaseSync(join(folder, 'farebox.db'))
+  books.exec(`CREATE TRIGGER damaged BEFORE INSERT ON entry
+    BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END`)
+  books.close()
+  await expect(service.createKey({ usd: '1' })).rejects.toMatchObject({ kind: 'broken_rule' })
+  await expect.poll(readiness).toBe(503)
 })

@@ -8,6 +8,7 @@ import { createKey } from '#service/create-key.ts'
 import { DemoChat } from '#service/engines/demo/chat.ts'
 import { DemoVideo } from '#service/engines/demo/video.ts'
 import type { ChatEngine, VideoEngine } from '#service/engines/engine.ts'
+import { watchedBooks } from '#service/ledger/watched-store.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
 import { RunningService } from '#service/running-service.ts'
@@ -86,11 +87,11 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'farebox-service-')))
   const database = join(folder, 'service', 'farebox.db')
   const real = await openSqliteStore({ path: database })
-  const store = options.storeBefore?.(real) ?? real
   const clock = options.clock ?? new TestClock()
   const logged: OpenedService['logged'] = []
   const note = (level: string) => (facts: object, message: string) => void logged.push({ level, facts, message })
   const log: Log = { info: note('info'), warn: note('warn'), error: note('error') }
+  const { store, ledger } = watchedBooks({ store: options.storeBefore?.(real) ?? real, clock, log })
   const engines = {
     chat: options.chat ?? new DemoChat({ pause: async () => undefined }),
     video: options.video ?? new DemoVideo({ workFolder: join(folder, 'engines') }),
@@ -110,6 +111,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     },
     secrets: ['test secret of at least thirty-two bytes'],
     store,
+    ledger,
     models: (options.models ?? demoModels)(engines),
     payments: typeof options.payments === 'function' ? options.payments(store) : (options.payments ?? unpaid),
     ...(options.stakes ? { stakes: options.stakes } : {}),

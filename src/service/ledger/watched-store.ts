@@ -1,6 +1,21 @@
+import type { Clock } from '#contract/clock.ts'
+import type { Log } from '../log.ts'
 import type { Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Outcome } from '../store/units.ts'
+import { LedgerWatch } from './ledger-watch.ts'
+
+/** A store for everybody who writes, payments too: what sound books never answer makes them read-only, and is logged. */
+export function watchedBooks(parts: { store: Store; clock: Clock; log: Log }): { store: Store; ledger: LedgerWatch } {
+  const ledger = new LedgerWatch(parts)
+  const store = watchedStore(parts.store, (reason, facts) => {
+    // The commit that failed has a caller of its own, who does not wait for this.
+    ledger
+      .close(reason, facts)
+      .catch(error => parts.log.error({ err: error }, 'The books could not be made read-only.'))
+  })
+  return { store, ledger }
+}
 
 /** The same store; tells of what sound books never answer. What the caller gets is the same. */
 export function watchedStore(store: Store, onBroken: (reason: string, facts: object) => void): Store {

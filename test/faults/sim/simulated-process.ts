@@ -1,4 +1,5 @@
 import type { Clock } from '#contract/clock.ts'
+import { watchedBooks } from '#service/ledger/watched-store.ts'
 import type { Model } from '#service/models/model.ts'
 import { TopUps } from '#service/payments/top-up.ts'
 import { RunningService } from '#service/running-service.ts'
@@ -63,7 +64,8 @@ export class SimulatedProcess implements Machine, Clock {
     this.skewMs = parts.skewMs
     this.store = parts.storeOf(this)
     this.#died.promise.catch(() => undefined)
-    const shared = { store: this.store, clock: this, log: parts.log, settings: parts.settings }
+    const watched = watchedBooks({ store: this.store, clock: this, log: parts.log })
+    const shared = { ...watched, clock: this, log: parts.log, settings: parts.settings }
     ;[this.#topUps, this.#service] = runOn(this, () => {
       restartUuidV7()
       const topUps = new TopUps({ ...shared, ...parts.paymentsOf(this), owner: `${parts.name}/payments` })
