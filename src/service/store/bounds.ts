@@ -3,6 +3,12 @@
 /** Units in one commit: at 512 a batch takes about 10 ms, which is what a single caller may have to wait for it. */
 export const batchUnits = 512
 
+/**
+ * Text of one commit: far below what one message to PostgreSQL may hold (1 GB), a small part of a second of a disk, and a
+ * unit that is larger travels alone.
+ */
+export const batchCharacters = 16 * 1024 * 1024
+
 /** Units waiting for the writer: about a second of work; more means that the disk has stopped keeping up. */
 export const queuedUnits = 20_000
 

@@ -1,14 +1,15 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { queuedUnits } from '#service/store/bounds.ts'
+import { batchCharacters, batchUnits, queuedUnits } from '#service/store/bounds.ts'
 import { openForWriting } from '#service/store/sqlite/connection.ts'
 import { migrateSqlite } from '#service/store/sqlite/migrate.ts'
 import { SqliteWriter } from '#service/store/sqlite/writer.ts'
 import { writerThreadUrl } from '#service/store/sqlite/writer-thread-url.ts'
 import type { Op, Unit } from '#service/store/units.ts'
-import { account, nonce, unit } from './sample-ops.ts'
+import { account, claim, nonce, unit } from './sample-ops.ts'
 import { tamperWith, temporaryFolder } from './sqlite-folder.ts'
 
+const countingThread = new URL('./counting-thread.ts', import.meta.url)
 const dyingThread = new URL('./dying-thread.ts', import.meta.url)
 
 let place: ReturnType<typeof temporaryFolder>
@@ -57,6 +58,24 @@ test('a queue above its bound is refused at once, and what waits is still writte
   expect(await writer.commit([unit(nonce('one more'))])).toMatchObject([{ ok: true }])
   await writer.close()
 })
+
+test('a commit takes so many units, and so many characters of them, or one that has more', async () => {
+  const writer = await start(countingThread)
+  const small = Array.from({ length: batchUnits + 1 }, (_, index) => unit(nonce(`n${index}`)))
+  const withText = (characters: number) => unit(claim('c', null, 'done', 0, { answer: 'x'.repeat(characters) }))
+  const half = batchCharacters / 2 - 100
+  const large = [half, half, half, batchCharacters + 1, 1].map(withText)
+  const [counts] = await Promise.all([
+    writer.commit([...small, ...large]),
+    writer.commit([{ id: 'odd', ops: [oddJob] }]),
+  ])
+  const sizes = counts.map(outcome => (outcome.ok ? 0 : outcome.op))
+  expect([sizes[0], sizes.slice(batchUnits)]).toEqual([batchUnits, [3, 3, 3, 1, 1, 2]])
+  await writer.close()
+})
+
+/** As no caller of ours writes one. */
+const oddJob = { op: 'job' } as unknown as Op
 
 test('a thread that dies leaves what was in flight unknown, and takes nothing more', async () => {
   const writer = await start(dyingThread)

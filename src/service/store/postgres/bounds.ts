@@ -1,8 +1,5 @@
 /** Every limit of the PostgreSQL store, with its unit. */
 
-/** Text of one batch: far below what one message may hold (1 GB), and a unit that is larger travels alone. */
-export const batchCharacters = 16 * 1024 * 1024
-
 /** What one connection attempt may take. */
 export const connectTimeoutMs = 5_000
 

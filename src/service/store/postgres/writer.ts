@@ -1,9 +1,9 @@
-import { batchUnits, queuedUnits } from '../bounds.ts'
+import { queuedUnits } from '../bounds.ts'
+import { nextBatch } from '../next-batch.ts'
 import type { PruneSlice } from '../store.ts'
 import { StoreError } from '../store-error.ts'
-import type { Op, Outcome, Unit } from '../units.ts'
+import type { Outcome, Unit } from '../units.ts'
 import { commitBatch, pruneRows } from './batch.ts'
-import { batchCharacters } from './bounds.ts'
 import type { WriterLink } from './link.ts'
 import { invalidOutcome, type SentUnit, sentUnit } from './sent-unit.ts'
 
@@ -105,7 +105,7 @@ export class PostgresWriter {
     // Chores come first and one at a time: there are few, each is short, and commits gather meanwhile.
     const chore = this.#chores.shift()
     if (chore) await pruneRows(this.#link, chore.slice, chore.rows).then(chore.resolve, chore.reject)
-    else await this.#sendBatch(this.#nextBatch())
+    else await this.#sendBatch(this.#waiting.splice(0, nextBatch(this.#waiting)))
     this.#busy = false
     if (this.#hasWork()) this.#schedule()
     else this.#whenIdle?.()
@@ -115,15 +115,6 @@ export class PostgresWriter {
     const { results, away } = await commitBatch(this.#link, batch)
     for (const [position, waiting] of batch.entries()) settle(waiting, results[position])
     if (away) for (const waiting of this.#waiting.splice(0)) settle(waiting, away)
-  }
-
-  #nextBatch(): Waiting[] {
-    let characters = 0
-    const end = this.#waiting.findIndex(({ unit }, index) => {
-      characters += charactersOf(unit.ops)
-      return index >= batchUnits || (index > 0 && characters > batchCharacters)
-    })
-    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
   }
 }
 
@@ -135,16 +126,6 @@ function settle({ call, index }: Pick<Waiting, 'call' | 'index'>, result: Outcom
     call.missing--
     if (call.missing === 0) call.resolve(call.outcomes)
   }
-}
-
-/** Only these carry texts without the small bound of names. */
-const charactersOf = (ops: readonly Op[]): number => {
-  let characters = 0
-  for (const op of ops) {
-    if (op.op !== 'job' && op.op !== 'payment' && op.op !== 'claim') continue
-    for (const value of Object.values(op.set)) if (typeof value === 'string') characters += value.length
-  }
-  return characters
 }
 
 const queueFull = (): StoreError =>

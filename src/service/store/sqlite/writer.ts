@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { batchUnits, queuedUnits } from '../bounds.ts'
+import { queuedUnits } from '../bounds.ts'
+import { nextBatch } from '../next-batch.ts'
 import type { PruneSlice } from '../store.ts'
 import { refusedByRule, StoreError } from '../store-error.ts'
 import type { Outcome, Unit } from '../units.ts'
@@ -117,7 +118,7 @@ export class SqliteWriter {
       this.#inFlight = { chore }
       this.#worker.postMessage(chore.request)
     } else if (this.#waiting.length > 0) {
-      this.#sendBatch(this.#waiting.splice(0, batchUnits))
+      this.#sendBatch(this.#waiting.splice(0, nextBatch(this.#waiting)))
     }
   }
 
