@@ -141,8 +141,31 @@ export const rentLamports = 890_880n
 /** What settling on Solana may cost in an hour: 0.05 SOL is 2,500 transfers at the highest fees that are taken. */
 export const feesPerHourLamports = 50_000_000n
 
-/** A payer's transactions that are looked through for a payment whose fee somebody else pays, the newest first. */
-export const searchedTransactions = 100
+/**
+ * A payer's transactions since the claim are looked through for a payment whose fee somebody else pays. They are listed
+ * by as many as nodes list at once, and so many times: 20,000 of one payer.
+ */
+export const listedTransactions = 1_000
+export const searchedPages = 20
+
+/** Of these, how many are read in one search, and how many at once; the next search goes on with the others. */
+export const searchedTransactions = 200
+export const searchedAtOnce = 10
+
+/** All questions of one search together: with settling before it and a few other questions it stays below a lease. */
+export const searchMs = 5_000
+
+/** Payments whose searched transactions are remembered, at most some 2 MB each and a few KB as a rule. */
+export const rememberedSearches = 20
+
+/** Slots that pass for a block: leaders leave one in twenty empty, and one in two would be a chain in trouble. */
+export const mostSlotsOfBlock = 2
+
+/** Slots that are searched beyond that: an hour in which the chain stood still. */
+export const searchSlotMargin = 9_000
+
+/** From the first look for a transfer that was sent, when no further one is begun. */
+export const landingLooksMs = 10_000
 
 /** By how much our clock may be ahead of a chain's when the books are made: a transfer of these last minutes still counts. */
 export const birthMarginMs = 10 * 60 * 1000

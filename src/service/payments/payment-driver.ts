@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#contract/clock.ts'
 import type { Log } from '../service.ts'
-import { confirmationLookMs, expiryMarginSeconds, failedLooks, landingLookMs, landingLooks } from './bounds.ts'
+import {
+  confirmationLookMs,
+  expiryMarginSeconds,
+  failedLooks,
+  landingLookMs,
+  landingLooks,
+  landingLooksMs,
+} from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
 import { untimely } from './check-payment.ts'
 import type { Facilitator, Settlement } from './facilitator.ts'
@@ -135,7 +142,10 @@ export class PaymentDriver {
     let held: PaymentRow | null = row
     let seen: OnChain | null = null
     // A connection that broke once, often with the answer that was lost, is not yet a chain that cannot be asked.
+    const patience = AbortSignal.timeout(landingLooksMs)
     for (let look = 0, failures = 0; look < landingLooks && failures < failedLooks && held; look++) {
+      // A look may take long where a chain is slow, and whoever drives the row must be done within its lease.
+      if (patience.aborted) break
       if (look > 0) await sleep(seen?.state === 'unconfirmed' ? confirmationLookMs : landingLookMs)
       seen = await this.#chain.find(held.payment, settlement.transaction).catch(() => null)
       if (seen?.state === 'landed' || seen?.state === 'void') return this.#end(held, seen)

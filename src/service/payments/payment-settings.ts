@@ -2,7 +2,7 @@ import { topUpUsd } from '#contract/limits.ts'
 import { type PaymentOption, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
 import type { FacilitatorHeaders } from './facilitator-http.ts'
 import { SolanaKey } from './solana-key.ts'
-import type { SolanaCommitment } from './svm-payment-chain.ts'
+import type { SolanaCommitment } from './svm-executed.ts'
 
 /** Where top-ups go, and what settles them there. */
 export interface PaymentSettings {

@@ -22,9 +22,16 @@ const Answer = z.object({
 /** Asks a Solana node. Every question may be repeated; what is sent is told once. */
 export class SolanaRpc {
   readonly #url: string
+  readonly #signal: AbortSignal | null
 
-  constructor(url: string) {
+  constructor(url: string, signal: AbortSignal | null = null) {
     this.#url = url
+    this.#signal = signal
+  }
+
+  /** The same node, for questions that all have to be answered in this time. */
+  within(timeoutMs: number): SolanaRpc {
+    return new SolanaRpc(this.#url, AbortSignal.timeout(timeoutMs))
   }
 
   /** Rejects with `SolanaRefusal` where the node refuses, and with any other error where it gives no sound answer. */
@@ -50,12 +57,13 @@ export class SolanaRpc {
   }
 
   async #askOnce(method: string, params: readonly unknown[]): Promise<unknown> {
+    const timeout = AbortSignal.timeout(rpcTimeoutMs)
     const response = await fetch(this.#url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
       redirect: 'error',
-      signal: AbortSignal.timeout(rpcTimeoutMs),
+      signal: this.#signal ? AbortSignal.any([timeout, this.#signal]) : timeout,
     })
     if (!response.ok) {
       await response.body?.cancel()

@@ -1,17 +1,15 @@
 import { z } from 'zod'
 import { encodeBase58 } from '#contract/base58.ts'
 import { microUsd } from '#contract/money.ts'
-import { blockhashBlocks, expiryMarginBlocks, searchedTransactions } from './bounds.ts'
+import { blockhashBlocks, expiryMarginBlocks } from './bounds.ts'
 import { ChainUnavailable } from './chain-unavailable.ts'
 import type { OnChain, PaymentChain } from './payment-chain.ts'
 import type { SvmPayment } from './signed-payment.ts'
 import type { SolanaKey } from './solana-key.ts'
-import { readMessage, readTransaction } from './solana-message.ts'
+import { readMessage } from './solana-message.ts'
 import { SolanaRpc } from './solana-rpc.ts'
-import { readTransfer } from './svm-transfer.ts'
-
-/** How deep a transaction must lie before it counts: voted for by two thirds of the stake, or never to be dropped. */
-export type SolanaCommitment = 'confirmed' | 'finalized'
+import { type Executed, executedOf, isOf, type SolanaCommitment, type TokenBalances } from './svm-executed.ts'
+import { type ChainHead, SvmSearch } from './svm-search.ts'
 
 export interface SvmPaymentChainOptions {
   rpcUrl: string
@@ -21,6 +19,8 @@ export interface SvmPaymentChainOptions {
    * known before it is sent.
    */
   feePayer: SolanaKey | null
+  /** How many of a payer's transactions one search reads; `searchedTransactions` where it is not said. */
+  searchedTransactions?: number
 }
 
 const Status = z.object({
@@ -31,36 +31,19 @@ const Statuses = z.object({
   context: z.object({ slot: z.number() }),
   value: z.array(Status.nullable()).length(1),
 })
-const TokenBalances = z
-  .array(
-    z.object({
-      accountIndex: z.number(),
-      mint: z.string(),
-      uiTokenAmount: z.object({ amount: z.string().regex(/^\d{1,20}$/) }),
-    }),
-  )
-  .nullish()
-const Transaction = z
-  .object({
-    meta: z.object({ err: z.unknown(), preTokenBalances: TokenBalances, postTokenBalances: TokenBalances }),
-    transaction: z.tuple([z.string(), z.literal('base64')]),
-    /** Seconds; nodes forget it after a while. */
-    blockTime: z.number().nullish(),
-  })
-  .nullable()
-type Transaction = z.output<typeof Transaction>
-
 const EpochInfo = z.object({ absoluteSlot: z.number(), blockHeight: z.number() })
-const Signatures = z.array(z.object({ signature: z.string() }))
 
 /** Reads payments on Solana from a node. Asks nothing of the network until the first question. */
 export class SvmPaymentChain implements PaymentChain<SvmPayment> {
   readonly #rpc: SolanaRpc
   readonly #commitment: SolanaCommitment
   readonly #feePayer: SolanaKey | null
+  readonly #search: SvmSearch
 
-  constructor({ rpcUrl, commitment, feePayer }: SvmPaymentChainOptions) {
+  constructor({ rpcUrl, commitment, feePayer, searchedTransactions }: SvmPaymentChainOptions) {
     this.#rpc = new SolanaRpc(rpcUrl)
+    const limit = searchedTransactions === undefined ? {} : { transactions: searchedTransactions }
+    this.#search = new SvmSearch({ rpc: this.#rpc, commitment, ...limit })
     this.#commitment = commitment
     this.#feePayer = feePayer
   }
@@ -78,8 +61,10 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
   async find(payment: SvmPayment, transaction: string | null): Promise<OnChain> {
     try {
       const own = this.#signatureOf(payment)
-      const look = () => (own === null ? this.#lookOrSearch(payment, transaction) : this.#look(payment, own))
-      return (await look()) ?? (await this.#absent(payment, look))
+      const seen = own ?? transaction
+      const found = seen === null ? null : await this.#look(payment, seen)
+      if (found) return found
+      return await this.#absent(payment, own)
     } catch (cause) {
       throw new ChainUnavailable('The node did not tell what became of the payment.', { cause })
     }
@@ -89,14 +74,6 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
   #signatureOf({ feePayer, message }: SvmPayment): string | null {
     if (feePayer !== this.#feePayer?.address) return null
     return encodeBase58(this.#feePayer.sign(Buffer.from(message, 'base64')))
-  }
-
-  /** For a payment whose fee another key pays: its transaction is not known beforehand, and a name that is told proves nothing. */
-  async #lookOrSearch(payment: SvmPayment, told: string | null): Promise<OnChain | null> {
-    const seen = told === null ? null : await this.#look(payment, told)
-    if (seen) return seen
-    const found = await this.#search(payment)
-    return found === null ? null : this.#look(payment, found)
   }
 
   /** Null where no block holds the transaction, or where it is not the payment's. */
@@ -116,7 +93,7 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
 
   /** Credits what the token account got by the very message that was signed, whoever says that this is its transaction. */
   async #read(payment: SvmPayment, signature: string): Promise<OnChain | null> {
-    const found = await this.#transaction(signature)
+    const found = await executedOf(this.#rpc, signature, this.#commitment)
     // Nodes behind one address answer for themselves; without the transaction nobody may say that nothing landed.
     if (!found) throw new Error('The node has the status of a transaction, and not yet the transaction.')
     if (!isOf(payment, found)) return null
@@ -126,55 +103,45 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     return { state: 'landed', transaction: signature, amount: microUsd(received), ...time }
   }
 
-  #transaction(signature: string): Promise<Transaction> {
-    const config = { encoding: 'base64', commitment: this.#commitment, maxSupportedTransactionVersion: 0 }
-    return this.#rpc.ask('getTransaction', [signature, config], Transaction)
-  }
-
   /**
    * Over is a payment when the finalized chain is beyond its last block and, asked once more by a node that has come at
    * least as far, no block holds it.
    */
-  async #absent(payment: SvmPayment, lookAgain: () => Promise<unknown>): Promise<OnChain> {
-    if (payment.lastBlockHeight === null) return { state: 'open' }
-    const { blockHeight, absoluteSlot } = await this.#epochInfo('finalized')
-    if (blockHeight <= payment.lastBlockHeight) return { state: 'open' }
-    const { context } = await this.#statusOf(this.#signatureOf(payment) ?? neverSigned)
-    if (context.slot < absoluteSlot) return { state: 'open' }
-    return (await lookAgain()) === null ? { state: 'over' } : { state: 'open' }
+  async #absent(payment: SvmPayment, own: string | null): Promise<OnChain> {
+    if (own !== null && payment.lastBlockHeight === null) return { state: 'open' }
+    const head = await this.#epochInfo('finalized')
+    const isOver = await this.#isOver(payment, head, own ?? neverSigned)
+    if (own === null) return (await this.#lookAmong(payment, head, isOver)) ?? { state: isOver ? 'over' : 'open' }
+    return isOver && (await this.#look(payment, own)) === null ? { state: 'over' } : { state: 'open' }
+  }
+
+  async #isOver({ lastBlockHeight }: SvmPayment, head: ChainHead, signature: string): Promise<boolean> {
+    if (lastBlockHeight === null || head.blockHeight <= lastBlockHeight) return false
+    const { context } = await this.#statusOf(signature)
+    return context.slot >= head.absoluteSlot
+  }
+
+  /** For a payment whose fee another key pays: its transaction is not known beforehand, and a name that is told proves nothing. */
+  async #lookAmong(payment: SvmPayment, head: ChainHead, isOver: boolean): Promise<OnChain | null> {
+    const found = await this.#search.find(payment, head, isOver)
+    if (found === null) return null
+    const seen = await this.#look(payment, found)
+    if (!seen) throw new Error('The node has the transaction of the payment, and not yet its status.')
+    return seen
   }
 
   #epochInfo(commitment: 'processed' | 'finalized') {
     return this.#rpc.ask('getEpochInfo', [{ commitment }], EpochInfo)
-  }
-
-  async #search(payment: SvmPayment): Promise<string | null> {
-    const message = readMessage(Buffer.from(payment.message, 'base64'))
-    if (!message) throw new Error('The stored message cannot be read.')
-    const config = { limit: searchedTransactions, commitment: this.#commitment }
-    const { source } = readTransfer(message)
-    const listed = await this.#rpc.ask('getSignaturesForAddress', [source, config], Signatures)
-    for (const { signature } of listed) {
-      const found = await this.#transaction(signature)
-      if (found && isOf(payment, found)) return signature
-    }
-    if (listed.length < searchedTransactions) return null
-    throw new Error('The payer has made more transactions since than are searched for one payment.')
   }
 }
 
 /** A signature that no transaction has: only the state of the node that answers is of interest. */
 const neverSigned = '1'.repeat(64)
 
-const isOf = ({ message }: SvmPayment, found: NonNullable<Transaction>): boolean => {
-  const transaction = readTransaction(Buffer.from(found.transaction[0], 'base64'))
-  return transaction !== null && Buffer.from(transaction.message).toString('base64') === message
-}
-
 /** By how much the balance of our token account rose, in base units. */
-function receivedIn({ message, destination, option }: SvmPayment, { meta }: NonNullable<Transaction>): bigint {
+function receivedIn({ message, destination, option }: SvmPayment, { meta }: Executed): bigint {
   const place = readMessage(Buffer.from(message, 'base64'))?.accounts.indexOf(destination)
-  const amountIn = (balances: z.output<typeof TokenBalances>) =>
+  const amountIn = (balances: TokenBalances) =>
     BigInt(
       balances?.find(({ accountIndex, mint }) => accountIndex === place && mint === option.asset)?.uiTokenAmount
         .amount ?? 0,

@@ -7,6 +7,7 @@ import { ExactSvmScheme } from '@x402/svm/exact/facilitator'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
 import { openService, type SolanaPaymentSettings } from '#service/index.ts'
+import { ChainUnavailable } from '#service/payments/chain-unavailable.ts'
 import { RailChains, RailFacilitators } from '#service/payments/payment-rails.ts'
 import { openRemoteSvmFacilitator } from '#service/payments/remote-svm-facilitator.ts'
 import { SvmPaymentChain } from '#service/payments/svm-payment-chain.ts'
@@ -24,6 +25,8 @@ let server: Server
 let url: string
 /** What becomes of the answer to a settlement. */
 let answering: (answer: object) => Promise<object | 'broken'>
+/** Whether the facilitator settles at all. */
+let settling = true
 let topUps: TopUps
 beforeAll(async () => {
   chain = await startSvmChain()
@@ -33,6 +36,7 @@ beforeEach(async () => {
   world = await openSvmWorld(chain)
   account = await svmPayer(world)
   answering = async answer => answer
+  settling = true
   server = await serveStock(world.feePayer)
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const remote = openRemoteSvmFacilitator({ url, network: solanaNetwork, rpcUrl: world.gate.url })
@@ -60,6 +64,7 @@ async function serveStock(feePayer: SvmAccount): Promise<Server> {
     if (question === 'verify') {
       return void response.end(JSON.stringify(await stock.verify(paymentPayload, paymentRequirements)))
     }
+    if (!settling) return void response.destroy()
     const answer = await answering(await stock.settle(paymentPayload, paymentRequirements))
     if (answer === 'broken') response.destroy()
     else response.end(JSON.stringify(answer))
@@ -96,6 +101,88 @@ test('a payer who cannot pay is refused by the facilitator’s word, and nothing
   const poor = await svmPayer(world, 1n)
   await expect(sendTo(topUps, await craft(world, poor))).rejects.toMatchObject({ status: 400 })
   expect(await statesOf(world)).toEqual([])
+})
+
+/** The payer's token account is named by so many more transactions. */
+async function busy(transactions: number): Promise<void> {
+  for (let made = 0; made < transactions; made++) await chain.mint(account.address, 1n)
+}
+
+/** Nodes that list few at once, and what they were asked meanwhile. */
+function listingAtMost(transactions: number): { pages: number; read: number } {
+  const asked = { pages: 0, read: 0 }
+  world.gate.spoil = (method, _params, result) => {
+    if (method === 'getTransaction') asked.read++
+    if (method !== 'getSignaturesForAddress') return undefined
+    asked.pages++
+    return (result as unknown[]).slice(0, transactions)
+  }
+  return asked
+}
+
+const hidden: SvmWorld['gate']['spoil'] = method => (method === 'getSignaturesForAddress' ? [] : undefined)
+
+/** A payment whose transaction, if there is one, was not to be seen when its answer was lost. */
+async function unknownPayment(facilitates: boolean): Promise<void> {
+  answering = async () => 'broken'
+  settling = facilitates
+  world.gate.spoil = hidden
+  await expect(sendTo(topUps, await signSvm(world, account))).rejects.toMatchObject({ status: 500 })
+  expect(await statesOf(world)).toEqual(['unknown'])
+}
+
+test('19: a payment is found behind any number of newer transactions of its payer, page by page', async () => {
+  await unknownPayment(true)
+  await busy(130)
+  const asked = listingAtMost(50)
+  await topUps.completer.complete()
+  expect(await statesOf(world)).toEqual(['credited'])
+  await expectPaid(world, account, 1)
+  expect(asked.pages).toBeGreaterThan(2)
+})
+
+test('I12: one that never landed is over, however much its payer did since, and what is older is not read', async () => {
+  await busy(120)
+  chain.node.slots.advance(30_000)
+  await unknownPayment(false)
+  await busy(110)
+  chain.node.slots.advance(1_000)
+  const asked = listingAtMost(50)
+  await topUps.completer.complete()
+  expect(await statesOf(world)).toEqual(['expired'])
+  expect(asked).toEqual({ pages: 3, read: 110 })
+  await expectPaid(world, account, 0)
+})
+
+test('19: a search that was cut short goes on where it was, and until then nothing is said of the payment', async () => {
+  const few = new SvmPaymentChain({
+    rpcUrl: world.gate.url,
+    commitment: 'confirmed',
+    feePayer: null,
+    searchedTransactions: 40,
+  })
+  await unknownPayment(false)
+  await busy(99)
+  chain.node.slots.advance(1_000)
+  const row = await world.opened.store.read.selectFrom('payment').select('payload').executeTakeFirstOrThrow()
+  const stored = JSON.parse(row.payload ?? '')
+  const asked = listingAtMost(1_000)
+  await expect(few.find(stored, null)).rejects.toBeInstanceOf(ChainUnavailable)
+  expect(asked.read).toBe(40)
+  await expect(few.find(stored, null)).rejects.toBeInstanceOf(ChainUnavailable)
+  expect(await few.find(stored, null)).toEqual({ state: 'over' })
+  expect(asked.read).toBe(100)
+})
+
+test('X6: a payment does not expire while a node lists a transaction that it cannot show yet', async () => {
+  await unknownPayment(true)
+  chain.node.slots.advance(1_000)
+  world.gate.spoil = method => (method === 'getTransaction' ? null : undefined)
+  await topUps.completer.complete()
+  expect(await statesOf(world)).toEqual(['unknown'])
+  world.gate.spoil = null
+  await topUps.completer.complete()
+  expect(await statesOf(world)).toEqual(['credited'])
 })
 
 test('the operator is told where the facilitator pays fees from another account', async () => {
