@@ -10,6 +10,19 @@ export const claimRenewalMs = 10_000
  */
 export const keptAnswerBytes = 24 * 1024 * 1024
 
+/**
+ * Answers that are kept for one account within a day, in bytes: thirty pictures, or thousands of long texts. An answer
+ * costs its caller by its tokens and us by its bytes, so without this a few dollars would fill a disk.
+ */
+export const keptBytesADay = 64 * 1024 * 1024
+export const keptSpaceMs = 24 * 60 * 60 * 1000
+
+/** Answers up to this are always kept and not counted: it is 4,000 tokens, which cost more than the place they take. */
+export const smallAnswerBytes = 16 * 1024
+
+/** Accounts of whose answers the bytes are known; a busy service has fewer with large answers a day. */
+export const keptAccounts = 10_000
+
 /** Bytes of unfinished streams that one process keeps in memory; a stream beyond it is delivered and not kept. */
 export const recordedBytes = 256 * 1024 * 1024
 

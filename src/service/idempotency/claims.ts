@@ -7,6 +7,7 @@ import type { ClaimState, Lease, MoveClaim, Op } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { claimAttempts, claimLeaseMs, claimRenewalMs, keyInUseRetryMs, recordedBytes } from './bounds.ts'
 import { type KeptAnswer, readAnswer } from './kept-answer.ts'
+import { KeptSpace } from './kept-space.ts'
 import { RunningClaim } from './running-claim.ts'
 
 /** A key as it came with a request. */
@@ -23,7 +24,7 @@ export interface ClaimOrder {
 /** What the store says of a key. */
 export type Taken =
   | { state: 'ours'; claim: RunningClaim }
-  /** Null: it was too large to be kept. */
+  /** Null: it was not kept, because it was too large or one of too many. */
   | { state: 'done'; answer: KeptAnswer | null }
   | { state: 'other-request' }
   | { state: 'no-account' }
@@ -36,6 +37,8 @@ export class Claims {
   readonly #clock: Clock
   /** Names this process in leases. */
   readonly #owner: string
+  /** What the answers of each account take. */
+  readonly space: KeptSpace
   readonly #running = new Set<RunningClaim>()
   #renewal: NodeJS.Timeout | null = null
   #whenIdle: (() => void)[] = []
@@ -45,6 +48,7 @@ export class Claims {
     this.#store = options.store
     this.#clock = options.clock
     this.#owner = options.owner
+    this.space = new KeptSpace(options.clock)
   }
 
   /** Takes the key or says what became of it. Throws `keyInUse` while others work under it. */

@@ -40,7 +40,7 @@ const Written = z.union([
   }),
 ])
 
-/** What was too large to be kept; the work is done all the same. */
+/** What was too large to be kept, or one of too many; the work is done all the same. */
 export const notKept = JSON.stringify({ kept: false } satisfies z.input<typeof Written>)
 
 /** What we print as JSON ourselves has no control characters, so that inside JSON text it doubles at most. */
@@ -54,7 +54,7 @@ export function writeAnswer({ status, headers, body }: KeptAnswer): string {
   return JSON.stringify({ status, headers, ...content } satisfies z.input<typeof Written>)
 }
 
-/** Null for an answer that was too large to be kept. Throws where the row holds no answer of ours. */
+/** Null for an answer that was not kept. Throws where the row holds no answer of ours. */
 export function readAnswer(written: string): KeptAnswer | null {
   const answer = Written.parse(JSON.parse(written))
   if ('kept' in answer) return null

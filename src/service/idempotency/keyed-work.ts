@@ -54,7 +54,7 @@ export class KeyedWork implements Work {
 
   async keep(reply: () => JsonReply): Promise<readonly Op[]> {
     this.#answer = this.#jsonAnswer(reply())
-    return [await this.#claim.keep(writeAnswer(this.#answer))]
+    return [await this.#claim.keep(this.#textToKeep(this.#answer))]
   }
 
   async keepStream(lastEvents: () => readonly unknown[]): Promise<readonly Op[]> {
@@ -66,6 +66,14 @@ export class KeyedWork implements Work {
     if (this.#isOver || this.#timer || this.#stop.signal.aborted) return
     this.#timer = setTimeout(() => this.#stop.abort(), workAfterLeavingMs).unref()
     this.#stream?.goOn()
+  }
+
+  /** Whole, or as an answer that is not kept where those of its account take too much already. */
+  #textToKeep(answer: KeptAnswer): string {
+    const { exchange, service } = this.#keyed
+    const text = writeAnswer(answer)
+    const account = exchange.principal?.account ?? ''
+    return service.claims.space.take(account, Buffer.byteLength(text)) ? text : notKept
   }
 
   #jsonAnswer({ status, body }: JsonReply): KeptAnswer {
@@ -93,14 +101,14 @@ export class KeyedWork implements Work {
   async #written(reply: JsonReply | FileReply): Promise<string> {
     if (reply.kind === 'json') {
       this.#answer = this.#jsonAnswer(reply)
-      return writeAnswer(this.#answer)
+      return this.#textToKeep(this.#answer)
     }
     if (reply.bytes > keptAnswerBytes) return notKept
     const headers = new Headers(this.#keyed.exchange.answerHeaders)
     headers.set('content-type', reply.mimeType)
     headers.set('content-disposition', `attachment; filename="${reply.filename}"`)
     const lasting = lastingHeaders(headers, this.#keyed.service.settings.vendor)
-    return writeAnswer({ status: 200, headers: lasting, body: await readFile(reply.path) })
+    return this.#textToKeep({ status: 200, headers: lasting, body: await readFile(reply.path) })
   }
 
   #sendEvents(reply: EventsReply): Response {
@@ -126,7 +134,7 @@ export class KeyedWork implements Work {
     const recorded = this.#stream ? this.#stream.recorded : []
     if (!recorded) return notKept
     const body = Buffer.concat([...recorded, ...lastEvents.map(event => eventBytes(event, vendor)), lastEventBytes])
-    return writeAnswer({ status: 200, headers: lastingHeaders(headers, vendor), body })
+    return this.#textToKeep({ status: 200, headers: lastingHeaders(headers, vendor), body })
   }
 
   /** Before the end of the stream is sent: who has seen it can have the answer again. */
@@ -158,7 +166,7 @@ export class KeyedWork implements Work {
       const charged = await this.#hasCharged()
       if (charged && this.#stream) await this.#claim.finish(this.#streamAnswer([brokenOff]))
       else if (charged && error instanceof ServiceError)
-        await this.#claim.finish(writeAnswer(this.#jsonAnswer(json(error.body, error.status))))
+        await this.#claim.finish(this.#textToKeep(this.#jsonAnswer(json(error.body, error.status))))
       else if (charged || !isRefusal(error)) await this.#claim.leave()
       else await this.#free()
     } catch (another) {

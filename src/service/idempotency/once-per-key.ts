@@ -74,7 +74,8 @@ function answerTaken(taken: Exclude<Taken, { state: 'ours' | 'no-account' }>, ke
   if (taken.state === 'other-request') throw reusedKey(keyed.operation)
   if (taken.answer) return giveAgain(taken.answer, keyed)
   throw answerNotKept({
-    error: 'The work under this key is done, and its answer was too large to be kept; send a new key for new work.',
+    error:
+      'The work under this key is done, and its answer was too large to be kept, or one of too many; send a new key for new work.',
     code: 'IDEMPOTENCY_ANSWER_NOT_KEPT',
   })
 }

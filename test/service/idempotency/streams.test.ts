@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { modelOffline } from '#contract/errors.ts'
 import { microUsd } from '#contract/money.ts'
 import type { ChatCall } from '#service/engines/engine.ts'
-import { keptAnswerBytes, workAfterLeavingMs } from '#service/idempotency/bounds.ts'
+import { keptAnswerBytes, keptBytesADay, workAfterLeavingMs } from '#service/idempotency/bounds.ts'
 import { audit } from '#service/ledger/audit.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { ScriptedChat, used, words } from '../chat-script.ts'
@@ -244,6 +244,20 @@ test('an answer that is too large to be kept is delivered whole, charged once, a
   ])
   expect(desk.chat.calls).toHaveLength(1)
   expect(await charges(desk)).toEqual([answerMicroUsd])
+})
+
+test('answers of one account beyond a share of the disk are delivered and not kept', async () => {
+  const again = async (key: string) => (await desk.ask(bearer, { key })).status
+  desk.chat.play([...words(large, large, large, large.slice(keptAnswerBytes / 32)), { usage: used(5, 3) }])
+  for (const key of ['one', 'two', 'three']) {
+    const answer = await desk.ask(bearer, { key })
+    expect([answer.status, (await answer.text()).length > keptBytesADay / 3]).toEqual([200, true])
+  }
+  expect([await again('one'), await again('two'), await again('three')]).toEqual([200, 200, 409])
+  expect(desk.chat.calls).toHaveLength(3)
+  bearer = await desk.opened.key(1)
+  await (await desk.ask(bearer, { key: 'four' })).text()
+  expect(await again('four')).toBe(200)
 })
 
 test('a stream that is too large to be kept is delivered whole, charged once, and not made again', async () => {
