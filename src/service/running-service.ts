@@ -15,6 +15,7 @@ import { JobRunner } from './jobs/job-runner.ts'
 import { VideoJobs } from './jobs/video-jobs.ts'
 import { recoveryIntervalMs, watchIntervalMs } from './ledger/bounds.ts'
 import { Charges } from './ledger/charges.ts'
+import { ClockWatch } from './ledger/clock-watch.ts'
 import { Funding } from './ledger/funding.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import { recoverHolds, recoverHoldsAtStart } from './ledger/recover-holds.ts'
@@ -126,6 +127,8 @@ export class RunningService {
     this.#every(recoveryIntervalMs, 'Freeing lapsed holds', () =>
       recoverHolds(store, clock, hold => charges.isOpen(hold)),
     )
+    const clockWatch = new ClockWatch(this.#service)
+    this.#every(watchIntervalMs, 'Comparing the clocks', () => clockWatch.look())
     this.#every(watchIntervalMs, 'Looking over the books', () => this.#ledger.lookOver())
     this.#every(sweepIntervalMs, 'Pruning the store', () => pruneStore(store, clock.now()))
     this.#every(sweepIntervalMs, 'Deleting old media', () => expireMedia(store, this.#media, clock))

@@ -7,19 +7,22 @@ import type { HoldTable } from '../store/tables.ts'
 import type { Op, Outcome } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { recoverySlice } from './bounds.ts'
+import { isClockShared } from './clock-watch.ts'
 
 /**
  * Ends holds whose process died: what their last checkpoint says is charged, and a hold without one is freed. A live lease
- * is never touched, so a sibling's work is safe. Returns how many it ended.
+ * is never touched, so a sibling's work is safe; nor is any while this clock is no judge of it. Returns how many it ended.
  */
-export const recoverHolds = (store: Store, clock: Clock, isOpenHere: IsOpenHere = () => false): Promise<number> =>
-  endHolds(store, clock, {
+export async function recoverHolds(store: Store, clock: Clock, isOpenHere: IsOpenHere = () => false): Promise<number> {
+  if (!(await isClockShared(store))) return 0
+  return endHolds(store, clock, {
     async find(atMs) {
       const lapsed = await holds(store).where('lease_until_ms', '<', atMs).execute()
       return lapsed.filter(({ id }) => !isOpenHere(id))
     },
     guard: atMs => ({ onlyIfExpired: { atMs } }),
   })
+}
 
 /** Once, at a start, and before `owner` serves: where nobody else writes, no lease of somebody else is waited for. */
 export const recoverHoldsAtStart = (store: Store, clock: Clock, owner: string): Promise<number> =>

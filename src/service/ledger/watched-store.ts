@@ -22,6 +22,7 @@ export function watchedStore(store: Store, onBroken: (reason: string, facts: obj
   return {
     read: store.read,
     soleOwner: store.soleOwner,
+    clockDifferenceMs: async () => (await store.clockDifferenceMs?.()) ?? 0,
     prune: (slice, rows) => store.prune(slice, rows),
     close: () => store.close(),
     async commit(units) {

@@ -61,3 +61,6 @@ export const writerCacheKiB = 32 * 1024
 /** A unit whose outcome is unknown is repeated this often; its id makes a repeat harmless. */
 export const surelyAttempts = 5
 export const surelyRetryMs = 200
+
+/** How far the clock of a process may be from that of a database which it shares: a lease (30 s) has to outlast twice of it and two renewals. */
+export const mostClockDifferenceMs = 5_000

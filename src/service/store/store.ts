@@ -12,6 +12,11 @@ export interface Store {
   prune(slice: PruneSlice, rows: number): Promise<number>
   /** True where no other process writes: then whoever else has a lease in it is dead, however long the lease still runs. */
   readonly soleOwner: boolean
+  /**
+   * By how much the clock of this process differs from the store's own, which every process can ask; at most
+   * `mostClockDifferenceMs` when it opens. Absent where one process alone has it.
+   */
+  clockDifferenceMs?(): Promise<number>
   /** Refuses new work, finishes what has been taken, then frees the folder. */
   close(): Promise<void>
 }

@@ -1,5 +1,9 @@
+import { sql } from 'kysely'
+import { type Clock, systemClock } from '#contract/clock.ts'
+import { mostClockDifferenceMs } from '../bounds.ts'
 import type { Store } from '../store.ts'
 import { StoreError } from '../store-error.ts'
+import { clockDifference, databaseTimeText } from './clock-difference.ts'
 import { type Database, UnsuitableDatabase, unusableDatabase } from './connection.ts'
 import { WriterLink } from './link.ts'
 import { migratePostgres } from './migrate.ts'
@@ -11,23 +15,49 @@ export interface PostgresStoreOptions {
   url: string
   /** Where the tables are, made where it is missing; `farebox` unless told. */
   schema?: string
+  /** Whose leases are judged by it; the machine's unless told. */
+  clock?: Clock
 }
 
 /** Several processes may have one database open. Throws `unusable_database` where it cannot be trusted or reached. */
-export async function openPostgresStore({ url, schema = 'farebox' }: PostgresStoreOptions): Promise<Store> {
+export async function openPostgresStore({
+  url,
+  schema = 'farebox',
+  clock = systemClock,
+}: PostgresStoreOptions): Promise<Store> {
   // Checked here, because the driver's own complaint would carry the whole address with its password.
   if (!URL.canParse(url)) throw unusableDatabase('its address is no URL; write postgres://user@host:5432/database')
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) throw unusableDatabase(`${JSON.stringify(schema)} is no schema’s name`)
   const database = { url, schema }
   try {
     await migratePostgres(database)
-    return storeOf(await WriterLink.open(database), database)
+    const link = await WriterLink.open(database)
+    try {
+      await checkClock(link, clock)
+      return await storeOf(link, database, clock)
+    } catch (error) {
+      await link.close()
+      throw error
+    }
   } catch (error) {
     throw openingFailure(error)
   }
 }
 
-async function storeOf(link: WriterLink, database: Database): Promise<Store> {
+/** Each process judges leases by its own clock: one that is far ahead would end what others are working on. */
+async function checkClock(link: WriterLink, clock: Clock): Promise<void> {
+  const differenceMs = await clockDifference(clock, async () => {
+    const { rows } = await link.send<{ now_ms: string }>({ text: databaseTimeText })
+    return Number(rows[0]?.now_ms)
+  })
+  if (differenceMs <= mostClockDifferenceMs) return
+  const [seconds, most] = [differenceMs, mostClockDifferenceMs].map(ms => `${Math.round(ms / 100) / 10} s`)
+  throw new UnsuitableDatabase(
+    `its clock and this machine’s differ by ${seconds}, and ${most} are the most; have both follow a time server`,
+  )
+}
+
+async function storeOf(link: WriterLink, database: Database, clock: Clock): Promise<Store> {
   const writer = new PostgresWriter(link)
   const read = await openPostgresReader(database)
   // Kysely ends a pool only once it has been used.
@@ -40,6 +70,11 @@ async function storeOf(link: WriterLink, database: Database): Promise<Store> {
   return {
     read,
     soleOwner: false,
+    clockDifferenceMs: () =>
+      clockDifference(clock, async () => {
+        const { rows } = await sql.raw<{ now_ms: number }>(databaseTimeText).execute(read)
+        return Number(rows[0]?.now_ms)
+      }),
     commit: units => writer.commit(units),
     prune: (slice, rows) => writer.prune(slice, rows),
     close() {

@@ -1,0 +1,30 @@
+import type { Log } from '../log.ts'
+import { mostClockDifferenceMs } from '../store/bounds.ts'
+import type { Store } from '../store/store.ts'
+
+/** Whether leases of other processes may be judged by this one's clock. */
+export const isClockShared = async (store: Store): Promise<boolean> =>
+  ((await store.clockDifferenceMs?.()) ?? 0) <= mostClockDifferenceMs
+
+/** Tells, once each, that the clock of this process has gone off the database's, and that it is back. */
+export class ClockWatch {
+  readonly #store: Store
+  readonly #log: Log
+  #wasShared = true
+
+  constructor({ store, log }: { store: Store; log: Log }) {
+    this.#store = store
+    this.#log = log
+  }
+
+  async look(): Promise<void> {
+    const isShared = await isClockShared(this.#store)
+    if (isShared === this.#wasShared) return
+    this.#wasShared = isShared
+    if (isShared) return this.#log.info({}, 'This clock and the database’s agree again; holds of others are recovered.')
+    this.#log.error(
+      { mostMs: mostClockDifferenceMs },
+      'This clock differs from the database’s, so no hold of another process is recovered; set the clock by a time server.',
+    )
+  }
+}
