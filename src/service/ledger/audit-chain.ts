@@ -1,6 +1,8 @@
+import { type Clock, systemClock } from '#contract/clock.ts'
 import type { AuditReader } from './audit-reader.ts'
 import { type AuditFinding, Findings } from './audit-report.ts'
 import type { Payee, TransferSource } from './audit-transfers.ts'
+import { settlingMs } from './bounds.ts'
 
 /** What an audit of the chains answers. */
 export interface ChainAuditReport {
@@ -9,7 +11,7 @@ export interface ChainAuditReport {
   payees: PayeeCounts[]
   findings: AuditFinding[]
   findingsLeftOff: number
-  /** Transfers that no payment belongs to, or whose payment is on its way: worth knowing, and no fault of the books. */
+  /** Transfers that no payment belongs to, or whose payment is new and on its way: worth knowing, and no fault of the books. */
   notes: AuditFinding[]
   notesLeftOff: number
 }
@@ -37,13 +39,15 @@ interface Ledger {
 export async function auditChain(
   reader: AuditReader,
   sourceOf: (network: string) => Promise<TransferSource>,
+  clock: Clock = systemClock,
 ): Promise<ChainAuditReport> {
   const findings = new Findings()
   const notes = new Findings()
   const ledgers = await readCredits(reader, findings)
+  const books = { reader, nowMs: clock.now() }
   for (const ledger of ledgers.values()) {
     const source = await sourceOf(ledger.counts.network)
-    await compare(reader, ledger, source, findings, notes)
+    await compare(books, ledger, source, findings, notes)
   }
   return {
     ok: findings.listed.length === 0,
@@ -113,8 +117,14 @@ function payeeOf(payload: string | null): Payee | null {
   return { network: option.network, asset: option.asset, account }
 }
 
+/** What is asked for a transfer that no credit names, and what time it is. */
+interface Books {
+  reader: AuditReader
+  nowMs: number
+}
+
 async function compare(
-  reader: AuditReader,
+  books: Books,
   { counts, sinceMs, waiting }: Ledger,
   source: TransferSource,
   findings: Findings,
@@ -125,7 +135,7 @@ async function compare(
     const transaction = sameCase(transfer.transaction)
     const ids = waiting.get(nameOf(transaction, transfer.amount))
     if (ids?.pop() !== undefined) counts.matched++
-    else await judge(reader, await transfer.paymentKey(), { transaction, amount: transfer.amount }, findings, notes)
+    else await judge(books, await transfer.paymentKey(), { transaction, amount: transfer.amount }, findings, notes)
   }
   for (const [name, ids] of waiting) {
     for (const id of ids) {
@@ -137,23 +147,30 @@ async function compare(
 
 /** A transfer that no credit names: a payment's money that was not credited, or a stranger's gift. */
 async function judge(
-  reader: AuditReader,
+  { reader, nowMs }: Books,
   key: string | null,
   { transaction, amount }: { transaction: string; amount: bigint },
   findings: Findings,
   notes: Findings,
 ): Promise<void> {
   let state: string | null = null
+  let isLate = false
   if (key !== null) {
-    const rows = reader.rows<{ state: string }>('SELECT state FROM payment WHERE id = ?', key)
-    for await (const row of rows) state = row.state
+    const question = 'SELECT state, created_at_ms AS at FROM payment WHERE id = ?'
+    for await (const row of reader.rows<{ state: string; at: bigint }>(question, key)) {
+      state = row.state
+      isLate = nowMs - Number(row.at) > settlingMs
+    }
   }
   const brought = `${transaction} brought ${amount} micro-USD`
   if (state === null) {
     notes.add('transfer_of_nobody', transaction, `${brought}, and no payment in the books is it.`)
-  } else if (['claimed', 'settling', 'unknown'].includes(state)) {
-    notes.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is ${state} as yet.`)
-  } else {
+  } else if (!['claimed', 'settling', 'unknown'].includes(state)) {
     findings.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is ${state} without it.`)
+  } else if (isLate) {
+    const told = `${brought} for payment ${key}, which is ${state} still, an hour after it was sent to us; start the service or see its log.`
+    findings.add('transfer_not_credited', transaction, told)
+  } else {
+    notes.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is ${state} as yet.`)
   }
 }

@@ -47,3 +47,6 @@ export const listedSignatures = 1_000
 
 /** How far a chain's clock may be behind ours when the first payment is looked for. */
 export const chainClockMs = 60 * 60 * 1000
+
+/** How long money that came may wait for its credit before an audit finds fault: the deepest confirmations take half of it. */
+export const settlingMs = 60 * 60 * 1000

@@ -101,6 +101,14 @@ const damages: [rule: string, sql: string, findings: FindingKind[], notes: Findi
     2,
   ],
   [
+    'a payment that has been on its way for more than an hour, and came',
+    `DELETE FROM entry WHERE ref = 'topup:' || ${first};
+     UPDATE payment SET state = 'unknown', created_at_ms = created_at_ms - 3660000 WHERE id = ${first}`,
+    ['transfer_not_credited'],
+    [],
+    2,
+  ],
+  [
     'books from before a payment',
     `DELETE FROM entry WHERE ref = 'topup:' || ${first}; DELETE FROM payment WHERE id = ${first}`,
     [],
