@@ -7,6 +7,12 @@ export const connectionLimits = {
   connections: 10_000,
 } as const
 
+/**
+ * Who takes no piece of an answer for so long has left, though the connection stands: work and credit wait for readers.
+ * Proxies and people that pause a reader go on sooner.
+ */
+export const readerPatienceMs = 5 * 60 * 1000
+
 /** How long a stopping service waits for running answers. */
 export const drainMs = 30_000
 

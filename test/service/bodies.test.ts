@@ -1,7 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { readerPatienceMs } from '#service/bounds.ts'
 import { fileBody, pulledBody } from '#service/middleware/pulled-body.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -39,6 +40,42 @@ describe('a body ends once', () => {
     const { body, ends } = counted(['a'], true)
     await expect(new Response(body).text()).rejects.toThrow('the source broke')
     expect(ends).toEqual([false])
+  })
+})
+
+describe('a reader who stalls', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  test('has left after some minutes without taking a piece', async () => {
+    const { body, ends } = counted(['a', 'b', 'c'])
+    const reader = body.getReader()
+    await reader.read()
+    await vi.advanceTimersByTimeAsync(readerPatienceMs - 1)
+    expect(ends).toEqual([])
+    await reader.read()
+    await vi.advanceTimersByTimeAsync(readerPatienceMs - 1)
+    expect(ends).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(ends).toEqual([false])
+    await expect(reader.read()).rejects.toThrow('The reader took nothing for too long.')
+    expect(ends).toEqual([false])
+  })
+
+  test('is another than one who waits for a piece, or who has read all', async () => {
+    const late = Promise.withResolvers<Uint8Array>()
+    const ends: boolean[] = []
+    const pieces = [Promise.resolve(bytes('a')), late.promise, Promise.resolve(null)]
+    const body = pulledBody({
+      next: async () => (await pieces.shift()) ?? null,
+      end: async delivered => void ends.push(delivered),
+    })
+    const text = new Response(body).text()
+    await vi.advanceTimersByTimeAsync(2 * readerPatienceMs)
+    late.resolve(bytes('b'))
+    expect(await text).toBe('ab')
+    await vi.advanceTimersByTimeAsync(2 * readerPatienceMs)
+    expect([ends, vi.getTimerCount()]).toEqual([[true], 0])
   })
 })
 

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import { readerPatienceMs } from '../bounds.ts'
 
 /** A body that is made as it is read. */
 export interface PulledBody {
@@ -12,11 +13,13 @@ export interface PulledBody {
 
 /**
  * Nothing happens before somebody reads: a HEAD or a reader that has left opens no file. A generator would not do, since
- * one that was never started skips its `finally`.
+ * one that was never started skips its `finally`. Whoever takes nothing for `readerPatienceMs` has left as well.
  */
 export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
   let ended = false
+  let patience: NodeJS.Timeout | null = null
   const end = async (delivered: boolean) => {
+    if (patience) clearTimeout(patience)
     if (ended) return
     ended = true
     await source.end(delivered)
@@ -24,9 +27,19 @@ export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        if (patience) clearTimeout(patience)
+        const giveUp = () => {
+          controller.error(new Error('The reader took nothing for too long.'))
+          // What ends badly here has been told by whoever made the pieces.
+          end(false).catch(() => undefined)
+        }
         try {
           const piece = await source.next()
-          if (piece) return controller.enqueue(piece)
+          if (piece) {
+            controller.enqueue(piece)
+            if (!ended) patience = setTimeout(giveUp, readerPatienceMs).unref()
+            return
+          }
           if (source.last) controller.enqueue(source.last)
           await end(true)
           controller.close()
