@@ -20,13 +20,20 @@ export interface ContractCall {
 /** What a settlement tried to send. Its hash is known before it leaves, so a lost answer is not a lost transaction. */
 export interface SendAttempt {
   transaction: Hex | null
+  /** Set where an earlier one found its number taken: by somebody else, or by itself where a node was asked that is behind. */
+  mayHaveLanded: boolean
   /** Set where it certainly was not sent: `words` are for the operator. */
   unsent: { by: 'token' | 'sender'; words: string } | null
   /** What was counted for it, to be corrected by its receipt. */
   fee: CountedFee | null
 }
 
-export const newAttempt = (): SendAttempt => ({ transaction: null, unsent: null, fee: null })
+export const newAttempt = (): SendAttempt => ({
+  transaction: null,
+  mayHaveLanded: false,
+  unsent: null,
+  fee: null,
+})
 
 /**
  * Sends transactions of one key. Counting, signing and sending happen one at a time, because two sends that counted at
@@ -108,6 +115,7 @@ export class EvmSender {
       return await this.#broadcast(signed, attempt)
     } catch (error) {
       if (!isNumberTaken(error) || (await this.#isKnown(transaction))) throw error
+      attempt.mayHaveLanded = true
       attempt.transaction = null
       attempt.fee?.correct(0n)
       return null

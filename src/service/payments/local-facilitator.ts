@@ -113,7 +113,9 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
     if (result.success) return { state: 'settled', transaction: result.transaction.toLowerCase() }
     const reason = result.errorReason ?? ''
     if (attempt.transaction) {
-      return reason === 'invalid_exact_evm_transaction_failed' && result.transaction !== ''
+      const hasFailed = reason === 'invalid_exact_evm_transaction_failed' && result.transaction !== ''
+      // What failed may have come second, after the transfer that spent the nonce.
+      return hasFailed && !attempt.mayHaveLanded
         ? { state: 'refused', reason: 'simulation_failed' }
         : { state: 'sent', transaction: attempt.transaction }
     }

@@ -153,6 +153,29 @@ test('a transaction that its node says to know already is not sent a second time
   expect(await creditOf(world, account.address)).toBe(five)
 })
 
+test('a transaction that failed is no refusal where an earlier one, under another number, may have landed', async () => {
+  const { facilitator } = await open()
+  const { account, payment } = await payer(world)
+  world.gate.mode = 'taken-sends'
+  world.gate.asked.length = 0
+  let settled: object | null = null
+  const settle: typeof facilitator.settle = async it => {
+    const settlement = await facilitator.settle(it)
+    settled = settlement
+    return settlement
+  }
+  const watched = {
+    verify: (it: never) => facilitator.verify(it),
+    settle: (it: never) => settle(it),
+    supported: () => facilitator.supported(),
+    problem: (option: Parameters<typeof facilitator.problem>[0]) => facilitator.problem(option),
+  }
+  expect((await send(world.compose({ facilitator: watched }), payment)).status).toBe(200)
+  expect(world.gate.asked.filter(method => method === 'eth_sendRawTransaction')).toHaveLength(2)
+  expect(settled).toMatchObject({ state: 'sent' })
+  expect(await creditOf(world, account.address)).toBe(five)
+})
+
 describe('the operator is told before a payer finds out', () => {
   test('about a key whose gas runs out, in time', async () => {
     const { facilitator, address } = await open()

@@ -9,6 +9,8 @@ export type GateMode =
   | 'lose-sends'
   /** A transaction reaches the chain twice, as a proxy that lost an answer sends it, and the second answer is told. */
   | 'repeat-sends'
+  /** The first reaches the chain so, its number is then told to be taken, and whoever is asked for it has not seen it yet. */
+  | 'taken-sends'
   /** A transaction is lost on its way. */
   | 'drop-sends'
   /** Knows only what every node knows. */
@@ -41,8 +43,16 @@ export async function openRpcGate(nodeUrl: string): Promise<RpcGate> {
     if (gate.mode === 'no-receipts' && asked.method === 'eth_getTransactionReceipt') {
       return void response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, result: null }))
     }
+    if (gate.mode === 'taken-sends' && asked.method === 'eth_getTransactionByHash') {
+      return void response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, result: null }))
+    }
     const forward = () => fetch(nodeUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     if (gate.mode === 'repeat-sends' && isSend) await forward()
+    if (gate.mode === 'taken-sends' && isSend && gate.asked.filter(each => each === asked.method).length === 1) {
+      await forward()
+      const error = { code: -32000, message: 'nonce too low' }
+      return void response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error }))
+    }
     const answer = await forward()
     if (gate.mode === 'lose-sends' && isSend) return breakOff(response)
     response.setHeader('content-type', 'application/json').end(await answer.text())
