@@ -9,6 +9,7 @@ import { Exchange } from './exchange.ts'
 import type { BodySource } from './middleware/read-body.ts'
 import { sendJson, sendText } from './middleware/send.ts'
 import { answer, fail, type Incoming, setCommonHeaders } from './pipeline.ts'
+import { liveness, type Probe, readiness } from './probes.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 import type { Service } from './service.ts'
@@ -30,10 +31,12 @@ export function createApp(service: Service, admin?: Admin): Hono<ServiceEnvironm
     app.get(path, context => plain(context, service, exchange => run(exchange, context)))
   const describe = onceLoaded(() => description(service))
   get(`${basePath}/openapi.yaml`, async exchange => sendText(exchange, await describe(), yamlType))
-  get('/healthz', async exchange =>
-    sendJson(exchange, 200, { status: 'ok', ledger: (await service.ledger.state()).state }),
-  )
-  get('/readyz', exchange => readiness(exchange, service))
+  const probed = (probe: (books: Service['ledger']) => Promise<Probe>) => async (exchange: Exchange) => {
+    const { status, body } = await probe(service.ledger)
+    return sendJson(exchange, status, body)
+  }
+  get('/healthz', probed(liveness))
+  get('/readyz', probed(readiness))
   get('/downloads/:jobId', (exchange, context) => readDownload(exchange, context, service))
   app.delete('/downloads/:jobId', context =>
     plain(context, service, exchange => revokeDownload(exchange, context, service)),
@@ -45,13 +48,6 @@ export function createApp(service: Service, admin?: Admin): Hono<ServiceEnvironm
   }
   app.notFound(context => plain(context, service, () => Promise.reject(unknownPath(context.req.path))))
   return app
-}
-
-/** Read-only books are no reason to end the process, but one to send new calls elsewhere. */
-async function readiness(exchange: Exchange, service: Service): Promise<Response> {
-  const { state, reason } = await service.ledger.state()
-  if (state === 'open') return sendJson(exchange, 200, { status: 'ready', ledger: state })
-  return sendJson(exchange, 503, { status: 'not ready', ledger: state, reason })
 }
 
 function mount(app: Hono<ServiceEnvironment>, route: Route, service: Service): void {

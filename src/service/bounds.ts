@@ -18,3 +18,6 @@ export const drainMs = 30_000
 
 /** How often lapsed rows, old media and old nonces are swept. */
 export const sweepIntervalMs = 60_000
+
+/** A probe of liveness or readiness waits no longer for the database: probers give up after one to five seconds. */
+export const probePatienceMs = 1_000

@@ -80,6 +80,7 @@ test('create makes an encrypted wallet that pays where the service wants it', as
   expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^0x[0-9a-fA-F]{40}\n$/) })
   expect(made.stderr).toContain(payTo)
   expect(made.stderr).not.toContain(attacker)
+  expect(made.stderr).toContain('Send it no real USDC')
   expect(`${(await unlockKeyFile(data, passphrase))?.address}\n`).toBe(made.stdout)
   expect((await run(['address', '--data', data])).stdout).toBe(made.stdout)
   const status = await run(['status', '--data', data], null, { FAREBOX_BASE_URL: url, FAREBOX_MAX_DAY_USD: '7' })

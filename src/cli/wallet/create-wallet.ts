@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os'
+import { isLoopback } from '#contract/loopback.ts'
 import { integerFlag, parseArguments } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'
@@ -26,11 +27,17 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     for (const payee of payees) desk.pin(payee, `wallet create, ${userInfo().username}`)
     io.output.print(address)
     io.output.note(`The key is in ${path}, encrypted. Keep the passphrase: nobody can recover it.`)
-    io.output.note(`Send it the few USDC on Base that you mean to spend; they are all that can ever be lost.`)
+    io.output.note(fundingAdvice(service, address))
     if (service !== undefined) io.output.note(`Give the assistant FAREBOX_BASE_URL=${service}`)
     return 0
   })
 }
+
+/** A service on this machine is paid on a chain of this machine, however much it looks like Base. */
+const fundingAdvice = (service: string | undefined, address: string): string =>
+  service !== undefined && isLoopback(new URL(service).hostname)
+    ? `That service is on this machine, so its money is most likely that of a local chain: \`farebox local fund ${address} --usd 10\`. Send it no real USDC.`
+    : 'Send it the few USDC on Base that you mean to spend; they are all that can ever be lost.'
 
 async function confirmPayees(
   io: CommandIo,
