@@ -12,7 +12,7 @@ import type { EvmStakeOptions } from './staking/evm-stake-reader.ts'
 export interface ServiceOptions {
   /** The address that callers use, without a path: `https://api.example.com`. */
   publicUrl: string
-  /** The service's own folder, for its database and finished media; one process owns it until `close`. */
+  /** For finished media, and for the database where that is SQLite: then one process owns the folder until `close`. */
   folder: string
   /** `sqlite:PATH`, a path, or `postgres://…`, which several processes may share; `farebox.db` in the folder where absent. */
   database?: string
@@ -21,7 +21,7 @@ export interface ServiceOptions {
   models: readonly Model[]
   /** Absent where credit comes with keys alone: then a top-up offers nothing to sign. */
   payments?: PaymentSettings
-  /** Where wallets have staked what gives them credit each day, 1 USD a token; without it nobody has any. */
+  /** The contract whose staked tokens give their wallet 1 USD of credit each a day; nobody has such credit where absent. */
   staking?: EvmStakeOptions
   /** Comes before the callers' own system prompts unless they say no. */
   systemPrompt?: string

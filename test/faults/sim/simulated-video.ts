@@ -50,7 +50,7 @@ export class RenderFarm {
     if (render.fate === 'is refused for its content') {
       return { state: 'failed', reason: 'Refused for its content.', contentPolicy: true }
     }
-    const path = `/farm/${jobId}.mp4`
+    const path = `/rendered/${jobId}.mp4`
     machine.files.write(path, Buffer.from(`video ${jobId}`))
     return { state: 'completed', path, mimeType: 'video/mp4' }
   }
