@@ -60,7 +60,8 @@ async function onPostgres(): Promise<Line[]> {
   }
 }
 
-function ledgerLines(name: string, { bare, units, ratios }: LedgerFigures, many: number, one?: number): Line[] {
+function ledgerLines(name: string, figures: LedgerFigures, many: number, one?: number): Line[] {
+  const { bare, units, ratios, bareRows } = figures
   return [
     { what: `${name}: bare commits`, value: bare, unit: '/s' },
     ...callerCounts.flatMap((callers): Line[] => {
@@ -76,6 +77,15 @@ function ledgerLines(name: string, { bare, units, ratios }: LedgerFigures, many:
         },
       ]
     }),
+    ...(bareRows ? bareRowLines(name, bareRows) : []),
+  ]
+}
+
+/** What no ledger with these rows can pass on this machine: beside it the goal at 64 callers is to be read. */
+function bareRowLines(name: string, { units, ratio }: NonNullable<LedgerFigures['bareRows']>): Line[] {
+  return [
+    { what: `${name}: the same rows without rules or threads, 64 a commit`, value: units, unit: '/s' },
+    { what: `${name}: those beside bare commits`, value: ratio, digits: 2, unit: ' ×' },
   ]
 }
 

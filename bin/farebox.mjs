@@ -24,6 +24,7 @@ else if (!(await handOver())) {
 }
 
 async function run() {
+  if (process.env.FAREBOX_HANDED_OVER === '1') endWithLauncher()
   delete process.env.FAREBOX_HANDED_OVER
   // Compiled code is kept beside the code itself, never in a folder that another user can write to.
   module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/farebox', import.meta.url)))
@@ -36,6 +37,13 @@ async function run() {
   process.exitCode = await main(process.argv.slice(2))
 }
 
+/** A launcher that was killed could pass no signal on, but its channel closes; it is the same as being told to stop. */
+function endWithLauncher() {
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  // The channel alone must not keep a command alive that is done.
+  process.channel?.unref()
+}
+
 /** Runs the same command with the Node that a checkout brings along; false where there is none. */
 async function handOver() {
   const name = process.platform === 'win32' ? 'node.exe' : 'node'
@@ -43,7 +51,8 @@ async function handOver() {
   if (process.env.FAREBOX_HANDED_OVER === '1' || !existsSync(pinned)) return false
   const { spawn } = await import('node:child_process')
   const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: 'inherit',
+    // The last one carries nothing: it is there to close with this process, however that ends.
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, FAREBOX_HANDED_OVER: '1' },
   })
   const passOn = signal => child.kill(signal)

@@ -10,6 +10,9 @@ export const warmUpMs = 1_500
 /** Customers that calls are spread over; each may make 500 requests a minute over HTTP. */
 export const customers = 400
 
+/** Units in one transaction of bare rows: as many as there are callers at most. */
+export const floorUnits = 64
+
 /** How long each try over HTTP is measured, in milliseconds: 400 customers reach their limit at 3,333 requests/s in a minute. */
 export const httpPhaseMs = 5_000
 export const httpRounds = 3

@@ -5,12 +5,15 @@ import { openPostgresStore } from '#service/store/postgres/open.ts'
 import { openSqliteStore } from '#service/store/sqlite/open.ts'
 import type { Store } from '#service/store/store.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { bareRows } from './bare-rows.ts'
 
 /** A store, and single commits of one small row on the same engine and disk: what it costs to be durable and nothing else. */
 export interface Side {
   name: string
   store: Store
   bareCommitsPerSecond(forMs: number): Promise<number>
+  /** The ledger's rows without its rules, in units a second. */
+  bareRowsPerSecond?(forMs: number): number
   close(): Promise<void>
 }
 
@@ -20,12 +23,15 @@ export async function sqliteSide(folder: string): Promise<Side> {
   bare.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
   bare.exec('CREATE TABLE bare (id TEXT PRIMARY KEY, n INTEGER) STRICT, WITHOUT ROWID')
   const insert = bare.prepare('INSERT INTO bare VALUES (?, ?)')
+  const rows = await bareRows(join(folder, 'rows.db'))
   return {
     name: 'SQLite',
     store,
     bareCommitsPerSecond: forMs => perSecond(forMs, async () => void insert.run(uuidV7(Date.now()), 1)),
+    bareRowsPerSecond: forMs => rows.unitsPerSecond(forMs),
     async close() {
       bare.close()
+      rows.close()
       await store.close()
     },
   }

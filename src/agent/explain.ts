@@ -127,15 +127,27 @@ const serviceWords: Readonly<Record<string, readonly [string, string]>> = {
   MODEL_AT_CAPACITY: ['The model is at capacity.', 'Try again later, or choose another model.'],
   INFERENCE_FAILED: ['The model failed at this request.', 'Try again, or choose another model.'],
   UNKNOWN_ERROR: ['The service met a fault of its own.', 'Try again later.'],
+  CHARGE_UNKNOWN: [
+    'The service did the work, and could not reach its books to charge for it.',
+    'Look at wallet_status; `again: true` buys it anew.',
+  ],
+  BOOKS_UNREACHABLE: [
+    'The service cannot reach its books.',
+    'Look at wallet_status in a moment, which says whether anything was charged; `again: true` makes the call anew.',
+  ],
+  LEDGER_READ_ONLY: ['The service checks its books and takes no paid calls meanwhile.', 'Try again later.'],
   REQUEST_TIMEOUT: ['The model took too long.', 'Ask for less, or choose a faster model.'],
 }
+
+/** Whether a service that answered so may have charged for the call all the same. */
+export const isUnknownCharge = ({ kind, status }: ServiceError): boolean =>
+  kind === 'CHARGE_UNKNOWN' || kind === 'BOOKS_UNREACHABLE' || (kind === 'UNKNOWN_ANSWER' && status >= 500)
 
 function ofService(error: ServiceError, circumstances: Circumstances): ToolFailure {
   const [happened, next] = wordsFor(error, circumstances)
   const atMs = retryAtMs(error, circumstances.nowMs)
   // Contract answers without success cost nothing; of a stranger's 5xx in between nobody knows.
-  const charged: MicroUsd | 'unknown' =
-    circumstances.isPaid && error.kind === 'UNKNOWN_ANSWER' && error.status >= 500 ? 'unknown' : zeroUsd
+  const charged: MicroUsd | 'unknown' = circumstances.isPaid && isUnknownCharge(error) ? 'unknown' : zeroUsd
   return new ToolFailure({ happened, charged, ...(atMs === null ? {} : { retryAtMs: Math.ceil(atMs) }), next })
 }
 

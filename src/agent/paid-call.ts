@@ -10,7 +10,7 @@ import { allowCall } from '#wallet/allow-call.ts'
 import type { PaidOrder } from '#wallet/pay.ts'
 import { consentAfter409 } from './consent-after-409.ts'
 import type { Core } from './core.ts'
-import { nobodyPays } from './explain.ts'
+import { isUnknownCharge, nobodyPays } from './explain.ts'
 import type { ModelRecords } from './model-records.ts'
 import type { PaidCallRow, PaidCallRows } from './paid-call-rows.ts'
 import { payAfter402 } from './pay-after-402.ts'
@@ -164,7 +164,7 @@ function withoutConsents<O extends Operation>(call: CallOf<O>): CallOf<O> {
 const isLost = (error: unknown): boolean =>
   error instanceof ClientError
     ? error.wasSent && error.kind !== 'redirected'
-    : error instanceof ServiceError && error.kind === 'UNKNOWN_ANSWER' && error.status >= 500
+    : error instanceof ServiceError && isUnknownCharge(error)
 
 const stillRunning = (): ToolFailure =>
   new ToolFailure({

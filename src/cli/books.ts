@@ -41,13 +41,23 @@ export async function requireBooks(books: Books): Promise<void> {
   if (!hasSecret && !existsSync(books.database.path)) throw noService(books)
 }
 
+/** A service that keeps its books in PostgreSQL leaves a folder with its secret and no database. */
+const booksElsewhere = ({ root }: DataFolder): CliError =>
+  new CliError(
+    `The books of the service in ${root} are not there.`,
+    'If it keeps them in PostgreSQL, set DATABASE_URL as the service has it; else start it once with `farebox up`.',
+  )
+
 /** What the service hashes and signs with: of the environment where it is set there, else the folder's. */
 export async function requireSecrets(books: Books): Promise<Secrets> {
   if (books.env.FAREBOX_SECRET) return environmentSecrets(books.env)
   const secrets = await readFolderSecrets(books.folder)
   if (secrets) return secrets
   throw books.database.engine === 'postgres'
-    ? new CliError('The secret of the service is not known.', 'Set FAREBOX_SECRET as the service has it.')
+    ? new CliError(
+        'The secret of the service is not known.',
+        'Set FAREBOX_SECRET as the service has it, or name its folder with `--data`.',
+      )
     : noService(books)
 }
 
@@ -56,7 +66,10 @@ export async function openReader(books: Books): Promise<AuditReader> {
   await requireBooks(books)
   const { sqliteAuditReader, postgresAuditReader } = await import('#service/ledger/audit-reader.ts')
   const { database } = books
-  if (database.engine === 'sqlite') return sqliteAuditReader(database.path)
+  if (database.engine === 'sqlite') {
+    if (!existsSync(database.path)) throw booksElsewhere(books.folder)
+    return sqliteAuditReader(database.path)
+  }
   return postgresAuditReader(database.url).catch(error => {
     throw unreachable(error)
   })

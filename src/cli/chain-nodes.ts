@@ -1,6 +1,10 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PayeeCounts } from '#service/ledger/audit-chain.ts'
 import type { TransferSource } from '#service/ledger/audit-transfers.ts'
 import type { Books } from './books.ts'
 import { CliError } from './cli-error.ts'
+import type { DataFolder } from './data-folder.ts'
 
 /** Node addresses come by the environment alone, because theirs often have a key in them. */
 const rails = {
@@ -14,6 +18,12 @@ export async function transferSource(network: string, { env, folder }: Books): P
   if (!rail) throw new CliError(`The network ${network} is not known.`, 'Use the release that took its payments.')
   const { variable, local } = rails[rail]
   const url = env[variable] || (await local(folder.root))
+  if (!url && !existsSync(chainFolderPath(folder))) {
+    throw new CliError(
+      `These books have payments on ${network}, no node is known for it, and this folder has no local chain.`,
+      `Set ${variable} to a node; where they are the books of a trial, copy \`chain\` of its folder here: without it its transfers are gone.`,
+    )
+  }
   if (!url) {
     throw new CliError(
       `No node is known for ${network}.`,
@@ -23,6 +33,22 @@ export async function transferSource(network: string, { env, folder }: Books): P
   if (!URL.canParse(url)) throw new CliError(`${variable} is no address.`, 'Write it as https://HOST/PATH.')
   if (rail === 'eip155') return (await import('#service/ledger/audit-transfers-evm.ts')).evmTransfers(url)
   return (await import('#service/ledger/audit-transfers-svm.ts')).svmTransfers(url)
+}
+
+const chainFolderPath = ({ root }: DataFolder): string => join(root, 'chain')
+
+/**
+ * Said of payees whose every credit is missing on a local chain that has nothing else for them either: then it is not the
+ * chain that they were paid on, as after a restore without it. Null where that is not so.
+ */
+export function otherChain(payees: readonly PayeeCounts[], { env, folder }: Books): string | null {
+  const isOther = ({ network, credits, transfers }: PayeeCounts) => {
+    const rail = network.startsWith('solana:') ? rails.solana : rails.eip155
+    return !env[rail.variable] && credits > 0 && transfers === 0
+  }
+  const networks = [...new Set(payees.filter(isOther).map(({ network }) => network))]
+  if (networks.length === 0) return null
+  return `The local chain of this folder never saw these payments (${networks.join(', ')}), so it is a new one: copy \`chain\` of the folder that was backed up to ${chainFolderPath(folder)} while nothing runs; without it the transfers are gone.`
 }
 
 async function localEvm(dataDir: string): Promise<string | null> {

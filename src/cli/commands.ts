@@ -14,7 +14,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'ledger',
-    summary: 'Audit the books',
+    summary: 'Show balances, audit the books, export them',
     load: () => import('./commands/ledger.ts').then(module => module.ledger),
   },
   {

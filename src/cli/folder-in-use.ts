@@ -1,3 +1,4 @@
+import type { WrongSecret } from '#service/identity/secret-of-books.ts'
 import type { StoreError } from '#service/store/store-error.ts'
 import { CliError } from './cli-error.ts'
 import type { DataFolder } from './data-folder.ts'
@@ -5,6 +6,7 @@ import { type AdminRecord, runningService } from './service-admin.ts'
 
 /** What opening a folder's service threw, with who holds the folder where that is why; other errors as they are. */
 export async function folderFailure(error: unknown, folder: DataFolder): Promise<unknown> {
+  if (isWrongSecret(error)) return wrongSecret(error)
   if (!isStoreError(error)) return error
   if (error.kind === 'folder_in_use') return folderInUse(folder, await runningService(folder))
   return new CliError(error.message, 'Or take another folder with `--data`.')
@@ -13,6 +15,11 @@ export async function folderFailure(error: unknown, folder: DataFolder): Promise
 /** By its name, because loading the class would load the store. */
 export const isStoreError = (error: unknown): error is StoreError =>
   error instanceof Error && error.name === 'StoreError'
+
+export const isWrongSecret = (error: unknown): error is WrongSecret =>
+  error instanceof Error && error.name === 'WrongSecret'
+
+export const wrongSecret = ({ fact, nextStep }: WrongSecret): CliError => new CliError(fact, nextStep)
 
 export const folderInUse = ({ root }: DataFolder, running: AdminRecord | null): CliError =>
   new CliError(

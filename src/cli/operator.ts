@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { z } from 'zod'
 import type { KeyOrder, NewCustomerKey } from '#service/create-key.ts'
 import type { KeyNeeds } from '#service/identity/api-keys.ts'
@@ -5,6 +6,7 @@ import type { ListedKey } from '#service/listed-key.ts'
 import type { KeyBudget } from '#service/store/units.ts'
 import { type Books, openBooks, requireSecrets } from './books.ts'
 import { CliError } from './cli-error.ts'
+import { wrongSecret } from './folder-in-use.ts'
 import type { Secrets } from './folder-secrets.ts'
 import { sentBudget } from './keys/budget.ts'
 import { type AdminRecord, askService, runningService } from './service-admin.ts'
@@ -39,7 +41,7 @@ const Listed = z.array(
     createdAtMs: z.number(),
     expiresAtMs: z.number().nullable(),
     revokedAtMs: z.number().nullable(),
-    needs: z.enum(['current', 'former', 'dropped', 'unmarked']) satisfies z.ZodType<KeyNeeds>,
+    needs: z.enum(['current', 'former', 'missing', 'unmarked']) satisfies z.ZodType<KeyNeeds>,
     budget: z
       .object({
         period: z.enum(['epoch', 'month', 'lifetime']),
@@ -67,12 +69,25 @@ const askedOperator = (running: AdminRecord): Operator => ({
 export interface BooksOperator extends Operator {
   /** Of every key that still counts, how many need which of these secrets. */
   needs(): Promise<Record<KeyNeeds, number>>
+  /** Throws where the books expect another secret. */
+  requireSecret(): Promise<void>
+  /** Lets the books know a secret that has replaced the one they knew, while that is kept. */
+  noteSecret(secrets: Secrets): Promise<void>
+  /** Lets the books go by another secret, whatever they knew. */
+  replaceSecret(secrets: Secrets): Promise<void>
 }
 
 /** Opens the books to write. */
 export async function openOnBooks(books: Books, secrets: Secrets): Promise<BooksOperator> {
-  const [{ ApiKeys, KeyRefused }, { createKey }, { listedKey, refusalSentence }, { systemClock }] = await Promise.all([
+  const [
+    { ApiKeys, KeyRefused },
+    { WrongSecret, marksOf, noteSecret, placeOf, replaceSecret },
+    { createKey },
+    { listedKey, refusalSentence },
+    { systemClock },
+  ] = await Promise.all([
     import('#service/identity/api-keys.ts'),
+    import('#service/identity/secret-of-books.ts'),
     import('#service/create-key.ts'),
     import('#service/listed-key.ts'),
     import('#contract/clock.ts'),
@@ -81,6 +96,7 @@ export async function openOnBooks(books: Books, secrets: Secrets): Promise<Books
   const [current, ...former] = secrets.map(secret => Buffer.from(secret))
   const keys = new ApiKeys({ store, clock: systemClock, serverSecrets: [current ?? Buffer.alloc(0), ...former] })
   const inWords = (error: unknown): never => {
+    if (error instanceof WrongSecret) throw wrongSecret(error)
     if (!(error instanceof KeyRefused)) throw error
     throw new CliError(refusalSentence(error), 'Check the arguments, then repeat this.')
   }
@@ -97,6 +113,10 @@ export async function openOnBooks(books: Books, secrets: Secrets): Promise<Books
       if (state === 'read_only') throw new CliError(`The books stay read-only: ${reason}`, 'Audit them again.')
     },
     needs: () => keys.needs(),
+    requireSecret: () => keys.requireSecret().catch(inWords),
+    noteSecret: secrets =>
+      noteSecret(store, marksOf(secrets), placeOf(dirname(books.folder.secret)), now()).catch(inWords),
+    replaceSecret: secrets => replaceSecret(store, marksOf(secrets)[0], placeOf(dirname(books.folder.secret)), now()),
     close: () => store.close(),
   }
 }

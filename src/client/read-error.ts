@@ -22,7 +22,7 @@ function kindOf(operation: Operation | null, status: number, body: unknown): Err
   // Brief §7.3 tells the block's words and not its status.
   if (text.some(word => blockWords.test(word))) return named('FAILED_REQUESTS') ?? unknownKind(status)
   const candidates = errorKinds.filter(kind => kind.status === status && isOf(operation, kind))
-  const names = text.map(word => fixedSentences.get(word) ?? word)
+  const names = text.map(word => fixedSentences.get(word) ?? keyLimitOf(word) ?? word)
   const found =
     candidates.find(kind => names.includes(kind.kind) && fits(kind, body)) ??
     candidates.find(kind => ownShapes.has(kind.kind) && fits(kind, body)) ??
@@ -45,16 +45,21 @@ const fixedSentences: ReadonlyMap<string, string> = new Map([
     'Paid calls are paused while the books of this service are checked; nothing was charged. Please try again later.',
     'LEDGER_READ_ONLY',
   ],
-  // A top-up would not help here, so these must not pass for too little credit.
   [
-    'API key DIEM spend limit exceeded. Your account may still have DIEM balance, but this API key has reached its configured DIEM spending limit.',
-    'API_KEY_DIEM_SPEND_LIMIT_EXCEEDED',
+    'The books of this service could not be reached when this call was charged, so it is not known yet whether it was. Look at the balance before you send it again.',
+    'CHARGE_UNKNOWN',
   ],
   [
-    'API key USD spend limit exceeded. Your account may still have USD balance, but this API key has reached its configured USD spending limit.',
-    'API_KEY_USD_SPEND_LIMIT_EXCEEDED',
+    'The books of this service cannot be reached at the moment. Please try again in a few seconds.',
+    'BOOKS_UNREACHABLE',
   ],
 ])
+
+/** A top-up would not help here, so these must not pass for too little credit. What is left stands after the sentence. */
+const keyLimitOf = (word: string): string | undefined => {
+  const currency = /^API key (DIEM|USD) spend limit exceeded\./.exec(word)?.[1]
+  return currency && `API_KEY_${currency}_SPEND_LIMIT_EXCEEDED`
+}
 
 /** Kinds whose body is like no other of their status. */
 const ownShapes: ReadonlySet<string> = new Set([
@@ -91,6 +96,7 @@ const topUpKinds: ReadonlySet<string> = new Set([
   'X402_INVALID_PAYMENT',
   'X402_SETTLEMENT_PENDING',
   'X402_TOP_UP_FAILED',
+  'X402_TOP_UP_UNAVAILABLE',
 ])
 
 /** Only a top-up answers with a top-up's errors. */

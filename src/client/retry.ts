@@ -34,6 +34,8 @@ export function outcomeOf(error: unknown): Outcome {
   }
   if (!(error instanceof ServiceError)) return 'refused'
   if (error.status === 429) return 'limited'
+  // What had begun may still be charged.
+  if (error.kind === 'BOOKS_UNREACHABLE') return 'failed'
   if (error.status === 503) return 'unavailable'
   // This kind is the service's last word on a piece of work, not a fault that passes.
   if (error.kind === 'INFERENCE_FAILED') return 'refused'

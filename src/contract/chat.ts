@@ -5,6 +5,7 @@ import {
   CodedError,
   ContentViolation,
   DetailedError,
+  KeyLimitReached,
   OpenAiError,
   PayloadTooLarge,
   SignInError,
@@ -115,7 +116,7 @@ export const createChatCompletion = defineOperation({
   failures: {
     400: z.union([DetailedError, CodedError, OpenAiError]),
     401: z.union([StandardError, SignInError]),
-    402: z.union([StandardError, DiscoveryRequired, WalletCreditRequired]),
+    402: z.union([StandardError, KeyLimitReached, DiscoveryRequired, WalletCreditRequired]),
     403: StandardError,
     404: StandardError,
     413: PayloadTooLarge,

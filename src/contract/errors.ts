@@ -4,6 +4,7 @@ import {
   CodedError,
   ContentViolation,
   DetailedError,
+  KeyLimitReached,
   NeedsConsent,
   OpenAiError,
   PayloadTooLarge,
@@ -29,6 +30,19 @@ function defineError<Schema extends z.ZodType>(kind: ErrorKind<Schema>) {
 function defineStandard(kind: string, status: number, error: string, retry: RetryAdvice) {
   const make = defineError({ kind, status, body: StandardError, retry })
   return (headers?: Headers) => make({ error }, headers)
+}
+
+/** The published sentence, which clients may match on, then what is known of the budget. */
+function defineKeyLimit(kind: string, published: string) {
+  const make = defineError({ kind, status: 402, body: KeyLimitReached, retry: 'never' })
+  return (headers?: Headers, budget?: KeyLimitReached['budget']) =>
+    make(budget ? { error: `${published} ${saidOf(budget)}`, budget } : { error: published }, headers)
+}
+
+function saidOf({ currency, period, limit, left, startsAnewAt }: NonNullable<KeyLimitReached['budget']>): string {
+  const per = { epoch: 'a day of UTC', month: 'a month of UTC', lifetime: 'in all' }[period]
+  const next = startsAnewAt === null ? 'does not start anew' : `starts anew at ${startsAnewAt}`
+  return `Of its budget of ${limit} ${currency} ${per}, ${left} are left; it ${next}.`
 }
 
 export const invalidRequest = defineError({
@@ -71,17 +85,13 @@ export const insufficientBalance = defineStandard(
   'after-top-up',
 )
 /** The account may still have credit; the limits that its owner set for this one key are reached. */
-export const keyStakingLimitReached = defineStandard(
+export const keyStakingLimitReached = defineKeyLimit(
   'API_KEY_DIEM_SPEND_LIMIT_EXCEEDED',
-  402,
   'API key DIEM spend limit exceeded. Your account may still have DIEM balance, but this API key has reached its configured DIEM spending limit.',
-  'never',
 )
-export const keyUsdLimitReached = defineStandard(
+export const keyUsdLimitReached = defineKeyLimit(
   'API_KEY_USD_SPEND_LIMIT_EXCEEDED',
-  402,
   'API key USD spend limit exceeded. Your account may still have USD balance, but this API key has reached its configured USD spending limit.',
-  'never',
 )
 export const discoveryRequired = defineError({
   kind: 'PAYMENT_DISCOVERY',
@@ -217,6 +227,20 @@ export const ledgerReadOnly = defineStandard(
   'Paid calls are paused while the books of this service are checked; nothing was charged. Please try again later.',
   'later',
 )
+/** The work was done, and the books were gone before they answered for its charge. Whoever repeats it may pay twice. */
+export const chargeUnknown = defineStandard(
+  'CHARGE_UNKNOWN',
+  500,
+  'The books of this service could not be reached when this call was charged, so it is not known yet whether it was. Look at the balance before you send it again.',
+  'never',
+)
+/** The charge of a call is not known to be in doubt, as in `CHARGE_UNKNOWN`; clients repeat nothing that is paid all the same. */
+export const booksUnreachable = defineStandard(
+  'BOOKS_UNREACHABLE',
+  503,
+  'The books of this service cannot be reached at the moment. Please try again in a few seconds.',
+  'later',
+)
 export const requestTimeout = defineStandard(
   'REQUEST_TIMEOUT',
   504,
@@ -239,6 +263,14 @@ export const settlementPending = defineError({
   retry: 'same-payload',
 })
 export const topUpFailed = defineError({ kind: 'X402_TOP_UP_FAILED', status: 500, body: TopUpError, retry: 'later' })
+
+/** Nothing is known of the payment, because the books cannot be reached. */
+export const topUpUnavailable = defineError({
+  kind: 'X402_TOP_UP_UNAVAILABLE',
+  status: 503,
+  body: TopUpError,
+  retry: 'same-payload',
+})
 
 /** Every kind above, for the description and the tests. */
 export const errorKinds: readonly ErrorKind[] = table

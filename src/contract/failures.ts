@@ -5,6 +5,24 @@ import { z } from 'zod'
 /** `{error}`: the default of every 4xx and 5xx. */
 export const StandardError = z.strictObject({ error: z.string() }).meta({ id: 'StandardError' })
 
+/** A 402 of a key that has reached its own limit: the published sentence, and what is left of which budget. */
+export const KeyLimitReached = z
+  .strictObject({
+    error: z.string(),
+    budget: z
+      .strictObject({
+        currency: z.enum(['USD', 'DIEM']),
+        period: z.enum(['epoch', 'month', 'lifetime']),
+        limit: z.number(),
+        left: z.number(),
+        /** ISO 8601; null for a limit of all of the key's life. */
+        startsAnewAt: z.string().nullable(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'KeyLimitReached' })
+export type KeyLimitReached = z.output<typeof KeyLimitReached>
+
 /** Every 400 that is about a request: `details` nested by field, `issues` flat. */
 export const DetailedError = z
   .strictObject({

@@ -76,6 +76,8 @@ export const limitTypes = ['user', 'api_key', 'global'] as const
 export type LimitType = (typeof limitTypes)[number]
 export const limitType = choiceHeader(limitTypes)('x-ratelimit-type', 'when a limit is enforced')
 export const retryAfter = integerHeader('retry-after', 'answers that may be tried again')
+/** False where a repeat might be charged again; OpenAI's own clients repeat every 5xx that does not say so. */
+export const shouldRetry = booleanHeader('x-should-retry', 'answers that must not be repeated unseen')
 
 export const paginationLimit = integerHeader('x-pagination-limit', 'paginated endpoints')
 export const paginationPage = integerHeader('x-pagination-page', 'paginated endpoints')

@@ -42,30 +42,24 @@ export const otherLimitNames = [
 /** `text` is by the model's tier; the others have one figure a plan. */
 export type LimitName = 'text' | (typeof otherLimitNames)[number]
 
+type OtherLimits = Record<(typeof otherLimitNames)[number], RateLimit>
+
+const defaultLimits: OtherLimits = {
+  image: { requestsPerMinute: 20 },
+  audio: { requestsPerMinute: 60 },
+  embedding: { requestsPerMinute: 500 },
+  'video.queue': { requestsPerMinute: 40 },
+  'video.retrieve': { requestsPerMinute: 120 },
+  'top-up': { requestsPerMinute: 10 },
+  'wallet.balance': { requestsPerMinute: 30 },
+  'wallet.transactions': { requestsPerMinute: 20 },
+  read: { requestsPerMinute: 500 },
+}
+
 /** Brief §8.2 and §8.3; partners' video limits are not published, so they stay as the default ones. */
-export const otherLimits: Record<PlanName, Record<(typeof otherLimitNames)[number], RateLimit>> = {
-  default: {
-    image: { requestsPerMinute: 20 },
-    audio: { requestsPerMinute: 60 },
-    embedding: { requestsPerMinute: 500 },
-    'video.queue': { requestsPerMinute: 40 },
-    'video.retrieve': { requestsPerMinute: 120 },
-    'top-up': { requestsPerMinute: 10 },
-    'wallet.balance': { requestsPerMinute: 30 },
-    'wallet.transactions': { requestsPerMinute: 20 },
-    read: { requestsPerMinute: 500 },
-  },
-  partner: {
-    image: { requestsPerMinute: 60 },
-    audio: { requestsPerMinute: 120 },
-    embedding: { requestsPerMinute: 500 },
-    'video.queue': { requestsPerMinute: 40 },
-    'video.retrieve': { requestsPerMinute: 120 },
-    'top-up': { requestsPerMinute: 10 },
-    'wallet.balance': { requestsPerMinute: 30 },
-    'wallet.transactions': { requestsPerMinute: 20 },
-    read: { requestsPerMinute: 500 },
-  },
+export const otherLimits: Record<PlanName, OtherLimits> = {
+  default: defaultLimits,
+  partner: { ...defaultLimits, image: { requestsPerMinute: 60 }, audio: { requestsPerMinute: 120 } },
 }
 
 /** Brief §7.3: more than 20 answers without success in 30 s block a caller for 30 s. */

@@ -166,5 +166,5 @@ export const listModels = defineOperation({
   limit: 'read',
   request: { query: z.object({ type: z.enum([...modelTypes, 'all', 'code']).default('text') }) },
   answer: { json: ModelList },
-  failures: { 400: DetailedError, 429: StandardError, 500: StandardError },
+  failures: { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError },
 })

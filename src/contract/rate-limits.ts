@@ -11,6 +11,7 @@ const failures = {
   402: DiscoveryRequired,
   429: StandardError,
   500: StandardError,
+  503: StandardError,
 }
 
 export const RateLimits = z

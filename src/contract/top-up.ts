@@ -33,5 +33,5 @@ export const topUp = defineOperation({
     headers: ['PAYMENT-SIGNATURE', 'X-402-Payment', 'X-PAYMENT'],
   },
   answer: { json: TopUpResult, headers: ['PAYMENT-RESPONSE'] },
-  failures: { 400: TopUpError, 402: TopUpRequired, 429: StandardError, 500: TopUpError },
+  failures: { 400: TopUpError, 402: TopUpRequired, 429: StandardError, 500: TopUpError, 503: TopUpError },
 })

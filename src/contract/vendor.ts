@@ -9,7 +9,8 @@ const vendorPattern = /^[a-z][a-z0-9]{1,31}$/
 export const isVendor = (word: string): boolean => vendorPattern.test(word)
 
 /** `x-service-version` with the vendor's own word. */
-export const vendorHeader = (name: string, vendor: string): string => name.replace('x-service-', `x-${vendor}-`)
+export const vendorHeader = (name: string, vendor: string): string =>
+  vendor === defaultVendor ? name : name.replace('x-service-', `x-${vendor}-`)
 
 /** The tool call that carries search results (brief §2.8). */
 export const searchDocumentsTool = 'service_web_search_documents'

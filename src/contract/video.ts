@@ -3,6 +3,7 @@ import {
   CodedError,
   ContentViolation,
   DetailedError,
+  KeyLimitReached,
   NeedsConsent,
   PayloadTooLarge,
   ProviderContentPolicy,
@@ -163,7 +164,7 @@ export const queueVideo = defineOperation({
   failures: {
     400: z.union([DetailedError, CodedError]),
     401: z.union([StandardError, SignInError]),
-    402: z.union([StandardError, DiscoveryRequired, WalletCreditRequired]),
+    402: z.union([StandardError, KeyLimitReached, DiscoveryRequired, WalletCreditRequired]),
     403: StandardError,
     404: StandardError,
     409: NeedsConsent,
@@ -206,6 +207,7 @@ export const quoteVideo = defineOperation({
     404: StandardError,
     429: StandardError,
     500: StandardError,
+    503: StandardError,
   },
 })
 
@@ -274,5 +276,6 @@ export const completeVideo = defineOperation({
     402: DiscoveryRequired,
     429: StandardError,
     500: StandardError,
+    503: StandardError,
   },
 })

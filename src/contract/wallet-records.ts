@@ -16,6 +16,7 @@ const failures = {
   403: StandardError,
   429: StandardError,
   500: StandardError,
+  503: StandardError,
 }
 
 export const WalletBalance = z

@@ -8,6 +8,7 @@ import { parseJson } from '#contract/safe-json.ts'
 import { createKey, mostGrantUsd } from './create-key.ts'
 import type { Exchange } from './exchange.ts'
 import { type ApiKeys, KeyRefused } from './identity/api-keys.ts'
+import { WrongSecret } from './identity/secret-of-books.ts'
 import type { Charges } from './ledger/charges.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import { listedKey, refusalSentence } from './listed-key.ts'
@@ -83,6 +84,7 @@ export async function answerAdmin(exchange: Exchange, request: Request, admin: A
   try {
     return await sendJson(exchange, 200, await run(command, await request.text(), admin))
   } catch (error) {
+    if (error instanceof WrongSecret) throw invalidRequest({ error: error.message })
     if (error instanceof KeyRefused) throw invalidRequest({ error: refusalSentence(error) })
     throw error
   }

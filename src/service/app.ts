@@ -1,4 +1,3 @@
-import type { HttpBindings } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { methodNotAllowed, routeNotFound } from '#contract/errors.ts'
 import { operations } from '#contract/operations.ts'
@@ -6,8 +5,11 @@ import type { ServiceError } from '#contract/service-error.ts'
 import { type Admin, adminPaths, answerAdmin } from './admin.ts'
 import { readDownload, revokeDownload } from './downloads.ts'
 import { Exchange } from './exchange.ts'
+import type { SocketBindings } from './listener.ts'
 import type { BodySource } from './middleware/read-body.ts'
 import { sendJson, sendText } from './middleware/send.ts'
+import { wholeBody } from './middleware/whole-body.ts'
+import { onceLoaded } from './once-loaded.ts'
 import { answer, fail, type Incoming, setCommonHeaders } from './pipeline.ts'
 import { liveness, type Probe, readiness } from './probes.ts'
 import type { Route } from './route.ts'
@@ -18,7 +20,7 @@ import { uuidV7 } from './store/uuid-v7.ts'
 
 /** With Node's own messages when it runs on a socket, without them when a client meets it in process. */
 export interface ServiceEnvironment {
-  Bindings: Partial<HttpBindings>
+  Bindings: Partial<SocketBindings>
 }
 
 type AppContext = Context<ServiceEnvironment>
@@ -98,12 +100,10 @@ function incomingOf(context: AppContext, service: Service): Incoming {
   const exchange = exchangeOf(context, service)
   const body: BodySource = {
     header: name => exchange.header(name),
-    bytes: () => context.env?.incoming ?? context.req.raw.body ?? nothing(),
+    read: limit => wholeBody(context.env?.incoming ?? null, context.req.raw, limit),
   }
   return { exchange, params: context.req.param() as Record<string, string>, query: context.req.query(), body }
 }
-
-async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 function exchangeOf(context: AppContext, service: Service): Exchange {
   const incoming = context.env?.incoming
@@ -111,6 +111,7 @@ function exchangeOf(context: AppContext, service: Service): Exchange {
     requestId: uuidV7(service.clock.now()),
     address: incoming?.socket.remoteAddress ?? '127.0.0.1',
     signal: context.req.raw.signal,
+    writeWhole: context.env?.writeWhole ?? null,
     vendor: service.settings.vendor,
     // Node joins repeated headers or drops them silently; a credential that is sent twice has to be seen twice.
     requestHeaders: incoming
@@ -126,18 +127,6 @@ function exchangeOf(context: AppContext, service: Service): Exchange {
 }
 
 const yamlType = 'application/yaml; charset=utf-8'
-
-/** What is the same for everybody is made once; a failure is tried again. */
-function onceLoaded<Value>(load: () => Promise<Value>): () => Promise<Value> {
-  let loaded: Promise<Value> | null = null
-  return () => {
-    loaded ??= load().catch(error => {
-      loaded = null
-      throw error
-    })
-    return loaded
-  }
-}
 
 /** Printed on first use from the same table as everything else. */
 async function description(service: Service): Promise<string> {

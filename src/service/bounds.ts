@@ -21,3 +21,12 @@ export const sweepIntervalMs = 60_000
 
 /** A probe of liveness or readiness waits no longer for the database: probers give up after one to five seconds. */
 export const probePatienceMs = 1_000
+
+/** When a caller who met unreachable books is told to come again: a restart of a database takes some seconds. */
+export const awayRetryMs = 5_000
+
+/** Books that were unreachable are asked again after this, and so long after the last failure. */
+export const awayAskMs = 1_000
+
+/** How often the log repeats that they still are. */
+export const awayTellMs = 60_000

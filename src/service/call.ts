@@ -1,12 +1,15 @@
 import type { HeaderCodec } from '#contract/header-codec.ts'
 import type { Operation, RequestOf } from '#contract/operation.ts'
 import type { Principal } from './identity/principal.ts'
+import type { Spendable } from './ledger/funding.ts'
 import type { Op } from './store/units.ts'
 
 /** One request as a route sees it: parsed, identified, within its limits. */
 export interface Call<O extends Operation = Operation> extends RequestOf<O>, Work {
   /** Null only on operations that anybody may call. */
   principal: Principal | null
+  /** What the caller can pay with, as of this request; only for who has a principal. */
+  spendable(): Promise<Spendable>
   /** The caller's address, for what has no principal. */
   address: string
   /** Every value that a request header was sent with. */

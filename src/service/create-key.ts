@@ -25,12 +25,14 @@ export interface NewCustomerKey {
 
 /**
  * A key, of a new customer where the order names none, with its credit as a grant. The account is there before the key
- * that opens it. Throws `KeyRefused` where the account that was named does not exist.
+ * that opens it. Throws `KeyRefused` where the account that was named does not exist, `WrongSecret` where the books expect
+ * another secret.
  */
 export async function createKey(
   service: { store: Store; keys: ApiKeys; now: () => number },
   order: KeyOrder,
 ): Promise<NewCustomerKey> {
+  await service.keys.requireSecret()
   const atMs = service.now()
   const account = order.account ?? `customer:${uuidV7(atMs)}`
   const ops: Op[] = order.account === undefined ? [{ op: 'account', account, kind: 'customer', atMs }] : []

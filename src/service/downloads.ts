@@ -61,11 +61,11 @@ function rangeOf(exchange: Exchange, etag: string, bytes: number): ByteRange | n
 
 function streamed(exchange: Exchange, path: string, { start, end }: ByteRange, status: number): Response {
   exchange.setAll({ 'content-length': (end - start + 1).toString() })
-  return new Response(fileBody(path, { start, end }), { status, headers: exchange.answerHeaders })
+  return exchange.response(fileBody(path, { start, end }), status)
 }
 
 /** Revoking deletes the file; doing it twice is the same. Before the video is finished there is nothing to delete. */
 export async function revokeDownload(exchange: Exchange, context: Context, service: Service): Promise<Response> {
   if (!(await service.jobs.revoke(grantOf(context, service)))) throw mediaNotFound()
-  return new Response(null, { status: 204, headers: exchange.answerHeaders })
+  return exchange.response(null, 204)
 }

@@ -55,7 +55,7 @@ export class RequestGuards implements Guards {
         model: model?.id ?? null,
         tier: model?.type === 'text' ? model.tier : null,
         principal,
-        address: addressSubject(address),
+        address: principal ? '' : addressSubject(address),
       },
       tokens,
     )

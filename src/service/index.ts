@@ -7,7 +7,7 @@ export type { Log } from './log.ts'
 export { type DemoEngines, demoModels } from './models/demo-models.ts'
 export type { ConsentPolicy, Model, TextModel, TextPrice, VideoModel, VideoPrice } from './models/model.ts'
 export { type OpenService, openService, type ServiceOptions } from './open-service.ts'
-export type { FacilitatorHeaders, FacilitatorRequest } from './payments/facilitator-http.ts'
+export type { FacilitatorHeaders, FacilitatorRequest } from './payments/facilitators/facilitator-http.ts'
 export type {
   PaymentSettings,
   RemoteFacilitatorSettings,

@@ -2,10 +2,17 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { connectionLimits } from './bounds.ts'
+import type { WriteWhole } from './exchange.ts'
+
+/** Node's own messages, and how a whole answer is written by one who need not go through a web `Response`. */
+export interface SocketBindings extends HttpBindings {
+  writeWhole: WriteWhole
+}
 
 /** What answers requests that arrive on a socket. */
-export type Fetch = (request: Request, bindings: HttpBindings) => Promise<Response> | Response
+export type Fetch = (request: Request, bindings: SocketBindings) => Promise<Response> | Response
 
 /** A listening socket that gets its application later: the public address holds the port, which the system may choose. */
 export class Listener {
@@ -25,7 +32,7 @@ export class Listener {
   static async open({ host, port }: { host: string; port: number }): Promise<Listener> {
     let listener: Listener | null = null
     const server = createAdaptorServer({
-      fetch: (request, bindings) => (listener as Listener).#fetch(request, bindings as HttpBindings),
+      fetch: (request, bindings) => (listener as Listener).#fetch(request, socketBindings(bindings as HttpBindings)),
       overrideGlobalObjects: false,
       serverOptions: {
         headersTimeout: connectionLimits.headersTimeoutMs,
@@ -59,3 +66,13 @@ export class Listener {
     clearTimeout(cut)
   }
 }
+
+const socketBindings = ({ incoming, outgoing }: HttpBindings): SocketBindings => ({
+  incoming,
+  outgoing,
+  writeWhole(status, headers, body) {
+    outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
+    outgoing.end(body)
+    return RESPONSE_ALREADY_SENT
+  },
+})

@@ -6,8 +6,10 @@ import { parseUsd } from '#contract/money.ts'
 import { drainMs } from './bounds.ts'
 import type { Log } from './log.ts'
 import type { Model } from './models/model.ts'
+import { OutageLog } from './outage-log.ts'
 import type { PaymentSettings } from './payments/payment-settings.ts'
 import type { EvmStakeOptions } from './staking/evm-stake-reader.ts'
+import type { Store } from './store/store.ts'
 
 export interface ServiceOptions {
   /** The address that callers use, without a path: `https://api.example.com`. */
@@ -57,9 +59,12 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
   const ends = [() => opened.close()]
   const close = once(() => endAll(ends.splice(0).reverse()))
   try {
-    const around = { log: options.log ?? silent, clock: systemClock }
+    const log = new OutageLog({ store: opened, clock: systemClock, log: options.log ?? silent })
+    ends.push(async () => log.close())
+    const around = { log, clock: systemClock }
     const { watchedBooks } = await import('./ledger/watched-store.ts')
     const books = watchedBooks({ ...around, store: opened })
+    await noteSecretOf(options, books.store)
     const parts = { ...options, ...around, ...books, settings: await settingsOf(options) }
     const payments = await openPayments(parts)
     ends.push(() => payments.close())
@@ -96,6 +101,12 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
   }
 }
 
+/** Before anything is served: keys and links of a service with another secret would be worth nothing. */
+async function noteSecretOf({ secrets, folder }: ServiceOptions, store: Store): Promise<void> {
+  const { marksOf, noteSecret, placeOf } = await import('./identity/secret-of-books.ts')
+  await noteSecret(store, marksOf(secrets), placeOf(folder), systemClock.now())
+}
+
 const settingsOf = async (options: ServiceOptions) => ({
   publicUrl: options.publicUrl.replace(/\/+$/, ''),
   signInDomains: [new URL(options.publicUrl).host],
@@ -112,7 +123,7 @@ type Parts = Omit<ConstructorParameters<typeof import('./running-service.ts').Ru
 
 async function openPayments({ payments, ...parts }: Parts & Pick<ServiceOptions, 'payments'>) {
   if (!payments) {
-    const { NoTopUps } = await import('./payments/no-top-ups.ts')
+    const { NoTopUps } = await import('./payments/top-ups/no-top-ups.ts')
     return new NoTopUps(parts.settings)
   }
   const { openPayments: open } = await import('./payments/open-payments.ts')

@@ -5,6 +5,7 @@ import {
   keyUsdLimitReached,
   walletCreditRequired,
 } from '#contract/errors.ts'
+import type { KeyLimitReached } from '#contract/failures.ts'
 import { paymentRequired } from '#contract/headers.ts'
 import { admissionFloorUsd, topUpUsd } from '#contract/limits.ts'
 import { displayUsd, type MicroUsd, toUsdNumber } from '#contract/money.ts'
@@ -63,15 +64,16 @@ export function keyCreditRequired(
   return insufficientBalance(requiredHeader(settings, operation, challenge, 'Insufficient balance').headers)
 }
 
-/** A key that has reached its own limit, whatever its account has. */
+/** A key that has reached its own limit, whatever its account has; with what is left of it, where that is known. */
 export function keyLimitReached(
   settings: ServiceSettings,
   operation: Operation,
   challenge: SignInChallenge,
   limit: 'usd' | 'staking',
+  budget?: KeyLimitReached['budget'],
 ): ServiceError {
   const { headers } = requiredHeader(settings, operation, challenge, 'API key spend limit exceeded')
-  return limit === 'usd' ? keyUsdLimitReached(headers) : keyStakingLimitReached(headers)
+  return limit === 'usd' ? keyUsdLimitReached(headers, budget) : keyStakingLimitReached(headers, budget)
 }
 
 /** A wallet with too little credit: for admission, or for what this call holds. */

@@ -1,5 +1,5 @@
 import { apiVersion } from '#contract/api-version.ts'
-import { authenticationFailed, topUpFailed, unknownError } from '#contract/errors.ts'
+import { authenticationFailed } from '#contract/errors.ts'
 import {
   balanceDiem,
   balanceUsd,
@@ -17,7 +17,9 @@ import { isPaid, type Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import type { Call, Work } from './call.ts'
 import type { Exchange } from './exchange.ts'
+import { failedAnswer } from './failed-answer.ts'
 import { hasKey, oncePerKey } from './idempotency/once-per-key.ts'
+import { spendableForMs } from './ledger/bounds.ts'
 import { InsufficientCredit, OverBudget } from './ledger/refusals.ts'
 import { demandOf } from './middleware/demand.ts'
 import { parseRequest } from './middleware/parse-request.ts'
@@ -34,8 +36,13 @@ export interface Incoming {
   body: BodySource
 }
 
-/** `tooManyFailures`. */
-const blockKind = 'FAILED_REQUESTS'
+/** `tooManyFailures` itself, and what no caller can help: all of them meet books that are away. */
+const blameless: ReadonlySet<string> = new Set([
+  'FAILED_REQUESTS',
+  'BOOKS_UNREACHABLE',
+  'CHARGE_UNKNOWN',
+  'X402_TOP_UP_UNAVAILABLE',
+])
 
 const admissionFloor = microUsd(Math.round(admissionFloorUsd * 1e6))
 
@@ -56,7 +63,7 @@ export async function answer(route: Route, incoming: Incoming, service: Service)
 
 async function succeed(route: Route, incoming: Incoming, service: Service): Promise<Response> {
   const { exchange } = incoming
-  const requireCredit = await admit(route, exchange, service)
+  const { requireCredit, spendable } = await admit(route, exchange, service)
   // An answer that was paid for is given again, whatever credit is left: with a key this is asked once there is none.
   if (!hasKey(route.operation, exchange)) requireCredit()
   exchange.onEnd(service.guards.enter(exchange))
@@ -66,31 +73,45 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
     const take = () => takeLimits(route, exchange, request.body, service)
     // A top-up counts itself, because only it can tell a payment that has come before.
     const grant = route.operation.charge === 'payment' ? null : await take()
-    return route.answer(callOf({ exchange, request, grant, take, work }), service)
+    return route.answer(callOf({ exchange, request, spendable, grant, take, work }), service)
   })
 }
 
-/**
- * Who calls, and may they: a block by address answers only those who do not identify themselves. What it returns throws
- * `InsufficientCredit` where a new call would.
- */
-async function admit(route: Route, exchange: Exchange, service: Service): Promise<() => void> {
+interface Admission {
+  /** Throws `InsufficientCredit` where a new call would. */
+  requireCredit(): void
+  spendable: Call['spendable']
+}
+
+/** Who calls, and may they: a block by address answers only those who do not identify themselves. */
+async function admit(route: Route, exchange: Exchange, service: Service): Promise<Admission> {
   const { operation } = route
   exchange.principal = await identified(operation, exchange, service)
   service.guards.admit(exchange)
   const { principal } = exchange
   if (!principal) {
-    if (!operation.auth.length) return () => undefined
+    if (!operation.auth.length) return anybody
     if (!operation.auth.includes('wallet')) throw authenticationFailed()
     throw discovery(service.settings, operation, service.identity.challenge())
   }
-  const { usd, staking } = await service.funding.spendable(principal)
+  const { clock, funding } = service
+  const readAtMs = clock.now()
+  const read = await funding.spendable(principal)
+  const { usd, staking } = read
   exchange.set(balanceUsd, usd)
   if (staking !== null) exchange.set(balanceDiem, staking)
-  return () => {
-    if (principal.kind !== 'wallet' || !isPaid(operation) || usd + (staking ?? zeroUsd) >= admissionFloor) return
-    throw new InsufficientCredit(admissionFloor)
+  return {
+    requireCredit() {
+      if (principal.kind !== 'wallet' || !isPaid(operation) || usd + (staking ?? zeroUsd) >= admissionFloor) return
+      throw new InsufficientCredit(admissionFloor)
+    },
+    spendable: async () => (clock.now() - readAtMs <= spendableForMs ? read : funding.spendable(principal)),
   }
+}
+
+const anybody: Admission = {
+  requireCredit() {},
+  spendable: () => Promise.reject(new Error('A call without a principal has nothing to pay with.')),
 }
 
 /** A wrong credential from a blocked address is answered by the block; it proves nobody. */
@@ -118,12 +139,13 @@ async function takeLimits(route: Route, exchange: Exchange, body: unknown, servi
 interface CallParts {
   exchange: Exchange
   request: object
+  spendable: Call['spendable']
   grant: Grant | null
   take: () => Promise<Grant>
   work: Work
 }
 
-const callOf = ({ exchange, request, grant, take, work }: CallParts): Call =>
+const callOf = ({ exchange, request, spendable, grant, take, work }: CallParts): Call =>
   ({
     ...request,
     requestId: work.requestId,
@@ -132,6 +154,7 @@ const callOf = ({ exchange, request, grant, take, work }: CallParts): Call =>
     keep: reply => work.keep(reply),
     keepStream: lastEvents => work.keepStream(lastEvents),
     principal: exchange.principal,
+    spendable,
     address: exchange.address,
     header: name => exchange.header(name),
     set: (codec, value) => exchange.set(codec, value),
@@ -162,7 +185,7 @@ export async function fail(
     unforeseen(route, exchange, service, another),
   )
   // The block's own answers must not renew the block; who has left was given no answer at all.
-  if (error.kind !== blockKind && !exchange.signal.aborted) service.guards.failed(exchange)
+  if (!blameless.has(error.kind) && !exchange.signal.aborted) service.guards.failed(exchange)
   exchange.set(hostName, service.settings.hostName)
   exchange.setAll(error.headers)
   return sendJson(exchange, error.status, error.body)
@@ -180,7 +203,8 @@ async function answerOf(
   const isMoney = thrown instanceof InsufficientCredit || thrown instanceof OverBudget
   if (!isMoney || !principal || !route) return unforeseen(route, exchange, service, thrown)
   const asked = [service.settings, route.operation, service.identity.challenge()] as const
-  if (thrown instanceof OverBudget) return keyLimitReached(...asked, thrown.limit)
+  if (thrown instanceof OverBudget)
+    return keyLimitReached(...asked, thrown.limit, await service.funding.keyLimit(principal, thrown.limit))
   if (principal.kind === 'key') return keyCreditRequired(...asked)
   const { usd, staking } = await service.funding.spendable(principal)
   const availableMicroUsd = addUsd(usd, staking ?? zeroUsd)
@@ -196,10 +220,5 @@ function unforeseen(route: Route | null, exchange: Exchange, service: Service, t
       'A request met an error that nobody foresaw.',
     )
   }
-  if (route?.operation.charge !== 'payment') return unknownError()
-  return topUpFailed({
-    error: 'X402_TOP_UP_FAILED',
-    message:
-      'The top-up could not be processed; nothing is known to be wrong with the payment. Send the same payment again.',
-  })
+  return failedAnswer(route?.operation, thrown)
 }

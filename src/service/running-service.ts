@@ -17,6 +17,7 @@ import { recoveryIntervalMs, watchIntervalMs } from './ledger/bounds.ts'
 import { Charges } from './ledger/charges.ts'
 import { ClockWatch } from './ledger/clock-watch.ts'
 import { Funding } from './ledger/funding.ts'
+import { LapsedHolds } from './ledger/lapsed-holds.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import { recoverHolds, recoverHoldsAtStart } from './ledger/recover-holds.ts'
 import { AbuseBlock } from './limits/abuse-block.ts'
@@ -124,8 +125,13 @@ export class RunningService {
     await recoverHoldsAtStart(store, clock, this.#owner)
     await this.#ledger.lookOverAtStart()
     await this.#runner.start()
+    const lapsed = new LapsedHolds()
+    const spared = {
+      isOpenHere: (hold: string) => charges.isOpen(hold),
+      isDue: (...told: Parameters<LapsedHolds['isDue']>) => lapsed.isDue(...told),
+    }
     this.#every(recoveryIntervalMs, 'Freeing lapsed holds', () =>
-      recoverHolds(store, clock, hold => charges.isOpen(hold)),
+      lapsed.look(clock, () => recoverHolds(store, clock, spared)),
     )
     const clockWatch = new ClockWatch(this.#service)
     this.#every(watchIntervalMs, 'Comparing the clocks', () => clockWatch.look())

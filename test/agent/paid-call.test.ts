@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
+import { booksUnreachable, chargeUnknown } from '#contract/errors.ts'
 import { queueVideo } from '#contract/video.ts'
 import type { ConsentQuestion } from '#toolkit/person.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
@@ -252,6 +253,30 @@ test('an answer that nobody waited for is kept, and the next same call has it fo
   const { answer, paid } = await agent.chat()
   expect(answer.choices[0]?.message.content).toBe('answer 1')
   expect(paid).toMatchObject({ chargedMicroUsd: 0n, isEarlierCall: true })
+  expect(server.books.chats).toBe(1)
+})
+
+test.each([
+  ['the charge is not known', chargeUnknown()],
+  ['the books cannot be reached', booksUnreachable()],
+])('where %s, a call is bought again only on purpose', async (_what, { status, body }) => {
+  let isAway = true
+  const { server, agent } = await setUp({
+    credit: 5,
+    instead: (seen, response) => {
+      if (!isAway || !seen.path.endsWith('/chat/completions')) return false
+      answerJson(response, status, body)
+      return true
+    },
+  })
+  expect(await failureOf(agent.chat())).toMatchObject({
+    charged: 'unknown',
+    next: expect.stringContaining('wallet_status'),
+  })
+  isAway = false
+  expect((await failureOf(agent.chat())).next).toContain('again: true')
+  expect(server.books.chats).toBe(0)
+  await agent.chat('hi', true)
   expect(server.books.chats).toBe(1)
 })
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { rules } from './rules.ts'
 import { parseFile } from './source-file.ts'
 
-const [arrows, packages, eager, cycles, fileSize, functionSize, stdout, names] = Object.keys(rules)
+const [arrows, packages, parts, eager, cycles, fileSize, functionSize, stdout, names] = Object.keys(rules)
 const lines = (count: number) => 'x\n'.repeat(count)
 const longFunction = `const long = () => {\n${lines(69)}}\n`
 const longTest = `test('long', () => {\n${lines(100)}})\n`
@@ -29,6 +29,10 @@ const violations: Planted[] = [
   [packages, 'a package in the contract', 'src/contract/address.ts', `import { isAddress } from 'viem'`],
   [packages, 'a deep one', 'tools/chat.ts', `import type { Client } from '@x402/core/client'`],
   [packages, 'a built-in in the console', 'src/console/page.ts', `import { join } from 'node:path'`],
+  [parts, 'a rail with the machine', 'src/service/payments/evm/a.ts', `import { b } from '../top-ups/b.ts'`],
+  [parts, 'a type of the other rail', 'src/service/payments/evm/a.ts', `import type { B } from '../solana/b.ts'`],
+  [parts, 'who puts them together', 'src/service/payments/solana/a.ts', `import { b } from '../open-payments.ts'`],
+  [parts, 'a part that nobody knows', 'src/service/payments/else/a.ts', ''],
   [eager, 'a room in the frame', 'src/cli/main.ts', `import { serve } from '#service/index.ts'`],
   [eager, 'a command in the frame', 'src/cli/commands.ts', `import { up } from './commands/up.ts'`],
   [cycles, 'two files', 'src/wallet/a.ts', `import './b.ts'`, ['src/wallet/b.ts', `import { a } from '#wallet/a.ts'`]],
@@ -67,6 +71,8 @@ test.each(violations)('%s: reports %s', (rule, _what, path, text, ...others) => 
 
 const allowed: [what: string, path: string, text: string][] = [
   ['an arrow', 'src/agent/index.ts', `import { sign } from '#wallet/sign.ts'`],
+  ['an arrow between parts', 'src/service/payments/top-ups/a.ts', `import { b } from '../evm/b.ts'`],
+  ['the bounds beside the parts', 'src/service/payments/evm/a.ts', `import { b } from '../bounds.ts'`],
   ['types for the console', 'src/console/page.ts', `import type { Usd } from '#contract/money.ts'`],
   ['zod in the contract', 'src/contract/chat.ts', `import { z } from 'zod'`],
   ['a room in a command', 'src/cli/commands/serve.ts', `import { serve } from '#service/index.ts'`],

@@ -1,6 +1,7 @@
 import { valueCycles } from './cycle-rule.ts'
 import { eagerCommands, wrongArrows, wrongPackages } from './import-rules.ts'
 import { wrongNames } from './name-rule.ts'
+import { wrongPartArrows } from './part-rule.ts'
 import { longFiles, longFunctions } from './size-rules.ts'
 import type { ParsedFile, Violation } from './source-file.ts'
 import { stdoutWrites } from './stdout-rule.ts'
@@ -9,6 +10,7 @@ import { stdoutWrites } from './stdout-rule.ts'
 export const rules: Readonly<Record<string, (files: readonly ParsedFile[]) => Violation[]>> = {
   'rooms import along the arrows only': wrongArrows,
   'rooms import only the packages that they may': wrongPackages,
+  'the parts of a folder import along the arrows only': wrongPartArrows,
   'the frame of the commands loads no room at start': eagerCommands,
   'no two files need each other before either has run': valueCycles,
   'a file has at most 400 lines': longFiles,

@@ -5,6 +5,8 @@ import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { postgresEnvironment } from '#cli/backup/postgres-tools.ts'
+import { dataFolder } from '#cli/data-folder.ts'
+import { folderSecrets, readFolderSecrets, type Secrets } from '#cli/folder-secrets.ts'
 import { DemoChat } from '#service/engines/demo/chat.ts'
 import { DemoVideo } from '#service/engines/demo/video.ts'
 import { audit } from '#service/ledger/audit.ts'
@@ -38,10 +40,12 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
   const environment = (url: string) => ({ ...process.env, DATABASE_URL: url, FAREBOX_SECRET: secret })
   const run = (url: string, ...args: string[]) => runCommand(args, environment(url))
 
-  const serve = (url: string): Promise<OpenService> => {
+  const withoutSecret = (url: string) => ({ ...process.env, DATABASE_URL: url })
+
+  const serve = (url: string, secrets: Secrets = [secret]): Promise<OpenService> => {
     const video = new DemoVideo({ workFolder: join(root, 'engines') })
     const models = demoModels({ chat: new DemoChat({ pause: async () => undefined }), video })
-    return openService({ publicUrl: 'http://127.0.0.1:8402', folder: root, database: url, secrets: [secret], models })
+    return openService({ publicUrl: 'http://127.0.0.1:8402', folder: root, database: url, secrets, models })
   }
 
   const chat = (service: OpenService, key: string) =>
@@ -80,17 +84,24 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     load.catch(() => undefined)
     await vi.waitFor(() => expect(acknowledged.length).toBeGreaterThan(10), { timeout: 20_000 })
     const before = [...acknowledged]
-    const made = await run(source, 'backup', file)
+    const made = await run(source, 'backup', file, '--with-secret')
     const after = acknowledged.length
     stopped = true
     await load
     expect(made).toMatchObject({ code: 0, stdout: `${file}\n` })
     expect(made.stderr).toContain('The books in the database add up: ')
     expect(after).toBeGreaterThan(before.length)
-    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    for (const one of [file, `${file}.secret`]) expect((await stat(one)).mode & 0o777).toBe(0o600)
+    expect(made.stdout + made.stderr).not.toContain(secret)
+    expect((await readFile(file)).includes(secret)).toBe(false)
 
     const target = await newDatabase()
-    const restored = await run(target, 'restore', file)
+    const folder = dataFolder(join(root, 'restored'))
+    // The new machine knows no more than the two files.
+    const restored = await runCommand(['restore', file, '--data', folder.root], withoutSecret(target))
+    expect(restored.stderr).not.toContain('ecret')
+    expect(await readFile(folder.secret, 'utf8')).toBe(`${secret}\n`)
+    expect((await stat(folder.secret)).mode & 0o777).toBe(0o600)
     expect(restored).toMatchObject({ code: 0, stdout: 'The books are restored into the database.\n' })
     const kept = await entriesOf(target)
     const ids = new Set(kept.map(({ id }) => id))
@@ -99,13 +110,48 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     expect(before.filter(request => !charged.has(request))).toEqual([])
     await service.close()
 
-    const again = await serve(target)
+    const again = await serve(target, (await readFolderSecrets(folder)) ?? undefined)
     expect((await chat(again, key)).status).toBe(200)
     await again.close()
     const reader = await postgresAuditReader(target)
     expect(await audit(reader, { expiredHoldMs: 600_000 })).toMatchObject({ ok: true, findings: [] })
     await reader.close()
   }, 60_000)
+
+  test('writes no secret that is not the one of the books, and says what to do where none came with them', async () => {
+    await (await serve(source)).close()
+    const other = dataFolder(join(root, 'other'))
+    const nowhere = ['--data', other.root]
+    expect(await runCommand(['backup', file, '--with-secret', ...nowhere], withoutSecret(source))).toEqual({
+      ...{ code: 1, stdout: '' },
+      stderr:
+        'The secret of the service is not known. Set FAREBOX_SECRET as the service has it, or name its folder with `--data`.\n',
+    })
+    await folderSecrets(other)
+    const wrong = await runCommand(['backup', file, '--with-secret', ...nowhere], withoutSecret(source))
+    expect([wrong.code, wrong.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^These books belong to the secret of the service in /),
+    ])
+    for (const one of [file, `${file}.secret`]) expect(existsSync(one)).toBe(false)
+
+    expect((await run(source, 'backup', file)).stderr).toContain("The service's secret is not in it: ")
+    const target = await newDatabase()
+    const restored = await runCommand(['restore', file, ...nowhere], withoutSecret(target))
+    expect([restored.code, restored.stderr]).toEqual([
+      0,
+      expect.stringMatching(/^These books belong to the secret of /),
+    ])
+    const bare = await runCommand(['restore', file, '--data', join(root, 'bare')], withoutSecret(await newDatabase()))
+    expect([bare.code, bare.stderr]).toEqual([0, expect.stringMatching(/^No secret came with them: put the former /)])
+  }, 60_000)
+
+  test('leaves no secret behind where the dump fails', async () => {
+    await (await serve(source)).close()
+    const { code } = await runCommand(['backup', file, '--with-secret'], { ...environment(source), PATH: '/nowhere' })
+    expect(code).toBe(1)
+    for (const one of [file, `${file}.secret`]) expect(existsSync(one)).toBe(false)
+  })
 
   test('brings back that nobody changes entries', async () => {
     const service = await serve(source)

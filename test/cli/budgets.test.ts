@@ -1,12 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dataFolder } from '#cli/data-folder.ts'
 import { folderSecrets } from '#cli/folder-secrets.ts'
-import { Listener } from '#service/listener.ts'
-import { openService } from '#service/open-service.ts'
 import { runCommand } from './run-command.ts'
+import { served } from './served-folder.ts'
 
 let root: string
 beforeEach(async () => {
@@ -17,32 +16,9 @@ afterEach(() => rm(root, { recursive: true, force: true }))
 
 const keys = (...args: string[]) => runCommand(['keys', ...args, '--data', root])
 
-/** While a service of this folder runs, as `farebox up` starts it. */
-async function served<Value>(use: () => Promise<Value>): Promise<Value> {
-  const folder = dataFolder(root)
-  const service = await openService({
-    publicUrl: 'http://127.0.0.1:8402',
-    folder: join(root, 'service'),
-    secrets: await folderSecrets(folder),
-    models: [],
-    adminToken: 'token of a test',
-  })
-  const listener = await Listener.open({ host: '127.0.0.1', port: 0 })
-  listener.serve((request, bindings) => service.fetch(request, bindings))
-  const record = { url: `http://127.0.0.1:${listener.port}`, token: 'token of a test', pid: process.pid }
-  await writeFile(folder.admin, JSON.stringify(record))
-  try {
-    return await use()
-  } finally {
-    await rm(folder.admin)
-    await listener.close(0)
-    await service.close()
-  }
-}
-
 describe.each([
   ['on the folder itself', async <Value>(use: () => Promise<Value>) => use()],
-  ['through the running service', served],
+  ['through the running service', async <Value>(use: () => Promise<Value>) => served(root, use)],
 ])('%s', (_where, during) => {
   test('a key is made with limits, they are listed, changed and taken away', async () => {
     const limits = ['--budget-usd', '2.5', '--budget-staking', '1', '--period', 'month']

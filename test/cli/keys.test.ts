@@ -1,13 +1,13 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data-folder.ts'
 import { folderSecrets } from '#cli/folder-secrets.ts'
 import { DownloadLinks } from '#service/jobs/download-link.ts'
-import { Listener } from '#service/listener.ts'
-import { type OpenService, openService } from '#service/open-service.ts'
+import type { OpenService } from '#service/open-service.ts'
 import { runCommand } from './run-command.ts'
+import { served } from './served-folder.ts'
 
 // Each command opens the books anew, with a thread of its own.
 vi.setConfig({ testTimeout: 60_000 })
@@ -29,29 +29,6 @@ const listed = async (...args: string[]) =>
     revokedAtMs: number | null
   }[]
 
-/** A service of this folder, as `farebox up` starts it, for as long as `use` takes. */
-async function served<Value>(use: (service: OpenService) => Promise<Value>): Promise<Value> {
-  const folder = dataFolder(root)
-  const service = await openService({
-    publicUrl: 'http://127.0.0.1:8402',
-    folder: join(root, 'service'),
-    secrets: await folderSecrets(folder),
-    models: [],
-    adminToken: 'token of a test',
-  })
-  const listener = await Listener.open({ host: '127.0.0.1', port: 0 })
-  listener.serve((request, bindings) => service.fetch(request, bindings))
-  const record = { url: `http://127.0.0.1:${listener.port}`, token: 'token of a test', pid: process.pid }
-  await writeFile(folder.admin, JSON.stringify(record))
-  try {
-    return await use(service)
-  } finally {
-    await rm(folder.admin)
-    await listener.close(0)
-    await service.close()
-  }
-}
-
 const statusOf = async (service: OpenService, key: string) =>
   (
     await service.fetch(
@@ -61,7 +38,7 @@ const statusOf = async (service: OpenService, key: string) =>
 
 describe.each([
   ['on the folder itself', async <Value>(use: () => Promise<Value>) => use()],
-  ['through the running service', async <Value>(use: () => Promise<Value>) => served(() => use())],
+  ['through the running service', async <Value>(use: () => Promise<Value>) => served(root, use)],
 ])('%s', (_where, during) => {
   test('keys are listed without their secret, and one that is revoked has ended', async () => {
     const first = await during(() => created('--usd', '2', '--label', 'laptop'))
@@ -81,7 +58,7 @@ describe.each([
       { id: second.keyId, revokedAtMs: null },
       { id: first.keyId, revokedAtMs: expect.any(Number) },
     ])
-    await served(async service => {
+    await served(root, async service => {
       expect(await statusOf(service, first.key)).toBe(401)
       expect(await statusOf(service, second.key)).toBe(200)
     })
@@ -98,7 +75,7 @@ describe.each([
 })
 
 test('a revoked key ends at once in the service that runs', async () => {
-  await served(async service => {
+  await served(root, async service => {
     const { key, keyId } = await created('--usd', '1')
     expect(await statusOf(service, key)).toBe(200)
     await keys('revoke', keyId)
@@ -128,7 +105,7 @@ describe('a new secret', () => {
       [former.keyId, 'former'],
     ])
     expect((await keys('list')).stdout).toContain('active  needs a former secret')
-    await served(async service => {
+    await served(root, async service => {
       for (const { key } of [former, fresh]) expect(await statusOf(service, key)).toBe(200)
       for (const url of [formerLink, freshLink]) expect(await statusOfLink(service, url)).toBe(410)
     })
@@ -141,7 +118,7 @@ describe('a new secret', () => {
     })
     await keys('revoke', former.keyId)
     expect((await keys('drop-secrets')).stdout).toBe('1 former secret dropped, and download links signed before.\n')
-    await served(async service => {
+    await served(root, async service => {
       expect(await statusOf(service, fresh.key)).toBe(200)
       expect([await statusOfLink(service, formerLink), await statusOfLink(service, freshLink)]).toEqual([404, 410])
     })
@@ -151,8 +128,8 @@ describe('a new secret', () => {
     const former = await created('--usd', '1')
     await keys('rotate-secret')
     expect((await keys('drop-secrets', '--break-keys')).stdout).toMatch(/ 1 key ended with that\.\n$/)
-    expect(await listed()).toMatchObject([{ needs: 'dropped' }])
-    await served(async service => expect(await statusOf(service, former.key)).toBe(401))
+    expect(await listed()).toMatchObject([{ needs: 'missing' }])
+    await served(root, async service => expect(await statusOf(service, former.key)).toBe(401))
   })
 
   test('lies in the folder for its owner alone, and in no output', async () => {
@@ -166,7 +143,7 @@ describe('a new secret', () => {
 
   test('is refused while a service runs, which would go on with the former one', async () => {
     const before = await folderSecrets(dataFolder(root))
-    await served(async () => {
+    await served(root, async () => {
       for (const word of ['rotate-secret', 'drop-secrets']) {
         const { code, stderr } = await keys(word)
         expect([code, stderr]).toEqual([1, expect.stringMatching(/^farebox already serves the folder .+ Stop it with/)])
@@ -201,8 +178,8 @@ describe('a secret of the environment', () => {
       JSON.parse((await withSecrets(['list', '--json'], env)).stdout)[0].needs
     expect(await needs({ FAREBOX_SECRET: present })).toBe('current')
     expect(await needs({ FAREBOX_SECRET: next, FAREBOX_FORMER_SECRET: present })).toBe('former')
-    expect(await needs({ FAREBOX_SECRET: next })).toBe('dropped')
-    expect(await needs({})).toBe('dropped')
+    expect(await needs({ FAREBOX_SECRET: next })).toBe('missing')
+    expect(await needs({})).toBe('missing')
   })
 
   test.each([[{ FAREBOX_SECRET: 'short' }], [{ FAREBOX_SECRET: present, FAREBOX_FORMER_SECRET: 'short' }]])(

@@ -94,8 +94,25 @@ test('a signal reaches the command behind the old Node, and its exit code comes 
   const child = start(asOldNode(), 'wait')
   child.stdout.once('data', () => child.kill('SIGTERM'))
   const result = await ended(child)
-  expect(result.stdout).toContain('stopping')
+  expect(result.stdout.match(/stopping/g)).toHaveLength(1)
   expect(result.code).toBe(7)
+})
+
+test('a launcher that is killed takes the command with it, which still stops cleanly', async () => {
+  checkout()
+  pinned()
+  const child = start(asOldNode(), 'wait')
+  child.stdout.once('data', () => child.kill('SIGKILL'))
+  // The pipe closes once nobody holds it any more, the command among them.
+  const result = await ended(child)
+  expect(result.stdout.match(/stopping/g)).toHaveLength(1)
+  expect(child.signalCode).toBe('SIGKILL')
+})
+
+test('a command behind the old Node that nothing keeps alive ends by itself', async () => {
+  checkout()
+  pinned()
+  expect(await ended(start(asOldNode(), 'up'))).toMatchObject({ code: 3, stderr: '' })
 })
 
 test('an old Node alone answers with one sentence that names the needed version', async () => {

@@ -6,7 +6,7 @@ import { dataFolder } from '#cli/data-folder.ts'
 import { microUsd } from '#contract/money.ts'
 import { startLocalEvmChain } from '#local/evm-chain.ts'
 import { openSqliteStore } from '#service/store/sqlite/open.ts'
-import { mustCommit, payment } from '../service/store/sample-ops.ts'
+import { account, mustCommit, payment, topUp } from '../service/store/sample-ops.ts'
 import { runCommand } from './run-command.ts'
 
 let root: string
@@ -37,4 +37,32 @@ test('without a node in the environment, the local chain of the folder is asked 
     await chain.stop()
   }
   expect(await audit()).toMatchObject({ code: 1, stderr: expect.stringContaining('or start the local chain with') })
+}, 60_000)
+
+test('a restored trial without its local chain is told so, by name of the folder to copy', async () => {
+  const network = 'eip155:8453'
+  const option = { network, asset: `0x${'11'.repeat(20)}`, payTo: `0x${'22'.repeat(20)}` }
+  const store = await openSqliteStore({ path: dataFolder(root).database })
+  const set = { network, amount: microUsd(5), payload: JSON.stringify({ option }) }
+  const credited = payment('p', 'claimed', 'credited', 1, { transaction: `0x${'33'.repeat(32)}` })
+  await mustCommit(store, account(), payment('p', null, 'claimed', 0, set), topUp(5n, 'p'), credited)
+  await store.close()
+  expect(await audit()).toEqual({
+    ...{ code: 1, stdout: '' },
+    stderr:
+      'These books have payments on eip155:8453, no node is known for it, and this folder has no local chain. Set FAREBOX_EVM_RPC_URL to a node; where they are the books of a trial, copy `chain` of its folder here: without it its transfers are gone.\n',
+  })
+  const chain = await startLocalEvmChain({ dataDir: root })
+  try {
+    const { code, stdout, stderr } = await audit()
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^The local chain of this folder never saw these payments \(eip155:8453\), so it is a new one: copy `chain` /,
+      ),
+    ])
+    expect(stdout).toContain('1 credits, 0 of them on the chain; 0 transfers')
+  } finally {
+    await chain.stop()
+  }
 }, 60_000)

@@ -37,7 +37,7 @@ test('every command of docs/operations.md does what the page says, in its order'
     told[args.slice(0, 2).join(' ')] = end.stdout
   }
   expect(Object.keys(told)).toEqual([
-    ...['backup books.db', 'restore books.db', 'ledger audit', 'ledger export', 'ledger reopen'],
+    ...['backup books.db', 'restore books.db', 'ledger balance', 'ledger audit', 'ledger export', 'ledger reopen'],
     ...['keys list', 'keys create', 'keys revoke', 'keys rotate-secret', 'keys drop-secrets'],
   ])
   expect(told['ledger audit']).toMatch(/The books add up\.\nEvery credit has its transfer\.\n$/)

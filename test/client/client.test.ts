@@ -3,7 +3,14 @@ import { Client, type ClientOptions } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
 import { breakerFailures } from '#client/limits.ts'
 import { createChatCompletion } from '#contract/chat.ts'
-import { errorKinds, keyStakingLimitReached, keyUsdLimitReached, ledgerReadOnly } from '#contract/errors.ts'
+import {
+  booksUnreachable,
+  chargeUnknown,
+  errorKinds,
+  keyStakingLimitReached,
+  keyUsdLimitReached,
+  ledgerReadOnly,
+} from '#contract/errors.ts'
 import { listModels } from '#contract/models.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { queueVideo, retrieveVideo } from '#contract/video.ts'
@@ -118,6 +125,14 @@ test('members that a strict answer does not know are left out; other faults are 
   await expect(client.call(listModels, list)).rejects.toMatchObject({ kind: 'unreadable' })
 })
 
+const spent = {
+  currency: 'USD',
+  period: 'month',
+  limit: 5,
+  left: 0.25,
+  startsAnewAt: '2026-12-01T00:00:00.000Z',
+} as const
+
 test('every kind of the error table comes back as itself, and a stranger’s words stay out of the message', async () => {
   const samples: [number, unknown, string][] = [
     [400, { error: 'Request ID is invalid.' }, 'REQUEST_ID_NOT_FOUND'],
@@ -126,8 +141,11 @@ test('every kind of the error table comes back as itself, and a stranger’s wor
     [401, { error: 'x', code: 'X402_SIGN_IN_EXPIRED' }, 'X402_INVALID_SIGN_IN'],
     [402, { error: 'Insufficient anything' }, 'INSUFFICIENT_BALANCE'],
     [402, keyUsdLimitReached().body, 'API_KEY_USD_SPEND_LIMIT_EXCEEDED'],
+    [402, keyUsdLimitReached({}, spent).body, 'API_KEY_USD_SPEND_LIMIT_EXCEEDED'],
     [402, keyStakingLimitReached().body, 'API_KEY_DIEM_SPEND_LIMIT_EXCEEDED'],
     [503, ledgerReadOnly().body, 'LEDGER_READ_ONLY'],
+    [503, booksUnreachable().body, 'BOOKS_UNREACHABLE'],
+    [500, chargeUnknown().body, 'CHARGE_UNKNOWN'],
     [403, { error: 'nope' }, 'UNAUTHORIZED'],
     [404, { error: 'Specified model not found' }, 'MODEL_NOT_FOUND'],
     [

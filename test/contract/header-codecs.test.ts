@@ -75,6 +75,7 @@ const samples: Sample[] = [
     headers.isAdultModelContentViolation,
     headers.containsMinor,
     headers.authRefreshed,
+    headers.shouldRetry,
     headers.idempotentReplayed,
   ].map(codec => row(codec, truth)),
   ...[headers.balanceRemaining, headers.balanceUsd, headers.balanceDiem].map(codec => row(codec, usd)),

@@ -61,6 +61,7 @@ test('header names', () => {
     'resetTokens x-ratelimit-reset-tokens',
     'retryAfter retry-after',
     'retryCount x-retry-count',
+    'shouldRetry x-should-retry',
     'signInWithX sign-in-with-x',
     'timestamp x-service-timestamp',
     'version x-service-version',
@@ -106,10 +107,13 @@ test('the error table: kind, status, and what a caller can do', () => {
     'MODEL_OFFLINE 503 later',
     'MODEL_AT_CAPACITY 503 later',
     'LEDGER_READ_ONLY 503 later',
+    'CHARGE_UNKNOWN 500 never',
+    'BOOKS_UNREACHABLE 503 later',
     'REQUEST_TIMEOUT 504 later',
     'X402_INVALID_PAYMENT 400 after-change',
     'X402_SETTLEMENT_PENDING 500 same-payload',
     'X402_TOP_UP_FAILED 500 later',
+    'X402_TOP_UP_UNAVAILABLE 503 same-payload',
   ])
 })
 
@@ -136,17 +140,17 @@ const lineOf = ({ id, method, path, aliasPath, auth, charge, limit }: Operation)
 
 test('operations: what else they answer', () => {
   expect(table.map(({ id, failures }) => `${id} ${Object.keys(failures).join(' ')}`)).toEqual([
-    'listModels 400 429 500',
+    'listModels 400 429 500 503',
     'createChatCompletion 400 401 402 403 404 409 413 415 422 429 500 503 504',
-    'quoteVideo 400 401 402 403 404 429 500',
+    'quoteVideo 400 401 402 403 404 429 500 503',
     'queueVideo 400 401 402 403 404 409 413 422 429 500 503',
     'retrieveVideo 400 401 402 403 404 422 429 500 503',
-    'completeVideo 400 401 402 429 500',
-    'topUpX402Balance 400 402 429 500',
-    'getX402Balance 400 401 402 403 429 500',
-    'getX402Transactions 400 401 402 403 429 500',
-    'getApiKeyRateLimits 400 401 402 429 500',
-    'getApiKeyRateLimitLogs 400 401 402 429 500',
+    'completeVideo 400 401 402 429 500 503',
+    'topUpX402Balance 400 402 429 500 503',
+    'getX402Balance 400 401 402 403 429 500 503',
+    'getX402Transactions 400 401 402 403 429 500 503',
+    'getApiKeyRateLimits 400 401 402 429 500 503',
+    'getApiKeyRateLimitLogs 400 401 402 429 500 503',
   ])
 })
 

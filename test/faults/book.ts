@@ -1,3 +1,4 @@
+import type { PrivateKeyAccount } from 'viem/accounts'
 import { quotedCharacters } from './bounds.ts'
 
 /** What a load does; each has a column in the table. */
@@ -6,15 +7,22 @@ export const loadKinds = [
   'stream',
   'cut stream',
   'wallet chat',
+  'keyed chat',
+  'keyed stream',
+  'keyed repeat',
+  'budget chat',
+  'staking chat',
   'video queue',
   'retrieve',
   'top-up',
+  'solana top-up',
   'resend',
 ] as const
 export type LoadKind = (typeof loadKinds)[number]
 
 /** A payment that a wallet signed, and what the server acknowledged of it. */
 export interface SignedTopUp {
+  kind: 'top-up' | 'solana top-up'
   wallet: string
   nonce: string
   amountMicroUsd: bigint
@@ -36,6 +44,47 @@ export interface QueuedJob {
   completed: boolean
 }
 
+/** A call under an `Idempotency-Key`: sent until it is answered, and then again. */
+export interface KeyedCall {
+  /** What stands in the header. */
+  key: string
+  kind: 'keyed chat' | 'keyed stream'
+  body: object
+  /** Requests with it that were sent, and those that nobody has answered yet. */
+  sent: number
+  underWay: number
+  /** Whether a request with it was sent whose answer did not come whole: its work may go on, or have been charged. */
+  wasCut: boolean
+  acknowledged: null | { body: string; costMicroUsd: bigint }
+}
+
+/** A key that may spend only so much, and what is known of what it has spent. */
+export interface BudgetKey {
+  key: string
+  keyId: string
+  period: 'epoch' | 'lifetime'
+  limitMicroUsd: bigint
+  /** Acknowledged. */
+  spentMicroUsd: bigint
+  /** Requests with it that were sent, and those that nobody has answered yet. */
+  sent: number
+  underWay: number
+  /** Requests that may have cost something, or may hold it still. */
+  unknown: number
+  isUsedUp: boolean
+}
+
+/** A wallet whose stake gives it so much each day, and which has USD as well. */
+export interface Staker {
+  wallet: PrivateKeyAccount
+  dailyMicroUsd: bigint
+  /** Its first credit in USD; before that it is not let in. */
+  topUp: SignedTopUp
+  isBusy: boolean
+  /** When requests were sent that may have cost something, or may hold it still. */
+  unknownAtMs: number[]
+}
+
 const noneOfEach = () => Object.fromEntries(loadKinds.map(kind => [kind, 0])) as Record<LoadKind, number>
 
 export const sumOf = (counts: Readonly<Record<string, number>>): number =>
@@ -48,6 +97,17 @@ export class Book {
   readonly jobs = new Map<string, QueuedJob>()
   readonly topUps: SignedTopUp[] = []
   readonly grants = new Map<string, bigint>()
+  /** Of the customer whose calls all carry a key. */
+  keyedCaller: { keyId: string; account: string } | null = null
+  readonly keyed: KeyedCall[] = []
+  readonly budgetKeys: BudgetKey[] = []
+  /** The key with a budget that each of these requests was charged to. */
+  readonly budgeted = new Map<string, string>()
+  /** Calls that a budget did not let through. */
+  overBudget = 0
+  readonly stakers: Staker[] = []
+  /** By request, what staking credit paid of it. */
+  readonly staking = new Map<string, bigint>()
   /** Requests that were answered with an error: they must not have cost anything. */
   readonly refused = new Map<string, number>()
   /** Streams whose end we did not see: they may have cost something, once. */

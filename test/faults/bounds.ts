@@ -68,26 +68,52 @@ export const requestMs = 30_000
 export const quietMs = 240_000
 export const quietPollMs = 250
 
-/** Beyond a lease's end: one round of recovery (5 s), and a restart in between. */
-export const recoveryMs = 20_000
+/** Beyond a lease's end: 15 s in which its owner could have renewed it, a round of recovery (5 s) before and after, and a restart in between. */
+export const recoveryMs = 40_000
 
 /** What one start of the server is given at first, and what right before its kill, so that the kill meets some under way. */
-export const budgetAtStart = { payments: 3, videos: 1 }
+export const budgetAtStart = { payments: 2, solanaPayments: 1, videos: 1, keys: 2, stakers: 1 }
 /** Below the 10 new payments a minute that the server takes from an address. */
 export const newPaymentsOfAStart = 9
-/** With those at the start it is below the 10 new payments a minute that the server takes from an address. */
-export const budgetBeforeKill = { payments: 5, videos: 1 }
+/** With those at the start, and one of each staker, it is below the 10 new payments a minute that the server takes from an address. */
+export const budgetBeforeKill = { payments: 3, solanaPayments: 2, videos: 1 }
 
 /** Each video costs an encode. */
 export const videosInAll = 200
 
 export const wallets = 4
+export const solanaWallets = 2
 /** Far more than a wallet can top up in a run. */
 export const walletMicroUsd = 100_000_000_000n
 
-/** Customers with a key, and their credit; one of them for probes alone. */
-export const customers = 3
+/** The credit of each customer with a key, and how many have no other part than to call. */
 export const customerUsd = '500'
+export const plainCustomers = 2
+
+/** So many stake before the first load, and each has this beside, so that it is let in. */
+export const stakersAtFirst = 2
+export const stakerMicroUsd = 5_000_000n
+
+/** What a stake gives a day, and a budget lets through: some calls of the load, so that each is soon used up. */
+export const dailyCredit = { leastMicroUsd: 60n, drawnMicroUsd: 400 }
+export const keyBudget = { leastMicroUsd: 200n, drawnMicroUsd: 600 }
+
+/** What a call of these loads may ask for in tokens, and the most that it is held for: answer and prompt, whose every byte counts as a token. */
+export const boundedTokens = 100
+export const boundedHoldMicroUsd = 150n
+
+/** Calls that a budget refuses, of one load and start: answers without success count towards the abuse block. */
+export const budgetRefusals = 2
+
+/** What a killed process has held is free after its lease, a round of recovery and a restart in between. */
+export const heldAfterKillMs = 60_000
+
+/** Midnight is another day for a hold that was taken before and is charged after it. */
+export const midnightMs = 60_000
+
+/** A repeat of a keyed call that may still run, at the end. */
+export const keyedAgainMs = 2_000
+export const keyedTries = 30
 
 /** Jobs whose file is fetched once more at the end. */
 export const filesFetched = 10

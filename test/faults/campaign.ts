@@ -1,6 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PrivateKeyAccount } from 'viem/accounts'
-import type { PaymentOption } from '#contract/payment.ts'
 import { anvil } from '#local/anvil.ts'
 import { chainFolderOf, solanaFolderOf } from '#local/chain-folder.ts'
 import { findChain } from '#local/chain-process.ts'
@@ -12,11 +10,14 @@ import { type Books, sqliteBooks } from './books.ts'
 import * as bounds from './bounds.ts'
 import { Findings } from './checks/findings.ts'
 import { checkAtRest, checkStanding } from './checks/run-checks.ts'
+import { SolanaTransfers } from './checks/solana-transfers.ts'
 import type { KillPlan } from './kill-plan.ts'
+import { askKeyedAgain } from './loads/ask-keyed-again.ts'
 import { sendAgain } from './loads/send-again.ts'
-import { isOpen, offeredOption } from './loads/top-up.ts'
+import { newStaker } from './loads/staking-chat.ts'
+import { isOpen, offeredOptions } from './loads/top-up.ts'
 import { retrieveOnce } from './loads/video.ts'
-import { fundWallets, makeKeys } from './prepare.ts'
+import { type Customer, fundSolanaWallets, fundWallets, makeCustomer } from './prepare.ts'
 import { untilQuiet } from './quiet.ts'
 import type { Round } from './round.ts'
 import { seeded } from './seeded.ts'
@@ -52,12 +53,9 @@ export interface CampaignReport {
   quietAfterMs: number | null
 }
 
-interface Callers {
-  keys: readonly string[]
+type Callers = Pick<Round, 'keys' | 'wallets' | 'option' | 'solana' | 'keyed' | 'limited' | 'folder'> & {
   /** Of a customer whom no load uses, so that nobody blocks it. */
   probeKey: string
-  wallets: readonly PrivateKeyAccount[]
-  option: PaymentOption
 }
 
 /** The real server on one folder, killed again and again under load; what it acknowledged is held against it. */
@@ -68,6 +66,7 @@ export class Campaign {
   readonly #findings = new Findings()
   readonly #restartsMs: number[] = []
   readonly #servers: Servers
+  readonly #solanaTransfers = new SolanaTransfers()
   #kills = 0
   #killedStarts = 0
   #earlier: ReadonlySet<string> = new Set()
@@ -83,6 +82,9 @@ export class Campaign {
     try {
       await this.#servers.start()
       const callers = await this.#prepare()
+      const round = this.#round(callers)
+      for (let staker = 0; staker < bounds.stakersAtFirst; staker++)
+        await newStaker(round, this.#seeded(`staker ${staker}`))
       for (const plan of this.#options.plans) {
         await this.#loadAndKill(callers, plan)
         await this.#restart(plan)
@@ -109,9 +111,16 @@ export class Campaign {
   async #prepare(): Promise<Callers> {
     const { folder, env = {} } = this.#options
     this.#earlier = new Set((await this.#books.read()).charges.keys())
-    const option = await offeredOption(this.#servers.main.baseUrl)
-    const [probeKey = '', ...keys] = await makeKeys(folder, env, this.#book)
-    return { option, keys, probeKey, wallets: await fundWallets(folder) }
+    const { option, solana } = await offeredOptions(this.#servers.main.baseUrl)
+    const customer = () => makeCustomer(folder, env, this.#book)
+    const [probe, keyed, limited] = [await customer(), await customer(), await customer()]
+    const keys: Customer[] = []
+    while (keys.length < bounds.plainCustomers) keys.push(await customer())
+    this.#book.keyedCaller = keyed
+    const payers = { rpcUrl: this.#servers.solanaRpcUrl, option: solana, wallets: await fundSolanaWallets(folder) }
+    const wallets = await fundWallets(folder)
+    const callers = { keys: keys.map(({ key }) => key), probeKey: probe.key, keyed, limited }
+    return { ...callers, folder, option, wallets, solana: payers }
   }
 
   async #loadAndKill(callers: Callers, plan: KillPlan): Promise<void> {
@@ -169,6 +178,7 @@ export class Campaign {
     if (waitForLeases) await this.#sendOpen(callers)
     const round = this.#round(callers)
     await sendAgain(round, acknowledged)
+    await askKeyedAgain(round, waitForLeases)
     for (const [jobId, job] of [...this.#book.jobs].slice(0, bounds.filesFetched)) await retrieveOnce(round, jobId, job)
     if (waitForLeases) await untilQuiet(this.#books)
     await (waitForLeases ? checkAtRest : checkStanding)(this.#checked(callers), this.#findings)
@@ -201,6 +211,7 @@ export class Campaign {
     return {
       ...callers,
       baseUrl: this.#servers.main.baseUrl,
+      rpcUrl: this.#servers.rpcUrl,
       book: this.#book,
       seeded: this.#seeded,
       isOver: () => false,
@@ -210,8 +221,15 @@ export class Campaign {
     }
   }
 
-  #checked({ option }: Callers) {
-    return { book: this.#book, books: this.#books, rpcUrl: this.#servers.rpcUrl, option, earlier: this.#earlier }
+  #checked({ option, solana }: Callers) {
+    return {
+      book: this.#book,
+      books: this.#books,
+      rpcUrl: this.#servers.rpcUrl,
+      option,
+      solana: { ...solana, rpcUrl: this.#servers.solanaRpcUrl, transfers: this.#solanaTransfers },
+      earlier: this.#earlier,
+    }
   }
 
   #report(quietAfterMs: number | null): CampaignReport {

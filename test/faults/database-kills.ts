@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster } from '../postgres/cluster.ts'
 import * as bounds from './bounds.ts'
 import type { KillPlan, Life } from './kill-plan.ts'
+import { giveMore } from './random-kills.ts'
 import { everything, untilBusy } from './start-load.ts'
 
 /** So many kills, in turns of one service, of the database under both, and of the other service. */
@@ -16,8 +17,7 @@ const serviceKill = (victim: 'server' | 'sibling'): KillPlan => ({
   victim,
   async untilKill({ round, seeded }) {
     await untilBusy(round)
-    round.budget.payments += bounds.budgetBeforeKill.payments
-    round.budget.videos += bounds.budgetBeforeKill.videos
+    giveMore(round)
     await sleep(seeded.below(bounds.killWithinMs))
   },
 })

@@ -30,7 +30,7 @@ ${flags.join('\n')}
 /** Throws a sentence where an argument is not one of these. */
 export function readOptions(args: readonly string[]): FaultOptions {
   const { values } = parseArgs({
-    args: [...args],
+    args: withNegativeValues(args),
     options: {
       ...Object.fromEntries(commands.map(({ flag }) => [flag, { type: 'string' } as const])),
       seed: { type: 'string', default: `${randomInt(2 ** 31)}` },
@@ -51,9 +51,9 @@ export function readOptions(args: readonly string[]): FaultOptions {
   }
   return {
     command,
-    count: wholeNumber(`--${command.flag}`, `${count}`, command.most),
-    seed: wholeNumber('--seed', values.seed, 2 ** 32 - 1),
-    steps: values.steps === undefined ? null : wholeNumber('--steps', values.steps, mostSteps),
+    count: wholeNumber(`--${command.flag}`, `${count}`, 1, command.most),
+    seed: wholeNumber('--seed', values.seed, 0, 2 ** 32 - 1),
+    steps: values.steps === undefined ? null : wholeNumber('--steps', values.steps, 1, mostSteps),
     store,
     folder: values.data ?? null,
     quiet: values.quiet,
@@ -64,8 +64,20 @@ export function readOptions(args: readonly string[]): FaultOptions {
 export const replayOf = ({ command, count, seed, steps, store }: FaultOptions): string =>
   `npm run faults -- --${command.flag} ${count} --seed ${seed}${steps === null ? '' : ` --steps ${steps}`}${store === storeNames[0] ? '' : ` --store ${store}`}`
 
-function wholeNumber(flag: string, text: string, most: number): number {
+/** `--kills -5` is meant as a value, though a wrong one: joined, so that its own sentence is told. */
+function withNegativeValues(args: readonly string[]): string[] {
+  const joined: string[] = []
+  for (const arg of args) {
+    const flag = joined.at(-1) ?? ''
+    if (/^-[\d.]/.test(arg) && /^--[a-z-]+$/.test(flag)) joined.splice(-1, 1, `${flag}=${arg}`)
+    else joined.push(arg)
+  }
+  return joined
+}
+
+/** Nothing of a kind of fault would be a run that says all is well. */
+function wholeNumber(flag: string, text: string, least: number, most: number): number {
   const value = Number(text)
-  if (/^\d+$/.test(text) && value <= most) return value
-  throw new Error(`${flag} takes a whole number from 0 to ${most}.`)
+  if (/^\d+$/.test(text) && value >= least && value <= most) return value
+  throw new Error(`${flag} takes a whole number from ${least} to ${most}.`)
 }

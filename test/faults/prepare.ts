@@ -1,26 +1,44 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { microUsd, parseUsd } from '#contract/money.ts'
+import { formatUsd, microUsd, parseUsd } from '#contract/money.ts'
 import { fundFromFaucet } from '#local/faucet.ts'
-import type { Book } from './book.ts'
-import { customers, customerUsd, walletMicroUsd, wallets } from './bounds.ts'
+import { dataFolder } from '../../src/cli/data-folder.ts'
+import { askService, runningService } from '../../src/cli/service-admin.ts'
+import type { Book, BudgetKey } from './book.ts'
+import { customerUsd, solanaWallets, walletMicroUsd, wallets } from './bounds.ts'
 
 const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
 
-/** Customers with a key and credit, made as an operator makes them beside a running server. */
-export async function makeKeys(folder: string, env: NodeJS.ProcessEnv, book: Book): Promise<string[]> {
-  const keys: string[] = []
-  for (let made = 0; made < customers; made++) {
-    const { key, account } = await createKey(folder, env)
-    book.grants.set(account, parseUsd(customerUsd) ?? 0n)
-    keys.push(key)
-  }
-  return keys
+export interface Customer {
+  key: string
+  keyId: string
+  account: string
 }
 
-async function createKey(folder: string, env: NodeJS.ProcessEnv): Promise<{ key: string; account: string }> {
+/** A customer with a key and credit, made as an operator makes one beside a running server. */
+export async function makeCustomer(folder: string, env: NodeJS.ProcessEnv, book: Book): Promise<Customer> {
+  const customer = await createKey(folder, env)
+  book.grants.set(customer.account, parseUsd(customerUsd) ?? 0n)
+  return customer
+}
+
+/** Another key of a customer, with a budget; null where the server died meanwhile. */
+export async function makeBudgetKey(
+  folder: string,
+  { account }: Customer,
+  { period, limitMicroUsd }: Pick<BudgetKey, 'period' | 'limitMicroUsd'>,
+): Promise<Customer | null> {
+  const running = await runningService(dataFolder(folder))
+  const budget = { period, usd: formatUsd(limitMicroUsd) }
+  const order = { usd: '0', label: '', account, budget }
+  const made = running && (await askService(running, '/admin/v1/keys', order).catch(() => null))
+  return made as Customer | null
+}
+
+async function createKey(folder: string, env: NodeJS.ProcessEnv): Promise<Customer> {
   const args = [launcher, 'keys', 'create', '--usd', customerUsd, '--json', '--data', folder]
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -32,14 +50,22 @@ async function createKey(folder: string, env: NodeJS.ProcessEnv): Promise<{ key:
   })
   const [code] = (await once(child, 'close')) as [number | null]
   if (code !== 0) throw new Error(`farebox keys create ended with ${code}.`)
-  return JSON.parse(printed) as { key: string; account: string }
+  return JSON.parse(printed) as Customer
 }
 
 /** Wallets with test money of the local chain. */
 export async function fundWallets(folder: string): Promise<PrivateKeyAccount[]> {
   const funded = Array.from({ length: wallets }, () => privateKeyToAccount(generatePrivateKey()))
-  for (const { address } of funded) {
-    await fundFromFaucet({ dataDir: folder, address, amountMicroUsd: microUsd(walletMicroUsd) })
-  }
+  for (const { address } of funded) await fund(folder, address, walletMicroUsd)
   return funded
 }
+
+/** The same on Solana. */
+export async function fundSolanaWallets(folder: string): Promise<KeyPairSigner[]> {
+  const funded = await Promise.all(Array.from({ length: solanaWallets }, () => generateKeyPairSigner()))
+  for (const { address } of funded) await fund(folder, address, walletMicroUsd)
+  return funded
+}
+
+export const fund = (folder: string, address: string, amountMicroUsd: bigint) =>
+  fundFromFaucet({ dataDir: folder, address, amountMicroUsd: microUsd(amountMicroUsd) })

@@ -1,6 +1,8 @@
+import type { KeyPairSigner } from '@solana/kit'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import type { PaymentOption } from '#contract/payment.ts'
 import type { Book } from './book.ts'
+import type { Customer } from './prepare.ts'
 import type { Seeded } from './seeded.ts'
 
 /** The time between one start of the server and the end of its load. */
@@ -11,6 +13,14 @@ export interface Round {
   wallets: readonly PrivateKeyAccount[]
   /** What a top-up must pay into. */
   option: PaymentOption
+  solana: SolanaPayers
+  /** All its calls carry an `Idempotency-Key`. */
+  keyed: Customer
+  /** The keys with a budget are this one's. */
+  limited: Customer
+  /** The data folder, and the local chain on which wallets stake. */
+  folder: string
+  rpcUrl: string
   book: Book
   /** A generator for this name and round. */
   seeded(name: string): Seeded
@@ -21,7 +31,14 @@ export interface Round {
   /** Whether the store may be away: then an answer of 500 or above is no surprise, and may have cost something, once. */
   mayFail(): boolean
   /** What this start of the server may still be given. */
-  budget: { payments: number; videos: number }
+  budget: { payments: number; solanaPayments: number; videos: number; keys: number; stakers: number }
+}
+
+/** Wallets of the local Solana chain with test money, and what their top-ups must pay into. */
+export interface SolanaPayers {
+  rpcUrl: string
+  option: PaymentOption
+  wallets: readonly KeyPairSigner[]
 }
 
 /** Works until the round is over. */

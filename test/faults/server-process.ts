@@ -10,6 +10,12 @@ const arm = join(import.meta.dirname, 'arm', 'arm.ts')
 const sibling = join(import.meta.dirname, 'sibling-child.ts')
 const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
 
+export interface ReadyServer {
+  baseUrl: string
+  rpcUrl: string
+  solanaRpcUrl: string
+}
+
 /** The real server, in a process of its own that a kill reaches without anything between. */
 export class ServerProcess {
   readonly #child: ChildProcess
@@ -64,7 +70,7 @@ export class ServerProcess {
   }
 
   /** Rejects where it ends, or stays silent. */
-  async ready(): Promise<{ baseUrl: string; rpcUrl: string }> {
+  async ready(): Promise<ReadyServer> {
     const timeout = new AbortController()
     const late = sleep(startMs, null, { signal: timeout.signal }).then(() => {
       throw new Error(`The server was not ready within ${startMs} ms. ${this.#errors}`)
@@ -81,11 +87,12 @@ export class ServerProcess {
     }
   }
 
-  async #readyLine(): Promise<{ baseUrl: string; rpcUrl: string }> {
+  async #readyLine(): Promise<ReadyServer> {
     if (!this.#child.stdout) throw new Error('The server has no stdout.')
     for await (const line of createInterface({ input: this.#child.stdout })) {
-      const said = JSON.parse(line) as { event: string; baseUrl: string; evmRpcUrl: string }
-      if (said.event === 'ready') return { baseUrl: said.baseUrl, rpcUrl: said.evmRpcUrl }
+      const said = JSON.parse(line) as { event: string; baseUrl: string; evmRpcUrl: string; solanaRpcUrl: string }
+      const { event, baseUrl, evmRpcUrl, solanaRpcUrl } = said
+      if (event === 'ready') return { baseUrl, rpcUrl: evmRpcUrl, solanaRpcUrl }
     }
     throw new Error(`The server closed its output. ${this.#errors}`)
   }

@@ -1,5 +1,5 @@
 import type { FaultOrder } from './arm/fault-orders.ts'
-import { offeredOption } from './loads/top-up.ts'
+import { offeredOptions } from './loads/top-up.ts'
 import { ServerProcess } from './server-process.ts'
 
 export type Victim = 'server' | 'sibling'
@@ -22,6 +22,7 @@ export class Servers {
   readonly #options: ServersOptions
   readonly #running = new Map<Victim, RunningServer>()
   #rpcUrl = ''
+  #solanaRpcUrl = ''
 
   constructor(options: ServersOptions) {
     this.#options = options
@@ -29,6 +30,10 @@ export class Servers {
 
   get rpcUrl(): string {
     return this.#rpcUrl
+  }
+
+  get solanaRpcUrl(): string {
+    return this.#solanaRpcUrl
   }
 
   get main(): RunningServer {
@@ -53,9 +58,10 @@ export class Servers {
   /** Resolves when it is ready. */
   async startOne(which: Victim): Promise<void> {
     const process = await this.spawn(which)
-    const { baseUrl, rpcUrl } = await process.ready()
+    const { baseUrl, rpcUrl, solanaRpcUrl } = await process.ready()
     this.#running.set(which, { process, baseUrl })
     this.#rpcUrl = rpcUrl
+    this.#solanaRpcUrl = solanaRpcUrl
   }
 
   /** Without waiting; the first order reaches the server before it does anything. */
@@ -70,8 +76,12 @@ export class Servers {
   }
 
   async #siblingEnv(): Promise<NodeJS.ProcessEnv> {
-    const option = await offeredOption(this.main.baseUrl)
-    return { FAREBOX_CHAIN_URL: this.#rpcUrl, FAREBOX_OPTION: JSON.stringify(option) }
+    const { option } = await offeredOptions(this.main.baseUrl)
+    return {
+      FAREBOX_CHAIN_URL: this.#rpcUrl,
+      FAREBOX_SOLANA_URL: this.#solanaRpcUrl,
+      FAREBOX_OPTION: JSON.stringify(option),
+    }
   }
 
   /** What it wrote to stderr by then. */

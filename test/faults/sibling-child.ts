@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import { loadLocalSolanaKeys } from '#local/solana-keys.ts'
 import { DemoChat } from '#service/engines/demo/chat.ts'
 import { DemoVideo } from '#service/engines/demo/video.ts'
 import { demoModels } from '#service/models/demo-models.ts'
@@ -14,7 +15,7 @@ import { folderSecrets } from '../../src/cli/folder-secrets.ts'
 import { freePort } from '../postgres/cluster.ts'
 
 const [, , root = ''] = process.argv
-const { DATABASE_URL = '', FAREBOX_CHAIN_URL = '', FAREBOX_OPTION = '{}' } = process.env
+const { DATABASE_URL = '', FAREBOX_CHAIN_URL = '', FAREBOX_SOLANA_URL = '', FAREBOX_OPTION = '{}' } = process.env
 
 const folder = dataFolder(root)
 // A key of its own: two processes that send with one key take each other's numbers.
@@ -35,6 +36,14 @@ const port = await freePort()
 const publicUrl = `http://127.0.0.1:${port}`
 const say = (line: string) => process.stderr.write(`${line}\n`)
 const video = new DemoVideo({ workFolder: folder.engines, onComplaint: (job, why) => say(`${job}: ${why}`) })
+// On Solana nothing is numbered, so both may pay fees with one key, which is what their offers name.
+const { payee, feePayer } = await loadLocalSolanaKeys(root)
+const solana = {
+  payTo: payee.address,
+  rpcUrl: FAREBOX_SOLANA_URL,
+  commitment: 'finalized',
+  feePayerKey: feePayer.secretKey,
+} as const
 const service = await openService({
   publicUrl,
   folder: join(folder.database, '..'),
@@ -46,6 +55,7 @@ const service = await openService({
     rpcUrl: FAREBOX_CHAIN_URL,
     confirmations: 0,
     facilitatorKey,
+    solana,
   },
   log: { info() {}, warn: (_, words) => say(words), error: (_, words) => say(words) },
 })
@@ -53,5 +63,10 @@ await service.listen({ host: '127.0.0.1', port })
 await service.warm()
 process.once('SIGTERM', () => void service.close().then(() => process.exit(0)))
 process.stdout.write(
-  `${JSON.stringify({ event: 'ready', baseUrl: publicUrl + basePath, evmRpcUrl: FAREBOX_CHAIN_URL })}\n`,
+  `${JSON.stringify({
+    event: 'ready',
+    baseUrl: publicUrl + basePath,
+    evmRpcUrl: FAREBOX_CHAIN_URL,
+    solanaRpcUrl: FAREBOX_SOLANA_URL,
+  })}\n`,
 )

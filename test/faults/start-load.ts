@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadMs, operationsBetweenKills } from './bounds.ts'
+import { budgetChats } from './loads/budget-chat.ts'
 import { cutChat } from './loads/cut-chat.ts'
+import { keyedCalls } from './loads/keyed-call.ts'
+import { solanaTopUps } from './loads/solana-top-up.ts'
+import { stakingChats } from './loads/staking-chat.ts'
 import { streamedChat } from './loads/streamed-chat.ts'
 import { topUps } from './loads/top-up.ts'
 import { queueVideos, retrieveVideos } from './loads/video.ts'
@@ -17,7 +21,11 @@ export const everything: Mix = [
   ['stream', streamedChat, 4],
   ['cut', cutChat, 2],
   ['wallet', walletChat, 2],
+  ['keyed', keyedCalls, 3],
+  ['budget', budgetChats, 2],
+  ['staking', stakingChats, 3],
   ['top-up', topUps, 3],
+  ['solana', solanaTopUps, 2],
   ['queue', queueVideos, 1],
   ['retrieve', retrieveVideos, 1],
 ]

@@ -12,6 +12,8 @@ export function table({ kills, killedStarts, book, findings, restartsMs, quietAf
     ['acknowledged operations', `${book.total}`],
     ...loadKinds.map((kind): [string, string] => [`  ${kind}`, `${book.acknowledged[kind]}`]),
     ['signed payments', `${book.topUps.length}`],
+    ['keys with a budget', `${book.budgetKeys.length}, which refused ${book.overBudget} calls`],
+    ['wallets with a stake', `${book.stakers.length}, which paid ${formatUsd(stakingOf(book))} USD of calls`],
     ['videos', `${jobs.length}`],
     ['cut by a kill', cutByKills(book)],
     ['restart to ready', `p50 ${sorted[Math.floor(sorted.length / 2)] ?? 0} ms, max ${sorted.at(-1) ?? 0} ms`],
@@ -23,10 +25,13 @@ export function table({ kills, killedStarts, book, findings, restartsMs, quietAf
   return [...rowsAsLines(rows), ...failuresAsLines(findings.failures), verdict(findings)]
 }
 
+const stakingOf = ({ staking }: CampaignReport['book']): bigint =>
+  [...staking.values()].reduce((sum, each) => sum + each, 0n)
+
 /** Requests that were under way: without an answer at all, and streams without their end. */
 function cutByKills({ unanswered, open, acknowledged }: CampaignReport['book']): string {
   const streams = open.size - acknowledged['cut stream']
-  return `${sumOf(unanswered) + streams}, of them ${unanswered['top-up']} top-ups and ${unanswered['video queue']} videos`
+  return `${sumOf(unanswered) + streams}, of them ${unanswered['top-up'] + unanswered['solana top-up']} top-ups and ${unanswered['video queue']} videos`
 }
 
 function verdict({ lostMicroUsd, driftMicroUsd, holdsLeft, failures: all }: CampaignReport['findings']): string {

@@ -30,7 +30,7 @@ test('a wallet that is funded by `farebox local fund` pays and is credited', asy
   expect(funded).toMatchObject({ code: 0, stdout: expect.stringContaining(`${wallet.address} has 75.00 USD`) })
   const signer = await createKeyPairSignerFromBytes(getBase58Encoder().encode(wallet.secretKey))
   const client = new x402Client()
-    .setSpendControls(false)
+    .setSpendControls({ maxAmountPerPayment: '5' })
     .register(solanaNetwork, new ExactSvmScheme(signer, { rpcUrl }))
   const response = await wrapFetchWithPayment(fetch, client)(`${up.baseUrl}/x402/top-up`, { method: 'POST' })
   expect(response.status).toBe(200)

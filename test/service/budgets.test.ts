@@ -61,7 +61,17 @@ describe('a key with a budget', () => {
     const customer = await keyWith({ period: 'epoch', usd: '0.0015' })
     expect(await callsUntilRefused(customer)).toBe(3)
     const refused = await call(customer)
-    expect([refused.status, await refused.json()]).toEqual([402, { error: expect.stringContaining(usdLimit) }])
+    const budget = {
+      currency: 'USD',
+      period: 'epoch',
+      limit: 0.0015,
+      left: 0.00054,
+      startsAnewAt: '2026-11-22T00:00:00.000Z',
+    }
+    const said =
+      'Of its budget of 0.0015 USD a day of UTC, 0.00054 are left; it starts anew at 2026-11-22T00:00:00.000Z.'
+    const body = { error: expect.stringMatching(new RegExp(`^${usdLimit} .+ ${said}$`)), budget }
+    expect([refused.status, await refused.json()]).toEqual([402, body])
     expect(paymentRequired.parse(refused.headers.get('payment-required') ?? '')?.accepts).toEqual([])
     expect((await desk.books(customer.account)).charged).toBe(960n)
   })
@@ -189,15 +199,19 @@ describe('a limit of staking credit', () => {
   test('is named where the account’s staking credit would have covered the call', async () => {
     const customer = await staking({ period: 'epoch', staking: '0.0001' }, { usd: '0' })
     const refused = await call(customer)
-    expect([refused.status, await refused.json()]).toEqual([402, { error: expect.stringContaining(stakingLimit) }])
+    const left = { currency: 'DIEM', period: 'epoch', limit: 0.0001, left: 0.0001 }
+    expect([refused.status, await refused.json()]).toMatchObject([
+      402,
+      { error: expect.stringContaining(stakingLimit), budget: left },
+    ])
   })
 
   test('and the limit of USD is, where it is that one', async () => {
     const customer = await staking({ period: 'epoch', usd: '0', staking: '0.0001' })
     const refused = await call(customer)
-    expect([refused.status, await refused.json()]).toEqual([
+    expect([refused.status, await refused.json()]).toMatchObject([
       402,
-      { error: expect.stringContaining('spend limit exceeded') },
+      { error: expect.stringContaining('spend limit exceeded'), budget: { period: 'epoch' } },
     ])
   })
 })

@@ -243,6 +243,17 @@ describe('the client of a whole answer leaves', () => {
     await expect.poll(() => desk.openHolds()).toBe(0)
     expect((await desk.books(customer.account)).charged).toBe(0n)
   })
+
+  test('and the engine never hears of it: its credit is free, and the call has ended', async () => {
+    desk.engine.play([...sixWords, 'silence'], 'goes on')
+    const customer = await desk.customer(1)
+    const client = new AbortController()
+    const answer = desk.chat(customer, {}, { signal: client.signal }).catch(() => null)
+    await expect.poll(() => desk.engine.calls.length).toBe(1)
+    client.abort()
+    await answer
+    expect([await desk.openHolds(), (await desk.books(customer.account)).charged]).toEqual([0, 0n])
+  })
 })
 
 describe('the engine dies within its stream', () => {

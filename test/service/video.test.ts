@@ -330,7 +330,7 @@ describe('video jobs', () => {
       .toBe('video/mp4')
   })
 
-  test('V7 somebody else’s job does not exist', async () => {
+  test('S7 somebody else’s job does not exist', async () => {
     const service = await open({ video: new ScriptedVideo() })
     const owner = await service.key(1)
     const stranger = await service.key(1)

@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { resolve } from 'node:path'
+import type { Books } from '../books.ts'
 import { CliError } from '../cli-error.ts'
+import { withSecretBeside } from './backup-secret.ts'
 import { backupFailure } from './sqlite-backup.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -11,18 +13,24 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Where a service keeps its tables; whatever else the database holds is not ours to copy. */
 const schema = 'farebox'
 
-/** Copies the database into a new file of `pg_dump`'s own format, one snapshot, and reads the file once to the end. */
-export async function backUpPostgres(url: string, file: string, env: Environment): Promise<void> {
+/** Copies the database into a new file, and the secrets into another where they are asked for. */
+export async function backUpPostgres(books: Books, url: string, file: string, withSecret: boolean): Promise<void> {
   const path = resolve(file)
-  const { writeWhole } = await import('#service/store/sqlite/backup.ts')
+  const dump = () => dumpInto(path, url, books.env)
   try {
-    await writeWhole(path, async part => {
-      await runTool('pg_dump', ['--format=custom', `--schema=${schema}`, `--file=${part}`], url, env)
-      await runTool('pg_restore', [`--file=${devNull}`, part], url, env)
-    })
+    await (withSecret ? withSecretBeside(books, path, dump) : dump())
   } catch (error) {
-    throw error instanceof CliError ? error : backupFailure(error, path)
+    throw backupFailure(error, path)
   }
+}
+
+/** A file of `pg_dump`'s own format, one snapshot, which is read once to the end. */
+async function dumpInto(path: string, url: string, env: Environment): Promise<void> {
+  const { writeWhole } = await import('#service/store/sqlite/backup.ts')
+  await writeWhole(path, async part => {
+    await runTool('pg_dump', ['--format=custom', `--schema=${schema}`, `--file=${part}`], url, env)
+    await runTool('pg_restore', [`--file=${devNull}`, part], url, env)
+  })
 }
 
 /** Fills an empty database, whole or not at all. */
@@ -36,7 +44,7 @@ export async function restorePostgres(url: string, file: string, env: Environmen
   await withdrawPrivileges(url)
 }
 
-/** Not even their owner may change entries, as the migrations have it; restoring without roles has left that out. */
+/** Not even their owner may change entries or delete accounts, as the migrations have it; restoring without roles has left that out. */
 async function withdrawPrivileges(url: string): Promise<void> {
   const { default: driver } = await import('pg')
   const client = new driver.Client({ connectionString: url, application_name: 'farebox restore' })
@@ -44,6 +52,7 @@ async function withdrawPrivileges(url: string): Promise<void> {
   try {
     await client.connect()
     await client.query(`REVOKE UPDATE, DELETE, TRUNCATE ON ${schema}.entry FROM CURRENT_USER, PUBLIC`)
+    await client.query(`REVOKE DELETE, TRUNCATE ON ${schema}.account FROM CURRENT_USER, PUBLIC`)
   } finally {
     await client.end().catch(() => undefined)
   }

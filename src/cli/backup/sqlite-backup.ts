@@ -1,40 +1,30 @@
 import { createReadStream, createWriteStream, existsSync, rmSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { type Books, requireBooks, requireSecrets } from '../books.ts'
+import { type Books, requireBooks } from '../books.ts'
 import { CliError } from '../cli-error.ts'
-import { type DataFolder, readFileIfThere } from '../data-folder.ts'
+import type { DataFolder } from '../data-folder.ts'
 import { fileFailure } from '../file-failure.ts'
 import { folderFailure, folderInUse, isStoreError } from '../folder-in-use.ts'
 import { runningService } from '../service-admin.ts'
-
-/** Beside a backup: the secrets of its service, where they were asked for. */
-export const secretFileOf = (file: string): string => `${file}.secret`
+import { restoreSecret, withSecretBeside } from './backup-secret.ts'
 
 /** Copies the books into a new file, and the secrets into another where they are asked for. */
 export async function backUpSqlite(books: Books, from: string, file: string, withSecret: boolean): Promise<void> {
   const path = resolve(file)
   await requireBooks(books)
-  const { backupSqlite, writeWhole } = await import('#service/store/sqlite/backup.ts')
-  const secrets = withSecret ? await requireSecrets(books) : []
+  const { backupSqlite } = await import('#service/store/sqlite/backup.ts')
+  const copy = () => backupSqlite(from, path)
   try {
-    if (withSecret) await writeWhole(secretFileOf(path), part => writeFile(part, `${secrets.join('\n')}\n`))
-    await backupSqlite(from, path).catch(error => {
-      if (withSecret) rmSync(secretFileOf(path), { force: true })
-      throw error
-    })
+    await (withSecret ? withSecretBeside(books, path, copy) : copy())
   } catch (error) {
     throw backupFailure(error, path)
   }
 }
 
-/** Puts a backup into a folder that has no books yet. Answers whether keys and links of then will still count. */
-export async function restoreSqlite(
-  folder: DataFolder,
-  database: string,
-  file: string,
-): Promise<{ hasSecret: boolean }> {
+/** Puts a backup into a folder that has no books yet, and its secret where that lies beside it. */
+export async function restoreSqlite(folder: DataFolder, database: string, file: string): Promise<void> {
   const path = resolve(file)
   if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
   const [{ requireSoundFile, writeWhole }, { lockFolderOf }] = await Promise.all([
@@ -61,7 +51,7 @@ export async function restoreSqlite(
     }
     throw await folderFailure(error, folder)
   }
-  return { hasSecret: await restoreSecret(folder, secretFileOf(path)) }
+  await restoreSecret(folder, path)
 }
 
 /** SQLite would take the log of a former database for the restored one's, and change it by what stands there. */
@@ -74,20 +64,12 @@ function refuseLeftovers(database: string): void {
   )
 }
 
-async function restoreSecret(folder: DataFolder, secretFile: string): Promise<boolean> {
-  if ((await readFileIfThere(folder.secret)) !== null) return true
-  const kept = await readFileIfThere(secretFile)
-  if (kept === null) return false
-  const { writeWhole } = await import('#service/store/sqlite/backup.ts')
-  await writeWhole(folder.secret, part => writeFile(part, kept))
-  return true
-}
-
 /** SQLite's primary codes for a disk that is full, or that fails. */
 const sqliteFull = 13
 const sqliteIoError = 10
 
 export function backupFailure(error: unknown, path: string): unknown {
+  if (error instanceof CliError) return error
   if (isStoreError(error)) {
     return new CliError(error.message, 'Run `farebox ledger audit`, and keep the backups that you have.')
   }

@@ -1,6 +1,7 @@
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import { auditBooks, auditFile } from '../backup/audit-file.ts'
-import { backUpSqlite, secretFileOf } from '../backup/sqlite-backup.ts'
+import { secretFileOf } from '../backup/backup-secret.ts'
+import { backUpSqlite } from '../backup/sqlite-backup.ts'
 import { type Books, booksOf } from '../books.ts'
 import type { Command, CommandIo } from '../command.ts'
 import { defaultDataFolder } from '../data-folder.ts'
@@ -13,7 +14,8 @@ Copies the books of a service into a new file, also while it runs: accounts, key
 jobs, as they are at one moment. The copy is checked and audited. It holds no finished video, no wallet, no private key
 and no API key. \`farebox restore\` takes it back.
 
-  --with-secret  write the service's secret to FILE.secret; without it keys and download links of then never count again
+  --with-secret  write the service's secret to FILE.secret; without it keys and download links of
+                 then never count again
   --data DIR     the service's folder (${defaultDataFolder}); where DATABASE_URL names a PostgreSQL database, that one`
 
 export const backup: Command = {
@@ -33,15 +35,9 @@ export const backup: Command = {
     const withSecret = values['with-secret']
     const { database } = books
     if (database.engine === 'sqlite') await backUpSqlite(books, database.path, file, withSecret)
-    else if (withSecret) throw wrongUsage(name, '`--with-secret` is for books in a folder; keep this secret by hand')
-    else await backUpPostgres(database.url, file, io)
+    else await (await import('../backup/postgres-tools.ts')).backUpPostgres(books, database.url, file, withSecret)
     return tell(books, file, withSecret, io)
   },
-}
-
-async function backUpPostgres(url: string, file: string, io: CommandIo): Promise<void> {
-  const tools = await import('../backup/postgres-tools.ts')
-  await tools.backUpPostgres(url, file, io.env)
 }
 
 async function tell(books: Books, file: string, withSecret: boolean, io: CommandIo): Promise<number> {

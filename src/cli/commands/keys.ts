@@ -14,7 +14,7 @@ const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] 
        farebox keys budget ID LIMITS | --none [--data DIR]
        farebox keys list [--account ID] [--data DIR] [--json]
        farebox keys revoke ID [--data DIR]
-       farebox keys rotate-secret [--data DIR]
+       farebox keys rotate-secret [--break-keys] [--data DIR]
        farebox keys drop-secrets [--break-keys] [--data DIR]
 
 create makes a customer with N USD of credit and prints their API key, which is shown this once. budget limits what one
@@ -25,7 +25,8 @@ want the service stopped.
   --usd N       credit to start with, for example 5 or 0.25; 0 for none
   --label TEXT  what the key is for, shown in lists
   --account ID  another key of this customer; the keys of this customer only
-  --break-keys  drop former secrets though keys still need them: those keys end
+  --break-keys  drop former secrets though keys still need them, or take another secret where the one that the books
+                expect is lost: those keys end
   --data DIR    the service's folder (${defaultDataFolder}); its books where DATABASE_URL says, if it does
   --json        the result as JSON
 
@@ -143,8 +144,11 @@ async function revoke(args: readonly string[], io: CommandIo): Promise<number> {
 }
 
 async function rotate(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values } = parseArguments(args, { command: name, options: { data } })
-  io.output.print(await rotateSecret(await booksOf(values.data, io.env)))
+  const { values } = parseArguments(args, {
+    command: name,
+    options: { 'break-keys': { type: 'boolean', default: false }, data },
+  })
+  io.output.print(await rotateSecret(await booksOf(values.data, io.env), values['break-keys']))
   return 0
 }
 

@@ -9,22 +9,28 @@ import { sayAudit, sayChainAudit } from '../say-audit.ts'
 
 const name = 'farebox ledger'
 
-const usage = `Usage: farebox ledger audit [--chain] [--data DIR] [--json]
+const usage = `Usage: farebox ledger balance [ACCOUNT] [--data DIR] [--json]
+       farebox ledger audit [--chain] [--data DIR] [--json]
        farebox ledger export [--account ID] [--from TIME] [--to TIME] [--data DIR]
        farebox ledger reopen [--data DIR]
 
-audit adds up the books again from their rows alone, with code that shares nothing with the ledger, and ends with 1 where
-anything does not add up; with --chain it also compares what was credited with what reached the payee. export prints every row of the books as CSV. A running service is not disturbed by either. A service
-makes its books read-only where they do not add up; reopen audits them and, if nothing is found, lets paid calls in again.
+balance shows what each account has: available (posted less what running calls hold), and what is left of today's staking
+credit where some of it was used today. audit adds up the books again from their rows alone, with code that shares nothing
+with the ledger, and ends with 1 where anything does not add up; with --chain it also compares what was credited with what
+reached the payee. export prints every row of the books as CSV. A running service is not disturbed by any of these. A
+service makes its books read-only where they do not add up; reopen audits them and, if nothing is found, lets paid calls in
+again.
 
+  ACCOUNT       of this account alone
   --chain       ask the nodes at FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or the local chains of this folder
   --account ID  the rows of this account only
   --from TIME   from this day or time on, UTC: 2026-11-01 or 2026-11-01T12:00:00Z
   --to TIME     before this day or time
   --data DIR    the service's folder (${defaultDataFolder}); its books where DATABASE_URL says, if it does
-  --json        the whole report as JSON`
+  --json        the whole report as JSON; of balances one object a line`
 
 const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
+  balance,
   audit,
   export: exportBooks,
   reopen,
@@ -35,7 +41,7 @@ export const ledger: Command = {
   async run(args, io) {
     const [word = '', ...rest] = args
     if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
-    const known = '`audit`, `export`, `reopen`'
+    const known = '`balance`, `audit`, `export`, `reopen`'
     throw wrongUsage(name, word === '' ? `Say what to do: ${known}` : `\`${word}\` is not known; there is ${known}`)
   },
 }
@@ -55,10 +61,45 @@ async function audit(args: readonly string[], io: CommandIo): Promise<number> {
     const chain = values.chain ? await auditChains(reader, books) : null
     if (values.json) io.output.print(asJson(chain ? { ...report, chain } : report))
     else for (const line of [...sayAudit(report), ...(chain ? sayChainAudit(chain) : [])]) io.output.print(line)
+    if (chain) await noteOtherChain(chain, books, io)
     return report.ok && chain?.ok !== false ? 0 : 1
   } finally {
     await reader.close()
   }
+}
+
+async function balance(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = parseArguments(args, {
+    command: name,
+    options: { data, json: { type: 'boolean', default: false } },
+    maxPositionals: 1,
+  })
+  const reader = await openReader(await booksOf(values.data, io.env))
+  try {
+    const [{ listBalances }, { balanceAsJson, sayBalance }] = await Promise.all([
+      import('#service/ledger/list-balances.ts'),
+      import('../say-balances.ts'),
+    ])
+    const [account] = positionals
+    const say = async () => {
+      if (account !== undefined) await requireAccount(reader, account)
+      for await (const each of listBalances(reader, Date.now(), account)) {
+        if (values.json) io.output.printJson(balanceAsJson(each))
+        else io.output.print(sayBalance(each))
+      }
+    }
+    await withSameSchema(say())
+    return 0
+  } finally {
+    await reader.close()
+  }
+}
+
+/** A name that is not there is a slip of the hand; nothing would look like an account without rows. */
+async function requireAccount(reader: AuditReader, account: string): Promise<void> {
+  const { hasAccount } = await import('#service/ledger/list-balances.ts')
+  if (await hasAccount(reader, account)) return
+  throw new CliError('There is no such account.', '`farebox ledger balance` lists all that there are.')
 }
 
 const asJson = (value: object): string =>
@@ -76,6 +117,12 @@ async function auditChains(reader: AuditReader, books: Books): Promise<ChainAudi
     if (!(error instanceof NodeFailed)) throw error
     throw new CliError(error.message, 'Name another node, or try again later.')
   }
+}
+
+async function noteOtherChain({ payees }: ChainAuditReport, books: Books, io: CommandIo): Promise<void> {
+  const { otherChain } = await import('../chain-nodes.ts')
+  const sentence = otherChain(payees, books)
+  if (sentence) io.output.note(sentence)
 }
 
 async function reopen(args: readonly string[], io: CommandIo): Promise<number> {
@@ -97,6 +144,7 @@ async function exportBooks(args: readonly string[], io: CommandIo): Promise<numb
   const reader = await openReader(await booksOf(values.data, io.env))
   try {
     const { exportCsv } = await import('#service/ledger/export-csv.ts')
+    if (filter.account !== undefined) await withSameSchema(requireAccount(reader, filter.account))
     await withSameSchema(io.output.stream(exportCsv(reader, filter)))
     return 0
   } finally {

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { integerFlag, parseArguments } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
@@ -22,6 +23,9 @@ way once, over MCP, and pays for it. Serves until stopped. Nothing leaves this m
   --data DIR         where everything is kept (${defaultDataFolder}); a second start goes on with it
   --json             one JSON event a line
   --token-name NAME  the local token's EIP-712 name, for clients that have one built in
+
+The assistant's key is with those of the local chains, in DIR/chain/keys.json, and is handed to it as FAREBOX_WALLET_KEY;
+its budget and journal are in DIR/agent, saved files in DIR/output.
 
 The books are in the folder, or in PostgreSQL where DATABASE_URL names one (postgres://user:password@host:5432/name).`
 
@@ -53,6 +57,8 @@ export const up: Command = {
       const withoutSolana = solana.rpcUrl === null ? { withoutSolana: solana.problem } : {}
       const rails = { evmRpcUrl, solanaRpcUrl: solana.rpcUrl, ...withoutSolana }
       report({ event: 'ready', baseUrl, ...rails, dataDir: dataFolder(values.data).root })
+      // Else only an orderly end would keep it, and the start after a kill would compile everything anew.
+      flushCompileCache()
       const end = values['no-journey'] ? 'succeeded' : await journey(service, values.data, report, stopped, io)
       if (values.once) return end === 'succeeded' ? 0 : 1
       if (!values.json && !stopped.aborted) {

@@ -5,7 +5,7 @@ import type { ListedKey } from '#service/listed-key.ts'
 const needs: Readonly<Record<KeyNeeds, string>> = {
   current: '',
   former: 'needs a former secret',
-  dropped: 'its secret was dropped',
+  missing: 'needs a secret that is not here',
   unmarked: 'made by the first release, perhaps under a former secret',
 }
 

@@ -1,28 +1,36 @@
-import { type Books, requireSecrets } from '../books.ts'
+import { type Books, requireBooks, requireSecrets } from '../books.ts'
 import { CliError } from '../cli-error.ts'
 import { folderInUse } from '../folder-in-use.ts'
-import { rotateFolderSecret, writeFolderSecrets } from '../folder-secrets.ts'
+import { rotateFolderSecret, secretsToStart, writeFolderSecrets } from '../folder-secrets.ts'
 import { openOnBooks } from '../operator.ts'
 import { runningService } from '../service-admin.ts'
 
 /** A running service reads its secrets at its start alone: what changed under it would end the keys that it makes. */
-async function requireStopped({ folder, env }: Books): Promise<void> {
-  if (env.FAREBOX_SECRET) {
-    throw new CliError(
-      'The secret is set by the environment.',
-      'Put a new one into FAREBOX_SECRET and the present one into FAREBOX_FORMER_SECRET, then restart the service.',
-    )
-  }
+async function requireStopped({ folder }: Books): Promise<void> {
   const running = await runningService(folder)
   if (running) throw folderInUse(folder, running)
 }
 
+function requireOwnSecret({ env }: Books): void {
+  if (!env.FAREBOX_SECRET) return
+  throw new CliError(
+    'The secret is set by the environment.',
+    'Put a new one into FAREBOX_SECRET and the present one into FAREBOX_FORMER_SECRET, then restart the service.',
+  )
+}
+
 /** Puts a new secret before the others; says what comes next. */
-export async function rotateSecret(books: Books): Promise<string> {
+export async function rotateSecret(books: Books, breakKeys: boolean): Promise<string> {
+  if (breakKeys) return replaceLostSecret(books)
+  requireOwnSecret(books)
   await requireStopped(books)
   const opened = await openOnBooks(books, await requireSecrets(books))
   try {
-    const [, ...former] = await rotateFolderSecret(books.folder)
+    await opened.requireSecret()
+    const rotated = await rotateFolderSecret(books.folder)
+    // Where this does not come to be, the next start does it.
+    await opened.noteSecret(rotated)
+    const [, ...former] = rotated
     const kept = former.length === 1 ? 'The former one is' : `${former.length} former ones are`
     return `There is a new secret. ${kept} still accepted, until \`farebox keys drop-secrets\`.`
   } finally {
@@ -30,13 +38,32 @@ export async function rotateSecret(books: Books): Promise<string> {
   }
 }
 
+/** The books' secret is gone, so they go by the one at hand, or by a new one where there is none. */
+async function replaceLostSecret(books: Books): Promise<string> {
+  await requireStopped(books)
+  await requireBooks(books)
+  const secrets = await secretsToStart(books.folder, books.env)
+  const opened = await openOnBooks(books, secrets)
+  try {
+    await opened.replaceSecret(secrets)
+    const { missing } = await opened.needs()
+    const where = books.env.FAREBOX_SECRET ? 'FAREBOX_SECRET' : books.folder.secret
+    const ended = missing > 0 ? ` ${counted(missing, 'key')} of another secret ended with that.` : ''
+    return `The books go by the secret in ${where} from now on.${ended}`
+  } finally {
+    await opened.close()
+  }
+}
+
 /** Forgets all former secrets, unless keys would end with them and that was not asked for. */
 export async function dropSecrets(books: Books, breakKeys: boolean): Promise<string> {
+  requireOwnSecret(books)
   await requireStopped(books)
   const secrets = await requireSecrets(books)
   if (secrets.length === 1) return 'There is no former secret.'
   const opened = await openOnBooks(books, secrets)
   try {
+    await opened.noteSecret(secrets)
     const { former, unmarked } = await opened.needs()
     if (former + unmarked > 0 && !breakKeys) {
       throw new CliError(

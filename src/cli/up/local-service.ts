@@ -6,8 +6,8 @@ import type { LocalEvmChain } from '#local/evm-chain.ts'
 import type { Log } from '#service/log.ts'
 import { CliError } from '../cli-error.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
-import { folderInUse } from '../folder-in-use.ts'
-import { secretsToStart } from '../folder-secrets.ts'
+import { folderInUse, isWrongSecret } from '../folder-in-use.ts'
+import { readFolderSecrets, secretsToStart } from '../folder-secrets.ts'
 import { runningService } from '../service-admin.ts'
 import type { Stops } from './local-chains.ts'
 
@@ -81,7 +81,8 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   })
   stops.push(() => video.close())
   const adminToken = randomBytes(adminTokenBytes).toString('base64url')
-  const service = await parts.openService({
+  const isNew = !options.env?.FAREBOX_SECRET && (await readFolderSecrets(folder)) === null
+  const opening = parts.openService({
     publicUrl,
     folder: dirname(folder.database),
     ...(database === undefined ? {} : { database }),
@@ -97,6 +98,11 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
     },
     adminToken,
     log,
+  })
+  const service = await opening.catch(async error => {
+    // One that was made for books which expect another would only be in the way of it.
+    if (isNew && isWrongSecret(error)) await removeFile(folder.secret)
+    throw error
   })
   stops.push(() => service.close())
   listener.serve((request, bindings) => service.fetch(request, bindings))

@@ -27,7 +27,7 @@ export async function planChat(call: Call, body: ChatCompletionRequest, service:
   const model = service.catalogue.text(options.model)
   const request = engineRequest(body, { ...options, model: model.id }, service.settings.systemPrompt)
   checkChat(model, body)
-  const spendable = await service.funding.spendable(principalOf(call))
+  const spendable = await call.spendable()
   const estimate = estimateChat(model, request, totalOf(spendable))
   if ('needed' in estimate) throw shortage(spendable, estimate.needed)
   return { model, options, request, ...limitsOf(estimate, call, { model, request }) }

@@ -1,6 +1,7 @@
 import type { ChatCompletion } from '#contract/chat.ts'
 import type { TokenUsage } from '#contract/chat-completion.ts'
 import { balanceRemaining } from '#contract/headers.ts'
+import { boundedWait } from '../bounded-wait.ts'
 import { type Call, type JsonReply, json } from '../call.ts'
 import { type Cost, printedCost } from '../ledger/charge.ts'
 import { withCharge } from '../ledger/charges.ts'
@@ -17,9 +18,10 @@ interface Completed {
 /** One whole answer: the engine's, with our model id, our options and what it cost. */
 export async function completeChat(call: Call, plan: ChatPlan, service: Service): Promise<JsonReply> {
   const { value, charged } = await withCharge(service.charges, plan.order, async () => {
-    const completion = await plan.model.engine.complete({ ...engineCall(plan), signal: call.signal })
     // Of an answer whose reader has left nothing can be delivered, so nothing is sold.
-    call.signal.throwIfAborted()
+    const { signal } = call
+    const completion = await boundedWait(plan.model.engine.complete({ ...engineCall(plan), signal }), { signal })
+    signal.throwIfAborted()
     const counted = usageOfCompletion(plan.request, completion)
     const value = { completion, usage: counted.usage }
     const alsoCommit = (cost: Cost) => call.keep(() => replyOf(plan, value, cost))

@@ -2,6 +2,7 @@ import type { ChatCompletionChunk } from '#contract/chat.ts'
 import { balanceRemaining } from '#contract/headers.ts'
 import type { Call, EventsReply } from '../call.ts'
 import { type Charge, type Cost, printedCost } from '../ledger/charge.ts'
+import { ChargeUnknown } from '../ledger/charge-unknown.ts'
 import { type Metered, streamWithCharge } from '../ledger/charges.ts'
 import type { Service } from '../service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
@@ -19,21 +20,41 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
   if (call.principal?.kind === 'wallet' && charge.heldAvailableMicroUsd !== null) {
     call.set(balanceRemaining, charge.heldAvailableMicroUsd)
   }
-  const first = await startOf(events)
-  return { kind: 'events', events: first }
+  const broken = (error: unknown): unknown => {
+    // Anything else breaks the connection, so that nobody takes what has come for a whole answer.
+    if (call.signal.aborted || !(error instanceof ChargeUnknown)) throw error
+    service.log.error({ requestId: call.requestId, err: error }, 'A stream could not be ended as it should.')
+    return { choices: [{ index: 0, delta: {}, finish_reason: 'error' }], error: failureError(error) }
+  }
+  return { kind: 'events', events: await startOf(events, broken) }
 }
 
-/** Waits for the first event, so that an engine that fails before it is answered with a status and not inside a stream. */
-async function startOf(events: AsyncIterableIterator<unknown>): Promise<AsyncIterableIterator<unknown>> {
+/**
+ * Waits for the first event, so that an engine that fails before it is answered with a status and not inside a stream.
+ * A charge that cannot be written after it becomes the last event.
+ */
+async function startOf(
+  events: AsyncIterableIterator<unknown>,
+  broken: (error: unknown) => unknown,
+): Promise<AsyncIterableIterator<unknown>> {
   let first: IteratorResult<unknown> | null = await events.next()
+  let isBroken = false
   const whole: AsyncIterableIterator<unknown> = {
     async next() {
-      const step = first ?? (await events.next())
+      const step = first
       first = null
-      return step
+      if (step) return step
+      if (isBroken) return { done: true, value: undefined }
+      try {
+        return await events.next()
+      } catch (error) {
+        const value = broken(error)
+        isBroken = true
+        return { done: false, value }
+      }
     },
     async return() {
-      await events.return?.()
+      if (!isBroken) await events.return?.()
       return { done: true, value: undefined }
     },
     [Symbol.asyncIterator]: () => whole,

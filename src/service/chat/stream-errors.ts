@@ -1,5 +1,12 @@
-import { inferenceFailed, insufficientBalance, keyUsdLimitReached, ledgerReadOnly } from '#contract/errors.ts'
+import {
+  chargeUnknown,
+  inferenceFailed,
+  insufficientBalance,
+  keyUsdLimitReached,
+  ledgerReadOnly,
+} from '#contract/errors.ts'
 import { ServiceError } from '#contract/service-error.ts'
+import { ChargeUnknown } from '../ledger/charge-unknown.ts'
 import type { Refusal } from '../store/units.ts'
 
 /** An error inside a stream, in the shape that OpenAI's clients read. */
@@ -12,7 +19,9 @@ export interface StreamError {
 
 /** What became of the engine. Only our own words go out. */
 export const failureError = (error: unknown): StreamError =>
-  streamError(error instanceof ServiceError ? error : inferenceFailed())
+  streamError(
+    error instanceof ServiceError ? error : error instanceof ChargeUnknown ? chargeUnknown() : inferenceFailed(),
+  )
 
 /** Why the hold did not grow; null where the engine went beyond what it was told. */
 export function refusalError(refusal: Refusal | null): StreamError {

@@ -1,25 +1,5 @@
 import { z } from 'zod'
-import {
-  balanceDiem,
-  balanceRemaining,
-  balanceUsd,
-  contentEncoding,
-  contentType,
-  date,
-  hostName,
-  idempotentReplayed,
-  limitRequests,
-  limitTokens,
-  limitType,
-  remainingRequests,
-  remainingTokens,
-  requestId,
-  resetRequests,
-  resetTokens,
-  retryAfter,
-  timestamp,
-  version,
-} from '#contract/headers.ts'
+import * as known from '#contract/headers.ts'
 import { vendorHeader } from '#contract/vendor.ts'
 import { keptAnswerBytes } from './bounds.ts'
 
@@ -49,7 +29,7 @@ const printed = /^(application\/json|text\/event-stream)(;|$)/
 /** JSON text for the claim's row; bytes of any other kind are base64. */
 export function writeAnswer({ status, headers, body }: KeptAnswer): string {
   if (body.byteLength > keptAnswerBytes) return notKept
-  const type = headers.find(([name]) => name === contentType.name)?.[1] ?? ''
+  const type = headers.find(([name]) => name === known.contentType.name)?.[1] ?? ''
   const content = printed.test(type) ? { text: body.toString('utf8') } : { base64: body.toString('base64') }
   return JSON.stringify({ status, headers, ...content } satisfies z.input<typeof Written>)
 }
@@ -65,28 +45,28 @@ export function readAnswer(written: string): KeptAnswer | null {
 
 /** What is said of this moment or of this exchange, and so is said anew. */
 const ofTheMoment = [
-  balanceDiem,
-  balanceRemaining,
-  balanceUsd,
-  contentEncoding,
-  date,
-  hostName,
-  idempotentReplayed,
-  limitRequests,
-  limitTokens,
-  limitType,
-  remainingRequests,
-  remainingTokens,
-  requestId,
-  resetRequests,
-  resetTokens,
-  retryAfter,
-  timestamp,
-  version,
+  known.balanceDiem,
+  known.balanceRemaining,
+  known.balanceUsd,
+  known.contentEncoding,
+  known.date,
+  known.hostName,
+  known.idempotentReplayed,
+  known.limitRequests,
+  known.limitTokens,
+  known.limitType,
+  known.remainingRequests,
+  known.remainingTokens,
+  known.requestId,
+  known.resetRequests,
+  known.resetTokens,
+  known.retryAfter,
+  known.timestamp,
+  known.version,
 ].map(codec => codec.name)
 
 /** Headers that belong to an answer's bytes: its type, its model, what it cost. */
-export function lastingHeaders(headers: Headers, vendor: string): [string, string][] {
+export function lastingHeaders(headers: Iterable<readonly [string, string]>, vendor: string): [string, string][] {
   const fresh = new Set(['content-length', ...ofTheMoment.map(name => vendorHeader(name, vendor))])
-  return [...headers].filter(([name]) => !fresh.has(name))
+  return [...headers].flatMap(([name, value]) => (fresh.has(name) ? [] : [[name, value]]))
 }

@@ -4,7 +4,20 @@ import { invalidRequest, keyReused } from '#contract/errors.ts'
 import { idempotencyKey } from '#contract/headers.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { ServiceError } from '#contract/service-error.ts'
-import type { HeaderReader } from '../service.ts'
+import type { Exchange } from '../exchange.ts'
+import type { HeaderReader, Service } from '../service.ts'
+import type { Claims } from './claims.ts'
+
+/** A request that may have a key, with what its work needs. */
+export interface KeyedRequest {
+  operation: Operation
+  exchange: Exchange
+  /** As it was parsed. */
+  request: { params: unknown; query: unknown; body: unknown }
+  /** Throws where a caller has too little credit for new work. */
+  requireCredit: () => void
+  service: Pick<Service, 'store' | 'clock' | 'log' | 'settings' | 'guards'> & { claims: Claims }
+}
 
 /** The key of a request; null where it has none. Throws `invalidRequest`. */
 export function readKey(header: HeaderReader): string | null {
@@ -20,7 +33,7 @@ export const claimId = (account: string, operation: Operation, key: string): str
   hash([account, operation.id, key])
 
 /** Equal for equal requests, in whatever order their members were written. */
-export const fingerprintOf = (request: { params: unknown; query: unknown; body: unknown }): string =>
+export const fingerprintOf = (request: KeyedRequest['request']): string =>
   hash([request.params, request.query, request.body])
 
 const hash = (parts: readonly unknown[]): string => createHash('sha256').update(canonicalJson(parts)).digest('hex')

@@ -10,7 +10,7 @@ export interface KeyedStreamParts {
   claims: Pick<Claims, 'record'>
   /** Called after the last event; the end of the stream goes out once it resolves. */
   ended(): Promise<void>
-  /** Called once, when the events broke off. */
+  /** Called once, when the events broke off. Never rejects. */
   broken(error: unknown): Promise<void>
   /** The reader is gone. */
   left(): void
@@ -104,12 +104,22 @@ export class KeyedStream {
     try {
       while (this.#recorded) if ((await this.#next()) === null) return
       await this.#turn
-      if (this.#over) return
-      // Nobody reads it and nobody can have it again: what has been delivered is owed, and the rest is not made.
-      await this.#events.return?.()
-      await this.#parts.broken(new Error('A stream was too large to go on without its reader.'))
     } catch {
       // Said where it broke.
+      return
     }
+    if (!this.#over) await this.#breakOff()
+  }
+
+  /** Nobody reads it and nobody can have it again: what has been delivered is owed, and the rest is not made. */
+  async #breakOff(): Promise<void> {
+    let why: unknown = new Error('A stream was too large to go on without its reader.')
+    try {
+      await this.#events.return?.()
+    } catch (error) {
+      why = error
+    }
+    // Also where the charge could not be made, or the key would stay in use for as long as this process lives.
+    await this.#parts.broken(why)
   }
 }

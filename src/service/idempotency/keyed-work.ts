@@ -9,8 +9,8 @@ import { entryRefs } from '../store/entry-refs.ts'
 import type { Op } from '../store/units.ts'
 import { keptAnswerBytes, workAfterLeavingMs } from './bounds.ts'
 import { type KeptAnswer, lastingHeaders, notKept, writeAnswer } from './kept-answer.ts'
+import type { KeyedRequest } from './keyed-request.ts'
 import { KeyedStream } from './keyed-stream.ts'
-import type { KeyedRequest } from './once-per-key.ts'
 import type { RunningClaim } from './running-claim.ts'
 
 const jsonType = 'application/json'
@@ -78,7 +78,7 @@ export class KeyedWork implements Work {
 
   #jsonAnswer({ status, body }: JsonReply): KeptAnswer {
     const { exchange, service } = this.#keyed
-    const headers = new Headers(exchange.answerHeaders)
+    const headers = new Map(exchange.answerHeaders)
     headers.set('content-type', jsonType)
     const { vendor } = service.settings
     const text = JSON.stringify(toVendor(body, vendor))
@@ -104,7 +104,7 @@ export class KeyedWork implements Work {
       return this.#textToKeep(this.#answer)
     }
     if (reply.bytes > keptAnswerBytes) return notKept
-    const headers = new Headers(this.#keyed.exchange.answerHeaders)
+    const headers = new Map(this.#keyed.exchange.answerHeaders)
     headers.set('content-type', reply.mimeType)
     headers.set('content-disposition', `attachment; filename="${reply.filename}"`)
     const lasting = lastingHeaders(headers, this.#keyed.service.settings.vendor)
@@ -123,12 +123,12 @@ export class KeyedWork implements Work {
     })
     this.#stream = stream
     if (exchange.signal.aborted) stream.goOn()
-    return new Response(stream.body, { status: 200, headers: exchange.answerHeaders })
+    return exchange.response(stream.body)
   }
 
   #streamAnswer(lastEvents: readonly unknown[]): string {
     const { exchange, service } = this.#keyed
-    const headers = new Headers(exchange.answerHeaders)
+    const headers = new Map(exchange.answerHeaders)
     setEventHeaders(headers)
     const { vendor } = service.settings
     const recorded = this.#stream ? this.#stream.recorded : []

@@ -7,21 +7,10 @@ import type { Principal } from '../identity/principal.ts'
 import { openWalletAccount } from '../identity/wallet-account.ts'
 import { balanceOf } from '../ledger/accounts.ts'
 import { send, sendText } from '../middleware/send.ts'
-import type { Service } from '../service.ts'
-import type { ClaimOrder, Claims, Taken } from './claims.ts'
+import type { ClaimOrder, Taken } from './claims.ts'
 import type { KeptAnswer } from './kept-answer.ts'
-import { claimId, fingerprintOf, readKey, reusedKey } from './keyed-request.ts'
+import { claimId, fingerprintOf, type KeyedRequest, readKey, reusedKey } from './keyed-request.ts'
 import { KeyedWork } from './keyed-work.ts'
-
-export interface KeyedRequest {
-  operation: Operation
-  exchange: Exchange
-  /** As it was parsed. */
-  request: { params: unknown; query: unknown; body: unknown }
-  /** Throws where a caller has too little credit for new work. */
-  requireCredit: () => void
-  service: Pick<Service, 'store' | 'clock' | 'log' | 'settings' | 'guards'> & { claims: Claims }
-}
 
 /** Whether a request asks for more than one of them to be one piece of work. */
 export const hasKey = (operation: Operation, exchange: Exchange): boolean =>
@@ -93,5 +82,5 @@ async function giveAgain({ status, headers: kept, body }: KeptAnswer, { exchange
   exchange.ended()
   const type = headers.get(contentType.name) ?? ''
   if (type === 'application/json') return sendText(exchange, body.toString('utf8'), type, status)
-  return new Response(new Uint8Array(body), { status, headers })
+  return exchange.response(new Uint8Array(body), status)
 }

@@ -1,13 +1,14 @@
-import { sql } from 'kysely'
 import type { Clock } from '#contract/clock.ts'
 import { microUsd } from '#contract/money.ts'
 import { RecentMap } from '../recent-map.ts'
+import { groupedRead } from '../store/grouped-read.ts'
 import type { Store } from '../store/store.ts'
 import type { ApiKeyTable } from '../store/tables.ts'
 import type { KeyBudget, Refusal } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { cachedKeys, keyCacheMs, keyLabelCharacters, listedKeys } from './bounds.ts'
-import { isKeySecret, type KeyHash, keyHash, keyPrefix, markOf, newKeySecret, sameHash } from './key-secret.ts'
+import { isKeySecret, type KeyHash, keyHash, keyName, keyPrefix, markOf, newKeySecret, sameHash } from './key-secret.ts'
+import { liveKeysByMark, secretToNote } from './secret-of-books.ts'
 
 export interface ApiKeyRecord {
   id: string
@@ -25,10 +26,10 @@ export interface ApiKeyRecord {
 }
 
 /**
- * `former` stops with that secret, and `dropped` has stopped with it. `unmarked` was made by the first release, which did
- * not write down which one.
+ * `former` stops with that secret; `missing` needs one that is not at hand, dropped or another service's. `unmarked` was
+ * made by the first release, which did not write down which one.
  */
-export type KeyNeeds = 'current' | 'former' | 'dropped' | 'unmarked'
+export type KeyNeeds = 'current' | 'former' | 'missing' | 'unmarked'
 
 export interface NewKey {
   account: string
@@ -58,6 +59,11 @@ interface Found {
   untilMs: number
 }
 
+const keyRow = groupedRead(
+  (read, hashes) => read.selectFrom('api_key').selectAll().where('hash', 'in', hashes),
+  row => row.hash,
+)
+
 /** API keys (brief §5.1): made, found by their secret, revoked, listed. */
 export class ApiKeys {
   readonly #store: Store
@@ -78,6 +84,12 @@ export class ApiKeys {
     this.#clock = options.clock
     const [current, ...former] = options.serverSecrets
     this.#hashes = [keyHash(current), ...former.map(keyHash)]
+  }
+
+  /** Throws `WrongSecret` where keys that are made now would open nothing in the other services of these books. */
+  async requireSecret(): Promise<void> {
+    const [current, ...former] = this.#hashes
+    await secretToNote(this.#store, [current.mark, ...former.map(({ mark }) => mark)], this.#clock.now())
   }
 
   /** The account must exist. Throws `KeyRefused` where the store does not take it. */
@@ -110,8 +122,9 @@ export class ApiKeys {
   async find(secret: string): Promise<ApiKeyRecord | null> {
     if (!isKeySecret(secret)) return null
     const nowMs = this.#clock.now()
-    const hashes = this.#hashes.flatMap(each => [each.hash(secret), each.unmarkedHash(secret)])
-    const record = await this.#findByHash(hashes, nowMs)
+    const name = keyName(secret)
+    const known = this.#found.get(name)
+    const record = known && nowMs < known.untilMs ? known.record : await this.#look(name, secret, nowMs)
     return record && counts(record, nowMs) ? record : null
   }
 
@@ -124,27 +137,17 @@ export class ApiKeys {
 
   /** Of every key that still counts, how many need which secret. */
   async needs(): Promise<Record<KeyNeeds, number>> {
-    const found: Record<KeyNeeds, number> = { current: 0, former: 0, dropped: 0, unmarked: 0 }
+    const found: Record<KeyNeeds, number> = { current: 0, former: 0, missing: 0, unmarked: 0 }
     const nowMs = this.#clock.now()
-    const mark = sql<string>`substr(hash, 1, 9)`
-    const rows = await this.#store.read
-      .selectFrom('api_key')
-      .select([mark.as('mark'), sql<number>`count(*)`.as('keys')])
-      .where('revoked_at_ms', 'is', null)
-      .where(where => where.or([where('expires_at_ms', 'is', null), where('expires_at_ms', '>', nowMs)]))
-      .groupBy(mark)
-      .execute()
-    for (const row of rows) found[this.#needsOf(row.mark)] += Number(row.keys)
+    for (const { mark, keys } of await liveKeysByMark(this.#store, nowMs)) found[this.#needsOf(mark)] += keys
     return found
   }
 
-  /** One look for all hashes that the secret can have; the first of them is what it is remembered by. */
-  async #findByHash(hashes: readonly string[], nowMs: number): Promise<ApiKeyRecord | null> {
-    const [name = ''] = hashes
-    const known = this.#found.get(name)
-    if (known && nowMs < known.untilMs) return known.record
+  /** One look for all hashes that the secret can have; the name is what it is remembered by. */
+  async #look(name: string, secret: string, nowMs: number): Promise<ApiKeyRecord | null> {
+    const hashes = this.#hashes.flatMap(each => each.everyHash(secret))
     const before = this.#changes
-    const row = await this.#store.read.selectFrom('api_key').selectAll().where('hash', 'in', hashes).executeTakeFirst()
+    const row = await keyRow(this.#store.read, ...hashes)
     if (!row || !hashes.some(hash => sameHash(row.hash, hash))) return null
     const record = this.#recordOf(row)
     if (before === this.#changes) this.#found.set(name, { record, untilMs: nowMs + keyCacheMs })
@@ -161,15 +164,14 @@ export class ApiKeys {
       expiresAtMs: row.expires_at_ms,
       revokedAtMs: row.revoked_at_ms,
       budget: budgetOf(row),
-      needs: this.#needsOf(row.hash),
+      needs: this.#needsOf(markOf(row.hash)),
     }
   }
 
-  #needsOf(hash: string): KeyNeeds {
-    const mark = markOf(hash)
+  #needsOf(mark: string | null): KeyNeeds {
     if (mark === null) return 'unmarked'
     if (mark === this.#hashes[0].mark) return 'current'
-    return this.#hashes.some(each => each.mark === mark) ? 'former' : 'dropped'
+    return this.#hashes.some(each => each.mark === mark) ? 'former' : 'missing'
   }
 
   async #apply(id: string, op: Parameters<Store['commit']>[0][number]['ops'][number]): Promise<void> {

@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { keyPrefixCharacters, keySecretBytes } from './bounds.ts'
 
 /** Starts every key, so that people and secret scanners recognise one. */
@@ -20,8 +20,8 @@ export interface KeyHash {
   mark: string
   /** `mark:HMAC-SHA-256`, as hex: so that it can be seen which keys need a former secret. */
   hash(secret: string): string
-  /** As the first release stored it, without the mark. */
-  unmarkedHash(secret: string): string
+  /** The same, and as the first release stored it, without the mark. */
+  everyHash(secret: string): readonly [marked: string, unmarked: string]
 }
 
 const markBytes = 4
@@ -31,9 +31,15 @@ export function keyHash(serverSecret: Uint8Array): KeyHash {
   // because from plain bytes each hash would take ten times as long.
   const hashKey = createSecretKey(Buffer.from(hkdfSync('sha256', serverSecret, '', 'farebox api key hash', 32)))
   const mark = Buffer.from(hkdfSync('sha256', serverSecret, '', 'farebox api key mark', markBytes)).toString('hex')
-  const unmarkedHash = (secret: string) => createHmac('sha256', hashKey).update(secret).digest('hex')
-  return { mark, unmarkedHash, hash: secret => `${mark}:${unmarkedHash(secret)}` }
+  const everyHash = (secret: string) => {
+    const unmarked = createHmac('sha256', hashKey).update(secret).digest('hex')
+    return [`${mark}:${unmarked}`, unmarked] as const
+  }
+  return { mark, everyHash, hash: secret => everyHash(secret)[0] }
 }
+
+/** What a process remembers a presented key by: not the key itself, and six times cheaper than a hash that is stored. */
+export const keyName = (secret: string): string => hash('sha256', secret, 'base64url')
 
 /** The mark that a stored hash bears; null for one of the first release. */
 export const markOf = (hash: string): string | null => /^([0-9a-f]{8}):/.exec(hash)?.[1] ?? null

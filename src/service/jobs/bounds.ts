@@ -9,6 +9,12 @@ export const pollFirstMs = 250
 export const pollMostMs = 5_000
 export const pollGrowth = 1.3
 
+/**
+ * An engine that is asked after its work answers within this, even where it takes in a video with the question. One that
+ * does not is asked again, until the job is too old.
+ */
+export const engineAnswerMs = 5 * 60 * 1000
+
 /** Jobs that one process looks after at once; the engines bound their own work further. */
 export const jobsAtOnce = 64
 

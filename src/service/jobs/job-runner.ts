@@ -1,11 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#contract/clock.ts'
+import { boundedWait } from '../bounded-wait.ts'
 import type { EngineState, VideoProgress } from '../engines/engine.ts'
 import type { MediaStore } from '../media/media-store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { Log } from '../service.ts'
 import type { Store } from '../store/store.ts'
-import { jobsAtOnce, longestJobMs, pollFirstMs, pollGrowth, pollMostMs, searchIntervalMs } from './bounds.ts'
+import {
+  engineAnswerMs,
+  jobsAtOnce,
+  longestJobMs,
+  pollFirstMs,
+  pollGrowth,
+  pollMostMs,
+  searchIntervalMs,
+} from './bounds.ts'
 import { freeDeadJobs } from './free-dead-jobs.ts'
 import { HeldJob, heldColumns, LeaseLost } from './held-job.ts'
 import { type JobResult, mediaName } from './job-row.ts'
@@ -112,8 +121,10 @@ export class JobRunner {
     if (!request) return { state: 'failed', reason: 'What was asked for cannot be read any more.' }
     try {
       const { engine, engineModel } = catalogue.video(job.model)
-      const call = { request, engineModel, jobId: job.id, signal: this.#stopping.signal }
-      return job.engineState ? await engine.poll(call, job.engineState) : await engine.start(call)
+      const { signal } = this.#stopping
+      const call = { request, engineModel, jobId: job.id, signal }
+      const answer = job.engineState ? engine.poll(call, job.engineState) : engine.start(call)
+      return await boundedWait(answer, { signal, timeoutMs: engineAnswerMs })
     } catch (error) {
       if (this.#stopping.signal.aborted) throw error
       log.warn({ jobId: job.id, err: error }, 'An engine could not be asked after a job; it is asked again.')

@@ -3,12 +3,14 @@ import { inferenceFailed, mediaNotFound, providerContentPolicy, requestIdNotFoun
 import { downloadUrlMs } from '#contract/limits.ts'
 import { holdLeaseMs } from '../ledger/bounds.ts'
 import { AlsoCommitRefused, availableOf } from '../ledger/charge.ts'
+import { ChargeUnknown } from '../ledger/charge-unknown.ts'
 import type { Funding } from '../ledger/funding.ts'
 import type { MediaStore } from '../media/media-store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { AcceptedJob, JobOrder, JobRequest, Jobs, MediaFile, QueuedJob, RetrievedJob } from '../service.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
+import { StoreError } from '../store/store-error.ts'
 import type { Op } from '../store/units.ts'
 import { deleteMedia } from './delete-media.ts'
 import type { DownloadLinks } from './download-link.ts'
@@ -53,6 +55,8 @@ export class VideoJobs implements Jobs {
     const outcome = await commitSurely(store, {
       id: `${order.requestId}/accept`,
       ops: [...ops, ...((await order.alsoCommit?.(queued)) ?? [])],
+    }).catch(error => {
+      throw error instanceof StoreError && error.kind === 'outcome_unknown' ? new ChargeUnknown(error) : error
     })
     if (!outcome.ok) {
       const { why } = outcome

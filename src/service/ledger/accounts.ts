@@ -1,4 +1,5 @@
 import { type MicroUsd, microUsd } from '#contract/money.ts'
+import { groupedRead } from '../store/grouped-read.ts'
 import type { Store } from '../store/store.ts'
 import type { EntryTable } from '../store/tables.ts'
 
@@ -14,13 +15,14 @@ const nothing: AccountBalance = {
   availableMicroUsd: microUsd(0),
 }
 
+const balance = groupedRead(
+  (read, ids) => read.selectFrom('account').select(['id', 'posted', 'held']).where('id', 'in', ids),
+  row => row.id,
+)
+
 /** Zero for an account that does not exist yet, as a wallet's is before its first top-up. */
 export async function balanceOf(store: Store, account: string): Promise<AccountBalance> {
-  const row = await store.read
-    .selectFrom('account')
-    .select(['posted', 'held'])
-    .where('id', '=', account)
-    .executeTakeFirst()
+  const row = await balance(store.read, account)
   if (!row) return nothing
   return {
     postedMicroUsd: microUsd(row.posted),

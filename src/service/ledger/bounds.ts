@@ -15,8 +15,14 @@ export const checkpointTokens = 256
 export const renewalTickMs = 250
 export const checkpointsATick = 32
 
+/** So old may what was read of an account be for the hold of the same request; a body that takes its time has it read again. */
+export const spendableForMs = 250
+
 /** Lapsed holds are freed in slices, so that a restart after a crash does not block the writer. */
 export const recoverySlice = 500
+
+/** So many of them by one unit, where nobody can still be working under them: a unit may have 64 operations. */
+export const recoveryTogether = 50
 
 /** How often lapsed holds are looked for. */
 export const recoveryIntervalMs = 5_000

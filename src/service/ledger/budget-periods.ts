@@ -15,6 +15,14 @@ const startOf = (period: BudgetPeriod, atMs: number): number => {
   return { epoch: epochStartMs, month: monthStartMs, lifetime: 0 }[period]
 }
 
+/** When the period after the one of this time begins; null where there is none. */
+export function nextPeriodMs(period: BudgetPeriod, atMs: number): number | null {
+  if (period === 'lifetime') return null
+  if (period === 'epoch') return startOf(period, atMs) + dayMs
+  const date = new Date(atMs)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
+}
+
 /** What a key's budget leaves in its current period; null where it sets no limit. */
 export async function budgetLeft(
   store: Pick<Store, 'read'>,

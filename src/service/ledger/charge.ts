@@ -1,11 +1,13 @@
 import type { Clock } from '#contract/clock.ts'
 import { addUsd, type MicroUsd, microUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
 import type { Principal } from '../identity/principal.ts'
+import { awayReason } from '../store/away-reason.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
 import type { Balance, Capture, Line, Op, Outcome, Owed, Refusal, Unit } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { checkpointMs, holdLeaseMs, holdRenewalMs } from './bounds.ts'
+import { ChargeUnknown } from './charge-unknown.ts'
 import type { Funding } from './funding.ts'
 import { leftForHold } from './left-for-hold.ts'
 
@@ -194,6 +196,8 @@ export class Charge {
       if (outcome.op === 0) throw new Error(`The ledger refused to end hold ${this.holdId}: ${outcome.why}.`)
       await this.#commitEnd({ lines: [] }, [])
       throw new AlsoCommitRefused(refused ?? outcome.why)
+    } catch (error) {
+      throw lines.length > 0 && awayReason(error) !== null ? new ChargeUnknown(error) : error
     } finally {
       this.#parts.onEnd(this)
       for (const run of this.#whenEnded.splice(0)) run()

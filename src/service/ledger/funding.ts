@@ -1,7 +1,8 @@
 import type { Clock } from '#contract/clock.ts'
 import { authenticationFailed, ledgerReadOnly } from '#contract/errors.ts'
+import type { KeyLimitReached } from '#contract/failures.ts'
 import { walletConcurrency } from '#contract/limits.ts'
-import { addUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { addUsd, type MicroUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
 import type { Principal } from '../identity/principal.ts'
 import { openWalletAccount } from '../identity/wallet-account.ts'
 import { tooManyInFlight } from '../limits/concurrency.ts'
@@ -9,7 +10,7 @@ import type { StakingCredits } from '../staking/staking-credits.ts'
 import type { Store } from '../store/store.ts'
 import type { Hold, KeyBudget, Lease, Op, Refusal, StakingDay } from '../store/units.ts'
 import { balanceOf } from './accounts.ts'
-import { budgetLeft, periodStarts } from './budget-periods.ts'
+import { budgetLeft, nextPeriodMs, periodStarts } from './budget-periods.ts'
 import { InsufficientCredit, OverBudget } from './refusals.ts'
 
 /** What a caller can pay with at this moment. It may be less a moment later: only the hold decides. */
@@ -57,6 +58,23 @@ export class Funding {
         : { usd: null, staking: null },
     ])
     return { usd, staking, within: { usd: atMost(left.usd, usd), staking: atMost(left.staking, staking ?? zeroUsd) } }
+  }
+
+  /** What is left of one limit of a key's budget, and when that starts anew, as a 402 says it. */
+  async keyLimit(principal: Principal, limit: 'usd' | 'staking'): Promise<KeyLimitReached['budget']> {
+    const budget = budgetOf(principal)
+    const most = budget?.[limit] ?? null
+    if (principal.kind !== 'key' || !budget || most === null) return undefined
+    const atMs = this.#clock.now()
+    const left = (await budgetLeft(this.#store, principal.keyId, budget, atMs))[limit] ?? zeroUsd
+    const nextMs = nextPeriodMs(budget.period, atMs)
+    return {
+      currency: limit === 'usd' ? 'USD' : 'DIEM',
+      period: budget.period,
+      limit: toUsdNumber(most),
+      left: toUsdNumber(left),
+      startsAnewAt: nextMs === null ? null : new Date(nextMs).toISOString(),
+    }
   }
 
   /** The operations that take the hold; a wallet whose stake is all that it has gets its account with them. */

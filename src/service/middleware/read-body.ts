@@ -6,7 +6,8 @@ import { parseJson } from '#contract/safe-json.ts'
 /** What of a request the body reader needs; Node's own message and a web request both fit. */
 export interface BodySource {
   header(name: string): readonly string[]
-  bytes(): AsyncIterable<Uint8Array>
+  /** All of it; null where it has more than `limit` bytes. */
+  read(limit: number): Promise<Uint8Array | null>
 }
 
 const bytesLimit = (operation: Operation): number => {
@@ -31,6 +32,7 @@ export async function readBody(operation: Operation, source: BodySource): Promis
 }
 
 function requireJson(contentType: string | undefined): void {
+  if (contentType === 'application/json') return
   const [mediaType = ''] = (contentType ?? '').split(';')
   if (!/^application\/(?:[\w.-]+\+)?json$/i.test(mediaType.trim())) throw invalidContentType()
 }
@@ -38,18 +40,15 @@ function requireJson(contentType: string | undefined): void {
 const invalidBody = (message: string) =>
   invalidRequest({ error: 'Invalid request parameters', details: { _errors: [message] } })
 
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 async function readText(source: BodySource, limit: number): Promise<string> {
   const announced = Number(source.header('content-length')[0] ?? 0)
   if (announced > limit) throw tooLarge()
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of source.bytes()) {
-    length += chunk.byteLength
-    if (length > limit) throw tooLarge()
-    chunks.push(chunk)
-  }
+  const bytes = await source.read(limit)
+  if (!bytes) throw tooLarge()
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks))
+    return strictUtf8.decode(bytes)
   } catch {
     throw invalidBody('The body is not UTF-8.')
   }

@@ -18,13 +18,13 @@ export async function send(exchange: Exchange, reply: Reply, vendor: string): Pr
       return sendJson(exchange, reply.status, toVendor(reply.body, vendor))
     case 'events':
       setEventHeaders(headers)
-      return new Response(eventStream(reply, vendor, exchange), { status: 200, headers })
+      return exchange.response(eventStream(reply, vendor, exchange))
     case 'file':
       return sendFile(exchange, reply)
   }
 }
 
-export function setEventHeaders(headers: Headers): void {
+export function setEventHeaders(headers: Map<string, string>): void {
   headers.set('content-type', 'text/event-stream; charset=utf-8')
   headers.set('x-accel-buffering', 'no')
 }
@@ -36,9 +36,9 @@ export async function sendText(exchange: Exchange, text: string, contentType: st
   const headers = exchange.answerHeaders
   headers.set('content-type', contentType)
   const encoding = text.length < compressFromBytes ? null : chosenEncoding(exchange.header('accept-encoding'))
-  if (!encoding) return new Response(text, { status, headers })
+  if (!encoding) return exchange.wholeResponse(text, status)
   headers.set('content-encoding', encoding)
-  return new Response(await compressed(text, encoding), { status, headers })
+  return exchange.wholeResponse(await compressed(text, encoding), status)
 }
 
 type Encoding = 'br' | 'gzip'
@@ -94,5 +94,5 @@ function sendFile(exchange: Exchange, reply: FileReply): Response {
     exchange.ended()
     await reply.onEnd?.(delivered)
   })
-  return new Response(body, { status: 200, headers })
+  return exchange.response(body)
 }

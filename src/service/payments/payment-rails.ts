@@ -1,7 +1,7 @@
 import type { PaymentOption } from '#contract/payment.ts'
-import type { Facilitator, Settlement, Verdict } from './facilitator.ts'
-import type { OnChain, PaymentChain } from './payment-chain.ts'
-import type { EvmPayment, Rail, SignedPayment, SvmPayment } from './signed-payment.ts'
+import type { Facilitator, Settlement, Verdict } from './facilitators/facilitator.ts'
+import type { OnChain, PaymentChain } from './payment/payment-chain.ts'
+import type { EvmPayment, Rail, SignedPayment, SvmPayment } from './payment/signed-payment.ts'
 
 /** What is served, one a rail; a payment of a rail that is absent cannot come, since no option offers it. */
 interface ByRail<Evm, Svm> {

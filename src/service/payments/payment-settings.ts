@@ -1,8 +1,8 @@
 import { topUpUsd } from '#contract/limits.ts'
 import { type PaymentOption, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
-import type { FacilitatorHeaders } from './facilitator-http.ts'
-import { SolanaKey } from './solana-key.ts'
-import type { SolanaCommitment } from './svm-executed.ts'
+import type { FacilitatorHeaders } from './facilitators/facilitator-http.ts'
+import { SolanaKey } from './solana/solana-key.ts'
+import type { SolanaCommitment } from './solana/svm-executed.ts'
 
 /** Where top-ups go, and what settles them there. */
 export interface PaymentSettings {

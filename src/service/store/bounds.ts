@@ -58,6 +58,15 @@ export const limitLogRows = 1_000_000
 /** Page cache of the writer, in KiB: the busy ends of every index fit, so that a commit seldom reads. */
 export const writerCacheKiB = 32 * 1024
 
+/**
+ * Pages that SQLite's log gathers before they are written to their places: 16 MB. At the usual 1,000 a busy page is written
+ * again every few commits, with two syncs each time; reading a log of this size after a kill takes some 20 ms.
+ */
+export const checkpointPages = 4_000
+
+/** Accounts, open holds and keys that SQLite's writer keeps in memory, each: some 3 MB, and as many as are busy at a time. */
+export const knownRowsMost = 10_000
+
 /** A unit whose outcome is unknown is repeated this often; its id makes a repeat harmless. */
 export const surelyAttempts = 5
 export const surelyRetryMs = 200

@@ -17,7 +17,7 @@ const wholeUnit = -1
 export function invalidOp(unit: Unit): number | null {
   const { id, ops } = unit
   if (!startsWithUuidV7(id) || id.length > nameCharacters || !isStorable(id)) return wholeUnit
-  if (ops.length === 0 || ops.length > unitOperations) return wholeUnit
+  if (!Array.isArray(ops) || ops.length === 0 || ops.length > unitOperations) return wholeUnit
   const index = ops.findIndex(op => !isSound(op) || !isMeant(op))
   return index === -1 ? null : index
 }
@@ -27,20 +27,25 @@ const jsonMembers = new Set(['input', 'engineState', 'result', 'failure', 'paylo
 
 /** No money below zero, no fraction, no text without bounds: what the columns could not hold. */
 function isSound(value: object): boolean {
-  return Object.entries(value).every(([name, member]: [string, unknown]) => {
-    switch (typeof member) {
-      case 'bigint':
-        return member >= 0n && member <= (name === 'amount' ? amountMicroUsd : integerMaximum)
-      case 'number':
-        return Number.isSafeInteger(member) && member >= 0
-      case 'string':
-        return isStorable(member) && member.length <= (jsonMembers.has(name) ? jsonCharacters : nameCharacters)
-      case 'object':
-        return member === null || isSound(member)
-      default:
-        return member === undefined
-    }
-  })
+  const members = value as Record<string, unknown>
+  // By name, because making pairs of them all takes more than twice as long, for every unit that is ever written.
+  for (const name of Object.keys(members)) if (!isSoundMember(name, members[name])) return false
+  return true
+}
+
+function isSoundMember(name: string, member: unknown): boolean {
+  switch (typeof member) {
+    case 'bigint':
+      return member >= 0n && member <= (name === 'amount' ? amountMicroUsd : integerMaximum)
+    case 'number':
+      return Number.isSafeInteger(member) && member >= 0
+    case 'string':
+      return member.length <= (jsonMembers.has(name) ? jsonCharacters : nameCharacters) && isStorable(member)
+    case 'object':
+      return member === null || isSound(member)
+    default:
+      return member === undefined
+  }
 }
 
 /** PostgreSQL keeps no NUL, and half a surrogate pair would come back as another character from either store. */

@@ -14,9 +14,10 @@ export function nextBatch(waiting: readonly { unit: Unit }[]): number {
 /** Only these carry texts without the small bound of names. */
 function charactersOf({ ops }: Unit): number {
   let characters = 0
+  // Nobody has looked yet whether a unit is what its type says, and the queue must not stop at one that is not.
+  if (!Array.isArray(ops)) return characters
   for (const op of ops) {
-    if (op.op !== 'job' && op.op !== 'payment' && op.op !== 'claim') continue
-    // Nobody has looked yet whether a unit is what its type says.
+    if (op?.op !== 'job' && op?.op !== 'payment' && op?.op !== 'claim') continue
     for (const value of Object.values(op.set ?? {})) if (typeof value === 'string') characters += value.length
   }
   return characters

@@ -3,6 +3,8 @@ export type StoreFailure =
   | 'outcome_unknown'
   /** A unit could not be applied and left no trace. */
   | 'unit_failed'
+  /** The database or its disk could not be had; a unit left no trace. */
+  | 'unreachable'
   /** A rule of the tables refused a unit, so the rows are not as the books left them. It left no trace. */
   | 'broken_rule'
   | 'queue_full'

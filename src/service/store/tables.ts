@@ -23,6 +23,7 @@ export interface Tables {
   claim_answer: ClaimAnswerTable
   limit_log: LimitLogTable
   ledger_state: LedgerStateTable
+  secret_mark: SecretMarkTable
 }
 
 /** Customers only: system accounts store no balance, so that no row is hot for everyone. */
@@ -217,6 +218,15 @@ export interface ClaimAnswerTable {
 export interface LedgerStateTable {
   state: 'open' | 'read_only'
   reason: string
+  since_ms: number
+}
+
+/** Every secret that made hashes of these books' keys, by its mark; the last one is in use. */
+export interface SecretMarkTable {
+  generation: number
+  mark: string
+  /** Which service wrote it down. */
+  place: string
   since_ms: number
 }
 

@@ -29,6 +29,7 @@ export type Op =
   | MoveClaim
   | LogLimit
   | SetLedgerState
+  | MarkSecret
 
 /** Who does work that outlives a call: recovery touches only what has an expired lease. */
 export interface Lease {
@@ -311,6 +312,18 @@ export interface SetLedgerState {
   atMs: number
 }
 
+/** Appends to what the books know of the service's secrets, the newest of which is in use. Of two for one place, one is refused. */
+export interface MarkSecret {
+  op: 'secret'
+  /** 1 for the first secret, and one more for each that follows. */
+  generation: number
+  /** Tells secrets apart, and nothing about them. */
+  mark: string
+  /** Which service has it, for whoever looks for the file. */
+  place: string
+  atMs: number
+}
+
 export interface Balance {
   account: string
   posted: MicroUsd
@@ -360,4 +373,5 @@ export type Refusal =
   | 'payment_moved'
   | 'claim_exists'
   | 'claim_moved'
+  | 'secret_moved'
   | 'invalid'

@@ -2,6 +2,7 @@
  * Loaded by `--import` before the real server, in a process of the harness only. Modules through which the server
  * meets the world are replaced by ones that wrap them, so that nothing in the product itself knows of faults.
  */
+import { existsSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { takeOrder } from './fault-orders.ts'
 
@@ -13,14 +14,22 @@ const replacements = new Map(
   [
     ['service/store/sqlite/open.ts', 'armed-sqlite-store.ts'],
     ['service/store/postgres/open.ts', 'armed-postgres-store.ts'],
-    ['service/payments/local-facilitator.ts', 'armed-facilitator.ts'],
-    ['service/payments/evm-payment-chain.ts', 'armed-chain.ts'],
+    ['service/payments/evm/local-facilitator.ts', 'armed-facilitator.ts'],
+    ['service/payments/evm/evm-payment-chain.ts', 'armed-chain.ts'],
+    ['service/payments/solana/local-svm-facilitator.ts', 'armed-svm-facilitator.ts'],
+    ['service/payments/solana/svm-payment-chain.ts', 'armed-svm-chain.ts'],
     ['service/engines/demo/chat.ts', 'armed-chat.ts'],
     ['service/engines/demo/video.ts', 'armed-video.ts'],
     ['service/media/folder-media-store.ts', 'armed-media.ts'],
+    ['service/open-service.ts', 'armed-open-service.ts'],
     ['contract/clock.ts', 'armed-clock.ts'],
   ].map(([real = '', armed = '']) => [`${source}${real}`, `${here}${armed}`] as const),
 )
+
+// A file that was moved would be armed no more, and nobody would notice.
+for (const real of replacements.keys()) {
+  if (!existsSync(new URL(real))) throw new Error(`The harness replaces ${real}, which is not there.`)
+}
 
 registerHooks({
   resolve(specifier, context, nextResolve) {

@@ -1,4 +1,5 @@
 import { type Book, sumOf } from '../book.ts'
+import { keyedRequests } from './check-keyed.ts'
 import type { Findings } from './findings.ts'
 import type { LedgerRows } from './ledger-rows.ts'
 
@@ -30,10 +31,12 @@ export function checkCharges(book: Book, rows: LedgerRows, findings: Findings): 
 
 /** A charge that we know nothing of belongs to a request whose answer was lost; `earlier` are those of other runs. */
 export function checkStrangers(book: Book, rows: LedgerRows, earlier: ReadonlySet<string>, findings: Findings): void {
+  // Whose request a keyed call was taken up as is known, whatever became of its answers.
+  const keyed = keyedRequests(book, rows)
   const strangers = [...rows.charges.keys()].filter(
-    request => !book.charges.has(request) && !book.open.has(request) && !earlier.has(request),
+    request => !book.charges.has(request) && !book.open.has(request) && !keyed.has(request) && !earlier.has(request),
   )
-  const unanswered = sumOf(book.unanswered)
+  const unanswered = sumOf({ ...book.unanswered, 'keyed chat': 0, 'keyed stream': 0 })
   if (strangers.length <= unanswered) return
   findings.fail(`${strangers.length} charges belong to no request that was answered; ${unanswered} were lost.`)
 }

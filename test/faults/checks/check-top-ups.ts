@@ -25,7 +25,7 @@ export function checkTopUps(book: Book, rows: LedgerRows, transfers: readonly Tr
     const isThere =
       transfer?.transaction === acknowledged.transaction &&
       transfer.amount === amountMicroUsd &&
-      transfer.from === wallet.toLowerCase()
+      transfer.from.toLowerCase() === wallet.toLowerCase()
     if (!isThere)
       findings.fail(`Payment ${nonce} named transaction ${acknowledged.transaction}, which is not its transfer.`)
   }

@@ -2,16 +2,35 @@ import type { AuditReader } from '#service/ledger/audit-reader.ts'
 
 /** What the books say, read from the file with plain SQL of our own. Amounts are micro-USD. */
 export interface LedgerRows {
-  /** By request: what was charged, on how many refs. */
-  charges: Map<string, { amount: bigint; refs: bigint }>
+  /** By request, in the order of the books. */
+  charges: Map<string, ChargeRow>
   refunds: Map<string, bigint>
   /** By account. */
   grants: Map<string, bigint>
   topUps: TopUpRow[]
   payments: Map<string, PaymentState>
   jobs: Map<string, { state: string; request: string }>
+  /** Of calls under an `Idempotency-Key`. */
+  claims: Map<string, { state: string; request: string }>
   holds: { id: string; leaseUntilMs: number }[]
 }
+
+export interface ChargeRow {
+  request: string
+  account: string
+  apiKey: string | null
+  amount: bigint
+  /** How many refs it stands on. */
+  refs: bigint
+  /** What of it staking credit has paid, and of which day; negative or zero where it was given back. */
+  staking: bigint
+  stakingDayMs: number | null
+  /** What of it the account's own credit has paid. */
+  usd: bigint
+  atMs: number
+}
+
+export const dayMs = 24 * 60 * 60 * 1000
 
 export interface TopUpRow {
   /** Of the payment: the last part of its key. */
@@ -29,14 +48,14 @@ export interface PaymentState {
 
 /** Of one snapshot. */
 export async function readLedger(reader: AuditReader): Promise<LedgerRows> {
-  const charges = await rows<{ request: string; amount: bigint; refs: bigint }>(
-    reader,
-    `SELECT request, sum(amount) AS amount, count(DISTINCT ref) AS refs FROM entry WHERE kind = 'CHARGE' GROUP BY request`,
-  )
   const jobs = await rows<{ id: string; state: string; request: string }>(reader, 'SELECT id, state, request FROM job')
+  const claims = await rows<{ id: string; state: string; request: string }>(
+    reader,
+    'SELECT id, state, request FROM claim',
+  )
   const holds = await rows<{ id: string; ends: bigint }>(reader, 'SELECT id, lease_until_ms AS ends FROM hold')
   return {
-    charges: new Map(charges.map(({ request, amount, refs }) => [request, { amount, refs }])),
+    charges: await readCharges(reader),
     refunds: await amounts(
       reader,
       `SELECT request AS id, sum(amount) AS amount FROM entry WHERE kind = 'REFUND' GROUP BY 1`,
@@ -48,8 +67,44 @@ export async function readLedger(reader: AuditReader): Promise<LedgerRows> {
     topUps: await readTopUps(reader),
     payments: await readPayments(reader),
     jobs: new Map(jobs.map(row => [row.id, row])),
+    claims: new Map(claims.map(row => [row.id, row])),
     holds: holds.map(({ id, ends }) => ({ id, leaseUntilMs: Number(ends) })),
   }
+}
+
+interface ChargeSums {
+  request: string
+  account: string
+  api_key: string | null
+  amount: bigint
+  refs: bigint
+  staking: bigint
+  day: bigint | null
+  written_off: bigint
+  at: bigint
+}
+
+async function readCharges(reader: AuditReader): Promise<Map<string, ChargeRow>> {
+  const of = (kind: string, amount: string) => `sum(CASE WHEN kind = '${kind}' THEN ${amount} ELSE 0 END)`
+  const sums = await rows<ChargeSums>(
+    reader,
+    `SELECT request, min(account) AS account, min(CASE WHEN kind = 'CHARGE' THEN api_key END) AS api_key,
+        ${of('CHARGE', 'amount')} AS amount, count(DISTINCT CASE WHEN kind = 'CHARGE' THEN ref END) AS refs,
+        ${of('STAKING', 'CASE WHEN credit = account THEN amount ELSE -amount END')} AS staking,
+        min(staking_day_ms) AS day, ${of('WRITE_OFF', 'amount')} AS written_off, min(created_at_ms) AS at
+      FROM entry WHERE request IS NOT NULL GROUP BY request
+      HAVING count(CASE WHEN kind = 'CHARGE' THEN 1 END) > 0 ORDER BY min(seq)`,
+  )
+  return new Map(
+    sums.map(({ request, account, api_key, amount, refs, staking, day, written_off, at }) => {
+      const usd = amount - staking - written_off
+      const stakingDayMs = day === null ? null : Number(day)
+      return [
+        request,
+        { request, account, apiKey: api_key, amount, refs, staking, stakingDayMs, usd, atMs: Number(at) },
+      ]
+    }),
+  )
 }
 
 async function readTopUps(reader: AuditReader): Promise<TopUpRow[]> {

@@ -2,13 +2,17 @@ import type { PaymentOption } from '#contract/payment.ts'
 import type { Book } from '../book.ts'
 import type { Books } from '../books.ts'
 import { recoveryMs } from '../bounds.ts'
-import { readTransfers } from './chain-transfers.ts'
+import { readTransfers, type Transfer } from './chain-transfers.ts'
 import { checkBooks } from './check-books.ts'
+import { checkBudgets } from './check-budgets.ts'
 import { checkCharges, checkStrangers } from './check-charges.ts'
 import { checkJobs, checkJobsEnded } from './check-jobs.ts'
+import { checkKeyed } from './check-keyed.ts'
+import { checkStaking } from './check-staking.ts'
 import { checkAnswered, checkChainAtRest, checkChainInFlight, checkTopUps } from './check-top-ups.ts'
 import type { Findings } from './findings.ts'
 import type { LedgerRows } from './ledger-rows.ts'
+import type { SolanaTransfers } from './solana-transfers.ts'
 
 /** What is checked against what. */
 export interface Checked {
@@ -16,19 +20,23 @@ export interface Checked {
   books: Books
   rpcUrl: string
   option: PaymentOption
+  solana: { transfers: SolanaTransfers; rpcUrl: string; option: PaymentOption }
   /** Requests that were charged before this run. */
   earlier: ReadonlySet<string>
 }
 
 /** What must hold at any moment, a second after a kill as well. */
 export async function checkStanding(checked: Checked, findings: Findings): Promise<LedgerRows> {
-  const { book, books, rpcUrl, option, earlier } = checked
+  const { book, books, earlier } = checked
   // The books first: what they have credited by then must have come by the time that the chain is asked.
   const rows = await books.read()
-  const transfers = await readTransfers(rpcUrl, option.asset, option.payTo)
+  const transfers = await transfersOf(checked)
   await checkBooks(books, recoveryMs, findings)
   checkCharges(book, rows, findings)
   checkStrangers(book, rows, earlier, findings)
+  checkKeyed(book, rows, findings)
+  checkBudgets(book, rows, findings)
+  checkStaking(book, rows, earlier, findings)
   checkJobs(book, rows, findings)
   checkTopUps(book, rows, transfers, findings)
   // And the other way round: what has come by now must be known by the next look at the books.
@@ -41,12 +49,21 @@ export async function checkStanding(checked: Checked, findings: Findings): Promi
 
 /** What must hold once every lease has ended and nothing is under way. */
 export async function checkAtRest(checked: Checked, findings: Findings): Promise<void> {
-  const { book, rpcUrl, option } = checked
+  const { book } = checked
   const rows = await checkStanding(checked, findings)
-  const transfers = await readTransfers(rpcUrl, option.asset, option.payTo)
+  const transfers = await transfersOf(checked)
   checkChainAtRest(rows, transfers, findings)
   checkAnswered(book, transfers, findings)
   checkJobsEnded(rows, findings)
   findings.holdsLeft = rows.holds.length
   if (rows.holds.length) findings.fail(`${rows.holds.length} holds are left.`)
+}
+
+/** On both chains; a payment is known by its nonce on the one, by what was signed on the other. */
+async function transfersOf({ rpcUrl, option, solana }: Checked): Promise<Transfer[]> {
+  const [evm, svm] = await Promise.all([
+    readTransfers(rpcUrl, option.asset, option.payTo),
+    solana.transfers.read(solana.rpcUrl, solana.option.payTo),
+  ])
+  return [...evm, ...svm]
 }

@@ -13,6 +13,7 @@ export async function signTopUp(
   const made = await new ExactEvmScheme(wallet).createPaymentPayload(2, accepted)
   const { authorization } = made.payload as { authorization: { nonce: string; validBefore: string } }
   return {
+    kind: 'top-up',
     wallet: wallet.address,
     nonce: authorization.nonce.toLowerCase(),
     amountMicroUsd,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { paymentResponse } from '#contract/headers.ts'
 import { fromUsdNumber } from '#contract/money.ts'
-import { type PaymentOption, TopUpRequired } from '#contract/payment.ts'
+import { type PaymentOption, solanaNetwork, TopUpRequired } from '#contract/payment.ts'
 import { TopUpResult } from '#contract/top-up.ts'
 import type { SignedTopUp } from '../book.ts'
 import type { Round } from '../round.ts'
@@ -12,7 +12,7 @@ import { signTopUp } from './sign-payment.ts'
 const path = '/x402/top-up'
 
 /** From 5 USD on; each wants an amount of its own. */
-const leastMicroUsd = 5_000_000n
+export const leastMicroUsd = 5_000_000n
 
 /** Of one load and start: answers that a payment is pending count towards the abuse block. */
 const mostResends = 3
@@ -36,12 +36,14 @@ export async function topUps(round: Round, seeded: Seeded): Promise<void> {
 
 export const isOpen = ({ acknowledged, expired }: SignedTopUp): boolean => !acknowledged && !expired
 
-/** What the 402 of this server asks for. */
-export async function offeredOption(baseUrl: string): Promise<PaymentOption> {
+/** What the 402 of this server asks for on either chain. */
+export async function offeredOptions(baseUrl: string): Promise<{ option: PaymentOption; solana: PaymentOption }> {
   const response = await fetch(`${baseUrl}${path}`, { method: 'POST' })
-  const [option] = TopUpRequired.parse(await response.json()).accepts
-  if (!option) throw new Error('The server offers no way to pay.')
-  return option
+  const { accepts } = TopUpRequired.parse(await response.json())
+  const [option] = accepts
+  const solana = accepts.find(({ network }) => network === solanaNetwork)
+  if (!option || !solana) throw new Error('The server does not offer both ways to pay; is litesvm installed?')
+  return { option, solana }
 }
 
 async function payAnew(round: Round, seeded: Seeded): Promise<void> {
@@ -58,7 +60,8 @@ async function payAnew(round: Round, seeded: Seeded): Promise<void> {
 /** Sends it. What was acknowledged before must be answered with the same bytes. */
 export async function pay(round: Round, payment: SignedTopUp): Promise<void> {
   const { book } = round
-  const response = await send(round, { kind: 'top-up', path, headers: { 'payment-signature': payment.header } })
+  const { kind } = payment
+  const response = await send(round, { kind, path, headers: { 'payment-signature': payment.header } })
   if (!response) return
   if (response.status !== 200) return refusedPayment(round, payment, response)
   const body = await textOf(response)
@@ -69,18 +72,18 @@ export async function pay(round: Round, payment: SignedTopUp): Promise<void> {
     return book.count('resend')
   }
   const data = creditOf(body)
-  if (!data) return book.surprise('top-up', `200 ${body}`)
+  if (!data) return book.surprise(kind, `200 ${body}`)
   const header = response.headers.get(paymentResponse.name)
   const settled = header === null ? null : paymentResponse.parse(header)
   const credited = fromUsdNumber(data.amountCredited)
-  if (credited !== payment.amountMicroUsd) book.surprise('top-up', `${payment.amountMicroUsd} signed, ${body}`)
-  if (!settled?.success) book.surprise('top-up', `200 without a settlement in ${paymentResponse.name}`)
+  if (credited !== payment.amountMicroUsd) book.surprise(kind, `${payment.amountMicroUsd} signed, ${body}`)
+  if (!settled?.success) book.surprise(kind, `200 without a settlement in ${paymentResponse.name}`)
   payment.acknowledged = {
     body,
     transaction: settled?.transaction ?? '',
     newBalanceMicroUsd: fromUsdNumber(data.newBalance) ?? -1n,
   }
-  book.count('top-up')
+  book.count(kind)
 }
 
 function creditOf(body: string): TopUpResult['data'] | null {
@@ -94,10 +97,10 @@ function creditOf(body: string): TopUpResult['data'] | null {
 /** Too many new ones a minute, or not settled yet, are no surprise; that a good payment is bad is one. */
 async function refusedPayment(round: Round, payment: SignedTopUp, response: Response): Promise<void> {
   const isLate = Date.now() > payment.validBeforeMs - expiryMarginMs
-  const body = await refused(round, 'top-up', response, isLate ? [400, 429, 500] : [429, 500])
+  const body = await refused(round, payment.kind, response, isLate ? [400, 429, 500] : [429, 500])
   if (response.status === 400 && isLate) payment.expired = true
   const isPending = body?.includes('X402_SETTLEMENT_PENDING') ?? false
-  if (response.status === 500 && !isPending && !round.mayFail()) round.book.surprise('top-up', `500 ${body}`)
+  if (response.status === 500 && !isPending && !round.mayFail()) round.book.surprise(payment.kind, `500 ${body}`)
   if (payment.acknowledged && !round.mayFail())
     round.book.surprise('resend', `${response.status} for a payment that was acknowledged`)
 }

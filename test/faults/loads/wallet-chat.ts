@@ -22,7 +22,8 @@ const creditedWallets = ({ book, wallets }: Round): PrivateKeyAccount[] =>
 
 const signInLifeMs = 60_000
 
-async function signIn(wallet: PrivateKeyAccount, url: string): Promise<Record<string, string>> {
+/** The header of a sign-in for one request. */
+export async function signIn(wallet: PrivateKeyAccount, url: string): Promise<Record<string, string>> {
   const nowMs = Date.now()
   const fields: SignInFields = {
     domain: new URL(url).host,

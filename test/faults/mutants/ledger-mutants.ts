@@ -11,9 +11,9 @@ export const ledgerMutants: readonly Mutant[] = [
         file: `${store}/apply-holds.ts`,
         find: `      if (balance.posted - balance.held < split.usd) return 'insufficient_funds'
       if (!funds.covers(split.usd, sources)) return 'over_budget'
-      const { staking, budget } = sources`,
+      holds.open(`,
         replace: `      if (!funds.covers(split.usd, sources)) return 'over_budget'
-      const { staking, budget } = sources`,
+      holds.open(`,
       },
     ],
     check: contract('refuses as insufficient_funds'),
@@ -58,8 +58,8 @@ export const ledgerMutants: readonly Mutant[] = [
     patches: [
       {
         file: `${store}/apply-holds.ts`,
-        find: '      grow.run(op.amount, split.staking, op.hold)\n',
-        replace: '      grow.run(0n, 0n, op.hold)\n',
+        find: '      holds.grow(hold, op.amount, split.staking)\n',
+        replace: '      holds.grow(hold, 0n, 0n)\n',
       },
     ],
     check: contract('an extension grows'),
@@ -96,8 +96,8 @@ export const ledgerMutants: readonly Mutant[] = [
     patches: [
       {
         file: 'src/service/ledger/recover-holds.ts',
-        find: `      const lapsed = await holds(store).where('lease_until_ms', '<', atMs).execute()
-      return lapsed.filter(({ id }) => !isOpenHere(id))
+        find: `      const lapsed = await holds(store).select('lease_until_ms').where('lease_until_ms', '<', atMs).execute()
+      return lapsed.filter(({ id, lease_until_ms }) => !isOpenHere(id) && isDue(id, lease_until_ms, atMs))
     },
     guard: atMs => ({ onlyIfExpired: { atMs } }),`,
         replace: `      const open = await holds(store).execute()

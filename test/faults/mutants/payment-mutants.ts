@@ -7,7 +7,7 @@ export const paymentMutants: readonly Mutant[] = [
     name: 'settle in two commits',
     patches: [
       {
-        file: `${payments}/payment-rows.ts`,
+        file: `${payments}/top-ups/payment-rows.ts`,
         find: '      ...(linked === null ? openWalletAccount(wallet, atMs) : []),\n',
         replace:
           '    ])\n    await this.#commit([\n      ...(linked === null ? openWalletAccount(wallet, atMs) : []),\n',
@@ -19,9 +19,9 @@ export const paymentMutants: readonly Mutant[] = [
     name: 'credit before settle',
     patches: [
       {
-        file: `${payments}/payment-driver.ts`,
+        file: `${payments}/top-ups/payment-driver.ts`,
         find: '    if (row) await this.#attempt(row, { isFirst: true, waits: true })',
-        replace: `    const amount = (await import('./signed-payment.ts')).amountOf(payment)
+        replace: `    const amount = (await import('../payment/signed-payment.ts')).amountOf(payment)
     if (row) await this.#rows.credit(row, payment, { state: 'landed', transaction: '0x', amount })
     if (row) await this.#facilitator.settle(payment)`,
       },
@@ -39,7 +39,7 @@ export const paymentMutants: readonly Mutant[] = [
   const { body, settlement } = await`,
       },
       {
-        file: `${payments}/payment-rows.ts`,
+        file: `${payments}/top-ups/payment-rows.ts`,
         find: '    const wallet = payerOf(payment)\n    const linked',
         replace:
           '    const wallet = (globalThis as { bodyWallet?: string }).bodyWallet ?? payerOf(payment)\n    const linked',
@@ -51,7 +51,7 @@ export const paymentMutants: readonly Mutant[] = [
     name: 'a fresh 402 on an unknown settlement',
     patches: [
       {
-        file: `${payments}/top-up.ts`,
+        file: `${payments}/top-ups/top-up.ts`,
         find: '      default:\n        throw this.#pending(payment)',
         replace: '      default:\n        throw topUpOffer(this.#settings)',
       },
@@ -62,7 +62,7 @@ export const paymentMutants: readonly Mutant[] = [
     name: "a payment's key from the raw text of its header",
     patches: [
       {
-        file: `${payments}/check-evm-payment.ts`,
+        file: `${payments}/evm/check-evm-payment.ts`,
         find: '  const key = evmPaymentKey(chainIdOf(option.network), option.asset, authorization)',
         replace: `  const raw = JSON.stringify(payload)
   const key = \`\${evmPaymentKey(chainIdOf(option.network), option.asset, authorization)}:\${raw}\`.slice(0, 500)`,

@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util'
+import { findServer } from '../../postgres/cluster.ts'
 import { checkWords, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
+import { postgresMutants } from './postgres-mutants.ts'
 import { runCheck } from './run-check.ts'
 import { TreeCopy } from './tree-copy.ts'
 
@@ -9,23 +11,42 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 const usage = `Usage: npm run faults:mutants -- [--only TEXT]
 
 Makes ${mutants.length} mistakes, one after the other, in a copy of the repository, and looks whether the check that is
-named for it notices.
+named for it notices; then ${postgresMutants.length} in the functions of the PostgreSQL store, where there is a server for them.
 
   --only TEXT   only those whose name has this in it`
 
-async function main(chosen: readonly Mutant[]): Promise<number> {
+interface Table {
+  mutants: readonly Mutant[]
+  /** How the count of them is said. */
+  words: string
+}
+
+async function main(tables: readonly Table[]): Promise<number> {
   const tree = await TreeCopy.make()
   try {
-    if (!(await isSound(tree, chosen))) return 1
-    let caught = 0
-    for (const mutant of chosen) {
-      if (await isCaught(tree, mutant)) caught++
+    const verdicts: string[] = []
+    let isWell = true
+    for (const table of tables) {
+      const caught = await caughtOf(tree, table.mutants)
+      if (caught === null) return 1
+      isWell &&= caught === table.mutants.length
+      verdicts.push(`${caught} of ${table.mutants.length} ${table.words}`)
     }
-    print(`${caught} of ${chosen.length} caught`)
-    return caught === chosen.length ? 0 : 1
+    for (const verdict of verdicts) print(verdict)
+    return isWell ? 0 : 1
   } finally {
     await tree.remove()
   }
+}
+
+/** Null where a check does not even say that the tree is sound as it is. */
+async function caughtOf(tree: TreeCopy, chosen: readonly Mutant[]): Promise<number | null> {
+  if (!(await isSound(tree, chosen))) return null
+  let caught = 0
+  for (const mutant of chosen) {
+    if (await isCaught(tree, mutant)) caught++
+  }
+  return caught
 }
 
 /** A check that fails anyway would catch everything. */
@@ -49,6 +70,19 @@ async function isCaught(tree: TreeCopy, { name, patches, check }: Mutant): Promi
   return verdict.is === 'caught'
 }
 
+/** Those of PostgreSQL are left out where this machine has none, but for FAREBOX_TEST_ALL=1. */
+function chosenTables(only: string): Table[] {
+  const hasServer = findServer() !== null || process.env.FAREBOX_TEST_ALL === '1'
+  if (!hasServer) print('Without PostgreSQL the mistakes in its functions are left out; install Debian’s `postgresql`.')
+  const all: Table[] = [
+    { mutants, words: 'caught' },
+    { mutants: hasServer ? postgresMutants : [], words: 'caught in the PostgreSQL functions' },
+  ]
+  return all
+    .map(table => ({ ...table, mutants: table.mutants.filter(({ name }) => name.includes(only)) }))
+    .filter(table => table.mutants.length > 0)
+}
+
 const { values } = parseArgs({ options: { only: { type: 'string', default: '' }, help: { type: 'boolean' } } })
 if (values.help) print(usage)
-else process.exitCode = await main(mutants.filter(({ name }) => name.includes(values.only)))
+else process.exitCode = await main(chosenTables(values.only))

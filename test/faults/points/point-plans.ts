@@ -1,14 +1,10 @@
+import type { FaultOrder } from '../arm/fault-orders.ts'
 import { newPaymentsOfAStart, pointMs } from '../bounds.ts'
-import type { KillPlan } from '../kill-plan.ts'
-import { longStreams } from '../loads/streamed-chat.ts'
-import { randomKill } from '../random-kills.ts'
-import { everything } from '../start-load.ts'
-import { type Flow, flows, startPoints } from './flows.ts'
+import type { KillPlan, Life } from '../kill-plan.ts'
+import { type Flow, flows, type StartFlow, startFlows } from './flows.ts'
 
 /** How often each point of each flow was come by, and how often it was tried. */
 export type Reached = Map<string, { reached: number; tried: number }>
-
-const startFlow = 'start after a kill'
 
 export interface PointOptions {
   /** So often each. */
@@ -27,9 +23,11 @@ export function* pointPlans({ times, only }: PointOptions, reached: Reached): Ge
       if (isWanted(name)) yield* plansOf(name, times, most, reached, told => servingPlan(flow, point, told))
     }
   }
-  for (const point of startPoints) {
-    const name = `${startFlow}: ${point}`
-    if (isWanted(name)) yield* plansOf(name, times, most, reached, told => startingPlan(point, told))
+  for (const flow of startFlows) {
+    for (const point of flow.points) {
+      const name = `${flow.name}: ${point}`
+      if (isWanted(name)) yield* plansOf(name, times, most, reached, told => startingPlan(flow, point, told))
+    }
   }
 }
 
@@ -62,21 +60,26 @@ const servingPlan = (flow: Flow, point: string, told: Told): KillPlan => ({
   mix: flow.mix,
   isArmed: true,
   mayComplain: flow.world !== undefined,
-  async untilKill({ server, round, seeded }) {
-    round.budget.payments = pointBudget.payments
-    round.budget.videos = pointBudget.videos
-    round.book.videosMayFail ||= flow.world?.failVideos ?? false
-    server.order({ ...flow.world, kill: { point, nth: 1 + seeded.below(passes) } })
-    told(await server.diesWithin(pointMs))
+  async untilKill(life) {
+    life.round.book.videosMayFail ||= flow.world?.failVideos ?? false
+    told(await diesAt(life, point, flow.world))
   },
 })
 
-const pointBudget = { payments: newPaymentsOfAStart, videos: 6 }
+/** Whether it came by that point, at one of the first passes. */
+async function diesAt({ server, round, seeded }: Life, point: string, world: FaultOrder = {}): Promise<boolean> {
+  Object.assign(round.budget, pointBudget)
+  server.order({ ...world, kill: { point, nth: 1 + seeded.below(passes) } })
+  return server.diesWithin(pointMs)
+}
 
-/** Long streams as well: what they have written down is what a start charges. */
-const startingPlan = (point: string, told: Told): KillPlan => ({
-  ...randomKill,
-  mix: [...everything, ['long', longStreams, 2]],
+/** A flow pays on one chain. */
+const pointBudget = { payments: newPaymentsOfAStart, solanaPayments: newPaymentsOfAStart, videos: 6 }
+
+const startingPlan = ({ mix, killedAt }: StartFlow, point: string, told: Told): KillPlan => ({
+  mix,
+  isArmed: true,
+  untilKill: async life => void (await diesAt(life, killedAt)),
   nextStart: { kill: { point, nth: 1 } },
   onNextStart: told,
 })

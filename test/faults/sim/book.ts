@@ -50,6 +50,6 @@ export class Book {
   readonly keyed: KeyedRequest[] = []
   /** Requests of which a commit was made to fail: an error says nothing about their money. */
   readonly excused = new Set<string>()
-  /** Calls that are under way. */
-  open = 0
+  /** Calls that are under way, by their names: whose, where and since when. */
+  readonly openCalls = new Map<string, string>()
 }

@@ -17,8 +17,11 @@ export const mostThreads = 16
 /** Seeds below which starting another thread takes longer than it saves. */
 export const seedsPerThread = 5
 
-/** Failures that are told whole, with their last lines; the others are counted. */
+/** Failures that are told with lines of their traces; the others are counted. */
 export const failuresTold = 3
+
+/** Lines of a trace that are printed: of what the failure names, and of what came last. The whole of it is in a file. */
+export const linesTold = 40
 
 /** How often the progress of a long run is told, in seeds. */
 export const toldEverySeeds = 100

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { evmNetwork } from '#contract/payment.ts'
 import { writeSignInMessage } from '#contract/sign-in-message.ts'
 import type { Seeded } from '../seeded.ts'
@@ -30,12 +31,13 @@ export interface Asked {
 export const serviceUrl = 'http://127.0.0.1:8402'
 
 /** The part of Node's own message that the service reads. */
-class Incoming {
+class Incoming extends Readable {
   readonly socket: { remoteAddress: string }
   readonly headersDistinct: Record<string, string[]>
   readonly #body: Buffer | null
 
   constructor(headers: Record<string, string>, address: string, body: unknown) {
+    super()
     this.socket = { remoteAddress: address }
     this.headersDistinct = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]),
@@ -43,8 +45,9 @@ class Incoming {
     this.#body = body === undefined ? null : Buffer.from(JSON.stringify(body))
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
-    if (this.#body) yield this.#body
+  override _read(): void {
+    if (this.#body) this.push(this.#body)
+    this.push(null)
   }
 }
 
@@ -52,7 +55,9 @@ class Incoming {
 export function ask(process: SimulatedProcess, asked: Asked, address: string, signal: AbortSignal): Promise<Response> {
   const { method, path, headers = {}, body } = asked
   const all = { 'content-type': 'application/json', ...headers }
-  const request = new Request(`${serviceUrl}${path}`, { method, headers: all, signal })
+  const request = new Request(`${serviceUrl}${path}`, { method, headers: all })
+  // As the server's own requests have it. A signal that follows another one is lost when its request is collected.
+  Object.defineProperty(request, 'signal', { value: signal })
   return process.request(request, { incoming: new Incoming(all, asked.address ?? address, body) })
 }
 

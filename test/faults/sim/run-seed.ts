@@ -8,13 +8,13 @@ import { checkLedger } from './checks/ledger-checks.ts'
 import { checkAtRest, isQuiet, unacknowledged, unrest } from './checks/rest-checks.ts'
 import { faultActions, setLedger, startMissing } from './fault-actions.ts'
 import type { Sometimes } from './sometimes.ts'
-import { installVirtualMachines } from './virtual-machine.ts'
+import { installVirtualMachines, watchForReal } from './virtual-machine.ts'
 import { BrokenInvariant, World, type WorldOptions, wordsOf } from './world.ts'
 
 export interface SeedResult {
   seed: number
   steps: number
-  /** Null where all is well. */
+  /** Null where all is well. The trace is whole. */
   failure: { sentence: string; step: number; trace: readonly string[] } | null
   /** Of everything that happened; the same seed gives the same. */
   digest: string
@@ -35,12 +35,21 @@ const lastRounds = 5
 const firstLookMs = 2_000
 const mostLookMs = 30_000
 const lookGrowth = 1.05
+/** Virtual milliseconds that a process at rest may take to stop: less than it would wait for a call that never ends. */
+const mostStopMs = 20_000
 
 /** One life of a service under faults, from an empty store to rest. */
 export async function runSeed(order: SeedOrder): Promise<SeedResult> {
   installVirtualMachines()
-  const { seed, steps } = order
+  // What the service reads from disk with its first chat would come at a moment of the machine's, not of the seed's.
+  await import('#service/chat/answer-chat.ts')
   const world = await World.open(order)
+  const onReal = (what: string) =>
+    world.broken(`Outside of every process there was ${what}, on real time or by chance.`)
+  return watchForReal(onReal, () => liveIn(world, order))
+}
+
+async function liveIn(world: World, { seed, steps }: SeedOrder): Promise<SeedResult> {
   let step = 0
   const unhandled = (error: unknown) => world.broken(`Nobody handled ${wordsOf(error)}, which would end a process.`)
   process.on('unhandledRejection', unhandled)
@@ -53,7 +62,7 @@ export async function runSeed(order: SeedOrder): Promise<SeedResult> {
     return { seed, steps, failure: null, digest: world.trace.digest() }
   } catch (error) {
     if (!(error instanceof BrokenInvariant)) throw error
-    const failure = { sentence: error.message, step: Math.min(step, steps), trace: world.trace.last }
+    const failure = { sentence: error.message, step: Math.min(step, steps), trace: [...world.trace.lines] }
     return { seed, steps, failure, digest: world.trace.digest() }
   } finally {
     process.off('unhandledRejection', unhandled)
@@ -115,8 +124,23 @@ async function comeToRest(scene: Scene): Promise<void> {
   }
   world.throwIfBroken()
   await checkAtRest(world)
+  await stopAll(world)
   world.trace.tell(`at rest at ${world.time.nowMs} ms`)
   world.throwIfBroken()
+}
+
+/** Whose calls have all ended stops at once: nothing of them is left open inside. */
+async function stopAll(world: World): Promise<void> {
+  const { time } = world
+  for (const process of [...world.processes]) {
+    let hasStopped = false
+    const stopping = process.stop().then(() => {
+      hasStopped = true
+    })
+    stopping.catch(() => undefined)
+    await time.runTo(time.nowMs + mostStopMs)
+    if (!hasStopped) world.broken(`${process.name} did not stop within ${mostStopMs} ms, though no call was open.`)
+  }
 }
 
 async function askAgain(scene: Scene, payments: readonly SentPayment[]): Promise<void> {

@@ -1,12 +1,16 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { Store } from '#service/store/store.ts'
 import type { Unit } from '#service/store/units.ts'
+import { seeded } from '../seeded.ts'
 import { runSeed } from './run-seed.ts'
 import { replayOfSeed, shrunk } from './shrink.ts'
 import { endOf } from './sim-run.ts'
 import { simulate } from './simulate.ts'
 import { type InterestingState, interestingStates, Sometimes } from './sometimes.ts'
+import { toldFailure } from './tell-failure.ts'
+import { VirtualTime } from './virtual-time.ts'
 
 const order = (seed: number, steps: number) => ({ seed, steps, sometimes: new Sometimes() })
 
@@ -35,7 +39,7 @@ describe('a run', () => {
   const report = (seeds: number, reached: readonly InterestingState[]) => {
     const sometimes = new Sometimes()
     for (const state of reached) sometimes.reached(state)
-    return endOf({ seeds, steps: 200, failed: [], sometimes, tookMs: 1 })
+    return endOf({ seeds, steps: 200, failed: [], sometimes, tookMs: 1 }, '/tmp')
   }
   const allButOne = interestingStates.filter(state => state !== 'a read failed')
 
@@ -56,6 +60,26 @@ describe('a run', () => {
     expect(failed).toEqual([])
     expect(sometimes.counts).toEqual(alone.counts)
   })
+})
+
+test('a failure is told with the lines of what it names, before the last ones, and how to see it again', () => {
+  const request = '01a22ee5-54a1-73dd-a68e-900142c769ef'
+  const others = Array.from({ length: 100 }, (_, index) => `${index + 1} call-12 of others`)
+  const trace = [
+    'step 1 at 0 ms: chat: call-1 of ada',
+    `5 call-1 is ${request}, with 200`,
+    `7 ${request}/hold: ok`,
+    ...others,
+  ]
+  const failure = { sentence: 'Not at rest: call-1 of ada since 0 ms.', step: 3, trace }
+  expect(toldFailure({ seed: 9, steps: 4, failure, digest: '' }, '/tmp/seed-9.txt')).toEqual([
+    'Seed 9, step 3: Not at rest: call-1 of ada since 0 ms.',
+    `What its trace says of call-1, ${request}:`,
+    ...trace.slice(0, 3).map(line => `  ${line}`),
+    'The last 40 of its 103 lines, the others in /tmp/seed-9.txt:',
+    ...others.slice(60).map(line => `  ${line}`),
+    'Again with: npm run faults -- --sim 1 --seed 9 --steps 4',
+  ])
 })
 
 /** The store as a release with a mistake in it would use it. */
@@ -111,6 +135,32 @@ describe('a release that', () => {
       expect(again).toEqual(least)
     },
   )
+})
+
+test('virtual time does not pass over what has been set going and is about to wait', async () => {
+  const time = new VirtualTime(seeded(1, 'ties'))
+  const ends: number[] = []
+  const work = async () => {
+    await null
+    await time.wait(10)
+    ends.push(time.nowMs)
+  }
+  void work()
+  await time.runTo(20)
+  expect(ends).toEqual([10])
+})
+
+test('what a service does on real time, where its seed has no say, is caught', async () => {
+  const alterStore = (store: Store): Store => {
+    const besideProcesses = AsyncLocalStorage.snapshot()
+    const commit: Store['commit'] = units => {
+      besideProcesses(() => setTimeout(() => undefined, 0))
+      return store.commit(units)
+    }
+    return { ...altered(unit => unit)(store), commit }
+  }
+  const { failure } = await runSeed({ ...order(1, 5), alterStore })
+  expect(failure?.sentence).toMatch(/^Outside of every process there was a timer \(test\/faults\/sim\/sim\.test\.ts:/)
 })
 
 async function firstFailure(alterStore: (store: Store) => Store) {

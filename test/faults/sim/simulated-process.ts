@@ -1,7 +1,7 @@
 import type { Clock } from '#contract/clock.ts'
 import { watchedBooks } from '#service/ledger/watched-store.ts'
 import type { Model } from '#service/models/model.ts'
-import { TopUps } from '#service/payments/top-up.ts'
+import { TopUps } from '#service/payments/top-ups/top-up.ts'
 import { RunningService } from '#service/running-service.ts'
 import type { Log } from '#service/service.ts'
 import type { ServiceSettings } from '#service/settings.ts'

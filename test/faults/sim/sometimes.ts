@@ -47,7 +47,7 @@ export const interestingStates = [
   'a key was given up',
   'a key of a dead process was taken over',
   'two processes moved one key',
-  'work under a key was paid for by its dead attempt',
+  'work under a key was paid for by an earlier attempt',
 
   // Top-ups.
   'a top-up was credited',
@@ -88,7 +88,7 @@ export const interestingStates = [
   'a dead hold was freed',
   'a dead hold was charged what its checkpoint said',
   'a hold had been recovered from a process that lived',
-  'recovery met a live lease',
+  'a hold had lapsed, and was left to its owner to renew',
   'a commit failed before it was written',
   'a commit was written and its answer was lost',
   'a commit was written when nobody expected it any more',

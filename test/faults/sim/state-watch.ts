@@ -67,7 +67,6 @@ function movedClaim({ to }: Of<'claim'>): InterestingState[] {
 
 /** Refusals that are part of the plan. */
 const refusals: Partial<Record<Refusal, InterestingState>> = {
-  lease_live: 'recovery met a live lease',
   over_budget: 'a key had used up its budget',
   too_many_open: 'an account had too many calls open',
   read_only: 'a hold was refused because the books were read-only',

@@ -1,3 +1,4 @@
+import { holdLeaseMs, recoveryIntervalMs } from '#service/ledger/bounds.ts'
 import type { Op, Outcome, Refusal, Unit } from '#service/store/units.ts'
 import type { Machine } from './virtual-machine.ts'
 import type { World } from './world.ts'
@@ -53,6 +54,8 @@ export class UnitRules {
         this.#change(op.hold, held => ({ ...held, reserved: held.reserved + op.amount }))
         break
       case 'renew':
+        if ((this.#holds.get(op.hold)?.untilMs ?? 0) < op.lease.untilMs - holdLeaseMs - recoveryIntervalMs)
+          this.#world.sometimes.reached('a hold had lapsed, and was left to its owner to renew')
         this.#change(op.hold, held => ({ ...held, untilMs: op.lease.untilMs }))
         break
       case 'release':

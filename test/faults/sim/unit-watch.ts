@@ -12,6 +12,8 @@ export class UnitWatch {
   applied = 0
   /** By job, when it was asked for, by the clock of whoever took it. */
   readonly queuedAtMs = new Map<string, number>()
+  /** By claim: the hold of the attempt whose answer was kept. */
+  readonly answeredBy = new Map<string, string>()
   readonly #world: World
   readonly #rules: UnitRules
   readonly #claimOwners = new Map<string, string>()
@@ -48,7 +50,7 @@ export class UnitWatch {
     }
     for (const op of unit.ops) {
       for (const state of statesOf(op, unit)) sometimes.reached(state)
-      this.#note(op)
+      this.#note(op, unit)
     }
   }
 
@@ -61,12 +63,13 @@ export class UnitWatch {
       .reduce((most, { posted }) => (posted > most ? posted : most), before)
   }
 
-  #note(op: Op): void {
+  #note(op: Op, { id }: Unit): void {
     switch (op.op) {
       case 'job':
         if (op.from === null) this.queuedAtMs.set(op.job, op.atMs)
         break
       case 'claim':
+        if (op.to === 'done') this.answeredBy.set(op.claim, requestOf(id))
         this.#noteOwner(op.claim, op.set.lease?.owner)
     }
   }

@@ -9,7 +9,7 @@ import workerThreads from 'node:worker_threads'
 import type { Seeded } from '../seeded.ts'
 import { SimulatedThread } from './simulated-thread.ts'
 import type { VirtualFiles } from './virtual-files.ts'
-import type { Scheduled } from './virtual-time.ts'
+import { beforeSettled, type Scheduled } from './virtual-time.ts'
 
 /** What code of one simulated process has instead of Node's own time, chance and disk. */
 export interface Machine {
@@ -22,7 +22,32 @@ export interface Machine {
   signerOf(message: string, signature: string): string | null
 }
 
+/** Places in the code that are told with what ran outside of every machine. */
+const placesTold = 4
+
 const machines = new AsyncLocalStorage<Machine>()
+
+/** Told of whatever a seed does outside of every machine: it would run on real time or by real chance. */
+const seeds = new AsyncLocalStorage<(what: string) => void>()
+
+/** Runs a seed, which takes nothing from the real world without `onReal` being told. */
+export const watchForReal = <Value>(onReal: (what: string) => void, run: () => Value): Value => seeds.run(onReal, run)
+
+/** The machine that this code runs on; undefined where it runs on none, and Node's own function has to do. */
+function machineFor(what: string): Machine | undefined {
+  const machine = machines.getStore()
+  const onReal = machine ? undefined : seeds.getStore()
+  onReal?.(`${what} (${whereFrom()})`)
+  return machine
+}
+
+/** The innermost files of ours that led here, this one left out. */
+function whereFrom(): string {
+  const frames = (new Error().stack ?? '').split('\n').slice(1)
+  const ours = frames.flatMap(frame => /((?:src|test)\/[^ )]+)/.exec(frame)?.[1] ?? [])
+  const others = ours.filter(place => !place.includes('virtual-machine.ts'))
+  return others.slice(0, placesTold).join(' < ') || 'nowhere of ours'
+}
 
 /** Runs this, and whatever it sets going, on the machine. */
 export const runOn = <Value>(machine: Machine, run: () => Value): Value => machines.run(machine, run)
@@ -54,6 +79,7 @@ export function installVirtualMachines(): void {
   if (isInstalled) return
   isInstalled = true
   installTimers()
+  installDeadlines()
   installChance()
   installFiles()
   installThreads()
@@ -69,20 +95,26 @@ class VirtualTimer {
 }
 
 function installTimers(): void {
-  const real = { setTimeout, setInterval, clearTimeout, clearInterval, sleep: timers.setTimeout }
+  const real = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, sleep: timers.setTimeout }
   type Callback = (...values: unknown[]) => void
   const patched = {
     setTimeout(run: Callback, delayMs = 0, ...values: unknown[]) {
-      const machine = machines.getStore()
+      const machine = machineFor('a timer')
       return machine
         ? startTimer(machine, () => run(...values), delayMs, false)
         : real.setTimeout(run, delayMs, ...values)
     },
     setInterval(run: Callback, delayMs = 0, ...values: unknown[]) {
-      const machine = machines.getStore()
+      const machine = machineFor('an interval')
       return machine
         ? startTimer(machine, () => run(...values), delayMs, true)
         : real.setInterval(run, delayMs, ...values)
+    },
+    // Nothing here cancels one.
+    setImmediate(run: Callback, ...values: unknown[]) {
+      const machine = machineFor('an immediate')
+      if (!machine) return real.setImmediate(run, ...values)
+      return beforeSettled(() => machine.isAlive && run(...values))
     },
     clearTimeout: clearing(real.clearTimeout),
     clearInterval: clearing(real.clearInterval),
@@ -90,7 +122,7 @@ function installTimers(): void {
   Object.assign(globalThis, patched)
   Object.assign(timers, {
     setTimeout<Value>(delayMs = 0, value?: Value, options: { signal?: AbortSignal } = {}) {
-      const machine = machines.getStore()
+      const machine = machineFor('a wait')
       return machine ? sleepOn(machine, delayMs, value, options.signal) : real.sleep(delayMs, value, options)
     },
   })
@@ -129,6 +161,19 @@ function sleepOn<Value>(machine: Machine, delayMs: number, value: Value, signal?
   })
 }
 
+function installDeadlines(): void {
+  const timeout = AbortSignal.timeout.bind(AbortSignal)
+  Object.assign(AbortSignal, {
+    timeout(delayMs: number) {
+      const machine = machineFor('a deadline')
+      if (!machine) return timeout(delayMs)
+      const deadline = new AbortController()
+      startTimer(machine, () => deadline.abort(new DOMException('The time is over.', 'TimeoutError')), delayMs, false)
+      return deadline.signal
+    },
+  })
+}
+
 function installChance(): void {
   const { randomBytes, randomFillSync, randomUUID } = crypto
   const fill = (chance: Seeded, bytes: Uint8Array) => {
@@ -137,15 +182,15 @@ function installChance(): void {
   }
   Object.assign(crypto, {
     randomBytes(size: number) {
-      const machine = machines.getStore()
+      const machine = machineFor('random bytes')
       return machine ? fill(machine.chance, Buffer.alloc(size)) : randomBytes(size)
     },
     randomFillSync(bytes: Uint8Array) {
-      const machine = machines.getStore()
+      const machine = machineFor('random bytes')
       return machine ? fill(machine.chance, bytes) : randomFillSync(bytes)
     },
     randomUUID() {
-      const machine = machines.getStore()
+      const machine = machineFor('a random id')
       if (!machine) return randomUUID()
       const hex = Buffer.from(fill(machine.chance, Buffer.alloc(16))).toString('hex')
       return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`
@@ -160,7 +205,7 @@ function installFiles(): void {
   const either =
     <Parameters extends unknown[]>(real: (...parameters: Parameters) => unknown, ours: VirtualCall<Parameters>) =>
     (...parameters: Parameters) => {
-      const machine = machines.getStore()
+      const machine = machineFor('a file')
       if (!machine) return real(...parameters)
       return machine.isAlive
         ? answered(
@@ -178,7 +223,7 @@ function installFiles(): void {
   })
   Object.assign(fs, {
     createReadStream(path: string, options: { start?: number; end?: number } = {}) {
-      const machine = machines.getStore()
+      const machine = machineFor('a file')
       if (!machine) return createReadStream(path, options)
       const bytes = machine.files.read(path).subarray(options.start ?? 0, (options.end ?? Number.MAX_SAFE_INTEGER) + 1)
       return Readable.from([bytes])
@@ -195,7 +240,7 @@ function installThreads(): void {
   const { Worker } = workerThreads
   const either = new Proxy(Worker, {
     construct(target, parameters, newTarget) {
-      const machine = machines.getStore()
+      const machine = machineFor('a thread')
       return machine ? new SimulatedThread(machine) : Reflect.construct(target, parameters, newTarget)
     },
   })

@@ -14,8 +14,22 @@ interface Event {
 
 const realSetImmediate = setImmediate
 
+let immediates = 0
+
+/** What a process does in its next turn takes no time: nothing is settled before it. */
+export function beforeSettled(run: () => void): void {
+  immediates++
+  realSetImmediate(() => {
+    immediates--
+    run()
+  })
+}
+
 /** Everything that was set going has come to a stop, or to a wait for one of our events. */
-export const settled = (): Promise<void> => new Promise(resolve => realSetImmediate(resolve))
+export async function settled(): Promise<void> {
+  do await new Promise(resolve => realSetImmediate(resolve))
+  while (immediates > 0)
+}
 
 /** Time that moves only when it is told to: the one queue of everything that waits. Milliseconds from 0; it never goes back. */
 export class VirtualTime {
@@ -53,6 +67,8 @@ export class VirtualTime {
 
   /** Runs what is due up to this moment, one event after the other, each until everything is still. */
   async runTo(atMs: number): Promise<void> {
+    // What was set going before may be about to wait for a moment of its own.
+    await settled()
     while (this.isDueBy(atMs)) await this.runNext()
     this.#nowMs = Math.max(this.#nowMs, atMs)
   }

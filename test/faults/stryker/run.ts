@@ -1,115 +1,168 @@
 /**
- * Stryker over the rooms that handle money: it changes every expression there, one at a time, and looks whether the tests
- * of that room notice. It is installed into a temporary folder for the run, because it brings more packages than
+ * Stryker's changes to the rooms that handle money: every expression there is changed, one at a time, and the tests of the
+ * room have to notice. Stryker is installed into a temporary folder for the run, because it brings more packages than
  * everything else here together.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { existsSync, globSync } from 'node:fs'
+import { appendFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { root, TreeCopy } from '../mutants/tree-copy.ts'
-import { printScore, type StrykerReport } from './score.ts'
+import { TreeCopy } from '../mutants/tree-copy.ts'
+import { beginnings, changedPollMs, changedTestMs, silenceMs } from './bounds.ts'
+import { instrument } from './instrument.ts'
+import { rooms } from './rooms.ts'
+import { judged, printScore } from './score.ts'
 
-/** A room, the tests that have to notice, and what of it Stryker cannot judge. */
-const rooms: Record<string, { tests: readonly string[]; mutate: readonly string[] }> = {
-  pricing: { mutate: ['src/service/pricing/**/*.ts'], tests: ['test/service/pricing/**/*.test.ts'] },
-  ledger: {
-    mutate: ['src/service/ledger/**/*.ts'],
-    tests: [
-      'test/service/ledger/**/*.test.ts',
-      'test/service/recovery.test.ts',
-      'test/service/clock-jump.test.ts',
-      'test/service/chat-*.test.ts',
-    ],
-  },
-  payments: { mutate: ['src/service/payments/**/*.ts'], tests: ['test/service/payments/**/*.test.ts'] },
+const usage = `Usage: npm run faults:stryker -- [${Object.keys(rooms).join('|')}] [--files GLOB]... [--at-once N]
+
+  --files GLOB     only these files of the room; may be said again
+  --tests GLOB     only these tests; may be said again
+  --at-once N      test files side by side (2)
+  --tools FOLDER   where Stryker is, or is to be and to stay; a folder for this run alone where absent
+  --report FILE    writes what became of each change, as JSON`
+
+interface Order {
+  room: string
+  files: readonly string[]
+  tests: readonly string[]
+  atOnce: string
+  tools: string | undefined
+  report: string | undefined
 }
 
-const packages = ['@stryker-mutator/core@10.1.1', '@stryker-mutator/vitest-runner@10.1.1']
-
-const usage = `Usage: npm run faults:stryker -- [${Object.keys(rooms).join('|')}] [--only GLOB] [--at-once N]
-
-  --only GLOB    only these files of the room
-  --at-once N    processes side by side (2)
-  --keep         leave the folder, with the report as a page`
-
-async function main(room: string, only: string | undefined, atOnce: number, keep: boolean): Promise<number> {
+async function main({ room, files, tests, atOnce, tools, report }: Order): Promise<number> {
   const chosen = rooms[room]
   if (!chosen) throw new Error(usage)
   const tree = await TreeCopy.make()
-  const tools = await mkdtemp(join(tmpdir(), 'farebox-stryker-'))
+  const stryker = tools ?? (await mkdtemp(join(tmpdir(), 'farebox-stryker-')))
   try {
-    await install(tools)
-    await configure(tree.folder, tools, only ? [only] : chosen.mutate, chosen.tests, atOnce)
-    const stryker = join(tools, 'node_modules/@stryker-mutator/core/bin/stryker.js')
-    const code = await run(process.execPath, [stryker, 'run', 'stryker.config.json'], tree.folder)
-    const report = await readFile(join(tree.folder, 'stryker.json'), 'utf8').catch(() => null)
-    if (report === null) return code || 1
-    printScore(JSON.parse(report) as StrykerReport, room)
-    return code
+    if (!existsSync(join(stryker, 'node_modules'))) await install(stryker)
+    const found = globSync(files.length ? [...files] : [...chosen.mutate], { cwd: tree.folder }).toSorted()
+    const changes = await instrument(tree.folder, stryker, found)
+    process.stdout.write(`${changes.filter(({ status }) => status !== 'Ignored').length} changes\n`)
+    const log = join(tree.folder, 'stryker.log')
+    await writeFile(join(tree.folder, 'changes.json'), JSON.stringify(changes))
+    await writeFile(log, '')
+    await configure(tree.folder, tests.length ? tests : chosen.tests, Number(atOnce))
+    await judge(tree.folder, log)
+    const fates = judged(changes, await readFile(log, 'utf8'))
+    if (report !== undefined) await writeFile(report, JSON.stringify(fates, null, 1))
+    printScore(fates, room)
+    return 0
   } finally {
-    if (keep) process.stdout.write(`Kept: ${tree.folder} and ${tools}\n`)
-    else await Promise.all([tree.remove(), rm(tools, { recursive: true, force: true })])
+    await tree.remove()
+    if (tools === undefined) await rm(stryker, { recursive: true, force: true })
   }
 }
 
 async function install(tools: string): Promise<void> {
+  await mkdir(tools, { recursive: true })
   await writeFile(join(tools, 'package.json'), '{"private":true}')
-  const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--legacy-peer-deps', '--loglevel', 'error']
-  const code = await run('npm', ['install', ...flags, ...packages], tools)
-  if (code !== 0) throw new Error('Stryker could not be installed.')
-  // The very vitest that the tests import: a second copy of it would know nothing of them.
-  await mkdir(join(tools, 'node_modules'), { recursive: true })
-  await symlink(join(root, 'node_modules/vitest'), join(tools, 'node_modules/vitest'))
-}
-
-async function configure(
-  tree: string,
-  tools: string,
-  mutate: readonly string[],
-  tests: readonly string[],
-  atOnce: number,
-): Promise<void> {
-  const vitest = `import { defineConfig } from 'vitest/config'
-export default defineConfig({ test: { include: ${JSON.stringify(tests)}, testTimeout: 60_000, hookTimeout: 60_000 } })
-`
-  await writeFile(join(tree, 'stryker.vitest.config.ts'), vitest)
-  const settings = {
-    testRunner: 'vitest',
-    plugins: [join(tools, 'node_modules/@stryker-mutator/vitest-runner/dist/src/index.js')],
-    vitest: { configFile: 'stryker.vitest.config.ts', related: false },
-    mutate,
-    // The tree is a copy already.
-    inPlace: true,
-    concurrency: atOnce,
-    coverageAnalysis: 'perTest',
-    timeoutMS: 30_000,
-    // Words for people and names of things are no behaviour that a test should pin.
-    mutator: { excludedMutations: ['StringLiteral'] },
-    reporters: ['json', 'html', 'progress-append-only'],
-    jsonReporter: { fileName: 'stryker.json' },
-    htmlReporter: { fileName: 'stryker.html' },
-    allowEmpty: false,
-  }
-  await writeFile(join(tree, 'stryker.config.json'), JSON.stringify(settings, null, 2))
-}
-
-async function run(command: string, args: readonly string[], cwd: string): Promise<number> {
-  const child = spawn(command, args, { cwd, stdio: 'inherit' })
+  const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel', 'error']
+  const child = spawn('npm', ['install', ...flags, '@stryker-mutator/instrumenter@10.1.1', 'typed-inject@5.0.0'], {
+    cwd: tools,
+    stdio: 'inherit',
+  })
   const [code] = (await once(child, 'close')) as [number | null]
-  return code ?? 1
+  if (code !== 0) throw new Error('Stryker could not be installed.')
+}
+
+async function configure(tree: string, tests: readonly string[], atOnce: number): Promise<void> {
+  const files = tests.flatMap(glob => globSync(glob, { cwd: tree }).toSorted())
+  const order = JSON.stringify([...new Set(files)])
+  const vitest = `import { BaseSequencer } from 'vitest/node'
+const order = ${order}
+/** What is cheap notices most, and the rest is not asked then. */
+class CheapFirst extends BaseSequencer {
+  async sort(files) {
+    const place = ({ moduleId }) => order.findIndex(test => moduleId.endsWith(test))
+    return files.toSorted((one, other) => place(one) - place(other))
+  }
+}
+export default {
+  test: {
+    include: order,
+    pool: 'forks',
+    maxWorkers: ${atOnce},
+    runner: './test/faults/stryker/judge.ts',
+    reporters: [{}],
+    sequence: { sequencer: CheapFirst },
+    testTimeout: ${changedTestMs},
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: ${changedPollMs} } },
+  },
+}
+`
+  await writeFile(join(tree, 'stryker.vitest.config.js'), vitest)
+}
+
+/** Until every test has been through: a change may break what the next one needs, or stop its process for good. */
+async function judge(tree: string, log: string): Promise<void> {
+  for (let beginning = 0; beginning < beginnings; beginning++) {
+    const before = (await readFile(log, 'utf8')).length
+    const stopped = await runTests(tree, log)
+    const told = (await readFile(log, 'utf8')).slice(before)
+    const broken = told.match(/^(?:broken|failing) .*$/gm) ?? []
+    for (const line of broken) process.stdout.write(`${line}\n`)
+    if (!stopped && (!broken.length || !told.includes('\ntry '))) return
+  }
+  process.stdout.write('Not all of the tests came to their end.\n')
+}
+
+/** Answers whether the tests had to be stopped. */
+async function runTests(tree: string, log: string): Promise<boolean> {
+  // A commit of a store waits for its disk, which judges nothing here.
+  const temporary = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'farebox-stryker-'))
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'stryker.vitest.config.js']
+  const child = spawn(process.execPath, vitest, {
+    cwd: tree,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, FAREBOX_STRYKER_LOG: log, TMPDIR: temporary },
+    detached: true,
+  })
+  const ended = once(child, 'close')
+  let stopped = false
+  const watch = setInterval(async () => {
+    const { mtimeMs } = await stat(log)
+    if (stopped || Date.now() - mtimeMs < silenceMs || child.pid === undefined) return
+    stopped = true
+    const last = (await readFile(log, 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .at(-1)
+      ?.match(/(?<=^try .*\/)\d+$/)
+    if (last) await appendFile(log, `hung ${last}\n`)
+    process.kill(-child.pid, 'SIGKILL')
+  }, 5_000)
+  await ended
+  clearInterval(watch)
+  await rm(temporary, { recursive: true, force: true })
+  return stopped
 }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    only: { type: 'string' },
+    files: { type: 'string', multiple: true, default: [] },
+    tests: { type: 'string', multiple: true, default: [] },
     'at-once': { type: 'string', default: '2' },
-    keep: { type: 'boolean', default: false },
+    tools: { type: 'string' },
+    report: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
 if (values.help) process.stdout.write(`${usage}\n`)
-else process.exitCode = await main(positionals[0] ?? 'pricing', values.only, Number(values['at-once']), values.keep)
+else {
+  const { files, tests, tools, report } = values
+  process.exitCode = await main({
+    room: positionals[0] ?? 'pricing',
+    files,
+    tests,
+    tools,
+    report,
+    atOnce: values['at-once'],
+  })
+}

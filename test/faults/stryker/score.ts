@@ -1,25 +1,36 @@
-/** What of Stryker's report is read. */
-export interface StrykerReport {
-  files: Record<string, { mutants: { status: string; mutatorName: string; location: { start: { line: number } } }[] }>
+import type { Change } from './instrument.ts'
+
+export type Fate = 'noticed' | 'missed' | 'not judged'
+
+export interface Judged extends Change {
+  fate: Fate
 }
 
-const found = new Set(['Killed', 'Timeout'])
-const missed = new Set(['Survived', 'NoCoverage'])
-
-/** Mutants that were noticed, of those that could be. */
-export function scoreOf(report: StrykerReport): { noticed: number; all: number } {
-  const statuses = Object.values(report.files).flatMap(({ mutants }) => mutants.map(({ status }) => status))
-  const noticed = statuses.filter(status => found.has(status)).length
-  return { noticed, all: noticed + statuses.filter(status => missed.has(status)).length }
-}
-
-export function printScore(report: StrykerReport, room: string): void {
-  for (const [file, { mutants }] of Object.entries(report.files)) {
-    const { noticed, all } = scoreOf({ files: { [file]: { mutants } } })
-    const lines = mutants.filter(({ status }) => missed.has(status)).map(({ location }) => location.start.line)
-    const where = lines.length ? `, missed in lines ${[...new Set(lines)].join(', ')}` : ''
-    process.stdout.write(`${file}: ${noticed} of ${all}${where}\n`)
+/** What became of each change, by the log of those who tried them. Never reached is missed; left-out kinds are not in it. */
+export function judged(changes: readonly Change[], log: string): Judged[] {
+  const noticed = new Set(log.match(/(?<=^(?:killed|hung) )\d+$/gm))
+  const reached = new Set((log.match(/(?<=^reached ).+$/gm) ?? []).flatMap(line => line.split(',')))
+  const atImport = new Set((log.match(/(?<=^at-import ).+$/gm) ?? []).flatMap(line => line.split(',')))
+  const fateOf = (id: string): Fate => {
+    if (noticed.has(id)) return 'noticed'
+    return atImport.has(id) && !reached.has(id) ? 'not judged' : 'missed'
   }
-  const { noticed, all } = scoreOf(report)
-  process.stdout.write(`${room}: ${noticed} of ${all} noticed, ${((100 * noticed) / Math.max(1, all)).toFixed(1)} %\n`)
+  return changes.filter(({ status }) => status !== 'Ignored').map(change => ({ ...change, fate: fateOf(change.id) }))
+}
+
+export function printScore(changes: readonly Judged[], room: string): void {
+  const files = Map.groupBy(changes, ({ fileName }) => fileName)
+  for (const [file, own] of [...files].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    const lines = own.filter(({ fate }) => fate === 'missed').map(({ location }) => location.start.line + 1)
+    const where = lines.length ? `, missed in lines ${[...new Set(lines)].join(', ')}` : ''
+    process.stdout.write(`${file}: ${told(own)}${where}\n`)
+  }
+  process.stdout.write(`${room}: ${told(changes)}\n`)
+}
+
+function told(changes: readonly Judged[]): string {
+  const count = (fate: Fate) => changes.filter(change => change.fate === fate).length
+  const [noticed, all] = [count('noticed'), count('noticed') + count('missed')]
+  const rest = count('not judged') ? `, ${count('not judged')} that act while a file is read not judged` : ''
+  return `${noticed} of ${all} noticed, ${((100 * noticed) / Math.max(1, all)).toFixed(1)} %${rest}`
 }

@@ -4,7 +4,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import * as viem from 'viem'
 import * as accounts from 'viem/accounts'
 import { evmNetwork, x402Version } from '#contract/payment.ts'
-import { type ContractCall, EvmSender, newAttempt } from '#service/payments/evm-sender.ts'
+import { type ContractCall, EvmSender, newAttempt } from '#service/payments/evm/evm-sender.ts'
 import type { Settler, WireQuestion, WireSettlement } from './settler.ts'
 
 const gasAtMost = 200_000n

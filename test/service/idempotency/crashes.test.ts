@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { claimLeaseMs, claimRenewalMs } from '#service/idempotency/bounds.ts'
 import { audit } from '#service/ledger/audit.ts'
-import { recoveryIntervalMs } from '#service/ledger/bounds.ts'
 import type { Op } from '#service/store/units.ts'
 import { used, words } from '../chat-script.ts'
 import {
@@ -14,6 +13,7 @@ import {
   gate,
   holds,
   type KeyDesk,
+  looksPass,
   openKeyDesk,
 } from './key-desk.ts'
 
@@ -140,7 +140,7 @@ describe('two processes on one store', () => {
     second.opened.clock.pass(claimLeaseMs + 1)
     expect((await second.ask(bearer, whole)).status).toBe(200)
     expect(await charges(second)).toEqual([answerMicroUsd])
-    await vi.advanceTimersByTimeAsync(recoveryIntervalMs)
+    await looksPass(second)
     await expect.poll(() => holds(second)).toEqual([])
   })
 

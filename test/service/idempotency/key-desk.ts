@@ -1,8 +1,12 @@
+import { vi } from 'vitest'
 import { pricePerMillion } from '#contract/money.ts'
 import type { VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import { recoveryIntervalMs } from '#service/ledger/bounds.ts'
+import { lapsedForMs } from '#service/ledger/lapsed-holds.ts'
 import type { StakeReader } from '#service/staking/stake-reader.ts'
 import type { Store } from '#service/store/store.ts'
 import type { Op, Unit } from '#service/store/units.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { ScriptedChat, used, words } from '../chat-script.ts'
 import { textModel, videoModel } from '../models/example-models.ts'
 import { type OpenedService, openService, TestClock } from '../open-service.ts'
@@ -174,4 +178,17 @@ export const agreed = {
   confirmed_terms_and_privacy: true,
   confirmed_legal_right: true,
   confirmed_screening_acknowledged: true,
+}
+
+/** Looks pass until a hold that nobody renews any more has been freed. */
+export async function looksPass(desk: KeyDesk): Promise<void> {
+  const { clock, store } = desk.opened
+  for (let passedMs = 0; passedMs <= lapsedForMs + recoveryIntervalMs; passedMs += recoveryIntervalMs) {
+    clock.pass(recoveryIntervalMs)
+    await vi.advanceTimersByTimeAsync(recoveryIntervalMs)
+    // Behind what the look has asked the books.
+    await store.commit([
+      { id: `${uuidV7(clock.now())}/look`, ops: [{ op: 'nonce', key: `look ${clock.now()}`, expiresAtMs: 0 }] },
+    ])
+  }
 }

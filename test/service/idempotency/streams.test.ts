@@ -6,6 +6,7 @@ import { keptAnswerBytes, keptBytesADay, workAfterLeavingMs } from '#service/ide
 import { audit } from '#service/ledger/audit.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { ScriptedChat, used, words } from '../chat-script.ts'
+import { mustCommit } from '../store/sample-ops.ts'
 import {
   answerBeats,
   answerMicroUsd,
@@ -277,4 +278,20 @@ test('a stream that is too large to be kept ends when its reader leaves, and is 
   expect([desk.chat.calls[0]?.signal.aborted, await holds(desk)]).toEqual([true, []])
   expect((await ask()).status).toBe(409)
   expect(await charges(desk)).toHaveLength(1)
+})
+
+test('the key of a stream that is too large and whose hold others have ended comes free when its reader leaves', async () => {
+  await openBulky()
+  const { until, open } = gate()
+  desk.chat.play([...words('a', 'b', 'c', 'd'), { until }, 'silence'])
+  const response = await ask()
+  const reader = response.body?.getReader()
+  for (let event = 0; event < 4; event++) await reader?.read()
+  const [hold] = await holds(desk)
+  await mustCommit(desk.opened.store, { op: 'release', hold: hold?.id ?? '' })
+  await reader?.cancel()
+  open()
+  await expect.poll(async () => (await claims(desk)).map(claim => claim.lease_until_ms)).toEqual([null])
+  desk.chat.play(words('a'))
+  expect(await (await ask()).text()).toContain('"a"')
 })

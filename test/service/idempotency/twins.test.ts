@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { claimLeaseMs } from '#service/idempotency/bounds.ts'
 import { audit } from '#service/ledger/audit.ts'
-import { recoveryIntervalMs } from '#service/ledger/bounds.ts'
 import { used, words } from '../chat-script.ts'
-import { type Ask, charges, claims, closeAll, gate, holds, type KeyDesk, openKeyDesk } from './key-desk.ts'
+import { type Ask, charges, claims, closeAll, gate, holds, type KeyDesk, looksPass, openKeyDesk } from './key-desk.ts'
 
 let desks: KeyDesk[]
 beforeEach(() => {
@@ -174,7 +173,7 @@ class World {
     }
     const text = (await last?.text()) ?? ''
     live.opened.clock.pass(claimLeaseMs + 1)
-    await vi.advanceTimersByTimeAsync(recoveryIntervalMs)
+    await looksPass(live)
     await expect.poll(() => holds(live)).toEqual([])
     const { findings } = await audit(this.#all[0]?.opened.database ?? '')
     return { last: text, charged: await charges(live), held: await holds(live), findings }

@@ -62,7 +62,7 @@ describe('§5.1 a key', () => {
     const { secret } = await create()
     const dropped = new ApiKeys({ store, clock, serverSecrets: [formerSecret] })
     expect(await dropped.find(secret)).toBeNull()
-    expect(await dropped.list('ada')).toMatchObject([{ needs: 'dropped' }])
+    expect(await dropped.list('ada')).toMatchObject([{ needs: 'missing' }])
   })
 
   test('of the first release, which wrote no mark, counts under a former secret too', async () => {
@@ -131,7 +131,7 @@ test('lists without an account are of all, and keys that still count are told by
     ['bob', 'former'],
     ['ada', 'former'],
   ])
-  expect(await rotated.needs()).toEqual({ current: 1, former: 1, dropped: 0, unmarked: 0 })
+  expect(await rotated.needs()).toEqual({ current: 1, former: 1, missing: 0, unmarked: 0 })
 })
 
 test('an account must exist, and so must a key that is revoked', async () => {

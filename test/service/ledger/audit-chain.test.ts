@@ -188,7 +188,7 @@ describe.each([
     expect(await runCommand(chain, database)).toMatchObject({
       ...{ code: 1, stdout: '' },
       stderr: expect.stringMatching(
-        `^No node is known for \\S+\\. Set ${rail.variable} to one, or start the local chain`,
+        `^These books have payments on \\S+, no node is known for it, and .*\\. Set ${rail.variable} to a node;`,
       ),
     })
     const dead = await runCommand(chain, { ...database, [rail.variable]: 'http://127.0.0.1:1/canary' })

@@ -7,7 +7,7 @@ import { audit } from '#service/ledger/audit.ts'
 import type { Charge } from '#service/ledger/charge.ts'
 import { Charges } from '#service/ledger/charges.ts'
 import { Funding } from '#service/ledger/funding.ts'
-import { recoverHolds } from '#service/ledger/recover-holds.ts'
+import { recoverHolds, recoverHoldsAtStart } from '#service/ledger/recover-holds.ts'
 import { countPromptTokens } from '#service/pricing/count-tokens.ts'
 import type { Store } from '#service/store/store.ts'
 import type { Line, Op, Outcome } from '#service/store/units.ts'
@@ -204,6 +204,17 @@ describe('ends of dead holds', () => {
     clock.pass(30_001)
     expect(await recoverHolds(desk.service.store, clock)).toBe(2)
     expect((await desk.books(account)).charged).toBe(700n)
+    expect(await desk.openHolds()).toBe(0)
+  })
+
+  test('a start ends them together, and one that owes nothing any more keeps none of the others', async () => {
+    const { account } = await desk.customer(1)
+    const request = await dead(account, 700n)
+    await dead(account, 900n, request)
+    await dead(account, 30n)
+    await dead(account, null)
+    expect(await recoverHoldsAtStart(desk.service.store, clock, 'the next process')).toBe(4)
+    expect((await desk.books(account)).charged).toBe(730n)
     expect(await desk.openHolds()).toBe(0)
   })
 

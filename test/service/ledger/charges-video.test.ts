@@ -111,9 +111,12 @@ test.each<[rule: string, body: object, status: number]>([
 test('a key without the budget, and books that are read-only, queue nothing', async () => {
   const { key } = await customer({ period: 'lifetime', usd: microUsd(1_000), staking: null })
   const refused = await service.post('/video/queue', ask, key)
-  expect([refused.status, await refused.json()]).toEqual([
+  expect([refused.status, await refused.json()]).toMatchObject([
     402,
-    { error: expect.stringContaining('API key USD spend limit exceeded.') },
+    {
+      error: expect.stringContaining('API key USD spend limit exceeded.'),
+      budget: { left: 0.001, startsAnewAt: null },
+    },
   ])
   await commit({ op: 'ledger', state: 'read_only', reason: 'By hand.', atMs: service.clock.now() })
   const other = await service.key(1)

@@ -46,7 +46,7 @@ test.each(rows)('%s: %s %s %s', (_rule, plan, limit, tier, requestsPerMinute, to
 
 const keysOf = (changes: Partial<LimitedRequest>) => limitDimensions(request(changes)).map(({ key }) => key)
 
-test('G11: keys of one account share its count', () => {
+test('S5: keys of one account share its count', () => {
   const other: Principal = { ...keyCaller(), kind: 'key', keyId: 'k2' }
   expect(keysOf({ principal: other })).toEqual(keysOf({}))
 })

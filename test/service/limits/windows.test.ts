@@ -13,7 +13,7 @@ async function takeTimes(windows: Windows, times: number, dimensions = [user], t
 }
 
 describe('requests', () => {
-  test('G12: 500 at once at a limit of 50 are exactly 50', async () => {
+  test('S6: 500 at once at a limit of 50 are exactly 50', async () => {
     expect(await takeTimes(new Windows(), 500)).toBe(50)
   })
 
@@ -23,13 +23,13 @@ describe('requests', () => {
     expect(await takeTimes(windows, 60, [user], 0, noonMs + 60_000)).toBe(50)
   })
 
-  test('F5: a clock set back across the minute opens no fresh window', async () => {
+  test('a clock set back across the minute opens no fresh window', async () => {
     const windows = new Windows()
     await takeTimes(windows, 50, [user], 0, noonMs)
     expect(await takeTimes(windows, 1, [user], 0, noonMs - 5)).toBe(0)
   })
 
-  test('F5: a clock set back far does not stop the windows from turning', async () => {
+  test('a clock set back far does not stop the windows from turning', async () => {
     const windows = new Windows()
     await takeTimes(windows, 50, [user], 0, noonMs + 3_600_000)
     expect(await takeTimes(windows, 60, [user], 0, noonMs)).toBe(50)
@@ -94,7 +94,7 @@ test('memory is bounded, and a minute later free', async () => {
   expect(windows.size).toBe(1)
 })
 
-test('I20: in no order of takes and corrections does a minute admit more requests than its limit', async () => {
+test('in no order of takes and corrections does a minute admit more requests than its limit', async () => {
   const step = fc.record({ tokens: fc.nat(400), used: fc.nat(400), advanceMs: fc.nat(9_000) })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 200 }), async steps => {

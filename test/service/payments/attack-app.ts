@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect } from 'node:net'
+import { afterAll, beforeAll } from 'vitest'
 import { Listener } from '#service/listener.ts'
-import type { TopUps } from '#service/payments/top-up.ts'
+import type { TopUps } from '#service/payments/top-ups/top-up.ts'
 import { newAddress } from '../../faults/twins/new-address.ts'
 import { type OpenedService, openService } from '../open-service.ts'
-import type { TestChain } from './test-chain.ts'
+import { startTestChain, type TestChain } from './test-chain.ts'
 import { creditOf, encode, type Loose, openWorld, type World } from './top-up-world.ts'
 
 export interface HttpAnswer {
@@ -39,7 +39,22 @@ export interface AttackApp {
   close(): Promise<void>
 }
 
-export async function openAttackApp(chain: TestChain): Promise<AttackApp> {
+/** One for the file, on a chain of its own; `take` gets it before the first test begins. */
+export function attackAppForAllTests(take: (app: AttackApp) => void): void {
+  let chain: TestChain
+  let app: AttackApp
+  beforeAll(async () => {
+    chain = await startTestChain()
+    app = await openAttackApp(chain)
+    take(app)
+  })
+  afterAll(async () => {
+    await app.close()
+    await chain.stop()
+  })
+}
+
+async function openAttackApp(chain: TestChain): Promise<AttackApp> {
   const world = await openWorld(chain)
   let current = world.topUps
   const opened = await openService({ payments: { topUp: asked => current.topUp(asked) } })
@@ -86,18 +101,4 @@ export async function openAttackApp(chain: TestChain): Promise<AttackApp> {
       await world.dispose()
     },
   }
-}
-
-/** The test that keeps a row of a table, told by its file under `test/` and the words of its title there. */
-export interface Kept {
-  file: string
-  title: string
-}
-
-export const kept = (file: string, ...titles: string[]): Kept[] => titles.map(title => ({ file, title }))
-
-/** Whether the test stands in its file; a row that points to nothing keeps nothing. */
-export async function stands({ file, title }: Kept): Promise<boolean> {
-  const source = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8')
-  return source.includes(title)
 }

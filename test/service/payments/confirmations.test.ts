@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openEvmPaymentChain } from '#service/payments/evm-payment-chain.ts'
-import type { Facilitator } from '#service/payments/facilitator.ts'
-import type { OnChain, PaymentChain } from '#service/payments/payment-chain.ts'
+import { openEvmPaymentChain } from '#service/payments/evm/evm-payment-chain.ts'
+import type { Facilitator } from '#service/payments/facilitators/facilitator.ts'
+import type { OnChain, PaymentChain } from '#service/payments/payment/payment-chain.ts'
 import { startTestChain, type TestChain } from './test-chain.ts'
 import {
   type Answer,

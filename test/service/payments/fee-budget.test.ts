@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FeeBudget } from '#service/payments/fee-budget.ts'
+import { FeeBudget } from '#service/payments/facilitators/fee-budget.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

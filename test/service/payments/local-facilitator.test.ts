@@ -1,25 +1,22 @@
 import { toHex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { evmNetwork } from '#contract/payment.ts'
-import type { Facilitator } from '#service/payments/facilitator.ts'
-import { type LocalFacilitatorOptions, openLocalFacilitator } from '#service/payments/local-facilitator.ts'
-import { startTestChain, type TestChain } from './test-chain.ts'
+import { type LocalFacilitatorOptions, openLocalFacilitator } from '#service/payments/evm/local-facilitator.ts'
+import type { Facilitator } from '#service/payments/facilitators/facilitator.ts'
+import type { TestChain } from './test-chain.ts'
 import { creditOf, openWorld, payer, send, type World, withFacilitator } from './top-up-world.ts'
+import { worldForEachTest } from './world-for-each-test.ts'
 
 const five = 5_000_000n
 const hourMs = 3_600_000
 
 let chain: TestChain
 let world: World
-beforeAll(async () => {
-  chain = await startTestChain()
+worldForEachTest(made => {
+  chain = made.chain
+  world = made.world
 })
-afterAll(() => chain.stop())
-beforeEach(async () => {
-  world = await openWorld(chain)
-})
-afterEach(() => world.dispose())
 
 const received = () => chain.transfersTo(world.option.payTo)
 

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { paymentHeaderNames } from '#contract/headers.ts'
 import { evmNetwork, type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
 import { ServiceError } from '#contract/service-error.ts'
-import { checkTerms, decodePayment, untimely } from '#service/payments/check-payment.ts'
-import { readPayment } from '#service/payments/payment-header.ts'
-import { paymentIdOf } from '#service/payments/payment-key.ts'
-import { isPaymentReason } from '#service/payments/payment-reasons.ts'
-import { readStoredPayment, type SignedPayment, storePayment } from '#service/payments/signed-payment.ts'
+import { readPayment } from '#service/payments/payment/payment-header.ts'
+import { paymentIdOf } from '#service/payments/payment/payment-key.ts'
+import { isPaymentReason } from '#service/payments/payment/payment-reasons.ts'
+import { readStoredPayment, type SignedPayment, storePayment } from '#service/payments/payment/signed-payment.ts'
+import { checkTerms, decodePayment, untimely } from '#service/payments/top-ups/check-payment.ts'
 
 const payTo = `0x${'Ab'.repeat(20)}`
 const extra = { name: 'USD Coin (local)', version: '2' }

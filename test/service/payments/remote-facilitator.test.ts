@@ -7,10 +7,13 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
 import { usdcAbi } from '#local/token/usdc.generated.ts'
-import { openRemoteEvmFacilitator, type RemoteFacilitatorOptions } from '#service/payments/remote-evm-facilitator.ts'
-import type { RemoteFacilitator } from '#service/payments/remote-facilitator.ts'
-import type { EvmPayment } from '#service/payments/signed-payment.ts'
-import type { TopUps } from '#service/payments/top-up.ts'
+import {
+  openRemoteEvmFacilitator,
+  type RemoteFacilitatorOptions,
+} from '#service/payments/evm/remote-evm-facilitator.ts'
+import type { RemoteFacilitator } from '#service/payments/facilitators/remote-facilitator.ts'
+import type { EvmPayment } from '#service/payments/payment/signed-payment.ts'
+import type { TopUps } from '#service/payments/top-ups/top-up.ts'
 import { answer, behave, behaviours } from '../../faults/twins/behaviours.ts'
 import { evmSettler } from '../../faults/twins/evm-settler.ts'
 import { type HostileFacilitator, openHostileFacilitator } from '../../faults/twins/hostile-facilitator.ts'

@@ -7,7 +7,7 @@ import { solanaMethods } from '#local/solana/rpc-methods.ts'
 import { serveNode } from '#local/solana/rpc-server.ts'
 import { readState } from '#local/solana/state-file.ts'
 import { installUsdc, mintUsdc, usdcAccountOf, usdcBalance } from '#local/solana/usdc.ts'
-import { SolanaKey } from '#service/payments/solana-key.ts'
+import { SolanaKey } from '#service/payments/solana/solana-key.ts'
 
 /** A wallet of Solana, as kit signs with it and as the service holds one. */
 export interface SvmAccount {

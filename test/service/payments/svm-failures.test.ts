@@ -1,28 +1,22 @@
 /** What fails while a Solana payment is settled, and who lies: one credit or none, and never a fresh demand for an unknown outcome. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ChainUnavailable } from '#service/payments/chain-unavailable.ts'
-import type { Facilitator } from '#service/payments/facilitator.ts'
-import { LocalSvmFacilitator } from '#service/payments/local-svm-facilitator.ts'
-import { SolanaKey } from '#service/payments/solana-key.ts'
-import { newSvmAccount, type SvmAccount, type SvmChain, startSvmChain } from './svm-chain.ts'
+import { describe, expect, test } from 'vitest'
+import type { Facilitator } from '#service/payments/facilitators/facilitator.ts'
+import { ChainUnavailable } from '#service/payments/payment/chain-unavailable.ts'
+import { LocalSvmFacilitator } from '#service/payments/solana/local-svm-facilitator.ts'
+import { SolanaKey } from '#service/payments/solana/solana-key.ts'
+import { newSvmAccount, type SvmAccount, type SvmChain } from './svm-chain.ts'
 import { expectPaid, five, force, sendTo, statesOf, withFacilitator } from './svm-paying.ts'
 import { craft, transferOf } from './svm-transactions.ts'
 import { creditOf, openSvmWorld, type SvmWorld, sendSvm, signSvm, svmPayer } from './svm-world.ts'
+import { svmWorldForEachTest } from './svm-world-for-each-test.ts'
 
 let chain: SvmChain
 let world: SvmWorld
 let account: SvmAccount
-beforeAll(async () => {
-  chain = await startSvmChain()
-})
-afterAll(() => chain.stop())
-beforeEach(async () => {
-  world = await openSvmWorld(chain)
-  account = await svmPayer(world)
-})
-afterEach(async () => {
-  chain.node.slots.finality = { confirmed: 0, finalized: 0 }
-  await world.dispose()
+svmWorldForEachTest(made => {
+  chain = made.chain
+  world = made.world
+  account = made.account
 })
 
 describe('an answer that is lost', () => {
@@ -90,7 +84,7 @@ describe('an answer that is lost', () => {
     await expectPaid(world, account, 1)
   })
 
-  test('X6, I12: what was never sent stays unknown until no block can hold it any more, and then it is expired', async () => {
+  test('X6: what was never sent stays unknown until no block can hold it any more, and then it is expired', async () => {
     const payment = await signSvm(world, account)
     const settle: Facilitator['settle'] = () => Promise.reject(new Error('timed out before it was sent'))
     const topUps = withFacilitator(world, { settle })
@@ -320,7 +314,7 @@ describe('a fee payer that was replaced', () => {
     const payment = await signSvm(world, account)
     await sendSvm(world, payment)
     const row = await world.opened.store.read.selectFrom('payment').select(['payload']).executeTakeFirstOrThrow()
-    const { SvmPaymentChain } = await import('#service/payments/svm-payment-chain.ts')
+    const { SvmPaymentChain } = await import('#service/payments/solana/svm-payment-chain.ts')
     const { secretKey } = await newSvmAccount()
     const feePayer = new SolanaKey(secretKey)
     const other = new SvmPaymentChain({ rpcUrl: world.gate.url, commitment: 'confirmed', feePayer })

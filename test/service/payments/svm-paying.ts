@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Facilitator } from '#service/payments/facilitator.ts'
+import type { Facilitator } from '#service/payments/facilitators/facilitator.ts'
 import { newSvmAccount, type SvmAccount } from './svm-chain.ts'
 import { compile, draftOf, messageStart, transferOf } from './svm-transactions.ts'
 import { creditOf, type SvmWorld } from './svm-world.ts'

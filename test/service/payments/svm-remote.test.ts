@@ -4,19 +4,20 @@ import type { AddressInfo } from 'node:net'
 import { x402Facilitator } from '@x402/core/facilitator'
 import { toFacilitatorSvmSigner } from '@x402/svm'
 import { ExactSvmScheme } from '@x402/svm/exact/facilitator'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
 import { openService, type SolanaPaymentSettings } from '#service/index.ts'
-import { ChainUnavailable } from '#service/payments/chain-unavailable.ts'
+import { ChainUnavailable } from '#service/payments/payment/chain-unavailable.ts'
 import { RailChains, RailFacilitators } from '#service/payments/payment-rails.ts'
-import { openRemoteSvmFacilitator } from '#service/payments/remote-svm-facilitator.ts'
-import { SvmPaymentChain } from '#service/payments/svm-payment-chain.ts'
-import type { TopUps } from '#service/payments/top-up.ts'
+import { openRemoteSvmFacilitator } from '#service/payments/solana/remote-svm-facilitator.ts'
+import { SvmPaymentChain } from '#service/payments/solana/svm-payment-chain.ts'
+import type { TopUps } from '#service/payments/top-ups/top-up.ts'
 import { testOption } from '../open-service.ts'
-import { type SvmAccount, type SvmChain, startSvmChain } from './svm-chain.ts'
+import type { SvmAccount, SvmChain } from './svm-chain.ts'
 import { expectPaid, force, sendTo, statesOf } from './svm-paying.ts'
 import { craft } from './svm-transactions.ts'
-import { creditOf, openSvmWorld, type SvmWorld, signSvm, svmPayer } from './svm-world.ts'
+import { creditOf, type SvmWorld, signSvm, svmPayer } from './svm-world.ts'
+import { svmWorldForEachTest } from './svm-world-for-each-test.ts'
 
 let chain: SvmChain
 let world: SvmWorld
@@ -28,13 +29,12 @@ let answering: (answer: object) => Promise<object | 'broken'>
 /** Whether the facilitator settles at all. */
 let settling = true
 let topUps: TopUps
-beforeAll(async () => {
-  chain = await startSvmChain()
+svmWorldForEachTest(made => {
+  chain = made.chain
+  world = made.world
+  account = made.account
 })
-afterAll(() => chain.stop())
 beforeEach(async () => {
-  world = await openSvmWorld(chain)
-  account = await svmPayer(world)
   answering = async answer => answer
   settling = true
   server = await serveStock(world.feePayer)
@@ -46,7 +46,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await topUps.close()
-  await world.dispose()
   server.closeAllConnections()
   await new Promise(resolve => server.close(resolve))
 })
@@ -141,7 +140,7 @@ test('19: a payment is found behind any number of newer transactions of its paye
   expect(asked.pages).toBeGreaterThan(2)
 })
 
-test('I12: one that never landed is over, however much its payer did since, and what is older is not read', async () => {
+test('one that never landed is over, however much its payer did since, and what is older is not read', async () => {
   await busy(120)
   chain.node.slots.advance(30_000)
   await unknownPayment(false)

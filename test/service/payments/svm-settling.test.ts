@@ -1,26 +1,20 @@
 /** Attacks on the settling of a Solana payment: one credit, or none, and what the chain says. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Facilitator } from '#service/payments/facilitator.ts'
-import { newSvmAccount, type SvmAccount, type SvmChain, startSvmChain } from './svm-chain.ts'
+import { describe, expect, test } from 'vitest'
+import type { Facilitator } from '#service/payments/facilitators/facilitator.ts'
+import { newSvmAccount, type SvmAccount, type SvmChain } from './svm-chain.ts'
 import { drain, expectPaid, five, force, sendTo, statesOf, withFacilitator } from './svm-paying.ts'
 import { compile, craft, draftOf, memo, paymentOf, rewrite } from './svm-transactions.ts'
-import { creditOf, openSvmWorld, type SvmWorld, sendSvm, signSvm, svmPayer } from './svm-world.ts'
+import { creditOf, type SvmWorld, sendSvm, signSvm, svmPayer } from './svm-world.ts'
+import { svmWorldForEachTest } from './svm-world-for-each-test.ts'
 import { encode, type Loose } from './top-up-world.ts'
 
 let chain: SvmChain
 let world: SvmWorld
 let account: SvmAccount
-beforeAll(async () => {
-  chain = await startSvmChain()
-})
-afterAll(() => chain.stop())
-beforeEach(async () => {
-  world = await openSvmWorld(chain)
-  account = await svmPayer(world)
-})
-afterEach(async () => {
-  chain.node.slots.finality = { confirmed: 0, finalized: 0 }
-  await world.dispose()
+svmWorldForEachTest(made => {
+  chain = made.chain
+  world = made.world
+  account = made.account
 })
 
 describe('the same payment again', () => {

@@ -1,30 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { audit } from '#service/ledger/audit.ts'
 import { sqliteAuditReader } from '#service/ledger/audit-reader.ts'
 import type { Store } from '#service/store/store.ts'
-import { newAccount, startTestChain, type TestChain } from './test-chain.ts'
-import {
-  type Answer,
-  creditOf,
-  encode,
-  openWorld,
-  payer,
-  send,
-  sign,
-  type World,
-  withFacilitator,
-} from './top-up-world.ts'
+import { newAccount, type TestChain } from './test-chain.ts'
+import { type Answer, creditOf, encode, payer, send, sign, type World, withFacilitator } from './top-up-world.ts'
+import { worldForEachTest } from './world-for-each-test.ts'
 
 let chain: TestChain
 let world: World
-beforeAll(async () => {
-  chain = await startTestChain()
+worldForEachTest(made => {
+  chain = made.chain
+  world = made.world
 })
-afterAll(() => chain.stop())
-beforeEach(async () => {
-  world = await openWorld(chain)
-})
-afterEach(() => world.dispose())
 
 const received = () => chain.transfersTo(world.option.payTo)
 const five = 5_000_000n

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 import { encodeFunctionData, type Hex } from 'viem'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { paymentRequired, paymentResponse } from '#contract/headers.ts'
 import { usdcAbi } from '#local/token/usdc.generated.ts'
-import { newAccount, startTestChain, type TestChain } from './test-chain.ts'
+import { newAccount, type TestChain } from './test-chain.ts'
 import {
   creditOf,
   doorOf,
@@ -20,17 +20,14 @@ import {
   type World,
   withFacilitator,
 } from './top-up-world.ts'
+import { worldForEachTest } from './world-for-each-test.ts'
 
 let chain: TestChain
 let world: World
-beforeAll(async () => {
-  chain = await startTestChain()
+worldForEachTest(made => {
+  chain = made.chain
+  world = made.world
 })
-afterAll(() => chain.stop())
-beforeEach(async () => {
-  world = await openWorld(chain)
-})
-afterEach(() => world.dispose())
 
 const received = () => chain.transfersTo(world.option.payTo)
 const five = 5_000_000n
@@ -136,7 +133,7 @@ describe('the same payment again', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
-  test('I13: byte for byte the same after a restart, after other movements and after the payment expired', async () => {
+  test('byte for byte the same after a restart, after other movements and after the payment expired', async () => {
     const { account, payment } = await payer(world)
     const first = await send(world.topUps, payment)
     const second = await send(world.topUps, await sign(account, world.option))
@@ -307,7 +304,7 @@ describe('the chain fails', () => {
 
   test('attack 21: a key without gas is our fault, is told to the operator, and mends itself', async () => {
     const { account, payment } = await payer(world)
-    const { LocalFacilitator, openLocalFacilitator } = await import('#service/payments/local-facilitator.ts')
+    const { LocalFacilitator, openLocalFacilitator } = await import('#service/payments/evm/local-facilitator.ts')
     const { generatePrivateKey, privateKeyToAccount } = await import('viem/accounts')
     const key = generatePrivateKey()
     const facilitator = await openLocalFacilitator({ network: 'eip155:8453', rpcUrl: world.gate.url, key })

@@ -1,28 +1,25 @@
 /** Several processes on one store: whoever drives a payment holds its lease, and a driver that was left behind moves nothing. */
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { evmNetwork } from '#contract/payment.ts'
-import type { Facilitator } from '#service/payments/facilitator.ts'
-import { openLocalFacilitator } from '#service/payments/local-facilitator.ts'
-import type { PaymentChain } from '#service/payments/payment-chain.ts'
-import type { TopUps } from '#service/payments/top-up.ts'
+import { openLocalFacilitator } from '#service/payments/evm/local-facilitator.ts'
+import type { Facilitator } from '#service/payments/facilitators/facilitator.ts'
+import type { PaymentChain } from '#service/payments/payment/payment-chain.ts'
+import type { TopUps } from '#service/payments/top-ups/top-up.ts'
 import { pruneStore } from '#service/store/prune.ts'
-import { startTestChain, type TestChain } from './test-chain.ts'
-import { type Answer, creditOf, openWorld, payer, send, type World, withFacilitator } from './top-up-world.ts'
+import type { TestChain } from './test-chain.ts'
+import { type Answer, creditOf, payer, send, type World, withFacilitator } from './top-up-world.ts'
+import { worldForEachTest } from './world-for-each-test.ts'
 
 const five = 5_000_000n
 const leaseIsOver = 31_000
 
 let chain: TestChain
 let world: World
-beforeAll(async () => {
-  chain = await startTestChain()
+worldForEachTest(made => {
+  chain = made.chain
+  world = made.world
 })
-afterAll(() => chain.stop())
-beforeEach(async () => {
-  world = await openWorld(chain)
-})
-afterEach(() => world.dispose())
 
 const received = () => chain.transfersTo(world.option.payTo)
 const rows = () =>

@@ -38,6 +38,7 @@ const orders = {
   claim_answer: ['claim'],
   limit_log: ['seq'],
   ledger_state: ['since_ms'],
+  secret_mark: ['generation'],
 } as const satisfies { [Table in keyof Tables]: readonly (keyof Tables[Table])[] }
 
 withPostgres('PostgreSQL beside SQLite', cluster => {
@@ -84,7 +85,7 @@ const everyAnswer = [
   ...['applied, false', 'applied, true', 'claim_exists', 'claim_moved', 'hold_exists', 'insufficient_funds', 'invalid'],
   ...['job_exists', 'job_moved', 'key_exists', 'lease_live', 'no_account', 'no_hold', 'no_key', 'nonce_used'],
   ...['not_owner', 'nothing_to_refund', 'over_budget', 'over_hold', 'payment_exists', 'payment_moved', 'read_only'],
-  ...['ref_exists', 'refunded', 'request_charged', 'too_many_open', 'wallet_taken'],
+  ...['ref_exists', 'refunded', 'request_charged', 'secret_moved', 'too_many_open', 'wallet_taken'],
 ]
 
 const commitAll = (store: Store, batches: ReturnType<UnitSource['round']>) =>

@@ -220,9 +220,9 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
     const behind = new Promise(resolve => setImmediate(resolve)).then(() => writer.commit([unit(hold('j', 4n))]))
     await expect(Promise.all([unknown, behind])).rejects.toMatchObject({ name: 'StoreError', kind: 'outcome_unknown' })
     // Who waited behind it is not kept waiting for a database that is away.
-    await expect(behind).rejects.toMatchObject({ kind: 'unit_failed' })
+    await expect(behind).rejects.toMatchObject({ kind: 'unreachable' })
     // This one never reached the database, and that is known.
-    await expect(writer.commit([unit(hold('i', 4n))])).rejects.toMatchObject({ kind: 'unit_failed' })
+    await expect(writer.commit([unit(hold('i', 4n))])).rejects.toMatchObject({ kind: 'unreachable' })
     expect(await commitUnit(store, lost)).toMatchObject({ ok: true, again: true })
     await writer.close()
     await store.close()

@@ -70,6 +70,14 @@ withPostgres('opening PostgreSQL', cluster => {
     })
   })
 
+  test('a role that may not make the tables is told what it lacks', async () => {
+    await cluster().asSuperuser("CREATE ROLE guest LOGIN PASSWORD 'guest'")
+    await expect(openPostgresStore({ url: cluster().urlOf('guest:guest', 'farebox') })).rejects.toMatchObject({
+      kind: 'unusable_database',
+      message: expect.stringMatching(/its role may not create or change the schema farebox; grant it CREATE/),
+    })
+  })
+
   test.each([
     ['nobody listens', async () => `postgres://farebox:secret@127.0.0.1:${await freePort()}/farebox`],
     ['there is no such database', async () => cluster().urlOf('farebox:secret', 'elsewhere')],

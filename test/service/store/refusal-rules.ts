@@ -14,6 +14,7 @@ import {
   release,
   renew,
   revokeKey,
+  secret,
   topUp,
   wallet,
 } from './sample-ops.ts'
@@ -114,6 +115,8 @@ const states: RefusalRule[] = [
     ops: [wallet('0xab', 'bob')],
     why: 'wallet_taken',
   },
+  { rule: 'another mark in the place of one', before: [[secret(1)]], ops: [secret(1, 'b')], why: 'secret_moved' },
+  { rule: 'a mark that leaves one out', before: [[secret(1)]], ops: [secret(3)], why: 'secret_moved' },
   { rule: 'a nonce that was used', before: [[nonce('n')]], ops: [nonce('n')], why: 'nonce_used' },
   {
     rule: 'a job id that is taken',

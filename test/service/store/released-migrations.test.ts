@@ -19,8 +19,12 @@ const released: Record<string, string> = {
   'postgres/0001-first-tables': 'e050458ca91cafb4',
   'postgres/0002-unit-functions': '330758841727b2a6',
   'postgres/0003-entry-change-code': 'd4a0c7660e667554',
+  'postgres/0004-secret-marks': '7f644b59a285b5ea',
+  'postgres/0005-plain-units': '5d3d0e2024a18ef9',
+  'postgres/0006-accounts-stay': '6edf0452986fd803',
   'sqlite/0001-first-tables': '826390911ef5a827',
   'sqlite/0002-budgets-staking-claims': 'cfddc14de8981b44',
+  'sqlite/0003-secret-marks': '1862a339d68c9442',
 }
 
 const folder = (engine: string) => new URL(`../../../src/service/store/${engine}/migrations/`, import.meta.url)

@@ -125,6 +125,10 @@ export const claim = (
 
 export const ledger = (state: 'open' | 'read_only'): Op => ({ op: 'ledger', state, reason: 'a test', atMs: nowMs })
 
+export const secret = (generation: number, mark = 'a1b2c3d4'): Op => ({
+  ...{ op: 'secret', generation, mark, place: 'a test', atMs: nowMs },
+})
+
 export const refund = (request: string): Op => ({ op: 'refund', request, reason: 'it failed', atMs: nowMs })
 
 export const nonce = (id: string, expiresAtMs = nowMs + 60_000): Op => ({ op: 'nonce', key: id, expiresAtMs })

@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '#service/store/store.ts'
 import type { Tables } from '#service/store/tables.ts'
+import type { Unit } from '#service/store/units.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { refusals } from './refusal-rules.ts'
 import { fundRefusals } from './refusal-rules-funds.ts'
 import {
@@ -39,7 +41,8 @@ export interface OpenedStore {
 
 const tables = [
   ...(['account', 'wallet', 'api_key', 'key_use', 'staking_credit', 'hold', 'ended_hold', 'unit', 'entry'] as const),
-  ...(['nonce', 'job', 'job_input', 'payment', 'claim', 'claim_answer', 'limit_log', 'ledger_state'] as const),
+  ...(['nonce', 'job', 'job_input', 'payment', 'claim', 'claim_answer', 'limit_log'] as const),
+  ...(['ledger_state', 'secret_mark'] as const),
 ]
 
 /** Every row of every table, to see that nothing has changed. */
@@ -193,6 +196,17 @@ export function storeContract(name: string, openStore: () => Promise<OpenedStore
       ['is longer than an id may be', `0190a6d2-0000-7000-8000-000000000000/${'x'.repeat(512)}`],
     ])('a unit whose id %s is invalid, because it would never be pruned or found', async (_why, id) => {
       expect(await commitUnit(store, { id, ops: [account()] })).toEqual({ ok: false, op: -1, why: 'invalid' })
+    })
+
+    test.each([
+      ['without operations', {}],
+      ['whose operations are no list', { ops: 'hold' }],
+      ['with nothing for an operation', { ops: [null] }],
+    ])('a unit %s stops no other', async (_what, parts) => {
+      const strange = commitUnit(store, { id: uuidV7(0), ...parts } as Unit).catch(error => error)
+      const other = commitUnit(store, { id: uuidV7(0), ops: [account()] })
+      expect(await other).toMatchObject({ ok: true })
+      expect(await strange).not.toMatchObject({ ok: true })
     })
 
     test('1,000 holds at once against credit for 100: exactly 100', async () => {

@@ -11,6 +11,7 @@ import {
 } from '#contract/errors.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import { fieldError } from '../../models/field-error.ts'
+import { unreachable } from '../../unreachable.ts'
 import { retryAfterSeconds } from '../bounds.ts'
 import { isObject } from './read-answer.ts'
 
@@ -59,14 +60,6 @@ export function eventError(error: unknown, request: ChatCompletionRequest): Serv
   return /overloaded|rate_limit/.test(`${code} ${type}`) ? modelOverloaded() : inferenceFailed()
 }
 
-const unreachable = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
 const late = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'])
 
 /** Our error for a connection that failed. */

@@ -1,9 +1,8 @@
 import { entryRefs } from '../entry-refs.ts'
 import { storeOwed } from '../owed.ts'
 import type { KeyBudget, Op } from '../units.ts'
+import { arrayText, type Cell } from './array-text.ts'
 import type { SentUnit } from './sent-unit.ts'
-
-type Cell = string | bigint | number | boolean | null
 
 /**
  * One operation as the batch function takes it, in the order of its columns. Operations that are few beside holds and
@@ -31,9 +30,37 @@ interface OpRow {
   fields?: string | null
 }
 
-const opColumns = [
-  ...(['kind', 'name', 'account', 'amount', 'atMs', 'owner', 'untilMs', 'key', 'epochMs', 'monthMs'] as const),
-  ...(['dayMs', 'granted', 'mostOpen', 'expiredAtMs', 'request', 'word', 'writeOff', 'fields'] as const),
+/** For each member of a row the parameter that takes it of all rows. */
+const parameterOf = {
+  kind: 'kinds',
+  name: 'names',
+  account: 'accounts',
+  amount: 'amounts',
+  atMs: 'times_ms',
+  owner: 'owners',
+  untilMs: 'until_ms',
+  key: 'keys',
+  epochMs: 'epochs_ms',
+  monthMs: 'months_ms',
+  dayMs: 'days_ms',
+  granted: 'granted',
+  mostOpen: 'most_open',
+  expiredAtMs: 'expired_at_ms',
+  request: 'requests',
+  word: 'words',
+  writeOff: 'write_offs',
+  fields: 'fields',
+} as const satisfies Record<keyof OpRow, string>
+
+const members = Object.keys(parameterOf) as (keyof OpRow)[]
+
+/** The parameters of `commit_batch`, in the order of `batchValues`. */
+export const batchParameters = [
+  ...['unit_ids', 'unit_ops', 'unit_twins', 'op_of', 'may_be_plain'],
+  ...['lock_accounts', 'lock_holds', 'lock_keys', 'lock_charges', 'lock_jobs', 'lock_names'],
+  ...Object.values(parameterOf),
+  ...['first_lines', 'line_counts', 'flushes', 'skus', 'line_units', 'prices', 'line_amounts'],
+  ...['line_ops', 'line_places', 'line_sums'],
 ]
 
 /** What has to be locked before a batch is judged; see the function `lock_all`. */
@@ -46,20 +73,38 @@ interface Locks {
   names: Set<string>
 }
 
-/** The parameters of `commit_units`, in their order. */
-export function batchValues(units: readonly SentUnit[]): Cell[][] {
+/** One array a parameter. */
+export function batchValues(units: readonly SentUnit[]): (string | null)[] {
   const locks = noLocks()
-  const columns: Cell[][] = opColumns.map(() => [])
-  const lines: Lines = { first: [], count: [], skus: [], units: [], prices: [], amounts: [] }
+  const columns: Cell[][] = members.map(() => [])
+  const lines: Lines = {
+    first: [],
+    count: [],
+    skus: [],
+    units: [],
+    prices: [],
+    amounts: [],
+    ops: [],
+    places: [],
+    sums: [],
+  }
   const flushes: boolean[] = []
+  const plain: boolean[] = []
+  const firstOps: (number | null)[] = []
   const named = new Set<string>()
-  for (const { unit, isLookUp } of units) {
+  const changed = new Set<string>()
+  const twins = twinsOf(units)
+  for (const [index, { unit, isLookUp }] of units.entries()) {
+    firstOps.push(isLookUp ? null : flushes.length + 1)
     if (isLookUp) continue
     for (const op of unit.ops) {
-      flushes.push(mustFlush(op, named))
+      const flushed = mustFlush(op, named)
+      flushes.push(flushed)
+      plain.push(unit.ops.length === 1 && twins[index] === 0 && !flushed && mayBePlain(op, changed))
+      noteChange(op, changed)
       lockFor(op, unit.id, locks)
       const row = rowOf(op)
-      for (const [index, column] of opColumns.entries()) columns[index]?.push(row[column] ?? null)
+      for (const [place, member] of members.entries()) columns[place]?.push(row[member] ?? null)
       addLines(op, lines)
     }
   }
@@ -67,11 +112,35 @@ export function batchValues(units: readonly SentUnit[]): Cell[][] {
   return [
     units.map(({ unit }) => unit.id),
     units.map(({ unit, isLookUp }) => (isLookUp ? 0 : unit.ops.length)),
-    twinsOf(units),
+    ...[twins, firstOps, plain],
     ...[accounts, holds, keys, charges, jobs, names].map(set => [...set]),
     ...columns,
     ...[lines.first, lines.count, flushes, lines.skus, lines.units, lines.prices, lines.amounts],
-  ]
+    ...[lines.ops, lines.places, lines.sums],
+  ].map(arrayText)
+}
+
+/**
+ * Whether the batch function may look up all that it has to know of this operation before the first of the batch is
+ * applied. It finds out by itself whether a budget or staking credit has a say.
+ */
+function mayBePlain(op: Op, changed: ReadonlySet<string>): boolean {
+  switch (op.op) {
+    case 'hold':
+      return !op.staking && !changed.has(`account:${op.account}`) && !(op.key && changed.has(`key:${op.key.key}`))
+    case 'capture':
+      return !op.writeOff
+    case 'release':
+      return true
+    default:
+      return false
+  }
+}
+
+/** Remembers what a hold depends on beside its account's balance. */
+function noteChange(op: Op, changed: Set<string>): void {
+  if (op.op === 'account') changed.add(`account:${op.account}`)
+  else if (op.op === 'key' || op.op === 'keyBudget' || op.op === 'revokeKey') changed.add(`key:${op.key}`)
 }
 
 /**
@@ -129,13 +198,22 @@ interface Lines {
   units: bigint[]
   prices: bigint[]
   amounts: bigint[]
+  /** For each line its operation, counted from 1, its place in the capture, and its amount with those before it. */
+  ops: number[]
+  places: number[]
+  sums: bigint[]
 }
 
 function addLines(op: Op, lines: Lines): void {
   const own = op.op === 'capture' ? op.lines : []
   lines.first.push(lines.skus.length + 1)
   lines.count.push(own.length)
-  for (const { sku, units, unitPricePicoUsd, amount } of own) {
+  let sum = 0n
+  for (const [place, { sku, units, unitPricePicoUsd, amount }] of own.entries()) {
+    sum += amount
+    lines.ops.push(lines.first.length)
+    lines.places.push(place)
+    lines.sums.push(sum)
     lines.skus.push(sku)
     lines.units.push(units)
     lines.prices.push(unitPricePicoUsd)
@@ -170,10 +248,11 @@ function rowOf(op: Op): OpRow {
     case 'capture': {
       const amount = op.lines.reduce((sum, line) => sum + line.amount, 0n)
       const { hold: name, request, model: word, writeOff = 0n, onlyIfExpired, atMs } = op
-      return { kind: 'capture', name, amount, atMs, expiredAtMs: onlyIfExpired?.atMs, request, word, writeOff }
+      const charge = op.lines.length > 0 ? { request, word, writeOff } : {}
+      return { kind: 'capture', name, amount, atMs, expiredAtMs: onlyIfExpired?.atMs, ...charge }
     }
     case 'release':
-      return { kind: 'release', name: op.hold, expiredAtMs: op.onlyIfExpired?.atMs }
+      return { kind: 'release', name: op.hold, amount: 0n, expiredAtMs: op.onlyIfExpired?.atMs }
     case 'credit': {
       const { account, amount, source: word, ref: name, atMs } = op
       return { kind: 'credit', name, account, amount, atMs, word }
@@ -221,6 +300,8 @@ function rareRowOf(op: RareOp): OpRow {
     }
     case 'ledger':
       return { kind: 'ledger', word: op.state, fields: op.reason, atMs: op.atMs }
+    case 'secret':
+      return { kind: 'secret', name: op.mark, amount: op.generation, word: op.place, atMs: op.atMs }
     default:
       // No operation of this version; the batch function refuses it by its name.
       return { kind: (op as Op).op }
@@ -277,7 +358,10 @@ function lockFor(op: Op, unitId: string, locks: Locks): void {
   }
 }
 
-type NamedOp = Extract<Op, { op: 'account' | 'wallet' | 'key' | 'nonce' | 'payment' | 'claim' | 'limit' | 'ledger' }>
+type NamedOp = Extract<
+  Op,
+  { op: 'account' | 'wallet' | 'key' | 'nonce' | 'payment' | 'claim' | 'limit' | 'ledger' | 'secret' }
+>
 
 function freeNamesOf(op: NamedOp, unitId: string): string[] {
   switch (op.op) {
@@ -298,6 +382,8 @@ function freeNamesOf(op: NamedOp, unitId: string): string[] {
       return [`unit:${unitId}`]
     case 'ledger':
       return ['ledger']
+    case 'secret':
+      return ['secret']
     default:
       return []
   }

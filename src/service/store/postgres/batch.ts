@@ -1,15 +1,15 @@
 import type { PruneSlice } from '../store.ts'
 import { refusedByRule, StoreError } from '../store-error.ts'
 import type { Outcome } from '../units.ts'
-import { batchValues } from './batch-columns.ts'
+import { batchParameters, batchValues } from './batch-columns.ts'
 import { transientAttempts } from './bounds.ts'
 import { DatabaseAway, type WriterLink } from './link.ts'
 import { pruneStatement } from './prune-slice.ts'
-import { type AnswerRow, outcomeOf, type SentUnit } from './sent-unit.ts'
+import { outcomesOf, type SentUnit } from './sent-unit.ts'
 import { isBrokenRule, isTransient } from './sql-state.ts'
 
-const parameters = Array.from({ length: 34 }, (_, index) => `$${index + 1}`).join(', ')
-const commitText = `SELECT again, op, why, balances FROM commit_units(${parameters})`
+const parameters = batchParameters.map((name, index) => `${name} => $${index + 1}`).join(', ')
+const commitText = `SELECT commit_batch(${parameters}) AS answer`
 
 export interface BatchResult {
   /** One outcome or error a unit. */
@@ -40,12 +40,10 @@ export async function commitBatch(link: WriterLink, units: readonly SentUnit[]):
 }
 
 async function commitTogether(link: WriterLink, units: readonly SentUnit[]): Promise<Outcome[]> {
-  const { rows } = await link.send<AnswerRow>({ name: 'commit', text: commitText, values: batchValues(units) })
-  return units.map((unit, index) => {
-    const row = rows[index]
-    if (!row) throw new Error('The database answered fewer units than it was sent.')
-    return outcomeOf(unit, row)
-  })
+  const { rows } = await link.send<{ answer: string }>({ name: 'commit', text: commitText, values: batchValues(units) })
+  const [row] = rows
+  if (!row) throw new Error('The database answered nothing for a batch.')
+  return outcomesOf(units, row.answer)
 }
 
 async function commitAlone(link: WriterLink, unit: SentUnit): Promise<Outcome | StoreError | DatabaseAway> {
@@ -84,4 +82,4 @@ const awayError = (error: DatabaseAway): StoreError =>
     : unreachable(error)
 
 const unreachable = ({ cause }: DatabaseAway): StoreError =>
-  new StoreError('unit_failed', 'The database cannot be reached, so nothing was written; try again later.', { cause })
+  new StoreError('unreachable', 'The database cannot be reached, so nothing was written; try again later.', { cause })

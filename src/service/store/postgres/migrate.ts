@@ -5,12 +5,18 @@ import { connectForWriting, type Database, unusableDatabase } from './connection
 import { firstTables } from './migrations/0001-first-tables.ts'
 import { unitFunctions } from './migrations/0002-unit-functions.ts'
 import { entryChangeCode } from './migrations/0003-entry-change-code.ts'
+import { secretMarks } from './migrations/0004-secret-marks.ts'
+import { plainUnits } from './migrations/0005-plain-units.ts'
+import { accountsStay } from './migrations/0006-accounts-stay.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-unit-functions': unitFunctions,
   '0003-entry-change-code': entryChangeCode,
+  '0004-secret-marks': secretMarks,
+  '0005-plain-units': plainUnits,
+  '0006-accounts-stay': accountsStay,
 }
 
 /** Any number, as long as nothing else in the database locks it. */
@@ -46,12 +52,19 @@ async function migrate(client: pg.Client, schema: string, steps: Record<string, 
   const { error, results } = await migrator.migrateToLatest()
   if (!error) return
   const failed = results?.find(result => result.status === 'Error')?.migrationName
-  throw unusableDatabase(
-    failed
-      ? `migration ${failed} failed and was undone; look at the cause, or restore a backup`
-      : 'its migrations are not the ones of this version; it may have been written by a newer one, so update',
-    error,
-  )
+  throw unusableDatabase(whyNot(error, schema, failed), error)
+}
+
+/** PostgreSQL's code of a right that a role does not have; its words come in any language. */
+const insufficientPrivilege = '42501'
+
+function whyNot(error: unknown, schema: string, failed: string | undefined): string {
+  if (error instanceof Error && 'code' in error && error.code === insufficientPrivilege) {
+    return `its role may not create or change the schema ${schema}; grant it CREATE on the database, or let its owner start the service once`
+  }
+  return failed
+    ? `migration ${failed} failed and was undone; look at the cause, or restore a backup`
+    : 'its migrations are not the ones of this version; it may have been written by a newer one, so update'
 }
 
 const poolOf = (client: pg.Client) => ({

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely'
 import type pg from 'pg'
 import { narrowRow } from '../narrow-row.ts'
+import { StoreError } from '../store-error.ts'
 import type { Tables } from '../tables.ts'
 import {
   attempts,
@@ -88,8 +89,12 @@ async function queryAgain(pool: pg.Pool, text: string, parameters: unknown[]) {
       return await pool.query<Record<string, unknown>>(text, parameters)
     } catch (error) {
       const isLast = attempt >= attempts || performance.now() > givesUpAt || pool.ending
-      if (isLast || isStatementError(error)) throw error
+      if (isStatementError(error)) throw error
+      if (isLast) throw unreadable(error)
       await sleep(pauseMs(attempt))
     }
   }
 }
+
+const unreadable = (cause: unknown): StoreError =>
+  new StoreError('unreachable', 'The database cannot be read; try again later.', { cause })

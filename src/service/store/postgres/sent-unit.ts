@@ -21,25 +21,25 @@ export const sentUnit = (unit: Unit): SentUnit | null => {
 
 const isStorableId = (id: string): boolean => startsWithUuidV7(id) && !id.includes('\0') && id.isWellFormed()
 
-/** What `commit_units` answers for one unit. */
-export interface AnswerRow {
-  again: boolean
-  op: number | null
-  why: Refusal | null
-  balances: string | null
-}
+/** What `commit_batch` answers, one place a unit in each; the last are its balances where it has been applied. */
+type Answer = [again: boolean[], ops: (number | null)[], whys: (Refusal | null)[], balances: (BalanceRow[] | null)[]]
 
-export function outcomeOf({ invalid }: SentUnit, { again, op, why, balances }: AnswerRow): Outcome {
-  if (balances !== null) return { ok: true, again, balances: readBalances(balances) }
-  if (why !== null) return { ok: false, op: op ?? 0, why }
-  return invalidOutcome(invalid)
+type BalanceRow = [account: string, posted: string, held: string]
+
+export function outcomesOf(units: readonly SentUnit[], text: string): Outcome[] {
+  const [again, ops, whys, balances] = JSON.parse(text) as Answer
+  return units.map(({ invalid }, index): Outcome => {
+    const rows = balances[index]
+    if (rows) return { ok: true, again: again[index] === true, balances: rows.map(readBalance) }
+    const why = whys[index]
+    return why ? { ok: false, op: ops[index] ?? 0, why } : invalidOutcome(invalid)
+  })
 }
 
 export const invalidOutcome = (op: number | null): Outcome => ({ ok: false, op: op ?? -1, why: 'invalid' })
 
-const readBalances = (text: string): Balance[] =>
-  (JSON.parse(text) as [string, string, string][]).map(([account, posted, held]) => ({
-    account,
-    posted: microUsd(BigInt(posted)),
-    held: microUsd(BigInt(held)),
-  }))
+const readBalance = ([account, posted, held]: BalanceRow): Balance => ({
+  account,
+  posted: microUsd(BigInt(posted)),
+  held: microUsd(BigInt(held)),
+})

@@ -1,9 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { KeyBudget } from '../units.ts'
+import type { ApiKey } from './apply-funds.ts'
+import type { Known } from './known-rows.ts'
 import type { Appliers } from './work.ts'
 
 export function accountAppliers(
   database: DatabaseSync,
+  keys: Known<ApiKey>,
 ): Appliers<'account' | 'wallet' | 'key' | 'keyBudget' | 'revokeKey'> {
   const accountExists = database.prepare('SELECT 1 FROM account WHERE id = ?')
   const insertAccount = database.prepare(
@@ -42,9 +45,11 @@ export function accountAppliers(
       return null
     },
     keyBudget(op) {
+      keys.delete(op.key)
       return setBudget.run(...budgetValues(op.budget), op.key).changes === 0 ? 'no_key' : null
     },
     revokeKey(op) {
+      keys.delete(op.key)
       return revokeKey.run(op.atMs, op.key).changes === 0 ? 'no_key' : null
     },
   }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BudgetPeriod, Hold } from '../units.ts'
+import type { Known } from './known-rows.ts'
 import { prepareExact } from './work.ts'
 
 /** What a hold draws on beside its account's USD. */
@@ -37,12 +38,16 @@ export interface Funds {
 }
 
 /** The daily staking credits and the budgets of keys. Reads what the transaction has written, so a unit's operations add up. */
-export function fundsIn(database: DatabaseSync): Funds {
+export function fundsIn(database: DatabaseSync, known: Known<ApiKey>): Funds {
   const keys = keyReader(database)
   const uses = keyUses(database)
   const days = stakingDays(database)
   return {
-    key: keys,
+    key(id) {
+      const key = known.get(id) ?? keys(id)
+      if (key) known.set(id, key)
+      return key
+    },
     split(amount, { staking, budget }) {
       const dayFree = staking ? days.free(staking) : 0n
       const keyFree =

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { storeOwed } from '../owed.ts'
-import type { BudgetPeriod } from '../units.ts'
+import type { BudgetPeriod, Hold } from '../units.ts'
 import { type Funds, type Sources, type Split, sourcesOf } from './apply-funds.ts'
+import type { Known } from './known-rows.ts'
 import { type Appliers, type Balances, prepareExact, type Work } from './work.ts'
 
 export interface OpenHold {
@@ -9,16 +10,20 @@ export interface OpenHold {
   account: string
   amount: bigint
   staking_usd: bigint
-  staking_day_ms: bigint | null
+  staking_day_ms: number | null
   api_key: string | null
   budget_period: BudgetPeriod | null
-  budget_start_ms: bigint | null
+  budget_start_ms: number | null
   lease_owner: string
-  lease_until_ms: bigint
+  lease_until_ms: number
 }
 
 export interface OpenHolds {
   find(id: string): OpenHold | null
+  open(hold: OpenHold, atMs: number): void
+  /** `staking` of the amount is daily credit. */
+  grow(hold: OpenHold, amount: bigint, staking: bigint): void
+  renew(hold: OpenHold, untilMs: number, owed: string | null): void
   /** Frees the whole hold; `spent` of it is gone. */
   end(hold: OpenHold, how: 'captured' | 'released', spent: Split, work: Work): void
 }
@@ -30,28 +35,53 @@ const noLimits = { usd: null, staking: null }
 
 /** What an open hold draws on. What its day granted is not known here; an extension asks for it. */
 const sourcesOfHold = ({ account, staking_day_ms, api_key, budget_period, budget_start_ms }: OpenHold): Sources => ({
-  staking: staking_day_ms === null ? null : { account, dayMs: Number(staking_day_ms), granted: 0n },
+  staking: staking_day_ms === null ? null : { account, dayMs: staking_day_ms, granted: 0n },
   budget:
     api_key === null || budget_period === null
       ? null
-      : { key: api_key, period: budget_period, startMs: Number(budget_start_ms), limits: noLimits },
+      : { key: api_key, period: budget_period, startMs: budget_start_ms ?? 0, limits: noLimits },
 })
 
-export function openHoldsIn(database: DatabaseSync, balances: Balances, funds: Funds): OpenHolds {
-  const select = prepareExact(
-    database,
-    `SELECT id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms, lease_owner,
-      lease_until_ms FROM hold WHERE id = ?`,
+export function openHoldsIn(
+  database: DatabaseSync,
+  { balances, funds, known }: { balances: Balances; funds: Funds; known: Known<OpenHold> },
+): OpenHolds {
+  const read = holdReader(database)
+  const insert = database.prepare(
+    `INSERT INTO hold (id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms,
+      lease_owner, lease_until_ms, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
+  const grow = database.prepare('UPDATE hold SET amount = ?, staking_usd = ? WHERE id = ?')
+  const renew = database.prepare('UPDATE hold SET lease_until_ms = ?, owed = coalesce(?, owed) WHERE id = ?')
   const remove = database.prepare('DELETE FROM hold WHERE id = ?')
   const insertEnded = database.prepare('INSERT INTO ended_hold (id, how) VALUES (?, ?)')
   return {
-    find: id => (select.get(id) as OpenHold | undefined) ?? null,
+    find(id) {
+      const hold = known.get(id) ?? read(id)
+      if (hold) known.set(id, hold)
+      return hold
+    },
+    open(hold, atMs) {
+      const { id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms } = hold
+      const drawnOn = [staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms] as const
+      insert.run(id, account, amount, ...drawnOn, hold.lease_owner, hold.lease_until_ms, atMs)
+      known.set(id, hold)
+    },
+    grow(hold, amount, staking) {
+      const grown = { ...hold, amount: hold.amount + amount, staking_usd: hold.staking_usd + staking }
+      grow.run(grown.amount, grown.staking_usd, hold.id)
+      known.set(hold.id, grown)
+    },
+    renew(hold, untilMs, owed) {
+      renew.run(untilMs, owed, hold.id)
+      known.set(hold.id, { ...hold, lease_until_ms: untilMs })
+    },
     end(hold, how, spent, work) {
       const before = balances.read(hold.account, work)
       if (!before) throw new Error(`The account ${hold.account} of an open hold is missing.`)
       const held = heldOf(hold)
       remove.run(hold.id)
+      known.delete(hold.id)
       insertEnded.run(hold.id, how)
       funds.settle(held, spent, sourcesOfHold(hold))
       balances.move(before, -spent.usd, -held.usd, work)
@@ -59,7 +89,32 @@ export function openHoldsIn(database: DatabaseSync, balances: Balances, funds: F
   }
 }
 
-function holdStatements(database: DatabaseSync) {
+function holdReader(database: DatabaseSync): (id: string) => OpenHold | null {
+  const select = prepareExact(
+    database,
+    `SELECT id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms, lease_owner,
+      lease_until_ms FROM hold WHERE id = ?`,
+  )
+  return id => {
+    const row = select.get(id) as StoredHold | undefined
+    if (!row) return null
+    const [dayMs, startMs] = [row.staking_day_ms, row.budget_start_ms]
+    return {
+      ...row,
+      staking_day_ms: dayMs === null ? null : Number(dayMs),
+      budget_start_ms: startMs === null ? null : Number(startMs),
+      lease_until_ms: Number(row.lease_until_ms),
+    }
+  }
+}
+
+interface StoredHold extends Omit<OpenHold, 'staking_day_ms' | 'budget_start_ms' | 'lease_until_ms'> {
+  staking_day_ms: bigint | null
+  budget_start_ms: bigint | null
+  lease_until_ms: bigint
+}
+
+function holdQuestions(database: DatabaseSync) {
   const idUsed = database.prepare('SELECT 1 FROM hold WHERE id = ?1 UNION ALL SELECT 1 FROM ended_hold WHERE id = ?1')
   const readOnly = database.prepare("SELECT 1 FROM ledger_state WHERE state = 'read_only'")
   const openOf = database.prepare('SELECT count(*) AS n FROM hold WHERE account = ?')
@@ -67,20 +122,14 @@ function holdStatements(database: DatabaseSync) {
     database,
     'SELECT granted_usd AS granted FROM staking_credit WHERE account = ? AND day_ms = ?',
   )
-  const insert = database.prepare(
-    `INSERT INTO hold (id, account, amount, staking_usd, staking_day_ms, api_key, budget_period, budget_start_ms,
-      lease_owner, lease_until_ms, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const grow = database.prepare('UPDATE hold SET amount = amount + ?, staking_usd = staking_usd + ? WHERE id = ?')
-  const renew = database.prepare('UPDATE hold SET lease_until_ms = ?, owed = coalesce(?, owed) WHERE id = ?')
-  return { idUsed, readOnly, openOf, grantedOn, insert, grow, renew }
+  return { idUsed, readOnly, openOf, grantedOn }
 }
 
 export function holdAppliers(
   database: DatabaseSync,
   { balances, holds, funds }: { balances: Balances; holds: OpenHolds; funds: Funds },
 ): Appliers<'hold' | 'extend' | 'renew' | 'release'> {
-  const { idUsed, readOnly, openOf, grantedOn, insert, grow, renew } = holdStatements(database)
+  const { idUsed, readOnly, openOf, grantedOn } = holdQuestions(database)
 
   /** What an extension draws on: the hold's own day and period, within the limits of today. */
   function sourcesNow(hold: OpenHold): Sources {
@@ -108,10 +157,7 @@ export function holdAppliers(
       const split = funds.split(op.amount, sources)
       if (balance.posted - balance.held < split.usd) return 'insufficient_funds'
       if (!funds.covers(split.usd, sources)) return 'over_budget'
-      const { staking, budget } = sources
-      const drawnOn = [split.staking, staking?.dayMs ?? null, op.key?.key ?? null] as const
-      const period = [budget?.period ?? null, budget?.startMs ?? null] as const
-      insert.run(op.hold, op.account, op.amount, ...drawnOn, ...period, op.lease.owner, op.lease.untilMs, op.atMs)
+      holds.open(freshHold(op, split, sources), op.atMs)
       funds.reserve(split, sources)
       balances.move(balance, 0n, split.usd, work)
       return null
@@ -125,7 +171,7 @@ export function holdAppliers(
       const split = funds.split(op.amount, sources)
       if (balance.posted - balance.held < split.usd) return 'insufficient_funds'
       if (!funds.covers(split.usd, sources)) return 'over_budget'
-      grow.run(op.amount, split.staking, op.hold)
+      holds.grow(hold, op.amount, split.staking)
       funds.reserve(split, sources)
       balances.move(balance, 0n, split.usd, work)
       return null
@@ -134,15 +180,28 @@ export function holdAppliers(
       const hold = holds.find(op.hold)
       if (!hold) return 'no_hold'
       if (hold.lease_owner !== op.lease.owner) return 'not_owner'
-      renew.run(op.lease.untilMs, op.owed ? storeOwed(op.owed) : null, op.hold)
+      holds.renew(hold, op.lease.untilMs, op.owed ? storeOwed(op.owed) : null)
       return null
     },
     release(op, work) {
       const hold = holds.find(op.hold)
       if (!hold) return 'no_hold'
-      if (op.onlyIfExpired && hold.lease_until_ms > BigInt(op.onlyIfExpired.atMs)) return 'lease_live'
+      if (op.onlyIfExpired && hold.lease_until_ms > op.onlyIfExpired.atMs) return 'lease_live'
       holds.end(hold, 'released', noSplit, work)
       return null
     },
   }
 }
+
+const freshHold = (op: Hold, split: Split, { staking, budget }: Sources): OpenHold => ({
+  id: op.hold,
+  account: op.account,
+  amount: op.amount,
+  staking_usd: split.staking,
+  staking_day_ms: staking?.dayMs ?? null,
+  api_key: op.key?.key ?? null,
+  budget_period: budget?.period ?? null,
+  budget_start_ms: budget?.startMs ?? null,
+  lease_owner: op.lease.owner,
+  lease_until_ms: op.lease.untilMs,
+})

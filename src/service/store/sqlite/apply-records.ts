@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Appliers } from './work.ts'
 
-export function recordAppliers(database: DatabaseSync): Appliers<'nonce' | 'limit' | 'ledger'> {
+export function recordAppliers(database: DatabaseSync): Appliers<'nonce' | 'limit' | 'ledger' | 'secret'> {
   const insertNonce = database.prepare('INSERT INTO nonce (id, expires_at_ms) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const insertLimit = database.prepare(
     'INSERT INTO limit_log (account, key, model, tier, type, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
@@ -9,6 +9,10 @@ export function recordAppliers(database: DatabaseSync): Appliers<'nonce' | 'limi
   const setLedger = database.prepare(
     `INSERT INTO ledger_state (one, state, reason, since_ms) VALUES (1, ?, ?, ?)
     ON CONFLICT DO UPDATE SET state = excluded.state, reason = excluded.reason, since_ms = excluded.since_ms`,
+  )
+  const insertSecret = database.prepare(
+    `INSERT INTO secret_mark (generation, mark, place, since_ms) SELECT ?, ?, ?, ?
+    WHERE ? = (SELECT coalesce(max(generation), 0) + 1 FROM secret_mark)`,
   )
   return {
     nonce(op) {
@@ -21,6 +25,9 @@ export function recordAppliers(database: DatabaseSync): Appliers<'nonce' | 'limi
     ledger(op) {
       setLedger.run(op.state, op.reason, op.atMs)
       return null
+    },
+    secret({ generation, mark, place, atMs }) {
+      return insertSecret.run(generation, mark, place, atMs, generation).changes === 0 ? 'secret_moved' : null
     },
   }
 }

@@ -10,14 +10,15 @@ import { holdAppliers, openHoldsIn } from './apply-holds.ts'
 import { jobAppliers, paymentAppliers } from './apply-moves.ts'
 import { recordAppliers } from './apply-records.ts'
 import { refundAppliers } from './apply-refunds.ts'
+import type { KnownRows } from './known-rows.ts'
 import { type Appliers, type Apply, balancesIn, type Work } from './work.ts'
 
 /**
  * Applies one unit inside the open transaction, whole or not at all. A unit that comes again, even in the same batch,
  * finds its first outcome; a refused one leaves nothing, so it is judged anew.
  */
-export function unitApplier(database: DatabaseSync): (unit: Unit) => Outcome {
-  const appliers = allAppliers(database)
+export function unitApplier(database: DatabaseSync, known: KnownRows): (unit: Unit) => Outcome {
+  const appliers = allAppliers(database, known)
   const outcomes = storedOutcomes(database)
   const savepoint = database.prepare('SAVEPOINT unit')
   const keep = database.prepare('RELEASE unit')
@@ -28,8 +29,8 @@ export function unitApplier(database: DatabaseSync): (unit: Unit) => Outcome {
   }
 
   return unit => {
-    const known = outcomes.find(unit.id)
-    if (known) return { ok: true, again: true, balances: known }
+    const first = outcomes.find(unit.id)
+    if (first) return { ok: true, again: true, balances: first }
     const invalid = invalidOp(unit)
     if (invalid !== null) return { ok: false, op: invalid, why: 'invalid' }
     const work: Work = { unit: unit.id, balances: new Map(), entriesWritten: 0 }
@@ -40,6 +41,7 @@ export function unitApplier(database: DatabaseSync): (unit: Unit) => Outcome {
       const why = applyOp(appliers, op, work)
       if (why === null) continue
       if (undoable) undo()
+      if (index > 0) known.forget()
       return { ok: false, op: index, why }
     }
     const balances = [...work.balances.values()]
@@ -49,13 +51,13 @@ export function unitApplier(database: DatabaseSync): (unit: Unit) => Outcome {
   }
 }
 
-function allAppliers(database: DatabaseSync): Appliers<Op['op']> {
-  const balances = balancesIn(database)
-  const funds = fundsIn(database)
-  const holds = openHoldsIn(database, balances, funds)
+function allAppliers(database: DatabaseSync, known: KnownRows): Appliers<Op['op']> {
+  const balances = balancesIn(database, known.accounts)
+  const funds = fundsIn(database, known.keys)
+  const holds = openHoldsIn(database, { balances, funds, known: known.holds })
   const books = { balances, funds, holds }
   return {
-    ...accountAppliers(database),
+    ...accountAppliers(database, known.keys),
     ...holdAppliers(database, books),
     ...entryAppliers(database, books),
     ...refundAppliers(database, books),

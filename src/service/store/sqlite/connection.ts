@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { busyTimeoutMs, writerCacheKiB } from '../bounds.ts'
+import { busyTimeoutMs, checkpointPages, writerCacheKiB } from '../bounds.ts'
 import { StoreError } from '../store-error.ts'
 import { ensurePrivateFile } from './private-file.ts'
 
@@ -15,6 +15,7 @@ export function openForWriting(path: string): DatabaseSync {
   // Pictures of people are among what is deleted; without this their bytes stay in the file until something overwrites them.
   database.exec('PRAGMA secure_delete = ON')
   database.exec(`PRAGMA synchronous = FULL; PRAGMA cache_size = -${writerCacheKiB}`)
+  database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
   const synchronous = database.prepare('PRAGMA synchronous').get()?.synchronous
   const foreignKeys = database.prepare('PRAGMA foreign_keys').get()?.foreign_keys
   if (journal === 'wal' && synchronous === synchronousFull && foreignKeys === 1) return database

@@ -5,11 +5,13 @@ import { StoreError } from '../store-error.ts'
 import { NodeSqliteDialect } from './dialect.ts'
 import { firstTables } from './migrations/0001-first-tables.ts'
 import { budgetsStakingClaims } from './migrations/0002-budgets-staking-claims.ts'
+import { secretMarks } from './migrations/0003-secret-marks.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-budgets-staking-claims': budgetsStakingClaims,
+  '0003-secret-marks': secretMarks,
 }
 
 /** Brings the tables up to date, whole or not at all. The database stays open. */

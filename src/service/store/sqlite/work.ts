@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import type { Balance, Op, Refusal } from '../units.ts'
+import type { Known } from './known-rows.ts'
 
 /** One unit while it is applied: what it has touched so far. */
 export interface Work {
@@ -29,19 +30,23 @@ export interface Balances {
 }
 
 /** The writer is alone, so a balance that was read in this transaction is still true when it is written back. */
-export function balancesIn(database: DatabaseSync): Balances {
+export function balancesIn(database: DatabaseSync, accounts: Known<Balance>): Balances {
   const select = prepareExact(database, 'SELECT posted, held FROM account WHERE id = ?')
   const update = database.prepare('UPDATE account SET posted = ?, held = ? WHERE id = ?')
   return {
     read(account, work) {
-      const known = work.balances.get(account)
+      const known = work.balances.get(account) ?? accounts.get(account)
       if (known) return known
       const row = select.get(account) as { posted: MicroUsd; held: MicroUsd } | undefined
-      return row ? { account, posted: row.posted, held: row.held } : null
+      if (!row) return null
+      const balance = { account, posted: row.posted, held: row.held }
+      accounts.set(account, balance)
+      return balance
     },
     move({ account, posted, held }, postedChange, heldChange, work) {
       const after = { account, posted: microUsd(posted + postedChange), held: microUsd(held + heldChange) }
       update.run(after.posted, after.held, account)
+      accounts.set(account, after)
       work.balances.set(account, after)
     },
   }

@@ -176,8 +176,9 @@ function settleBatch(batch: readonly Waiting[], answer: WriterAnswer): void {
   }
 }
 
-function failureOf({ failed, unknown, brokenRule }: Failed): StoreError {
+function failureOf({ failed, unknown, brokenRule, away }: Failed): StoreError {
   if (unknown) return outcomeUnknown(failed)
+  if (away) return unreachable(failed)
   return brokenRule ? refusedByRule(failed) : unitFailed(failed)
 }
 
@@ -198,6 +199,9 @@ function canTravel({ unit, call }: Waiting): boolean {
 
 const unitFailed = (cause: unknown): StoreError =>
   new StoreError('unit_failed', 'The store could not apply a unit; it left no trace. See the cause.', { cause })
+
+const unreachable = (cause: unknown): StoreError =>
+  new StoreError('unreachable', 'The disk of the books took nothing; make room or mend it, then try again.', { cause })
 
 const outcomeUnknown = (cause?: unknown): StoreError =>
   new StoreError(

@@ -3,6 +3,7 @@ import type { Seeded } from '../../seeded.ts'
 import type { AnsweredRequest } from '../book.ts'
 import { type Asked, ask, type Caller, credentialsOf } from '../callers.ts'
 import type { SimulatedProcess } from '../simulated-process.ts'
+import { runOn } from '../virtual-machine.ts'
 import type { Scheduled } from '../virtual-time.ts'
 import { isMistake, type World, wordsOf } from '../world.ts'
 
@@ -36,9 +37,9 @@ export class Visit {
     return this.#leaving.signal.aborted
   }
 
-  /** Closes the connection, at whatever moment this is. */
+  /** Closes the connection, at whatever moment this is. What the process does about it, it does on its own clock. */
   leave(): void {
-    this.#leaving.abort()
+    runOn(this.process, () => this.#leaving.abort())
   }
 
   leaveAfter(ms: number): void {
@@ -57,6 +58,9 @@ export class Visit {
     const headers = { ...(asked.path.includes('top-up') ? {} : credentials), ...asked.headers }
     const response = await ask(process, { ...asked, headers }, caller.address, this.#leaving.signal)
     this.requestId = response.headers.get('cf-ray') ?? ''
+    world.trace.tell(
+      `${world.time.nowMs} ${this.name} is ${this.requestId}, whose answer begins with ${response.status}`,
+    )
     if (response.status === 402 && asked.headers?.['payment-signature'])
       world.broken(`${this.name} sent a payment and was asked for a new one with a 402.`)
     this.#checkRemaining(response)
@@ -95,8 +99,8 @@ export class Visit {
 
 /** Runs a call on its own. A connection may break before its end: the process was killed, or gave up in the middle. */
 export function begin(visit: Visit, run: (visit: Visit) => Promise<void>): void {
-  const { world, name } = visit
-  world.book.open++
+  const { world, name, caller, process } = visit
+  world.book.openCalls.set(name, `${name} of ${caller.name} on ${process.name} since ${world.time.nowMs} ms`)
   run(visit)
     .catch(error => {
       world.trace.tell(`${world.time.nowMs} ${name} has no end: ${wordsOf(error)}`)
@@ -104,6 +108,6 @@ export function begin(visit: Visit, run: (visit: Visit) => Promise<void>): void 
     })
     .finally(() => {
       visit.end()
-      world.book.open--
+      world.book.openCalls.delete(name)
     })
 }

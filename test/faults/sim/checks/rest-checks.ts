@@ -9,7 +9,7 @@ import { checkLedger } from './ledger-checks.ts'
 
 /** True when nothing is under way any more. */
 export function isQuiet(world: World): boolean {
-  if (world.book.open > 0) return false
+  if (world.book.openCalls.size > 0) return false
   const [left] = world.database.rows<{ n: bigint }>(`SELECT
     (SELECT count(*) FROM hold)
     + (SELECT count(*) FROM payment WHERE state IN ('claimed', 'settling', 'unknown'))
@@ -23,7 +23,7 @@ export function unrest(world: World): string {
     SELECT 'hold ' || id || ' until ' || lease_until_ms AS what FROM hold
     UNION ALL SELECT 'payment ' || id || ' ' || state FROM payment WHERE state IN ('claimed', 'settling', 'unknown')
     UNION ALL SELECT 'job ' || id || ' ' || state FROM job WHERE state IN ('queued', 'running')`)
-  return [`${world.book.open} calls`, ...rows.map(({ what }) => what)].join(', ')
+  return [...world.book.openCalls.values(), ...rows.map(({ what }) => what)].join('; ')
 }
 
 /** At rest, after every fault has stopped: nothing was lost, and nothing came from nowhere. */
@@ -89,22 +89,25 @@ function checkJobs(world: World): void {
 }
 
 /**
- * Work under a key is charged once, as its one answer says; unless an attempt before that one died after it had written
- * down what it owed: then that is the charge, and the answer of the next attempt costs nothing.
+ * Work under a key is charged once, as its one answer says; unless an attempt before that one was charged for what it had
+ * delivered or written down, and died or lost the key: then the answer of the next attempt costs nothing.
  */
 function checkKeyed(world: World): void {
   for (const { key, caller, answer, cost, path, sentAtMs } of world.book.keyed) {
     const operation = operations.find(each => path.endsWith(each.path))
     if (answer === null || cost === null || !operation || world.trueMs() - sentAtMs > honouredMs) continue
-    const [row] = world.database.rows<{ charged: bigint; recovered: bigint }>(
-      `SELECT coalesce(sum(CASE kind WHEN 'CHARGE' THEN amount WHEN 'WRITE_OFF' THEN -amount ELSE 0 END), 0) AS charged,
-        coalesce(max(id LIKE '%/recover.%'), 0) AS recovered
-        FROM entry WHERE request = (SELECT request FROM claim WHERE id = ?)`,
-      claimId(caller.account, operation, key),
+    const claim = claimId(caller.account, operation, key)
+    const [row] = world.database.rows<{ charged: bigint; own: bigint }>(
+      `SELECT coalesce(sum(charged), 0) AS charged, coalesce(sum(iif(id LIKE ?, charged, 0)), 0) AS own
+        FROM (SELECT id, CASE kind WHEN 'CHARGE' THEN amount WHEN 'WRITE_OFF' THEN -amount ELSE 0 END AS charged
+          FROM entry WHERE request = (SELECT request FROM claim WHERE id = ?))`,
+      `${world.units.answeredBy.get(claim)}/%`,
+      claim,
     )
-    if (row?.recovered === 1n && cost === 0n)
-      world.sometimes.reached('work under a key was paid for by its dead attempt')
-    else if (row?.charged !== cost)
+    const others = (row?.charged ?? 0n) - (row?.own ?? 0n)
+    if (row?.own === 0n && cost === 0n && others > 0n)
+      world.sometimes.reached('work under a key was paid for by an earlier attempt')
+    else if (row?.own !== cost || others !== 0n)
       world.broken(`The work under key ${key} was told to cost ${cost} and was charged ${row?.charged}.`)
   }
 }

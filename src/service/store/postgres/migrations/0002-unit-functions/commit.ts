@@ -46,7 +46,7 @@ const columns = [
 const declared = columns.join(', ')
 const passed = columns.map(column => column.split(' ')[0]).join(', ')
 
-const applyOp = `CREATE FUNCTION apply_op(
+export const applyOp = `CREATE FUNCTION apply_op(
   i int, unit_id text, place int, is_read_only boolean, unwritten text[], ${balanceParameters}, ${declared}
 ) RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE

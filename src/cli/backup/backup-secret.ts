@@ -1,0 +1,69 @@
+import { rmSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { type Books, isOtherSchema, openReader, requireSecrets } from '../books.ts'
+import type { CliError } from '../cli-error.ts'
+import { type DataFolder, readFileIfThere } from '../data-folder.ts'
+import { wrongSecret } from '../folder-in-use.ts'
+import { environmentSecrets, readFolderSecrets, type Secrets } from '../folder-secrets.ts'
+
+/** Beside a backup: the secrets of its service, where they were asked for. */
+export const secretFileOf = (file: string): string => `${file}.secret`
+
+/** Runs a backup into this path with the service's secrets beside it, both or neither. Throws where they are not the books' own. */
+export async function withSecretBeside(books: Books, path: string, backUp: () => Promise<void>): Promise<void> {
+  const secrets = await requireSecrets(books)
+  const problem = await problemOf(books, secrets)
+  if (problem) throw problem
+  const { writeWhole } = await import('#service/store/sqlite/backup.ts')
+  await writeWhole(secretFileOf(path), part => writeFile(part, `${secrets.join('\n')}\n`))
+  await backUp().catch(error => {
+    rmSync(secretFileOf(path), { force: true })
+    throw error
+  })
+}
+
+/** Puts the secrets that lie beside a backup into a folder that has none. */
+export async function restoreSecret(folder: DataFolder, path: string): Promise<void> {
+  const kept = await readFileIfThere(secretFileOf(path))
+  if (kept === null || (await readFileIfThere(folder.secret)) !== null) return
+  const { writePrivateFile } = await import('../data-folder.ts')
+  await writePrivateFile(folder.secret, kept)
+}
+
+/** What stands between restored books and their first start; null where the secret at hand is theirs. */
+export async function missingSecret(books: Books): Promise<string | null> {
+  const { folder, env } = books
+  const secrets = env.FAREBOX_SECRET ? environmentSecrets(env) : await readFolderSecrets(folder)
+  if (secrets) {
+    const problem = await problemOf(books, secrets)
+    return problem && `${problem.message} ${problem.nextStep}`
+  }
+  return `No secret came with them: put the former service's into ${folder.secret}, or into FAREBOX_SECRET, before the first start; only where it is lost, take another with \`farebox keys rotate-secret --break-keys\`.`
+}
+
+/** Null where the books know one of these secrets, or, being of an older release, none. */
+async function problemOf(books: Books, secrets: Secrets): Promise<CliError | null> {
+  const { marksOf, requireKnown, WrongSecret } = await import('#service/identity/secret-of-books.ts')
+  const known = await lastMark(books)
+  try {
+    if (known) requireKnown(known, marksOf(secrets))
+    return null
+  } catch (error) {
+    if (error instanceof WrongSecret) return wrongSecret(error)
+    throw error
+  }
+}
+
+async function lastMark(books: Books): Promise<{ mark: string; place: string } | null> {
+  const reader = await openReader(books)
+  try {
+    const newest = 'SELECT mark, place FROM secret_mark ORDER BY generation DESC LIMIT 1'
+    for await (const row of reader.rows<{ mark: string; place: string }>(newest)) return row
+    return null
+  } catch (error) {
+    if (isOtherSchema(error)) return null
+    throw error
+  } finally {
+    await reader.close()
+  }
+}

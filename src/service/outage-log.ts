@@ -1,0 +1,100 @@
+import type { Clock } from '#contract/clock.ts'
+import { awayAskMs, awayTellMs } from './bounds.ts'
+import type { Log } from './log.ts'
+import { awayReason } from './store/away-reason.ts'
+import type { Store } from './store/store.ts'
+import { uuidV7 } from './store/uuid-v7.ts'
+
+interface Outage {
+  sinceMs: number
+  toldAtMs: number
+  lastFailureMs: number
+  failures: number
+}
+
+/**
+ * A log in which unreachable books are one line when they go, at most one a minute while they are away, and one when they
+ * are back: each call, timer and payment that meets them would be a long line of its own.
+ */
+export class OutageLog implements Log {
+  readonly #options: { store: Pick<Store, 'commit'>; clock: Clock; log: Log }
+  #outage: Outage | null = null
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: { store: Pick<Store, 'commit'>; clock: Clock; log: Log }) {
+    this.#options = options
+  }
+
+  info(facts: object, message: string): void {
+    this.#options.log.info(facts, message)
+  }
+
+  warn(facts: object, message: string): void {
+    if (!this.#isOutage(facts)) this.#options.log.warn(facts, message)
+  }
+
+  error(facts: object, message: string): void {
+    if (!this.#isOutage(facts)) this.#options.log.error(facts, message)
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  /** Whether a line is of the outage, which then has been told. */
+  #isOutage(facts: object): boolean {
+    const reason = Object.values(facts)
+      .map(awayReason)
+      .find(found => found !== null)
+    if (reason === undefined || reason === null) return false
+    this.#failed(reason)
+    return true
+  }
+
+  #failed(reason: string): void {
+    const nowMs = this.#options.clock.now()
+    const outage = this.#outage
+    if (!outage) {
+      this.#outage = { sinceMs: nowMs, toldAtMs: nowMs, lastFailureMs: nowMs, failures: 1 }
+      this.#options.log.error({ reason }, 'The books cannot be reached; calls are refused until they can.')
+      this.#askLater()
+      return
+    }
+    outage.lastFailureMs = nowMs
+    outage.failures++
+    if (nowMs - outage.toldAtMs < awayTellMs) return
+    outage.toldAtMs = nowMs
+    this.#options.log.error({ reason, ...told(outage, nowMs) }, 'The books still cannot be reached.')
+  }
+
+  #askLater(): void {
+    this.#timer = setTimeout(() => void this.#ask(), awayAskMs).unref()
+  }
+
+  async #ask(): Promise<void> {
+    const outage = this.#outage
+    if (!outage) return
+    const { clock, log } = this.#options
+    const askedAtMs = clock.now()
+    const isBack = askedAtMs - outage.lastFailureMs >= awayAskMs && (await this.#takesUnits())
+    if (!isBack || outage.lastFailureMs > askedAtMs) return this.#askLater()
+    this.#outage = null
+    log.warn(told(outage, clock.now()), 'The books can be reached again.')
+  }
+
+  /** Asked by a write, because a full disk can still be read; the row is pruned with the nonces. */
+  async #takesUnits(): Promise<boolean> {
+    const { clock, store } = this.#options
+    const id = `${uuidV7(clock.now())}/outage`
+    const asked = store.commit([{ id, ops: [{ op: 'nonce', key: `outage:${id}`, expiresAtMs: clock.now() }] }])
+    return asked.then(
+      () => true,
+      () => false,
+    )
+  }
+}
+
+const told = ({ sinceMs, failures }: Outage, nowMs: number) => ({
+  forSeconds: Math.round((nowMs - sinceMs) / 1000),
+  failures,
+})

@@ -1,0 +1,162 @@
+import type { Log, PublicClient, TransactionReceipt } from 'viem'
+import { microUsd } from '#contract/money.ts'
+import { logWindowBlocks, logWindows, mostConfirmations, rpcRetries, rpcTimeoutMs } from '../bounds.ts'
+import { ChainUnavailable } from '../payment/chain-unavailable.ts'
+import type { OnChain, PaymentChain } from '../payment/payment-chain.ts'
+import type { EvmPayment } from '../payment/signed-payment.ts'
+
+const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+/** keccak256 of `AuthorizationUsed(address,bytes32)` and `AuthorizationCanceled(address,bytes32)` (EIP-3009). */
+const usedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
+const canceledTopic = '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81'
+
+const authorizationState = [
+  {
+    type: 'function',
+    name: 'authorizationState',
+    stateMutability: 'view',
+    inputs: [
+      { name: 'authorizer', type: 'address' },
+      { name: 'nonce', type: 'bytes32' },
+    ],
+    outputs: [{ name: '', type: 'bool' }],
+  },
+] as const
+
+type Hex = `0x${string}`
+type Landing = Extract<OnChain, { state: 'landed' }>
+
+export interface EvmPaymentChainOptions {
+  rpcUrl: string
+  /** Blocks that must follow a payment's own before it counts, because a chain may drop its newest ones; 0 for one that never does. */
+  confirmations: number
+}
+
+/** Reads EIP-3009 payments from a node. Asks nothing of the network until the first question. */
+export async function openEvmPaymentChain({
+  rpcUrl,
+  confirmations,
+}: EvmPaymentChainOptions): Promise<PaymentChain<EvmPayment>> {
+  if (!Number.isSafeInteger(confirmations) || confirmations < 0 || confirmations > mostConfirmations) {
+    throw new Error(`The confirmations of a payment are a whole number of blocks from 0 to ${mostConfirmations}.`)
+  }
+  const { createPublicClient, http } = await import('viem')
+  const transport = http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: rpcRetries })
+  return new EvmPaymentChain(createPublicClient({ transport }), BigInt(confirmations))
+}
+
+class EvmPaymentChain implements PaymentChain<EvmPayment> {
+  readonly #client: PublicClient
+  readonly #confirmations: bigint
+
+  constructor(client: PublicClient, confirmations: bigint) {
+    this.#client = client
+    this.#confirmations = confirmations
+  }
+
+  async find(payment: EvmPayment, transaction: string | null): Promise<OnChain> {
+    try {
+      const receipt = transaction === null ? null : await this.#receiptOf(transaction as Hex)
+      const landing = receipt && landingIn(receipt, payment)
+      if (!landing) return await this.#findNonce(payment)
+      const head = await this.#client.getBlockNumber({ cacheTime: 0 })
+      return this.#isDeep(receipt.blockNumber, head) ? await this.#timed(landing, receipt) : { state: 'unconfirmed' }
+    } catch (cause) {
+      throw new ChainUnavailable('The node did not tell what became of the payment.', { cause })
+    }
+  }
+
+  async #timed(landing: Landing, { blockHash }: TransactionReceipt): Promise<Landing> {
+    const { timestamp } = await this.#client.getBlock({ blockHash })
+    return { ...landing, atSeconds: Number(timestamp) }
+  }
+
+  /** Where no depth is asked for, a node that is a block behind its sibling must not make anybody wait. */
+  #isDeep(blockNumber: bigint, head: bigint): boolean {
+    return this.#confirmations === 0n || head - blockNumber >= this.#confirmations
+  }
+
+  /** Unused at the head is unused before it; the time told is that of a block which stays. */
+  async #findNonce(payment: EvmPayment): Promise<OnChain> {
+    const block = await this.#client.getBlock({ blockTag: 'latest' })
+    const isUsed = await this.#client.readContract({
+      address: payment.option.asset as Hex,
+      abi: authorizationState,
+      functionName: 'authorizationState',
+      args: [payment.authorization.from as Hex, payment.authorization.nonce as Hex],
+      blockNumber: block.number,
+    })
+    if (!isUsed) return { state: 'open', chainTimeSeconds: await this.#lastingTime(block) }
+    return this.#searchBackwards(payment, block.number)
+  }
+
+  async #lastingTime(head: { number: bigint; timestamp: bigint }): Promise<number> {
+    if (this.#confirmations === 0n) return Number(head.timestamp)
+    const deep = head.number - this.#confirmations
+    const block = await this.#client.getBlock({ blockNumber: deep < 0n ? 0n : deep })
+    return Number(block.timestamp)
+  }
+
+  async #searchBackwards(payment: EvmPayment, latest: bigint): Promise<OnChain> {
+    for (let window = 0, to = latest; window < logWindows && to >= 0n; window++, to -= logWindowBlocks) {
+      const from = to - logWindowBlocks + 1n
+      const log = await this.#usedBetween(payment, from < 0n ? 0n : from, to)
+      if (!log?.transactionHash) continue
+      if (!this.#isDeep(BigInt(log.blockNumber ?? latest), latest)) return { state: 'unconfirmed' }
+      if (log.topics[0] === canceledTopic) return { state: 'void' }
+      const receipt = await this.#receiptOf(log.transactionHash)
+      // Nodes behind one address answer for themselves; without the receipt nobody may say that nothing landed.
+      if (!receipt) throw new Error('The node has the event of the nonce, and not yet the receipt of its transaction.')
+      const landing = landingIn(receipt, payment)
+      return landing ? this.#timed(landing, receipt) : { state: 'void' }
+    }
+    throw new Error('The nonce is used, and the node has no event of it in the blocks that were searched.')
+  }
+
+  async #usedBetween({ option, authorization }: EvmPayment, from: bigint, to: bigint): Promise<Log | undefined> {
+    const [log] = await this.#client.request({
+      method: 'eth_getLogs',
+      params: [
+        {
+          address: option.asset as Hex,
+          topics: [[usedTopic, canceledTopic], addressTopic(authorization.from), authorization.nonce as Hex],
+          fromBlock: `0x${from.toString(16)}`,
+          toBlock: `0x${to.toString(16)}`,
+        },
+      ],
+    })
+    return log as Log | undefined
+  }
+
+  async #receiptOf(hash: Hex): Promise<TransactionReceipt | null> {
+    try {
+      return await this.#client.getTransactionReceipt({ hash })
+    } catch (error) {
+      if (error instanceof Error && error.name === 'TransactionReceiptNotFoundError') return null
+      throw error
+    }
+  }
+}
+
+const addressTopic = (address: string): Hex => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
+
+/**
+ * The token writes `AuthorizationUsed` and right after it the `Transfer` of that authorisation. Taking the next event
+ * of the token, and no other transfer of the transaction, keeps payments apart that share one.
+ */
+function landingIn(receipt: TransactionReceipt, { option, authorization }: EvmPayment): Landing | null {
+  if (receipt.status !== 'success') return null
+  const logs = receipt.logs.filter(log => log.address.toLowerCase() === option.asset.toLowerCase())
+  const used = logs.findIndex(
+    ({ topics: [event, from, nonce] }) =>
+      event === usedTopic && from === addressTopic(authorization.from) && nonce === authorization.nonce,
+  )
+  const transfer = used === -1 ? undefined : logs[used + 1]
+  if (!transfer) return null
+  const [event, from, to] = transfer.topics
+  const isOurs =
+    event === transferTopic && from === addressTopic(authorization.from) && to === addressTopic(option.payTo)
+  return isOurs
+    ? { state: 'landed', transaction: receipt.transactionHash.toLowerCase(), amount: microUsd(BigInt(transfer.data)) }
+    : null
+}

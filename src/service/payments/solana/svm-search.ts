@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import {
+  blockhashBlocks,
+  expiryMarginBlocks,
+  listedTransactions,
+  mostSlotsOfBlock,
+  rememberedSearches,
+  searchedAtOnce,
+  searchedPages,
+  searchedTransactions,
+  searchMs,
+  searchSlotMargin,
+} from '../bounds.ts'
+import type { SvmPayment } from '../payment/signed-payment.ts'
+import { readMessage } from './solana-message.ts'
+import type { SolanaRpc } from './solana-rpc.ts'
+import { executedOf, isOf, type SolanaCommitment } from './svm-executed.ts'
+import { readTransfer } from './svm-transfer.ts'
+
+/** How far the finalized chain is. A slot is the time of a block, whether one is made in it or not. */
+export interface ChainHead {
+  absoluteSlot: number
+  blockHeight: number
+}
+
+export interface SvmSearchOptions {
+  rpc: SolanaRpc
+  commitment: SolanaCommitment
+  /** How many are read in one search; `searchedTransactions` where it is not said. */
+  transactions?: number
+}
+
+const Listed = z.array(z.object({ signature: z.string(), slot: z.number() }))
+type Listed = z.output<typeof Listed>
+
+/**
+ * Looks for a payment among all that its payer did since it was signed, for a transaction whose name only its fee payer
+ * knows. What was read once is not read again, so a search that was cut short goes on where it was.
+ */
+export class SvmSearch {
+  readonly #rpc: SolanaRpc
+  readonly #commitment: SolanaCommitment
+  readonly #transactions: number
+  /** Transactions that are certainly not the payment, by its message. */
+  readonly #others = new Map<string, Set<string>>()
+
+  constructor({ rpc, commitment, transactions = searchedTransactions }: SvmSearchOptions) {
+    this.#rpc = rpc
+    this.#commitment = commitment
+    this.#transactions = transactions
+  }
+
+  /**
+   * The name of the payment's transaction; null where the node has none. With `isLast` only a node may say so that is as
+   * far as `head`. Rejects where it could not be told, in `searchMs` at the most.
+   */
+  async find(payment: SvmPayment, head: ChainHead, isLast: boolean): Promise<string | null> {
+    const rpc = this.#rpc.within(searchMs)
+    const others = this.#othersOf(payment)
+    const { firstSlot, claimSlot } = slotsOf(payment, head)
+    // A node that has not come as far refuses, where its silence would say nothing.
+    const depth = { commitment: this.#commitment, ...(isLast ? { minContextSlot: head.absoluteSlot } : {}) }
+    const all = await list(rpc, transferOf(payment).source, depth, firstSlot)
+    const listed = all.filter(({ signature }) => !others.has(signature))
+    // It most likely landed right after it was claimed.
+    listed.sort((one, other) => Math.abs(one.slot - claimSlot) - Math.abs(other.slot - claimSlot))
+    const now = listed.slice(0, this.#transactions)
+    for (let at = 0; at < now.length; at += searchedAtOnce) {
+      const some = now.slice(at, at + searchedAtOnce).map(({ signature }) => signature)
+      const areIt = await Promise.all(some.map(signature => this.#isIt(rpc, payment, signature)))
+      const found = some[areIt.indexOf(true)]
+      if (found !== undefined) return found
+      for (const signature of some) others.add(signature)
+    }
+    if (listed.length > now.length) throw new Error('The payer has made more transactions than one search reads.')
+    return null
+  }
+
+  async #isIt(rpc: SolanaRpc, payment: SvmPayment, signature: string): Promise<boolean> {
+    const executed = await executedOf(rpc, signature, this.#commitment)
+    // Nodes behind one address answer for themselves; what cannot be read may be the payment.
+    if (!executed) throw new Error('The node lists a transaction, and does not have it yet.')
+    return isOf(payment, executed)
+  }
+
+  #othersOf({ message }: SvmPayment): Set<string> {
+    const others = this.#others.get(message) ?? new Set()
+    this.#others.delete(message)
+    this.#others.set(message, others)
+    const [oldest] = this.#others.keys()
+    if (this.#others.size > rememberedSearches && oldest !== undefined) this.#others.delete(oldest)
+    return others
+  }
+}
+
+/** All that name the account since that slot, a page at a time: nodes list the newest first, and no more than they like. */
+async function list(rpc: SolanaRpc, account: string, depth: object, firstSlot: number): Promise<Listed> {
+  const all: Listed = []
+  for (let page = 0; page < searchedPages; page++) {
+    const last = all.at(-1)
+    const config = { limit: listedTransactions, ...depth, ...(last ? { before: last.signature } : {}) }
+    const listed = await rpc.ask('getSignaturesForAddress', [account, config], Listed)
+    all.push(...listed)
+    const oldest = listed.at(-1)
+    if (!oldest || oldest.slot < firstSlot) return all.filter(({ slot }) => slot >= firstSlot)
+  }
+  throw new Error('The payer has made more transactions since than are listed for one payment.')
+}
+
+function transferOf(payment: SvmPayment) {
+  const message = readMessage(Buffer.from(payment.message, 'base64'))
+  if (!message) throw new Error('The stored message cannot be read.')
+  return readTransfer(message)
+}
+
+/** Before `firstSlot` no block can hold it, its blockhash being younger; what was not claimed may be of any age. */
+function slotsOf({ lastBlockHeight }: SvmPayment, { absoluteSlot, blockHeight }: ChainHead) {
+  if (lastBlockHeight === null) return { firstSlot: 0, claimSlot: absoluteSlot }
+  const blocksSince = Math.max(0, blockHeight - (lastBlockHeight - expiryMarginBlocks - blockhashBlocks))
+  const slotsBack = (blocksSince + blockhashBlocks) * mostSlotsOfBlock + searchSlotMargin
+  return { firstSlot: absoluteSlot - slotsBack, claimSlot: absoluteSlot - blocksSince }
+}

@@ -1,0 +1,22 @@
+import type { Payments, TopUpRequest } from '../../service.ts'
+import type { ServiceSettings } from '../../settings.ts'
+import { readPayment } from '../payment/payment-header.ts'
+import { refusedPayment } from '../payment/payment-reasons.ts'
+import { topUpOffer } from './top-up-offer.ts'
+
+/** For a service whose credit is given out by its operator alone: a top-up offers nothing to sign, and takes nothing. */
+export class NoTopUps implements Payments {
+  readonly #settings: Pick<ServiceSettings, 'publicUrl'>
+
+  constructor(settings: Pick<ServiceSettings, 'publicUrl'>) {
+    this.#settings = settings
+  }
+
+  async topUp({ header, count }: TopUpRequest): Promise<never> {
+    await count()
+    if (readPayment(header)) throw refusedPayment('unsupported_network', { networks: [] })
+    throw topUpOffer({ ...this.#settings, paymentOptions: [] })
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,100 @@
+import type { Compilable, CompiledQuery, Kysely } from 'kysely'
+import type { Tables } from './tables.ts'
+
+/** Keys of one statement: a group is filled up to one of these, so that a database has few different statements to keep. */
+const groupSizes = [1, 2, 4, 16, 64] as const
+
+/** So many statements of one read are under way at once: a second one, so that a connection that hangs stops nobody. */
+const groupsUnderWay = 2
+
+interface Waiting<Row> {
+  keys: readonly string[]
+  resolve(row: Row | undefined): void
+  reject(error: unknown): void
+}
+
+/**
+ * A read that comes with every request, of one row by any of its keys. What gathers until `setImmediate` goes together in
+ * one statement, as commits do, because a statement costs far more than a row; each is built and compiled once a database.
+ * `build` is given what stands for the keys, and `keyOf` says which key a row has.
+ */
+export function groupedRead<Row>(
+  build: (read: Kysely<Tables>, keys: readonly string[]) => Compilable<Row>,
+  keyOf: (row: Row) => string,
+): (read: Kysely<Tables>, ...keys: readonly string[]) => Promise<Row | undefined> {
+  const groups = new WeakMap<Kysely<Tables>, Groups<Row>>()
+  return (read, ...keys) => {
+    const known = groups.get(read) ?? new Groups(read, build, keyOf)
+    groups.set(read, known)
+    return known.rowOf(keys)
+  }
+}
+
+class Groups<Row> {
+  readonly #read: Kysely<Tables>
+  readonly #build: (read: Kysely<Tables>, keys: readonly string[]) => Compilable<Row>
+  readonly #keyOf: (row: Row) => string
+  readonly #compiled = new Map<number, CompiledQuery<Row>>()
+  readonly #waiting: Waiting<Row>[] = []
+  #underWay = 0
+  #scheduled = false
+
+  constructor(
+    read: Kysely<Tables>,
+    build: (read: Kysely<Tables>, keys: readonly string[]) => Compilable<Row>,
+    keyOf: (row: Row) => string,
+  ) {
+    this.#read = read
+    this.#build = build
+    this.#keyOf = keyOf
+  }
+
+  rowOf(keys: readonly string[]): Promise<Row | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ keys, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#waiting.length === 0 || this.#underWay >= groupsUnderWay) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      void this.#readNext()
+      this.#schedule()
+    })
+  }
+
+  async #readNext(): Promise<void> {
+    this.#underWay++
+    const group = this.#nextGroup()
+    try {
+      const rows = await this.#rowsOf([...new Set(group.flatMap(({ keys }) => keys))])
+      for (const { keys, resolve } of group) resolve(rows.find(row => keys.includes(this.#keyOf(row))))
+    } catch (error) {
+      for (const { reject } of group) reject(error)
+    }
+    this.#underWay--
+    this.#schedule()
+  }
+
+  /** One who waits at least, and then all whose keys have room. */
+  #nextGroup(): Waiting<Row>[] {
+    const most = groupSizes.at(-1) ?? 1
+    let keys = 0
+    const end = this.#waiting.findIndex((waiting, index) => {
+      keys += waiting.keys.length
+      return index > 0 && keys > most
+    })
+    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
+  }
+
+  async #rowsOf(keys: readonly string[]): Promise<Row[]> {
+    const size = groupSizes.find(each => each >= keys.length) ?? keys.length
+    const filled = [...keys, ...new Array<string>(size - keys.length).fill(keys[0] ?? '')]
+    const compiled = this.#compiled.get(size) ?? this.#build(this.#read, filled).compile()
+    this.#compiled.set(size, compiled)
+    return (await this.#read.executeQuery<Row>({ ...compiled, parameters: filled })).rows
+  }
+}

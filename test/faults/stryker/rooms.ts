@@ -1,0 +1,26 @@
+/** A room of which every expression is changed, and the tests that have to notice. */
+export interface Room {
+  mutate: readonly string[]
+  /** The cheap ones first: most changes are noticed by them, and the rest is not asked then. */
+  tests: readonly string[]
+}
+
+export const rooms: Readonly<Record<string, Room>> = {
+  pricing: { mutate: ['src/service/pricing/**/*.ts'], tests: ['test/service/pricing/**/*.test.ts'] },
+  ledger: {
+    mutate: ['src/service/ledger/**/*.ts'],
+    tests: [
+      'test/service/ledger/{charge-ends,charge-leases,funding,watched-store,export-csv}.test.ts',
+      'test/service/ledger/{look-over,audit-edges,charges-reach,charges-watch,audit}.test.ts',
+      'test/service/ledger/{charges-property,audit-chain}.test.ts',
+    ],
+  },
+  payments: {
+    mutate: ['src/service/payments/**/*.ts'],
+    tests: [
+      'test/service/payments/{payment-terms,refusal-facts,fee-budget,payment-driver,payment-left}.test.ts',
+      'test/service/payments/{payment-header,payment-settings,confirmations,top-up,remote-facilitator}.test.ts',
+      'test/service/payments/{local-facilitator,contract-wallets,svm-settling,svm-failures,svm-remote}.test.ts',
+    ],
+  },
+}

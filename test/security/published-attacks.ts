@@ -1,0 +1,319 @@
+import { shown, type Threat } from './threat.ts'
+
+const payments = 'service/payments'
+const here = shown(`${payments}/x402-attacks.test.ts`)
+
+/** What has been published of attacks on payments by x402, and what their authors found in the stock packages, by number. */
+export const publishedAttacks: readonly Threat[] = [
+  {
+    id: '1',
+    threat: 'the same header again',
+    answer: '200, the same bytes, no second credit',
+    shownBy: [here],
+  },
+  {
+    id: '2',
+    threat: 'the same header to books that know nothing of it',
+    answer: 'the chain is asked, then 200 and one credit',
+    shownBy: [
+      shown(
+        `${payments}/top-up.test.ts`,
+        'attack 2: books that know nothing of a payment that landed are caught up from the chain, once',
+      ),
+    ],
+  },
+  {
+    id: '3',
+    threat: 'a replay to books that lost the payment, on Solana',
+    answer: '200 and one credit, found by the signature',
+    shownBy: [
+      shown(
+        `${payments}/svm-settling.test.ts`,
+        '3: books that lost the payment find its transaction by the signature that they would make, and credit it once',
+      ),
+    ],
+  },
+  {
+    id: '4',
+    threat: 'ten twins at once',
+    answer: 'one transfer, ten identical answers',
+    shownBy: [here],
+  },
+  {
+    id: '5',
+    threat: 'two processes settle one authorization',
+    answer: 'one transfer, one credit; whoever loses tells the same answer',
+    shownBy: [
+      shown(
+        `${payments}/top-up.test.ts`,
+        'attack 5: twins at two processes of one store get identical answers and make one transfer',
+      ),
+      shown(`${payments}/two-machines.test.ts`, 'a process that was away for longer than its lease, and then hears …'),
+    ],
+  },
+  {
+    id: '6',
+    threat: 'two processes settle one Solana transaction',
+    answer: 'one credit',
+    shownBy: [
+      shown(
+        `${payments}/svm-settling.test.ts`,
+        '6, X1: two processes of the same books that settle one transaction make one credit',
+      ),
+    ],
+  },
+  {
+    id: '7',
+    threat: 'other bytes in the place of the fee payer’s signature',
+    answer: 'the same payment, no second credit',
+    shownBy: [
+      shown(
+        `${payments}/svm-settling.test.ts`,
+        '7, X2: any bytes in the place of the fee payer’s signature are the same payment',
+      ),
+    ],
+  },
+  {
+    id: '8',
+    threat: 'an amount below the minimum, or above the maximum',
+    answer: '400 amount_too_low, amount_too_high',
+    shownBy: [here],
+  },
+  {
+    id: '9',
+    threat: 'a signed value that is not the accepted amount',
+    answer: '400 amount_mismatch',
+    shownBy: [here],
+  },
+  {
+    id: '10',
+    threat: 'another payee, token, network or scheme in what the client says it accepted',
+    answer: '400 with the one that is wrong',
+    shownBy: [here],
+  },
+  {
+    id: '11',
+    threat: 'signed for another payee, token or chain',
+    answer: '400 wrong_recipient, invalid_signature',
+    shownBy: [here],
+  },
+  {
+    id: '12',
+    threat: 'expired, with a few seconds left, not valid yet, or valid for years',
+    answer: '400 expired, not_yet_valid, validity_too_long',
+    shownBy: [here],
+  },
+  {
+    id: '13',
+    threat: 'an amount that is negative, hexadecimal, beyond 256 bits or no number',
+    answer: '400 before anybody is asked',
+    shownBy: [here],
+  },
+  {
+    id: '14',
+    threat: 'a permit2 payload, alone or beside the authorization',
+    answer: '400 payload_members',
+    shownBy: [here],
+  },
+  {
+    id: '15',
+    threat: 'another name and version of the token in what the client says it accepted',
+    answer: 'ignored: our own option is what is checked and settled',
+    shownBy: [here],
+  },
+  {
+    id: '16',
+    threat: 'a payer without the token',
+    answer: '400 insufficient_funds',
+    shownBy: [here],
+  },
+  {
+    id: '17',
+    threat: 'a payer who empties the wallet between the check and the settlement',
+    answer: '400, nothing credited',
+    shownBy: [
+      shown(
+        `${payments}/top-up-crashes.test.ts`,
+        'attack 17, node open: a payer who empties the wallet meanwhile gets a 400, and a resend is judged anew',
+        'attack 17, node plain: a payer who empties the wallet meanwhile gets a 400, and a resend is judged anew',
+      ),
+      shown(
+        `${payments}/svm-settling.test.ts`,
+        '17: who empties the wallet between check and settlement is refused, and costs us no fee',
+      ),
+    ],
+  },
+  {
+    id: '18',
+    threat: 'a stranger submits the authorization first',
+    answer: '200: what has come is credited to its payer, once',
+    shownBy: [
+      shown(
+        `${payments}/top-up.test.ts`,
+        'X10, attack 18: a payment that a stranger brought to the chain is credited once',
+      ),
+      shown(
+        `${payments}/confirmations.test.ts`,
+        'one that somebody else brought is taken on and credited later, though nobody asks again',
+      ),
+    ],
+  },
+  {
+    id: '19',
+    threat: 'the answer to a settlement is lost',
+    answer: '500 pending with the same payload, never a fresh 402; then 200',
+    shownBy: [
+      shown(
+        `${payments}/top-up.test.ts`,
+        'X5, attack 19: a transaction that was lost is pending, never a fresh 402, and sent again later',
+      ),
+      shown(
+        `${payments}/remote-facilitator.test.ts`,
+        'however a facilitator fails after it took a payment, the payer is credited once and never asked for a second one',
+      ),
+    ],
+  },
+  {
+    id: '20',
+    threat: 'the node is down',
+    answer: '500 with the same payload, never a 400; it passes when the node is back',
+    shownBy: [here],
+  },
+  {
+    id: '21',
+    threat: 'the facilitator’s key has no gas',
+    answer: '500 pending, the operator is told before and after; settled when it has some',
+    shownBy: [
+      shown(
+        `${payments}/top-up.test.ts`,
+        'attack 21: a key without gas is our fault, is told to the operator, and mends itself',
+      ),
+      shown(`${payments}/local-facilitator.test.ts`, 'about a key whose gas runs out, in time'),
+    ],
+  },
+  {
+    id: '22',
+    threat: 'a dozen payers at once over one key',
+    answer: 'every funded one is settled',
+    shownBy: [
+      shown(
+        `${payments}/top-up.test.ts`,
+        'attack 22: twenty payers at once over one key; the thirteen with funds are credited',
+      ),
+    ],
+  },
+  {
+    id: '23',
+    threat: 'the fee payer as the authority of the transfer',
+    answer: '400',
+    shownBy: [shown(`${payments}/svm-fee-payer-attacks.test.ts`, '23: the fee payer as the authority of the transfer')],
+  },
+  {
+    id: '24',
+    threat: 'a transfer of SOL, or an account to be made',
+    answer: '400',
+    shownBy: [
+      shown(
+        `${payments}/svm-fee-payer-attacks.test.ts`,
+        '24: a transfer of the fee payer’s SOL',
+        '24: a token account whose rent the fee payer pays',
+      ),
+    ],
+  },
+  {
+    id: '25',
+    threat: 'a fee beyond the limits',
+    answer: '400, nothing paid',
+    shownBy: [
+      shown(
+        `${payments}/svm-fee-payer-attacks.test.ts`,
+        '25: a price of 5,000,000 for 1,400,000 units',
+        '25: one unit more than is paid for',
+      ),
+    ],
+  },
+  {
+    id: '26',
+    threat: 'a program that names our fee payer',
+    answer: '400',
+    shownBy: [
+      shown(
+        `${payments}/svm-fee-payer-attacks.test.ts`,
+        '26: a memo that names the fee payer',
+        '26: a write of memory by Lighthouse that the fee payer pays for',
+      ),
+    ],
+  },
+  {
+    id: '27',
+    threat: 'a third signer, a missing signature, a lookup table, an old blockhash',
+    answer: '400',
+    shownBy: [
+      shown(`${payments}/svm-fee-payer-attacks.test.ts`, '27: a third signer', '27: an address lookup table'),
+      shown(`${payments}/svm-attacks.test.ts`, '27: no signature of the payer'),
+      shown(`${payments}/svm-settling.test.ts`, '27, X9: a blockhash that the chain has forgotten is expired'),
+    ],
+  },
+  {
+    id: '28',
+    threat: 'a payee without an account for the token',
+    answer: 'told to the operator, and no bad payment',
+    shownBy: [
+      shown(
+        `${payments}/svm-failures.test.ts`,
+        '28: a payee without an account of the token is told to the operator, and is no bad payment',
+      ),
+    ],
+  },
+  {
+    id: '29',
+    threat: 'version 1, no base64, a list, garbage, missing members',
+    answer: '400, never 500',
+    shownBy: [here],
+  },
+  {
+    id: '30',
+    threat: 'a sign-in again',
+    answer: '401',
+    shownBy: [
+      shown('service/identity/identify.test.ts', 'A1: 100 uses of one header at once are one success'),
+      shown('service/wallet-rules.test.ts', 'A1 a sign-in serves once'),
+    ],
+  },
+  {
+    id: '31',
+    threat: 'a sign-in for another chain',
+    answer: '401',
+    shownBy: [shown('service/identity/identify.test.ts', 'A6: a test network is refused')],
+  },
+  {
+    id: '32',
+    threat: 'a sign-in by a clock two seconds ahead',
+    answer: 'taken',
+    shownBy: [shown('service/identity/identify.test.ts', 'is taken with as far ahead as may be')],
+  },
+  {
+    id: '33',
+    threat: 'a sign-in with a malformed nonce or address',
+    answer: '400 or 401, never 500',
+    shownBy: [shown('service/identity/identify.test.ts', 'whatever a sign-in header says, the answer is 400 or 401')],
+  },
+  {
+    id: '34',
+    threat: 'a wallet that did not pay: its credit, or the records of another one',
+    answer: 'the payer alone is credited; 403 for records of another wallet',
+    shownBy: [
+      shown(
+        `${payments}/body-wallet.test.ts`,
+        'the verified payer is credited, whatever wallet the body of the request names',
+      ),
+      shown('service/wallet-rules.test.ts', '§5 wallet records are the wallet’s own'),
+    ],
+  },
+  {
+    id: '35',
+    threat: 'more than twenty failures in thirty seconds',
+    answer: '429 for that address for thirty seconds, and for nobody else',
+    shownBy: [here],
+  },
+]

@@ -1,0 +1,90 @@
+/** Every row of `docs/security.md` is a row of the tables here, and is shown by tests that exist and run. */
+import { globSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type CollectedTest, collectedTests } from './collected-tests.ts'
+import { otherThreats } from './other-threats.ts'
+import { paymentThreats } from './payment-threats.ts'
+import { publishedAttacks } from './published-attacks.ts'
+import { type Threat, titleOf } from './threat.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const all = [...paymentThreats, ...otherThreats, ...publishedAttacks]
+
+/** Whether the name is the title, or begins with it where that is only its beginning. */
+const isNamed = (name: string, title: string) =>
+  title.endsWith('…') ? name.startsWith(title.slice(0, -1)) : name === title
+
+/** Titles of this row under which no test runs. */
+const missing = (threat: Threat, tests: readonly CollectedTest[]) =>
+  threat.shownBy.flatMap(({ file, titles }) =>
+    (titles.length > 0 ? titles : [titleOf(threat)])
+      .filter(title => !tests.some(each => each.file === file && each.names.some(name => isNamed(name, title))))
+      .map(title => `${file}: ${title}`),
+  )
+
+describe('a row is shown by tests that run', () => {
+  let tests: CollectedTest[] = []
+  beforeAll(async () => {
+    tests = await collectedTests([...new Set(all.flatMap(({ shownBy }) => shownBy.map(({ file }) => file)))])
+  }, 130_000)
+
+  test.each(all.map(threat => [titleOf(threat), threat] as const))('%s', (_title, threat) => {
+    expect(threat.shownBy.length).toBeGreaterThan(0)
+    expect(missing(threat, tests)).toEqual([])
+  })
+
+  test('and not by one that is skipped, left to do, or called a little otherwise', { timeout: 130_000 }, async () => {
+    const file = 'security/planted/planted-tests.ts'
+    const found = await collectedTests([file], 'test/security/planted/vitest.config.ts')
+    const planted = (...titles: string[]) => {
+      const row = { id: 'X0', threat: 'a threat', answer: 'an answer', shownBy: [{ file, titles }] }
+      return missing(row, found).length
+    }
+    expect([planted('one that runs'), planted('one that …'), planted('a row of a'), planted()]).toEqual([0, 0, 0, 0])
+    expect(planted('one that runs ', 'One that runs', 'that runs', 'one that is skipped', 'one left to do')).toBe(5)
+    expect(planted('in what is skipped', 'one in what is skipped', 'a row of %s', 'only where asked for')).toBe(4)
+  })
+})
+
+describe('the page', () => {
+  let page = ''
+  beforeAll(async () => {
+    page = await readFile(`${root}docs/security.md`, 'utf8')
+  })
+
+  test.each([
+    ['payments', paymentThreats],
+    ['sign-ins, keys, the service and the wallet', otherThreats],
+    ['published attacks', publishedAttacks],
+  ])('has the rows about %s as they are here', (_what, threats) => {
+    expect(linesOf(threats).filter(line => !page.includes(`${line}\n`))).toEqual([])
+  })
+
+  test('has no row that is not here, and none twice', () => {
+    const ids = page.match(/^\| (?:[A-Z]?\d+) (?=\|)/gm)?.map(cell => cell.slice(2, -1))
+    expect(ids).toEqual(all.map(({ id }) => id))
+    expect(new Set(ids).size).toBe(all.length)
+  })
+
+  test('explains every id that a test is called by', () => {
+    const known = new Set(all.map(({ id }) => id))
+    const used = globSync('test/**/*.ts', { cwd: root, exclude: ['test/security/**'] }).flatMap(path =>
+      (readFileSync(`${root}${path}`, 'utf8').match(/(?<=['"`( ])[A-Z]\d{1,2}(?=[:, )'"`])/g) ?? []).map(
+        id => `${path}: ${id}`,
+      ),
+    )
+    expect(used.length).toBeGreaterThan(50)
+    expect(used.filter(each => !known.has(each.slice(each.lastIndexOf(' ') + 1)))).toEqual([])
+  })
+})
+
+/** As the page has them, with a link for each file. */
+function linesOf(threats: readonly Threat[]): string[] {
+  const link = (file: string) => `[${/([^/]+)\.test\.ts$/.exec(file)?.[1]}](../test/${file})`
+  return threats.map(({ id, threat, answer, shownBy }) => {
+    const files = [...new Set(shownBy.map(({ file }) => file))]
+    return `| ${id} | ${threat} | ${answer} | ${files.map(link).join(', ')} |`
+  })
+}

@@ -1,0 +1,101 @@
+/** Work that was done while its books went away: nobody may be invited to buy it twice. */
+import OpenAI from 'openai'
+import { afterEach, expect, test } from 'vitest'
+import { chargeUnknown } from '#contract/errors.ts'
+import type { Store } from '#service/store/store.ts'
+import { StoreError } from '#service/store/store-error.ts'
+import type { Op } from '#service/store/units.ts'
+import { type ChatDesk, eventsOf, openDesk } from './chat-desk.ts'
+import { used, words } from './chat-script.ts'
+import { type OpenedService, openService } from './open-service.ts'
+
+const closing: OpenedService[] = []
+afterEach(async () => {
+  for (const service of closing.splice(0)) await service.close()
+})
+
+/** Loses the answer to every commit of such an operation, once it has reached the disk or before. */
+function losing(op: Op['op'], isWritten: boolean): (real: Store) => Store {
+  return real => ({
+    ...real,
+    read: real.read,
+    prune: (...order) => real.prune(...order),
+    close: () => real.close(),
+    async commit(units) {
+      if (!units.some(({ ops }) => ops.some(each => each.op === op))) return real.commit(units)
+      if (isWritten) await real.commit(units)
+      throw new StoreError(isWritten ? 'outcome_unknown' : 'unreachable', 'away')
+    },
+  })
+}
+
+async function desk(isWritten: boolean): Promise<ChatDesk> {
+  const opened = await openDesk({ storeBefore: losing('capture', isWritten) })
+  closing.push(opened.service)
+  opened.engine.play([...words('one', ' two'), { usage: used(10, 2) }])
+  return opened
+}
+
+test.each([
+  ['was written', true, 1],
+  ['was not', false, 0],
+])(
+  'a chat whose charge %s says that nobody knows, and is not to be repeated unseen',
+  async (_what, isWritten, charges) => {
+    const { service, chat, customer, books } = await desk(isWritten)
+    const ada = await customer(1)
+    const answer = await chat(ada)
+    expect([answer.status, answer.headers.get('x-should-retry'), answer.headers.get('retry-after')]).toEqual([
+      500,
+      'false',
+      null,
+    ])
+    expect(await answer.json()).toEqual(chargeUnknown().body)
+    expect((await books(ada.account)).skus.length > 0).toBe(charges === 1)
+    expect(service.logged.some(({ level }) => level === 'error')).toBe(true)
+  },
+)
+
+test('a stream whose charge nobody knows ends with an event that says so, and one line of the log', async () => {
+  const { service, chat, customer } = await desk(true)
+  const events = eventsOf(await (await chat(await customer(1), { stream: true })).text())
+  expect(JSON.parse(events.at(-2) ?? '')).toMatchObject({
+    choices: [{ finish_reason: 'error' }],
+    error: { type: 'server_error', message: expect.stringContaining('not known yet whether it was') },
+  })
+  expect(events.at(-1)).toBe('[DONE]')
+  expect(service.logged.filter(({ level }) => level === 'error')).toMatchObject([
+    { message: 'A stream could not be ended as it should.' },
+  ])
+})
+
+test('the stock client asks once', async () => {
+  const opened = await desk(true)
+  const { key } = await opened.customer(1)
+  let asked = 0
+  const client = new OpenAI({
+    apiKey: key,
+    baseURL: 'http://127.0.0.1/api/v1',
+    fetch: (_url, init) => {
+      asked++
+      return opened.service.request('/api/v1/chat/completions', init as RequestInit)
+    },
+  })
+  const messages = [{ role: 'user', content: 'hello' }] as const
+  await expect(client.chat.completions.create({ model: 'scripted', messages: [...messages] })).rejects.toMatchObject({
+    status: 500,
+  })
+  expect(asked).toBe(1)
+})
+
+test.each([
+  ['was written', true, 500, 1],
+  ['was not', false, 503, 0],
+])('a video that %s before the books went', async (_what, isWritten, status, jobs) => {
+  const service = await openService({ storeBefore: losing('job', isWritten) })
+  closing.push(service)
+  const body = { model: 'demo-video', prompt: 'a cat', duration: '5s' }
+  const answer = await service.post('/video/queue', body, await service.key(10))
+  expect(answer.status).toBe(status)
+  expect(await service.store.read.selectFrom('job').select('id').execute()).toHaveLength(jobs)
+})

@@ -1,0 +1,55 @@
+/** An engine that never answers, and hears nothing of an abort. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { VideoQueued } from '#contract/video.ts'
+import type { VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import { engineAnswerMs, longestJobMs } from '#service/jobs/bounds.ts'
+import { audit } from '#service/ledger/audit.ts'
+import { type OpenedService, openService, TestClock } from '../open-service.ts'
+
+class DeafVideo implements VideoEngine {
+  asked = 0
+  start = () => this.#never()
+  poll = () => this.#never()
+
+  #never(): Promise<VideoProgress> {
+    this.asked++
+    return new Promise(() => undefined)
+  }
+}
+
+const clock = new TestClock()
+let engine: DeafVideo
+let service: OpenedService
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  engine = new DeafVideo()
+  service = await openService({ clock, video: engine })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+async function queued(): Promise<string> {
+  const asked = { model: 'demo-video', prompt: 'Fog', duration: '2s', resolution: '360p', audio: false }
+  const answer = await service.post('/video/queue', asked, await service.key(1))
+  await expect.poll(() => engine.asked).toBe(1)
+  return VideoQueued.parse(await answer.json()).queue_id
+}
+
+test('does not keep the service from stopping', async () => {
+  await queued()
+  await service.close()
+})
+
+test('is asked again, and after a day the job has failed and its charge is back', async () => {
+  const job = await queued()
+  await vi.advanceTimersByTimeAsync(engineAnswerMs)
+  await expect.poll(() => engine.asked).toBe(2)
+  clock.pass(longestJobMs + 1)
+  await vi.advanceTimersByTimeAsync(engineAnswerMs)
+  const { read } = service.store
+  const refunds = () => read.selectFrom('entry').select('request').where('kind', '=', 'REFUND').execute()
+  await expect.poll(refunds).toEqual([{ request: job }])
+  expect((await audit(service.database, { clock })).findings).toEqual([])
+  await service.close()
+})

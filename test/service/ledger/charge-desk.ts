@@ -1,0 +1,79 @@
+/** One store for a file of tests, and a customer, a wallet or a key of its own for each of them. */
+import { expect } from 'vitest'
+import { microUsd } from '#contract/money.ts'
+import type { KeyPrincipal, WalletPrincipal } from '#service/identity/principal.ts'
+import type { ChargeOrder } from '#service/ledger/charge.ts'
+import { Charges, type ChargesOptions } from '#service/ledger/charges.ts'
+import { Funding } from '#service/ledger/funding.ts'
+import { StakingCredits } from '#service/staking/staking-credits.ts'
+import type { KeyBudget } from '#service/store/units.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { TestClock } from '../open-service.ts'
+import { account, grant, key, mustCommit } from '../store/sample-ops.ts'
+import { openTemporaryStore } from '../store/sqlite-folder.ts'
+
+export async function openChargeDesk() {
+  const { store, path, tamper, dispose } = await openTemporaryStore()
+  const clock = new TestClock()
+  const stakes = new Map<string, bigint>()
+  let people = 0
+  const staking = new StakingCredits({
+    store,
+    clock,
+    reader: { stakeOf: async wallets => wallets.reduce((sum, each) => sum + (stakes.get(each) ?? 0n), 0n) },
+    onFailure: error => expect(error).toBeNull(),
+  })
+
+  async function customer(credit: bigint, budget: KeyBudget | null = null): Promise<KeyPrincipal> {
+    const id = `customer:${people++}`
+    const keyId = `key of ${id}`
+    const granted = credit > 0n ? [grant(credit, `grant:${id}`, id)] : []
+    await mustCommit(store, account(id), ...granted, key(keyId, `hash of ${id}`, id, budget))
+    return { kind: 'key', account: id, keyId, plan: 'default', ...(budget ? { budget } : {}) }
+  }
+
+  async function wallet(credit: bigint, stake: bigint): Promise<WalletPrincipal> {
+    const address = `0x${(people++).toString(16).padStart(40, '0')}`
+    const id = `wallet:${address}`
+    stakes.set(address, stake)
+    const granted = credit > 0n ? [grant(credit, `grant:${id}`, id)] : []
+    const opened = { op: 'account', account: id, kind: 'wallet', atMs: clock.now() } as const
+    await mustCommit(store, opened, { op: 'wallet', wallet: address, account: id, atMs: clock.now() }, ...granted)
+    return { kind: 'wallet', account: id, wallet: address, plan: 'default', isNew: false }
+  }
+
+  const charges = (options: Partial<ChargesOptions> = {}) =>
+    new Charges({ store, clock, owner: 'this process', funding: new Funding({ store, clock }), ...options })
+
+  const order = (principal: ChargeOrder['principal'], amount: bigint, most?: bigint): ChargeOrder => ({
+    request: uuidV7(clock.now()),
+    principal,
+    model: 'demo-chat',
+    amount: microUsd(amount),
+    ...(most === undefined ? {} : { most: microUsd(most) }),
+  })
+
+  const entriesOf = async (of: string) =>
+    (
+      await store.read
+        .selectFrom('entry')
+        .select(['kind', 'amount'])
+        .where('account', '=', of)
+        .where('kind', '!=', 'GRANT')
+        .orderBy('seq')
+        .execute()
+    ).map(({ kind, amount }) => `${kind} ${amount}`)
+
+  const held = async (of: string) =>
+    (
+      await store.read
+        .selectFrom('hold')
+        .select(['amount', 'owed', 'lease_until_ms'])
+        .where('account', '=', of)
+        .execute()
+    ).map(hold => ({ ...hold, amount: BigInt(hold.amount) }))
+
+  return { store, path, tamper, dispose, clock, stakes, staking, customer, wallet, charges, order, entriesOf, held }
+}
+
+export type ChargeDesk = Awaited<ReturnType<typeof openChargeDesk>>

@@ -1,0 +1,376 @@
+/** What keeps a hold alive while its work goes on, what is written down of it, and who ends it once its process died. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { microUsd } from '#contract/money.ts'
+import type { Charge } from '#service/ledger/charge.ts'
+import { Charges } from '#service/ledger/charges.ts'
+import { Funding } from '#service/ledger/funding.ts'
+import { recoverHolds, recoverHoldsAtStart } from '#service/ledger/recover-holds.ts'
+import { readOwed } from '#service/store/owed.ts'
+import type { Store } from '#service/store/store.ts'
+import type { Unit } from '#service/store/units.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { capture, hold, linesOf, mustCommit, release, unit } from '../store/sample-ops.ts'
+import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
+
+let desk: ChargeDesk
+let charges: Charges
+beforeAll(async () => {
+  desk = await openChargeDesk()
+})
+afterAll(() => desk.dispose())
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  charges = desk.charges()
+})
+afterEach(async () => {
+  vi.clearAllTimers()
+  vi.useRealTimers()
+  for (const { id } of await desk.store.read.selectFrom('hold').select('id').execute())
+    await mustCommit(desk.store, release(id))
+})
+
+const owedOf = async (of: string) => {
+  const [row] = await desk.held(of)
+  return row?.owed ? readOwed(row.owed).lines.map(({ amount }) => amount) : null
+}
+
+async function opened(credit = 1_000n, amount = 100n) {
+  const principal = await desk.customer(credit)
+  return { principal, charge: await charges.open(desk.order(principal, amount)) }
+}
+
+describe('a lease', () => {
+  test('is thirty seconds long, and is moved once it is ten seconds old', async () => {
+    const { principal } = await opened()
+    const until = async () => (await desk.held(principal.account))[0]?.lease_until_ms
+    const first = desk.clock.now() + 30_000
+    expect(await until()).toBe(first)
+    desk.clock.pass(9_999)
+    await charges.renew()
+    expect(await until()).toBe(first)
+    desk.clock.pass(1)
+    await charges.renew()
+    expect(await until()).toBe(first + 10_000)
+    desk.clock.pass(9_999)
+    await charges.renew()
+    expect(await until()).toBe(first + 10_000)
+  })
+
+  test('is moved by itself, while anything is open', async () => {
+    const { principal, charge } = await opened()
+    desk.clock.pass(10_000)
+    await vi.advanceTimersByTimeAsync(250)
+    await expect
+      .poll(async () => (await desk.held(principal.account))[0]?.lease_until_ms)
+      .toBe(desk.clock.now() + 30_000)
+    await charge.release()
+    expect(vi.getTimerCount()).toBe(1)
+    await charges.drain()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('of a hold that others have ended tells its work that it is lost', async () => {
+    const { charge } = await opened()
+    await mustCommit(desk.store, release(charge.holdId))
+    desk.clock.pass(10_000)
+    expect(charge.isLost).toBe(false)
+    await charges.renew()
+    expect(charge.isLost).toBe(true)
+  })
+
+  test('that another process took over tells it too', async () => {
+    const { charge } = await opened()
+    charge.renewed({ ok: false, op: 0, why: 'not_owner' })
+    expect(charge.isLost).toBe(true)
+  })
+
+  test('is not lost for any other refusal, nor where the outcome is not known', async () => {
+    const { charge } = await opened()
+    charge.renewed({ ok: false, op: 0, why: 'read_only' })
+    charge.renewed({ ok: true, again: false, balances: [] })
+    charge.renewed(undefined)
+    expect(charge.isLost).toBe(false)
+  })
+
+  test('of a hold that has ended by itself is not lost', async () => {
+    const { charge } = await opened()
+    await charge.release()
+    charge.renewed({ ok: false, op: 0, why: 'no_hold' })
+    expect([charge.isLost, charge.isLeaseOld, charge.checkpointUnit()]).toEqual([false, false, null])
+  })
+
+  test('that an extension finds gone is lost as well', async () => {
+    const principal = await desk.customer(1_000n)
+    const charge = await charges.open(desk.order(principal, 100n, 200n))
+    await mustCommit(desk.store, release(charge.holdId))
+    expect([await charge.extend(microUsd(1)), charge.isLost]).toEqual(['no_hold', true])
+  })
+})
+
+describe('what is owed', () => {
+  test('is written down once it is two seconds old, and again when it has grown', async () => {
+    const { principal, charge } = await opened()
+    let owed = linesOf([7n])
+    charge.meter(() => owed)
+    desk.clock.pass(1_999)
+    await charges.renew()
+    expect(await owedOf(principal.account)).toBeNull()
+    desk.clock.pass(1)
+    await charges.renew()
+    expect(await owedOf(principal.account)).toEqual([7n])
+    owed = linesOf([7n, 5n])
+    desk.clock.pass(1_999)
+    await charges.renew()
+    expect(await owedOf(principal.account)).toEqual([7n])
+    desk.clock.pass(1)
+    await charges.renew()
+    expect(await owedOf(principal.account)).toEqual([7n, 5n])
+    await charge.release()
+  })
+
+  test('names its request and its model', async () => {
+    const { principal, charge } = await opened()
+    charge.meter(() => linesOf([7n]))
+    await charge.checkpoint()
+    const [row] = await desk.held(principal.account)
+    expect(readOwed(row?.owed ?? '')).toMatchObject({ request: charge.order.request, model: 'demo-chat' })
+  })
+
+  const counted = (units: Unit[][]): Store => ({
+    ...desk.store,
+    commit: async all => {
+      units.push([...all])
+      return desk.store.commit(all)
+    },
+  })
+
+  test('and has not grown is not written again, until its lease is old', async () => {
+    const units: Unit[][] = []
+    const store = counted(units)
+    charges = desk.charges({ store })
+    const { charge } = await opened()
+    charge.meter(() => linesOf([7n]))
+    await charge.checkpoint()
+    units.length = 0
+    desk.clock.pass(2_000)
+    await charges.renew()
+    await charge.checkpoint()
+    expect(units).toEqual([])
+    desk.clock.pass(8_000)
+    await charges.renew()
+    expect(units.flat().map(({ ops }) => ops)).toMatchObject([[{ op: 'renew', hold: charge.holdId }]])
+    expect(units.flat()[0]?.ops[0]).not.toHaveProperty('owed')
+  })
+
+  test('of many streams is written in turns, thirty-two at once', async () => {
+    const units: Unit[][] = []
+    charges = desk.charges({ store: counted(units) })
+    const principal = await desk.customer(10_000n)
+    const open: Charge[] = []
+    for (let count = 0; count < 40; count++) {
+      const charge = await charges.open({ ...desk.order(principal, 10n), holdId: uuidV7(desk.clock.now()) })
+      charge.meter(() => linesOf([1n]))
+      open.push(charge)
+    }
+    units.length = 0
+    desk.clock.pass(2_000)
+    await charges.renew()
+    await charges.renew()
+    await charges.renew()
+    expect(units.map(({ length }) => length)).toEqual([32, 8])
+    const written = units.flat().map(({ ops: [op] }) => (op?.op === 'renew' ? op.hold : ''))
+    expect(written).toEqual(open.map(({ holdId }) => holdId))
+  })
+
+  test('keeps the leases of all the others moving meanwhile, each once', async () => {
+    const units: Unit[][] = []
+    charges = desk.charges({ store: counted(units) })
+    const one = await opened()
+    const other = await opened()
+    one.charge.meter(() => linesOf([1n]))
+    units.length = 0
+    desk.clock.pass(10_000)
+    await charges.renew()
+    const renewed = units.flat().map(({ ops: [op] }) => (op?.op === 'renew' ? op.hold : ''))
+    expect(renewed).toEqual([one.charge.holdId, other.charge.holdId])
+  })
+
+  test('and may not have arrived is written with the next one, and nobody is lost', async () => {
+    let fails = true
+    charges = desk.charges({
+      store: {
+        ...desk.store,
+        commit: units =>
+          fails && units.some(({ ops: [op] }) => op?.op === 'renew')
+            ? Promise.reject(new Error('the disk is full'))
+            : desk.store.commit(units),
+      },
+    })
+    const { principal, charge } = await opened()
+    charge.meter(() => linesOf([7n]))
+    await charge.checkpoint()
+    desk.clock.pass(2_000)
+    await charges.renew()
+    expect([await owedOf(principal.account), charge.isLost]).toEqual([null, false])
+    fails = false
+    await charge.checkpoint()
+    expect(await owedOf(principal.account)).toEqual([7n])
+  })
+
+  test('is written one at a time', async () => {
+    const units: Unit[][] = []
+    charges = desk.charges({ store: counted(units) })
+    const { charge } = await opened()
+    let owed = 1n
+    charge.meter(() => linesOf([owed++]))
+    units.length = 0
+    await Promise.all([charge.checkpoint(), charge.checkpoint()])
+    expect(units).toHaveLength(1)
+    await charge.checkpoint()
+    expect(units).toHaveLength(2)
+  })
+})
+
+describe('draining', () => {
+  test('ends at once where nothing is open, and once the last has ended where something is', async () => {
+    await charges.drain()
+    const one = await opened()
+    const two = await opened()
+    let drained = 0
+    const both = Promise.all([charges.drain().then(() => drained++), charges.drain().then(() => drained++)])
+    await one.charge.release()
+    expect(drained).toBe(0)
+    await two.charge.release()
+    await both
+    expect(drained).toBe(2)
+  })
+})
+
+describe('a hold whose process died', () => {
+  const dead = async (amount = 100n) => {
+    const { principal, charge } = await opened(1_000n, amount)
+    return { account: principal.account, charge }
+  }
+  const kinds = (of: string) => desk.entriesOf(of)
+
+  test('is freed once its lease has run out, and not a millisecond before', async () => {
+    const { account } = await dead()
+    desk.clock.pass(30_000)
+    expect([await recoverHolds(desk.store, desk.clock), (await desk.held(account)).length]).toEqual([0, 1])
+    desk.clock.pass(1)
+    expect([await recoverHolds(desk.store, desk.clock), (await desk.held(account)).length]).toEqual([1, 0])
+    expect([await kinds(account), await recoverHolds(desk.store, desk.clock)]).toEqual([[], 0])
+  })
+
+  test('is charged what its last checkpoint says', async () => {
+    const { account, charge } = await dead()
+    charge.meter(() => linesOf([30n, 40n]))
+    await charge.checkpoint()
+    desk.clock.pass(30_001)
+    expect(await recoverHolds(desk.store, desk.clock)).toBe(1)
+    expect(await kinds(account)).toEqual(['CHARGE 30', 'CHARGE 40'])
+    const request = desk.store.read.selectFrom('entry').select(['request', 'model']).where('account', '=', account)
+    expect(await request.where('kind', '=', 'CHARGE').limit(1).execute()).toEqual([
+      { request: charge.order.request, model: 'demo-chat' },
+    ])
+  })
+
+  const owed: [rule: string, amount: bigint, entries: string[]][] = [
+    ['exactly its hold is all paid', 100n, ['CHARGE 100']],
+    ['beyond its hold is written off', 101n, ['WRITE_OFF 1', 'CHARGE 101']],
+  ]
+  test.each(owed)('and what it owes %s', async (_rule, amount, entries) => {
+    const { account, charge } = await dead()
+    charge.meter(() => linesOf([amount]))
+    await charge.checkpoint()
+    desk.clock.pass(30_001)
+    await recoverHolds(desk.store, desk.clock)
+    expect(await kinds(account)).toEqual(entries)
+  })
+
+  test('and whose request was charged under another hold is freed', async () => {
+    const { account, charge } = await dead()
+    charge.meter(() => linesOf([30n]))
+    await charge.checkpoint()
+    await mustCommit(desk.store, hold('taken up again', 30n, account))
+    await mustCommit(desk.store, capture('taken up again', [30n], charge.order.request))
+    desk.clock.pass(30_001)
+    expect(await recoverHolds(desk.store, desk.clock)).toBe(1)
+    expect([await kinds(account), await desk.held(account)]).toEqual([['CHARGE 30'], []])
+  })
+
+  test('is found among those that this process works under', async () => {
+    const own = await dead()
+    const other = await dead()
+    desk.clock.pass(30_001)
+    const isOpenHere = (id: string) => id === own.charge.holdId
+    expect(await recoverHolds(desk.store, desk.clock, { isOpenHere, isDue: () => true })).toBe(1)
+    expect([(await desk.held(own.account)).length, (await desk.held(other.account)).length]).toEqual([1, 0])
+  })
+
+  test('is one of more than a slice: all of them are ended', async () => {
+    const principal = await desk.customer(10_000n)
+    const dead = { owner: 'one', untilMs: 1 }
+    const holds = Array.from({ length: 501 }, (_, count) => hold(`of many ${count}`, 1n, principal.account, dead))
+    await desk.store.commit(holds.map(op => unit(op)))
+    expect(await recoverHolds(desk.store, desk.clock)).toBe(501)
+    expect(await desk.held(principal.account)).toEqual([])
+  })
+
+  test('and is alive again by the time it would be ended is left alone', async () => {
+    const { account, charge } = await dead()
+    desk.clock.pass(30_001)
+    let looks = 0
+    const reviving: Store = {
+      ...desk.store,
+      commit: async units => {
+        looks++
+        await mustCommit(desk.store, ...charge.renewal().ops)
+        return desk.store.commit(units)
+      },
+    }
+    expect(await recoverHolds(reviving, desk.clock)).toBe(0)
+    expect([looks > 0, (await desk.held(account)).length]).toEqual([true, 1])
+  })
+
+  test.each([
+    ['as much as is allowed', 5_000, 1],
+    ['more than is allowed', 5_001, 0],
+  ])('is ended where the clock differs by %s: %i ms', async (_rule, differenceMs, ended) => {
+    await dead()
+    desk.clock.pass(30_001)
+    const shared: Store = { ...desk.store, clockDifferenceMs: async () => differenceMs }
+    expect(await recoverHolds(shared, desk.clock)).toBe(ended)
+  })
+
+  test('is ended at a start, whatever its lease says, where nobody else writes; and what is the process’s own is not', async () => {
+    const { account } = await dead()
+    const own = await dead()
+    const { charge } = own
+    await mustCommit(desk.store, release(charge.holdId))
+    await mustCommit(desk.store, hold('its own', 5n, own.account, { owner: 'the next one', untilMs: desk.clock.now() }))
+    expect(await recoverHoldsAtStart({ ...desk.store, soleOwner: true }, desk.clock, 'the next one')).toBe(1)
+    expect([(await desk.held(account)).length, (await desk.held(own.account)).length]).toEqual([0, 1])
+  })
+
+  test('is left to its lease at a start where others write too', async () => {
+    const { account } = await dead()
+    const shared: Store = { ...desk.store, soleOwner: false }
+    expect(await recoverHoldsAtStart(shared, desk.clock, 'the next one')).toBe(0)
+    desk.clock.pass(30_001)
+    expect(await recoverHoldsAtStart(shared, desk.clock, 'the next one')).toBe(1)
+    expect(await desk.held(account)).toEqual([])
+  })
+})
+
+test('a process that opens a charge names itself in the lease', async () => {
+  await new Charges({
+    store: desk.store,
+    clock: desk.clock,
+    owner: 'a process of this name',
+    funding: new Funding({ store: desk.store, clock: desk.clock }),
+  }).open(desk.order(await desk.customer(10n), 10n))
+  expect(await desk.store.read.selectFrom('hold').select('lease_owner').execute()).toEqual([
+    { lease_owner: 'a process of this name' },
+  ])
+})

@@ -1,0 +1,227 @@
+/** Where the money of a call comes from, and what is said where it is not there. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { microUsd } from '#contract/money.ts'
+import { balanceOf, entriesOf } from '#service/ledger/accounts.ts'
+import { budgetLeft, periodStarts } from '#service/ledger/budget-periods.ts'
+import { Funding, type Spendable, shortage, totalOf } from '#service/ledger/funding.ts'
+import { InsufficientCredit, OverBudget } from '#service/ledger/refusals.ts'
+import { StakingCredits } from '#service/staking/staking-credits.ts'
+import type { BudgetPeriod, Refusal } from '#service/store/units.ts'
+import { account, budget, capture, grant, hold, mustCommit, topUp } from '../store/sample-ops.ts'
+import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
+
+let desk: ChargeDesk
+let funding: Funding
+beforeAll(async () => {
+  desk = await openChargeDesk()
+  funding = new Funding({ store: desk.store, clock: desk.clock, staking: desk.staking })
+})
+afterAll(() => desk.dispose())
+
+const lease = () => ({ owner: 'this process', untilMs: desk.clock.now() + 1 })
+
+describe('what a caller can spend', () => {
+  test('is its account’s credit that nobody holds; without staking credit that part is not there', async () => {
+    const principal = await desk.customer(100n)
+    await mustCommit(desk.store, hold('of the same account', 30n, principal.account))
+    const plain = new Funding({ store: desk.store, clock: desk.clock })
+    expect([plain.hasStaking, await plain.spendable(principal)]).toEqual([
+      false,
+      { usd: 70n, staking: null, within: { usd: 70n, staking: 0n } },
+    ])
+  })
+
+  test('is its stake’s credit of the day as well', async () => {
+    const principal = await desk.wallet(100n, 50n)
+    expect([funding.hasStaking, await funding.spendable(principal)]).toEqual([
+      true,
+      { usd: 100n, staking: 50n, within: { usd: 100n, staking: 50n } },
+    ])
+    expect(totalOf(await funding.spendable(principal))).toBe(150n)
+  })
+
+  const limits: [rule: string, usd: bigint | null, staking: bigint | null, within: object][] = [
+    ['both limits of its key, where they are lower', 60n, 20n, { usd: 60n, staking: 20n }],
+    ['what is there, where that is lower', 600n, 200n, { usd: 100n, staking: 50n }],
+    ['what is there, where the key has no limit of it', null, null, { usd: 100n, staking: 50n }],
+    ['nothing, where the limit is nothing', 0n, 0n, { usd: 0n, staking: 0n }],
+  ]
+  test.each(limits)('is %s', async (rule, usd, staking, within) => {
+    const principal = await desk.customer(100n, budget(usd, staking))
+    const wallet = `0x${Buffer.from(rule).toString('hex')}`
+    await mustCommit(desk.store, { op: 'wallet', wallet, account: principal.account, atMs: 1 })
+    desk.stakes.set(wallet, 50n)
+    expect(await funding.spendable(principal)).toEqual({ usd: 100n, staking: 50n, within })
+  })
+
+  test('falls with what is held and what was spent, of either', async () => {
+    const principal = await desk.customer(1_000n, budget(300n, 20n))
+    await mustCommit(desk.store, { op: 'wallet', wallet: '0xbb', account: principal.account, atMs: 1 })
+    desk.stakes.set('0xbb', 50n)
+    const charges = desk.charges({ funding })
+    const one = await charges.open(desk.order(principal, 15n))
+    expect(await funding.spendable(principal)).toMatchObject({ within: { usd: 300n, staking: 5n } })
+    await one.capture([])
+    const two = await charges.open(desk.order(principal, 120n))
+    expect(await funding.spendable(principal)).toMatchObject({
+      usd: 900n,
+      staking: 30n,
+      within: { usd: 200n, staking: 0n },
+    })
+    await two.release()
+  })
+})
+
+describe('the operations of a hold', () => {
+  test('name the key and the periods that it counts in, and set no limit of open ones', async () => {
+    const principal = await desk.customer(100n)
+    expect(await funding.holdOps({ hold: 'h', principal, amount: microUsd(5) }, lease())).toEqual([
+      {
+        ...{ op: 'hold', hold: 'h', account: principal.account, amount: 5n, lease: lease(), staking: null },
+        ...{ mostOpen: null, atMs: desk.clock.now() },
+        key: { key: principal.keyId, ...periodStarts(desk.clock.now()) },
+      },
+    ])
+  })
+
+  test('of a wallet let so many be open at once, and draw on its day', async () => {
+    const principal = await desk.wallet(100n, 50n)
+    const dayMs = Date.parse('2026-11-21T00:00:00Z')
+    expect(await funding.holdOps({ hold: 'h', principal, amount: microUsd(5) }, lease())).toMatchObject([
+      { op: 'hold', key: null, staking: { dayMs, granted: 50n }, mostOpen: 5 },
+    ])
+  })
+
+  const opened: [rule: string, isNew: boolean, stake: bigint, ops: string[]][] = [
+    ['a new wallet whose stake is all that it has gets its account', true, 50n, ['account', 'wallet', 'hold']],
+    ['a new wallet without a stake does not', true, 0n, ['hold']],
+    ['nor does one that has its account', false, 50n, ['hold']],
+  ]
+  test.each(opened)('%s', async (_rule, isNew, stake, ops) => {
+    const principal = { ...(await desk.wallet(0n, stake)), isNew }
+    const built = await funding.holdOps({ hold: 'h', principal, amount: microUsd(5) }, lease())
+    expect(built.map(({ op }) => op)).toEqual(ops)
+  })
+
+  test('of a service that gives no staking credit draw on none, and open nobody’s account', async () => {
+    const principal = { ...(await desk.wallet(0n, 50n)), isNew: true }
+    const plain = new Funding({ store: desk.store, clock: desk.clock, staking: null })
+    const built = await plain.holdOps({ hold: 'h', principal, amount: microUsd(5) }, lease())
+    expect(built).toMatchObject([{ op: 'hold', staking: null }])
+  })
+})
+
+describe('a hold that was refused is', () => {
+  const said: [why: Refusal, error: object][] = [
+    ['no_account', { name: 'InsufficientCredit', neededMicroUsd: 200n }],
+    ['insufficient_funds', { name: 'InsufficientCredit', neededMicroUsd: 200n }],
+    ['over_budget', { name: 'OverBudget', limit: 'usd' }],
+    ['no_key', { kind: 'AUTHENTICATION_FAILED' }],
+    ['too_many_open', { kind: 'X402_CONCURRENCY_LIMIT' }],
+    ['read_only', { kind: 'LEDGER_READ_ONLY' }],
+    ['hold_exists', { message: 'The ledger refused hold h: hold_exists.' }],
+  ]
+  test.each(said)('said as it is: %s', async (why, error) => {
+    const principal = await desk.customer(100n)
+    expect(await funding.refusal({ hold: 'h', principal, amount: microUsd(200) }, why)).toMatchObject(error)
+  })
+})
+
+describe('what is said where', () => {
+  const of = (usd: bigint, staking: bigint | null, within: [usd: bigint, staking: bigint]): Spendable => ({
+    usd: microUsd(usd),
+    staking: staking === null ? null : microUsd(staking),
+    within: { usd: microUsd(within[0]), staking: microUsd(within[1]) },
+  })
+  const credit = new InsufficientCredit(microUsd(100))
+  const rows: [rule: string, spendable: Spendable, error: InsufficientCredit | OverBudget][] = [
+    ['both together are one too little', of(60n, 39n, [60n, 39n]), credit],
+    ['there is one too little, and a limit beside', of(99n, null, [10n, 0n]), credit],
+    ['all is there by now, and within the limits', of(60n, 40n, [60n, 40n]), credit],
+    ['the limit of USD alone keeps it back', of(100n, null, [99n, 0n]), new OverBudget('usd')],
+    ['the limit of staking credit alone keeps it back', of(60n, 40n, [60n, 39n]), new OverBudget('staking')],
+    ['more of the staking limit would do', of(90n, 40n, [60n, 0n]), new OverBudget('staking')],
+    ['both limits keep it back', of(90n, 40n, [59n, 0n]), new OverBudget('usd')],
+  ]
+  test.each(rows)('%s', (_rule, spendable, error) => {
+    expect(shortage(spendable, microUsd(100))).toEqual(error)
+  })
+})
+
+describe('a budget’s period', () => {
+  const atMs = Date.parse('2026-11-21T09:00:00Z')
+  const starts: [period: BudgetPeriod, startMs: number][] = [
+    ['epoch', Date.parse('2026-11-21T00:00:00Z')],
+    ['month', Date.parse('2026-11-01T00:00:00Z')],
+    ['lifetime', 0],
+  ]
+  test.each(starts)(
+    '%s: what was spent and held since its start counts, and nothing before',
+    async (period, startMs) => {
+      expect(periodStarts(atMs)).toEqual({ epochStartMs: starts[0]?.[1], monthStartMs: starts[1]?.[1] })
+      const limit = budget(100n, 40n, period)
+      const principal = await desk.customer(1_000n, limit)
+      await mustCommit(desk.store, { op: 'wallet', wallet: `0x${period}`, account: principal.account, atMs: 1 })
+      desk.stakes.set(`0x${period}`, 10n)
+      const charges = desk.charges({ funding })
+      await (await charges.open(desk.order(principal, 40n))).capture([
+        { sku: 'test', units: 40n, unitPricePicoUsd: 1_000_000n, amount: microUsd(40) },
+      ])
+      await charges.open(desk.order(principal, 20n))
+      const left = (of: typeof limit, nowMs = atMs) => budgetLeft(desk.store, principal.keyId, of, nowMs)
+      expect(await left(limit)).toEqual({ usd: 50n, staking: 30n })
+      expect(await left(budget(50n, 10n, period))).toEqual({ usd: 0n, staking: 0n })
+      expect(await left(budget(49n, 9n, period))).toEqual({ usd: 0n, staking: 0n })
+      expect(await left(budget(null, null, period))).toEqual({ usd: null, staking: null })
+      const before = { usd: 100n, staking: 40n }
+      expect(await left(limit, startMs - 1)).toEqual(period === 'lifetime' ? { usd: 50n, staking: 30n } : before)
+    },
+  )
+})
+
+describe('an account', () => {
+  test('that does not exist has nothing', async () => {
+    expect(await balanceOf(desk.store, 'nobody')).toEqual({
+      postedMicroUsd: 0n,
+      heldMicroUsd: 0n,
+      availableMicroUsd: 0n,
+    })
+  })
+
+  test('has what was posted, what is held of it, and the rest', async () => {
+    const { account: id } = await desk.customer(100n)
+    await mustCommit(desk.store, hold('held of it', 30n, id))
+    expect(await balanceOf(desk.store, id)).toEqual({
+      postedMicroUsd: 100n,
+      heldMicroUsd: 30n,
+      availableMicroUsd: 70n,
+    })
+  })
+
+  test('shows its entries, the newest first, page by page', async () => {
+    await mustCommit(desk.store, account('bob'), grant(100n, 'grant:bob', 'bob'), hold('of bob', 30n, 'bob'))
+    await mustCommit(desk.store, capture('of bob', [7n], 'bob’s request'))
+    await mustCommit(desk.store, topUp(5n, 'bob’s payment', 'bob'))
+    const entry = { id: expect.any(String), createdAtMs: 1_800_000_000_000, requestId: null, modelId: null }
+    const shown = [
+      { ...entry, type: 'TOP_UP', amountMicroUsd: 5n, balanceAfterMicroUsd: 98n },
+      {
+        ...{ ...entry, type: 'CHARGE', amountMicroUsd: -7n, balanceAfterMicroUsd: 93n },
+        ...{ requestId: 'bob’s request', modelId: 'demo-chat' },
+      },
+      { ...entry, type: 'TOP_UP', amountMicroUsd: 100n, balanceAfterMicroUsd: 100n },
+    ]
+    expect(await entriesOf(desk.store, 'bob', 10, 0)).toEqual(shown)
+    expect(await entriesOf(desk.store, 'bob', 1, 1)).toEqual(shown.slice(1, 2))
+  })
+})
+
+test('a stake that cannot be read leaves USD to spend', async () => {
+  const failures: unknown[] = []
+  const reader = { stakeOf: () => Promise.reject(new Error('the chain is away')) }
+  const { store, clock } = desk
+  const staking = new StakingCredits({ store, clock, reader, onFailure: error => failures.push(error) })
+  const principal = await desk.wallet(100n, 50n)
+  expect(await new Funding({ store, clock, staking }).spendable(principal)).toMatchObject({ usd: 100n, staking: 0n })
+  expect(failures).toHaveLength(1)
+})

@@ -1,0 +1,89 @@
+/** What the service is told of its own store: a clock that has gone off, and what sound books never answer. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ClockWatch } from '#service/ledger/clock-watch.ts'
+import { watchedStore } from '#service/ledger/watched-store.ts'
+import type { Store } from '#service/store/store.ts'
+import { StoreError } from '#service/store/store-error.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { capture, hold, mustCommit, release } from '../store/sample-ops.ts'
+import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
+
+let desk: ChargeDesk
+beforeAll(async () => {
+  desk = await openChargeDesk()
+})
+afterAll(() => desk.dispose())
+
+describe('a clock that has gone off', () => {
+  test('is told once, and once more when it is back', async () => {
+    const told: string[] = []
+    const tell = (kind: string) => (_: object, message: string) => void told.push(`${kind}: ${message}`)
+    let differenceMs = 0
+    const store: Store = { ...desk.store, clockDifferenceMs: async () => differenceMs }
+    const watch = new ClockWatch({ store, log: { info: tell('info'), warn: tell('warn'), error: tell('error') } })
+    await watch.look()
+    expect(told).toEqual([])
+    differenceMs = 5_001
+    await watch.look()
+    await watch.look()
+    expect(told).toEqual([expect.stringMatching(/^error: This clock differs from the database’s/)])
+    differenceMs = 5_000
+    await watch.look()
+    await watch.look()
+    expect(told.slice(1)).toEqual([expect.stringMatching(/^info: This clock and the database’s agree again/)])
+  })
+})
+
+describe('a watched store', () => {
+  const watched = (store: Store) => {
+    const told: [string, object][] = []
+    return { told, store: watchedStore(store, (reason, facts) => told.push([reason, facts])) }
+  }
+
+  test('is the same store to whoever uses it', async () => {
+    const asked: unknown[] = []
+    const real: Store = {
+      ...desk.store,
+      soleOwner: false,
+      clockDifferenceMs: async () => 7,
+      prune: async (slice, rows) => asked.push(slice, rows),
+      close: async () => void asked.push('closed'),
+    }
+    const { store, told } = watched(real)
+    expect([store.read, store.soleOwner, await store.clockDifferenceMs?.()]).toEqual([desk.store.read, false, 7])
+    const slice = { table: 'unit', beforeId: 'x' } as const
+    expect(await store.prune(slice, 3)).toBe(2)
+    await store.close()
+    expect([asked, told]).toEqual([[slice, 3, 'closed'], []])
+    const { clockDifferenceMs: _, ...alone } = real
+    expect(await watched(alone).store.clockDifferenceMs?.()).toBe(0)
+  })
+
+  test('tells of a charge beyond its hold, by the unit that it stood in, and of no other refusal', async () => {
+    const { store, told } = watched(desk.store)
+    const principal = await desk.customer(100n)
+    await mustCommit(desk.store, hold('small', 5n, principal.account))
+    const units = [
+      { id: uuidV7(1), ops: [release('nobody’s')] },
+      { id: uuidV7(2), ops: [capture('small', [6n])] },
+    ]
+    expect(await store.commit(units)).toMatchObject([{ why: 'no_hold' }, { why: 'over_hold' }])
+    expect(told).toEqual([['A charge was larger than its hold.', { unit: units[1]?.id }]])
+  })
+
+  test('tells of a rule that refused a change, and of no other failure; both are passed on', async () => {
+    const failure = (error: Error) => watched({ ...desk.store, commit: () => Promise.reject(error) })
+    const broken = new StoreError('broken_rule', 'A rule refused.')
+    const full = new StoreError('unit_failed', 'Not now.')
+    const other = new Error('something else')
+    for (const [error, count] of [
+      [broken, 1],
+      [full, 0],
+      [other, 0],
+    ] as const) {
+      const { store, told } = failure(error)
+      await expect(store.commit([])).rejects.toBe(error)
+      expect(told).toHaveLength(count)
+    }
+  })
+})

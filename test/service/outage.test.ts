@@ -1,0 +1,174 @@
+/** Books that are away: what callers are told, and what the log says. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { topUp } from '#contract/top-up.ts'
+import { DemoChat } from '#service/engines/demo/chat.ts'
+import { DemoVideo } from '#service/engines/demo/video.ts'
+import { failedAnswer } from '#service/failed-answer.ts'
+import type { Log } from '#service/log.ts'
+import { demoModels } from '#service/models/demo-models.ts'
+import { type OpenService, openService } from '#service/open-service.ts'
+import { OutageLog } from '#service/outage-log.ts'
+import { StoreError, type StoreFailure } from '#service/store/store-error.ts'
+import { withPostgres } from '../postgres/with-postgres.ts'
+
+type Line = [level: 'info' | 'warn' | 'error', message: string, facts: object]
+
+function recorded(): { log: Log; lines: Line[] } {
+  const lines: Line[] = []
+  const at = (level: Line[0]) => (facts: object, message: string) => void lines.push([level, message, facts])
+  return { lines, log: { info: at('info'), warn: at('warn'), error: at('error') } }
+}
+
+const gone = 'The books cannot be reached; calls are refused until they can.'
+const back = 'The books can be reached again.'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-outage-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+async function opened(database?: string) {
+  const { log, lines } = recorded()
+  const video = new DemoVideo({ workFolder: join(folder, 'engines') })
+  const service = await openService({
+    publicUrl: 'http://127.0.0.1',
+    folder,
+    ...(database ? { database } : {}),
+    secrets: ['the secret of a test service, which is long enough'],
+    models: demoModels({ chat: new DemoChat({ pause: async () => undefined }), video }),
+    log,
+  })
+  return { service, lines, ...(await service.createKey({ usd: '1' })) }
+}
+
+const limits = (service: OpenService, key: string) =>
+  service.fetch(
+    new Request('http://127.0.0.1/api/v1/api_keys/rate_limits', { headers: { authorization: `Bearer ${key}` } }),
+  )
+
+const chat = (service: OpenService, key: string) =>
+  service.fetch(
+    new Request('http://127.0.0.1/api/v1/chat/completions', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'demo-chat', messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 8 }),
+    }),
+  )
+
+async function expectComeAgain(response: Response): Promise<void> {
+  expect([response.status, response.headers.get('retry-after'), await response.json()]).toEqual([
+    ...[503, '5'],
+    { error: 'The books of this service cannot be reached at the moment. Please try again in a few seconds.' },
+  ])
+}
+
+test('a SQLite file that takes no writes: paid calls are told to come again, records go on, and two lines tell of it', async () => {
+  const { service, key, lines } = await opened()
+  const other = new DatabaseSync(join(folder, 'farebox.db'))
+  other.exec('BEGIN IMMEDIATE')
+  try {
+    // More than what blocks a caller who fails by its own fault.
+    const answers = await Promise.all(Array.from({ length: 25 }, () => chat(service, key)))
+    for (const answer of answers) await expectComeAgain(answer)
+    expect((await limits(service, key)).status).toBe(200)
+  } finally {
+    other.exec('ROLLBACK')
+    other.close()
+  }
+  await vi.waitFor(() => expect(lines.at(-1)?.[1]).toBe(back), { timeout: 20_000 })
+  expect((await chat(service, key)).status).toBe(200)
+  await service.close()
+  expect(lines).toEqual([
+    ['error', gone, { reason: expect.stringContaining('locked') }],
+    ['warn', back, { forSeconds: expect.any(Number), failures: expect.any(Number) }],
+  ])
+}, 120_000)
+
+withPostgres('a PostgreSQL server that is gone', cluster => {
+  test('reads and paid calls are told to come again, and two lines tell of it', async () => {
+    const { service, key, lines } = await opened(cluster().url)
+    await cluster().kill()
+    const answers = await Promise.all([limits(service, key), chat(service, key), chat(service, key)])
+    for (const answer of answers) await expectComeAgain(answer)
+    await expect(service.createKey({ usd: '1' })).rejects.toThrow('The database cannot be read; try again later.')
+    await cluster().run()
+    await vi.waitFor(() => expect(lines.at(-1)?.[1]).toBe(back), { timeout: 60_000 })
+    expect((await chat(service, key)).status).toBe(200)
+    await service.close()
+    expect(lines).toEqual([
+      ['error', gone, { reason: expect.stringMatching(/ECONNREFUSED|terminated|closed/) }],
+      ['warn', back, { forSeconds: expect.any(Number), failures: expect.any(Number) }],
+    ])
+  }, 240_000)
+})
+
+describe('the log of an outage', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  test('is one line when the books go, one a minute while they are away, and one when they are back', async () => {
+    const { log, lines } = recorded()
+    let isAway = true
+    const commit = async () => {
+      if (isAway) throw new StoreError('unreachable', 'away')
+      return []
+    }
+    const outage = new OutageLog({ store: { commit }, clock: { now: () => Date.now() }, log })
+    const cause = new Error('connect ECONNREFUSED 127.0.0.1:5432')
+    for (let second = 0; second < 150; second++) {
+      outage.error({ err: new StoreError('unreachable', 'The database cannot be read.', { cause }) }, 'A call failed.')
+      outage.warn({ err: new Error('something else') }, 'Another thing went on.')
+      await vi.advanceTimersByTimeAsync(1_000)
+    }
+    isAway = false
+    await vi.advanceTimersByTimeAsync(5_000)
+    outage.error({ err: new Error('a bug') }, 'Something else failed.')
+    const told = lines.filter(([, message]) => message !== 'Another thing went on.')
+    expect(told.map(([level, message]) => [level, message])).toEqual([
+      ['error', gone],
+      ['error', 'The books still cannot be reached.'],
+      ['error', 'The books still cannot be reached.'],
+      ['warn', back],
+      ['error', 'Something else failed.'],
+    ])
+    expect(lines.filter(([, message]) => message === 'Another thing went on.')).toHaveLength(150)
+    expect(told[0]?.[2]).toEqual({ reason: 'connect ECONNREFUSED 127.0.0.1:5432' })
+    expect(told[3]?.[2]).toEqual({
+      forSeconds: expect.toSatisfy(seconds => seconds >= 150 && seconds < 154),
+      failures: 150,
+    })
+  })
+})
+
+const sqliteError = (errcode: number) => Object.assign(new Error('of SQLite'), { code: 'ERR_SQLITE_ERROR', errcode })
+const storeError = (kind: StoreFailure) => new StoreError(kind, 'of the store')
+
+test.each([
+  ['a database that is away', storeError('unreachable'), 503],
+  ['a commit whose outcome is unknown', storeError('outcome_unknown'), 503],
+  ['a queue that is full', storeError('queue_full'), 503],
+  ['a writer that has ended', storeError('writer_dead'), 503],
+  ['a unit that no store could apply', storeError('unit_failed'), 500],
+  ['a rule that was broken', storeError('broken_rule'), 500],
+  ['a read of a file that is locked', sqliteError(5), 503],
+  ['a read from a disk that fails, extended code', sqliteError(10 | (1 << 8)), 503],
+  ['a file that cannot be opened', sqliteError(14), 503],
+  ['a statement that is wrong', sqliteError(1), 500],
+  ['a bug', new Error('a bug'), 500],
+])('%s is answered as it should', (_what, error, status) => {
+  expect(failedAnswer(undefined, error).status).toBe(status)
+  expect(failedAnswer(topUp, error).status).toBe(status)
+})
+
+test('a top-up that meets books that are away keeps its shape, and says to send the same payment', () => {
+  const { body, headers, retry } = failedAnswer(topUp, storeError('unreachable'))
+  expect([headers['retry-after'], retry, body]).toEqual([
+    ...['5', 'same-payload'],
+    { error: 'X402_TOP_UP_UNAVAILABLE', message: expect.stringContaining('Send the same payment again in 5 seconds.') },
+  ])
+})
