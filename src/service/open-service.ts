@@ -54,6 +54,8 @@ export interface OpenService {
 
 /** Opens the folder, finishes what a crash left, and answers requests until it is closed. */
 export async function openService(options: ServiceOptions): Promise<OpenService> {
+  // Loaded while the store's thread starts, which is on another core.
+  const loading = loadMeanwhile()
   const { openStore } = await import('./store/open-store.ts')
   const opened = await openStore(options.database ?? `sqlite:${join(options.folder, 'farebox.db')}`)
   const ends = [() => opened.close()]
@@ -68,16 +70,14 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     const parts = { ...options, ...around, ...books, settings: await settingsOf(options) }
     const payments = await openPayments(parts)
     ends.push(() => payments.close())
-    const { RunningService } = await import('./running-service.ts')
-    const service = new RunningService({ ...parts, payments, ...(await openStakes(options)) })
+    const service = new (await loading.RunningService)({ ...parts, payments, ...(await openStakes(options)) })
     ends.push(() => service.close())
     await service.start()
     return {
       fetch: async (request, bindings) => service.app.fetch(request, bindings),
       warm: () => service.warm(),
       async listen(at) {
-        const { Listener } = await import('./listener.ts')
-        const listener = await Listener.open(at)
+        const listener = await (await loading.Listener).open(at)
         ends.push(() => listener.close(drainMs))
         listener.serve((request, bindings) => service.app.fetch(request, bindings))
         return { port: listener.port }
@@ -99,6 +99,14 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     await close()
     throw error
   }
+}
+
+/** What is needed in any case. Whoever awaits it gets its error; until then nobody is told of one. */
+function loadMeanwhile() {
+  const RunningService = import('./running-service.ts').then(module => module.RunningService)
+  const Listener = import('./listener.ts').then(module => module.Listener)
+  for (const loading of [RunningService, Listener]) loading.catch(() => {})
+  return { RunningService, Listener }
 }
 
 /** Before anything is served: keys and links of a service with another secret would be worth nothing. */
