@@ -27,7 +27,7 @@ export const entryPoints: Readonly<Record<string, string>> = {
 }
 
 /** Stay outside of the bundle: optional peers with binaries. zod is decided by who imports it. */
-export const externals = ['@foundry-rs/anvil', '@ffmpeg-installer/ffmpeg', 'litesvm']
+export const externals = ['@foundry-rs/anvil', '@ffmpeg-installer/ffmpeg', '@napi-rs/keyring', 'litesvm']
 
 /** Throws the names of entries whose file is not there, where the bundler would only say that something is amiss. */
 export function checkEntries(root: string): void {
