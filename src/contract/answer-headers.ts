@@ -38,6 +38,7 @@ export function answerHeaders(operation: Operation, status: number): readonly De
     ...(isSuccess && operation.charge === 'payment' ? listed(headers.paymentResponse) : []),
     ...(status === 402 ? listed(headers.paymentRequired) : []),
     ...(isSuccess && isIdempotent(operation) ? listed(headers.idempotentReplayed) : []),
+    ...(isSuccess && operation.id === 'listModels' ? listed(headers.paidOncePerKey) : []),
     ...(status === 429 || status === 503 || (status === 409 && isIdempotent(operation))
       ? listed(headers.retryAfter)
       : []),

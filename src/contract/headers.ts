@@ -25,6 +25,12 @@ export const idempotentReplayed = booleanHeader(
   'an answer that was given before to the same key',
 )
 
+/** Not in the brief: without it a client can't tell whether a paid call may be repeated after a lost answer. */
+export const paidOncePerKey = booleanHeader(
+  'x-service-paid-once-per-key',
+  'the list of models, where every call that costs takes an Idempotency-Key',
+)
+
 export const paymentSignature = base64JsonHeader(PaymentPayload, 'payment-signature', 'request, top-up')
 /** Names that carry a payment; the first is the current one (brief §2.3). */
 export const paymentHeaderNames = ['payment-signature', 'x-402-payment', 'x-payment'] as const

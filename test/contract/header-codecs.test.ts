@@ -77,6 +77,7 @@ const samples: Sample[] = [
     headers.authRefreshed,
     headers.shouldRetry,
     headers.idempotentReplayed,
+    headers.paidOncePerKey,
   ].map(codec => row(codec, truth)),
   ...[headers.balanceRemaining, headers.balanceUsd, headers.balanceDiem].map(codec => row(codec, usd)),
   row(headers.timestamp, moment),

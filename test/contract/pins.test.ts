@@ -50,6 +50,7 @@ test('header names', () => {
     'paginationPage x-pagination-page',
     'paginationTotal x-pagination-total',
     'paginationTotalPages x-pagination-total-pages',
+    'paidOncePerKey x-service-paid-once-per-key',
     'paymentRequired payment-required',
     'paymentResponse payment-response',
     'paymentSignature payment-signature',
