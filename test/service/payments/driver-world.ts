@@ -68,7 +68,10 @@ export async function openDriverWorld() {
         return look
       },
     }
-    const tell = (_: object, message: string) => void world.logged.push(message)
+    const tell = (facts: object, message: string) => {
+      world.logged.push(message)
+      world.facts.push(facts)
+    }
     const log = { info: tell, warn: tell, error: tell }
     const { rows, clock } = world
     return { asked, log, driver: new PaymentDriver({ rows, facilitator, chain, clock, log }) }
@@ -100,11 +103,14 @@ export async function openDriverWorld() {
     clock,
     rows: new PaymentRows({ store, clock, owner: 'one' }),
     logged: [] as string[],
+    /** What was told beside each message. */
+    facts: [] as object[],
     seconds: () => Math.floor(world.clock.now() / 1000),
     begins() {
       world.clock = new TestClock()
       world.rows = rowsOf('one')
       world.logged = []
+      world.facts = []
     },
   }
   return world

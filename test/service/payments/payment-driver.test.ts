@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { ChainUnavailable } from '#service/payments/payment/chain-unavailable.ts'
 import type { OnChain } from '#service/payments/payment/payment-chain.ts'
+import { paymentIdOf } from '#service/payments/payment/payment-key.ts'
 import type { EvmPayment } from '#service/payments/payment/signed-payment.ts'
 import { refusalOf } from '#service/payments/top-ups/payment-rows.ts'
 import { mustCommit } from '../store/sample-ops.ts'
@@ -209,6 +210,37 @@ describe('of a payment that was settled', () => {
   test.each(words)('the operator is told where %s', async (_rule, told, message) => {
     await world.begin(told)
     expect(world.logged).toEqual([message])
+  })
+
+  const facts: [rule: string, told: Told, fact: object][] = [
+    ['why it could not be sent', { settlement: { state: 'unsent', why: 'no gas' } }, { why: 'no gas' }],
+    [
+      'why its facilitator calls it bad',
+      { settlement: { state: 'doubtful', why: 'so' }, seen: [landed] },
+      { why: 'so' },
+    ],
+    [
+      'the transaction to look for',
+      { settlement: { state: 'sent', transaction: '0x1' }, seen: [away] },
+      { transaction: '0x1' },
+    ],
+  ]
+  test.each(facts)('and the operator is told which it is, and %s', async (_rule, told, fact) => {
+    const { payment } = await world.begin(told)
+    expect(world.facts).toEqual([{ payment: paymentIdOf(payment.key), ...fact }])
+  })
+
+  const circle = new TypeError('a secret')
+  circle.cause = new Error('a secret', { cause: circle })
+  const failures: [rule: string, thrown: Error, failure: string][] = [
+    ['the name of a failure', new RangeError('a secret'), 'RangeError'],
+    ['those of its causes', new Error('a secret', { cause: new TypeError('a secret') }), 'Error < TypeError'],
+    ['no cause that is no error', new Error('a secret', { cause: 'a secret' }), 'Error'],
+    ['six of causes that go round', circle, 'TypeError < Error < TypeError < Error < TypeError < Error'],
+  ]
+  test.each(failures)('and the operator is told %s, never a word of it', async (_rule, thrown, failure) => {
+    const { payment } = await world.begin({ settlement: thrown, seen: [landed] })
+    expect(world.facts).toEqual([{ payment: paymentIdOf(payment.key), failure }])
   })
 })
 
