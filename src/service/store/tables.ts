@@ -24,6 +24,7 @@ export interface Tables {
   limit_log: LimitLogTable
   ledger_state: LedgerStateTable
   secret_mark: SecretMarkTable
+  receipt_key: ReceiptKeyTable
 }
 
 /** Customers only: system accounts store no balance, so that no row is hot for everyone. */
@@ -227,6 +228,15 @@ export interface SecretMarkTable {
   mark: string
   /** Which service wrote it down. */
   place: string
+  since_ms: number
+}
+
+/** Every public key that receipts of these books were ever signed with. */
+export interface ReceiptKeyTable {
+  /** Thumbprint of the key. */
+  id: string
+  /** Ed25519, base64url. */
+  public_key: string
   since_ms: number
 }
 

@@ -30,6 +30,7 @@ export type Op =
   | LogLimit
   | SetLedgerState
   | MarkSecret
+  | PublishReceiptKey
 
 /** Who does work that outlives a call: recovery touches only what has an expired lease. */
 export interface Lease {
@@ -321,6 +322,16 @@ export interface MarkSecret {
   mark: string
   /** Which service has it, for whoever looks for the file. */
   place: string
+  atMs: number
+}
+
+/** Adds a public key that receipts of these books are signed with, for good; one that is there changes nothing. */
+export interface PublishReceiptKey {
+  op: 'receiptKey'
+  /** Its thumbprint (RFC 7638). */
+  key: string
+  /** Ed25519, base64url as in a JWK's `x`. */
+  publicKey: string
   atMs: number
 }
 

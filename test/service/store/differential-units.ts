@@ -107,7 +107,10 @@ class Draw {
     if (drawn < 88) return sample.keyBudget(this.#name('key', 3), this.#budget())
     if (drawn < 89)
       return once(3) ? sample.revokeKey(this.#name('key', 3)) : sample.limit(this.#account(), below(1_000))
-    if (drawn < 90 && once(4)) return sample.secret(1 + below(6), pick(names))
+    if (drawn < 90 && once(4)) {
+      const [place, name] = [below(6), pick(names)]
+      return place === 5 ? sample.receiptKey(`${name}`, `${this.#age}public`) : sample.secret(1 + place, name)
+    }
     if (drawn < 90) return sample.ledger(pick(['open', 'open', 'open', 'open', 'read_only'] as const) ?? 'open')
     if (drawn < 93) return this.#job()
     if (drawn < 96) return this.#payment()

@@ -39,6 +39,7 @@ const orders = {
   limit_log: ['seq'],
   ledger_state: ['since_ms'],
   secret_mark: ['generation'],
+  receipt_key: ['id'],
 } as const satisfies { [Table in keyof Tables]: readonly (keyof Tables[Table])[] }
 
 withPostgres('PostgreSQL beside SQLite', cluster => {

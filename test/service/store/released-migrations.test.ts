@@ -22,9 +22,11 @@ const released: Record<string, string> = {
   'postgres/0004-secret-marks': '7f644b59a285b5ea',
   'postgres/0005-plain-units': '5d3d0e2024a18ef9',
   'postgres/0006-accounts-stay': '6edf0452986fd803',
+  'postgres/0007-receipt-keys': 'e152fb54d386421e',
   'sqlite/0001-first-tables': '826390911ef5a827',
   'sqlite/0002-budgets-staking-claims': 'cfddc14de8981b44',
   'sqlite/0003-secret-marks': '1862a339d68c9442',
+  'sqlite/0004-receipt-keys': '59ac5bc65a95ec0d',
 }
 
 const folder = (engine: string) => new URL(`../../../src/service/store/${engine}/migrations/`, import.meta.url)

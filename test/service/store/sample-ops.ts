@@ -129,6 +129,10 @@ export const secret = (generation: number, mark = 'a1b2c3d4'): Op => ({
   ...{ op: 'secret', generation, mark, place: 'a test', atMs: nowMs },
 })
 
+export const receiptKey = (id: string, publicKey = `public key of ${id}`): Op => ({
+  ...{ op: 'receiptKey', key: id, publicKey, atMs: nowMs },
+})
+
 export const refund = (request: string): Op => ({ op: 'refund', request, reason: 'it failed', atMs: nowMs })
 
 export const nonce = (id: string, expiresAtMs = nowMs + 60_000): Op => ({ op: 'nonce', key: id, expiresAtMs })

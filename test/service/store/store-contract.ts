@@ -20,6 +20,7 @@ import {
   mustCommit,
   nonce,
   nowMs,
+  receiptKey,
   refund,
   release,
   renew,
@@ -42,7 +43,7 @@ export interface OpenedStore {
 const tables = [
   ...(['account', 'wallet', 'api_key', 'key_use', 'staking_credit', 'hold', 'ended_hold', 'unit', 'entry'] as const),
   ...(['nonce', 'job', 'job_input', 'payment', 'claim', 'claim_answer', 'limit_log'] as const),
-  ...(['ledger_state', 'secret_mark'] as const),
+  ...(['ledger_state', 'secret_mark', 'receipt_key'] as const),
 ]
 
 /** Every row of every table, to see that nothing has changed. */
@@ -143,12 +144,14 @@ export function storeContract(name: string, openStore: () => Promise<OpenedStore
       expect(outcome).toEqual({ ok: true, again: false, balances })
     })
 
-    test('opening, linking and revoking again changes nothing', async () => {
-      await mustCommit(store, account(), wallet('0xab'), key('k'), revokeKey('k'))
+    test('opening, linking, revoking and publishing again changes nothing', async () => {
+      await mustCommit(store, account(), wallet('0xab'), key('k'), revokeKey('k'), receiptKey('r'))
       const { unit: _, ...before } = await everything(store)
       await mustCommit(store, account(), wallet('0xab'), { op: 'revokeKey', key: 'k', atMs: nowMs + 1 })
+      await mustCommit(store, receiptKey('r', 'another key'))
       const { unit: __, ...after } = await everything(store)
       expect(after).toEqual(before)
+      expect(after.receipt_key).toMatchObject([{ id: 'r', public_key: 'public key of r' }])
     })
 
     test('a job moves by state and fence, and keeps the fields that a move leaves out', async () => {

@@ -302,6 +302,8 @@ function rareRowOf(op: RareOp): OpRow {
       return { kind: 'ledger', word: op.state, fields: op.reason, atMs: op.atMs }
     case 'secret':
       return { kind: 'secret', name: op.mark, amount: op.generation, word: op.place, atMs: op.atMs }
+    case 'receiptKey':
+      return { kind: 'receiptKey', name: op.key, word: op.publicKey, atMs: op.atMs }
     default:
       // No operation of this version; the batch function refuses it by its name.
       return { kind: (op as Op).op }
@@ -360,7 +362,7 @@ function lockFor(op: Op, unitId: string, locks: Locks): void {
 
 type NamedOp = Extract<
   Op,
-  { op: 'account' | 'wallet' | 'key' | 'nonce' | 'payment' | 'claim' | 'limit' | 'ledger' | 'secret' }
+  { op: 'account' | 'wallet' | 'key' | 'nonce' | 'payment' | 'claim' | 'limit' | 'ledger' | 'secret' | 'receiptKey' }
 >
 
 function freeNamesOf(op: NamedOp, unitId: string): string[] {
@@ -384,6 +386,8 @@ function freeNamesOf(op: NamedOp, unitId: string): string[] {
       return ['ledger']
     case 'secret':
       return ['secret']
+    case 'receiptKey':
+      return [`receiptKey:${op.key}`]
     default:
       return []
   }

@@ -8,6 +8,7 @@ import { entryChangeCode } from './migrations/0003-entry-change-code.ts'
 import { secretMarks } from './migrations/0004-secret-marks.ts'
 import { plainUnits } from './migrations/0005-plain-units.ts'
 import { accountsStay } from './migrations/0006-accounts-stay.ts'
+import { receiptKeys } from './migrations/0007-receipt-keys.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 const migrations: Record<string, Migration> = {
@@ -17,6 +18,7 @@ const migrations: Record<string, Migration> = {
   '0004-secret-marks': secretMarks,
   '0005-plain-units': plainUnits,
   '0006-accounts-stay': accountsStay,
+  '0007-receipt-keys': receiptKeys,
 }
 
 /** Any number, as long as nothing else in the database locks it. */

@@ -1,7 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Appliers } from './work.ts'
 
-export function recordAppliers(database: DatabaseSync): Appliers<'nonce' | 'limit' | 'ledger' | 'secret'> {
+export function recordAppliers(
+  database: DatabaseSync,
+): Appliers<'nonce' | 'limit' | 'ledger' | 'secret' | 'receiptKey'> {
   const insertNonce = database.prepare('INSERT INTO nonce (id, expires_at_ms) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const insertLimit = database.prepare(
     'INSERT INTO limit_log (account, key, model, tier, type, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
@@ -13,6 +15,9 @@ export function recordAppliers(database: DatabaseSync): Appliers<'nonce' | 'limi
   const insertSecret = database.prepare(
     `INSERT INTO secret_mark (generation, mark, place, since_ms) SELECT ?, ?, ?, ?
     WHERE ? = (SELECT coalesce(max(generation), 0) + 1 FROM secret_mark)`,
+  )
+  const insertReceiptKey = database.prepare(
+    'INSERT INTO receipt_key (id, public_key, since_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   )
   return {
     nonce(op) {
@@ -28,6 +33,10 @@ export function recordAppliers(database: DatabaseSync): Appliers<'nonce' | 'limi
     },
     secret({ generation, mark, place, atMs }) {
       return insertSecret.run(generation, mark, place, atMs, generation).changes === 0 ? 'secret_moved' : null
+    },
+    receiptKey({ key, publicKey, atMs }) {
+      insertReceiptKey.run(key, publicKey, atMs)
+      return null
     },
   }
 }

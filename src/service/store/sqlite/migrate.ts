@@ -6,12 +6,14 @@ import { NodeSqliteDialect } from './dialect.ts'
 import { firstTables } from './migrations/0001-first-tables.ts'
 import { budgetsStakingClaims } from './migrations/0002-budgets-staking-claims.ts'
 import { secretMarks } from './migrations/0003-secret-marks.ts'
+import { receiptKeys } from './migrations/0004-receipt-keys.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-budgets-staking-claims': budgetsStakingClaims,
   '0003-secret-marks': secretMarks,
+  '0004-receipt-keys': receiptKeys,
 }
 
 /** Brings the tables up to date, whole or not at all. The database stays open. */
