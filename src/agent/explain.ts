@@ -62,6 +62,10 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
   ],
   unreadable: ['The service answered what its contract does not know.', 'Let the person check FAREBOX_BASE_URL.'],
   'too-large': ['The answer of the service was too large to be read.', 'Ask for less at once.'],
+  'no-space': [
+    'The disk has no room for the file; what has come of it is kept.',
+    'Let the person make room in the output folder, then make the same call again: it goes on from there.',
+  ],
   'breaker-open': [
     'Too many requests failed just now, so this one was held back.',
     'Wait until then, and change what failed.',

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Client, OpenedAnswer } from '#client/client.ts'
 import { type Downloaded, download, saveBody } from '#client/download.ts'
-import type { retrieveVideo } from '#contract/video.ts'
+import { ServiceError } from '#contract/service-error.ts'
+import { retrieveVideo } from '#contract/video.ts'
 import type { SavedFile } from '#toolkit/tool-context.ts'
 import { type Files, inFolder, outputName } from './files.ts'
 import type { JobRow } from './job-rows.ts'
@@ -39,12 +40,30 @@ const mostNames = 9
 
 async function write(
   client: Client,
-  { downloadUrl }: JobRow,
+  job: JobRow,
   finished: Finished,
   file: Parameters<typeof saveBody>[1],
   signal: AbortSignal,
 ): Promise<Downloaded> {
   if (finished.kind === 'bytes') return saveBody(finished.response, file)
-  if (downloadUrl !== null) return download(client, downloadUrl, file, signal)
-  throw new Error('The service finished a video without its bytes and without an address for them.')
+  if (job.downloadUrl === null) {
+    throw new Error('The service finished a video without its bytes and without an address for them.')
+  }
+  try {
+    return await download(client, job.downloadUrl, file, { signal })
+  } catch (error) {
+    if (!isOver(error)) throw error
+    // A signed address may end before its file does: the service has the last word, and may send the file itself.
+    const again = await askAgain(client, job, signal)
+    if (again.kind === 'bytes') return saveBody(again.response, file)
+    throw error
+  }
+}
+
+const isOver = (error: unknown): boolean =>
+  error instanceof ServiceError && (error.status === 403 || error.status === 410)
+
+const askAgain = (client: Client, { model, queueId }: JobRow, signal: AbortSignal): Promise<Finished> => {
+  const body = { model, queue_id: queueId }
+  return client.open(retrieveVideo, { params: undefined, query: undefined, body }, { signal, attempts: 1 })
 }

@@ -9,6 +9,8 @@ export type ClientErrorKind =
   /** The answer is not what the contract says. */
   | 'unreadable'
   | 'too-large'
+  /** The disk has no room for what would come. */
+  | 'no-space'
   /** Too many failures just now; nothing was sent, so that the service does not block this caller. */
   | 'breaker-open'
   /** An address, an option or a credential that this client does not use. */

@@ -40,7 +40,14 @@ export const requirementsLifeMs = 5 * 60 * 1_000
 /** Models whose last limit headers are kept. */
 export const limitsSeenModels = 200
 
-/** A download that breaks off is taken up again this often. */
+/** A download that breaks off before it came further is taken up again this often. */
 export const downloadAttempts = 5
+/** One that came this far, in bytes, goes on at once; a gigabyte over a very bad line has a hundred cuts. */
+export const progressBytes = 64 * 1024
+export const downloadCuts = 1_000
+/** Bytes of a download that a loss of power may take; a later process fetches so many again. */
+export const unsyncedBytes = 1024 * 1024
+/** Left free on the disk beside a file, in bytes, for whoever else writes there. */
+export const spareDiskBytes = 16 * 1024 * 1024
 /** The type of a media file stands in its first bytes. */
 export const headBytes = 16

@@ -1,35 +1,59 @@
-import { link, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { copyFile, link, open, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { ClientError } from './client-error.ts'
-import { headBytes } from './limits.ts'
+import { headBytes, unsyncedBytes } from './limits.ts'
 import { type SniffedType, sniffType } from './media-type.ts'
 
 /** What a part was cut from; only the same file is continued. */
-const PartNote = z.strictObject({ urlHash: z.string(), etag: z.string(), totalBytes: z.number().int().positive() })
+const PartNote = z.strictObject({
+  urlHash: z.string(),
+  /** A strong one. */
+  etag: z.string(),
+  lastModified: z.string().nullable(),
+  totalBytes: z.number().int().positive(),
+  /** All bytes are there and synced; only the name is missing. */
+  isWhole: z.boolean(),
+})
 export type PartNote = z.output<typeof PartNote>
 
 const notePath = (part: string): string => `${part}.json`
 
-export const writePartNote = (part: string, note: PartNote): Promise<void> =>
-  writeFile(notePath(part), JSON.stringify(note), { mode: 0o600 })
+export async function writePartNote(part: string, note: PartNote): Promise<void> {
+  const file = await open(notePath(part), 'w', 0o600)
+  try {
+    await file.writeFile(JSON.stringify(note))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
 
-/** How far an earlier download came; null where there is nothing to continue. */
+/** How far a download came; null where there is nothing to continue. */
 export async function findPart(part: string): Promise<(PartNote & { bytes: number }) | null> {
   try {
     const note = PartNote.parse(JSON.parse(await readFile(notePath(part), 'utf8')))
-    const { size } = await stat(part)
-    return size > 0 && size <= note.totalBytes ? { ...note, bytes: size } : null
+    const bytes = await partBytes(part)
+    return bytes > 0 && bytes <= note.totalBytes ? { ...note, bytes } : null
   } catch {
     return null
   }
+}
+
+export const partBytes = async (part: string): Promise<number> => (await stat(part).catch(() => null))?.size ?? 0
+
+/** Cuts off what an earlier process may not have synced: after a loss of power there may be zeros in it. */
+export async function dropUnsynced(part: string): Promise<void> {
+  const found = await findPart(part)
+  if (found && !found.isWhole) await truncate(part, Math.max(0, found.bytes - unsyncedBytes))
 }
 
 export async function dropPart(part: string): Promise<void> {
   await Promise.all([rm(part, { force: true }), rm(notePath(part), { force: true })])
 }
 
-/** Writes pieces at the end of a part, or from its beginning. The bytes that it has afterwards. */
+/** Writes pieces at the end of a part, or from its beginning. The bytes that it has afterwards, all of them synced. */
 export async function appendTo(
   part: string,
   pieces: AsyncIterable<Uint8Array>,
@@ -37,27 +61,61 @@ export async function appendTo(
 ): Promise<number> {
   const file = await open(part, from > 0 ? 'a' : 'w', 0o600)
   let bytes = from
+  let unsynced = 0
   try {
     for await (const piece of pieces) {
-      bytes += piece.byteLength
-      if (bytes > maximumBytes) throw tooLarge(maximumBytes)
-      await file.appendFile(piece)
+      if (bytes + piece.byteLength > maximumBytes) throw tooLarge(maximumBytes)
+      for (const slice of slices(piece)) {
+        if (unsynced + slice.byteLength > unsyncedBytes) {
+          await file.datasync()
+          unsynced = 0
+        }
+        await file.appendFile(slice)
+        unsynced += slice.byteLength
+        bytes += slice.byteLength
+      }
     }
     await file.sync()
+  } catch (error) {
+    throw isFull(error) ? noSpace(error) : error
   } finally {
     await file.close()
   }
   return bytes
 }
 
+/** No larger than what may be lost with the power. */
+function* slices(piece: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < piece.byteLength; start += unsyncedBytes) {
+    yield piece.subarray(start, start + unsyncedBytes)
+  }
+}
+
 /** Gives a whole part its name, for good: an existing file is never replaced (`EEXIST`), and the folder is synced. */
 export async function finishPart(part: string, path: string): Promise<void> {
-  await link(part, path)
+  try {
+    await link(part, path)
+  } catch (error) {
+    if (!hasNoLinks(error)) throw error
+    await copyWhole(part, path)
+  }
   await dropPart(part)
   // Windows has no handle of a folder to sync.
   if (process.platform === 'win32') return
   const folder = await open(dirname(path), 'r')
   await folder.sync().finally(() => folder.close())
+}
+
+/** Sticks and some shared folders have no links; a rename would replace what is there. */
+async function copyWhole(part: string, path: string): Promise<void> {
+  await copyFile(part, path, constants.COPYFILE_EXCL)
+  try {
+    const copy = await open(path, 'r+')
+    await copy.sync().finally(() => copy.close())
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
+  }
 }
 
 /** What the file is by its first bytes. */
@@ -70,6 +128,17 @@ export async function typeOfFile(path: string): Promise<SniffedType | null> {
     await file.close()
   }
 }
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code
+
+const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(String(codeOf(error)))
+
+const hasNoLinks = (error: unknown): boolean =>
+  ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(String(codeOf(error)))
+
+/** What has come is kept, so that it goes on once there is room. */
+export const noSpace = (cause?: unknown): ClientError =>
+  new ClientError('no-space', 'The disk has no room for the file.', { wasSent: true, cause })
 
 const tooLarge = (maximumBytes: number): ClientError =>
   new ClientError('too-large', `The file is larger than ${maximumBytes} bytes.`, { wasSent: true })

@@ -1,15 +1,16 @@
-import { createHash } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { Client } from '#client/client.ts'
-import { download, saveBody } from '#client/download.ts'
-import { writePartNote } from '#client/part-file.ts'
+import { type DownloadOptions, download, hashOf, saveBody } from '#client/download.ts'
+import { unsyncedBytes } from '#client/limits.ts'
+import { appendTo, findPart, writePartNote } from '#client/part-file.ts'
 import { answerJson, type Handler, littleServer } from './little-server.ts'
 
-const video = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(200_000, 7)])
+const video = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(3 * unsyncedBytes, 7)])
+const half = 2 * unsyncedBytes
 const etag = '"one"'
 
 const closing: (() => Promise<void>)[] = []
@@ -23,7 +24,9 @@ async function setUp(handler: Handler) {
   closing.push(() => client.close(), server.close)
   const folder = mkdtempSync(join(tmpdir(), 'farebox-download-'))
   const file = { path: join(folder, 'video.mp4'), partPath: join(folder, '.video.part'), mimeType: 'video/mp4' }
-  return { server, folder, file, get: () => download(client, `${server.origin}/file?signature=x`, file), client }
+  const get = (options: DownloadOptions = {}, signature = 'x') =>
+    download(client, `${server.origin}/file?signature=${signature}`, file, options)
+  return { server, folder, file, get, client }
 }
 
 /** Answers a range if one is asked for and `if-range` fits; breaks the first answer off in the middle. */
@@ -39,22 +42,27 @@ const breaking =
       ...(isPart ? { 'content-range': `bytes ${start}-${content().length - 1}/${content().length}` } : {}),
     })
     if (count > 1) return void response.end(bytes)
-    response.write(bytes.subarray(0, 100_000), () => setTimeout(() => response.destroy(), 20))
+    // What stands in the way of the rest is that it was promised.
+    response.write(bytes.subarray(0, half), () => response.socket?.end())
   }
 
-/** What an earlier download of the first 100,000 bytes has left. */
-async function leavePart(origin: string, partPath: string): Promise<void> {
-  const urlHash = createHash('sha256').update(`${origin}/file?signature=x`).digest('hex')
-  await writeFile(partPath, video.subarray(0, 100_000))
-  await writePartNote(partPath, { urlHash, etag, totalBytes: video.length })
+/** What an earlier process has left of the first half. */
+async function leavePart(origin: string, partPath: string, { bytes = half, isWhole = false } = {}): Promise<void> {
+  await writeFile(partPath, video.subarray(0, bytes))
+  const note = { urlHash: hashOf(`${origin}/file`), etag, lastModified: null, totalBytes: video.length, isWhole }
+  await writePartNote(partPath, note)
 }
 
 test('a broken download goes on where it stopped, without a credential', async () => {
   const { server, file, folder, get } = await setUp((seen, response) => breaking(etag, () => video)(seen, response, 2))
   await leavePart(server.origin, file.partPath)
   expect(await get()).toEqual({ path: file.path, bytes: video.length })
-  expect(await readFile(file.path)).toEqual(video)
-  expect(server.seen[0]?.headers).toMatchObject({ range: 'bytes=100000-', 'if-range': etag })
+  expect(video.equals(await readFile(file.path))).toBe(true)
+  expect(server.seen[0]?.headers).toMatchObject({
+    range: `bytes=${half - unsyncedBytes}-`,
+    'if-range': etag,
+    'accept-encoding': 'identity',
+  })
   expect(server.seen.every(seen => seen.headers.authorization === undefined)).toBe(true)
   expect(await readdir(folder)).toEqual(['video.mp4'])
 })
@@ -63,14 +71,14 @@ test('a download that breaks off is taken up again until it is whole', async () 
   const { server, file, get } = await setUp(breaking(etag, () => video))
   await get()
   expect(server.seen).toHaveLength(2)
-  expect(await readFile(file.path)).toEqual(video)
+  expect(video.equals(await readFile(file.path))).toBe(true)
 })
 
 test('with a weak tag it starts anew', async () => {
   const { server, file, get } = await setUp(breaking('W/"one"', () => video))
   await get()
   expect(server.seen[1]?.headers.range).toBeUndefined()
-  expect(await readFile(file.path)).toEqual(video)
+  expect(video.equals(await readFile(file.path))).toBe(true)
 })
 
 test('a file that has changed meanwhile starts anew', async () => {
@@ -80,18 +88,18 @@ test('a file that has changed meanwhile starts anew', async () => {
   const second = breaking('"two"', () => other)
   const { file, get } = await setUp((seen, response, times) => (count++ === 0 ? first : second)(seen, response, times))
   await get()
-  expect(await readFile(file.path)).toEqual(other)
+  expect(other.equals(await readFile(file.path))).toBe(true)
 })
 
 test('a range that was not asked for is not joined, even one of the right length', async () => {
   const { server, file, get } = await setUp((_, response, count) => {
     if (count > 1) return void response.writeHead(200, { etag }).end(video)
     const headers = { etag, 'content-range': `bytes 0-${video.length - 1}/${video.length}` }
-    response.writeHead(206, headers).end(Buffer.alloc(video.length - 100_000))
+    response.writeHead(206, headers).end(Buffer.alloc(video.length - half + unsyncedBytes))
   })
   await leavePart(server.origin, file.partPath)
   await get()
-  expect(await readFile(file.path)).toEqual(video)
+  expect(video.equals(await readFile(file.path))).toBe(true)
 })
 
 test('what is no video is not kept, and a file that is there is never replaced', async () => {
@@ -140,4 +148,132 @@ test('a disk that takes nothing leaves no connection open', async () => {
     await expect(download(client, 'http://localhost/file', file)).rejects.toMatchObject({ code: 'ENOENT' })
     expect(isOpen).toBe(false)
   }
+})
+
+/** Answers whatever is asked for of the video, at most `most` bytes of it, and then breaks off. */
+const ranged =
+  (most: number, headers: Record<string, string> = {}): Handler =>
+  (seen, response) => {
+    const start = Number(/^bytes=(\d+)-$/.exec(seen.headers.range ?? '')?.[1] ?? 0)
+    const isPart = start > 0 && seen.headers['if-range'] === etag
+    const bytes = video.subarray(isPart ? start : 0)
+    response.writeHead(isPart ? 206 : 200, {
+      etag,
+      'content-length': `${bytes.length}`,
+      ...(isPart ? { 'content-range': `bytes ${start}-${video.length - 1}/${video.length}` } : {}),
+      ...headers,
+    })
+    if (bytes.length <= most) return void response.end(bytes)
+    response.write(bytes.subarray(0, most), () => response.socket?.end())
+  }
+
+test('a file over a bad line goes on after more cuts than a call has attempts', async () => {
+  const { server, file, get } = await setUp(ranged(256 * 1024))
+  await get()
+  expect(video.equals(await readFile(file.path))).toBe(true)
+  const starts = server.seen.slice(1).map(seen => Number(/^bytes=(\d+)-$/.exec(seen.headers.range ?? '')?.[1]))
+  expect(starts.length).toBeGreaterThanOrEqual(12)
+  expect(starts).toEqual([...new Set(starts)].sort((one, other) => one - other))
+})
+
+test('an address that was signed anew goes on with the same file', async () => {
+  const { server, file, get } = await setUp(ranged(video.length))
+  await leavePart(server.origin, file.partPath)
+  await get({}, 'another')
+  expect(server.seen).toHaveLength(1)
+  expect(video.equals(await readFile(file.path))).toBe(true)
+})
+
+test('what an earlier process had whole gets its name, and nothing is asked', async () => {
+  const { server, file, get } = await setUp(ranged(video.length))
+  await leavePart(server.origin, file.partPath, { bytes: video.length, isWhole: true })
+  await get()
+  expect(server.seen).toEqual([])
+  expect(video.equals(await readFile(file.path))).toBe(true)
+})
+
+test.each([
+  ['its time differs', { 'last-modified': 'Tue, 03 Feb 2026 00:00:00 GMT' }],
+  ['its tag differs', { etag: '"two"' }],
+  ['it is of another size', { 'content-range': `bytes ${half}-${video.length}/${video.length + 1}` }],
+])('a continuation is not joined where %s', async (_, headers) => {
+  const lastModified = { 'last-modified': 'Mon, 02 Feb 2026 00:00:00 GMT' }
+  const { server, file, get } = await setUp((seen, response, count) =>
+    count === 1
+      ? ranged(half, lastModified)(seen, response, count)
+      : ranged(video.length, count === 2 ? headers : {})(seen, response, count),
+  )
+  await get()
+  expect(server.seen.map(seen => seen.headers.range !== undefined)).toEqual([false, true, false])
+  expect(video.equals(await readFile(file.path))).toBe(true)
+})
+
+/** Gives the whole body, and breaks off instead of ending it; then it refuses the range after the last byte. */
+const withoutEnd =
+  (wholeBytes: number): Handler =>
+  (seen, response, count) => {
+    if (seen.headers.range !== undefined) {
+      return void response.writeHead(416, { 'content-range': `bytes */${wholeBytes}` }).end()
+    }
+    response.writeHead(200, { etag, 'content-length': `${video.length}` })
+    if (count > 1) return void response.end(video)
+    response.write(video.subarray(0, -1))
+    response.socket?.end()
+  }
+
+test('a range that is refused although bytes are missing starts anew', async () => {
+  const { server, file, get } = await setUp(withoutEnd(video.length))
+  await get()
+  expect(server.seen).toHaveLength(3)
+  expect(video.equals(await readFile(file.path))).toBe(true)
+})
+
+test('a refused range after the last byte means that all of it is here', async () => {
+  const { server, file, get } = await setUp((_, response) => {
+    response.writeHead(416, { 'content-range': `bytes */${half}` }).end()
+  })
+  await writeFile(file.partPath, video.subarray(0, half))
+  const note = { urlHash: hashOf(`${server.origin}/file`), etag, lastModified: null, totalBytes: half, isWhole: false }
+  await writePartNote(file.partPath, note)
+  await expect(get()).rejects.toMatchObject({ kind: 'no-answer' })
+  expect(await findPart(file.partPath)).toBeNull()
+})
+
+test.each([403, 410, 429, 500])('what has come is kept over an answer %i', async status => {
+  const { server, file, get } = await setUp((_, response) =>
+    answerJson(response, status, { error: 'no' }, { 'retry-after': '3600' }),
+  )
+  await leavePart(server.origin, file.partPath)
+  await expect(get()).rejects.toMatchObject({ status })
+  expect(await findPart(file.partPath)).toMatchObject({ bytes: half - unsyncedBytes })
+})
+
+test('without room nothing is written, and a disk that fills up keeps what has come', async () => {
+  const { server, file, folder, get } = await setUp(ranged(video.length))
+  const freeBytes = async () => video.length
+  await expect(get({ freeBytes })).rejects.toMatchObject({ kind: 'no-space' })
+  expect(await readdir(folder)).toEqual([])
+  await leavePart(server.origin, file.partPath)
+  await expect(get({ freeBytes })).rejects.toMatchObject({ kind: 'no-space' })
+  expect(server.seen).toHaveLength(1)
+  expect(await findPart(file.partPath)).not.toBeNull()
+  await get()
+  expect(video.equals(await readFile(file.path))).toBe(true)
+})
+
+test.runIf(process.platform === 'linux')('a disk that fills up on the way is told as such', async () => {
+  const pieces = async function* () {
+    yield video
+  }
+  const filling = appendTo('/dev/full', pieces(), { from: 0, maximumBytes: video.length })
+  await expect(filling).rejects.toMatchObject({ kind: 'no-space', cause: { code: 'ENOSPC' } })
+})
+
+test('a file that is larger than any that is taken is refused before its first byte', async () => {
+  const { folder, get } = await setUp((_, response) => {
+    response.writeHead(200, { etag, 'content-length': `${2 ** 40}` })
+    response.write(video.subarray(0, 10))
+  })
+  await expect(get()).rejects.toMatchObject({ kind: 'too-large' })
+  expect(await readdir(folder)).toEqual([])
 })
