@@ -16,6 +16,7 @@ export class AgentDesks {
   readonly core: Core
   readonly rows: PaidCallRows
   readonly jobRows: JobRows
+  readonly models: ModelRecords
   readonly paidCalls: PaidCalls
   readonly limits: LimitsDesk
   readonly wallet: ToolWallet
@@ -25,7 +26,8 @@ export class AgentDesks {
     this.core = core
     this.rows = new PaidCallRows(state, clock)
     this.jobRows = new JobRows(state, clock)
-    this.paidCalls = new PaidCalls(core, new ModelRecords(client), this.rows)
+    this.models = new ModelRecords(client)
+    this.paidCalls = new PaidCalls(core, this.models, this.rows)
     this.limits = new LimitsDesk(core)
     this.wallet = new ToolWallet(core)
   }

@@ -2,6 +2,7 @@ import type { WalletDesk } from '#toolkit/tool-context.ts'
 import { type PolicySettings, readPolicy } from '#wallet/policy.ts'
 import { AgentDesks } from './agent-desks.ts'
 import { type AgentTool, agentTool } from './agent-tool.ts'
+import type { UnpricedCalls } from './allow-request.ts'
 import { catalogue } from './catalogue.ts'
 import type { CoreOptions } from './core-options.ts'
 import type { Fetch } from './fetch.ts'
@@ -20,11 +21,16 @@ export interface AgentOptions extends Omit<CoreOptions, 'apiKey' | 'walletKey' |
   policy?: Omit<PolicySettings, 'serviceUrl'>
   /** Answers what only a person decides. Without it such a call fails with the question. */
   onApproval?: AskPerson
+  /** `allow` lets `fetch` make calls whose price cannot be known beforehand, bounded by the caps of payments; `ask` unless set. */
+  unpricedCalls?: UnpricedCalls
 }
 
 /** An agent that pays its own way at one service. */
 export interface Agent {
-  /** For the service's origin only; pays once on 402. Fits the `fetch` option of OpenAI's client. */
+  /**
+   * For the service's origin only; pays once on 402, and answers 403 to what the policy refuses. Fits the `fetch` option
+   * of OpenAI's client.
+   */
   fetch: Fetch
   tools: readonly AgentTool[]
   wallet: WalletDesk
@@ -32,7 +38,14 @@ export interface Agent {
 }
 
 /** Nothing is sent and nothing is written before the first use. Rejects at a wrong setting. */
-export async function createAgent({ key, wallet, policy, onApproval, ...options }: AgentOptions): Promise<Agent> {
+export async function createAgent({
+  key,
+  wallet,
+  policy,
+  onApproval,
+  unpricedCalls,
+  ...options
+}: AgentOptions): Promise<Agent> {
   const core = await openCore({
     ...options,
     apiKey: key,
@@ -43,7 +56,7 @@ export async function createAgent({ key, wallet, policy, onApproval, ...options 
   const host = toolHost(desks)
   const tools = await Promise.all(Object.values(catalogue.tools).map(load => load()))
   return {
-    fetch: payingFetch(core, onApproval),
+    fetch: payingFetch(core, { models: desks.models, ask: onApproval, unpriced: unpricedCalls, takesConsents: true }),
     tools: tools.map(tool => agentTool(tool, host, onApproval)),
     wallet: toolContext(desks, { signal: new AbortController().signal, report: () => {} }).wallet,
     close: () => host.close(),

@@ -2,66 +2,94 @@ import { ClientError } from '#client/client-error.ts'
 import { errorBytes } from '#client/limits.ts'
 import { readBytes } from '#client/read-body.ts'
 import type { WireResponse } from '#client/wire.ts'
-import { paymentHeaderNames } from '#contract/headers.ts'
-import type { ServiceError } from '#contract/service-error.ts'
+import { ServiceError } from '#contract/service-error.ts'
 import { isYes } from '#toolkit/say-question.ts'
 import { NeedsApproval } from '#wallet/needs-approval.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
-import { fetchBodyBytes } from './bounds.ts'
+import { type AllowedRequest, allowRequest, type UnpricedCalls } from './allow-request.ts'
+import { consentAfter409 } from './consent-after-409.ts'
 import type { Core } from './core.ts'
 import { type Fetch, refusalHeader } from './fetch.ts'
+import type { ModelRecords } from './model-records.ts'
 import { payAfter402, wantsCredit } from './pay-after-402.ts'
 import type { AskPerson } from './person-asked.ts'
 import { personFor } from './person-for.ts'
+import { type ProgramRequest, readProgramRequest, withMembers } from './program-request.ts'
+import { headerText, type Refusing, refusedAnswer } from './refused-answer.ts'
+
+export interface FetchRules {
+  models: ModelRecords
+  /** Who decides what only a person decides; where nobody does, such a request is answered with a refusal. */
+  ask?: AskPerson | undefined
+  unpriced?: UnpricedCalls | undefined
+  /** Whether a `consents` of the program itself counts as a person's: of code that a person wrote, not of a model's. */
+  takesConsents: boolean
+}
 
 /**
- * A `fetch` for the service's origin alone: it brings the credential, and after a 402 it tops up within the policy and
- * repeats the request once. It does not price calls: the caps of payments hold, those of a single call are the tools'.
- * Streams pass as they come; a redirect is an error.
+ * A `fetch` for the service's origin alone: it brings the credential, holds each request's price against the caps of a
+ * call, and after a 402 it tops up within the policy and repeats the request once. What the policy refuses is answered
+ * with 403, in the shape that clients of OpenAI read, and is not sent. Streams pass as they come; a redirect is an error.
  */
-export function payingFetch(core: Core, ask?: AskPerson): Fetch {
+export function payingFetch(core: Core, rules: FetchRules): Fetch {
   return async (input, init) => {
     const request = new Request(input, init)
-    const sent = await asSent(core, request)
-    const response = await core.client.exchange(sent, { signal: request.signal })
-    if (response.status !== 402 || !core.wallet) return asResponse(response)
-    const { error, again } = await readRefusal(core, response)
-    if (!wantsCredit(error)) return again()
-    const refusal = await payOrSay(core, error, ask)
-    if (refusal !== null) return again({ [refusalHeader]: refusal })
-    return asResponse(await core.client.exchange(sent, { signal: request.signal }))
-  }
-}
-
-const ownHeaders = new Set<string>(['authorization', 'sign-in-with-x', 'x-sign-in-with-x', ...paymentHeaderNames])
-/** The connection's own, and an encoding that nobody here would undo. */
-const hopHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding'])
-
-/** Checked before a body is read or a credential made: another origin gets neither. */
-async function asSent({ client }: Core, request: Request) {
-  if (new URL(request.url).origin !== client.address.origin) {
-    throw new ClientError(
-      'not-allowed',
-      `This fetch is for ${client.address.origin} only; use another for other addresses.`,
-      {
-        wasSent: false,
-      },
+    const read = await readProgramRequest(core, request)
+    const sent = read.json?.consents !== undefined && !rules.takesConsents ? withMembers(read, read.json) : read
+    const allowed = await withPerson(core, rules.ask, () =>
+      allowRequest(core, rules.models, sent, rules.unpriced ?? 'ask'),
     )
+    if ('refusal' in allowed) return refusedAnswer(allowed.refusal)
+    const { attempt } = allowed.value
+    try {
+      const response = await answer(core, rules, { ...allowed.value, sent, signal: request.signal })
+      if (!mayBeBought(response.status)) await core.approvals.giveBack(attempt)
+      return response
+    } catch (error) {
+      if (error instanceof ClientError && !error.wasSent) await core.approvals.giveBack(attempt)
+      throw error
+    }
   }
-  const headers: Record<string, string> = {}
-  for (const [name, value] of request.headers) if (!ownHeaders.has(name) && !hopHeaders.has(name)) headers[name] = value
-  const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined
-  if (body && body.byteLength > fetchBodyBytes) {
-    throw new ClientError('too-large', `The request is larger than ${fetchBodyBytes} bytes.`, { wasSent: false })
-  }
-  return { method: request.method, url: request.url, headers, body }
 }
 
-/** The error of a 402, and the answer as it came, for a caller who has to see it. */
-async function readRefusal({ client }: Core, response: WireResponse) {
+/** After other answers nothing has been bought, and a person's yes serves again. */
+const mayBeBought = (status: number): boolean => status < 400 || status >= 500
+
+interface Answering extends AllowedRequest {
+  sent: ProgramRequest
+  signal: AbortSignal
+}
+
+/** At most one payment and one consent; each is followed by the same request once more. */
+async function answer(core: Core, { ask }: FetchRules, answering: Answering): Promise<Response> {
+  const mended = new Set<number>()
+  for (let { sent } = answering; ; ) {
+    const response = await core.client.exchange(sent, { signal: answering.signal })
+    if ((response.status !== 402 && response.status !== 409) || mended.has(response.status)) return asResponse(response)
+    mended.add(response.status)
+    const { error, again } = await readRefusal(core, answering, response)
+    const next = await withPerson(core, ask, () => mend(core, { ...answering, sent }, error))
+    if ('refusal' in next) return again({ [refusalHeader]: headerText(next.refusal.message) })
+    if (next.value === null) return again()
+    sent = next.value
+  }
+}
+
+/** What to send after an answer that credit or a consent mends; null where neither does. */
+async function mend(core: Core, { sent, price, hash }: Answering, error: ServiceError): Promise<ProgramRequest | null> {
+  if (wantsCredit(error)) {
+    const purpose = price?.what ?? 'Credit that a request of a program asked for'
+    return (await payAfter402(core, error, price?.amountMicroUsd ?? null, purpose)) && sent
+  }
+  const consent = sent.json ? await consentAfter409(core, error, hash) : null
+  return consent && sent.json ? withMembers(sent, sent.json, consent.consents) : null
+}
+
+/** The error that an answer is, and the answer as it came, for a caller who has to see it. */
+async function readRefusal({ client }: Core, { operation }: AllowedRequest, response: WireResponse) {
   const bytes = await readBytes(response, errorBytes)
   const copy = { ...response, body: once(bytes) }
-  const error = await client.errorOf(null, copy)
+  const error = await client.errorOf(operation, copy)
   const again = (more: Record<string, string> = {}) => {
     const headers = new Headers(response.headers)
     for (const [name, value] of Object.entries(more)) headers.set(name, value)
@@ -74,29 +102,30 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** Null where credit is there now; else why not, in a sentence. */
-async function payOrSay(core: Core, error: ServiceError, ask: AskPerson | undefined): Promise<string | null> {
-  const purpose = 'Credit that a request of a program asked for'
+/** Runs what the policy may refuse or ask about; after a person's yes once more. */
+async function withPerson<Value>(
+  core: Core,
+  ask: AskPerson | undefined,
+  run: () => Promise<Value>,
+): Promise<{ value: Value } | { refusal: Refusing }> {
   try {
-    await payAfter402(core, error, null, purpose)
-    return null
+    return { value: await run() }
   } catch (refusal) {
     if (refusal instanceof NeedsApproval) {
-      if (!ask || !(await isAgreed(core, refusal, ask))) return headerText(refusal.message)
-      return payOrSay(core, error, undefined)
+      return ask && (await isAgreed(core, refusal, ask)) ? withPerson(core, undefined, run) : { refusal }
     }
-    if (refusal instanceof WalletRefusal || refusal instanceof ClientError) return headerText(refusal.message)
+    if (refusal instanceof WalletRefusal || refusal instanceof ClientError || refusal instanceof ServiceError) {
+      return { refusal }
+    }
     throw refusal
   }
 }
 
 async function isAgreed({ approvals }: Core, { question }: NeedsApproval, ask: AskPerson): Promise<boolean> {
   const isApproved = isYes(await ask(personFor(question).question))
-  approvals.resolve(question.approvalId, { isApproved, by: 'the program' })
+  await approvals.resolve(question.approvalId, { isApproved, by: 'the program' })
   return isApproved
 }
-
-const headerText = (sentence: string): string => sentence.replace(/[^\x20-\x7e]/g, '?').slice(0, 500)
 
 /** Statuses that have no body by definition. */
 const bodiless = new Set([204, 205, 304])

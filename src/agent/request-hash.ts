@@ -6,7 +6,12 @@ import type { Operation } from '#contract/operation.ts'
  * What makes two paid calls the same one: the service, who pays, the operation and what is sent, in whatever order it was
  * written. A person's consent is not part of what is asked, so it is left out.
  */
-export function requestHash(service: string, principal: string, operation: Operation, call: unknown): string {
+export function requestHash(
+  service: string,
+  principal: string,
+  operation: Pick<Operation, 'id'>,
+  call: unknown,
+): string {
   const text = canonicalJson([service, principal, operation.id, withoutConsents(call)])
   return createHash('sha256').update(text).digest('hex')
 }

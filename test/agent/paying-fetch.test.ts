@@ -1,22 +1,238 @@
-import { afterEach, expect, test } from 'vitest'
-import { payingFetch } from '#agent/paying-fetch.ts'
-import { openAgent } from './open-agent.ts'
-import { pretendService } from './pretend-service.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Fetch } from '#agent/fetch.ts'
+import { refusalHeader } from '#agent/fetch.ts'
+import { type FetchRules, payingFetch } from '#agent/paying-fetch.ts'
+import type { PersonAnswer, Question } from '#toolkit/person.ts'
+import { type OpenAgent, openAgent } from './open-agent.ts'
+import { type PretendOptions, pretendService } from './pretend-service.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
+type Opening = PretendOptions & Pick<OpenAgent, 'settings'> & { rules?: Partial<Omit<FetchRules, 'models'>> }
+
+async function open({ rules, settings, ...options }: Opening = {}) {
+  const server = await pretendService({ credit: 5, ...options })
+  const agent = await openAgent({ baseUrl: server.baseUrl, ...(settings ? { settings } : {}) })
+  closing.push(server.close, agent.close)
+  const fetch = payingFetch(agent.core, { models: agent.desks.models, takesConsents: true, ...rules })
+  return { server, fetch, agent }
+}
+
+type Opened = Awaited<ReturnType<typeof open>>
+
+const post = ({ fetch, server }: Pick<Opened, 'fetch' | 'server'>, path: string, body: object, headers = {}) =>
+  fetch(`${server.baseUrl}${path}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json', ...headers },
+  })
+
+const messages = [{ role: 'user', content: 'hi' }]
+const chat = { model: 'm', messages }
+const video = { model: 'm', prompt: 'a cat', duration: '5s', image_url: 'https://x.example/a.png' }
+
+/** Answers every question the same, and keeps them. */
+function person(answer: PersonAnswer) {
+  const asked: Question[] = []
+  const ask = (question: Question) => {
+    asked.push(question)
+    return answer
+  }
+  return { asked, ask }
+}
+const yes: PersonAnswer = { kind: 'approve', approved: true }
+const no: PersonAnswer = { kind: 'declined' }
+const ticked: PersonAnswer = {
+  kind: 'consent',
+  termsAndPrivacy: true,
+  legalRight: true,
+  screeningAcknowledged: true,
+}
+
 test.each(['authorization', 'sign-in-with-x', 'x-sign-in-with-x', 'payment-signature', 'x-402-payment', 'x-payment'])(
   'the header %s of a program is not passed on: who signs in and pays is the agent',
   async name => {
-    const server = await pretendService({ credit: 5 })
-    const agent = await openAgent({ baseUrl: server.baseUrl })
-    closing.push(server.close, agent.close)
-    const init = { method: 'POST', body: '{}', headers: { [name]: 'of the program', 'x-other': 'passed' } }
-    await (await payingFetch(agent.core)(`${server.baseUrl}/chat/completions`, init)).text()
-    expect(server.seen[0]?.headers).toMatchObject({ 'x-other': 'passed' })
-    expect(Object.values(server.seen[0]?.headers ?? {})).not.toContain('of the program')
+    const opened = await open()
+    await (await post(opened, '/chat/completions', chat, { [name]: 'of the program', 'x-other': 'passed' })).text()
+    const sent = opened.server.seen.find(({ path }) => path.endsWith('/chat/completions'))
+    expect(sent?.headers).toMatchObject({ 'x-other': 'passed' })
+    expect(Object.values(sent?.headers ?? {})).not.toContain('of the program')
   },
 )
+
+test('another origin gets neither a credential nor a request', async () => {
+  const { fetch } = await open()
+  const other = await pretendService()
+  closing.push(other.close)
+  await expect(post({ fetch, server: other }, '/chat/completions', chat)).rejects.toThrow(/only/)
+  expect(other.seen).toEqual([])
+})
+
+describe('a call is held against the caps before it is sent', () => {
+  const refused = async (answer: Response) => ({
+    status: answer.status,
+    header: answer.headers.get(refusalHeader),
+    again: answer.headers.get('x-should-retry'),
+    ...((await answer.json()) as { error: { type: string; code: string; message: string } }),
+  })
+
+  test.each([
+    {
+      rule: 'above the cap of a call',
+      path: '/video/queue',
+      body: video,
+      settings: { maxCallUsd: '0.1' },
+      code: 'max-call',
+    },
+    {
+      rule: 'above the asking threshold',
+      path: '/video/queue',
+      body: video,
+      settings: { askAboveUsd: '0.1' },
+      code: 'approval',
+    },
+    {
+      rule: 'without a price: an address that the contract does not know',
+      path: '/other',
+      body: {},
+      settings: {},
+      code: 'approval',
+    },
+    {
+      rule: 'without a price: a body that does not read as the call',
+      path: '/chat/completions',
+      body: { messages },
+      settings: {},
+      code: 'approval',
+    },
+    {
+      rule: 'without a price: a model that the service does not list',
+      path: '/chat/completions',
+      body: { ...chat, model: 'x' },
+      settings: {},
+      code: 'approval',
+    },
+  ])('$rule', async ({ path, body, settings, code }) => {
+    const opened = await open({ settings })
+    const answer = await refused(await post(opened, path, body))
+    expect(answer).toMatchObject({ status: 403, again: 'false', error: { type: 'farebox_refusal', code } })
+    expect(answer.header).toBe(answer.error.message)
+    expect(opened.server.countOf(path)).toBe(0)
+  })
+
+  test('a call within the caps goes out, and so does one that only reads', async () => {
+    const opened = await open()
+    expect((await post(opened, '/chat/completions', chat)).status).toBe(200)
+    expect((await opened.fetch(`${opened.server.baseUrl}/other`)).status).toBe(404)
+  })
+
+  test('a call without a price goes out where the program’s author allows it', async () => {
+    const opened = await open({ rules: { unpriced: 'allow' } })
+    expect((await post(opened, '/other', {})).status).toBe(404)
+  })
+
+  test('the service’s own no to what should be priced is handed on', async () => {
+    const instead: PretendOptions['instead'] = ({ path }, response) => {
+      if (!path.endsWith('/video/quote')) return false
+      response
+        .writeHead(400, { 'content-type': 'application/json' })
+        .end('{"error":"Invalid","details":{"duration":{}}}')
+      return true
+    }
+    const opened = await open({ instead })
+    const answer = await post(opened, '/video/queue', video)
+    expect([answer.status, await answer.json()]).toEqual([400, { error: 'Invalid', details: { duration: {} } }])
+    expect(opened.server.countOf('/video/queue')).toBe(0)
+  })
+})
+
+describe('a person', () => {
+  test('says yes: the call goes out once, and the next one asks again', async () => {
+    const { ask, asked } = person(yes)
+    const opened = await open({ settings: { askAboveUsd: '0.1' }, rules: { ask } })
+    expect((await post(opened, '/video/queue', video)).status).toBe(200)
+    expect((await post(opened, '/video/queue', video)).status).toBe(200)
+    expect(asked.map(({ kind }) => kind)).toEqual(['spend', 'spend'])
+  })
+
+  test('says no: nothing is sent, and nobody is asked again', async () => {
+    const { ask, asked } = person(no)
+    const opened = await open({ settings: { askAboveUsd: '0.1' }, rules: { ask } })
+    expect((await post(opened, '/video/queue', video)).status).toBe(403)
+    const again = await post(opened, '/video/queue', video)
+    expect(await again.json()).toMatchObject({ error: { code: 'denied' } })
+    expect([asked.length, opened.server.countOf('/video/queue')]).toEqual([1, 0])
+  })
+
+  test('whose yes bought nothing is not asked again for the same call', async () => {
+    const { ask, asked } = person(yes)
+    let isBroken = true
+    const instead: PretendOptions['instead'] = ({ path }, response) => {
+      if (!isBroken || !path.endsWith('/video/queue')) return false
+      response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"Invalid"}')
+      return true
+    }
+    const opened = await open({ settings: { askAboveUsd: '0.1' }, rules: { ask }, instead })
+    expect((await post(opened, '/video/queue', video)).status).toBe(400)
+    isBroken = false
+    expect((await post(opened, '/video/queue', video)).status).toBe(200)
+    expect(asked).toHaveLength(1)
+  })
+
+  test('whose yes paid for a call that needed credit first has bought one', async () => {
+    const { ask, asked } = person(yes)
+    const opened = await open({ credit: 0, settings: { askAboveUsd: '0.1' }, rules: { ask } })
+    expect((await post(opened, '/video/queue', video)).status).toBe(200)
+    expect((await post(opened, '/video/queue', video)).status).toBe(200)
+    expect([asked.length, opened.server.books.signatures.length]).toEqual([2, 1])
+  })
+})
+
+describe('a policy that needs consent', () => {
+  const bodies = ({ server }: Opened) =>
+    server.seen.filter(({ path }) => path.endsWith('/video/queue')).map(({ body }) => JSON.parse(body))
+
+  test('is shown to the person, whose consent goes along with the same request', async () => {
+    const { ask, asked } = person(ticked)
+    const opened = await open({ asksConsent: true, rules: { ask } })
+    expect((await post(opened, '/video/queue', video)).status).toBe(200)
+    expect(asked.map(({ kind }) => kind)).toEqual(['consent'])
+    expect(bodies(opened)).toEqual([video, { ...video, consents: { demo: expect.any(Object) } }])
+  })
+
+  test('without a person the 409 is handed on and says where to approve', async () => {
+    const opened = await open({ asksConsent: true })
+    const answer = await post(opened, '/video/queue', video)
+    expect([answer.status, answer.headers.get(refusalHeader)]).toEqual([409, expect.stringMatching(/consent.*ask_/)])
+    expect(await answer.json()).toMatchObject({ error: { code: 'needs_consent' } })
+  })
+
+  test.each([
+    { who: 'of code that a person wrote is sent', takesConsents: true, statuses: 200 },
+    { who: 'of a program that a model may speak through is not', takesConsents: false, statuses: 409 },
+  ])('a consent $who', async ({ takesConsents, statuses }) => {
+    const opened = await open({ asksConsent: true, rules: { takesConsents } })
+    const confirmed = { confirmed_terms_and_privacy: true, confirmed_legal_right: true }
+    const consents = { demo: { ...confirmed, confirmed_screening_acknowledged: true } }
+    expect((await post(opened, '/video/queue', { ...video, consents })).status).toBe(statuses)
+  })
+})
+
+test('what OpenAI’s client would repeat by itself is not repeated after a refusal', async () => {
+  const opened = await open({ settings: { maxCallUsd: '0' } })
+  const { default: OpenAI } = await import('openai')
+  const calls: number[] = []
+  const counting: Fetch = async (...args) => {
+    const answer = await opened.fetch(...args)
+    calls.push(answer.status)
+    return answer
+  }
+  const openai = new OpenAI({ baseURL: opened.server.baseUrl, apiKey: 'none', fetch: counting, maxRetries: 3 })
+  await expect(
+    openai.chat.completions.create({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }),
+  ).rejects.toThrow(/403 .*more than the wallet may spend at once/)
+  expect(calls).toEqual([403])
+})

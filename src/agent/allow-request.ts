@@ -1,0 +1,69 @@
+import { principalOf } from '#client/credential.ts'
+import { zeroUsd } from '#contract/money.ts'
+import { isPaid, type Operation } from '#contract/operation.ts'
+import { fromVendor } from '#contract/vendor.ts'
+import { allowCall } from '#wallet/allow-call.ts'
+import { newId } from '#wallet/new-id.ts'
+import type { Core } from './core.ts'
+import type { ModelRecords } from './model-records.ts'
+import { operationOf } from './operation-of.ts'
+import { type PricedCall, priceCall } from './price-call.ts'
+import type { ProgramRequest } from './program-request.ts'
+import { requestHash } from './request-hash.ts'
+
+/** What becomes of a call whose price nobody can know beforehand: a person is asked, or payments' caps alone bound it. */
+export type UnpricedCalls = 'ask' | 'allow'
+
+/** A request that may go; `attempt` names it to the approval that it may have used up. */
+export interface AllowedRequest {
+  attempt: string
+  operation: Operation | null
+  price: PricedCall | null
+  /** What a person's answer is bound to. */
+  hash: string
+}
+
+/**
+ * Prices what a program is about to send and holds it against the caps of a call, as a tool's call is. Throws the
+ * wallet's refusal or question, and what the service says to a call that it would not take.
+ */
+export async function allowRequest(
+  core: Core,
+  models: ModelRecords,
+  request: ProgramRequest,
+  unpriced: UnpricedCalls,
+): Promise<AllowedRequest> {
+  const attempt = newId('req')
+  const operation = operationOf(core.client.address.baseUrl, request.method, request.url)
+  const body = request.json && fromVendor(request.json, core.client.vendor)
+  const allowed = { attempt, operation, hash: hashOf(core, request, operation, body) }
+  if (isFree(operation, request.method)) return { ...allowed, price: null }
+  // What does not read as the operation's body has no price that anybody here could know.
+  const isReadable = operation?.request.body?.safeParse(body).success ?? false
+  const price = operation && isReadable ? await priceCall(core.client, models, operation, body) : unknownPrice
+  const mayBeUnpriced = unpriced === 'allow' && price.amountMicroUsd === null
+  await allowCall(
+    core,
+    { what: price.what, quotedMicroUsd: mayBeUnpriced ? zeroUsd : price.amountMicroUsd },
+    { requestHash: allowed.hash, by: attempt },
+  )
+  return { ...allowed, price }
+}
+
+/** An address that the contract does not know may cost whatever its service likes, unless it is only read. */
+const isFree = (operation: Operation | null, method: string): boolean =>
+  operation ? !isPaid(operation) : method === 'GET' || method === 'HEAD'
+
+const unknownPrice: PricedCall = { what: 'A request of a program', amountMicroUsd: null }
+
+function hashOf({ client }: Core, request: ProgramRequest, operation: Operation | null, body: unknown): string {
+  const { pathname, search } = new URL(request.url)
+  const bytes = body === undefined ? Buffer.from(request.body ?? []).toString('base64') : undefined
+  const id = operation?.id ?? `${request.method} ${pathname}`
+  return requestHash(
+    client.address.baseUrl,
+    principalOf(client.credential),
+    { id },
+    { query: search, body, params: bytes },
+  )
+}

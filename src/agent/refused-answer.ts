@@ -1,0 +1,30 @@
+import { ClientError } from '#client/client-error.ts'
+import { ServiceError } from '#contract/service-error.ts'
+import type { NeedsApproval } from '#wallet/needs-approval.ts'
+import { WalletRefusal } from '#wallet/refusal.ts'
+import { refusalHeader } from './fetch.ts'
+
+/** Why a request of a program did not go out. */
+export type Refusing = WalletRefusal | NeedsApproval | ClientError | ServiceError
+
+/**
+ * Nothing was sent, or nothing was paid. Clients of OpenAI repeat a 5xx and a lost connection by themselves and a 403
+ * never, and they show `error.message`.
+ */
+export function refusedAnswer(refusal: Refusing): Response {
+  if (refusal instanceof ServiceError) {
+    return Response.json(refusal.body, { status: refusal.status, headers: { ...refusal.headers, ...notAgain } })
+  }
+  const error = { message: refusal.message, type: 'farebox_refusal', param: null, code: codeOf(refusal) }
+  const headers = { [refusalHeader]: headerText(refusal.message), ...notAgain }
+  return Response.json({ error }, { status: 403, headers })
+}
+
+const notAgain = { 'x-should-retry': 'false' }
+
+function codeOf(refusal: Exclude<Refusing, ServiceError>): string {
+  if (refusal instanceof WalletRefusal) return refusal.rule
+  return refusal instanceof ClientError ? refusal.kind : 'approval'
+}
+
+export const headerText = (sentence: string): string => sentence.replace(/[^\x20-\x7e]/g, '?').slice(0, 500)
