@@ -32,8 +32,8 @@ export class AgentDesks {
     this.wallet = new ToolWallet(core)
   }
 
-  paid(chargedMicroUsd: MicroUsd | null, creditLeftMicroUsd: MicroUsd | null): Paid {
-    const budgetLeftMicroUsd = this.core.wallet?.status().leftMicroUsd ?? null
+  async paid(chargedMicroUsd: MicroUsd | null, creditLeftMicroUsd: MicroUsd | null): Promise<Paid> {
+    const budgetLeftMicroUsd = (await this.core.wallet?.status())?.leftMicroUsd ?? null
     return { chargedMicroUsd, creditLeftMicroUsd, budgetLeftMicroUsd }
   }
 
@@ -49,9 +49,10 @@ export class AgentDesks {
 
   /** Lets paid calls end for a moment, so that their answers are kept; what is still open then stands in its row. */
   async close(): Promise<void> {
-    const { client, state } = this.core
+    const { client, state, records } = this.core
     await Promise.race([this.paidCalls.settled(), sleep(closingMs, undefined, { ref: false })])
     await client.close()
+    await records.close()
     state.close()
   }
 }

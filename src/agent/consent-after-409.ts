@@ -17,7 +17,7 @@ const agreed: ConsentAttestation = {
  * The members with which a person's consent goes along, where they have agreed to exactly this text for exactly this
  * request; throws the question where not. Null for another error.
  */
-export function consentAfter409({ approvals }: Core, error: ServiceError, hash: string) {
+export async function consentAfter409({ approvals }: Core, error: ServiceError, hash: string) {
   if (error.kind !== 'needs_consent') return null
   const {
     consent_flow: provider,
@@ -28,6 +28,6 @@ export function consentAfter409({ approvals }: Core, error: ServiceError, hash: 
   if (!providerPattern.test(provider) || provider === '__proto__') return null
   const { policy_text: policyText, consent_version: policyVersion } = consent
   const facts = { kind: 'consent', provider, policyText, policyVersion, docsUrl, faceMediaRoles } as const
-  if (!approvals.isApproved(facts, hash)) throw new NeedsApproval(approvals.ask(facts, hash))
+  if (!(await approvals.isApproved(facts, hash))) throw new NeedsApproval(await approvals.ask(facts, hash))
   return { consents: { [provider]: agreed } }
 }

@@ -3,6 +3,7 @@ import type { TopUpDesk } from '#client/top-up.ts'
 import type { Clock } from '#contract/clock.ts'
 import type { Approvals } from '#wallet/approvals.ts'
 import type { Policy } from '#wallet/policy.ts'
+import type { Records } from '#wallet/records.ts'
 import type { State } from '#wallet/state.ts'
 import type { Wallet } from '#wallet/wallet.ts'
 import type { Files } from './files.ts'
@@ -18,6 +19,8 @@ export interface Core {
   pays: 'wallet' | 'apiKey' | 'nothing'
   policy: Policy
   state: State
+  /** The wallet's journal; with others' where several processes share one budget. */
+  records: Records
   approvals: Approvals
   files: Files
   clock: Clock

@@ -5,6 +5,7 @@ import { serviceAddress } from '#client/service-address.ts'
 import { TopUpDesk } from '#client/top-up.ts'
 import { systemClock } from '#contract/clock.ts'
 import { openApprovals } from '#wallet/approvals.ts'
+import { fileRecords } from '#wallet/file-records.ts'
 import { keyFromHex, type WalletKey } from '#wallet/keys.ts'
 import { readPolicy } from '#wallet/policy.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
@@ -14,7 +15,7 @@ import { openWallet } from '#wallet/wallet.ts'
 import type { Core } from './core.ts'
 import type { CoreOptions } from './core-options.ts'
 import { Files } from './files.ts'
-import { sharedBreakerStore } from './shared-breaker.ts'
+import { machineNotes } from './machine-notes.ts'
 
 /** What lies in the state folder beside what was given. */
 export interface FoundWallet {
@@ -30,10 +31,11 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
   const state = openState(resolve(options.stateFolder ?? defaultStateFolder()))
   const policy = options.policy ?? readPolicy({ serviceUrl: baseUrl })
   const key = walletKey ? await keyFromHex(walletKey) : found.key
-  const wallet = key ? openWallet({ key, policy, state, clock }) : null
+  const records = fileRecords(state, clock)
+  const wallet = key ? openWallet({ key, policy, state, records, clock }) : null
   const credential: Credential = wallet ? { payer: wallet } : apiKey ? { apiKey } : null
-  const breakerStore = sharedBreakerStore(state)
-  const client = new Client({ baseUrl, credential, clock, breakerStore, vendor: options.vendor, fetch: options.fetch })
+  const notes = machineNotes(state, clock)
+  const client = new Client({ baseUrl, credential, clock, notes, vendor: options.vendor, fetch: options.fetch })
   const output = resolve(options.outputFolder ?? `${state.folder}/output`)
   const inputs = (options.inputFolders ?? []).map(folder => resolve(folder))
   return {
@@ -44,7 +46,8 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     pays: wallet ? 'wallet' : apiKey ? 'apiKey' : 'nothing',
     policy: wallet?.policy ?? tightenByFile(policy, state.folder),
     state,
-    approvals: wallet?.approvals ?? openApprovals(state, clock),
+    records,
+    approvals: wallet?.approvals ?? openApprovals(records, state.folder),
     files: new Files({ output, inputs, state: state.folder }),
     clock,
   }

@@ -2,11 +2,11 @@ import { systemClock } from '#contract/clock.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { attestations } from '#toolkit/attestations.ts'
 import { type Approvals, openApprovals } from '#wallet/approvals.ts'
+import { fileRecords } from '#wallet/file-records.ts'
 import { listPayments, type Payment } from '#wallet/journal.ts'
 import { createKeyFile, keyFileAddress, unlockKeyFile } from '#wallet/key-file.ts'
 import { keyFromHex } from '#wallet/keys.ts'
 import { localKeyAddress } from '#wallet/local-key-file.ts'
-import { walletMigrations } from '#wallet/migrations.ts'
 import { addPayee } from '#wallet/payees.ts'
 import { defaultRails, isEvmAddress, type Payee, sameRail, serviceOrigin } from '#wallet/policy.ts'
 import { resolvePayment } from '#wallet/recover.ts'
@@ -25,21 +25,17 @@ export interface OwnerDesk {
   hasKeyFile(): boolean
   /** Refused where the passphrase does not open the folder's key. */
   provePassphrase(passphrase: string): Promise<void>
-  status(address: string): WalletStatus
-  receipts(limit: number): Payment[]
+  status(address: string): Promise<WalletStatus>
+  receipts(limit: number): Promise<Payment[]>
   approvals: Approvals
-  pin(payee: Payee, by: string): void
+  pin(payee: Payee, by: string): Promise<void>
   /** A person's word on a payment whose outcome nobody else can tell. */
-  resolve(id: string, hasLeft: boolean, by: string): Payment
-  close(): void
+  resolve(id: string, hasLeft: boolean, by: string): Promise<Payment>
+  close(): Promise<void>
 }
 
 export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk {
-  const state = openState(folder)
-  const prepared = () => {
-    state.prepare('wallet', walletMigrations)
-    return state
-  }
+  const records = fileRecords(openState(folder), systemClock)
   return {
     folder,
     create: passphrase => createKeyFile(folder, passphrase),
@@ -51,12 +47,15 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
     async provePassphrase(passphrase) {
       await unlockKeyFile(folder, passphrase)
     },
-    status: address => walletStatus(prepared(), tightenByFile(policyOf(env), folder), address, systemClock),
-    receipts: limit => listPayments(prepared().database(), limit),
-    approvals: openApprovals(state, systemClock),
-    pin: (payee, by) => prepared().decide(db => addPayee(db, payee, by, systemClock.now())),
-    resolve: (id, hasLeft, by) => resolvePayment({ state: prepared(), clock: systemClock }, id, hasLeft, by),
-    close: () => state.close(),
+    status(address) {
+      const policy = tightenByFile(policyOf(env), folder)
+      return records.read(nowMs => walletStatus(folder, policy, address, nowMs))
+    },
+    receipts: limit => records.read(() => listPayments(limit)),
+    approvals: openApprovals(records, folder),
+    pin: (payee, by) => records.decide(nowMs => addPayee(payee, by, nowMs)),
+    resolve: (id, hasLeft, by) => records.decide(nowMs => resolvePayment(id, hasLeft, by, nowMs)),
+    close: () => records.close(),
   }
 }
 

@@ -98,7 +98,7 @@ export class PaidCalls {
     try {
       await this.#recover()
       const price = await priceCall(this.#core.client, this.#models, operation, (call as { body?: unknown }).body)
-      allowCall(
+      await allowCall(
         this.#core,
         { what: price.what, quotedMicroUsd: price.amountMicroUsd },
         { requestHash: hash, by: claim.id },
@@ -111,7 +111,7 @@ export class PaidCalls {
       // Where only the record failed, the call has been paid for: it must not be bought again by itself.
       const mayBeCharged = isBought || isLost(error)
       this.#rows.mark(claim.id, mayBeCharged ? 'lost' : 'failed')
-      if (!mayBeCharged) this.#core.approvals.giveBack(claim.id)
+      if (!mayBeCharged) await this.#core.approvals.giveBack(claim.id)
       throw error
     }
   }
@@ -134,7 +134,7 @@ export class PaidCalls {
         if (!(error instanceof ServiceError) || isLost(error)) throw error
         // The service has said that it did nothing.
         this.#rows.mark(rowId, 'planned')
-        const consent = hasConsent ? null : consentAfter409(this.#core, error, hash)
+        const consent = hasConsent ? null : await consentAfter409(this.#core, error, hash)
         if (consent) {
           hasConsent = true
           request = { ...request, body: { ...(request.body as object), ...consent } as typeof request.body }

@@ -8,7 +8,7 @@ import type { Core } from './core.ts'
 export function recoverOnce({ wallet, topUps }: Pick<Core, 'wallet' | 'topUps'>): () => Promise<void> {
   let recovery: Promise<void> | undefined
   const recover = async () => {
-    if (!wallet || wallet.status().openPayments.length === 0) return
+    if (!wallet || (await wallet.status()).openPayments.length === 0) return
     try {
       await wallet.recover(topUps.send)
     } catch (error) {

@@ -60,7 +60,7 @@ async function callOne<O extends Operation>(
   if (operation.charge === 'free') {
     if (operation.auth.length > 0 && core.pays === 'nothing') throw nobodyPays(core)
     const { answer, headers } = await core.client.call(operation, call, { signal })
-    return { answer, paid: desks.paid(zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
+    return { answer, paid: await desks.paid(zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
   }
   const bought = await whileWanted(
     paidCalls.buy(operation, call, options, (rowId, answer) => rows.answered(rowId, answer.answer, charged(answer))),
@@ -68,10 +68,10 @@ async function callOne<O extends Operation>(
   )
   if (bought.kind === 'earlier') {
     paidCalls.delivered(bought.row.id)
-    return { answer: keptAnswer<O>(bought.row), paid: { ...desks.paid(zeroUsd, null), isEarlierCall: true } }
+    return { answer: keptAnswer<O>(bought.row), paid: { ...(await desks.paid(zeroUsd, null)), isEarlierCall: true } }
   }
   paidCalls.delivered(bought.rowId)
-  return { answer: bought.answer.answer, paid: paidFor(desks, bought.answer, charged(bought.answer)) }
+  return { answer: bought.answer.answer, paid: await paidFor(desks, bought.answer, charged(bought.answer)) }
 }
 
 async function start<O extends Operation>(
@@ -97,14 +97,14 @@ async function start<O extends Operation>(
   if (!job) throw new Error('A job that was paid for is not in its table.')
   paidCalls.delivered(row.id)
   if (bought.kind === 'earlier') {
-    return { job: jobView(job), paid: { ...desks.paid(zeroUsd, null), isEarlierCall: true } }
+    return { job: jobView(job), paid: { ...(await desks.paid(zeroUsd, null)), isEarlierCall: true } }
   }
-  return { job: jobView(job), paid: paidFor(desks, bought.answer, bought.price.amountMicroUsd) }
+  return { job: jobView(job), paid: await paidFor(desks, bought.answer, bought.price.amountMicroUsd) }
 }
 
 const shortId = (model: string): string => withoutHidden(model).slice(0, shownIdCharacters)
 
-function paidFor(desks: AgentDesks, { headers }: ClientAnswer<Operation>, amount: MicroUsd | null): Paid {
+function paidFor(desks: AgentDesks, { headers }: ClientAnswer<Operation>, amount: MicroUsd | null): Promise<Paid> {
   const { balanceRemaining, balanceBefore } = headers
   const left = balanceBefore !== null && amount !== null ? addUsd(balanceBefore, -amount) : null
   return desks.paid(amount, balanceRemaining ?? left)

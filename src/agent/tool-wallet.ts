@@ -25,7 +25,7 @@ export class ToolWallet implements WalletDesk {
       const none = { address: null, network: null, caps: null, spent: null, payee: null }
       return { ...view, ...none, unresolved: 0, next }
     }
-    const status = wallet.status()
+    const status = await wallet.status()
     const { caps } = status
     return {
       ...view,
@@ -46,14 +46,14 @@ export class ToolWallet implements WalletDesk {
   }
 
   async topUp(amountMicroUsd: MicroUsd, { again = false }: PaidOptions = {}): Promise<ToppedUp> {
-    const { wallet, topUps, client, clock, pays } = this.#core
+    const { wallet, topUps, client, pays } = this.#core
     if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : nobodyPays(this.#core)
     const accepts = await topUps.requirements()
     const order = { origin: client.address.origin, accepts, amountMicroUsd, purpose: 'Credit that was asked for' }
     // A client that lost the answer asks once more: the payment of a moment ago is that answer.
-    const same = again ? {} : { sameSinceMs: clock.now() - sameCallMs }
+    const same = again ? {} : { sameWithinMs: sameCallMs }
     const paid = await wallet.pay({ ...order, ...same, occasion: 'asked' }, topUps.send)
-    const payment = wallet.receipts(listed).find(({ id }) => id === paid.receiptId)
+    const payment = (await wallet.receipts(listed)).find(({ id }) => id === paid.receiptId)
     if (!payment) throw new Error('A payment that was just made is not in the journal.')
     return {
       receipt: receiptOf(payment),
@@ -61,14 +61,14 @@ export class ToolWallet implements WalletDesk {
         chargedMicroUsd: paid.isEarlier ? zeroUsd : paid.amountMicroUsd,
         // What the credit was when an earlier payment came in is not what it is now.
         creditLeftMicroUsd: paid.isEarlier ? null : paid.newBalanceMicroUsd,
-        budgetLeftMicroUsd: wallet.status().leftMicroUsd,
+        budgetLeftMicroUsd: (await wallet.status()).leftMicroUsd,
         ...(paid.isEarlier ? { isEarlierCall: true } : {}),
       },
     }
   }
 
   async receipts(limit: number): Promise<Receipt[]> {
-    return this.#core.wallet?.receipts(limit).map(receiptOf) ?? []
+    return (await this.#core.wallet?.receipts(limit))?.map(receiptOf) ?? []
   }
 }
 
@@ -92,10 +92,11 @@ async function creditOf({ client, wallet, pays }: Core): Promise<MicroUsd | null
   }
 }
 
-type Status = ReturnType<NonNullable<Core['wallet']>['status']>
+type Status = Awaited<ReturnType<NonNullable<Core['wallet']>['status']>>
 
 function nextStep({ isStopped, isDryRun, openPayments, heldPayments, payees }: Status): string | null {
-  if (isStopped) return 'The wallet is switched off; the person can remove the file `stop` in its data folder.'
+  if (isStopped)
+    return 'The wallet is switched off; the person can run `farebox wallet start`, or remove the file `stop` from its data folder.'
   if (isDryRun) return 'This is a dry run: no payment is signed until the person unsets FAREBOX_DRY_RUN.'
   const [open] = openPayments
   if (open) return openStep(open)

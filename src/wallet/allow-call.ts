@@ -2,13 +2,15 @@ import type { Approvals } from './approvals.ts'
 import { decideCall, type PlannedCall } from './decide.ts'
 import { NeedsApproval } from './needs-approval.ts'
 import type { Policy } from './policy.ts'
+import type { Records } from './records.ts'
 import { WalletRefusal } from './refusal.ts'
 import type { State } from './state.ts'
-import { isStopped } from './stop-file.ts'
+import { isStopped } from './stop-switch.ts'
 
 export interface CallRules {
   policy: Policy
   state: Pick<State, 'folder'>
+  records: Records
   approvals: Approvals
 }
 
@@ -22,16 +24,13 @@ export interface Attempt {
  * Returns where a call may be made at its price, which holds for API keys as for wallets. An approval is used up by it;
  * an attempt that bought nothing gives it back with `approvals.giveBack(by)`. Throws `WalletRefusal` or `NeedsApproval`.
  */
-export function allowCall(
-  { policy, state, approvals }: CallRules,
+export async function allowCall(
+  { policy, state, records, approvals }: CallRules,
   call: PlannedCall,
   { requestHash, by }: Attempt,
-): void {
-  const decision = decideCall(
-    policy,
-    { isStopped: isStopped(state.folder), isApproved: facts => approvals.use(facts, requestHash, by) },
-    call,
-  )
+): Promise<void> {
+  const decision = decideCall(policy, { isStopped: await records.read(() => isStopped(state.folder)) }, call)
   if (decision.kind === 'refused') throw new WalletRefusal(decision.refusal)
-  if (decision.kind === 'asks') throw new NeedsApproval(approvals.ask(decision.facts, requestHash))
+  if (decision.kind === 'allowed' || (await approvals.use(decision.facts, requestHash, by))) return
+  throw new NeedsApproval(await approvals.ask(decision.facts, requestHash))
 }

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto'
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import type { Clock } from '#contract/clock.ts'
 import { microUsd } from '#contract/money.ts'
 import * as limits from './limits.ts'
-import { walletMigrations } from './migrations.ts'
 import type { ApprovalFacts, ApprovalQuestion } from './needs-approval.ts'
 import { newId } from './new-id.ts'
 import { addPayee } from './payees.ts'
 import { defaultStateFolder } from './private-file.ts'
+import type { Records } from './records.ts'
 import { WalletRefusal } from './refusal.ts'
-import type { State } from './state.ts'
+import { all, change, first, type Row, type Work } from './work.ts'
 
 export interface Approval {
   id: string
@@ -26,56 +24,47 @@ export interface Approval {
   usedBy: string | null
 }
 
-/** Questions to a person and their answers, shared by all processes of the machine. */
+/** Questions to a person and their answers, shared by all processes on these records. */
 export interface Approvals {
   /** The row that waits for the answer; the same question of the same request is one row. Refused after a no. */
-  ask(facts: ApprovalFacts, requestHash: string): ApprovalQuestion
+  ask(facts: ApprovalFacts, requestHash: string): Promise<ApprovalQuestion>
   /** Whether a person has agreed to exactly this and it still serves. */
-  isApproved(facts: ApprovalFacts, requestHash: string): boolean
+  isApproved(facts: ApprovalFacts, requestHash: string): Promise<boolean>
   /** Uses up an approval of spending; false where there is none. */
-  use(facts: ApprovalFacts, requestHash: string, by: string): boolean
+  use(facts: ApprovalFacts, requestHash: string, by: string): Promise<boolean>
   /** What the attempt `by` used up serves again, because nothing was bought with it; what others used up stays used. */
-  giveBack(by: string): void
-  get(id: string): Approval | null
+  giveBack(by: string): Promise<void>
+  get(id: string): Promise<Approval | null>
   /** Newest first. */
-  list(state?: Approval['state']): Approval[]
+  list(state?: Approval['state']): Promise<Approval[]>
   /** Only for what a person did at a terminal, in a dialogue of their client or on the agent's own page. */
-  resolve(id: string, answer: { isApproved: boolean; by: string }): Approval
+  resolve(id: string, answer: { isApproved: boolean; by: string }): Promise<Approval>
 }
 
-export function openApprovals(state: State, clock: Clock): Approvals {
-  const prepared = (): State => {
-    state.prepare('wallet', walletMigrations)
-    return state
-  }
-  return {
-    ask: (facts, requestHash) => prepared().decide(db => ask(db, facts, requestHash, clock.now(), state.folder)),
-    isApproved: (facts, requestHash) => findUsable(prepared().database(), facts, requestHash, clock.now()) !== null,
-    use: (facts, requestHash, by) => prepared().decide(db => useApproval(db, facts, requestHash, by, clock.now())),
-    giveBack: by => prepared().decide(db => giveBackApproval(db, by)),
-    get: id => find(prepared().database(), id, clock.now()),
-    list: only => list(prepared().database(), only, clock.now()),
-    resolve: (id, answer) => prepared().decide(db => resolve(db, id, answer, clock.now())),
-  }
-}
+/** `folder` stands in the advice where to approve. */
+export const openApprovals = (records: Records, folder: string): Approvals => ({
+  ask: (facts, requestHash) => records.decide(nowMs => ask(facts, requestHash, nowMs, folder)),
+  isApproved: (facts, requestHash) =>
+    records.read(function* (nowMs) {
+      return (yield* findUsable(facts, requestHash, nowMs)) !== null
+    }),
+  use: (facts, requestHash, by) => records.decide(nowMs => useApproval(facts, requestHash, by, nowMs)),
+  giveBack: by => records.decide(() => giveBackApproval(by)),
+  get: id => records.read(nowMs => find(id, nowMs)),
+  list: only => records.read(nowMs => list(only, nowMs)),
+  resolve: (id, answer) => records.decide(nowMs => resolve(id, answer, nowMs)),
+})
 
 /** A top-up's request is what would be paid to whom; two equal ones are one question. */
 export const hashOfFacts = (facts: ApprovalFacts): string => createHash('sha256').update(write(facts)).digest('hex')
 
-/** Inside a transaction, so that a waiting question is never doubled. */
-export function ask(
-  db: DatabaseSync,
-  facts: ApprovalFacts,
-  requestHash: string,
-  nowMs: number,
-  folder: string,
-): ApprovalQuestion {
-  const same = db
-    .prepare(
-      `SELECT * FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND expires_at_ms > ?
-       AND state IN ('pending', 'denied') ORDER BY created_at_ms DESC LIMIT 1`,
-    )
-    .get(facts.kind, requestHash, write(facts), nowMs)
+/** Inside a decision, so that a waiting question is never doubled. */
+export function* ask(facts: ApprovalFacts, requestHash: string, nowMs: number, folder: string): Work<ApprovalQuestion> {
+  const same = yield* first(
+    `SELECT * FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND expires_at_ms > ?
+     AND state IN ('pending', 'denied') ORDER BY created_at_ms DESC LIMIT 1`,
+    ...[facts.kind, requestHash, write(facts), nowMs],
+  )
   if (same?.state === 'denied')
     throw new WalletRefusal({
       rule: 'denied',
@@ -83,39 +72,40 @@ export function ask(
       nextStep: 'Do not ask again; do something else, or talk with the person.',
     })
   if (same) return asQuestion(read(same, nowMs), folder)
-  refuseFlood(db, nowMs)
+  yield* refuseFlood(nowMs)
   checkText(facts)
   const id = newId('ask')
-  db.prepare(
+  const expiresAtMs = nowMs + limits.questionLifeMs
+  yield* change(
     `INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms)
      VALUES (?, ?, ?, ?, 'pending', ?, ?)`,
-  ).run(id, facts.kind, requestHash, write(facts), nowMs, nowMs + limits.questionLifeMs)
-  return asQuestion({ id, facts, expiresAtMs: nowMs + limits.questionLifeMs }, folder)
+    ...[id, facts.kind, requestHash, write(facts), nowMs, expiresAtMs],
+  )
+  return asQuestion({ id, facts, expiresAtMs }, folder)
 }
 
-export function findUsable(db: DatabaseSync, facts: ApprovalFacts, requestHash: string, nowMs: number): string | null {
-  const row = db
-    .prepare(
-      `SELECT id FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND state = 'approved'
-       AND used_by IS NULL AND expires_at_ms > ? LIMIT 1`,
-    )
-    .get(facts.kind, requestHash, write(facts), nowMs)
+function* findUsable(facts: ApprovalFacts, requestHash: string, nowMs: number): Work<string | null> {
+  const row = yield* first(
+    `SELECT id FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND state = 'approved'
+     AND used_by IS NULL AND expires_at_ms > ? LIMIT 1`,
+    ...[facts.kind, requestHash, write(facts), nowMs],
+  )
   return row ? String(row.id) : null
 }
 
-export function useApproval(db: DatabaseSync, facts: ApprovalFacts, requestHash: string, by: string, nowMs: number) {
-  const id = findUsable(db, facts, requestHash, nowMs)
+export function* useApproval(facts: ApprovalFacts, requestHash: string, by: string, nowMs: number): Work<boolean> {
+  const id = yield* findUsable(facts, requestHash, nowMs)
   if (id === null) return false
-  return db.prepare('UPDATE approvals SET used_by = ? WHERE id = ? AND used_by IS NULL').run(by, id).changes === 1
+  return (yield* change('UPDATE approvals SET used_by = ? WHERE id = ? AND used_by IS NULL', by, id)) === 1
 }
 
 /** What was planned with it was never signed, so the person's yes still stands. */
-export const giveBackApproval = (db: DatabaseSync, by: string): void => {
-  db.prepare('UPDATE approvals SET used_by = NULL WHERE used_by = ?').run(by)
+export function* giveBackApproval(by: string): Work<void> {
+  yield* change('UPDATE approvals SET used_by = NULL WHERE used_by = ?', by)
 }
 
-function resolve(db: DatabaseSync, id: string, answer: { isApproved: boolean; by: string }, nowMs: number): Approval {
-  const approval = find(db, id, nowMs)
+function* resolve(id: string, { isApproved, by }: { isApproved: boolean; by: string }, nowMs: number): Work<Approval> {
+  const approval = yield* find(id, nowMs)
   if (!approval)
     throw new WalletRefusal({
       rule: 'not-found',
@@ -128,35 +118,30 @@ function resolve(db: DatabaseSync, id: string, answer: { isApproved: boolean; by
       sentence: `This question is ${approval.state} already.`,
       nextStep: 'Let the assistant ask again if it is still needed.',
     })
-  db.prepare('UPDATE approvals SET state = ?, decided_at_ms = ?, decided_by = ?, expires_at_ms = ? WHERE id = ?').run(
-    answer.isApproved ? 'approved' : 'denied',
-    nowMs,
-    answer.by,
-    nowMs + limits.approvalLifeMs,
-    id,
+  yield* change(
+    'UPDATE approvals SET state = ?, decided_at_ms = ?, decided_by = ?, expires_at_ms = ? WHERE id = ?',
+    ...[isApproved ? 'approved' : 'denied', nowMs, by, nowMs + limits.approvalLifeMs, id],
   )
-  if (answer.isApproved && approval.facts.kind === 'payee') addPayee(db, approval.facts, answer.by, nowMs)
-  const resolved = find(db, id, nowMs)
-  return resolved ?? approval
+  if (isApproved && approval.facts.kind === 'payee') yield* addPayee(approval.facts, by, nowMs)
+  return (yield* find(id, nowMs)) ?? approval
 }
 
-const find = (db: DatabaseSync, id: string, nowMs: number): Approval | null => {
-  const row = db.prepare('SELECT * FROM approvals WHERE id = ?').get(id)
+function* find(id: string, nowMs: number): Work<Approval | null> {
+  const row = yield* first('SELECT * FROM approvals WHERE id = ?', id)
   return row ? read(row, nowMs) : null
 }
 
-const list = (db: DatabaseSync, only: Approval['state'] | undefined, nowMs: number): Approval[] =>
-  db
-    .prepare('SELECT * FROM approvals ORDER BY created_at_ms DESC, rowid DESC LIMIT ?')
-    .all(limits.maxListed)
-    .map(row => read(row, nowMs))
-    .filter(approval => only === undefined || approval.state === only)
+function* list(only: Approval['state'] | undefined, nowMs: number): Work<Approval[]> {
+  const rows = yield* all('SELECT * FROM approvals ORDER BY created_at_ms DESC, rowid DESC LIMIT ?', limits.maxListed)
+  return rows.map(row => read(row, nowMs)).filter(approval => only === undefined || approval.state === only)
+}
 
-function refuseFlood(db: DatabaseSync, nowMs: number): void {
-  const waiting = db
-    .prepare(`SELECT count(*) AS waiting FROM approvals WHERE state = 'pending' AND expires_at_ms > ?`)
-    .get(nowMs)?.waiting
-  if (Number(waiting) < limits.maxPendingApprovals) return
+function* refuseFlood(nowMs: number): Work<void> {
+  const row = yield* first(
+    `SELECT count(*) AS waiting FROM approvals WHERE state = 'pending' AND expires_at_ms > ?`,
+    nowMs,
+  )
+  if (Number(row?.waiting) < limits.maxPendingApprovals) return
   throw new WalletRefusal({
     rule: 'too-many-questions',
     sentence: `${limits.maxPendingApprovals} questions wait for a person already.`,
@@ -196,7 +181,7 @@ function readFacts(text: string): ApprovalFacts {
   return Object.fromEntries(facts) as unknown as ApprovalFacts
 }
 
-function read(row: Record<string, SQLOutputValue>, nowMs: number): Approval {
+function read(row: Row, nowMs: number): Approval {
   const expiresAtMs = Number(row.expires_at_ms)
   const isOver = expiresAtMs <= nowMs && row.state !== 'denied' && row.used_by === null
   return {

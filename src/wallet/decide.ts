@@ -21,16 +21,21 @@ export interface Situation {
   spent: Spent
   /** Agreed by a person, beside those of the policy. */
   approvedPayees: readonly Payee[]
-  /** The switch-off file lies in the data folder. */
+  /** A person has switched the wallet off. */
   isStopped: boolean
-  /** A person has agreed to this amount to this payee. */
-  isApproved(facts: ApprovalFacts): boolean
+}
+
+/** What would be paid, and by which offer. */
+export interface Payable {
+  amountMicroUsd: MicroUsd
+  chosen: ChosenOption
 }
 
 export type Decision =
-  | { kind: 'allowed'; amountMicroUsd: MicroUsd; chosen: ChosenOption; approvedBy: ApprovalFacts | null }
+  | ({ kind: 'allowed' } & Payable)
   | { kind: 'refused'; refusal: Refusal }
-  | { kind: 'asks'; facts: ApprovalFacts }
+  /** `onceAgreed` is paid where a person has agreed to just these facts; a new payee is decided anew. */
+  | { kind: 'asks'; facts: ApprovalFacts; onceAgreed: Payable | null }
 
 export const minimumTopUpMicroUsd = microUsd(BigInt(topUpUsd.minimum) * 1_000_000n)
 
@@ -44,13 +49,16 @@ export function decide(policy: Policy, situation: Situation, order: Order): Deci
   const beyond = beyondCap(policy, situation, order, amountMicroUsd)
   if (beyond) return refused(beyond)
   const { chosen } = choice
-  if (!chosen.isKnownPayee) return { kind: 'asks', facts: { kind: 'payee', ...chosen.payee, amountMicroUsd } }
+  if (!chosen.isKnownPayee)
+    return { kind: 'asks', facts: { kind: 'payee', ...chosen.payee, amountMicroUsd }, onceAgreed: null }
   const needsPerson = order.occasion === 'asked' && amountMicroUsd > policy.askAboveMicroUsd
-  if (!needsPerson) return { kind: 'allowed', amountMicroUsd, chosen, approvedBy: null }
-  const facts = topUpFacts(policy, amountMicroUsd, chosen)
-  return situation.isApproved(facts)
-    ? { kind: 'allowed', amountMicroUsd, chosen, approvedBy: facts }
-    : { kind: 'asks', facts }
+  return needsPerson
+    ? {
+        kind: 'asks',
+        facts: topUpFacts(policy, amountMicroUsd, chosen),
+        onceAgreed: { amountMicroUsd, chosen },
+      }
+    : { kind: 'allowed', amountMicroUsd, chosen }
 }
 
 /** After a 402 what is missing, at least the service's minimum of 5 USD, whatever more it suggests. */
@@ -89,8 +97,8 @@ function whetherAtAll(policy: Policy, situation: Situation, order: Order): Refus
 
 export const stopped: Refusal = refusal(
   'stopped',
-  'The wallet is switched off by the file `stop` in its data folder.',
-  'Remove the file to switch it on again.',
+  'The wallet is switched off.',
+  'Its owner runs `farebox wallet start`, or removes the file `stop` from its data folder.',
 )
 
 function beyondCap(policy: Policy, situation: Situation, order: Order, amount: MicroUsd): Refusal | null {
@@ -131,14 +139,13 @@ export interface PlannedCall {
   quotedMicroUsd: MicroUsd | null
 }
 
-export type CallDecision = { kind: 'allowed' } | Extract<Decision, { kind: 'refused' | 'asks' }>
+export type CallDecision =
+  | { kind: 'allowed' }
+  | { kind: 'refused'; refusal: Refusal }
+  | { kind: 'asks'; facts: ApprovalFacts }
 
 /** Whether a call may be made: within the cap by itself, above the asking threshold or unpriced by a person. */
-export function decideCall(
-  policy: Policy,
-  situation: Pick<Situation, 'isStopped' | 'isApproved'>,
-  call: PlannedCall,
-): CallDecision {
+export function decideCall(policy: Policy, situation: Pick<Situation, 'isStopped'>, call: PlannedCall): CallDecision {
   const { quotedMicroUsd: amountMicroUsd } = call
   if (situation.isStopped) return { kind: 'refused', refusal: stopped }
   if (amountMicroUsd !== null && amountMicroUsd > policy.maxCallMicroUsd)
@@ -148,6 +155,5 @@ export function decideCall(
     amountMicroUsd === null
       ? 'Its price is not known beforehand.'
       : `It costs more than ${displayUsd(policy.askAboveMicroUsd)}.`
-  const facts: ApprovalFacts = { kind: 'spend', what: call.what, amountMicroUsd, because }
-  return situation.isApproved(facts) ? { kind: 'allowed' } : { kind: 'asks', facts }
+  return { kind: 'asks', facts: { kind: 'spend', what: call.what, amountMicroUsd, because } }
 }

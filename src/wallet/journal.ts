@@ -1,4 +1,3 @@
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import type { Spent } from './decide.ts'
 import type { SignedPayment } from './evm-exact.ts'
@@ -6,6 +5,7 @@ import { dayMs, maxListed, maxReasonLength } from './limits.ts'
 import type { Order } from './order.ts'
 import type { Payee } from './policy.ts'
 import { WalletRefusal } from './refusal.ts'
+import { all, change, first, type Row, type Work } from './work.ts'
 
 /** `unknown` is a state and no error: the same bytes are sent again until they are answered or can no longer count. */
 export type PaymentState = 'planned' | 'signed' | 'sent' | 'unknown' | 'confirmed' | 'dead'
@@ -43,48 +43,36 @@ export interface PlannedPayment {
   amountMicroUsd: MicroUsd
 }
 
-/** Every function below is one step of one row, inside the caller's transaction; a wrong step throws and changes nothing. */
-export function plan(db: DatabaseSync, { id, order, payee, address, amountMicroUsd }: PlannedPayment, nowMs: number) {
-  db.prepare(
+/** Every function below is one step of one row, inside the caller's decision; a wrong step throws and changes nothing. */
+export function* plan({ id, order, payee, address, amountMicroUsd }: PlannedPayment, nowMs: number): Work<void> {
+  yield* change(
     `INSERT INTO payments (id, state, counts, occasion, purpose, address, origin, network, asset, pay_to,
        amount_micro_usd, created_at_ms, updated_at_ms)
      VALUES (?, 'planned', 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ).run(
-    id,
-    order.occasion,
-    order.purpose,
-    address,
-    payee.origin,
-    payee.network,
-    payee.asset,
-    payee.payTo,
-    amountMicroUsd,
-    nowMs,
-    nowMs,
+    ...[id, order.occasion, order.purpose, address, payee.origin, payee.network, payee.asset, payee.payTo],
+    ...[amountMicroUsd, nowMs, nowMs],
   )
-  note(db, id, 'planned', null, nowMs)
+  yield* note(id, 'planned', null, nowMs)
 }
 
 /** The bytes are on disk before anybody else has seen them. */
-export function toSigned(db: DatabaseSync, id: string, signed: SignedPayment, nowMs: number): void {
-  db.prepare('UPDATE payments SET nonce = ?, valid_before_ms = ?, payload = ? WHERE id = ?').run(
-    signed.nonce,
-    signed.validBeforeMs,
-    signed.payload,
-    id,
+export function* toSigned(id: string, { nonce, validBeforeMs, payload }: SignedPayment, nowMs: number): Work<void> {
+  yield* change(
+    'UPDATE payments SET nonce = ?, valid_before_ms = ?, payload = ? WHERE id = ?',
+    ...[nonce, validBeforeMs, payload, id],
   )
-  step(db, id, ['planned'], 'signed', null, nowMs)
+  yield* step(id, ['planned'], 'signed', null, nowMs)
 }
 
-export function toSent(db: DatabaseSync, id: string, nowMs: number): void {
-  step(db, id, ['signed', 'sent', 'unknown'], 'sent', null, nowMs)
-  db.prepare('UPDATE payments SET sends = sends + 1 WHERE id = ?').run(id)
+export function* toSent(id: string, nowMs: number): Work<void> {
+  yield* step(id, ['signed', 'sent', 'unknown'], 'sent', null, nowMs)
+  yield* change('UPDATE payments SET sends = sends + 1 WHERE id = ?', id)
 }
 
 /** No answer, or a no that the chain need not share. */
-export function toUnknown(db: DatabaseSync, id: string, reason: string, isRejected: boolean, nowMs: number): void {
-  step(db, id, ['sent'], 'unknown', reason, nowMs)
-  db.prepare('UPDATE payments SET rejected = ? WHERE id = ?').run(isRejected ? 1 : 0, id)
+export function* toUnknown(id: string, reason: string, isRejected: boolean, nowMs: number): Work<void> {
+  yield* step(id, ['sent'], 'unknown', reason, nowMs)
+  yield* change('UPDATE payments SET rejected = ? WHERE id = ?', isRejected ? 1 : 0, id)
 }
 
 export interface Confirmation {
@@ -93,43 +81,44 @@ export interface Confirmation {
   transaction: string | null
 }
 
-export function toConfirmed(db: DatabaseSync, id: string, confirmation: Confirmation, nowMs: number): void {
+export function* toConfirmed(id: string, confirmation: Confirmation, nowMs: number): Work<void> {
+  const { creditedMicroUsd, balanceMicroUsd, transaction } = confirmation
   // A payment that was given up and is credited after all has been spent: what happened wins.
-  db.prepare('UPDATE payments SET counts = 1 WHERE id = ?').run(id)
-  step(db, id, ['sent', 'unknown', 'dead'], 'confirmed', null, nowMs)
-  db.prepare(
+  yield* change('UPDATE payments SET counts = 1 WHERE id = ?', id)
+  yield* step(id, ['sent', 'unknown', 'dead'], 'confirmed', null, nowMs)
+  yield* change(
     `UPDATE payments SET rejected = 0, confirmed_at_ms = ?, credited_micro_usd = ?, balance_micro_usd = ?,
        transaction_hash = ?, payload = NULL WHERE id = ?`,
-  ).run(nowMs, confirmation.creditedMicroUsd, confirmation.balanceMicroUsd, confirmation.transaction, id)
+    ...[nowMs, creditedMicroUsd, balanceMicroUsd, transaction, id],
+  )
 }
 
 /** `counts` stays where only the service's word says that nothing was taken: a service that lies gains no budget by it. */
-export function toDead(db: DatabaseSync, id: string, reason: string, counts: boolean, nowMs: number): void {
-  step(db, id, ['planned', 'unknown'], 'dead', reason, nowMs)
-  db.prepare('UPDATE payments SET counts = ?, payload = NULL WHERE id = ?').run(counts ? 1 : 0, id)
+export function* toDead(id: string, reason: string, counts: boolean, nowMs: number): Work<void> {
+  yield* step(id, ['planned', 'unknown'], 'dead', reason, nowMs)
+  yield* change('UPDATE payments SET counts = ?, payload = NULL WHERE id = ?', counts ? 1 : 0, id)
 }
 
 const resolvedBy = 'resolved by '
 
 /** By a person's word, for an outcome that nobody else can tell. */
-export function toResolved(db: DatabaseSync, id: string, counts: boolean, by: string, nowMs: number): void {
-  step(db, id, ['unknown', 'dead'], 'dead', `${resolvedBy}${by}`, nowMs)
-  db.prepare('UPDATE payments SET counts = ?, payload = NULL WHERE id = ?').run(counts ? 1 : 0, id)
+export function* toResolved(id: string, counts: boolean, by: string, nowMs: number): Work<void> {
+  yield* step(id, ['unknown', 'dead'], 'dead', `${resolvedBy}${by}`, nowMs)
+  yield* change('UPDATE payments SET counts = ?, payload = NULL WHERE id = ?', counts ? 1 : 0, id)
 }
 
 /** When a payment can last have been taken, which may be minutes after it was planned. */
 const takenAt = 'coalesce(confirmed_at_ms, valid_before_ms, created_at_ms)'
 
 /** What the caps see. The clock set back gains nothing: a row of the future is of today. */
-export function spentOf(db: DatabaseSync, nowMs: number): Spent {
-  const day = db
-    .prepare(
-      `SELECT coalesce(sum(amount_micro_usd), 0) AS amount, min(${takenAt}) AS oldest FROM payments
-       WHERE counts = 1 AND (${takenAt} > ? OR state IN ('planned', 'signed', 'sent', 'unknown'))`,
-    )
-    .get(nowMs - dayMs)
-  const total = db.prepare('SELECT coalesce(sum(amount_micro_usd), 0) AS amount FROM payments WHERE counts = 1').get()
-  const last = db.prepare(`SELECT max(confirmed_at_ms) AS at FROM payments WHERE state = 'confirmed'`).get()
+export function* spentOf(nowMs: number): Work<Spent> {
+  const day = yield* first(
+    `SELECT coalesce(sum(amount_micro_usd), 0) AS amount, min(${takenAt}) AS oldest FROM payments
+     WHERE counts = 1 AND (${takenAt} > ? OR state IN ('planned', 'signed', 'sent', 'unknown'))`,
+    nowMs - dayMs,
+  )
+  const total = yield* first('SELECT coalesce(sum(amount_micro_usd), 0) AS amount FROM payments WHERE counts = 1')
+  const last = yield* first(`SELECT max(confirmed_at_ms) AS at FROM payments WHERE state = 'confirmed'`)
   return {
     dayMicroUsd: BigInt(Number(day?.amount)),
     totalMicroUsd: BigInt(Number(total?.amount)),
@@ -138,101 +127,94 @@ export function spentOf(db: DatabaseSync, nowMs: number): Spent {
   }
 }
 
-export const findPayment = (db: DatabaseSync, id: string): Payment | null => {
-  const row = db.prepare('SELECT * FROM payments WHERE id = ?').get(id)
-  return row ? read(row) : null
+export function* findPayment(id: string): Work<Payment | null> {
+  return readOrNull(yield* first('SELECT * FROM payments WHERE id = ?', id))
 }
 
-export function paymentOf(db: DatabaseSync, id: string): Payment {
-  const payment = findPayment(db, id)
+export function* paymentOf(id: string): Work<Payment> {
+  const payment = yield* findPayment(id)
   if (payment) return payment
   throw wrongStep(id)
 }
 
 /** Those that may still move money or do so again, oldest first. */
-export const openPayments = (db: DatabaseSync, address: string): Payment[] =>
-  db
-    .prepare(
-      `SELECT * FROM payments WHERE address = ? AND state IN ('planned', 'signed', 'sent', 'unknown')
-       ORDER BY created_at_ms, rowid LIMIT ?`,
-    )
-    .all(address, maxListed)
-    .map(read)
+export function* openPayments(address: string): Work<Payment[]> {
+  const rows = yield* all(
+    `SELECT * FROM payments WHERE address = ? AND state IN ('planned', 'signed', 'sent', 'unknown')
+     ORDER BY created_at_ms, rowid LIMIT ?`,
+    ...[address, maxListed],
+  )
+  return rows.map(read)
+}
 
 /** Given up after the service's no, and counted until a person has told their fate; oldest first. */
-export const heldPayments = (db: DatabaseSync): Payment[] =>
-  db
-    .prepare(
-      `SELECT * FROM payments WHERE state = 'dead' AND counts = 1 AND reason NOT LIKE ? || '%'
-       ORDER BY created_at_ms, rowid LIMIT ?`,
-    )
-    .all(resolvedBy, maxListed)
-    .map(read)
+export function* heldPayments(): Work<Payment[]> {
+  const rows = yield* all(
+    `SELECT * FROM payments WHERE state = 'dead' AND counts = 1 AND reason NOT LIKE ?
+     ORDER BY created_at_ms, rowid LIMIT ?`,
+    ...[`${resolvedBy}%`, maxListed],
+  )
+  return rows.map(read)
+}
 
 /** The last confirmed payment to a service at or after a time. */
-export function confirmedSince(db: DatabaseSync, address: string, origin: string, atMs: number): Payment | null {
-  const row = db
-    .prepare(
-      `SELECT * FROM payments WHERE state = 'confirmed' AND address = ? AND origin = ? AND confirmed_at_ms >= ?
-       ORDER BY confirmed_at_ms DESC LIMIT 1`,
-    )
-    .get(address, origin, atMs)
-  return row ? read(row) : null
+export function* confirmedSince(address: string, origin: string, atMs: number): Work<Payment | null> {
+  const row = yield* first(
+    `SELECT * FROM payments WHERE state = 'confirmed' AND address = ? AND origin = ? AND confirmed_at_ms >= ?
+     ORDER BY confirmed_at_ms DESC LIMIT 1`,
+    ...[address, origin, atMs],
+  )
+  return readOrNull(row)
 }
 
 /** The last confirmed payment of an amount that somebody asked for, at or after a time. */
-export function askedSince(
-  db: DatabaseSync,
+export function* askedSince(
   { address, origin, amountMicroUsd }: Pick<Payment, 'address' | 'origin' | 'amountMicroUsd'>,
   atMs: number,
-): Payment | null {
-  const row = db
-    .prepare(
-      `SELECT * FROM payments WHERE state = 'confirmed' AND occasion = 'asked' AND address = ? AND origin = ?
-         AND amount_micro_usd = ? AND confirmed_at_ms >= ?
-       ORDER BY confirmed_at_ms DESC LIMIT 1`,
-    )
-    .get(address, origin, amountMicroUsd, atMs)
-  return row ? read(row) : null
+): Work<Payment | null> {
+  const row = yield* first(
+    `SELECT * FROM payments WHERE state = 'confirmed' AND occasion = 'asked' AND address = ? AND origin = ?
+       AND amount_micro_usd = ? AND confirmed_at_ms >= ?
+     ORDER BY confirmed_at_ms DESC LIMIT 1`,
+    ...[address, origin, amountMicroUsd, atMs],
+  )
+  return readOrNull(row)
 }
 
 /** Newest first. */
-export const listPayments = (db: DatabaseSync, limit: number): Payment[] =>
-  db
-    .prepare('SELECT * FROM payments ORDER BY created_at_ms DESC, rowid DESC LIMIT ?')
-    .all(Math.min(limit, maxListed))
-    .map(read)
+export function* listPayments(limit: number): Work<Payment[]> {
+  const most = Math.min(limit, maxListed)
+  return (yield* all('SELECT * FROM payments ORDER BY created_at_ms DESC, rowid DESC LIMIT ?', most)).map(read)
+}
 
 /** The stored header of an open payment; read only to be sent. */
-export function payloadOf(db: DatabaseSync, id: string): string {
-  const payload = db.prepare('SELECT payload FROM payments WHERE id = ?').get(id)?.payload
+export function* payloadOf(id: string): Work<string> {
+  const payload = (yield* first('SELECT payload FROM payments WHERE id = ?', id))?.payload
   if (typeof payload === 'string') return payload
   throw wrongStep(id)
 }
 
-function step(
-  db: DatabaseSync,
+function* step(
   id: string,
   from: readonly PaymentState[],
   to: PaymentState,
   why: string | null,
   nowMs: number,
-): void {
+): Work<void> {
   const places = from.map(() => '?').join(', ')
   const reason = why?.slice(0, maxReasonLength) ?? null
-  const { changes } = db
-    .prepare(`UPDATE payments SET state = ?, reason = ?, updated_at_ms = ? WHERE id = ? AND state IN (${places})`)
-    .run(to, reason, nowMs, id, ...from)
+  const changes = yield* change(
+    `UPDATE payments SET state = ?, reason = ?, updated_at_ms = ? WHERE id = ? AND state IN (${places})`,
+    ...[to, reason, nowMs, id, ...from],
+  )
   if (changes !== 1) throw wrongStep(id)
-  note(db, id, to, reason, nowMs)
+  yield* note(id, to, reason, nowMs)
 }
 
-const note = (db: DatabaseSync, id: string, state: PaymentState, why: string | null, nowMs: number): void => {
-  db.prepare('INSERT INTO payment_steps (payment_id, at_ms, state, note) VALUES (?, ?, ?, ?)').run(
-    id,
-    nowMs,
-    state,
-    why,
+function* note(id: string, state: PaymentState, why: string | null, nowMs: number): Work<void> {
+  yield* change(
+    'INSERT INTO payment_steps (payment_id, at_ms, state, note) VALUES (?, ?, ?, ?)',
+    ...[id, nowMs, state, why],
   )
 }
 
@@ -243,13 +225,15 @@ const wrongStep = (id: string): WalletRefusal =>
     nextStep: 'Look at `farebox wallet receipts`, then try again.',
   })
 
-const numberOrNull = (value: SQLOutputValue | undefined): number | null =>
-  value === null || value === undefined ? null : Number(value)
-const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof value === 'string' ? value : null)
-const usdOrNull = (value: SQLOutputValue | undefined): MicroUsd | null =>
+/** PostgreSQL answers large integers as texts. */
+const numberOrNull = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value))
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+const usdOrNull = (value: unknown): MicroUsd | null =>
   value === null || value === undefined ? null : microUsd(Number(value))
 
-function read(row: Record<string, SQLOutputValue>): Payment {
+const readOrNull = (row: Row | undefined): Payment | null => (row ? read(row) : null)
+
+function read(row: Row): Payment {
   return {
     id: String(row.id),
     state: row.state as PaymentState,

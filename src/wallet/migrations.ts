@@ -2,7 +2,7 @@ import type { Migration } from './migrate.ts'
 
 /**
  * `payments` is the journal and the budget at once: what counts against the caps is a sum over it. `payment_steps` is
- * append-only. The one row of `top_up_lease` says whose turn it is.
+ * append-only. The one row of `top_up_lease` says whose turn it is, the one of `stops` that nothing may be signed.
  */
 export const walletMigrations: readonly Migration[] = [
   {
@@ -90,6 +90,16 @@ export const walletMigrations: readonly Migration[] = [
         token TEXT NOT NULL,
         owner TEXT NOT NULL,
         expires_at_ms INTEGER NOT NULL
+      ) STRICT;
+    `,
+  },
+  {
+    name: '0003-switch-for-all',
+    sql: `
+      CREATE TABLE stops (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        at_ms INTEGER NOT NULL,
+        by_whom TEXT NOT NULL
       ) STRICT;
     `,
   },

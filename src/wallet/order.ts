@@ -10,8 +10,8 @@ export interface Order {
   amountMicroUsd: MicroUsd
   /** `after-402` pays by itself within the caps; `asked` is a top-up that somebody wants. */
   occasion: 'after-402' | 'asked'
-  /** For `asked`: one of the same amount that was confirmed since then is this one, so nothing is paid anew. */
-  sameSinceMs?: number
+  /** For `asked`: one of the same amount that was confirmed within this time is this one, so nothing is paid anew. */
+  sameWithinMs?: number
   /** What it is for, in our words, for the receipt. */
   purpose: string
 }

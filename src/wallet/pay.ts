@@ -1,8 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
-import { ask, findUsable, hashOfFacts, useApproval } from './approvals.ts'
-import type { ChosenOption } from './choose-option.ts'
-import { type Decision, decide, type Situation } from './decide.ts'
+import { ask, hashOfFacts, useApproval } from './approvals.ts'
+import { type Decision, decide, type Payable, type Situation } from './decide.ts'
 import { signExactPayment } from './evm-exact.ts'
 import * as journal from './journal.ts'
 import * as limits from './limits.ts'
@@ -13,9 +11,10 @@ import { payeesOf } from './payees.ts'
 import { WalletRefusal } from './refusal.ts'
 import type { Send } from './send-payment.ts'
 import { finishOpen, settle } from './settle.ts'
-import { isStopped, refuseWhenStopped } from './stop-file.ts'
+import { isStopped, refuseWhenStopped } from './stop-switch.ts'
 import type { Till } from './till.ts'
 import { type TopUpLease, withTopUpLease } from './top-up-lease.ts'
+import type { Work } from './work.ts'
 
 export interface PaidOrder {
   receiptId: string
@@ -29,24 +28,24 @@ export interface PaidOrder {
 
 /** The only way of money out of the wallet: one at a time, the open one first, a row on disk before each step. */
 export async function pay(till: Till, order: Order, send: Send): Promise<PaidOrder> {
-  const { state, clock } = till
-  refuseWhenStopped(state.folder)
-  const askedAtMs = clock.now()
-  return withTopUpLease(state, clock, till.pause, async lease => {
+  const { records, folder } = till
+  await records.read(() => refuseWhenStopped(folder))
+  return withTopUpLease(records, till.pause, async lease => {
     // In a dry run nothing leaves, also not what was signed before it.
     const earlier = till.policy.dryRun
       ? null
-      : ((await finishOpen(till, lease, send)) ?? recentPayment(till, lease, order, askedAtMs))
+      : ((await finishOpen(till, lease, send)) ?? (await recentPayment(till, lease, order)))
     if (earlier) return paid(earlier, true)
-    const planned = planPayment(till, lease, order)
-    const signed = await signExactPayment(till.key, planned.chosen, planned.amountMicroUsd, clock.now())
-    state.decide(db => {
-      lease.check(db)
+    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, order)
+    // By the clock of the records: one of this machine that is ahead would make the authorisation outlive its caps.
+    const signed = await signExactPayment(till.key, chosen, amountMicroUsd, atMs)
+    await records.decide(function* (nowMs) {
+      yield* lease.check()
       // The switch may have been thrown since; what is not stored is never sent.
-      refuseWhenStopped(state.folder)
-      journal.toSigned(db, planned.id, signed, clock.now())
+      yield* refuseWhenStopped(folder)
+      yield* journal.toSigned(id, signed, nowMs)
     })
-    return paid(await settle(till, lease, planned.id, send), false)
+    return paid(await settle(till, lease, id, send), false)
   })
 }
 
@@ -63,78 +62,72 @@ const paid = (payment: journal.Payment, isEarlier: boolean): PaidOrder => ({
  * A 402 may be older than a payment that was made since; its caller looks again before anything more is paid. What was
  * asked for twice, because an answer was lost, is paid once.
  */
-function recentPayment({ state, key, policy }: Till, lease: TopUpLease, order: Order, askedAtMs: number) {
+async function recentPayment({ records, key, policy }: Till, lease: TopUpLease, order: Order) {
   if (order.origin !== policy.origin) return null
   if (order.occasion === 'asked') {
-    const { sameSinceMs, amountMicroUsd } = order
+    const { sameWithinMs, amountMicroUsd } = order
     const same = { address: key.address, origin: policy.origin, amountMicroUsd }
-    return sameSinceMs === undefined ? null : journal.askedSince(state.database(), same, sameSinceMs)
+    return sameWithinMs === undefined
+      ? null
+      : records.read(() => journal.askedSince(same, lease.askedAtMs - sameWithinMs))
   }
-  const sinceMs = askedAtMs - Math.min(limits.lookAgainMs, policy.cooldownMs)
+  const sinceMs = lease.askedAtMs - Math.min(limits.lookAgainMs, policy.cooldownMs)
   if (!lease.hasWaited && policy.cooldownMs === 0) return null
-  return journal.confirmedSince(state.database(), key.address, policy.origin, sinceMs)
+  return records.read(() => journal.confirmedSince(key.address, policy.origin, sinceMs))
 }
 
-interface Planned {
+interface Planned extends Payable {
+  kind: 'planned'
   id: string
-  amountMicroUsd: MicroUsd
-  chosen: ChosenOption
+  atMs: number
 }
 
-/** Decides and reserves in one transaction, so that two processes cannot spend one budget twice. */
-function planPayment(till: Till, lease: TopUpLease, order: Order): Planned {
-  const { state, clock, key, policy } = till
-  const outcome = state.decide((db): Planned | Exclude<Decision, { kind: 'allowed' }> | NeedsApproval => {
-    lease.check(db)
-    const nowMs = clock.now()
-    const decision = decide(policy, situationOf(db, till, nowMs), order)
-    if (decision.kind === 'asks')
-      return new NeedsApproval(ask(db, decision.facts, hashOfFacts(decision.facts), nowMs, state.folder))
-    if (decision.kind === 'refused' || policy.dryRun) return decision.kind === 'refused' ? decision : dryRun(decision)
-    const { chosen, amountMicroUsd, approvedBy } = decision
-    const id = newId('pay')
-    if (approvedBy && !useApproval(db, approvedBy, hashOfFacts(approvedBy), id, nowMs)) return unusedApproval
-    const purpose = order.purpose.slice(0, limits.maxPurposeLength)
-    journal.plan(
-      db,
-      { id, order: { ...order, purpose }, payee: chosen.payee, address: key.address, amountMicroUsd },
-      nowMs,
-    )
-    return { id, amountMicroUsd, chosen }
+/** Decides and reserves in one decision, so that two processes cannot spend one budget twice. */
+async function planPayment(till: Till, lease: TopUpLease, order: Order): Promise<Planned> {
+  const outcome = await till.records.decide(function* (nowMs) {
+    yield* lease.check()
+    return yield* planWithin(till, order, nowMs)
   })
   if (outcome instanceof NeedsApproval) throw outcome
-  if ('kind' in outcome) throw new WalletRefusal(refusalOf(outcome))
+  if (outcome.kind === 'refused') throw new WalletRefusal(outcome.refusal)
   return outcome
 }
 
-const refusalOf = (decision: Exclude<Decision, { kind: 'allowed' }>) =>
-  decision.kind === 'refused' ? decision.refusal : unusedApproval.refusal
+type Refused = Extract<Decision, { kind: 'refused' }>
 
-const unusedApproval = {
-  kind: 'refused',
-  refusal: { rule: 'denied', sentence: 'The approval was used by another payment.', nextStep: 'Ask the person again.' },
-} as const
+/** A question is an outcome and not thrown, because its row has to stay. */
+function* planWithin(till: Till, order: Order, nowMs: number): Work<Planned | Refused | NeedsApproval> {
+  const decision = decide(till.policy, yield* situationOf(till, nowMs), order)
+  if (decision.kind === 'refused') return decision
+  const id = newId('pay')
+  if (decision.kind === 'allowed') return yield* reserve(till, order, { id, ...decision, atMs: nowMs })
+  const { facts, onceAgreed } = decision
+  const isAgreed = onceAgreed !== null && (yield* useApproval(facts, hashOfFacts(facts), id, nowMs))
+  if (isAgreed) return yield* reserve(till, order, { id, ...onceAgreed, atMs: nowMs })
+  return new NeedsApproval(yield* ask(facts, hashOfFacts(facts), nowMs, till.folder))
+}
 
-const dryRun = ({ amountMicroUsd, chosen }: Extract<Decision, { kind: 'allowed' }>) =>
-  ({
-    kind: 'refused',
-    refusal: {
-      rule: 'dry-run',
-      sentence: `Dry run: ${displayUsd(amountMicroUsd)} would have been paid to ${chosen.payee.payTo} on ${chosen.payee.network}.`,
-      nextStep: 'Unset FAREBOX_DRY_RUN to pay.',
-    },
-  }) as const
+function* reserve({ key, policy }: Till, order: Order, payable: Omit<Planned, 'kind'>): Work<Planned> {
+  const { id, chosen, amountMicroUsd, atMs } = payable
+  if (policy.dryRun) throw dryRun(payable)
+  const purpose = order.purpose.slice(0, limits.maxPurposeLength)
+  const planned = { id, order: { ...order, purpose }, payee: chosen.payee, address: key.address, amountMicroUsd }
+  yield* journal.plan(planned, atMs)
+  return { ...payable, kind: 'planned' }
+}
 
-export function situationOf(
-  db: DatabaseSync,
-  { state, policy }: Pick<Till, 'state' | 'policy'>,
-  nowMs: number,
-): Situation {
+const dryRun = ({ amountMicroUsd, chosen }: Payable): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'dry-run',
+    sentence: `Dry run: ${displayUsd(amountMicroUsd)} would have been paid to ${chosen.payee.payTo} on ${chosen.payee.network}.`,
+    nextStep: 'Unset FAREBOX_DRY_RUN to pay.',
+  })
+
+function* situationOf({ folder, policy }: Till, nowMs: number): Work<Situation> {
   return {
     nowMs,
-    spent: journal.spentOf(db, nowMs),
-    approvedPayees: payeesOf(db, policy.origin),
-    isStopped: isStopped(state.folder),
-    isApproved: facts => findUsable(db, facts, hashOfFacts(facts), nowMs) !== null,
+    spent: yield* journal.spentOf(nowMs),
+    approvedPayees: yield* payeesOf(policy.origin),
+    isStopped: yield* isStopped(folder),
   }
 }

@@ -1,12 +1,10 @@
-import type { Clock } from '#contract/clock.ts'
 import { addUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import { heldPayments, openPayments, spentOf } from './journal.ts'
 import { dayMs } from './limits.ts'
-import { walletMigrations } from './migrations.ts'
 import { payeesOf } from './payees.ts'
 import type { Payee, Policy } from './policy.ts'
-import type { State } from './state.ts'
-import { isStopped } from './stop-file.ts'
+import { isStopped } from './stop-switch.ts'
+import type { Work } from './work.ts'
 
 /** What the wallet may still do, and what waits. Everything in it may be shown. */
 export interface WalletStatus {
@@ -32,29 +30,29 @@ export interface WalletStatus {
 }
 
 /** Needs no key: an address is enough. */
-export function walletStatus(state: State, policy: Policy, address: string, clock: Clock): WalletStatus {
-  state.prepare('wallet', walletMigrations)
-  const db = state.database()
-  const { dayMicroUsd, totalMicroUsd, oldestOfDayAtMs } = spentOf(db, clock.now())
+export function* walletStatus(folder: string, policy: Policy, address: string, nowMs: number): Work<WalletStatus> {
+  const { dayMicroUsd, totalMicroUsd, oldestOfDayAtMs } = yield* spentOf(nowMs)
   const { maxPaymentMicroUsd, maxDayMicroUsd, maxTotalMicroUsd, maxCallMicroUsd, askAboveMicroUsd } = policy
+  const open = yield* openPayments(address)
+  const held = yield* heldPayments()
   return {
     address,
     origin: policy.origin,
-    isStopped: isStopped(state.folder),
+    isStopped: yield* isStopped(folder),
     isDryRun: policy.dryRun,
     caps: { maxPaymentMicroUsd, maxDayMicroUsd, maxTotalMicroUsd, maxCallMicroUsd, askAboveMicroUsd },
     spentDayMicroUsd: microUsd(dayMicroUsd),
     spentTotalMicroUsd: microUsd(totalMicroUsd),
     leftMicroUsd: least(maxDayMicroUsd - dayMicroUsd, maxTotalMicroUsd - totalMicroUsd),
     moreFromMs: oldestOfDayAtMs === null ? null : oldestOfDayAtMs + dayMs,
-    openPayments: openPayments(db, address).map(({ id, amountMicroUsd, validBeforeMs, isRejected }) => ({
+    openPayments: open.map(({ id, amountMicroUsd, validBeforeMs, isRejected }) => ({
       receiptId: id,
       amountMicroUsd,
       validBeforeMs,
       isRejected,
     })),
-    heldPayments: heldPayments(db).map(({ id, amountMicroUsd }) => ({ receiptId: id, amountMicroUsd })),
-    payees: [...policy.payees, ...payeesOf(db, policy.origin)],
+    heldPayments: held.map(({ id, amountMicroUsd }) => ({ receiptId: id, amountMicroUsd })),
+    payees: [...policy.payees, ...(yield* payeesOf(policy.origin))],
   }
 }
 

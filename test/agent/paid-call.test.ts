@@ -310,7 +310,7 @@ test('a paid answer that cannot be written down is not bought again by itself', 
   await expect(agent.video()).rejects.toThrow('disk full')
   jobRows.insert = insert
   expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
-  expect(agent.core.approvals.get(question.approvalId)?.usedBy).not.toBe(null)
+  expect((await agent.core.approvals.get(question.approvalId))?.usedBy).not.toBe(null)
   expect(server.books.videos).toBe(1)
 })
 

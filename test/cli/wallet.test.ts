@@ -9,6 +9,7 @@ import { main } from '#cli/main.ts'
 import { createOutput } from '#cli/output.ts'
 import { systemClock } from '#contract/clock.ts'
 import { openApprovals } from '#wallet/approvals.ts'
+import { fileRecords } from '#wallet/file-records.ts'
 import { createKeyFile, unlockKeyFile } from '#wallet/key-file.ts'
 import type { ApprovalFacts } from '#wallet/needs-approval.ts'
 import { openState } from '#wallet/state.ts'
@@ -81,7 +82,7 @@ test('create makes an encrypted wallet that pays where the service wants it', as
   expect(made.stderr).toContain(payTo)
   expect(made.stderr).not.toContain(attacker)
   expect(made.stderr).toContain('Send it no real USDC')
-  expect(`${(await unlockKeyFile(data, passphrase))?.address}\n`).toBe(made.stdout)
+  expect(`${(await unlockKeyFile(data, passphrase))?.[0]?.address}\n`).toBe(made.stdout)
   expect((await run(['address', '--data', data])).stdout).toBe(made.stdout)
   const status = await run(['status', '--data', data], null, { FAREBOX_BASE_URL: url, FAREBOX_MAX_DAY_USD: '7' })
   expect(status.stdout).toContain(`may pay: ${payTo} on eip155:8453`)
@@ -96,7 +97,7 @@ test('create asks at a terminal, shows the payee, and hides the passphrase', asy
   const made = await run(['create', '--service', url, '--data', data], ['yes', passphrase, passphrase])
   expect(made.code).toBe(0)
   expect(`${made.stdout}${made.stderr}`).not.toContain(passphrase)
-  expect((await unlockKeyFile(data, passphrase))?.address).toBe(made.stdout.trim())
+  expect((await unlockKeyFile(data, passphrase))?.[0]?.address).toBe(made.stdout.trim())
 })
 
 const failures: [what: string, answer: [number, unknown], args: string[], typed: string[] | null, said: RegExp][] = [
@@ -139,12 +140,12 @@ const consent: ApprovalFacts = {
 }
 const spend: ApprovalFacts = { kind: 'spend', what: 'A video', amountMicroUsd: usd(2), because: 'It costs more.' }
 
-function questionIn(data: string, facts: ApprovalFacts): { id: string; state(): string | undefined } {
-  const state = openState(data)
-  const approvals = openApprovals(state, systemClock)
-  closing.push(() => state.close())
-  const { approvalId: id } = approvals.ask(facts, 'request')
-  return { id, state: () => approvals.get(id)?.state }
+async function questionIn(data: string, facts: ApprovalFacts) {
+  const records = fileRecords(openState(data), systemClock)
+  const approvals = openApprovals(records, data)
+  closing.push(() => records.close())
+  const { approvalId: id } = await approvals.ask(facts, 'request')
+  return { id, state: async () => (await approvals.get(id))?.state }
 }
 
 const answers: [what: string, ApprovalFacts, typed: string[], flags: string[], state: string][] = [
@@ -157,19 +158,19 @@ const answers: [what: string, ApprovalFacts, typed: string[], flags: string[], s
 
 test.each(answers)('approve with %s', async (_, facts, typed, flags, state) => {
   const data = temporaryFolder()
-  const question = questionIn(data, facts)
+  const question = await questionIn(data, facts)
   const answered = await run(['approve', question.id, '--data', data, ...flags], typed)
-  expect(question.state()).toBe(state)
+  expect(await question.state()).toBe(state)
   if (facts.kind === 'consent') expect(answered.stdout).toContain('First line.\n [2JSecond line.')
   expect((await run(['approve', question.id, '--data', data], ['yes'])).stderr).toContain(`is ${state}`)
 })
 
 test('approve is for a person at a terminal', async () => {
   const data = temporaryFolder()
-  const question = questionIn(data, spend)
+  const question = await questionIn(data, spend)
   const piped = await run(['approve', question.id, '--data', data])
   expect(piped).toMatchObject({ code: 1, stderr: expect.stringContaining('for a person at a terminal') })
-  expect(question.state()).toBe('pending')
+  expect(await question.state()).toBe('pending')
 })
 
 test.each([
@@ -179,30 +180,30 @@ test.each([
 ])('a yes for a wallet with a key file takes its passphrase: %s', async (_, typed, code, state) => {
   const data = temporaryFolder()
   await createKeyFile(data, passphrase)
-  const question = questionIn(data, spend)
+  const question = await questionIn(data, spend)
   const answered = await run(['approve', question.id, '--data', data], ['yes', ...typed])
   expect(answered.code).toBe(code)
   expect(`${answered.stdout}${answered.stderr}`).not.toContain(passphrase)
-  expect(question.state()).toBe(state)
+  expect(await question.state()).toBe(state)
 })
 
 test('a no takes no passphrase', async () => {
   const data = temporaryFolder()
   await createKeyFile(data, passphrase)
-  const question = questionIn(data, spend)
+  const question = await questionIn(data, spend)
   expect((await run(['approve', question.id, '--data', data, '--deny'], [])).code).toBe(0)
-  expect(question.state()).toBe('denied')
+  expect(await question.state()).toBe('denied')
 })
 
 test('resolve takes the passphrase of a wallet with a key file', async () => {
   const { wallet, folder, dispose } = await sampleWallet({}, { clock: fakeClock(Date.now() - 3_600_000) })
   await createKeyFile(folder, passphrase)
   await wallet.pay(order(), fakeService(wallet.address, 'lose before').send).catch(() => undefined)
-  const args = ['resolve', wallet.receipts(1)[0]?.id ?? '', '--data', folder]
+  const args = ['resolve', (await wallet.receipts(1))[0]?.id ?? '', '--data', folder]
   expect(await run(args, ['stayed', 'not the passphrase'])).toMatchObject({ code: 1 })
-  expect(wallet.receipts(1)).toMatchObject([{ state: 'unknown', counts: true }])
+  expect(await wallet.receipts(1)).toMatchObject([{ state: 'unknown', counts: true }])
   expect(await run(args, ['stayed', passphrase])).toMatchObject({ code: 0 })
-  expect(wallet.receipts(1)).toMatchObject([{ state: 'dead', counts: false }])
+  expect(await wallet.receipts(1)).toMatchObject([{ state: 'dead', counts: false }])
   dispose()
 })
 
@@ -215,11 +216,11 @@ test.each([
   const { wallet, folder, dispose } = await sampleWallet({}, { clock: fakeClock(Date.now() - 3_600_000) })
   const service = fakeService(wallet.address, 'lose before')
   await wallet.pay(order(), service.send).catch(error => expect(error.nextStep).toContain('wallet resolve pay_'))
-  const [payment] = wallet.receipts(1)
+  const [payment] = await wallet.receipts(1)
   const args = ['resolve', payment?.id ?? '', '--data', folder]
   const resolved = await run(args, [typed])
   expect(resolved.code).toBe(code)
-  expect(wallet.receipts(1)).toMatchObject([{ state: code === 0 ? 'dead' : 'unknown', counts }])
+  expect(await wallet.receipts(1)).toMatchObject([{ state: code === 0 ? 'dead' : 'unknown', counts }])
   expect((await run(args)).stderr).toContain('for a person at a terminal')
   dispose()
 })
@@ -230,7 +231,7 @@ test('status says what still counts against the caps, and what to do', async () 
   const { send } = fakeService(wallet.address, 'reject')
   const status = async () => (await run(['status', '--data', folder], null, { FAREBOX_WALLET_KEY: secret })).stdout
   await wallet.pay(order(), send).catch(() => undefined)
-  const id = wallet.receipts(1)[0]?.id ?? ''
+  const id = (await wallet.receipts(1))[0]?.id ?? ''
   expect(await status()).toContain(`could still be collected: ${id}, 5.00 USD`)
   clock.advance(1_000_000)
   await wallet.recover(send)
@@ -243,9 +244,9 @@ test('status says what still counts against the caps, and what to do', async () 
 test('resolve takes no word on a payment that can still be collected', async () => {
   const { wallet, folder, dispose } = await sampleWallet({}, { clock: systemClock })
   await wallet.pay(order(), fakeService(wallet.address, 'lose before').send).catch(() => undefined)
-  const [payment] = wallet.receipts(1)
+  const [payment] = await wallet.receipts(1)
   const resolved = await run(['resolve', payment?.id ?? '', '--data', folder], ['stayed'])
   expect(resolved).toMatchObject({ code: 1, stderr: expect.stringContaining('could still be collected') })
-  expect(wallet.receipts(1)).toMatchObject([{ state: 'unknown', counts: true }])
+  expect(await wallet.receipts(1)).toMatchObject([{ state: 'unknown', counts: true }])
   dispose()
 })

@@ -1,64 +1,71 @@
 import { expect, test } from 'vitest'
 import { allowCall } from '#wallet/allow-call.ts'
+import { fileRecords } from '#wallet/file-records.ts'
 import { NeedsApproval } from '#wallet/needs-approval.ts'
+import { openState } from '#wallet/state.ts'
 import { sampleWallet, usd } from './sample-wallet.ts'
 
 /** A wallet, and calls of 2 USD unless told, each an attempt of its own unless told. */
 async function setUp() {
   const sample = await sampleWallet()
-  const { wallet, folder } = sample
-  const rules = { policy: wallet.policy, state: { folder }, approvals: wallet.approvals }
+  const { wallet, folder, clock } = sample
+  const state = openState(folder)
+  const rules = { policy: wallet.policy, state, records: fileRecords(state, clock), approvals: wallet.approvals }
   let attempts = 0
-  const outcome = ({ quotedMicroUsd = usd(2), requestHash = 'request', by = `call ${++attempts}` } = {}): unknown => {
+  const outcome = async ({ quotedMicroUsd = usd(2), requestHash = 'request', by = `call ${++attempts}` } = {}) => {
     try {
-      allowCall(rules, { what: 'A video', quotedMicroUsd }, { requestHash, by })
+      await allowCall(rules, { what: 'A video', quotedMicroUsd }, { requestHash, by })
       return 'allowed'
     } catch (error) {
       return error
     }
   }
-  const agree = () => {
-    const { question } = outcome() as NeedsApproval
-    wallet.approvals.resolve(question.approvalId, { isApproved: true, by: 'dialogue' })
+  const agree = async () => {
+    const { question } = (await outcome()) as NeedsApproval
+    await wallet.approvals.resolve(question.approvalId, { isApproved: true, by: 'dialogue' })
     return question.approvalId
   }
-  return { ...sample, outcome, agree }
+  const dispose = () => {
+    state.close()
+    sample.dispose()
+  }
+  return { ...sample, outcome, agree, dispose }
 }
 
 test('an unused yes runs out', async () => {
   const { outcome, agree, clock, dispose } = await setUp()
-  agree()
+  await agree()
   clock.advance(30 * 60_000)
-  expect(outcome()).toBeInstanceOf(NeedsApproval)
+  expect(await outcome()).toBeInstanceOf(NeedsApproval)
   dispose()
 })
 
 test('a yes to one call is no yes to another, and serves once', async () => {
   const { outcome, agree, wallet, dispose } = await setUp()
-  const id = agree()
-  expect(outcome({ requestHash: 'other' })).toBeInstanceOf(NeedsApproval)
-  expect(outcome({ quotedMicroUsd: usd(3) })).toBeInstanceOf(NeedsApproval)
-  expect(outcome({ by: 'call x' })).toBe('allowed')
-  expect(wallet.approvals.get(id)?.usedBy).toBe('call x')
-  expect(outcome()).toBeInstanceOf(NeedsApproval)
+  const id = await agree()
+  expect(await outcome({ requestHash: 'other' })).toBeInstanceOf(NeedsApproval)
+  expect(await outcome({ quotedMicroUsd: usd(3) })).toBeInstanceOf(NeedsApproval)
+  expect(await outcome({ by: 'call x' })).toBe('allowed')
+  expect((await wallet.approvals.get(id))?.usedBy).toBe('call x')
+  expect(await outcome()).toBeInstanceOf(NeedsApproval)
   dispose()
 })
 
 test('only the attempt that used a yes gives it back', async () => {
   const { outcome, agree, wallet, dispose } = await setUp()
-  agree()
-  expect(outcome({ by: 'the one that bought' })).toBe('allowed')
-  expect(outcome({ by: 'the one that was asked' })).toBeInstanceOf(NeedsApproval)
-  wallet.approvals.giveBack('the one that was asked')
-  expect(outcome()).toBeInstanceOf(NeedsApproval)
-  wallet.approvals.giveBack('the one that bought')
-  expect(outcome()).toBe('allowed')
+  await agree()
+  expect(await outcome({ by: 'the one that bought' })).toBe('allowed')
+  expect(await outcome({ by: 'the one that was asked' })).toBeInstanceOf(NeedsApproval)
+  await wallet.approvals.giveBack('the one that was asked')
+  expect(await outcome()).toBeInstanceOf(NeedsApproval)
+  await wallet.approvals.giveBack('the one that bought')
+  expect(await outcome()).toBe('allowed')
   dispose()
 })
 
 test('an assistant in a loop cannot fill the list of questions', async () => {
   const { outcome, dispose } = await setUp()
-  for (let n = 0; n < 50; n++) expect(outcome({ requestHash: `request ${n}` })).toBeInstanceOf(NeedsApproval)
-  expect(outcome({ requestHash: 'request 50' })).toMatchObject({ rule: 'too-many-questions' })
+  for (let n = 0; n < 50; n++) expect(await outcome({ requestHash: `request ${n}` })).toBeInstanceOf(NeedsApproval)
+  expect(await outcome({ requestHash: 'request 50' })).toMatchObject({ rule: 'too-many-questions' })
   dispose()
 })

@@ -60,7 +60,7 @@ test('whatever services do, and whenever the wallet restarts, its caps hold', { 
       for (const each of actions) {
         if (each.kind === 'wait') clock.advance(each.ms)
         else if (each.kind === 'restart') {
-          wallet.close()
+          await wallet.close()
           wallet = await open()
         } else {
           const work =
@@ -70,15 +70,15 @@ test('whatever services do, and whenever the wallet restarts, its caps hold', { 
       }
       const taken = [...token.taken.values()]
       const sum = (some: typeof taken) => some.reduce((total, { amount }) => total + amount, 0n)
-      expect(sum(taken)).toBeLessThanOrEqual(wallet.status().spentTotalMicroUsd)
+      expect(sum(taken)).toBeLessThanOrEqual((await wallet.status()).spentTotalMicroUsd)
       expect(sum(taken)).toBeLessThanOrEqual(usd(20))
       for (const { atMs } of taken)
         expect(sum(taken.filter(other => other.atMs <= atMs && other.atMs > atMs - dayMs))).toBeLessThanOrEqual(usd(10))
       // Every payment has an end that needs nobody: a day later an honest service can tell.
       clock.advance(dayMs)
       await wallet.recover(send('honest'))
-      expect(wallet.status().openPayments).toEqual([])
-      wallet.close()
+      expect((await wallet.status()).openPayments).toEqual([])
+      await wallet.close()
       rmSync(folder, { recursive: true })
     }),
     { numRuns: 60 },
@@ -110,7 +110,7 @@ test('whoever sleeps through its turn signs for nothing', async () => {
   const { wallet: late } = await sampleWallet({}, { stateFolder: folder, key: sleepy, clock })
   await expect(late.pay(order(), service.send)).rejects.toMatchObject({ rule: 'lease-lost' })
   expect(service.settled.size).toBe(1)
-  expect(wallet.receipts(9).map(({ state, counts }) => [state, counts])).toEqual([
+  expect((await wallet.receipts(9)).map(({ state, counts }) => [state, counts])).toEqual([
     ['confirmed', true],
     ['dead', false],
   ])
@@ -130,7 +130,7 @@ test('whoever sleeps while it sends leaves the payment to the one that took over
   })
   await expect(asleep).rejects.toMatchObject({ rule: 'lease-lost' })
   expect(service.settled.size).toBe(1)
-  expect(wallet.receipts(9)).toMatchObject([{ state: 'confirmed' }])
+  expect(await wallet.receipts(9)).toMatchObject([{ state: 'confirmed' }])
   other.close()
   dispose()
 })

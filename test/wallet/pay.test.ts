@@ -43,8 +43,10 @@ test('after a 402 five dollars are signed once, and the receipt says what came o
     transaction: '0xabc',
     isEarlier: false,
   })
-  expect(wallet.receipts(10)).toMatchObject([{ id: paid.receiptId, state: 'confirmed', purpose: 'a chat', payTo }])
-  expect(wallet.status()).toMatchObject({ spentDayMicroUsd: usd(5), leftMicroUsd: usd(5), openPayments: [] })
+  expect(await wallet.receipts(10)).toMatchObject([
+    { id: paid.receiptId, state: 'confirmed', purpose: 'a chat', payTo },
+  ])
+  expect(await wallet.status()).toMatchObject({ spentDayMicroUsd: usd(5), leftMicroUsd: usd(5), openPayments: [] })
   expect(statSync(join(folder, 'agent.db')).mode & 0o777).toBe(0o600)
   expect(payloadsIn(folder)).toEqual([null])
   dispose()
@@ -73,8 +75,8 @@ test('a payment without an answer is finished by the next call or after a restar
   expect(await refusalOf(wallet.pay(order(), silent.send))).toBe('outcome-unknown')
   expect(await refusalOf(wallet.pay(order(), silent.send))).toBe('payment-open')
   expect(silent.received).toHaveLength(6)
-  expect(wallet.status()).toMatchObject({ spentDayMicroUsd: usd(5), openPayments: [{ amountMicroUsd: usd(5) }] })
-  wallet.close()
+  expect(await wallet.status()).toMatchObject({ spentDayMicroUsd: usd(5), openPayments: [{ amountMicroUsd: usd(5) }] })
+  await wallet.close()
   const again = await open()
   const service = fakeService(again.address, 'credit')
   expect(await again.recover(service.send)).toMatchObject([{ state: 'confirmed' }])
@@ -96,14 +98,14 @@ test('a refused payment stays reserved and is sent again, until its authorisatio
   await wallet.pay(order(), service.send)
   expect(service.received).toHaveLength(4)
   expect(new Set(service.received).size).toBe(2)
-  expect(wallet.receipts(5).map(({ state, counts }) => [state, counts])).toEqual([
+  expect((await wallet.receipts(5)).map(({ state, counts }) => [state, counts])).toEqual([
     ['confirmed', true],
     // Only the service says that it took nothing, so it keeps counting.
     ['dead', true],
   ])
-  const [, buried] = wallet.receipts(5)
+  const [, buried] = await wallet.receipts(5)
   const held = { receiptId: buried?.id, amountMicroUsd: usd(5) }
-  expect(wallet.status()).toMatchObject({ spentDayMicroUsd: usd(10), openPayments: [], heldPayments: [held] })
+  expect(await wallet.status()).toMatchObject({ spentDayMicroUsd: usd(10), openPayments: [], heldPayments: [held] })
   dispose()
 })
 
@@ -126,7 +128,7 @@ test('a service that takes the money and always says no gets the total at most',
 test('credit for another wallet is no credit', async () => {
   const { wallet, dispose } = await sampleWallet()
   expect(await refusalOf(wallet.pay(order(), async () => credited(attacker, 5_000_000n)))).toBe('outcome-unknown')
-  expect(wallet.receipts(1)).toMatchObject([{ state: 'unknown', reason: 'answered for another wallet' }])
+  expect(await wallet.receipts(1)).toMatchObject([{ state: 'unknown', reason: 'answered for another wallet' }])
   dispose()
 })
 
@@ -185,7 +187,7 @@ test('a dry run decides everything and signs nothing', async () => {
   expect(await refusalOf(wallet.pay(order(), service.send))).toBe('dry-run')
   expect(await refusalOf(wallet.pay(order({ origin: 'https://other.example' }), service.send))).toBe('origin')
   expect(service.received).toEqual([])
-  expect(wallet.receipts(5)).toEqual([])
+  expect(await wallet.receipts(5)).toEqual([])
   dispose()
 })
 
@@ -199,7 +201,7 @@ test('a dry run sends nothing that was signed before it', async () => {
   expect(await refusalOf(dry.pay(order(), service.send))).toBe('dry-run')
   expect(await dry.recover(service.send)).toEqual([])
   expect(service.received).toHaveLength(sent)
-  expect(dry.status().openPayments).toHaveLength(1)
+  expect((await dry.status()).openPayments).toHaveLength(1)
   dry.close()
   dispose()
 })
@@ -212,13 +214,13 @@ test('a turn that cannot be given back hides no payment', async () => {
     database.close()
     return credited(wallet.address, BigInt(readHeader(header).authorization.value))
   })
-  expect(wallet.receipts(1)).toMatchObject([{ id: paid.receiptId, state: 'confirmed' }])
+  expect(await wallet.receipts(1)).toMatchObject([{ id: paid.receiptId, state: 'confirmed' }])
   dispose()
 })
 
 test('the turn of an earlier start with our number is not waited for', async () => {
   const { wallet, folder, clock, pauses, dispose } = await sampleWallet()
-  wallet.status()
+  await wallet.status()
   const database = new DatabaseSync(join(folder, 'agent.db'))
   const owner = `${process.pid}@${hostname()}#another-start`
   database.prepare('INSERT INTO top_up_lease VALUES (1, ?, ?, ?)').run('turn_x', owner, clock.now() + 30_000)
@@ -237,14 +239,14 @@ test('a new payee needs a person, once, and a no holds', async () => {
   const { question } = asked
   expect(question.facts).toMatchObject({ kind: 'payee', payTo, amountMicroUsd: usd(5) })
   expect((await ask()).question.approvalId).toBe(question.approvalId)
-  wallet.approvals.resolve(question.approvalId, { isApproved: false, by: 'terminal ada' })
+  await wallet.approvals.resolve(question.approvalId, { isApproved: false, by: 'terminal ada' })
   expect((await ask()).rule).toBe('denied')
   const other = order({ accepts: [option({ payTo: attacker })] })
   const second = await wallet.pay(other, service.send).catch(error => error)
-  wallet.approvals.resolve(second.question.approvalId, { isApproved: true, by: 'terminal ada' })
+  await wallet.approvals.resolve(second.question.approvalId, { isApproved: true, by: 'terminal ada' })
   await wallet.pay(other, service.send)
   expect(service.settled.size).toBe(1)
-  expect(wallet.status().payees).toMatchObject([{ payTo: attacker }])
+  expect((await wallet.status()).payees).toMatchObject([{ payTo: attacker }])
   dispose()
 })
 
@@ -255,14 +257,14 @@ test('one yes to a top-up is one payment', async () => {
   const error = await wallet.pay(asked, service.send).catch(thrown => thrown)
   expect(error).toBeInstanceOf(NeedsApproval)
   const { question } = error
-  expect(wallet.approvals.list('pending')).toHaveLength(1)
-  wallet.approvals.resolve(question.approvalId, { isApproved: true, by: 'dialogue' })
+  expect(await wallet.approvals.list('pending')).toHaveLength(1)
+  await wallet.approvals.resolve(question.approvalId, { isApproved: true, by: 'dialogue' })
   await wallet.pay(asked, service.send)
-  expect(wallet.approvals.get(question.approvalId)?.usedBy).toBe(wallet.receipts(1)[0]?.id)
+  expect((await wallet.approvals.get(question.approvalId))?.usedBy).toBe((await wallet.receipts(1))[0]?.id)
   expect(await wallet.pay(asked, service.send).catch(error => error)).toBeInstanceOf(NeedsApproval)
   expect(service.settled.size).toBe(1)
   clock.advance(60 * 60_000 + 1)
-  expect(wallet.approvals.list('pending')).toEqual([])
+  expect(await wallet.approvals.list('pending')).toEqual([])
   dispose()
 })
 
@@ -276,14 +278,14 @@ test('a consent is bound to the text and its version, and serves its request for
     docsUrl: 'https://service.example/policy',
     faceMediaRoles: ['image'],
   } as const
-  const { approvalId } = wallet.approvals.ask(facts, 'request')
-  wallet.approvals.resolve(approvalId, { isApproved: true, by: 'page' })
-  expect(wallet.approvals.isApproved(facts, 'request')).toBe(true)
-  expect(wallet.approvals.isApproved(facts, 'request')).toBe(true)
-  expect(wallet.approvals.isApproved(facts, 'other')).toBe(false)
-  expect(wallet.approvals.isApproved({ ...facts, policyVersion: '2' }, 'request')).toBe(false)
-  expect(wallet.approvals.isApproved({ ...facts, policyText: 'whole text.' }, 'request')).toBe(false)
-  expect(wallet.approvals.get(approvalId)?.facts).toEqual(facts)
+  const { approvalId } = await wallet.approvals.ask(facts, 'request')
+  await wallet.approvals.resolve(approvalId, { isApproved: true, by: 'page' })
+  expect(await wallet.approvals.isApproved(facts, 'request')).toBe(true)
+  expect(await wallet.approvals.isApproved(facts, 'request')).toBe(true)
+  expect(await wallet.approvals.isApproved(facts, 'other')).toBe(false)
+  expect(await wallet.approvals.isApproved({ ...facts, policyVersion: '2' }, 'request')).toBe(false)
+  expect(await wallet.approvals.isApproved({ ...facts, policyText: 'whole text.' }, 'request')).toBe(false)
+  expect((await wallet.approvals.get(approvalId))?.facts).toEqual(facts)
   dispose()
 })
 
@@ -320,8 +322,8 @@ test('records that cannot be read stop every payment', async () => {
 
 test('records of a newer version stop every payment', async () => {
   const { wallet, folder, open, dispose } = await sampleWallet()
-  wallet.status()
-  wallet.close()
+  await wallet.status()
+  await wallet.close()
   const database = new DatabaseSync(join(folder, 'agent.db'))
   database.exec("INSERT INTO migrations VALUES ('wallet', '9999-from-tomorrow')")
   database.close()
@@ -353,7 +355,7 @@ test('the switch works between two attempts to send', async () => {
   })
   expect(await refusalOf(paying)).toBe('stopped')
   expect(sent).toHaveLength(1)
-  expect(wallet.status()).toMatchObject({ isStopped: true, openPayments: [{ amountMicroUsd: usd(5) }] })
+  expect(await wallet.status()).toMatchObject({ isStopped: true, openPayments: [{ amountMicroUsd: usd(5) }] })
   dispose()
 })
 

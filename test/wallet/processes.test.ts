@@ -82,7 +82,7 @@ test.each(kills)('killed %s %s, every payment ends and none is doubled', { timeo
   expect(recovered.map(payment => payment.state)).toEqual(recovered.map(() => 'confirmed'))
   if (!wasKilled) expect(before).toBe(1)
   await wallet.pay(order(), send)
-  wallet.close()
+  await wallet.close()
   const { signatures, open, counted } = journalOf(folder)
   expect(open).toEqual([])
   expect(signatures.every(count => count === 1)).toBe(true)

@@ -10,7 +10,7 @@ import { askYes, plainText, requireTerminal } from './terminal.ts'
 
 const command = 'farebox wallet approve'
 
-type Facts = NonNullable<ReturnType<OwnerDesk['approvals']['get']>>['facts']
+type Facts = NonNullable<Awaited<ReturnType<OwnerDesk['approvals']['get']>>>['facts']
 
 /**
  * Shows what is asked, whole, and records the person's answer. Each of several questions has to be answered with yes, and
@@ -26,7 +26,7 @@ export async function approveQuestion(args: readonly string[], io: CommandIo): P
   if (id === undefined) throw wrongUsage(command, 'The id of the question is missing')
   requireTerminal(io, command)
   return atDesk(io, values.data, async (desk, { consentStatements }) => {
-    const question = desk.approvals.get(id)
+    const question = await desk.approvals.get(id)
     if (question?.state !== 'pending')
       throw new CliError(
         question ? `The question ${id} is ${question.state}.` : `There is no question ${plainText(id).slice(0, 40)}.`,
@@ -35,7 +35,7 @@ export async function approveQuestion(args: readonly string[], io: CommandIo): P
     for (const line of shown(question.facts)) io.output.print(plainText(line))
     const isApproved = !values.deny && (await agrees(io, question.facts, consentStatements))
     if (isApproved) await confirmOwner(io, desk)
-    desk.approvals.resolve(id, { isApproved, by: `terminal, ${userInfo().username}` })
+    await desk.approvals.resolve(id, { isApproved, by: `terminal, ${userInfo().username}` })
     io.output.print(isApproved ? 'Approved. The assistant may go on.' : 'Denied.')
     return isApproved || values.deny ? 0 : 1
   })

@@ -18,7 +18,7 @@ export async function atDesk(
   } catch (error) {
     throw isRefusal(error) ? new CliError(error.sentence, error.nextStep) : error
   } finally {
-    desk.close()
+    await desk.close()
   }
 }
 

@@ -24,7 +24,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     const { address, path } = await desk.create(
       descriptor === undefined ? await newPassphrase(io) : readDescriptor(descriptor),
     )
-    for (const payee of payees) desk.pin(payee, `wallet create, ${userInfo().username}`)
+    for (const payee of payees) await desk.pin(payee, `wallet create, ${userInfo().username}`)
     io.output.print(address)
     io.output.note(`The key is in ${path}, encrypted. Keep the passphrase: nobody can recover it.`)
     io.output.note(fundingAdvice(service, address))

@@ -21,7 +21,7 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
   if (id === undefined) throw wrongUsage(command, 'The id of the payment is missing')
   requireTerminal(io, command)
   return atDesk(io, values.data, async desk => {
-    const payment = desk.receipts(shownReceipts).find(each => each.id === id)
+    const payment = (await desk.receipts(shownReceipts)).find(each => each.id === id)
     if (!payment)
       throw new CliError('There is no such payment among the last ones.', '`farebox wallet receipts` lists them.')
     const { address, payTo, network, nonce, amountMicroUsd } = payment
@@ -32,7 +32,7 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
     if (answer !== 'left' && answer !== 'stayed')
       throw new CliError('Nothing was recorded.', 'Answer with the word left or the word stayed.')
     await confirmOwner(io, desk)
-    desk.resolve(id, answer === 'left', `terminal, ${userInfo().username}`)
+    await desk.resolve(id, answer === 'left', `terminal, ${userInfo().username}`)
     io.output.print(answer === 'left' ? 'Recorded as spent.' : 'Recorded as not spent; the caps have its amount back.')
     return 0
   })

@@ -19,8 +19,8 @@ export async function showAddress(args: readonly string[], io: CommandIo): Promi
 export async function showStatus(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: 'farebox wallet status', options })
   return atDesk(io, values.data, async desk => {
-    const status = desk.status(await addressOf(desk))
-    const questions = desk.approvals.list('pending')
+    const status = await desk.status(await addressOf(desk))
+    const questions = await desk.approvals.list('pending')
     if (values.json) io.output.print(asJson({ ...status, questions }))
     else for (const line of [...statusLines(status), ...questionLines(questions)]) io.output.print(plainText(line))
     return 0
@@ -29,8 +29,8 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
 
 export async function showReceipts(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: 'farebox wallet receipts', options })
-  return atDesk(io, values.data, desk => {
-    const receipts = desk.receipts(shownReceipts)
+  return atDesk(io, values.data, async desk => {
+    const receipts = await desk.receipts(shownReceipts)
     if (values.json) io.output.print(asJson(receipts))
     else if (receipts.length === 0) io.output.print('The wallet has not paid anything yet.')
     else
@@ -44,14 +44,14 @@ export async function showReceipts(args: readonly string[], io: CommandIo): Prom
   })
 }
 
-type Status = ReturnType<OwnerDesk['status']>
+type Status = Awaited<ReturnType<OwnerDesk['status']>>
 
 function statusLines(status: Status): string[] {
   const { caps } = status
   return [
     `wallet: ${status.address}`,
     `service: ${status.origin}`,
-    ...(status.isStopped ? ['switched off by the file `stop` in the data folder'] : []),
+    ...(status.isStopped ? ['switched off: by `farebox wallet stop`, or by the file `stop` in the data folder'] : []),
     ...(status.isDryRun ? ['dry run: no payment is signed'] : []),
     `paid or reserved in 24 hours: ${displayUsd(status.spentDayMicroUsd)} of ${displayUsd(caps.maxDayMicroUsd)}`,
     `paid or reserved in all: ${displayUsd(status.spentTotalMicroUsd)} of ${displayUsd(caps.maxTotalMicroUsd)}`,
@@ -71,7 +71,7 @@ function openLine({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Stat
   return `${what}: ${receiptId}, ${displayUsd(amountMicroUsd)}; it is sent again before anything else is paid, or look at the chain and run \`farebox wallet resolve ${receiptId}\`${until}`
 }
 
-const questionLines = (questions: ReturnType<OwnerDesk['approvals']['list']>): string[] =>
+const questionLines = (questions: Awaited<ReturnType<OwnerDesk['approvals']['list']>>): string[] =>
   questions.map(({ id, facts }) => `waits for a person: ${id} (${facts.kind}); \`farebox wallet approve ${id}\``)
 
 /** Amounts are texts of micro-USD, as JSON has no integers of that size. */

@@ -1,0 +1,31 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Clock } from '#contract/clock.ts'
+import { walletMigrations } from './migrations.ts'
+import type { Records } from './records.ts'
+import type { State } from './state.ts'
+import type { Answer, Statement, Work } from './work.ts'
+
+/** Records in the state's own file: all processes on one data folder share them. Each decision is over when it returns. */
+export function fileRecords(state: State, clock: Clock): Records {
+  const prepared = (): State => {
+    state.prepare('wallet', walletMigrations)
+    return state
+  }
+  return {
+    decide: async work => prepared().decide(database => carryOut(database, work(clock.now()))),
+    read: async work => carryOut(prepared().database(), work(clock.now())),
+    close: async () => state.close(),
+  }
+}
+
+function carryOut<Result>(database: DatabaseSync, work: Work<Result>): Result {
+  let step = work.next()
+  while (!step.done) step = work.next(answer(database, step.value))
+  return step.value
+}
+
+function answer(database: DatabaseSync, { text, values, isChange }: Statement): Answer {
+  const statement = database.prepare(text)
+  if (isChange) return { rows: [], changes: Number(statement.run(...values).changes) }
+  return { rows: statement.all(...values), changes: 0 }
+}
