@@ -33,6 +33,7 @@ export async function signExactPayment(
   amountMicroUsd: MicroUsd,
   nowMs: number,
 ): Promise<SignedPayment> {
+  if (key.namespace !== 'eip155') throw new TypeError('This key signs for no EVM chain.')
   const { option, payee } = chosen
   const validBeforeSeconds = Math.floor(nowMs / 1_000) + option.maxTimeoutSeconds
   const authorization: EvmAuthorization = {

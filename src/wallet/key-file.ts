@@ -1,110 +1,194 @@
-import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { z } from 'zod'
 import { parseJsonWithUniqueNames } from '#contract/safe-json.ts'
+import { type Cipher, cipherOf, Derivation, newDerivation, seal, unseal } from './key-cipher.ts'
+import type { Keychain } from './keychain.ts'
 import { keyFromHex, newKeyHex, type WalletKey } from './keys.ts'
 import * as limits from './limits.ts'
 import { readPrivateFile, writeNewPrivateFile } from './private-file.ts'
 import { WalletRefusal } from './refusal.ts'
+import { exportedSolanaKey, newSolanaSeed, SolanaKey, seedBytes } from './solana-key.ts'
 
 export const keyFileName = 'wallet.json'
 
-const derive = promisify<string, Uint8Array, number, object, Buffer>(scrypt)
-const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`))
+const evmKeyBytes = 32
+const EvmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 
-/** The address stands in clear, so that it can be told without the passphrase; it is sealed with the key. */
-const KeyFile = z.strictObject({
+/** Of earlier versions: the EVM key alone. */
+const FirstKeyFile = z.strictObject({
   farebox: z.literal('wallet-key'),
   version: z.literal(1),
-  address: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
-  derivation: z.strictObject({
-    name: z.literal('scrypt'),
-    logN: z.number().int().min(10).max(limits.maxKeyDerivationLogN),
-    r: z.number().int().min(1).max(16),
-    p: z.number().int().min(1).max(4),
-    salt: hex(16),
-  }),
-  cipher: z.strictObject({ name: z.literal('aes-256-gcm'), iv: hex(12), tag: hex(16), text: hex(32) }),
+  address: EvmAddress,
+  derivation: Derivation,
+  cipher: cipherOf(evmKeyBytes),
 })
-type KeyFile = z.output<typeof KeyFile>
 
-/** A new key in `wallet.json`, encrypted with the passphrase. An existing file is never replaced. */
-export async function createKeyFile(folder: string, passphrase: string): Promise<{ address: string; path: string }> {
+/** The addresses stand in clear, so that they can be told without the passphrase; they are sealed with the keys. */
+const KeyFile = z.strictObject({
+  farebox: z.literal('wallet-key'),
+  version: z.literal(2),
+  evmAddress: EvmAddress,
+  solanaAddress: z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/),
+  /** Whether the system's keychain has the keys too, under the EVM address. */
+  isInKeychain: z.boolean(),
+  derivation: Derivation,
+  /** The EVM key, then the seed of the Solana key. */
+  cipher: cipherOf(evmKeyBytes + seedBytes),
+})
+
+/** Either version, read. */
+interface KeyRecord {
+  addresses: readonly string[]
+  isInKeychain: boolean
+  /** What stands in clear, as it was sealed. */
+  clear: string
+  derivation: Derivation
+  cipher: Cipher
+}
+
+export interface CreatedKeys {
+  /** On Base. */
+  address: string
+  solanaAddress: string
+  path: string
+}
+
+/**
+ * New keys in `wallet.json`, encrypted with the passphrase, and in the keychain where one is handed over. An existing file
+ * is never replaced.
+ */
+export async function createKeyFile(
+  folder: string,
+  passphrase: string,
+  keychain: Keychain | null = null,
+): Promise<CreatedKeys> {
   checkPassphrase(passphrase)
-  const secret = await newKeyHex()
-  const { address } = await keyFromHex(secret)
-  const derivation = { name: 'scrypt', ...limits.keyDerivation, salt: randomBytes(16).toString('hex') } as const
-  const iv = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', await deriveKey(passphrase, derivation), iv)
-  cipher.setAAD(sealed(address, derivation))
-  const text = Buffer.concat([cipher.update(Buffer.from(secret.slice(2), 'hex')), cipher.final()])
-  const file: KeyFile = {
-    farebox: 'wallet-key',
-    version: 1,
-    address,
-    derivation,
-    cipher: {
-      name: 'aes-256-gcm',
-      iv: iv.toString('hex'),
-      tag: cipher.getAuthTag().toString('hex'),
-      text: text.toString('hex'),
-    },
-  }
   const path = join(folder, keyFileName)
-  if (writeNewPrivateFile(folder, keyFileName, `${JSON.stringify(file, null, 2)}\n`)) return { address, path }
-  throw refusal(`There is a wallet in ${path} already`, 'Move that file away first, or name another data folder.')
+  if (existsSync(path)) throw existing(path)
+  const secret = Buffer.concat([Buffer.from((await newKeyHex()).slice(2), 'hex'), newSolanaSeed()])
+  try {
+    const [evm, solana] = await keysOf(secret)
+    if (!evm || !solana) throw new Error('New keys are two.')
+    const clear = { evmAddress: evm.address, solanaAddress: solana.address, isInKeychain: keychain !== null }
+    const derivation = newDerivation()
+    const cipher = await seal(secret, sealed(clear, derivation), passphrase, derivation)
+    const file: z.output<typeof KeyFile> = { farebox: 'wallet-key', version: 2, ...clear, derivation, cipher }
+    // First where it may fail: a file that names a keychain without the keys would mislead.
+    await keychain?.write(evm.address, secret.toString('hex'))
+    if (!writeNewPrivateFile(folder, keyFileName, `${JSON.stringify(file, null, 2)}\n`)) throw existing(path)
+    return { address: evm.address, solanaAddress: solana.address, path }
+  } finally {
+    secret.fill(0)
+  }
 }
 
-/** The address of the folder's encrypted key, without its passphrase; null where there is no key file. */
-export function keyFileAddress(folder: string): string | null {
-  return readKeyFile(folder)?.address ?? null
-}
+/** The addresses of the folder's encrypted keys, Base first, without their passphrase; null where there is no key file. */
+export const keyFileAddresses = (folder: string): readonly string[] | null => readKeyFile(folder)?.addresses ?? null
 
-/** The folder's key; null where there is no key file. A wrong passphrase is a refusal. */
-export async function unlockKeyFile(folder: string, passphrase: string): Promise<WalletKey | null> {
+/** The first of them. */
+export const keyFileAddress = (folder: string): string | null => keyFileAddresses(folder)?.[0] ?? null
+
+/** The folder's keys, one a rail, Base first; null where there is no key file. A wrong passphrase is a refusal. */
+export async function unlockKeyFile(folder: string, passphrase: string): Promise<readonly WalletKey[] | null> {
   const file = readKeyFile(folder)
   if (!file) return null
-  const secret = decrypt(file, await deriveKey(passphrase, file.derivation))
-  return keyFromHex(secret.toString('hex'))
+  const secret = await opened(file, passphrase)
+  return keysOf(secret).finally(() => secret.fill(0))
 }
 
-function decrypt({ address, derivation, cipher }: KeyFile, key: Uint8Array): Buffer {
-  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(cipher.iv, 'hex'), { authTagLength: 16 })
-  decipher.setAAD(sealed(address, derivation))
-  decipher.setAuthTag(Buffer.from(cipher.tag, 'hex'))
+/** The folder's keys out of the keychain; null where the file does not say that they are in one. */
+export async function unlockByKeychain(
+  folder: string,
+  keychain: () => Promise<Keychain>,
+): Promise<readonly WalletKey[] | null> {
+  const file = readKeyFile(folder)
+  const [name] = file?.addresses ?? []
+  if (!file?.isInKeychain || name === undefined) return null
+  const text = await (await keychain()).read(name)
+  if (text === null)
+    throw refusal(
+      `The keychain of this system does not hold the keys of ${name}`,
+      'Open them with `--passphrase-file`.',
+    )
+  const keys = await keysOf(Buffer.from(text, 'hex')).catch(() => [])
+  if (keys.map(key => key.address).join() === file.addresses.join()) return keys
+  throw refusal(
+    `What the keychain of this system holds for ${name} is not its keys`,
+    'Open them with `--passphrase-file`.',
+  )
+}
+
+/** The secret keys in the form that other wallets take in, by rail. For a person who has given the passphrase. */
+export async function exportKeyFile(
+  folder: string,
+  passphrase: string,
+): Promise<{ evm: string; solana: string | null } | null> {
+  const file = readKeyFile(folder)
+  if (!file) return null
+  const secret = await opened(file, passphrase)
   try {
-    return Buffer.concat([decipher.update(Buffer.from(cipher.text, 'hex')), decipher.final()])
-  } catch {
-    throw refusal(`The passphrase does not open the wallet ${address}, or its file was changed`, 'Try it again.')
+    const seed = secret.subarray(evmKeyBytes)
+    return {
+      evm: `0x${secret.toString('hex', 0, evmKeyBytes)}`,
+      solana: seed.length === 0 ? null : exportedSolanaKey(seed),
+    }
+  } finally {
+    secret.fill(0)
   }
 }
 
-function readKeyFile(folder: string): KeyFile | null {
+async function opened({ cipher, clear, derivation, addresses }: KeyRecord, passphrase: string): Promise<Buffer> {
+  const secret = await unseal(cipher, clear, passphrase, derivation)
+  if (secret) return secret
+  throw refusal(`The passphrase does not open the wallet ${addresses[0]}, or its file was changed`, 'Try it again.')
+}
+
+async function keysOf(secret: Buffer): Promise<WalletKey[]> {
+  const evm = await keyFromHex(secret.toString('hex', 0, evmKeyBytes))
+  const seed = secret.subarray(evmKeyBytes)
+  return seed.length === 0 ? [evm] : [evm, new SolanaKey(seed)]
+}
+
+function readKeyFile(folder: string): KeyRecord | null {
   const path = join(folder, keyFileName)
   const text = readPrivateFile(path, limits.maxKeyFileBytes, true)
   if (text === null) return null
   const json = parseJsonWithUniqueNames(text, 4)
-  const file = KeyFile.safeParse(json.ok ? json.value : undefined)
-  if (file.success) return file.data
-  throw refusal(`${path} is no key file of this version`, 'Restore it from a backup, or update farebox.')
+  const file = z.discriminatedUnion('version', [FirstKeyFile, KeyFile]).safeParse(json.ok ? json.value : undefined)
+  if (!file.success)
+    throw refusal(`${path} is no key file of this version`, 'Restore it from a backup, or update farebox.')
+  const { derivation, cipher } = file.data
+  if (file.data.version === 1) {
+    const { address } = file.data
+    const clear = `farebox wallet-key 1 ${address} ${costOf(derivation)}`
+    return { addresses: [address], isInKeychain: false, clear, derivation, cipher }
+  }
+  const { evmAddress, solanaAddress } = file.data
+  return {
+    addresses: [evmAddress, solanaAddress],
+    isInKeychain: file.data.isInKeychain,
+    clear: sealed(file.data, derivation),
+    derivation,
+    cipher,
+  }
 }
 
-/** What stands in clear can't be changed without the passphrase. */
-const sealed = (address: string, { name, logN, r, p }: KeyFile['derivation']): Buffer =>
-  Buffer.from(`farebox wallet-key 1 ${address} ${name} ${logN} ${r} ${p}`)
+type InClear = Pick<z.output<typeof KeyFile>, 'evmAddress' | 'solanaAddress' | 'isInKeychain'>
 
-function deriveKey(passphrase: string, { logN, r, p, salt }: KeyFile['derivation']): Promise<Buffer> {
-  const N = 2 ** logN
-  // One text typed on two keyboards is one passphrase.
-  return derive(passphrase.normalize('NFKC'), Buffer.from(salt, 'hex'), 32, { N, r, p, maxmem: 256 * N * r })
-}
+const sealed = ({ evmAddress, solanaAddress, isInKeychain }: InClear, derivation: Derivation): string =>
+  `farebox wallet-key 2 ${evmAddress} ${solanaAddress} ${isInKeychain} ${costOf(derivation)}`
+
+const costOf = ({ name, logN, r, p }: Derivation): string => `${name} ${logN} ${r} ${p}`
 
 function checkPassphrase(passphrase: string): void {
   const { minPassphraseLength: least, maxPassphraseLength: most } = limits
   if (passphrase.length < least || passphrase.length > most)
     throw refusal(`A passphrase has ${least} to ${most} characters`, 'Choose another one; a few words are fine.')
 }
+
+const existing = (path: string): WalletRefusal =>
+  refusal(`There is a wallet in ${path} already`, 'Move that file away first, or name another data folder.')
 
 const refusal = (sentence: string, nextStep: string): WalletRefusal =>
   new WalletRefusal({ rule: 'key', sentence: `${sentence}.`, nextStep })

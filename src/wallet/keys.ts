@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { WalletRefusal } from './refusal.ts'
+import type { SolanaKey } from './solana-key.ts'
 
 /** What is signed; the shape of EIP-712. */
 export interface TypedData {
@@ -11,7 +12,12 @@ export interface TypedData {
 }
 
 /** A key that can sign and can't be shown: neither a log, nor an error, nor JSON holds more of it than its address. */
-export class WalletKey {
+export type WalletKey = EvmKey | SolanaKey
+
+/** The key of the EVM rail. */
+export class EvmKey {
+  /** Of CAIP-2: which chains it is for. */
+  readonly namespace = 'eip155'
   readonly address: string
   readonly #account: PrivateKeyAccount
 
@@ -34,7 +40,7 @@ export class WalletKey {
   }
 
   toString(): string {
-    return `WalletKey ${this.address}`
+    return `EvmKey ${this.address}`
   }
 
   [inspect.custom](): string {
@@ -45,7 +51,7 @@ export class WalletKey {
 const hexKey = /^(?:0x)?([0-9a-fA-F]{64})$/
 
 /** The key of an environment's value: 64 hex digits, `0x` before them or not. viem is read only here, by what signs. */
-export async function keyFromHex(value: string): Promise<WalletKey> {
+export async function keyFromHex(value: string): Promise<EvmKey> {
   const digits = hexKey.exec(value.trim())?.[1]
   if (!digits) throw badKey()
   const { privateKeyToAccount } = await import('viem/accounts')
@@ -56,7 +62,7 @@ export async function keyFromHex(value: string): Promise<WalletKey> {
     // The library's own error repeats what it was given.
     throw badKey()
   }
-  return new WalletKey(account)
+  return new EvmKey(account)
 }
 
 const badKey = (): WalletRefusal =>

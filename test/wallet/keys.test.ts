@@ -3,27 +3,61 @@ import { join } from 'node:path'
 import { format, inspect } from 'node:util'
 import { verifyMessage } from 'viem'
 import { expect, test } from 'vitest'
+import { decodeBase58 } from '#contract/base58.ts'
 import { readSignInHeader } from '#contract/sign-in.ts'
-import { createKeyFile, keyFileAddress, unlockKeyFile } from '#wallet/key-file.ts'
+import { ed25519Signature, isSignedByKey } from '#service/identity/ed25519-signature.ts'
+import { seal } from '#wallet/key-cipher.ts'
+import { createKeyFile, exportKeyFile, keyFileAddresses, unlockKeyFile } from '#wallet/key-file.ts'
 import { keyFromHex } from '#wallet/keys.ts'
 import { localKey } from '#wallet/local-key-file.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
+import { solanaKeyFrom } from '#wallet/solana-key.ts'
 import { fakeService, order, sampleWallet, secret, temporaryFolder } from './sample-wallet.ts'
 
 const passphrase = 'correct horse battery'
 
 test('an encrypted key opens with its passphrase alone, and tells its address without', async () => {
   const folder = join(temporaryFolder(), 'deep')
-  const { address, path } = await createKeyFile(folder, passphrase)
+  const { address, solanaAddress, path } = await createKeyFile(folder, passphrase)
   expect(statSync(folder).mode & 0o777).toBe(0o700)
   expect(statSync(path).mode & 0o777).toBe(0o600)
-  expect(keyFileAddress(folder)).toBe(address)
-  expect((await unlockKeyFile(folder, passphrase))?.address).toBe(address)
+  expect(keyFileAddresses(folder)).toEqual([address, solanaAddress])
+  expect((await unlockKeyFile(folder, passphrase))?.map(key => key.address)).toEqual([address, solanaAddress])
   await expect(unlockKeyFile(folder, 'wrong horse battery')).rejects.toThrow(/does not open/)
   await expect(createKeyFile(folder, passphrase)).rejects.toThrow(/already/)
-  const changed = readFileSync(path, 'utf8').replace(address, `0x${'1'.repeat(40)}`)
-  writeFileSync(path, changed)
-  await expect(unlockKeyFile(folder, passphrase)).rejects.toThrow(/does not open/)
+  const text = readFileSync(path, 'utf8')
+  const changes = [
+    [address, `0x${'1'.repeat(40)}`],
+    [solanaAddress, '1'.repeat(40)],
+    ['"isInKeychain": false', '"isInKeychain": true'],
+  ] as const
+  for (const [from, to] of changes) {
+    writeFileSync(path, text.replace(from, to))
+    await expect(unlockKeyFile(folder, passphrase)).rejects.toThrow(/does not open/)
+  }
+})
+
+test('a file of the first version opens, with its one key', async () => {
+  const folder = temporaryFolder()
+  const address = '0x2c7536E3605D9C16a7a3D7b1898e529396a65c23'
+  const derivation = { name: 'scrypt', logN: 10, r: 8, p: 1, salt: '00'.repeat(16) } as const
+  const clear = `farebox wallet-key 1 ${address} scrypt 10 8 1`
+  const cipher = await seal(Buffer.from(secret, 'hex'), clear, passphrase, derivation)
+  const file = { farebox: 'wallet-key', version: 1, address, derivation, cipher }
+  writeFileSync(join(folder, 'wallet.json'), JSON.stringify(file), { mode: 0o600 })
+  expect(keyFileAddresses(folder)).toEqual([address])
+  expect((await unlockKeyFile(folder, passphrase))?.map(key => key.address)).toEqual([address])
+  expect(await exportKeyFile(folder, passphrase)).toEqual({ evm: `0x${secret}`, solana: null })
+})
+
+test('what is exported makes the same keys', async () => {
+  const folder = temporaryFolder()
+  const { address, solanaAddress } = await createKeyFile(folder, passphrase)
+  const exported = await exportKeyFile(folder, passphrase)
+  expect((await keyFromHex(exported?.evm ?? '')).address).toBe(address)
+  expect(solanaKeyFrom(exported?.solana ?? '').address).toBe(solanaAddress)
+  await expect(exportKeyFile(folder, 'wrong horse battery')).rejects.toThrow(/does not open/)
+  expect(await exportKeyFile(temporaryFolder(), passphrase)).toBe(null)
 })
 
 test('a key that other users can read is refused', async () => {
@@ -53,7 +87,7 @@ test('a key file cannot ask for more memory than ours do', async () => {
 test('a short passphrase is refused and writes nothing', async () => {
   const folder = temporaryFolder()
   await expect(createKeyFile(folder, 'short')).rejects.toThrow(/8 to 1024/)
-  expect(keyFileAddress(folder)).toBe(null)
+  expect(keyFileAddresses(folder)).toBe(null)
 })
 
 test('a folder without a key has none', async () => {
@@ -77,6 +111,45 @@ test.each(['', 'zz', `${secret}00`, secret.slice(2), '0'.repeat(64), 'f'.repeat(
     if (value !== '') expect(`${inspect(error, { depth: 9, showHidden: true })}${error.stack}`).not.toContain(value)
   },
 )
+
+const solanaSecret = '2XAnC1UuoiLJxbjCq2YxSWfyGSLTGtSCqNpGpMgspYeFh35r4CCqCLNGZA7N1LoyxoXnXXyCwcqkQud8pa5QriQC'
+
+test.each([
+  '',
+  'zz',
+  `${solanaSecret}1`,
+  solanaSecret.slice(1),
+  `${solanaSecret.slice(0, -1)}D`,
+  '0'.repeat(88),
+  secret,
+])('the Solana key %j is refused without being repeated', value => {
+  let error: unknown
+  try {
+    solanaKeyFrom(value)
+  } catch (reason) {
+    error = reason
+  }
+  expect(error).toBeInstanceOf(WalletRefusal)
+  if (value !== '') expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(value)
+})
+
+test('a Solana key signs as the curve says, and no print of it holds more than its address', async () => {
+  const key = solanaKeyFrom(` ${solanaSecret}\n`)
+  const signature = ed25519Signature(await key.signMessage('hello'))
+  expect(
+    await isSignedByKey(decodeBase58(key.address, 32) ?? new Uint8Array(), 'hello', signature ?? new Uint8Array()),
+  ).toBe(true)
+  const prints = [
+    inspect(key, { depth: 9, showHidden: true, getters: true }),
+    format('%s %o %O', key, key, key),
+    JSON.stringify(key),
+  ]
+  const seed = Buffer.from(decodeBase58(solanaSecret, 64) ?? [])
+    .toString('hex')
+    .slice(0, 64)
+  for (const print of prints)
+    for (const part of [solanaSecret.slice(0, 16), seed.slice(0, 16)]) expect(print).not.toContain(part)
+})
 
 test('no print of a wallet, its errors or its records holds the key or a passphrase', async () => {
   const key = await keyFromHex(` 0x${secret}\n`)
