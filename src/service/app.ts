@@ -112,6 +112,7 @@ function exchangeOf(context: AppContext, service: Service): Exchange {
     address: incoming?.socket.remoteAddress ?? '127.0.0.1',
     signal: context.req.raw.signal,
     writeWhole: context.env?.writeWhole ?? null,
+    cut: context.env?.cut ?? null,
     vendor: service.settings.vendor,
     // Node joins repeated headers or drops them silently; a credential that is sent twice has to be seen twice.
     requestHeaders: incoming

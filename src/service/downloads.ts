@@ -61,7 +61,7 @@ function rangeOf(exchange: Exchange, etag: string, bytes: number): ByteRange | n
 
 function streamed(exchange: Exchange, path: string, { start, end }: ByteRange, status: number): Response {
   exchange.setAll({ 'content-length': (end - start + 1).toString() })
-  return exchange.response(fileBody(path, { start, end }), status)
+  return exchange.response(fileBody(path, { start, end }, { cut: () => exchange.cut() }), status)
 }
 
 /** Revoking deletes the file; doing it twice is the same. Before the video is finished there is nothing to delete. */

@@ -15,6 +15,7 @@ export class Exchange {
   /** By their names in lower case. No `Headers`: twenty of them cost 40 µs there. */
   readonly #answerHeaders = new Map<string, string>()
   readonly #writeWhole: WriteWhole | null
+  readonly #cut: (() => void) | null
   readonly #whenEnded: (() => void)[] = []
   principal: Principal | null = null
   /** Work under an `Idempotency-Key` goes on when its caller leaves, and what it holds is kept until its end. */
@@ -26,6 +27,8 @@ export class Exchange {
     signal: AbortSignal
     /** Absent where all answers go out as a web `Response`. */
     writeWhole?: WriteWhole | null
+    /** Breaks the connection off; absent where the answer has no socket of its own. */
+    cut?: (() => void) | null
     vendor: string
     requestHeaders: (name: string) => readonly string[]
   }) {
@@ -33,6 +36,7 @@ export class Exchange {
     this.address = options.address
     this.signal = options.signal
     this.#writeWhole = options.writeWhole ?? null
+    this.#cut = options.cut ?? null
     this.#vendor = options.vendor
     this.#requestHeaders = options.requestHeaders
   }
@@ -62,6 +66,12 @@ export class Exchange {
 
   left(): void {
     if (!this.outlivesCaller) this.ended()
+  }
+
+  /** Breaks the connection off, for an answer that has no proper end; false where there is none. */
+  cut(): boolean {
+    this.#cut?.()
+    return this.#cut !== null
   }
 
   get answerHeaders(): Map<string, string> {

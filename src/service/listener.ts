@@ -6,9 +6,11 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { connectionLimits } from './bounds.ts'
 import type { WriteWhole } from './exchange.ts'
 
-/** Node's own messages, and how a whole answer is written by one who need not go through a web `Response`. */
+/** Node's own messages, and what a web `Response` cannot do: write a whole answer at once, and break one off. */
 export interface SocketBindings extends HttpBindings {
   writeWhole: WriteWhole
+  /** Breaks the connection off. */
+  cut: () => void
 }
 
 /** What answers requests that arrive on a socket. */
@@ -75,4 +77,5 @@ const socketBindings = ({ incoming, outgoing }: HttpBindings): SocketBindings =>
     outgoing.end(body)
     return RESPONSE_ALREADY_SENT
   },
+  cut: () => void outgoing.destroy(),
 })

@@ -29,8 +29,9 @@ import { everyMediumHasAFace } from './media/face-detector.ts'
 import { FolderMediaStore } from './media/folder-media-store.ts'
 import { Catalogue } from './models/catalogue.ts'
 import type { Model } from './models/model.ts'
+import { ChargeReceipts } from './receipts/charge-receipts.ts'
 import type { Log, Payments, Service } from './service.ts'
-import { docsUrl, type ServiceSettings } from './settings.ts'
+import { baseUrl, docsUrl, type ServiceSettings } from './settings.ts'
 import type { StakeReader } from './staking/stake-reader.ts'
 import { StakingCredits } from './staking/staking-credits.ts'
 import { pruneStore } from './store/prune.ts'
@@ -62,6 +63,7 @@ export class RunningService {
   readonly #runner: JobRunner
   readonly #media: FolderMediaStore
   readonly #ledger: LedgerWatch
+  readonly #receipts: ChargeReceipts
   readonly #timers: NodeJS.Timeout[] = []
   /** Names this service in leases; another one after every start. */
   readonly #owner = randomUUID()
@@ -85,6 +87,7 @@ export class RunningService {
     this.#runner = new JobRunner({ store, clock, catalogue, media: this.#media, log, owner })
     const links = new DownloadLinks(settings.publicUrl, parts.secrets)
     const funding = fundingOf(parts)
+    this.#receipts = new ChargeReceipts({ store, clock, issuer: baseUrl(settings), secret: parts.secrets[0] })
     this.#service = {
       settings,
       clock,
@@ -97,6 +100,7 @@ export class RunningService {
       funding,
       ledger,
       claims: new Claims({ store, clock, owner }),
+      receipts: this.#receipts,
       payments: parts.payments,
       consent: {
         require: (model, request) => requireConsent(model, request, everyMediumHasAFace, docsUrl(settings)),
@@ -122,6 +126,7 @@ export class RunningService {
   /** Frees what a crash left, then follows jobs and sweeps until `close`. */
   async start(): Promise<void> {
     const { store, clock, charges } = this.#service
+    await this.#receipts.publishKey()
     await recoverHoldsAtStart(store, clock, this.#owner)
     await this.#ledger.lookOverAtStart()
     await this.#runner.start()
@@ -183,6 +188,11 @@ const chargesOf = ({ store, clock, log }: ServiceParts, funding: Funding, owner:
     funding,
     onWriteOff: ({ request, model }, amount) =>
       log.warn({ request, model, microUsd: `${amount}` }, 'A call cost more than its hold; the rest was written off.'),
+    onHoldLost: ({ request, model }, { totalMicroUsd, lostMicroUsd }) =>
+      log.warn(
+        { request, model, microUsd: `${totalMicroUsd}`, lostMicroUsd: `${lostMicroUsd}` },
+        'The hold of a call had been ended before the call was; it was charged all the same, as far as that could be.',
+      ),
   })
 
 function guardsOf({ store, clock, log }: ServiceParts): RequestGuards {

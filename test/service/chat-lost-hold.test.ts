@@ -67,7 +67,7 @@ test('once a renewal has told that the hold is gone, the stream ends with an err
     first,
     { error: { type: 'server_error' }, choices: [{ finish_reason: 'error' }] },
   ])
-  expect(events.slice(first + 1)).toEqual([])
+  expect(events.slice(first + 1)).toEqual(['[DONE]'])
   expect(desk.engine.calls[0]?.signal.aborted).toBe(true)
   expect(await desk.openHolds()).toBe(0)
   expect((await desk.books(customer.account)).units.at(-1)).toBe(BigInt(first))
@@ -80,5 +80,27 @@ test('at the latest a checkpoint tells it', async () => {
   await mustCommit(desk.service.store, nonce('after the checkpoint'))
   two.resolve()
   const events = await read(10_000)
-  expect([delivered(events), events.at(-1)]).toEqual([first + second, expect.stringContaining('"error"')])
+  expect([delivered(events), events.at(-2)]).toEqual([first + second, expect.stringContaining('"error"')])
 })
+
+test.each([true, false])(
+  'a call without a checkpoint is charged anew, and the log tells (stream: %s)',
+  async stream => {
+    const gate = Promise.withResolvers<void>()
+    desk.engine.play([...some(first), { until: gate.promise }, { usage: used(8, first) }])
+    const answer = desk.chat(customer, { stream, max_tokens: 100 })
+    await expect.poll(() => desk.openHolds()).toBe(1)
+    const later = { now: () => desk.service.clock.now() + holdLeaseMs + 1 }
+    expect(await recoverHolds(desk.service.store, later)).toBe(1)
+    gate.resolve()
+    expect([(await answer).status, await (await answer).text()]).toEqual([200, expect.stringContaining(' paid')])
+    expect(await desk.books(customer.account)).toMatchObject({ charged: 8n + BigInt(first) * 10n, writtenOff: 0n })
+    expect(desk.service.logged).toEqual([
+      {
+        level: 'warn',
+        facts: expect.objectContaining({ lostMicroUsd: '0' }),
+        message: expect.stringContaining('hold'),
+      },
+    ])
+  },
+)

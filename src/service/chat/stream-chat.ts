@@ -1,8 +1,8 @@
 import type { ChatCompletionChunk } from '#contract/chat.ts'
 import { balanceRemaining } from '#contract/headers.ts'
+import { ServiceError } from '#contract/service-error.ts'
 import type { Call, EventsReply } from '../call.ts'
-import { type Charge, type Cost, printedCost } from '../ledger/charge.ts'
-import { ChargeUnknown } from '../ledger/charge-unknown.ts'
+import { AlsoCommitRefused, type Charge, type Cost, printedCost } from '../ledger/charge.ts'
 import { type Metered, streamWithCharge } from '../ledger/charges.ts'
 import type { Service } from '../service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
@@ -21,9 +21,10 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
     call.set(balanceRemaining, charge.heldAvailableMicroUsd)
   }
   const broken = (error: unknown): unknown => {
-    // Anything else breaks the connection, so that nobody takes what has come for a whole answer.
-    if (call.signal.aborted || !(error instanceof ChargeUnknown)) throw error
-    service.log.error({ requestId: call.requestId, err: error }, 'A stream could not be ended as it should.')
+    // The whole answer is another's by now: a part of this one must not look like an end.
+    if (call.signal.aborted || error instanceof AlsoCommitRefused) throw error
+    if (!(error instanceof ServiceError))
+      service.log.error({ requestId: call.requestId, err: error }, 'A stream could not be ended as it should.')
     return { choices: [{ index: 0, delta: {}, finish_reason: 'error' }], error: failureError(error) }
   }
   return { kind: 'events', events: await startOf(events, broken) }
@@ -31,7 +32,7 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
 
 /**
  * Waits for the first event, so that an engine that fails before it is answered with a status and not inside a stream.
- * A charge that cannot be written after it becomes the last event.
+ * What fails after it, as a charge that cannot be written, becomes the last event.
  */
 async function startOf(
   events: AsyncIterableIterator<unknown>,
@@ -127,7 +128,7 @@ async function* brokenOff(
   const end = { index: 0, delta: {}, finish_reason: 'error' }
   const event = { ...(last && publicChunk(plan, last)), choices: [end], error }
   // Where nothing was delivered nothing is charged, and the same key may ask again once there is credit.
-  if (!charge.isLost) await charge.settle(tab.delivered ? () => call.keepStream(() => [event]) : undefined)
+  await charge.settle(tab.delivered ? () => call.keepStream(() => [event]) : undefined)
   call.tokensUsed(tab.usage().total_tokens)
   yield event
 }

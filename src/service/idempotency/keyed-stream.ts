@@ -14,6 +14,8 @@ export interface KeyedStreamParts {
   broken(error: unknown): Promise<void>
   /** The reader is gone. */
   left(): void
+  /** Breaks the connection off; false where there is none. */
+  cut(): boolean
 }
 
 /**
@@ -40,6 +42,7 @@ export class KeyedStream {
       end: async delivered => {
         if (!delivered) parts.left()
       },
+      cut: () => parts.cut(),
     })
   }
 

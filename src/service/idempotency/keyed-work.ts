@@ -120,6 +120,7 @@ export class KeyedWork implements Work {
       ended: () => this.#streamEnded(),
       broken: error => this.#streamBroken(error),
       left: () => this.#callerLeft(),
+      cut: () => exchange.cut(),
     })
     this.#stream = stream
     if (exchange.signal.aborted) stream.goOn()

@@ -24,6 +24,9 @@ export const recoverySlice = 500
 /** So many of them by one unit, where nobody can still be working under them: a unit may have 64 operations. */
 export const recoveryTogether = 50
 
+/** Attempts to charge a call anew whose hold is gone, while other calls of its account take the credit that was seen. */
+export const anewAttempts = 3
+
 /** How often lapsed holds are looked for. */
 export const recoveryIntervalMs = 5_000
 

@@ -7,6 +7,7 @@ import type { Store } from '../store/store.ts'
 import type { Balance, Capture, Line, Op, Outcome, Owed, Refusal, Unit } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { checkpointMs, holdLeaseMs, holdRenewalMs } from './bounds.ts'
+import { chargeAnew } from './charge-anew.ts'
 import { ChargeUnknown } from './charge-unknown.ts'
 import type { Funding } from './funding.ts'
 import { leftForHold } from './left-for-hold.ts'
@@ -31,7 +32,7 @@ export interface Cost {
 }
 
 export interface Charged extends Cost {
-  /** Null when only a restart will tell. */
+  /** Null where this end of a call did not say. */
   availableMicroUsd: MicroUsd | null
 }
 
@@ -64,6 +65,8 @@ export interface ChargeParts {
   funding: Funding
   onEnd(charge: Charge): void
   onWriteOff(order: ChargeOrder, amount: MicroUsd): void
+  /** Others ended the hold of a call before the call did; of what it cost some may be lost. */
+  onHoldLost?: (order: ChargeOrder, cost: { totalMicroUsd: MicroUsd; lostMicroUsd: MicroUsd }) => void
 }
 
 /** Whether the caller has what the lines say already. */
@@ -152,8 +155,8 @@ export class Charge {
 
   /**
    * Charges the lines and frees the rest. What they cost beyond the hold is written off, unless the order lets the hold
-   * grow that far. No lines: nothing is charged; nor is a request that was charged before, by a process that died. Throws
-   * `AlsoCommitRefused`.
+   * grow that far. No lines: nothing is charged; nor is a request that was charged before, by a process that died. A hold
+   * that others have ended is made anew (`chargeAnew`). Throws `AlsoCommitRefused`.
    */
   capture(lines: readonly Line[], alsoCommit?: AlsoCommit): Promise<Charged> {
     this.#ended ??= this.#end({ lines, isDelivered: false }, alsoCommit)
@@ -193,6 +196,7 @@ export class Charge {
         if (refused) throw new AlsoCommitRefused(refused)
         return { ...cost, availableMicroUsd: availableOf(outcome.balances, this.order.principal.account) }
       }
+      if (outcome.op === 0 && outcome.why === 'no_hold') return await this.#endLost({ lines, isDelivered }, alsoCommit)
       if (outcome.op === 0) throw new Error(`The ledger refused to end hold ${this.holdId}: ${outcome.why}.`)
       await this.#commitEnd({ lines: [] }, [])
       throw new AlsoCommitRefused(refused ?? outcome.why)
@@ -202,6 +206,14 @@ export class Charge {
       this.#parts.onEnd(this)
       for (const run of this.#whenEnded.splice(0)) run()
     }
+  }
+
+  async #endLost({ lines, isDelivered }: Ending, alsoCommit: AlsoCommit): Promise<Charged> {
+    this.#isLost = true
+    const lost = { order: this.order, lines, isDelivered }
+    const { cost, availableMicroUsd, refused } = await chargeAnew(this.#parts, lost, alsoCommit)
+    if (refused) throw new AlsoCommitRefused(refused)
+    return { ...cost, availableMicroUsd }
   }
 
   /** Staking credit pays first, as far as the hold was taken from it. */

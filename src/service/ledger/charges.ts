@@ -15,6 +15,8 @@ export interface ChargesOptions {
   funding: Funding
   /** Told of every charge that went beyond its hold, and by how much. */
   onWriteOff?: ChargeParts['onWriteOff']
+  /** Told of every call whose hold others had ended. */
+  onHoldLost?: ChargeParts['onHoldLost']
 }
 
 /** All open charges of this process: opens them, keeps their leases, and waits for them when the service drains. */

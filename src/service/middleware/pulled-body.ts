@@ -9,6 +9,8 @@ export interface PulledBody {
   last?: Uint8Array
   /** Called once: when all has been read, when the reader has left, also before the first read, or after an error. */
   end(delivered: boolean): Promise<void>
+  /** Breaks the connection off; false where there is none, and an error of the body has to tell. */
+  cut?(): boolean
 }
 
 /**
@@ -24,12 +26,15 @@ export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
     ended = true
     await source.end(delivered)
   }
+  // An error of a body is printed by the server that writes it, past the log and into the answer.
+  const fail = (controller: ReadableStreamDefaultController, error: unknown) =>
+    source.cut?.() ? controller.close() : controller.error(error)
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         if (patience) clearTimeout(patience)
         const giveUp = () => {
-          controller.error(new Error('The reader took nothing for too long.'))
+          fail(controller, new Error('The reader took nothing for too long.'))
           // What ends badly here has been told by whoever made the pieces.
           end(false).catch(() => undefined)
         }
@@ -44,8 +49,9 @@ export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
           await end(true)
           controller.close()
         } catch (error) {
-          await end(false)
-          controller.error(error)
+          // The error itself says more than what ending after it may add.
+          await end(false).catch(() => undefined)
+          fail(controller, error)
         }
       },
       cancel: () => end(false),
@@ -58,7 +64,7 @@ export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
 export function fileBody(
   path: string,
   range: { start?: number; end?: number },
-  onEnd?: (delivered: boolean) => Promise<void>,
+  { onEnd, cut }: { onEnd?: (delivered: boolean) => Promise<void>; cut?: () => boolean } = {},
 ): ReadableStream<Uint8Array> {
   let open: ReturnType<typeof createReadStream> | null = null
   let pieces: AsyncIterator<Buffer> | null = null
@@ -73,5 +79,6 @@ export function fileBody(
       open?.destroy()
       await onEnd?.(delivered)
     },
+    ...(cut ? { cut } : {}),
   })
 }

@@ -82,6 +82,7 @@ function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): Re
       exchange.ended()
       await iterator.return?.()
     },
+    cut: () => exchange.cut(),
   })
 }
 
@@ -90,9 +91,10 @@ function sendFile(exchange: Exchange, reply: FileReply): Response {
   headers.set('content-type', reply.mimeType)
   headers.set('content-length', reply.bytes.toString())
   exchange.set(contentDisposition, `attachment; filename="${reply.filename}"`)
-  const body = fileBody(reply.path, {}, async delivered => {
+  const onEnd = async (delivered: boolean) => {
     exchange.ended()
     await reply.onEnd?.(delivered)
-  })
+  }
+  const body = fileBody(reply.path, {}, { onEnd, cut: () => exchange.cut() })
   return exchange.response(body)
 }

@@ -1,9 +1,10 @@
 import { request as sendRequest } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Listener } from '#service/listener.ts'
 import { used, words } from '../chat-script.ts'
+import { mustCommit } from '../store/sample-ops.ts'
 import { answerMicroUsd, charges, claims, closeAll, gate, hello, holds, type KeyDesk, openKeyDesk } from './key-desk.ts'
 
 let desk: KeyDesk
@@ -79,4 +80,23 @@ test.each([0, 1, 2])('a socket that breaks after %i events leaves the stream who
   expect(await again.text()).toMatch(/one.*two.*three.*\[DONE\]/s)
   expect(await charges(desk)).toEqual([answerMicroUsd])
   expect(await holds(desk)).toEqual([])
+})
+
+test('a stream whose key is another’s by now is broken off, and nothing is printed past the log', async () => {
+  const printed = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  const { until, open } = gate()
+  desk.chat.play([...words('one '), { until }, { text: 'two' }, { usage: used(5, 2) }])
+  const answer = await fetch(`http://127.0.0.1:${listener.port}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}`, 'idempotency-key': 'one' },
+    body: JSON.stringify({ ...hello, stream: true }),
+  })
+  const [claim] = await desk.opened.store.read.selectFrom('claim').select(['id', 'fence']).execute()
+  const set = { lease: { owner: 'another process', untilMs: desk.opened.clock.now() + 60_000 } }
+  const from = { op: 'claim', claim: claim?.id ?? '', from: 'running', fence: claim?.fence ?? 0 } as const
+  await mustCommit(desk.opened.store, { ...from, to: 'running', set, atMs: desk.opened.clock.now() })
+  open()
+  await expect(answer.text()).rejects.toThrow()
+  expect(printed).not.toHaveBeenCalled()
+  printed.mockRestore()
 })

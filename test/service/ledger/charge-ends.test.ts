@@ -7,7 +7,7 @@ import { Funding } from '#service/ledger/funding.ts'
 import { leftForHold } from '#service/ledger/left-for-hold.ts'
 import type { Op } from '#service/store/units.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
-import { budget, capture, commitOps, hold, ledger, linesOf, mustCommit, nonce, release } from '../store/sample-ops.ts'
+import { budget, capture, commitOps, hold, ledger, linesOf, mustCommit, nonce } from '../store/sample-ops.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
 
 let desk: ChargeDesk
@@ -77,8 +77,7 @@ describe('a hold grows', () => {
 
   test('and what is left for it is staking credit and USD together, each within its limit', async () => {
     const principal = await desk.customer(1_000n, budget(300n, 20n))
-    await mustCommit(desk.store, { op: 'wallet', wallet: '0xaa', account: principal.account, atMs: 1 })
-    desk.stakes.set('0xaa', 50n)
+    await desk.link(principal, 50n)
     const funding = new Funding({ store: desk.store, clock: desk.clock, staking: desk.staking })
     const charge = await desk.charges({ funding }).open(desk.order(principal, 15n, 1_000n))
     expect(await leftForHold(desk.store, charge.holdId)).toBe(305n)
@@ -197,18 +196,6 @@ describe('a hold ends', () => {
       { usd: 0n, staking: 0n },
     ])
     expect(await desk.held(principal.account)).toEqual([])
-  })
-
-  test('with an error where others have ended it', async () => {
-    const principal = await desk.customer(1_000n)
-    const charge = await desk.charges().open(desk.order(principal, 100n))
-    let ends = 0
-    charge.whenEnded(() => ends++)
-    await mustCommit(desk.store, release(charge.holdId))
-    await expect(charge.capture(linesOf([30n]))).rejects.toThrow(
-      `The ledger refused to end hold ${charge.holdId}: no_hold.`,
-    )
-    expect([await desk.entriesOf(principal.account), ends]).toEqual([[], 1])
   })
 
   test('and says so to those who wait for it, once', async () => {

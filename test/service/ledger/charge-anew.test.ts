@@ -1,0 +1,145 @@
+/** Holds that others have ended before their calls were: after an outage, or a pause that was longer than a lease. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { microUsd } from '#contract/money.ts'
+import { AlsoCommitRefused } from '#service/ledger/charge.ts'
+import { Funding } from '#service/ledger/funding.ts'
+import type { Capture, KeyBudget } from '#service/store/units.ts'
+import { budget, capture, ledger, linesOf, mustCommit, nonce, release, revokeKey } from '../store/sample-ops.ts'
+import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
+
+let desk: ChargeDesk
+beforeAll(async () => {
+  desk = await openChargeDesk()
+})
+afterAll(() => desk.dispose())
+
+/** A call of 30 and 40 under a hold of 100 that is gone, while other calls of its account hold some. */
+async function lost({ credit = 1_000n, others = 0n, limits = null as KeyBudget | null, stake = 0n } = {}) {
+  const told: string[] = []
+  const principal = stake ? await desk.wallet(credit, stake) : await desk.customer(credit, limits)
+  const charges = desk.charges({
+    funding: new Funding({ store: desk.store, clock: desk.clock, staking: stake ? desk.staking : null }),
+    onHoldLost: (_, { totalMicroUsd, lostMicroUsd }) => told.push(`lost ${lostMicroUsd} of ${totalMicroUsd}`),
+    onWriteOff: (_, amount) => told.push(`written off ${amount}`),
+  })
+  const charge = await charges.open(desk.order(principal, 100n))
+  charge.meter(() => linesOf([30n, 40n]))
+  await mustCommit(desk.store, release(charge.holdId))
+  const other = others ? await charges.open(desk.order(principal, others)) : null
+  const ended = async () => {
+    await other?.release()
+    return { entries: await desk.entriesOf(principal.account), held: await desk.held(principal.account), told }
+  }
+  return { principal, charges, charge, ended }
+}
+
+const whole = { usd: 70n, staking: 0n }
+
+describe.each(['settle', 'capture'] as const)('a call that ends by %s after its hold', how => {
+  const end = (charge: Awaited<ReturnType<typeof lost>>['charge'], ...beside: Parameters<typeof charge.settle>) =>
+    how === 'settle' ? charge.settle(...beside) : charge.capture(linesOf([30n, 40n]), ...beside)
+
+  test.each([
+    ['is charged anew', {}, whole, ['CHARGE 30', 'CHARGE 40'], ['lost 0 of 70']],
+    [
+      'is charged as far as the credit reaches, and the rest is written off',
+      { credit: 150n, others: 100n },
+      { usd: 50n, staking: 0n },
+      ['WRITE_OFF 20', 'CHARGE 30', 'CHARGE 40'],
+      ['written off 20', 'lost 20 of 70'],
+    ],
+    [
+      'is charged as far as the key’s budget reaches',
+      { limits: budget(110n), others: 90n },
+      { usd: 20n, staking: 0n },
+      ['WRITE_OFF 50', 'CHARGE 30', 'CHARGE 40'],
+      ['written off 50', 'lost 50 of 70'],
+    ],
+    [
+      'is written off where nothing is left',
+      { credit: 100n, others: 100n },
+      { usd: 0n, staking: 0n },
+      ['WRITE_OFF 70', 'CHARGE 30', 'CHARGE 40'],
+      ['written off 70', 'lost 70 of 70'],
+    ],
+    [
+      'takes staking credit first',
+      { stake: 60n },
+      { usd: 10n, staking: 60n },
+      ['STAKING 60', 'CHARGE 30', 'CHARGE 40'],
+      ['lost 0 of 70'],
+    ],
+  ])('%s', async (_rule, world, cost, entries, told) => {
+    const { charge, ended } = await lost(world)
+    expect(await end(charge)).toMatchObject(cost)
+    expect(charge.isLost).toBe(true)
+    expect(await ended()).toEqual({ entries, held: [], told })
+  })
+
+  test('is told what its last checkpoint was charged, and charged nothing more', async () => {
+    const { charges, principal, ended } = await lost()
+    const charge = await charges.open(desk.order(principal, 100n))
+    charge.meter(() => linesOf([30n, 40n]))
+    const { holdId: hold, order } = charge
+    await mustCommit(desk.store, { ...(capture(hold, [30n], order.request) as Capture), writeOff: microUsd(5) })
+    const costs: object[] = []
+    const beside = (cost: object) => {
+      costs.push(cost)
+      return [nonce(`kept ${hold}`)]
+    }
+    expect(await end(charge, beside)).toMatchObject({ usd: 25n, staking: 0n, availableMicroUsd: null })
+    expect(costs.at(-1)).toEqual({ usd: 25n, staking: 0n })
+    expect(await ended()).toEqual({ entries: ['WRITE_OFF 5', 'CHARGE 30'], held: [], told: ['lost 45 of 70'] })
+    await expect(mustCommit(desk.store, nonce(`kept ${hold}`))).rejects.toThrow()
+  })
+
+  test('commits what belongs to it, once', async () => {
+    const { charge } = await lost()
+    await end(charge, () => [nonce(`beside ${charge.holdId}`)])
+    await expect(mustCommit(desk.store, nonce(`beside ${charge.holdId}`))).rejects.toThrow()
+  })
+
+  test('takes no place among the calls of a wallet', async () => {
+    const { charge, charges, principal } = await lost({ stake: 1n })
+    const others = await Promise.all(Array.from({ length: 5 }, () => charges.open(desk.order(principal, 1n))))
+    expect(await end(charge)).toMatchObject({ usd: 70n })
+    for (const other of others) await other.release()
+  })
+})
+
+test('where others have what belongs to the end, only what was delivered is charged', async () => {
+  await mustCommit(desk.store, nonce('of others'))
+  const beside = () => [nonce('of others')]
+  const delivered = await lost()
+  await expect(delivered.charge.settle(beside)).rejects.toThrow(AlsoCommitRefused)
+  expect((await delivered.ended()).entries).toEqual(['CHARGE 30', 'CHARGE 40'])
+  const whole = await lost()
+  await expect(whole.charge.capture(linesOf([30n, 40n]), beside)).rejects.toThrow(AlsoCommitRefused)
+  expect(await whole.ended()).toEqual({ entries: [], held: [], told: [] })
+})
+
+test.each([
+  ['its key was revoked', (keyId: string) => revokeKey(keyId), 401],
+  ['the books are read-only', () => ledger('read_only'), 503],
+])(
+  'where %s, an answer that is not out is refused, and what was delivered is lost and told',
+  async (_why, op, status) => {
+    const [late, delivered] = [await lost(), await lost()]
+    for (const { principal } of [late, delivered]) {
+      if (principal.kind === 'key') await mustCommit(desk.store, op(principal.keyId))
+    }
+    await expect(late.charge.capture(linesOf([30n, 40n]))).rejects.toMatchObject({ status })
+    expect(await delivered.charge.settle()).toMatchObject({ usd: 0n })
+    expect([await late.ended(), await delivered.ended()]).toEqual([
+      { entries: [], held: [], told: [] },
+      { entries: [], held: [], told: ['lost 70 of 70'] },
+    ])
+    await mustCommit(desk.store, ledger('open'))
+  },
+)
+
+test('a release of what others have released is no error', async () => {
+  const { charge, ended } = await lost()
+  expect(await charge.release()).toEqual({ usd: 0n, staking: 0n, availableMicroUsd: null })
+  expect(await ended()).toEqual({ entries: [], held: [], told: [] })
+})
