@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import fc from 'fast-check'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
-import { WalletKey } from '#wallet/keys.ts'
+import { EvmKey } from '#wallet/keys.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import type { Sent } from '#wallet/send-payment.ts'
 import type { Wallet } from '#wallet/wallet.ts'
@@ -86,7 +86,7 @@ test('whatever services do, and whenever the wallet restarts, its caps hold', { 
 })
 
 /** A process that sleeps while it signs, and wakes up when its turn is over. */
-class SleepyKey extends WalletKey {
+class SleepyKey extends EvmKey {
   readonly #sleep: () => Promise<void>
 
   constructor(sleep: () => Promise<void>) {
@@ -94,7 +94,7 @@ class SleepyKey extends WalletKey {
     this.#sleep = sleep
   }
 
-  override async signTypedData(data: Parameters<WalletKey['signTypedData']>[0]): Promise<string> {
+  override async signTypedData(data: Parameters<EvmKey['signTypedData']>[0]): Promise<string> {
     await this.#sleep()
     return super.signTypedData(data)
   }
