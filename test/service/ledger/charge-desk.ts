@@ -42,6 +42,13 @@ export async function openChargeDesk() {
     return { kind: 'wallet', account: id, wallet: address, plan: 'default', isNew: false }
   }
 
+  /** A wallet of a customer's own, with a stake. */
+  async function link({ account: owner }: KeyPrincipal, stake: bigint): Promise<void> {
+    const address = `0x${(people++).toString(16).padStart(40, '0')}`
+    await mustCommit(store, { op: 'wallet', wallet: address, account: owner, atMs: clock.now() })
+    stakes.set(address, stake)
+  }
+
   const charges = (options: Partial<ChargesOptions> = {}) =>
     new Charges({ store, clock, owner: 'this process', funding: new Funding({ store, clock }), ...options })
 
@@ -73,7 +80,10 @@ export async function openChargeDesk() {
         .execute()
     ).map(hold => ({ ...hold, amount: BigInt(hold.amount) }))
 
-  return { store, path, tamper, dispose, clock, stakes, staking, customer, wallet, charges, order, entriesOf, held }
+  return {
+    ...{ store, path, tamper, dispose, clock, stakes, staking },
+    ...{ customer, wallet, link, charges, order, entriesOf, held },
+  }
 }
 
 export type ChargeDesk = Awaited<ReturnType<typeof openChargeDesk>>

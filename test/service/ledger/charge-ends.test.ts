@@ -182,8 +182,8 @@ describe('a hold ends', () => {
   test('free of charge where its request was charged before, by a process that died', async () => {
     const principal = await desk.customer(1_000n)
     const order = desk.order(principal, 100n)
-    await mustCommit(desk.store, hold('first of it', 10n, principal.account))
-    await mustCommit(desk.store, capture('first of it', [10n], order.request))
+    await mustCommit(desk.store, hold(`first of ${order.request}`, 10n, principal.account))
+    await mustCommit(desk.store, capture(`first of ${order.request}`, [10n], order.request))
     const charge = await desk.charges().open(order)
     const costs: object[] = []
     const beside = (cost: object) => {
@@ -249,8 +249,8 @@ describe('what belongs to the end of a hold', () => {
   test('and is refused beside the end of a hold whose request was charged before', async () => {
     const principal = await desk.customer(1_000n)
     const order = desk.order(principal, 100n)
-    await mustCommit(desk.store, hold('an earlier one', 10n, principal.account), used('taken before'))
-    await mustCommit(desk.store, capture('an earlier one', [10n], order.request))
+    await mustCommit(desk.store, hold(`before ${order.request}`, 10n, principal.account), used('taken before'))
+    await mustCommit(desk.store, capture(`before ${order.request}`, [10n], order.request))
     const charge = await desk.charges().open(order)
     const ended = charge.capture(linesOf([30n]), () => [used('taken before')])
     await expect(ended).rejects.toMatchObject({ why: 'nonce_used' })

@@ -292,8 +292,8 @@ describe('a hold whose process died', () => {
     const { account, charge } = await dead()
     charge.meter(() => linesOf([30n]))
     await charge.checkpoint()
-    await mustCommit(desk.store, hold('taken up again', 30n, account))
-    await mustCommit(desk.store, capture('taken up again', [30n], charge.order.request))
+    await mustCommit(desk.store, hold(`again ${account}`, 30n, account))
+    await mustCommit(desk.store, capture(`again ${account}`, [30n], charge.order.request))
     desk.clock.pass(30_001)
     expect(await recoverHolds(desk.store, desk.clock)).toBe(1)
     expect([await kinds(account), await desk.held(account)]).toEqual([['CHARGE 30'], []])
@@ -348,7 +348,10 @@ describe('a hold whose process died', () => {
     const own = await dead()
     const { charge } = own
     await mustCommit(desk.store, release(charge.holdId))
-    await mustCommit(desk.store, hold('its own', 5n, own.account, { owner: 'the next one', untilMs: desk.clock.now() }))
+    await mustCommit(
+      desk.store,
+      hold(`own of ${own.account}`, 5n, own.account, { owner: 'the next one', untilMs: desk.clock.now() }),
+    )
     expect(await recoverHoldsAtStart({ ...desk.store, soleOwner: true }, desk.clock, 'the next one')).toBe(1)
     expect([(await desk.held(account)).length, (await desk.held(own.account)).length]).toEqual([0, 1])
   })

@@ -7,7 +7,7 @@ import { Funding, type Spendable, shortage, totalOf } from '#service/ledger/fund
 import { InsufficientCredit, OverBudget } from '#service/ledger/refusals.ts'
 import { StakingCredits } from '#service/staking/staking-credits.ts'
 import type { BudgetPeriod, Refusal } from '#service/store/units.ts'
-import { account, budget, capture, grant, hold, mustCommit, topUp } from '../store/sample-ops.ts'
+import { budget, capture, hold, mustCommit, topUp } from '../store/sample-ops.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
 
 let desk: ChargeDesk
@@ -23,7 +23,7 @@ const lease = () => ({ owner: 'this process', untilMs: desk.clock.now() + 1 })
 describe('what a caller can spend', () => {
   test('is its account’s credit that nobody holds; without staking credit that part is not there', async () => {
     const principal = await desk.customer(100n)
-    await mustCommit(desk.store, hold('of the same account', 30n, principal.account))
+    await mustCommit(desk.store, hold(`of ${principal.account}`, 30n, principal.account))
     const plain = new Funding({ store: desk.store, clock: desk.clock })
     expect([plain.hasStaking, await plain.spendable(principal)]).toEqual([
       false,
@@ -46,18 +46,15 @@ describe('what a caller can spend', () => {
     ['what is there, where the key has no limit of it', null, null, { usd: 100n, staking: 50n }],
     ['nothing, where the limit is nothing', 0n, 0n, { usd: 0n, staking: 0n }],
   ]
-  test.each(limits)('is %s', async (rule, usd, staking, within) => {
+  test.each(limits)('is %s', async (_rule, usd, staking, within) => {
     const principal = await desk.customer(100n, budget(usd, staking))
-    const wallet = `0x${Buffer.from(rule).toString('hex')}`
-    await mustCommit(desk.store, { op: 'wallet', wallet, account: principal.account, atMs: 1 })
-    desk.stakes.set(wallet, 50n)
+    await desk.link(principal, 50n)
     expect(await funding.spendable(principal)).toEqual({ usd: 100n, staking: 50n, within })
   })
 
   test('falls with what is held and what was spent, of either', async () => {
     const principal = await desk.customer(1_000n, budget(300n, 20n))
-    await mustCommit(desk.store, { op: 'wallet', wallet: '0xbb', account: principal.account, atMs: 1 })
-    desk.stakes.set('0xbb', 50n)
+    await desk.link(principal, 50n)
     const charges = desk.charges({ funding })
     const one = await charges.open(desk.order(principal, 15n))
     expect(await funding.spendable(principal)).toMatchObject({ within: { usd: 300n, staking: 5n } })
@@ -190,7 +187,7 @@ describe('an account', () => {
 
   test('has what was posted, what is held of it, and the rest', async () => {
     const { account: id } = await desk.customer(100n)
-    await mustCommit(desk.store, hold('held of it', 30n, id))
+    await mustCommit(desk.store, hold(`held of ${id}`, 30n, id))
     expect(await balanceOf(desk.store, id)).toEqual({
       postedMicroUsd: 100n,
       heldMicroUsd: 30n,
@@ -199,20 +196,22 @@ describe('an account', () => {
   })
 
   test('shows its entries, the newest first, page by page', async () => {
-    await mustCommit(desk.store, account('bob'), grant(100n, 'grant:bob', 'bob'), hold('of bob', 30n, 'bob'))
-    await mustCommit(desk.store, capture('of bob', [7n], 'bob’s request'))
-    await mustCommit(desk.store, topUp(5n, 'bob’s payment', 'bob'))
+    const { account } = await desk.customer(100n)
+    const request = `request of ${account}`
+    await mustCommit(desk.store, hold(`of ${account}`, 30n, account))
+    await mustCommit(desk.store, capture(`of ${account}`, [7n], request))
+    await mustCommit(desk.store, topUp(5n, `payment of ${account}`, account))
     const entry = { id: expect.any(String), createdAtMs: 1_800_000_000_000, requestId: null, modelId: null }
     const shown = [
       { ...entry, type: 'TOP_UP', amountMicroUsd: 5n, balanceAfterMicroUsd: 98n },
       {
         ...{ ...entry, type: 'CHARGE', amountMicroUsd: -7n, balanceAfterMicroUsd: 93n },
-        ...{ requestId: 'bob’s request', modelId: 'demo-chat' },
+        ...{ requestId: request, modelId: 'demo-chat' },
       },
       { ...entry, type: 'TOP_UP', amountMicroUsd: 100n, balanceAfterMicroUsd: 100n },
     ]
-    expect(await entriesOf(desk.store, 'bob', 10, 0)).toEqual(shown)
-    expect(await entriesOf(desk.store, 'bob', 1, 1)).toEqual(shown.slice(1, 2))
+    expect(await entriesOf(desk.store, account, 10, 0)).toEqual(shown)
+    expect(await entriesOf(desk.store, account, 1, 1)).toEqual(shown.slice(1, 2))
   })
 })
 

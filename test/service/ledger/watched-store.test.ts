@@ -62,10 +62,11 @@ describe('a watched store', () => {
   test('tells of a charge beyond its hold, by the unit that it stood in, and of no other refusal', async () => {
     const { store, told } = watched(desk.store)
     const principal = await desk.customer(100n)
-    await mustCommit(desk.store, hold('small', 5n, principal.account))
+    const small = `small of ${principal.account}`
+    await mustCommit(desk.store, hold(small, 5n, principal.account))
     const units = [
       { id: uuidV7(1), ops: [release('nobody’s')] },
-      { id: uuidV7(2), ops: [capture('small', [6n])] },
+      { id: uuidV7(2), ops: [capture(small, [6n])] },
     ]
     expect(await store.commit(units)).toMatchObject([{ why: 'no_hold' }, { why: 'over_hold' }])
     expect(told).toEqual([['A charge was larger than its hold.', { unit: units[1]?.id }]])
