@@ -37,6 +37,7 @@ const fixedSentences: ReadonlyMap<string, string> = new Map([
   ['Request ID is invalid.', 'REQUEST_ID_NOT_FOUND'],
   ['Media could not be found. Request may be invalid, expired, or deleted.', 'MEDIA_NOT_FOUND'],
   ['Specified model not found', 'MODEL_NOT_FOUND'],
+  ['There is no receipt of this request. A request has one once it has been charged.', 'RECEIPT_NOT_FOUND'],
   ['You can only access resources for your own wallet', 'X402_WALLET_MISMATCH'],
   ['The model is currently overloaded. Please try again later.', 'MODEL_OVERLOADED'],
   ['Inference processing failed', 'INFERENCE_FAILED'],

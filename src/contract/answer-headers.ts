@@ -34,6 +34,7 @@ export function answerHeaders(operation: Operation, status: number): readonly De
     ...(isAuthenticated && operation.limit === 'text' ? tokenLimits : []),
     ...(isAuthenticated ? balances : []),
     ...(isPaid(operation) ? model : []),
+    ...(isSuccess && isPaid(operation) ? listed(headers.receipt) : []),
     ...(isSuccess && showsBalance(operation) ? listed(headers.balanceRemaining) : []),
     ...(isSuccess && operation.charge === 'payment' ? listed(headers.paymentResponse) : []),
     ...(status === 402 ? listed(headers.paymentRequired) : []),

@@ -127,6 +127,13 @@ export const mediaNotFound = defineStandard(
   'Media could not be found. Request may be invalid, expired, or deleted.',
   'never',
 )
+/** Somebody else's charge is answered as one that does not exist. */
+export const receiptNotFound = defineStandard(
+  'RECEIPT_NOT_FOUND',
+  404,
+  'There is no receipt of this request. A request has one once it has been charged.',
+  'never',
+)
 export const routeNotFound = defineError({
   kind: 'ROUTE_NOT_FOUND',
   status: 404,

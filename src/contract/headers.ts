@@ -31,6 +31,13 @@ export const paidOncePerKey = booleanHeader(
   'the list of models, where every call that costs takes an Idempotency-Key',
 )
 
+/** Farebox's own, so they bear its name and no vendor's. */
+export const wantReceipt = booleanHeader('x-farebox-want-receipt', 'request, paid calls')
+export const receipt = patternHeader(/^[\w-]+[.][\w-]+[.][\w-]+$/)(
+  'x-farebox-receipt',
+  'a charge whose caller wants its receipt with the answer; a stream ends too late for it',
+)
+
 export const paymentSignature = base64JsonHeader(PaymentPayload, 'payment-signature', 'request, top-up')
 /** Names that carry a payment; the first is the current one (brief §2.3). */
 export const paymentHeaderNames = ['payment-signature', 'x-402-payment', 'x-payment'] as const

@@ -86,6 +86,17 @@ export {
   WalletCreditRequired,
 } from './payment-required.ts'
 export { getRateLimitLog, getRateLimits, RateLimitLog, RateLimits } from './rate-limits.ts'
+export {
+  getReceipt,
+  getReceiptKeys,
+  listReceipts,
+  Receipt,
+  ReceiptClaims,
+  ReceiptKeys,
+  ReceiptLine,
+  Receipts,
+  receiptType,
+} from './receipts.ts'
 export { type ErrorKind, type RetryAdvice, ServiceError } from './service-error.ts'
 export {
   parseModelSuffix,

@@ -86,7 +86,11 @@ export const headerBytes = 8 * 1024
 /** Nesting of any JSON that comes from outside; real bodies stay below 20. */
 export const jsonDepth = 64
 
-export const paging = { transactions: { default: 50, maximum: 100 } } as const
+/** A page of receipts is signed while its caller waits, some 60 µs each. */
+export const paging = {
+  transactions: { default: 50, maximum: 100 },
+  receipts: { default: 20, maximum: 50 },
+} as const
 
 /** Rows of the log of requests that met a limit. */
 export const rateLimitLogRows = 50

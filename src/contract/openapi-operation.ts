@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 import { answerHeaders } from './answer-headers.ts'
 import type { HeaderSchema } from './header-codec.ts'
-import { idempotencyKey } from './headers.ts'
+import { idempotencyKey, wantReceipt } from './headers.ts'
 import type { DescribedSchema, SchemaPrinter } from './openapi-schema.ts'
-import { type AuthScheme, isIdempotent, type Operation } from './operation.ts'
+import { type AuthScheme, isIdempotent, isPaid, type Operation } from './operation.ts'
 
 /** Names of the security schemes in the description (brief §5). */
 export const securityNames: Record<AuthScheme, string> = { apiKey: 'BearerAuth', wallet: 'siwx' }
@@ -22,6 +22,8 @@ export function describeOperation(operation: Operation, printer: SchemaPrinter):
     operationId: id,
     tags: [tag],
     summary,
+    // Readers of a description skip what begins with x-; people see what other services of the contract do not have.
+    ...(operation.isOwn ? { 'x-farebox-own': true } : {}),
     security: auth.map(scheme => ({ [securityNames[scheme]]: [] })),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(request.body
@@ -49,7 +51,11 @@ function membersOf(schema: z.ZodObject | undefined, place: 'path' | 'query', pri
 
 function requestHeaders(operation: Operation) {
   const own = (operation.request.headers ?? []).map(name => parameter(name, { type: 'string' }))
-  return isIdempotent(operation) ? [...own, parameter(idempotencyKey.name, idempotencyKey.schema)] : own
+  return [
+    ...own,
+    ...(isIdempotent(operation) ? [parameter(idempotencyKey.name, idempotencyKey.schema)] : []),
+    ...(isPaid(operation) ? [parameter(wantReceipt.name, wantReceipt.schema)] : []),
+  ]
 }
 
 const parameter = (name: string, schema: HeaderSchema) => ({ name, in: 'header', required: false, schema })

@@ -49,6 +49,8 @@ export interface Operation<
   auth: readonly AuthScheme[]
   charge: Charge
   limit: LimitName
+  /** Farebox's own: not of the published contract, so other services of it do not have it. */
+  isOwn?: boolean
   /** Whether it takes an `Idempotency-Key`; absent: where it costs. */
   idempotent?: boolean
   /** The status of a key that comes again with another request; 422 where absent. */

@@ -2,6 +2,7 @@ import { createChatCompletion } from './chat.ts'
 import { listModels } from './models.ts'
 import type { Operation } from './operation.ts'
 import { getRateLimitLog, getRateLimits } from './rate-limits.ts'
+import { getReceipt, getReceiptKeys, listReceipts } from './receipts.ts'
 import { topUp } from './top-up.ts'
 import { completeVideo, queueVideo, quoteVideo, retrieveVideo } from './video.ts'
 import { getWalletBalance, getWalletTransactions } from './wallet-records.ts'
@@ -19,4 +20,7 @@ export const operations = [
   getWalletTransactions,
   getRateLimits,
   getRateLimitLog,
+  getReceiptKeys,
+  listReceipts,
+  getReceipt,
 ] as const satisfies readonly Operation[]

@@ -26,6 +26,7 @@ import { parseRequest } from './middleware/parse-request.ts'
 import { type BodySource, readBody } from './middleware/read-body.ts'
 import { sendJson } from './middleware/send.ts'
 import { discovery, keyCreditRequired, keyLimitReached, walletCredit } from './payment-required.ts'
+import { answerWithReceipt } from './receipts/answer-receipt.ts'
 import type { Route } from './route.ts'
 import type { Grant, Service } from './service.ts'
 
@@ -73,7 +74,10 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
     const take = () => takeLimits(route, exchange, request.body, service)
     // A top-up counts itself, because only it can tell a payment that has come before.
     const grant = route.operation.charge === 'payment' ? null : await take()
-    return route.answer(callOf({ exchange, request, spendable, grant, take, work }), service)
+    const reply = await route.answer(callOf({ exchange, request, spendable, grant, take, work }), service)
+    if (reply.kind === 'json')
+      await answerWithReceipt({ operation: route.operation, exchange, service }, work.requestId)
+    return reply
   })
 }
 

@@ -3,9 +3,12 @@ import { completeVideoRoute } from './routes/complete-video.ts'
 import { createChatCompletionRoute } from './routes/create-chat-completion.ts'
 import { getRateLimitLogRoute } from './routes/get-rate-limit-log.ts'
 import { getRateLimitsRoute } from './routes/get-rate-limits.ts'
+import { getReceiptRoute } from './routes/get-receipt.ts'
+import { getReceiptKeysRoute } from './routes/get-receipt-keys.ts'
 import { getWalletBalanceRoute } from './routes/get-wallet-balance.ts'
 import { getWalletTransactionsRoute } from './routes/get-wallet-transactions.ts'
 import { listModelsRoute } from './routes/list-models.ts'
+import { listReceiptsRoute } from './routes/list-receipts.ts'
 import { queueVideoRoute } from './routes/queue-video.ts'
 import { quoteVideoRoute } from './routes/quote-video.ts'
 import { retrieveVideoRoute } from './routes/retrieve-video.ts'
@@ -24,4 +27,7 @@ export const routes = [
   getWalletTransactionsRoute,
   getRateLimitsRoute,
   getRateLimitLogRoute,
+  getReceiptKeysRoute,
+  listReceiptsRoute,
+  getReceiptRoute,
 ] as unknown as readonly Route[]

@@ -12,6 +12,7 @@ import type { Log } from './log.ts'
 import type { Catalogue } from './models/catalogue.ts'
 import type { TextModel, VideoModel } from './models/model.ts'
 import type { SignInChallenge } from './payment-required.ts'
+import type { ChargeReceipts } from './receipts/charge-receipts.ts'
 import type { ServiceSettings } from './settings.ts'
 import type { Store } from './store/store.ts'
 import type { Line, Op } from './store/units.ts'
@@ -31,6 +32,7 @@ export interface Service {
   ledger: Pick<LedgerWatch, 'state'>
   /** Work under an `Idempotency-Key`. */
   claims: Claims
+  receipts: Pick<ChargeReceipts, 'of' | 'list' | 'keys'>
   payments: Payments
   consent: Consent
   jobs: Jobs

@@ -77,6 +77,7 @@ const samples: Sample[] = [
     headers.authRefreshed,
     headers.shouldRetry,
     headers.idempotentReplayed,
+    headers.wantReceipt,
     headers.paidOncePerKey,
   ].map(codec => row(codec, truth)),
   ...[headers.balanceRemaining, headers.balanceUsd, headers.balanceDiem].map(codec => row(codec, usd)),
@@ -90,6 +91,7 @@ const samples: Sample[] = [
     moment.map(milliseconds => new Date(milliseconds).toISOString().slice(0, 10)),
   ),
   row(headers.idempotencyKey, fc.stringMatching(/^[A-Za-z0-9_-]{1,255}$/)),
+  row(headers.receipt, fc.stringMatching(/^[A-Za-z0-9_-]{1,99}[.][A-Za-z0-9_-]{1,99}[.][A-Za-z0-9_-]{1,99}$/)),
   row(headers.limitType, fc.constantFrom(...headers.limitTypes)),
   row(headers.contentEncoding, fc.constantFrom('gzip', 'br')),
   row(

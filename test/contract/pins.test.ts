@@ -54,6 +54,7 @@ test('header names', () => {
     'paymentRequired payment-required',
     'paymentResponse payment-response',
     'paymentSignature payment-signature',
+    'receipt x-farebox-receipt',
     'remainingRequests x-ratelimit-remaining-requests',
     'remainingTokens x-ratelimit-remaining-tokens',
     'requestId cf-ray',
@@ -66,6 +67,7 @@ test('header names', () => {
     'signInWithX sign-in-with-x',
     'timestamp x-service-timestamp',
     'version x-service-version',
+    'wantReceipt x-farebox-want-receipt',
   ])
   expect(headers.paymentHeaderNames).toEqual(['payment-signature', 'x-402-payment', 'x-payment'])
 })
@@ -88,6 +90,7 @@ test('the error table: kind, status, and what a caller can do', () => {
     'X402_WALLET_MISMATCH 403 never',
     'MODEL_NOT_FOUND 404 after-change',
     'MEDIA_NOT_FOUND 404 never',
+    'RECEIPT_NOT_FOUND 404 never',
     'ROUTE_NOT_FOUND 404 after-change',
     'METHOD_NOT_ALLOWED 405 after-change',
     'needs_consent 409 after-consent',
@@ -131,6 +134,9 @@ test('operations: method, path, who may call, how it costs, which limit', () => 
     'getX402Transactions GET /x402/transactions/{walletAddress} wallet free wallet.transactions',
     'getApiKeyRateLimits GET /api_keys/rate_limits apiKey+wallet free read',
     'getApiKeyRateLimitLogs GET /api_keys/rate_limit_logs or /api_keys/rate_limits/log apiKey+wallet free read',
+    'getReceiptKeys GET /farebox/receipt_keys anybody free read',
+    'listReceipts GET /farebox/receipts apiKey+wallet free read',
+    'getReceipt GET /farebox/receipts/{request} apiKey+wallet free read',
   ])
 })
 
@@ -152,6 +158,9 @@ test('operations: what else they answer', () => {
     'getX402Transactions 400 401 402 403 429 500 503',
     'getApiKeyRateLimits 400 401 402 429 500 503',
     'getApiKeyRateLimitLogs 400 401 402 429 500 503',
+    'getReceiptKeys 400 429 500 503',
+    'listReceipts 400 401 402 429 500 503',
+    'getReceipt 400 401 402 404 429 500 503',
   ])
 })
 
@@ -217,6 +226,11 @@ test('what the door of the contract shows', () => {
     'ProviderContentPolicy',
     'RateLimitLog',
     'RateLimits',
+    'Receipt',
+    'ReceiptClaims',
+    'ReceiptKeys',
+    'ReceiptLine',
+    'Receipts',
     'Resource',
     'ServiceError',
     'ServiceParameters',
@@ -268,12 +282,15 @@ test('what the door of the contract shows', () => {
     'fromVendor',
     'getRateLimitLog',
     'getRateLimits',
+    'getReceipt',
+    'getReceiptKeys',
     'getWalletBalance',
     'getWalletTransactions',
     'headers',
     'isVendor',
     'limits',
     'listModels',
+    'listReceipts',
     'microUsd',
     'modelTypes',
     'networkAliases',
@@ -287,6 +304,7 @@ test('what the door of the contract shows', () => {
     'quoteVideo',
     'readSignInHeader',
     'readSignInMessage',
+    'receiptType',
     'retrieveVideo',
     'searchDocumentsTool',
     'signInCodes',

@@ -2,6 +2,7 @@ import type { Clock } from '#contract/clock.ts'
 import { keyInUse } from '#contract/errors.ts'
 import { retryAfter } from '#contract/headers.ts'
 import { commitSurely } from '../store/commit-surely.ts'
+import { isClockShared } from '../store/is-clock-shared.ts'
 import type { Store } from '../store/store.ts'
 import type { ClaimState, Lease, MoveClaim, Op } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
@@ -24,8 +25,8 @@ export interface ClaimOrder {
 /** What the store says of a key. */
 export type Taken =
   | { state: 'ours'; claim: RunningClaim }
-  /** Null: it was not kept, because it was too large or one of too many. */
-  | { state: 'done'; answer: KeptAnswer | null }
+  /** An answer of null was not kept, because it was too large or one of too many. The request is what was charged. */
+  | { state: 'done'; answer: KeptAnswer | null; request: string }
   | { state: 'other-request' }
   | { state: 'no-account' }
 
@@ -88,25 +89,32 @@ export class Claims {
   async #takeUp({ claim, fingerprint }: ClaimOrder, row: NonNullable<ClaimRow>): Promise<Taken | null> {
     if (row.fingerprint !== fingerprint) return { state: 'other-request' }
     if (row.state === 'done') return this.#answer(claim)
-    if (this.#isAlive(row)) throw this.inUse()
+    if (await this.#isAlive(claim, row)) throw this.inUse()
     const { request, fence } = row
     const why = await this.#commit({ claim, from: 'running', fence, set: { lease: this.#newLease() } })
     return why === null ? this.#ours({ id: claim, request, fence: fence + 1, takenOver: true }) : null
   }
 
-  /** Where nobody else writes, whoever else has a lease is dead. */
-  #isAlive({ lease_owner, lease_until_ms }: NonNullable<ClaimRow>): boolean {
-    if (lease_until_ms === null || lease_until_ms <= this.#clock.now()) return false
-    return lease_owner === this.#owner || !this.#store.soleOwner
+  /**
+   * Where nobody else writes, whoever else has a lease is dead. Elsewhere a lease has lapsed only by a clock that can be
+   * trusted; our own has not while its work goes on, whatever a sleep or a jump made of the clock.
+   */
+  async #isAlive(claim: string, { lease_owner, lease_until_ms }: NonNullable<ClaimRow>): Promise<boolean> {
+    if (lease_until_ms === null) return false
+    const isLapsed = lease_until_ms <= this.#clock.now()
+    if (lease_owner === this.#owner) return !isLapsed || [...this.#running].some(({ id }) => id === claim)
+    if (this.#store.soleOwner) return false
+    return !isLapsed || !(await isClockShared(this.#store))
   }
 
   async #answer(claim: string): Promise<Extract<Taken, { state: 'done' }> | null> {
     const row = await this.#store.read
       .selectFrom('claim_answer')
-      .select('answer')
-      .where('claim', '=', claim)
+      .innerJoin('claim', 'claim.id', 'claim_answer.claim')
+      .select(['claim_answer.answer', 'claim.request'])
+      .where('claim_answer.claim', '=', claim)
       .executeTakeFirst()
-    return row ? { state: 'done', answer: readAnswer(row.answer) } : null
+    return row ? { state: 'done', answer: readAnswer(row.answer), request: row.request } : null
   }
 
   #ours(row: ConstructorParameters<typeof RunningClaim>[0]): Taken {

@@ -16,7 +16,7 @@ export interface KeyedRequest {
   request: { params: unknown; query: unknown; body: unknown }
   /** Throws where a caller has too little credit for new work. */
   requireCredit: () => void
-  service: Pick<Service, 'store' | 'clock' | 'log' | 'settings' | 'guards'> & { claims: Claims }
+  service: Pick<Service, 'store' | 'clock' | 'log' | 'settings' | 'guards' | 'receipts'> & { claims: Claims }
 }
 
 /** The key of a request; null where it has none. Throws `invalidRequest`. */

@@ -7,6 +7,7 @@ import type { Principal } from '../identity/principal.ts'
 import { openWalletAccount } from '../identity/wallet-account.ts'
 import { balanceOf } from '../ledger/accounts.ts'
 import { send, sendText } from '../middleware/send.ts'
+import { answerWithReceipt } from '../receipts/answer-receipt.ts'
 import type { ClaimOrder, Taken } from './claims.ts'
 import type { KeptAnswer } from './kept-answer.ts'
 import { claimId, fingerprintOf, type KeyedRequest, readKey, reusedKey } from './keyed-request.ts'
@@ -61,7 +62,7 @@ const unkeyedWork = ({ requestId, signal }: Exchange): Work => ({
 
 function answerTaken(taken: Exclude<Taken, { state: 'ours' | 'no-account' }>, keyed: KeyedRequest): Promise<Response> {
   if (taken.state === 'other-request') throw reusedKey(keyed.operation)
-  if (taken.answer) return giveAgain(taken.answer, keyed)
+  if (taken.answer) return giveAgain(taken.answer, taken.request, keyed)
   throw answerNotKept({
     error:
       'The work under this key is done, and its answer was too large to be kept, or one of too many; send a new key for new work.',
@@ -70,10 +71,12 @@ function answerTaken(taken: Exclude<Taken, { state: 'ours' | 'no-account' }>, ke
 }
 
 /** The stored bytes; what is said of the moment (request id, time, balance) is of now. */
-async function giveAgain({ status, headers: kept, body }: KeptAnswer, { exchange, service }: KeyedRequest) {
+async function giveAgain({ status, headers: kept, body }: KeptAnswer, request: string, keyed: KeyedRequest) {
+  const { exchange, service } = keyed
   const headers = exchange.answerHeaders
   for (const [name, value] of kept) if (!headers.has(name)) headers.set(name, value)
   exchange.set(idempotentReplayed, true)
+  await answerWithReceipt(keyed, request)
   const { principal } = exchange
   if (principal?.kind === 'wallet') {
     exchange.set(balanceRemaining, (await balanceOf(service.store, principal.account)).availableMicroUsd)
