@@ -4,27 +4,29 @@ import { attestations } from '#toolkit/attestations.ts'
 import { type Approvals, openApprovals } from '#wallet/approvals.ts'
 import { fileRecords } from '#wallet/file-records.ts'
 import { listPayments, type Payment } from '#wallet/journal.ts'
-import { createKeyFile, keyFileAddress, unlockKeyFile } from '#wallet/key-file.ts'
-import { keyFromHex } from '#wallet/keys.ts'
-import { localKeyAddress } from '#wallet/local-key-file.ts'
+import { type CreatedKeys, keyFileAddresses, unlockKeyFile } from '#wallet/key-file.ts'
 import { addPayee } from '#wallet/payees.ts'
 import { defaultRails, isEvmAddress, type Payee, sameRail, serviceOrigin } from '#wallet/policy.ts'
 import { resolvePayment } from '#wallet/recover.ts'
 import { tightenByFile } from '#wallet/settings-file.ts'
 import { openState } from '#wallet/state.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
+import { createKeys, exportKeys, knownAddresses } from './wallet-keys.ts'
 import { type AgentEnvironment, policyOf } from './wallet-settings.ts'
 
 /** The wallet as its owner meets it at a terminal. Nothing here signs; every method throws the wallet's refusal. */
 export interface OwnerDesk {
   readonly folder: string
-  create(passphrase: string): Promise<{ address: string; path: string }>
-  /** Of the environment's key, the encrypted file or the local one, in this order; null where there is none. */
-  address(): Promise<string | null>
-  /** Whether the folder holds an encrypted key, so that its passphrase tells the owner from a program. */
+  /** New keys, encrypted; with `isForKeychain` in the system's keychain too. */
+  create(passphrase: string, isForKeychain: boolean): Promise<CreatedKeys>
+  /** Of the environment's keys, the encrypted file or the local one, in this order; one a rail, empty where there is none. */
+  addresses(): Promise<readonly string[]>
+  /** Whether the folder holds encrypted keys, so that its passphrase tells the owner from a program. */
   hasKeyFile(): boolean
   /** Refused where the passphrase does not open the folder's key. */
   provePassphrase(passphrase: string): Promise<void>
+  /** The secret keys themselves; null where the folder holds none. */
+  exportKeys(passphrase: string): ReturnType<typeof exportKeys>
   status(address: string): Promise<WalletStatus>
   receipts(limit: number): Promise<Payment[]>
   approvals: Approvals
@@ -38,15 +40,13 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
   const records = fileRecords(openState(folder), systemClock)
   return {
     folder,
-    create: passphrase => createKeyFile(folder, passphrase),
-    address: async () =>
-      env.FAREBOX_WALLET_KEY
-        ? (await keyFromHex(env.FAREBOX_WALLET_KEY)).address
-        : (keyFileAddress(folder) ?? localKeyAddress(folder)),
-    hasKeyFile: () => keyFileAddress(folder) !== null,
+    create: (passphrase, isForKeychain) => createKeys(folder, passphrase, isForKeychain),
+    addresses: () => knownAddresses(folder, env),
+    hasKeyFile: () => keyFileAddresses(folder) !== null,
     async provePassphrase(passphrase) {
       await unlockKeyFile(folder, passphrase)
     },
+    exportKeys: passphrase => exportKeys(folder, passphrase),
     status(address) {
       const policy = tightenByFile(policyOf(env), folder)
       return records.read(nowMs => walletStatus(folder, policy, address, nowMs))

@@ -2,6 +2,8 @@ import { once } from 'node:events'
 
 /** The only way of a command to stdout and stderr. */
 export interface Output {
+  /** Whether stdout is shown to a person rather than read by a program. */
+  readonly isTerminal: boolean
   /** A line on stdout: the result. */
   print(line: string): void
   /** A value as one line of JSON on stdout. */
@@ -14,6 +16,7 @@ export interface Output {
 
 export function createOutput(stdout: NodeJS.WritableStream, stderr: NodeJS.WritableStream): Output {
   return {
+    isTerminal: (stdout as Partial<NodeJS.WriteStream>).isTTY === true,
     print: line => void stdout.write(`${line}\n`),
     printJson: value => void stdout.write(`${JSON.stringify(value)}\n`),
     async stream(pieces) {

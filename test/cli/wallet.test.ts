@@ -78,11 +78,15 @@ test('create makes an encrypted wallet that pays where the service wants it', as
   const data = join(temporaryFolder(), 'agent')
   const url = await service(402, offer)
   const made = await run(['create', '--service', url, '--data', data, passphraseFile()])
-  expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^0x[0-9a-fA-F]{40}\n$/) })
+  expect(made).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^0x[0-9a-fA-F]{40}\n[1-9A-HJ-NP-Za-km-z]{32,44}\n$/),
+  })
   expect(made.stderr).toContain(payTo)
   expect(made.stderr).not.toContain(attacker)
   expect(made.stderr).toContain('Send it no real USDC')
-  expect(`${(await unlockKeyFile(data, passphrase))?.[0]?.address}\n`).toBe(made.stdout)
+  const keys = await unlockKeyFile(data, passphrase)
+  expect(keys?.map(key => `${key.address}\n`).join('')).toBe(made.stdout)
   expect((await run(['address', '--data', data])).stdout).toBe(made.stdout)
   const status = await run(['status', '--data', data], null, { FAREBOX_BASE_URL: url, FAREBOX_MAX_DAY_USD: '7' })
   expect(status.stdout).toContain(`may pay: ${payTo} on eip155:8453`)
@@ -97,7 +101,7 @@ test('create asks at a terminal, shows the payee, and hides the passphrase', asy
   const made = await run(['create', '--service', url, '--data', data], ['yes', passphrase, passphrase])
   expect(made.code).toBe(0)
   expect(`${made.stdout}${made.stderr}`).not.toContain(passphrase)
-  expect((await unlockKeyFile(data, passphrase))?.[0]?.address).toBe(made.stdout.trim())
+  expect((await unlockKeyFile(data, passphrase))?.map(key => key.address)).toEqual(made.stdout.trim().split('\n'))
 })
 
 const failures: [what: string, answer: [number, unknown], args: string[], typed: string[] | null, said: RegExp][] = [

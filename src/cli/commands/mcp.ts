@@ -7,11 +7,11 @@ import { serveMcp } from '#mcp/serve-stdio.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
-import { readPassphraseFile } from '../passphrase-file.ts'
+import { givenPassphrase, passphraseFlags } from '../wallet/given-passphrase.ts'
 
 const name = 'farebox mcp'
 
-const usage = `Usage: farebox mcp [--tools NAMES] [--passphrase-file FILE] [--print-tools]
+const usage = `Usage: farebox mcp [--tools NAMES] [--passphrase-file FILE | --passphrase-fd N] [--print-tools]
 
 Serves the tools over MCP on stdin and stdout, for an assistant to start. Settings come from the environment
 (FAREBOX_BASE_URL, FAREBOX_WALLET_KEY or FAREBOX_API_KEY, FAREBOX_OUTPUT_DIR and the caps); without a wallet or a
@@ -19,7 +19,8 @@ key only models_find, job_list, wallet_status and wallet_receipts work.
 
   --tools NAMES           names of the tools to serve, with commas between them (FAREBOX_TOOLS); all unless told
   --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd
-                          credential farebox-passphrase, which needs no flag
+                          credential farebox-passphrase, which needs no flag, as the keychain of this system needs none
+  --passphrase-fd N       the same from an open file descriptor, 3 or above
   --print-tools           prints the listing as a client sees it, with its SHA-256, and ends`
 
 export const mcp: Command = {
@@ -29,7 +30,7 @@ export const mcp: Command = {
       command: name,
       options: {
         tools: { type: 'string' },
-        'passphrase-file': { type: 'string' },
+        ...passphraseFlags,
         'print-tools': { type: 'boolean', default: false },
       },
     })
@@ -43,10 +44,13 @@ export const mcp: Command = {
       io.output.printJson(printTools(settings.tools))
       return 0
     }
-    const passphrase = await readPassphraseFile(values['passphrase-file'], io.env)
+    const passphrase = await givenPassphrase(name, values, io.env, firstFreeDescriptor)
     return serve(settings, passphrase, io)
   },
 }
+
+/** The ones below are the client's. */
+const firstFreeDescriptor = 3
 
 /**
  * Runs until the client has gone or a signal came. The wallet and the client are loaded by the first call; what serves is

@@ -2,26 +2,34 @@ import { wrongUsage } from '../arguments.ts'
 import type { Command } from '../command.ts'
 import { approveQuestion } from '../wallet/approve-question.ts'
 import { createWallet } from '../wallet/create-wallet.ts'
+import { exportWallet } from '../wallet/export-wallet.ts'
 import { resolvePayment } from '../wallet/resolve-payment.ts'
-import { showAddress, showReceipts, showStatus } from '../wallet/show-wallet.ts'
+import { showAddress } from '../wallet/show-address.ts'
+import { showReceipts, showStatus } from '../wallet/show-wallet.ts'
 
 const name = 'farebox wallet'
 
-const usage = `Usage: farebox wallet create [--service URL] [--passphrase-fd N] [--data DIR]
-       farebox wallet address [--data DIR]
+const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
+       farebox wallet address [--rail base|solana] [--qr] [--data DIR]
        farebox wallet status [--json] [--data DIR]
        farebox wallet receipts [--json] [--data DIR]
        farebox wallet approve ID [--deny] [--data DIR]
        farebox wallet resolve ID [--data DIR]
+       farebox wallet export [--data DIR]
 
-create    makes a key, encrypted with a passphrase, and prints its address
-address   prints the address
+create    makes a key for Base and one for Solana, encrypted with a passphrase, and prints their addresses
+address   prints the addresses, Base first
 status    caps, what is left of them, payees, and what waits for a person
 receipts  the last payments and what came of them
 approve   shows what an assistant asked and records your answer; for a person at a terminal
 resolve   records what you saw on the chain of a payment whose outcome is unknown
+export    shows the secret keys, after a passphrase; for a person at a terminal
 
   --service URL      asks the service where it wants to be paid, shows it, and lets the wallet pay there
+  --keychain         keeps the keys in the keychain of this system too, so that the assistant needs no passphrase
+  --rail NAME        only the address on base or on solana
+  --qr               the address as a code that wallets on a telephone read
+  --passphrase-file FILE  reads the passphrase from a file that only you may read
   --passphrase-fd N  reads the passphrase from an open file descriptor, for example 0 for the standard input
   --deny             answers no
   --json             amounts as texts of micro-USD
@@ -34,6 +42,7 @@ const words: Readonly<Record<string, Command['run']>> = {
   receipts: showReceipts,
   approve: approveQuestion,
   resolve: resolvePayment,
+  export: exportWallet,
 }
 
 export const wallet: Command = {

@@ -25,10 +25,10 @@ export async function atDesk(
 const isRefusal = (error: unknown): error is Error & { sentence: string; nextStep: string } =>
   error instanceof Error && error.name === 'WalletRefusal'
 
-/** The wallet's address, or what to do where there is none. */
-export async function addressOf(desk: OwnerDesk): Promise<string> {
-  const address = await desk.address()
-  if (address !== null) return address
+/** The wallet's addresses, one a rail, or what to do where there are none. */
+export async function addressesOf(desk: OwnerDesk): Promise<readonly [string, ...string[]]> {
+  const [first, ...others] = await desk.addresses()
+  if (first !== undefined) return [first, ...others]
   throw new CliError(
     `There is no wallet in ${desk.folder}.`,
     'Make one with `farebox wallet create`, or name its folder with `--data`.',

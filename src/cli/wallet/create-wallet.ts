@@ -1,11 +1,12 @@
 import { userInfo } from 'node:os'
 import { isLoopback } from '#contract/loopback.ts'
-import { integerFlag, parseArguments } from '../arguments.ts'
+import { parseArguments } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'
 import { atDesk } from './at-desk.ts'
+import { givenPassphrase, passphraseFlags } from './given-passphrase.ts'
 import { readOffer } from './read-offer.ts'
-import { askHidden, askYes, plainText, readDescriptor, requireTerminal } from './terminal.ts'
+import { askHidden, askYes, plainText, requireTerminal } from './terminal.ts'
 
 const command = 'farebox wallet create'
 
@@ -13,20 +14,26 @@ const command = 'farebox wallet create'
 export async function createWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command,
-    options: { service: { type: 'string' }, data: { type: 'string' }, 'passphrase-fd': { type: 'string' } },
+    options: {
+      service: { type: 'string' },
+      keychain: { type: 'boolean', default: false },
+      data: { type: 'string' },
+      ...passphraseFlags,
+    },
   })
-  const descriptor = integerFlag(command, 'passphrase-fd', values['passphrase-fd'], 0, 255)
-  if (descriptor === undefined) requireTerminal(io, command)
+  const given = await givenPassphrase(command, values, {})
+  if (given === null) requireTerminal(io, command)
   return atDesk(io, values.data, async (desk, { payeesOffered }) => {
     const { service } = values
     const payees = service === undefined ? [] : payeesOffered(service, await readOffer(service))
-    if (service !== undefined) await confirmPayees(io, payees, descriptor === undefined)
-    const { address, path } = await desk.create(
-      descriptor === undefined ? await newPassphrase(io) : readDescriptor(descriptor),
-    )
+    if (service !== undefined) await confirmPayees(io, payees, given === null)
+    const { address, solanaAddress, path } = await desk.create(given ?? (await newPassphrase(io)), values.keychain)
     for (const payee of payees) await desk.pin(payee, `wallet create, ${userInfo().username}`)
     io.output.print(address)
-    io.output.note(`The key is in ${path}, encrypted. Keep the passphrase: nobody can recover it.`)
+    io.output.print(solanaAddress)
+    io.output.note(`The keys are in ${path}, encrypted. Keep the passphrase: nobody can recover it.`)
+    if (values.keychain)
+      io.output.note('The keychain of this system has them too, so the assistant needs no passphrase.')
     io.output.note(fundingAdvice(service, address))
     if (service !== undefined) io.output.note(`Give the assistant FAREBOX_BASE_URL=${service}`)
     return 0
@@ -37,7 +44,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
 const fundingAdvice = (service: string | undefined, address: string): string =>
   service !== undefined && isLoopback(new URL(service).hostname)
     ? `That service is on this machine, so its money is most likely that of a local chain: \`farebox local fund ${address} --usd 10\`. Send it no real USDC.`
-    : 'Send it the few USDC on Base that you mean to spend; they are all that can ever be lost.'
+    : 'Send the few USDC that you mean to spend to the first address on Base, or to the second one on Solana; they are all that can ever be lost.'
 
 async function confirmPayees(
   io: CommandIo,
@@ -47,7 +54,7 @@ async function confirmPayees(
   if (payees.length === 0)
     throw new CliError(
       'The service offers no payment that this wallet can make.',
-      'It pays USDC on Base; ask whoever runs the service.',
+      'It pays USDC on Base and on Solana; ask whoever runs the service.',
     )
   for (const { origin, network, asset, payTo } of payees)
     io.output.note(plainText(`${origin} wants to be paid at ${payTo}, in the token ${asset} on ${network}.`))

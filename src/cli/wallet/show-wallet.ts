@@ -2,24 +2,16 @@ import type { OwnerDesk } from '#agent/owner-desk.ts'
 import { displayUsd } from '#contract/money.ts'
 import { parseArguments } from '../arguments.ts'
 import type { CommandIo } from '../command.ts'
-import { addressOf, atDesk } from './at-desk.ts'
+import { addressesOf, atDesk } from './at-desk.ts'
 import { shownReceipts } from './limits.ts'
 import { plainText } from './terminal.ts'
 
 const options = { data: { type: 'string' }, json: { type: 'boolean', default: false } } as const
 
-export async function showAddress(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values } = parseArguments(args, { command: 'farebox wallet address', options: { data: options.data } })
-  return atDesk(io, values.data, async desk => {
-    io.output.print(await addressOf(desk))
-    return 0
-  })
-}
-
 export async function showStatus(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: 'farebox wallet status', options })
   return atDesk(io, values.data, async desk => {
-    const status = await desk.status(await addressOf(desk))
+    const status = await desk.status((await addressesOf(desk))[0])
     const questions = await desk.approvals.list('pending')
     if (values.json) io.output.print(asJson({ ...status, questions }))
     else for (const line of [...statusLines(status), ...questionLines(questions)]) io.output.print(plainText(line))
