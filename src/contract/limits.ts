@@ -86,7 +86,7 @@ export const headerBytes = 8 * 1024
 /** Nesting of any JSON that comes from outside; real bodies stay below 20. */
 export const jsonDepth = 64
 
-/** A page of receipts is signed while its caller waits, some 60 µs each. */
+/** A page of receipts is signed while its caller waits, so it has fewer. */
 export const paging = {
   transactions: { default: 50, maximum: 100 },
   receipts: { default: 20, maximum: 50 },

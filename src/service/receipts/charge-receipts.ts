@@ -92,16 +92,15 @@ export class ChargeReceipts {
     return heads.where('seq', '<', await this.#placeOf(account, before)).execute()
   }
 
-  /** A receipt is named as its first entry is. */
+  /** A receipt is named as its first entry is. The account is compared here, or SQLite would go by it through all entries. */
   async #placeOf(account: string, before: string): Promise<number> {
     const row = await this.#store.read
       .selectFrom('entry')
-      .select('seq')
+      .select(['seq', 'account'])
       .where('ref', '=', before)
       .where('line', '=', 0)
-      .where('account', '=', account)
       .executeTakeFirst()
-    if (row) return row.seq
+    if (row?.account === account) return row.seq
     const message = 'names no receipt of yours; take it from `next` of the page before'
     throw invalidRequest({
       error: 'Invalid request parameters',
@@ -110,14 +109,11 @@ export class ChargeReceipts {
     })
   }
 
+  /** By their names alone, for the same reason. */
   async #entriesOf(account: string, requests: readonly string[]): Promise<ReceiptEntry[]> {
     if (requests.length === 0) return []
     const refs = requests.flatMap(request => Object.values(entryRefs).map(ref => ref(request)))
-    return this.#store.read
-      .selectFrom('entry')
-      .select(receiptColumns)
-      .where('ref', 'in', refs)
-      .where('account', '=', account)
-      .execute()
+    const rows = await this.#store.read.selectFrom('entry').select(receiptColumns).where('ref', 'in', refs).execute()
+    return rows.filter(row => row.account === account)
   }
 }
