@@ -135,9 +135,10 @@ export class RunningService {
       isOpenHere: (hold: string) => charges.isOpen(hold),
       isDue: (...told: Parameters<LapsedHolds['isDue']>) => lapsed.isDue(...told),
     }
-    this.#every(recoveryIntervalMs, 'Freeing lapsed holds', () =>
-      lapsed.look(clock, () => recoverHolds(store, clock, spared)),
-    )
+    const look = () => lapsed.look(clock, () => recoverHolds(store, clock, spared))
+    // From now on holds that somebody left here have their time to be renewed.
+    if (!store.soleOwner) await look()
+    this.#every(recoveryIntervalMs, 'Freeing lapsed holds', look)
     const clockWatch = new ClockWatch(this.#service)
     this.#every(watchIntervalMs, 'Comparing the clocks', () => clockWatch.look())
     this.#every(watchIntervalMs, 'Looking over the books', () => this.#ledger.lookOver())

@@ -1,16 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { VideoEngine } from '#service/engines/engine.ts'
 import { freeDeadJobs } from '#service/jobs/free-dead-jobs.ts'
 import { audit } from '#service/ledger/audit.ts'
-import { recoverHoldsAtStart } from '#service/ledger/recover-holds.ts'
+import { recoveryIntervalMs } from '#service/ledger/bounds.ts'
+import { lapsedForMs } from '#service/ledger/lapsed-holds.ts'
+import { recoverHolds, recoverHoldsAtStart } from '#service/ledger/recover-holds.ts'
 import type { Store } from '#service/store/store.ts'
 import type { Op } from '#service/store/units.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
-import { type OpenedService, openService, TestClock } from './open-service.ts'
+import { type OpenedService, type OpenServiceOptions, openService, TestClock } from './open-service.ts'
 
 let folder: string
 let clock: TestClock
@@ -28,8 +30,8 @@ const running: VideoEngine = {
   start: async () => ({ state: 'running', engineState: { at: 'engine' } }),
   poll: async () => ({ state: 'running', engineState: { at: 'engine' } }),
 }
-const open = async () => {
-  service = await openService({ folder, clock, video: running })
+const open = async (options: OpenServiceOptions = {}) => {
+  service = await openService({ folder, clock, video: running, ...options })
 }
 const holdId = uuidV7(Date.now())
 const jobId = uuidV7(Date.now())
@@ -69,16 +71,18 @@ test('a folder that was killed with work under way takes it up at its next start
   expect((await audit(service.database)).findings).toEqual([])
 })
 
-test('where others write too, a start leaves what a live lease covers', async () => {
+test('where others write too, a start leaves what others may renew, and a look what a live lease covers', async () => {
   await killed()
   const shared: Store = { ...service.store, soleOwner: false }
   const before = await job()
   expect(await recoverHoldsAtStart(shared, clock, 'the next process')).toBe(0)
+  expect(await recoverHolds(shared, clock)).toBe(0)
   await freeDeadJobs({ store: shared, clock, owner: 'the next process' })
   expect(await holds()).toEqual([{ id: holdId }])
   expect(await job()).toEqual(before)
   clock.pass(30_001)
-  expect(await recoverHoldsAtStart(shared, clock, 'the next process')).toBe(1)
+  expect(await recoverHoldsAtStart(shared, clock, 'the next process')).toBe(0)
+  expect(await recoverHolds(shared, clock)).toBe(1)
 })
 
 test('a start never frees what is its own', async () => {
@@ -87,4 +91,28 @@ test('a start never frees what is its own', async () => {
   expect(await recoverHoldsAtStart(service.store, clock, 'a dead process')).toBe(0)
   await freeDeadJobs({ store: service.store, clock, owner: 'a dead process' })
   expect([await holds(), await job()]).toEqual([[{ id: holdId }], before])
+})
+
+test.each([
+  ['lives and renews', true, 1],
+  ['is dead', false, 0],
+])('a start right after an outage gives a sibling its time: one that %s', async (_what, lives, left) => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  await killed()
+  await service.service.close()
+  await service.store.close()
+  clock.pass(60_000)
+  await open({ storeBefore: real => ({ ...real, read: real.read, soleOwner: false }) })
+  expect(await holds()).toEqual([{ id: holdId }])
+  const lease = { owner: 'a dead process', untilMs: clock.now() + 30_000 }
+  const renewal: Op = { op: 'renew', hold: holdId, lease }
+  if (lives) await service.store.commit([{ id: uuidV7(clock.now()), ops: [renewal] }])
+  for (let passedMs = 0; passedMs < lapsedForMs; passedMs += recoveryIntervalMs) {
+    clock.pass(recoveryIntervalMs)
+    await vi.advanceTimersByTimeAsync(recoveryIntervalMs)
+    // What the look has sent is there once this is.
+    await service.key(1)
+  }
+  expect(await holds()).toHaveLength(left)
+  vi.useRealTimers()
 })

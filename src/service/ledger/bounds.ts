@@ -21,6 +21,9 @@ export const spendableForMs = 250
 /** Lapsed holds are freed in slices, so that a restart after a crash does not block the writer. */
 export const recoverySlice = 500
 
+/** Lapsed holds that one look sees: more than a process leaves behind, and some megabytes. */
+export const lapsedAtOnce = 20_000
+
 /** So many of them by one unit, where nobody can still be working under them: a unit may have 64 operations. */
 export const recoveryTogether = 50
 

@@ -1,10 +1,7 @@
 import type { Log } from '../log.ts'
 import { mostClockDifferenceMs } from '../store/bounds.ts'
+import { isClockShared } from '../store/is-clock-shared.ts'
 import type { Store } from '../store/store.ts'
-
-/** Whether leases of other processes may be judged by this one's clock. */
-export const isClockShared = async (store: Store): Promise<boolean> =>
-  ((await store.clockDifferenceMs?.()) ?? 0) <= mostClockDifferenceMs
 
 /** Tells, once each, that the clock of this process has gone off the database's, and that it is back. */
 export class ClockWatch {
@@ -21,10 +18,11 @@ export class ClockWatch {
     const isShared = await isClockShared(this.#store)
     if (isShared === this.#wasShared) return
     this.#wasShared = isShared
-    if (isShared) return this.#log.info({}, 'This clock and the database’s agree again; holds of others are recovered.')
+    if (isShared)
+      return this.#log.info({}, 'This clock and the database’s agree again; what others leave behind is taken over.')
     this.#log.error(
       { mostMs: mostClockDifferenceMs },
-      'This clock differs from the database’s, so no hold of another process is recovered; set the clock by a time server.',
+      'This clock differs from the database’s, so nothing of another process is taken over; set the clock by a time server.',
     )
   }
 }

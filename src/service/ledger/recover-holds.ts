@@ -1,13 +1,13 @@
 import type { Selectable } from 'kysely'
 import type { Clock } from '#contract/clock.ts'
 import { addUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import { isClockShared } from '../store/is-clock-shared.ts'
 import { readOwed } from '../store/owed.ts'
 import type { Store } from '../store/store.ts'
 import type { HoldTable } from '../store/tables.ts'
 import type { Op, Outcome, Unit } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
-import { recoverySlice, recoveryTogether } from './bounds.ts'
-import { isClockShared } from './clock-watch.ts'
+import { lapsedAtOnce, recoverySlice, recoveryTogether } from './bounds.ts'
 
 /**
  * Ends holds whose process died: what their last checkpoint says is charged, and a hold without one is freed. A live lease
@@ -21,25 +21,39 @@ export async function recoverHolds(
   if (!(await isClockShared(store))) return 0
   return endHolds(store, clock, {
     async find(atMs) {
-      const lapsed = await holds(store).select('lease_until_ms').where('lease_until_ms', '<', atMs).execute()
-      return lapsed.filter(({ id, lease_until_ms }) => !isOpenHere(id) && isDue(id, lease_until_ms, atMs))
+      const lapsed = await lapsedHolds(store, atMs)
+      const due = lapsed.filter(({ id, lease_until_ms }) => !isOpenHere(id) && isDue(id, lease_until_ms, atMs))
+      const ids = due.slice(0, recoverySlice).map(({ id }) => id)
+      return ids.length ? holds(store).where('id', 'in', ids).execute() : []
     },
     guard: atMs => ({ onlyIfExpired: { atMs } }),
     together: 1,
   })
 }
 
-/** Once, at a start, and before `owner` serves: where nobody else writes, no lease of somebody else is waited for. */
-export const recoverHoldsAtStart = (store: Store, clock: Clock, owner: string): Promise<number> =>
+/**
+ * Once, at a start, and before `owner` serves: where nobody else writes, no lease of somebody else is waited for. Where
+ * others may, nothing is ended yet: after an outage theirs have lapsed, and they need a moment to renew them.
+ */
+export const recoverHoldsAtStart = async (store: Store, clock: Clock, owner: string): Promise<number> =>
   store.soleOwner
     ? endHolds(store, clock, {
         find: () => holds(store).where('lease_owner', '!=', owner).execute(),
         guard: () => ({}),
         together: recoveryTogether,
       })
-    : recoverHolds(store, clock)
+    : 0
 
 const holds = (store: Store) => store.read.selectFrom('hold').select(['id', 'amount', 'owed']).limit(recoverySlice)
+
+/** All of them are looked at together, so that each has its time to be renewed at once with the others. */
+const lapsedHolds = (store: Store, atMs: number) =>
+  store.read
+    .selectFrom('hold')
+    .select(['id', 'lease_until_ms'])
+    .where('lease_until_ms', '<', atMs)
+    .limit(lapsedAtOnce)
+    .execute()
 
 /** Which lapsed holds are left alone. */
 interface Spared {

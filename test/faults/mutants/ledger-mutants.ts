@@ -96,12 +96,11 @@ export const ledgerMutants: readonly Mutant[] = [
     patches: [
       {
         file: 'src/service/ledger/recover-holds.ts',
-        find: `      const lapsed = await holds(store).select('lease_until_ms').where('lease_until_ms', '<', atMs).execute()
-      return lapsed.filter(({ id, lease_until_ms }) => !isOpenHere(id) && isDue(id, lease_until_ms, atMs))
+        find: `      return ids.length ? holds(store).where('id', 'in', ids).execute() : []
     },
     guard: atMs => ({ onlyIfExpired: { atMs } }),`,
         replace: `      const open = await holds(store).execute()
-      return open.filter(({ id }) => !isOpenHere(id))
+      return ids.length ? [] : open.filter(({ id }) => !isOpenHere(id))
     },
     guard: () => ({}),`,
       },

@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from '../../postgres/cluster.ts'
 import { type Books, postgresBooks, sqliteBooks } from '../books.ts'
-import { readyGoalMs } from '../bounds.ts'
+import { readyGoalMs, recoveryMs } from '../bounds.ts'
 import type { RunEnd, RunOrder } from '../fault-run.ts'
 import { failuresAsLines, rowsAsLines } from '../lines.ts'
 
-/** A kill that leaves many holds open, and how long the next start takes to end them all and answer. */
+/** A kill that leaves many holds open, and how long the next start takes until it answers; all of them end. */
 export async function openHoldsRun({ count, store, folder, onStop }: RunOrder): Promise<RunEnd> {
   await mkdir(folder, { recursive: true })
   const path = join(folder, 'farebox.db')
@@ -58,7 +59,7 @@ export async function startOnOpenHolds(
   const before = await start(folder, database)
   await leaveHolds(database, holds)
   const left = (await books.read()).holds.length
-  const started = await start(folder, database)
+  const started = await start(folder, database, () => untilNone(books))
   const rows = await books.read()
   const report = await books.audit(0)
   const failures = report.findings.map(({ sentence }) => `The audit finds: ${sentence}`)
@@ -68,6 +69,12 @@ export async function startOnOpenHolds(
   const owing = Math.floor(holds / 2)
   if (rows.charges.size !== owing) failures.push(`${rows.charges.size} checkpoints were charged, not ${owing}.`)
   return { ...started, before, left, failures }
+}
+
+/** Where several services may share the books, the next one gives the others a moment to renew what has lapsed. */
+async function untilNone(books: Books): Promise<void> {
+  const patience = AbortSignal.timeout(recoveryMs)
+  while ((await books.read()).holds.length && !patience.aborted) await sleep(500)
 }
 
 const childPath = (name: string) => join(import.meta.dirname, name)
@@ -90,12 +97,17 @@ interface Start {
   sinceSpawnMs: number
 }
 
-async function start(folder: string, database: string): Promise<Start> {
+/** The service goes on until `meanwhile` is over. */
+async function start(folder: string, database: string, meanwhile = async () => {}): Promise<Start> {
   const args = [childPath('starting-child.ts'), folder, database]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
   let said = ''
-  for await (const line of createInterface({ input: child.stdout })) said = line
+  for await (const line of createInterface({ input: child.stdout })) {
+    said = line
+    await meanwhile()
+    child.stdin.end()
+  }
   await ended
   if (!said) throw new Error('The service did not start on what the kill had left.')
   return JSON.parse(said) as Start

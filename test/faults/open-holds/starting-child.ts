@@ -28,5 +28,7 @@ const readyMs = performance.now() - startedMs
 const { user, system } = process.cpuUsage(before)
 const cpuMs = (user + system) / 1000
 process.stdout.write(`${JSON.stringify({ status, readyMs, cpuMs, sinceSpawnMs: performance.now() })}\n`)
-await service.close()
-process.exit(0)
+process.stdin.resume().once('end', async () => {
+  await service.close()
+  process.exit(0)
+})
