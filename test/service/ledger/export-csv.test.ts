@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { AuditReader } from '#service/ledger/audit-reader.ts'
-import { exportCsv } from '#service/ledger/export-csv.ts'
+import { microUsd } from '#contract/money.ts'
+import { type AuditReader, sqliteAuditReader } from '#service/ledger/audit-reader.ts'
+import { type ExportFilter, exportCsv } from '#service/ledger/export-csv.ts'
+import { mustCommit } from '../store/sample-ops.ts'
+import { openTemporaryStore } from '../store/sqlite-folder.ts'
 
 const row = {
   ...{ seq: 7n, id: 'unit.0', kind: 'CHARGE', account: 'ada', debit: 'ada', credit: 'system:revenue' },
@@ -94,4 +97,45 @@ test('a million rows are written piece by piece, while they are read', async () 
   expect(first.value?.length).toBeLessThan(70_000)
   expect(read).toBeLessThan(1_000)
   await pieces.return(undefined)
+})
+
+test('few rows come in one piece, and no piece is empty', async () => {
+  const piecesOf = async (...rows: object[]) => {
+    const pieces: string[] = []
+    for await (const piece of exportCsv(booksOf(...rows))) pieces.push(piece)
+    return pieces.map(piece => piece.split('\r\n').length - 1)
+  }
+  const large = { ...row, reason: 'x'.repeat(64 * 1024) }
+  expect(await piecesOf(row, row)).toEqual([3])
+  expect(await piecesOf(large, row)).toEqual([2, 1])
+  expect(await piecesOf(row, large)).toEqual([3])
+})
+
+test('what is asked for is all that is written: an account, a time, both, or everything', async () => {
+  const { store, path, dispose } = await openTemporaryStore()
+  const granted = (account: string, atMs: number) =>
+    ({
+      ...{ op: 'credit', account, amount: microUsd(1_000_000), source: 'system:grant' },
+      ...{ ref: `grant:${account}:${atMs}`, atMs },
+    }) as const
+  for (const account of ['ada', 'bob']) {
+    await mustCommit(store, { op: 'account', account, kind: 'customer', atMs: 1 })
+    for (const atMs of [1_000, 2_000, 3_000]) await mustCommit(store, granted(account, atMs))
+  }
+  const reader = sqliteAuditReader(path)
+  const refs = async (filter?: ExportFilter) => {
+    let csv = ''
+    for await (const piece of exportCsv(reader, filter)) csv += piece
+    return parseCsv(csv)
+      .slice(1)
+      .map(line => line[8]?.slice('grant:'.length))
+  }
+  const all = ['ada:1000', 'ada:2000', 'ada:3000', 'bob:1000', 'bob:2000', 'bob:3000']
+  expect(await refs()).toEqual(all)
+  expect(await refs({ account: 'bob' })).toEqual(all.slice(3))
+  expect(await refs({ fromMs: 2_000 })).toEqual(['ada:2000', 'ada:3000', 'bob:2000', 'bob:3000'])
+  expect(await refs({ toMs: 2_000 })).toEqual(['ada:1000', 'bob:1000'])
+  expect(await refs({ account: 'ada', fromMs: 2_000, toMs: 3_000 })).toEqual(['ada:2000'])
+  await reader.close()
+  await dispose()
 })

@@ -158,8 +158,7 @@ describe('a budget’s period', () => {
       expect(periodStarts(atMs)).toEqual({ epochStartMs: starts[0]?.[1], monthStartMs: starts[1]?.[1] })
       const limit = budget(100n, 40n, period)
       const principal = await desk.customer(1_000n, limit)
-      await mustCommit(desk.store, { op: 'wallet', wallet: `0x${period}`, account: principal.account, atMs: 1 })
-      desk.stakes.set(`0x${period}`, 10n)
+      await desk.link(principal, 10n)
       const charges = desk.charges({ funding })
       await (await charges.open(desk.order(principal, 40n))).capture([
         { sku: 'test', units: 40n, unitPricePicoUsd: 1_000_000n, amount: microUsd(40) },
@@ -174,6 +173,33 @@ describe('a budget’s period', () => {
       expect(await left(limit, startMs - 1)).toEqual(period === 'lifetime' ? { usd: 50n, staking: 30n } : before)
     },
   )
+})
+
+describe('a limit of a key', () => {
+  const renewals: [period: BudgetPeriod, at: string, startsAnewAt: string | null][] = [
+    ['epoch', '2026-11-21T00:00:00.000Z', '2026-11-22T00:00:00.000Z'],
+    ['epoch', '2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z'],
+    ['month', '2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z'],
+    ['month', '2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z'],
+    ['month', '2028-01-31T12:00:00.000Z', '2028-02-01T00:00:00.000Z'],
+    ['lifetime', '2026-11-21T00:00:00.000Z', null],
+  ]
+  test.each(renewals)('of a period %s starts anew, asked at %s, at %s', async (period, at, startsAnewAt) => {
+    const clock = { now: () => Date.parse(at) }
+    const principal = await desk.customer(0n, budget(2_500_000n, 1_000_000n, period))
+    const asked = new Funding({ store: desk.store, clock })
+    expect([await asked.keyLimit(principal, 'usd'), await asked.keyLimit(principal, 'staking')]).toEqual([
+      { currency: 'USD', period, limit: 2.5, left: 2.5, startsAnewAt },
+      { currency: 'DIEM', period, limit: 1, left: 1, startsAnewAt },
+    ])
+  })
+
+  test('is nothing where the key has none, and nothing of a wallet', async () => {
+    const limited = await desk.customer(0n, budget(null, 1n))
+    expect(await funding.keyLimit(limited, 'usd')).toBeUndefined()
+    expect(await funding.keyLimit(await desk.customer(0n), 'usd')).toBeUndefined()
+    expect(await funding.keyLimit(await desk.wallet(0n, 5n), 'staking')).toBeUndefined()
+  })
 })
 
 describe('an account', () => {

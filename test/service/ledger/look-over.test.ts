@@ -67,6 +67,17 @@ describe('accounts are looked over', () => {
     },
   )
 
+  test.each([
+    ['more is held than it has', 11n],
+    ['less than nothing is held', -1n],
+  ])('an account of which %s is below zero, though its holds say so', async (_rule, held) => {
+    await mustCommit(opened.store, account('ada'), grant(10n), hold('h', 4n))
+    const unchecked = 'PRAGMA ignore_check_constraints = ON'
+    opened.tamper(`${unchecked}; UPDATE hold SET amount = ${held}; UPDATE account SET held = ${held}`)
+    const breach = { account: 'ada', sentence: 'An account is below zero.' }
+    expect((await lookOverAccounts(opened.store, '')).breach).toEqual(breach)
+  })
+
   test('one that holds exactly what it has is sound', async () => {
     await mustCommit(opened.store, account('ada'), grant(10n), hold('h', 10n))
     expect((await lookOverAccounts(opened.store, '')).breach).toBeNull()
