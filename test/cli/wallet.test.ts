@@ -2,11 +2,7 @@ import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
 import { afterEach, expect, test } from 'vitest'
-import type { CommandIo } from '#cli/command.ts'
-import { main } from '#cli/main.ts'
-import { createOutput } from '#cli/output.ts'
 import { systemClock } from '#contract/clock.ts'
 import { openApprovals } from '#wallet/approvals.ts'
 import { fileRecords } from '#wallet/file-records.ts'
@@ -25,34 +21,13 @@ import {
   temporaryFolder,
   usd,
 } from '../wallet/sample-wallet.ts'
+import { atTerminal as run } from './at-terminal.ts'
 
 const passphrase = 'correct horse battery'
 const closing: (() => void)[] = []
 afterEach(() => {
   for (const close of closing.splice(0)) close()
 })
-
-/** Runs a command; every line of `typed` answers the next thing that is asked, at a terminal. */
-async function run(args: string[], typed: string[] | null = null, env: NodeJS.ProcessEnv = {}) {
-  const stdout = new PassThrough({ encoding: 'utf8' })
-  const keyboard = new PassThrough()
-  const waiting = [...(typed ?? [])]
-  let notes = ''
-  const stderr = new PassThrough({ encoding: 'utf8' })
-  stderr.on('data', (text: string) => {
-    notes += text
-    if (/[:?]\n$/.test(text)) setImmediate(() => waiting.length > 0 && keyboard.write(`${waiting.shift()}\n`))
-  })
-  const io: CommandIo = {
-    output: createOutput(stdout, stderr),
-    env,
-    stdin: Object.assign(keyboard, { isTTY: typed !== null, setRawMode: () => keyboard }) as never,
-    self: ['node', 'farebox.mjs'],
-    untilStopped: () => new AbortController().signal,
-  }
-  const code = await main(['wallet', ...args], io)
-  return { code, stdout: String(stdout.read() ?? ''), stderr: notes }
-}
 
 function passphraseFile(text = `${passphrase}\n`): string {
   const path = join(temporaryFolder(), 'passphrase')

@@ -1,0 +1,101 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { encode } from 'uqr'
+import { expect, test } from 'vitest'
+import { createKeyFile, unlockKeyFile } from '#wallet/key-file.ts'
+import { keyFromHex } from '#wallet/keys.ts'
+import { solanaKeyFrom } from '#wallet/solana-key.ts'
+import { secret, temporaryFolder } from '../wallet/sample-wallet.ts'
+import { atTerminal } from './at-terminal.ts'
+
+const passphrase = 'correct horse battery'
+const words = 'show my keys'
+
+test('export shows keys that make the same addresses, to a person who knows the passphrase', async () => {
+  const data = temporaryFolder()
+  const { address, solanaAddress } = await createKeyFile(data, passphrase)
+  const shown = await atTerminal(['export', '--data', data], [passphrase, words])
+  expect(shown.code).toBe(0)
+  const [, evm = '', solana = ''] = /^Base: {3}(\S+)\nSolana: (\S+)\n$/.exec(shown.stdout) ?? []
+  expect((await keyFromHex(evm)).address).toBe(address)
+  expect(solanaKeyFrom(solana).address).toBe(solanaAddress)
+  expect(shown.stderr).not.toContain(evm.slice(2, 18))
+})
+
+test.each<[what: string, typed: string[] | null, isShown: boolean, said: RegExp]>([
+  ['nobody is at the terminal', null, true, /for a person at a terminal/],
+  ['its output is read by a program', [passphrase, words], false, /on a terminal alone/],
+  ['the passphrase is wrong', ['wrong horse battery', words], true, /does not open/],
+  ['the person does not confirm', [passphrase, 'yes'], true, /Nothing was shown/],
+])('export shows nothing where %s', async (_, typed, isShown, said) => {
+  const data = temporaryFolder()
+  await createKeyFile(data, passphrase)
+  const shown = await atTerminal(['export', '--data', data], typed, {}, isShown)
+  expect(shown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(said) })
+})
+
+test('export does not repeat a key that the environment has', async () => {
+  const env = { FAREBOX_WALLET_KEY: secret, FAREBOX_DATA: temporaryFolder() }
+  const shown = await atTerminal(['export'], [passphrase, words], env)
+  expect(shown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('not encrypted by farebox') })
+})
+
+test('address shows a code for each rail, and what is in it', async () => {
+  const data = temporaryFolder()
+  const { address, solanaAddress } = await createKeyFile(data, passphrase)
+  const onBase = `ethereum:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913@8453/transfer?address=${address}`
+  const onSolana = `solana:${solanaAddress}?spl-token=EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v`
+  const { stdout } = await atTerminal(['address', '--qr', '--data', data])
+  for (const uri of [onBase, onSolana]) {
+    expect(stdout).toContain(uri)
+    expect(modulesOf(stdout.split(`${uri}\n`)[1] ?? '', encode(uri, { border: 2 }).size)).toEqual(
+      encode(uri, { border: 2 }).data,
+    )
+  }
+  expect((await atTerminal(['address', '--rail', 'solana', '--data', data])).stdout).toBe(`${solanaAddress}\n`)
+  expect((await atTerminal(['address', '--rail', 'base', '--data', data])).stdout).toBe(`${address}\n`)
+  const wrong = await atTerminal(['address', '--rail', 'bitcoin', '--data', data])
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('base or solana') })
+  const local = await atTerminal(['address', '--qr', '--data', data], null, { FAREBOX_BASE_URL: 'http://127.0.0.1:1' })
+  expect(local.stderr).toContain('no real USDC')
+})
+
+/** Reads the printed code back: two modules a character, light ones are drawn. */
+function modulesOf(printed: string, size: number): boolean[][] {
+  const lines = printed.split('\n').slice(0, Math.ceil(size / 2))
+  const halves: Record<string, [boolean, boolean]> = {
+    '█': [false, false],
+    '▀': [false, true],
+    '▄': [true, false],
+    ' ': [true, true],
+  }
+  const rows = lines.flatMap(line => {
+    const columns = [...line].map(character => halves[character] ?? ([false, false] as [boolean, boolean]))
+    return [columns.map(column => column[0]), columns.map(column => column[1])]
+  })
+  return rows.slice(0, size)
+}
+
+test.skipIf(process.platform !== 'linux' || process.env.DBUS_SESSION_BUS_ADDRESS !== undefined)(
+  'without a keychain, create --keychain says so and leaves no wallet',
+  async () => {
+    const data = join(temporaryFolder(), 'agent')
+    const made = await atTerminal(['create', '--keychain', '--data', data], [passphrase, passphrase])
+    expect(made).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/keychain of this system is not there/),
+    })
+    expect(existsSync(join(data, 'wallet.json'))).toBe(false)
+  },
+)
+
+test('two ways for one passphrase are one too many, and a file is enough', async () => {
+  const data = temporaryFolder()
+  const file = join(data, 'passphrase')
+  writeFileSync(file, `${passphrase}\n`, { mode: 0o600 })
+  const both = await atTerminal(['create', '--passphrase-file', file, '--passphrase-fd', '0', '--data', data])
+  expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('not by both') })
+  expect((await atTerminal(['create', '--passphrase-file', file, '--data', data])).code).toBe(0)
+  expect(await unlockKeyFile(data, passphrase)).toHaveLength(2)
+})
