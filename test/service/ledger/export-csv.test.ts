@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { type AuditReader, sqliteAuditReader } from '#service/ledger/audit-reader.ts'
 import { type ExportFilter, exportCsv } from '#service/ledger/export-csv.ts'
+import type { Op } from '#service/store/units.ts'
 import { mustCommit } from '../store/sample-ops.ts'
 import { openTemporaryStore } from '../store/sqlite-folder.ts'
 
@@ -113,11 +114,10 @@ test('few rows come in one piece, and no piece is empty', async () => {
 
 test('what is asked for is all that is written: an account, a time, both, or everything', async () => {
   const { store, path, dispose } = await openTemporaryStore()
-  const granted = (account: string, atMs: number) =>
-    ({
-      ...{ op: 'credit', account, amount: microUsd(1_000_000), source: 'system:grant' },
-      ...{ ref: `grant:${account}:${atMs}`, atMs },
-    }) as const
+  const granted = (account: string, atMs: number): Op => {
+    const ref = `grant:${account}:${atMs}`
+    return { op: 'credit', account, amount: microUsd(1_000_000), source: 'system:grant', ref, atMs }
+  }
   for (const account of ['ada', 'bob']) {
     await mustCommit(store, { op: 'account', account, kind: 'customer', atMs: 1 })
     for (const atMs of [1_000, 2_000, 3_000]) await mustCommit(store, granted(account, atMs))
