@@ -83,3 +83,21 @@ export const minPassphraseLength = 8
 export const maxPassphraseLength = 1_024
 /** A settings file with more in it is not one of ours. */
 export const maxSettingsFileBytes = 65_536
+
+/** One decides while others read. */
+export const journalConnections = 3
+/** What one attempt to connect to the journal may take. */
+export const journalConnectMs = 5_000
+/** A statement takes milliseconds; one that waits longer for another replica's decision is tried again. */
+export const journalStatementMs = 5_000
+/** Longer than the database's own limit, so that only a database that went silent is cut off here. */
+export const journalAnswerMs = 8_000
+/** A replica that vanished in the middle of a decision holds up the others for as long. */
+export const journalIdleMs = 5_000
+export const journalKeepAliveMs = 10_000
+/** A restart or a fail-over of the database takes seconds; after this a caller hears that it is away. */
+export const journalAttemptsMs = 10_000
+export const journalFirstPauseMs = 20
+export const journalLongestPauseMs = 1_000
+/** For as long a COMMIT without an answer can still be looked up, far longer than anybody tries. */
+export const unitLifeMs = 24 * 60 * 60 * 1_000

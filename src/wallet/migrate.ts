@@ -12,19 +12,21 @@ export function migrate(database: DatabaseSync, area: string, steps: readonly Mi
   database.exec(
     'CREATE TABLE IF NOT EXISTS migrations (area TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (area, name)) STRICT',
   )
-  const done = new Set(
-    database
-      .prepare('SELECT name FROM migrations WHERE area = ?')
-      .all(area)
-      .map(row => row.name),
-  )
-  const known = new Set(steps.map(step => step.name))
-  for (const name of done) if (!known.has(String(name))) throw newer(area, String(name))
-  for (const step of steps) {
-    if (done.has(step.name)) continue
+  const done = database
+    .prepare('SELECT name FROM migrations WHERE area = ?')
+    .all(area)
+    .map(row => String(row.name))
+  for (const step of stepsToDo(area, done, steps)) {
     database.exec(step.sql)
     database.prepare('INSERT INTO migrations (area, name) VALUES (?, ?)').run(area, step.name)
   }
+}
+
+/** Those that have not been done yet; throws where something newer has been. */
+export function stepsToDo(area: string, done: readonly string[], steps: readonly Migration[]): readonly Migration[] {
+  const unknown = done.find(name => !steps.some(step => step.name === name))
+  if (unknown !== undefined) throw newer(area, unknown)
+  return steps.filter(step => !done.includes(step.name))
 }
 
 const newer = (area: string, name: string): WalletRefusal =>

@@ -30,6 +30,7 @@ export type Rule =
   | 'key'
   | 'settings'
   | 'state'
+  | 'journal-away'
   | 'not-found'
 
 export interface Refusal {

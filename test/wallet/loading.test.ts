@@ -3,10 +3,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-test('what never signs never loads viem', () => {
+test.each([
+  ['signs', 'viem'],
+  ['shares no journal', 'pg'],
+])('what never %s never loads %s', (_what, name) => {
   const folder = fileURLToPath(new URL('../../src/wallet', import.meta.url))
-  const eager = readdirSync(folder).filter(name =>
-    /^import (?!type ).*from 'viem/m.test(readFileSync(join(folder, name), 'utf8')),
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
+  expect(files).toContain(join('postgres', 'connection.ts'))
+  const eager = files.filter(path =>
+    new RegExp(`^import (?!type ).*from '${name}\\b`, 'm').test(readFileSync(join(folder, path), 'utf8')),
   )
   expect(eager).toEqual([])
 })

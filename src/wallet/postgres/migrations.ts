@@ -1,0 +1,103 @@
+import type { Migration } from '../migrate.ts'
+
+/**
+ * The tables of the file's journal, named alike so that one statement serves both, and three things more: the row that
+ * decisions queue for, the units that tell whether a COMMIT without an answer has happened, and the clock that counts.
+ * `rowid` is what SQLite gives every row by itself.
+ */
+export const postgresMigrations: readonly Migration[] = [
+  {
+    name: '0001-journal',
+    sql: `
+      CREATE TABLE journal (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        id TEXT NOT NULL DEFAULT gen_random_uuid()::text
+      );
+      INSERT INTO journal (one) VALUES (1);
+
+      CREATE TABLE units (id TEXT PRIMARY KEY, at_ms BIGINT NOT NULL);
+      CREATE INDEX units_by_time ON units (at_ms);
+
+      CREATE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql VOLATILE
+        AS 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+      CREATE TABLE payments (
+        rowid BIGINT GENERATED ALWAYS AS IDENTITY,
+        id TEXT PRIMARY KEY,
+        state TEXT NOT NULL CHECK (state IN ('planned', 'signed', 'sent', 'unknown', 'confirmed', 'dead')),
+        counts INTEGER NOT NULL CHECK (counts IN (0, 1)),
+        occasion TEXT NOT NULL CHECK (occasion IN ('after-402', 'asked')),
+        purpose TEXT NOT NULL,
+        address TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        network TEXT NOT NULL,
+        asset TEXT NOT NULL,
+        pay_to TEXT NOT NULL,
+        amount_micro_usd BIGINT NOT NULL CHECK (amount_micro_usd > 0),
+        created_at_ms BIGINT NOT NULL,
+        updated_at_ms BIGINT NOT NULL,
+        nonce TEXT UNIQUE,
+        valid_before_ms BIGINT,
+        payload TEXT,
+        sends INTEGER NOT NULL DEFAULT 0,
+        rejected INTEGER NOT NULL DEFAULT 0 CHECK (rejected IN (0, 1)),
+        reason TEXT,
+        confirmed_at_ms BIGINT,
+        credited_micro_usd BIGINT,
+        balance_micro_usd BIGINT,
+        transaction_hash TEXT,
+        CHECK (state IN ('planned', 'dead') OR nonce IS NOT NULL),
+        CHECK (state NOT IN ('signed', 'sent', 'unknown') OR payload IS NOT NULL),
+        CHECK (counts = 1 OR state = 'dead')
+      );
+      CREATE INDEX payments_open ON payments (state) WHERE state IN ('planned', 'signed', 'sent', 'unknown');
+      CREATE INDEX payments_by_time ON payments (created_at_ms);
+
+      CREATE TABLE payment_steps (
+        payment_id TEXT NOT NULL REFERENCES payments (id),
+        at_ms BIGINT NOT NULL,
+        state TEXT NOT NULL,
+        note TEXT
+      );
+      CREATE INDEX payment_steps_of ON payment_steps (payment_id);
+
+      CREATE TABLE top_up_lease (
+        "only" INTEGER PRIMARY KEY CHECK ("only" = 1),
+        token TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        expires_at_ms BIGINT NOT NULL
+      );
+
+      CREATE TABLE payees (
+        origin TEXT NOT NULL,
+        network TEXT NOT NULL,
+        asset TEXT NOT NULL,
+        pay_to TEXT NOT NULL,
+        approved_at_ms BIGINT NOT NULL,
+        approved_by TEXT NOT NULL,
+        PRIMARY KEY (origin, network, asset, pay_to)
+      );
+
+      CREATE TABLE approvals (
+        rowid BIGINT GENERATED ALWAYS AS IDENTITY,
+        id TEXT PRIMARY KEY,
+        kind TEXT NOT NULL CHECK (kind IN ('consent', 'spend', 'payee')),
+        request_hash TEXT NOT NULL,
+        facts TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('pending', 'approved', 'denied')),
+        created_at_ms BIGINT NOT NULL,
+        expires_at_ms BIGINT NOT NULL,
+        decided_at_ms BIGINT,
+        decided_by TEXT,
+        used_by TEXT
+      );
+      CREATE INDEX approvals_by_request ON approvals (kind, request_hash);
+
+      CREATE TABLE stops (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        at_ms BIGINT NOT NULL,
+        by_whom TEXT NOT NULL
+      );
+    `,
+  },
+]
