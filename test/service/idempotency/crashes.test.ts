@@ -3,6 +3,7 @@ import { claimLeaseMs, claimRenewalMs } from '#service/idempotency/bounds.ts'
 import { audit } from '#service/ledger/audit.ts'
 import type { Op } from '#service/store/units.ts'
 import { used, words } from '../chat-script.ts'
+import { TestClock } from '../open-service.ts'
 import {
   type Ask,
   answerBeats,
@@ -142,6 +143,35 @@ describe('two processes on one store', () => {
     expect(await charges(second)).toEqual([answerMicroUsd])
     await looksPass(second)
     await expect.poll(() => holds(second)).toEqual([])
+  })
+
+  test('a lease that has lapsed only by a clock that jumped is waited for', async () => {
+    await begin(false)
+    const second = await open({ beside: first, soleOwner: false, clock: new TestClock() })
+    const { until, open: go } = gate()
+    first.chat.play([{ until }, ...answerBeats])
+    const answer = first.ask(bearer, whole)
+    await expect.poll(() => first.chat.calls.length).toBe(1)
+    second.opened.clock.pass(claimLeaseMs + 1)
+    second.store.differenceMs = claimLeaseMs + 1
+    expect((await second.ask(bearer, whole)).status).toBe(409)
+    go()
+    const text = await (await answer).text()
+    expect(await (await second.ask(bearer, whole)).text()).toBe(text)
+    expect(second.chat.calls).toEqual([])
+  })
+
+  test('nor does a jump of its own clock make a process take over from itself', async () => {
+    await begin(false)
+    const { until, open: go } = gate()
+    first.chat.play([{ until }, ...answerBeats])
+    const answer = first.ask(bearer, whole)
+    await expect.poll(() => first.chat.calls.length).toBe(1)
+    first.opened.clock.pass(claimLeaseMs + 1)
+    expect((await first.ask(bearer, whole)).status).toBe(409)
+    go()
+    expect((await answer).status).toBe(200)
+    expect([first.chat.calls.length, await charges(first)]).toEqual([1, [answerMicroUsd]])
   })
 
   test('one that was asleep too long gives the answer of the one that took over, and charges nothing', async () => {

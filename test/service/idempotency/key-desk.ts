@@ -21,6 +21,8 @@ export class ProcessStore implements Store {
   readonly #own: readonly Store[]
   killAt: KillAt = () => null
   dead = false
+  /** How far the clock of this process is off the database's. */
+  differenceMs = 0
 
   constructor(shared: Store, options: { soleOwner?: boolean; own: readonly Store[] }) {
     this.#shared = shared
@@ -31,6 +33,10 @@ export class ProcessStore implements Store {
   get read(): Store['read'] {
     if (this.dead) throw new Error('This process is dead.')
     return this.#shared.read
+  }
+
+  async clockDifferenceMs(): Promise<number> {
+    return this.differenceMs
   }
 
   async commit(units: readonly Unit[]) {
@@ -53,6 +59,7 @@ export class ProcessStore implements Store {
 /** Counts what it was asked to start. */
 export class CountingVideo implements VideoEngine {
   readonly started: string[] = []
+  polls = 0
 
   async start(call: VideoCall): Promise<VideoProgress> {
     this.started.push(call.jobId)
@@ -60,6 +67,7 @@ export class CountingVideo implements VideoEngine {
   }
 
   async poll(): Promise<VideoProgress> {
+    this.polls++
     return { state: 'running', engineState: { at: 'engine' } }
   }
 }

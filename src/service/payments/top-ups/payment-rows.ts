@@ -3,6 +3,7 @@ import { microUsd, toUsdNumber } from '#contract/money.ts'
 import type { SettlementResponse } from '#contract/payment.ts'
 import type { TopUpResult } from '#contract/top-up.ts'
 import { openWalletAccount, WalletAccounts, walletAccountId } from '../../identity/wallet-account.ts'
+import { isClockShared } from '../../store/is-clock-shared.ts'
 import type { Store } from '../../store/store.ts'
 import type { Op, Outcome, PaymentFields, PaymentState } from '../../store/units.ts'
 import { uuidV7 } from '../../store/uuid-v7.ts'
@@ -30,6 +31,8 @@ export interface PaymentRow {
   answer: string | null
   /** Null where nobody drives it. */
   leaseUntilMs: number | null
+  /** Who has that lease. */
+  leaseOwner: string | null
 }
 
 /** What every resend is answered, byte for byte. */
@@ -82,12 +85,19 @@ export class PaymentRows {
     return row ? readRow(row) : null
   }
 
-  /** Payments on their way that nobody drives any more, those that have waited longest first. */
+  /**
+   * Payments on their way that nobody drives any more, those that have waited longest first; no other process's while
+   * this clock is no judge of its lease.
+   */
   async abandoned(limit: number): Promise<AbandonedPayment[]> {
     const now = this.#clock.now()
+    const isShared = await isClockShared(this.#store)
     const rows = await this.#rows()
       .where('state', 'in', ['claimed', 'settling', 'unknown'])
       .where(where => where.or([where('lease_until_ms', 'is', null), where('lease_until_ms', '<=', now)]))
+      .$if(!isShared, query =>
+        query.where(where => where.or([where('lease_owner', 'is', null), where('lease_owner', '=', this.#owner)])),
+      )
       .orderBy('updated_at_ms')
       .limit(limit)
       .execute()
@@ -116,8 +126,10 @@ export class PaymentRows {
     if (!outcome.ok) lostOr(outcome)
   }
 
-  isDriven(row: PaymentRow): boolean {
-    return row.leaseUntilMs !== null && row.leaseUntilMs > this.#clock.now()
+  async isDriven({ leaseUntilMs, leaseOwner }: PaymentRow): Promise<boolean> {
+    if (leaseUntilMs === null) return false
+    if (leaseUntilMs > this.#clock.now()) return true
+    return leaseOwner !== this.#owner && !(await isClockShared(this.#store))
   }
 
   /** Claims the key and marks it as settling: from here on the outcome is unknown until the chain tells it. */
@@ -136,6 +148,7 @@ export class PaymentRows {
       transaction: rejected?.transaction ?? null,
       answer: rejected?.answer ?? null,
       leaseUntilMs: set.lease.untilMs,
+      leaseOwner: this.#owner,
     }
   }
 
@@ -146,7 +159,8 @@ export class PaymentRows {
     const outcome = await this.#commit([this.#move(row.key, row.state, to, row.fence, set)])
     if (!outcome.ok) return lostOr(outcome)
     const fence = row.fence + 1
-    return { ...row, state: to, fence, transaction: transaction ?? row.transaction, leaseUntilMs: lease.untilMs }
+    const [leaseUntilMs, leaseOwner] = [lease.untilMs, lease.owner]
+    return { ...row, state: to, fence, transaction: transaction ?? row.transaction, leaseUntilMs, leaseOwner }
   }
 
   /** Leaves a payment whose outcome is unknown to whoever comes next. */
@@ -208,7 +222,7 @@ export class PaymentRows {
   #rows() {
     return this.#store.read
       .selectFrom('payment')
-      .select(['id', 'state', 'fence', 'payload', 'transaction_id', 'answer', 'lease_until_ms'])
+      .select(['id', 'state', 'fence', 'payload', 'transaction_id', 'answer', 'lease_until_ms', 'lease_owner'])
   }
 
   #lease() {
@@ -239,6 +253,7 @@ interface StoredRow {
   transaction_id: string | null
   answer: string | null
   lease_until_ms: number | null
+  lease_owner: string | null
 }
 
 const readRow = (row: StoredRow): PaymentRow => ({
@@ -249,6 +264,7 @@ const readRow = (row: StoredRow): PaymentRow => ({
   transaction: row.transaction_id,
   answer: row.answer,
   leaseUntilMs: row.lease_until_ms,
+  leaseOwner: row.lease_owner,
 })
 
 /** One row that cannot be read must not keep the others from their end. */

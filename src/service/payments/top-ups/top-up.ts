@@ -118,7 +118,7 @@ export class TopUps implements Payments {
     if (!row || row.state === 'rejected') {
       await count()
       await this.#driver.begin(payment, row)
-    } else if (!isEnded(row) && !this.#rows.isDriven(row)) await this.#driver.resume(row)
+    } else if (!isEnded(row) && !(await this.#rows.isDriven(row))) await this.#driver.resume(row)
     await this.#watch(payment.key)
   }
 
@@ -126,7 +126,7 @@ export class TopUps implements Payments {
   async #watch(key: string): Promise<void> {
     for (let waitedMs = 0; waitedMs < this.#waitMs; waitedMs += rowPollMs) {
       const row = await this.#rows.find(key)
-      if (!row || isEnded(row) || !this.#rows.isDriven(row)) return
+      if (!row || isEnded(row) || !(await this.#rows.isDriven(row))) return
       await sleep(rowPollMs)
     }
   }
