@@ -1,0 +1,61 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import type { Clock } from '#contract/clock.ts'
+
+export interface SeenRequest {
+  /** The name without `.localhost` and port. */
+  host: string
+  method: string
+  /** Without its query. */
+  path: string
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Names and values in turn, doubled headers too. */
+  rawHeaders: readonly string[]
+  body: string
+  /** By the wallet's clock. */
+  atMs: number
+}
+
+export type Play = (seen: SeenRequest, response: ServerResponse) => void | Promise<void>
+
+/** Any number of hosts on one port of loopback, told apart by name; keeps whatever reaches one of them. */
+export interface HostileHosts {
+  seen: SeenRequest[]
+  url(host: string, path: string): string
+  close(): Promise<void>
+}
+
+export async function hostileHosts(clock: Clock, play: Play): Promise<HostileHosts> {
+  const seen: SeenRequest[] = []
+  const server = createServer(async (request, response) => {
+    const body = (await buffer(request).catch(() => Buffer.alloc(0))).toString()
+    const { headers, rawHeaders, method = '', url = '' } = request
+    const host = (headers.host ?? '').replace(/\.localhost(:\d+)?$/, '')
+    const path = url.split('?')[0] ?? ''
+    const one = { host, method, path, headers, rawHeaders, body, atMs: clock.now() }
+    seen.push(one)
+    await play(one, response)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    seen,
+    url: (host, path) => `http://${host}.localhost:${port}${path}`,
+    async close() {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}
+
+export function answer(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string | string[]> = {},
+): void {
+  const isText = typeof body === 'string'
+  response.writeHead(status, { 'content-type': isText ? 'text/html' : 'application/json', ...headers })
+  response.end(isText ? body : JSON.stringify(body))
+}

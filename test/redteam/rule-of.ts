@@ -1,0 +1,80 @@
+import { ClientError } from '#client/client-error.ts'
+import { ServiceError } from '#contract/service-error.ts'
+import { NeedsPerson } from '#toolkit/person.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+
+/** What came of one try, as its caller sees it: the rule that refused, or that something was delivered. */
+export interface Reply {
+  door: string
+  rule: string
+  /** All words of it, to look for secrets in them. */
+  said: string
+}
+
+/** The wallet's rules, by the sentence that each shows at the front doors. */
+const sentences: readonly (readonly [RegExp, string])[] = [
+  [/for a chain that is not allowed/, 'network'],
+  [/for a token that is not allowed/, 'asset'],
+  [/its scheme is not/, 'scheme'],
+  [/another way of transfer/, 'transfer-method'],
+  [/does not name its token/, 'token-name'],
+  [/its payee is no address/, 'recipient'],
+  [/not written in plain digits/, 'amount-text'],
+  [/its authorisation would not live/, 'authorization-lifetime'],
+  [/at least, and the order is for/, 'price-bait'],
+  [/than the wallet may spend at once/, 'max-payment'],
+  [/pass the wallet's total/, 'max-total'],
+  [/in 24 hours/, 'max-day'],
+  [/The wallet has just paid/, 'cooldown'],
+  [/A person has said no/, 'denied'],
+  [/has to decide \(payee/, 'person-payee'],
+  [/has to decide \(spend/, 'person-spend'],
+  [/arrived is unknown/, 'outcome-unknown'],
+  [/The service refused the payment/, 'payment-rejected'],
+  [/still asks for more credit/, 'asked-again'],
+  [/answered by a redirect/, 'redirect'],
+  [/how a top-up is paid|its contract does not know/, 'unreadable-offer'],
+  [/in a way that its contract|does not have this/, 'no-offer'],
+  [/Too many requests/, 'breaker'],
+  [/gave no whole answer/, 'no-answer'],
+  [/^The arguments of/, 'arguments'],
+  [/ROUTE_NOT_FOUND/, 'no-offer'],
+  [/A person has to decide|wallet approve/, 'person-spend'],
+]
+
+const clientRules: Readonly<Record<string, string>> = {
+  unreachable: 'left-for-nowhere',
+  'no-answer': 'no-answer',
+  redirected: 'redirect',
+  unreadable: 'unreadable-offer',
+  'too-large': 'too-large',
+  'breaker-open': 'breaker',
+  'not-allowed': 'origin',
+}
+
+/** The rule of a sentence; the sentence itself where no rule is known to say so. */
+export const ruleOfSentence = (sentence: string): string =>
+  sentences.find(([pattern]) => pattern.test(sentence))?.[1] ?? sentence.slice(0, 60)
+
+export function ruleOfError(error: unknown): string {
+  if (error instanceof NeedsPerson) return `person-${error.question.kind}`
+  if (error instanceof ToolFailure) return ruleOfSentence(error.facts.happened)
+  if (error instanceof ClientError) return clientRules[error.kind] ?? error.kind
+  if (error instanceof ServiceError) return `threw ${error.status} ${error.kind}`
+  throw error
+}
+
+/** A 402 without a word of the wallet went by as it was: it is none that a top-up mends, or one came just before it. */
+export function ruleOfResponse(status: number, refusal: string | null): string {
+  if (refusal !== null) return ruleOfSentence(refusal)
+  if (status === 402) return 'left-as-402'
+  return status === 200 ? 'delivered' : `status-${status}`
+}
+
+/** Everything that an error says, to a person, a model or a log. */
+export function wordsOf(error: unknown): string {
+  const { message, facts, question, body, cause } = error as Record<string, unknown>
+  return JSON.stringify([message, facts, question, body, String(cause)], (_, value) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  )
+}
