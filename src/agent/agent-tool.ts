@@ -17,7 +17,9 @@ export interface AgentToolResult {
 export interface AgentTool {
   name: string
   description: string
-  /** JSON Schema of the arguments. */
+  /** What checks the arguments. */
+  input: z.ZodObject
+  /** The same as JSON Schema. */
   inputSchema: Record<string, unknown>
   /** Throws `ToolFailure`, or `NeedsPerson` where a person has to decide and `onApproval` is not there. */
   call(args: unknown, options?: { signal?: AbortSignal }): Promise<AgentToolResult>
@@ -29,6 +31,7 @@ const mostQuestions = 5
 export const agentTool = (tool: Tool, host: ToolHost, ask: AskPerson | undefined): AgentTool => ({
   name: tool.name,
   description: tool.description,
+  input: tool.input,
   inputSchema: z.toJSONSchema(tool.input, { io: 'input' }),
   async call(args, { signal = new AbortController().signal } = {}) {
     for (let question = 0; ; question++) {

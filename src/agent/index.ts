@@ -4,6 +4,15 @@ export { NeedsPerson, type PersonAnswer } from '#toolkit/person.ts'
 export type { Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
 export { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
 export type { AgentTool, AgentToolResult } from './agent-tool.ts'
+export { type AiSdkTool, aiSdkTools } from './ai-sdk-tools.ts'
+export type { UnpricedCalls } from './allow-request.ts'
 export { type Agent, type AgentOptions, createAgent } from './create-agent.ts'
 export { refusalHeader } from './fetch.ts'
+export {
+  type OpenAiTool,
+  type OpenAiToolCall,
+  type OpenAiToolMessage,
+  type OpenAiTools,
+  openAiTools,
+} from './openai-tools.ts'
 export type { AskPerson } from './person-asked.ts'

@@ -20,7 +20,8 @@ export function refusedAnswer(refusal: Refusing): Response {
   return Response.json({ error }, { status: 403, headers })
 }
 
-const notAgain = { 'x-should-retry': 'false' }
+/** Against the repeats that clients make by themselves. */
+export const notAgain = { 'x-should-retry': 'false' }
 
 function codeOf(refusal: Exclude<Refusing, ServiceError>): string {
   if (refusal instanceof WalletRefusal) return refusal.rule

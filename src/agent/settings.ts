@@ -2,6 +2,7 @@ import { isLoopback } from '#contract/loopback.ts'
 import { parseUsd } from '#contract/money.ts'
 import { isVendor } from '#contract/vendor.ts'
 import { highestCapMicroUsd } from '#wallet/limits.ts'
+import { tokenCharacters } from './proxy/bounds.ts'
 import type { AgentEnvironment } from './wallet-settings.ts'
 
 /** What an environment says, checked and not yet acted on: nothing of the wallet or the client is loaded by it. */
@@ -15,6 +16,9 @@ export interface AgentSettings {
   tools: readonly string[] | undefined
   /** An address that may be paid without asking. */
   payee: string | undefined
+  /** What programs show to the proxy; a new one where absent. */
+  proxyToken: string | undefined
+  unpricedCalls: 'ask' | 'allow'
 }
 
 const caps = [
@@ -41,6 +45,8 @@ export function readSettings(env: AgentEnvironment): { settings: AgentSettings; 
       vendor: given('FAREBOX_VENDOR'),
       tools,
       payee: given('FAREBOX_PAYEE'),
+      proxyToken: given('FAREBOX_PROXY_TOKEN'),
+      unpricedCalls: given('FAREBOX_UNPRICED_CALLS') === 'allow' ? 'allow' : 'ask',
     },
     problems: [...checks.flatMap(check => check(given) ?? []), ...caps.flatMap(name => capProblem(name, given(name)))],
   }
@@ -70,7 +76,17 @@ const checks: readonly Check[] = [
     /^0x[0-9a-fA-F]{40}$/.test(given('FAREBOX_PAYEE') ?? `0x${'0'.repeat(40)}`)
       ? null
       : 'FAREBOX_PAYEE is no EVM address; it is 0x and 40 hexadecimal digits.',
+  given => (isProxyToken(given('FAREBOX_PROXY_TOKEN') ?? 'x'.repeat(tokenCharacters.least)) ? null : tokenProblem),
+  given =>
+    ['ask', 'allow'].includes(given('FAREBOX_UNPRICED_CALLS') ?? 'ask')
+      ? null
+      : 'FAREBOX_UNPRICED_CALLS is neither `ask` nor `allow`.',
 ]
+
+const isProxyToken = (text: string): boolean =>
+  /^[\x21-\x7e]+$/.test(text) && text.length >= tokenCharacters.least && text.length <= tokenCharacters.most
+
+const tokenProblem = `FAREBOX_PROXY_TOKEN is no token; it is ${tokenCharacters.least} to ${tokenCharacters.most} letters, digits and signs without spaces.`
 
 function addressProblem(text: string | undefined): string | null {
   if (text === undefined) return null

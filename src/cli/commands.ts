@@ -42,4 +42,9 @@ export const commands: readonly CommandEntry[] = [
     summary: 'Serve the tools over MCP, for an assistant to start',
     load: () => import('./commands/mcp.ts').then(module => module.mcp),
   },
+  {
+    name: 'proxy',
+    summary: 'Pay for any program that takes a base URL, on this machine',
+    load: () => import('./commands/proxy.ts').then(module => module.proxy),
+  },
 ]

@@ -1,0 +1,63 @@
+import { proxyPort } from '#agent/proxy/bounds.ts'
+import { ProxyProblem } from '#agent/proxy/proxy-problem.ts'
+import { readSettings } from '#agent/settings.ts'
+import { integerFlag, parseArguments } from '../arguments.ts'
+import { CliError } from '../cli-error.ts'
+import type { Command, CommandIo } from '../command.ts'
+import { readPassphraseFile } from '../passphrase-file.ts'
+
+const name = 'farebox proxy'
+
+const usage = `Usage: farebox proxy [--port N] [--passphrase-file FILE] [--json]
+
+Opens an address on this machine that any program which speaks to OpenAI can use: what it calls is paid from the wallet,
+within the caps. Settings come from the environment, as for \`farebox mcp\`; FAREBOX_PROXY_TOKEN sets the token that
+programs send as their API key, which else is a new one at each start. FAREBOX_UNPRICED_CALLS=allow lets calls pass whose
+price cannot be known beforehand. A consent policy is for a person: \`farebox wallet approve\`.
+
+  --port N                the port (${proxyPort}); 0 lets the system choose
+  --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd
+                          credential farebox-passphrase, which needs no flag
+  --json                  what a program has to know, as one line of JSON`
+
+export const proxy: Command = {
+  usage,
+  async run(args, io) {
+    const { values } = parseArguments(args, {
+      command: name,
+      options: {
+        port: { type: 'string' },
+        'passphrase-file': { type: 'string' },
+        json: { type: 'boolean', default: false },
+      },
+    })
+    const port = integerFlag(name, 'port', values.port, 0, 65_535) ?? proxyPort
+    const { settings, problems } = readSettings(io.env)
+    if (problems.length > 0) throw new CliError(problems.join(' '), 'Mend it in the environment, then start again.', 2)
+    const stop = io.untilStopped()
+    const { createProxy } = await import('#agent/create-proxy.ts')
+    const passphrase = await readPassphraseFile(values['passphrase-file'], io.env)
+    const running = await createProxy(settings, passphrase, port).catch(error => {
+      throw error instanceof ProxyProblem ? new CliError(error.message, error.nextStep) : error
+    })
+    say(running, values.json, io)
+    if (!stop.aborted) await new Promise(resolve => stop.addEventListener('abort', resolve, { once: true }))
+    await running.close()
+    return 0
+  },
+}
+
+type Running = Awaited<ReturnType<typeof import('#agent/create-proxy.ts').createProxy>>
+
+/** The token stands in what is printed here and nowhere else, unless its owner set it. */
+function say({ url, token, serviceUrl, wallet }: Running, isJson: boolean, { output, env }: CommandIo): void {
+  if (isJson) {
+    output.printJson({ url, token, serviceUrl, wallet })
+    return
+  }
+  const payer = wallet === null ? 'your API key pays' : `the wallet ${wallet} pays`
+  output.print(`farebox proxy is ready: ${payer} for calls to ${serviceUrl}. In a shell of the program:`)
+  output.print(`  export OPENAI_BASE_URL=${url}`)
+  output.print(`  export OPENAI_API_KEY=${env.FAREBOX_PROXY_TOKEN ? '…  (your FAREBOX_PROXY_TOKEN)' : token}`)
+  output.note('Stop it by Ctrl-C.')
+}

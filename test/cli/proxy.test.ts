@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import OpenAI from 'openai'
+import { afterEach, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../agent/open-agent.ts'
+import { payTo, pretendService, walletKey } from '../agent/pretend-service.ts'
+import { runCommand } from './run-command.ts'
+
+const launcher = fileURLToPath(new URL('../../bin/farebox.mjs', import.meta.url))
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function spawnProxy(env: Record<string, string>, ...flags: string[]) {
+  const child = spawn(process.execPath, [launcher, 'proxy', '--port', '0', ...flags], {
+    env: { PATH: '', FAREBOX_DATA: temporaryFolder(), ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  closing.push(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const line = async () => String((await lines.next()).value)
+  return { line, stop: () => child.kill('SIGTERM'), ended }
+}
+
+async function walletEnvironment() {
+  const service = await pretendService()
+  closing.push(service.close)
+  const env = { FAREBOX_BASE_URL: service.baseUrl, FAREBOX_WALLET_KEY: walletKey, FAREBOX_PAYEE: payTo }
+  return { service, env }
+}
+
+test('any program that takes a base URL and a key is paid for, until the proxy is stopped', async () => {
+  const { service, env } = await walletEnvironment()
+  const proxy = await spawnProxy(env, '--json')
+  const { url, token, serviceUrl, wallet } = JSON.parse(await proxy.line())
+  expect({ serviceUrl, wallet }).toEqual({ serviceUrl: service.baseUrl, wallet: expect.stringMatching(/^0x/) })
+  expect(token).toMatch(/^fbx_[\w-]{32}$/)
+  const openai = new OpenAI({ baseURL: url, apiKey: token })
+  const answer = await openai.chat.completions.create({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+  expect(answer.choices[0]?.message.content).toBe('answer 1')
+  proxy.stop()
+  expect(await proxy.ended).toBe(0)
+}, 30_000)
+
+test('a token that its owner set is not printed', async () => {
+  const { env } = await walletEnvironment()
+  const proxy = await spawnProxy({ ...env, FAREBOX_PROXY_TOKEN: 'chosen-by-its-owner' })
+  const said = [await proxy.line(), await proxy.line(), await proxy.line()].join('\n')
+  expect(said).toMatch(/export OPENAI_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/v1/)
+  expect(said).not.toContain('chosen-by-its-owner')
+}, 30_000)
+
+describe('it does not start', () => {
+  const data = { FAREBOX_DATA: temporaryFolder() }
+
+  test.each([
+    { where: 'nothing pays', env: data, code: 1, says: /neither a wallet nor an API key.*farebox wallet create/s },
+    {
+      where: 'the token is a word',
+      env: { FAREBOX_PROXY_TOKEN: 'secret' },
+      code: 2,
+      says: /FAREBOX_PROXY_TOKEN is no token/,
+    },
+    {
+      where: 'the rule for unpriced calls is none',
+      env: { FAREBOX_UNPRICED_CALLS: 'yes' },
+      code: 2,
+      says: /`ask` nor `allow`/,
+    },
+  ])('where $where', async ({ env, code, says }) => {
+    const end = await runCommand(['proxy', '--port', '0'], env)
+    expect(end).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(says) })
+    expect(end.stderr).not.toContain('secret')
+  })
+
+  test('where the port is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    closing.push(async () => taken.close())
+    const { port } = taken.address() as { port: number }
+    const end = await runCommand(['proxy', '--port', `${port}`], { ...data, FAREBOX_API_KEY: 'a-key' })
+    expect(end).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(new RegExp(`port ${port} is taken.*--port`, 's')),
+    })
+  })
+})
