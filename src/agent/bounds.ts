@@ -34,3 +34,5 @@ export const fetchBodyBytes = 36 * 1024 * 1024
 export const shownIdCharacters = 80
 /** Rows of jobs that are listed at most. */
 export const listedJobs = 100
+/** What is known of a service's limits is over within minutes; the limits themselves are worth a day. */
+export const notesKeptMs = 24 * 60 * 60 * 1_000

@@ -70,6 +70,10 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
     'Too many requests failed just now, so this one was held back.',
     'Wait until then, and change what failed.',
   ],
+  'limit-reached': [
+    'The limits of the service leave no room for this call yet, so it was not sent.',
+    'Wait until then; limits shows what is left.',
+  ],
   'not-allowed': ['This request would go where this client does not send.', 'Let the person check FAREBOX_BASE_URL.'],
 }
 

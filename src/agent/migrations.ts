@@ -1,6 +1,6 @@
 import type { Migration } from '#wallet/migrate.ts'
 
-/** The client's part of the state file: paid calls until they are delivered, jobs, and failures shared by all processes. */
+/** The client's part of the state file: paid calls until they are delivered, jobs, and what all processes know of limits. */
 export const agentMigrations: readonly Migration[] = [
   {
     name: '0001-calls-jobs-failures',
@@ -43,6 +43,14 @@ export const agentMigrations: readonly Migration[] = [
       CREATE TABLE failures (caller TEXT NOT NULL, at_ms INTEGER NOT NULL, was_answered INTEGER NOT NULL) STRICT;
       CREATE INDEX failures_by_caller ON failures (caller, at_ms);
       CREATE TABLE blocks (caller TEXT PRIMARY KEY, until_ms INTEGER NOT NULL) STRICT;
+    `,
+  },
+  {
+    name: '0002-notes',
+    sql: `
+      DROP TABLE failures;
+      DROP TABLE blocks;
+      CREATE TABLE notes (key TEXT PRIMARY KEY, note TEXT NOT NULL, changed_at_ms INTEGER NOT NULL) STRICT;
     `,
   },
 ]

@@ -1,7 +1,7 @@
 import { balanceRemaining, balanceUsd, modelId, requestId } from '#contract/headers.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import { vendorHeader } from '#contract/vendor.ts'
-import { type LimitWindow, limitWindow } from './limits-seen.ts'
+import { type LimitWindow, limitWindow } from './limit-window.ts'
 
 /** What the headers of an answer say, in our words; null where they say nothing. */
 export interface AnswerHeaders {

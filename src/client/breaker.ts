@@ -1,77 +1,103 @@
-import type { Clock } from '#contract/clock.ts'
+import { z } from 'zod'
 import { abuseBlock } from '#contract/limits.ts'
-import { ClientError } from './client-error.ts'
-import { blockJitterMs, breakerFailures, breakerUncountedUnanswered, breakerWindowMs } from './limits.ts'
+import {
+  blockJitterMs,
+  breakerCeiling,
+  breakerEasesAt,
+  breakerFailures,
+  breakerUncountedUnanswered,
+  breakerWindowMs,
+  flightLifeMs,
+  probePauseMs,
+} from './limits.ts'
+import { readNote } from './shared-notes.ts'
 
-export interface FailureMark {
-  atMs: number
-  /** False where no answer came: the service need not have seen the request. */
-  wasAnswered: boolean
-}
+const CallerNote = z.object({
+  changedAtMs: z.number(),
+  /** Failures of the last window, oldest first. Unanswered ones need not have been seen by the service. */
+  failures: z.array(z.object({ atMs: z.number(), wasAnswered: z.boolean() })),
+  /** Calls under way, each of which may fail. */
+  flights: z.array(z.object({ id: z.string(), untilMs: z.number(), isProbe: z.boolean() })),
+  /** Null while all is well. Until then nothing is sent; from then on one probe at a time, until one succeeds. */
+  openUntilMs: z.number().nullable(),
+})
 
-/** Where failures are counted; one for all processes of a machine, or one for this process. */
-export interface BreakerStore {
-  /** Also forgets what is older than the window. */
-  add(key: string, mark: FailureMark): void
-  /** Marks since a time, oldest first. */
-  since(key: string, atMs: number): readonly FailureMark[]
-  blockUntil(key: string, untilMs: number): void
-  blockedUntilMs(key: string): number
-}
+/** What is known of one caller at one service, from all processes that share it. */
+export type CallerNote = z.output<typeof CallerNote>
 
-export function memoryBreakerStore(): BreakerStore {
-  const marks = new Map<string, FailureMark[]>()
-  const blocks = new Map<string, number>()
+/** How a call ended, as far as the service's count of failures depends on it. */
+export type FlightEnd = 'succeeded' | 'failed' | 'unanswered' | 'not-sent'
+
+export type Verdict =
+  | { kind: 'go'; isProbe: boolean }
+  /** Nothing goes before that time. */
+  | { kind: 'open'; untilMs: number }
+  /** Others have to end first. */
+  | { kind: 'full' }
+
+/** The note as it holds now: without failures that have left the window and calls that cannot be under way any more. */
+export function callerNote(text: string | null, nowMs: number): CallerNote {
+  const note = readNote(CallerNote, text, nowMs)
+  if (!note) return { changedAtMs: nowMs, failures: [], flights: [], openUntilMs: null }
   return {
-    add(key, mark) {
-      const kept = (marks.get(key) ?? []).filter(({ atMs }) => atMs > mark.atMs - breakerWindowMs)
-      marks.set(key, [...kept, mark])
-    },
-    since: (key, atMs) => (marks.get(key) ?? []).filter(mark => mark.atMs > atMs),
-    blockUntil: (key, untilMs) => void blocks.set(key, untilMs),
-    blockedUntilMs: key => blocks.get(key) ?? 0,
+    ...note,
+    failures: note.failures.filter(({ atMs }) => atMs > nowMs - breakerWindowMs),
+    flights: note.flights.filter(({ untilMs }) => untilMs > nowMs),
   }
 }
 
-/** Keeps a caller below the service's block of more than 20 failures in 30 s (brief §7.3). */
-export class Breaker {
-  readonly #store: BreakerStore
-  readonly #clock: Clock
-  /** Origin and principal. */
-  readonly #key: string
-  readonly #random: () => number
-
-  constructor(store: BreakerStore, clock: Clock, key: string, random: () => number = Math.random) {
-    this.#store = store
-    this.#clock = clock
-    this.#key = key
-    this.#random = random
+/**
+ * Whether one more call may be sent. Failures and calls under way stay below the service's block together, so that it is
+ * not reached even if all of them fail (brief §7.3). `own` are this process's calls, this one included, of `mostOwn`.
+ */
+export function judge(note: CallerNote, nowMs: number, { own, mostOwn }: { own: number; mostOwn: number }): Verdict {
+  const { openUntilMs, flights, failures } = note
+  if (openUntilMs !== null) {
+    if (nowMs < openUntilMs) return { kind: 'open', untilMs: openUntilMs }
+    if (flights.some(({ isProbe }) => isProbe)) return { kind: 'open', untilMs: nowMs + probePauseMs }
   }
+  if (failures.length + flights.length >= breakerCeiling) return { kind: 'full' }
+  if (counted(note).length >= breakerEasesAt && own > Math.ceil(mostOwn / 2)) return { kind: 'full' }
+  return { kind: 'go', isProbe: openUntilMs !== null }
+}
 
-  /** Throws `breaker-open` with the time at which the oldest failure leaves the window. Nothing has been sent then. */
-  admit(): void {
-    const nowMs = this.#clock.now()
-    const untilMs = Math.max(this.#store.blockedUntilMs(this.#key), this.#fullUntilMs(nowMs))
-    if (untilMs <= nowMs) return
-    throw new ClientError('breaker-open', 'Too many requests to the service failed just now.', {
-      wasSent: false,
-      retryAtMs: untilMs,
-    })
-  }
+export const withFlight = (note: CallerNote, id: string, isProbe: boolean, nowMs: number): CallerNote => ({
+  ...note,
+  changedAtMs: nowMs,
+  flights: [...note.flights, { id, untilMs: nowMs + flightLifeMs, isProbe }],
+})
 
-  failed(wasAnswered: boolean): void {
-    this.#store.add(this.#key, { atMs: this.#clock.now(), wasAnswered })
-  }
+/** One call less under way, and perhaps one failure more. */
+export function withEnd(note: CallerNote, id: string, end: FlightEnd, nowMs: number): CallerNote {
+  const wasProbe = note.flights.find(flight => flight.id === id)?.isProbe ?? false
+  const ended = { ...note, changedAtMs: nowMs, flights: note.flights.filter(flight => flight.id !== id) }
+  if (end === 'not-sent') return ended
+  if (end === 'succeeded') return wasProbe ? { ...ended, openUntilMs: null } : ended
+  const failures = [...note.failures, { atMs: nowMs, wasAnswered: end === 'failed' }]
+  const openings = [note.openUntilMs, fullUntilMs({ failures }), wasProbe ? nowMs + probePauseMs : null]
+  return { ...ended, failures, openUntilMs: latest(openings) }
+}
 
-  /** The service has said that it blocks this caller. */
-  blocked(): void {
-    this.#store.blockUntil(this.#key, this.#clock.now() + abuseBlock.blockMs + blockJitterMs * this.#random())
-  }
+/** The service has said that it blocks this caller. */
+export const withBlock = (note: CallerNote, nowMs: number, random: () => number): CallerNote => ({
+  ...note,
+  changedAtMs: nowMs,
+  openUntilMs: latest([note.openUntilMs, nowMs + abuseBlock.blockMs + blockJitterMs * random()]),
+})
 
-  #fullUntilMs(nowMs: number): number {
-    const marks = this.#store.since(this.#key, nowMs - breakerWindowMs)
-    const counted = marks.length > breakerUncountedUnanswered ? marks : marks.filter(mark => mark.wasAnswered)
-    const leaving = counted[counted.length - breakerFailures]
-    return leaving ? leaving.atMs + breakerWindowMs : 0
-  }
+/** When the oldest of too many failures leaves the window; null where they are not too many. */
+function fullUntilMs({ failures }: Pick<CallerNote, 'failures'>): number | null {
+  const all = counted({ failures })
+  const leaving = all[all.length - breakerFailures]
+  return leaving ? leaving.atMs + breakerWindowMs : null
+}
+
+function counted({ failures }: Pick<CallerNote, 'failures'>): CallerNote['failures'] {
+  const answered = failures.filter(({ wasAnswered }) => wasAnswered)
+  return failures.length - answered.length < breakerUncountedUnanswered ? answered : failures
+}
+
+function latest(times: readonly (number | null)[]): number | null {
+  const known = times.filter(time => time !== null)
+  return known.length > 0 ? Math.max(...known) : null
 }

@@ -13,6 +13,8 @@ export type ClientErrorKind =
   | 'no-space'
   /** Too many failures just now; nothing was sent, so that the service does not block this caller. */
   | 'breaker-open'
+  /** The service's limits leave no room in the time that a call may wait; nothing was sent, because it would be refused. */
+  | 'limit-reached'
   /** An address, an option or a credential that this client does not use. */
   | 'not-allowed'
 

@@ -1,22 +1,31 @@
 import { type Clock, systemClock } from '#contract/clock.ts'
+import { walletConcurrency } from '#contract/limits.ts'
 import type { AnswerOf, CallOf, Operation } from '#contract/operation.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import { defaultVendor, fromVendor } from '#contract/vendor.ts'
 import { type AnswerHeaders, answerHeaders, inOurWords } from './answer-headers.ts'
-import { Breaker, type BreakerStore, memoryBreakerStore } from './breaker.ts'
+import type { FlightEnd } from './breaker.ts'
 import { ClientError } from './client-error.ts'
 import { type Credential, credentialHeaders, principalOf } from './credential.ts'
+import { tellingItsEnd } from './ended-body.ts'
 import { fetchWire } from './fetch-wire.ts'
-import { answerBytes, errorBytes, retryBudgetMs } from './limits.ts'
+import { Gate, type Passage } from './gate.ts'
+import { type LimitWindow, limitWindow } from './limit-window.ts'
+import { answerBytes, bucketModelCharacters, errorBytes, mostAtOnce } from './limits.ts'
 import { LimitsSeen } from './limits-seen.ts'
 import { readJson } from './read-body.ts'
 import { readError } from './read-error.ts'
 import { readLeniently } from './read-leniently.ts'
-import { classOf, type RetryOptions, waitFor, withRetry } from './retry.ts'
+import { withRetry } from './retry.ts'
+import { classOf } from './retry-table.ts'
+import { retryAfterMs } from './server-hint.ts'
 import { type ServiceAddress, serviceAddress } from './service-address.ts'
+import { memorySharedNotes, type SharedNotes } from './shared-notes.ts'
+import { Turns } from './turns.ts'
 import { undiciWire } from './undici-wire.ts'
-import type { Wire, WireResponse } from './wire.ts'
-import { writeRequest } from './write-request.ts'
+import { type Pause, WaitBudget } from './wait-budget.ts'
+import type { Wire, WireRequest, WireResponse } from './wire.ts'
+import { type WrittenRequest, writeRequest } from './write-request.ts'
 
 export interface ClientOptions {
   /** With its path: `https://host/api/v1`. Plain http is for this machine. */
@@ -26,9 +35,10 @@ export interface ClientOptions {
   /** Takes the place of the client's own connections, for a service in the same process. */
   fetch?: ((request: Request) => Response | Promise<Response>) | undefined
   clock?: Clock | undefined
-  breakerStore?: BreakerStore | undefined
+  /** Shared with the other processes of this machine; this process's own where absent. Closed with the client. */
+  notes?: SharedNotes | undefined
   /** How waits are made; a test owns it. */
-  pause?: RetryOptions['pause'] | undefined
+  pause?: Pause | undefined
   random?: (() => number) | undefined
 }
 
@@ -36,7 +46,22 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
   /** Sends at most; 1 for a caller that repeats by itself. */
   attempts?: number | undefined
+  /** All waits of the call together, those for its limits included. */
   retryBudgetMs?: number | undefined
+  /**
+   * Names one piece of paid work at a service that keeps answers by it. With it a call is repeated after a lost answer and
+   * a 5xx too, with the same bytes; without it only where the service cannot have begun.
+   */
+  idempotencyKey?: string | undefined
+}
+
+interface ExchangeOptions {
+  signal?: AbortSignal | undefined
+  isAnonymous?: boolean | undefined
+  /** The limit and the model that the request counts for; unknown where absent. */
+  bucket?: string | undefined
+  /** Of the call that this exchange is an attempt of. */
+  budget?: WaitBudget | undefined
 }
 
 export interface ClientAnswer<O extends Operation> {
@@ -53,40 +78,41 @@ export type OpenedAnswer<O extends Operation> =
 export class Client {
   readonly address: ServiceAddress
   readonly vendor: string
-  readonly limitsSeen = new LimitsSeen()
+  readonly limitsSeen: LimitsSeen
   readonly clock: Clock
   readonly credential: Credential
   readonly #wire: Wire
   readonly #closeWire: () => Promise<void>
-  readonly #breaker: Breaker
+  readonly #gate: Gate
+  readonly #notes: SharedNotes
   readonly #options: ClientOptions
 
   constructor(options: ClientOptions) {
+    const { clock = systemClock, credential, notes = memorySharedNotes(), random = Math.random } = options
     this.address = serviceAddress(options.baseUrl)
     this.vendor = options.vendor ?? defaultVendor
-    this.clock = options.clock ?? systemClock
-    this.credential = options.credential
+    this.clock = clock
+    this.credential = credential
     this.#options = options
     const own = options.fetch ? { wire: fetchWire(options.fetch), close: async () => {} } : undiciWire()
     this.#wire = own.wire
     this.#closeWire = own.close
-    const key = `${this.address.origin} ${principalOf(options.credential)}`
-    this.#breaker = new Breaker(options.breakerStore ?? memoryBreakerStore(), this.clock, key, options.random)
+    const caller = `${this.address.origin} ${principalOf(credential)}`
+    // Of a wallet the contract tells how many may be in flight; all else is learnt.
+    const turns = new Turns(clock, credential && 'payer' in credential ? walletConcurrency : mostAtOnce)
+    this.#notes = notes
+    this.#gate = new Gate({ notes, turns, clock, caller, random })
+    this.limitsSeen = new LimitsSeen(notes, caller, clock)
   }
 
   /** One operation whose 200 is JSON. */
   async call<O extends Operation>(operation: O, call: CallOf<O>, options: CallOptions = {}): Promise<ClientAnswer<O>> {
-    await this.#waitForWindow(call, options)
-    return this.#repeating(operation, options, async () => {
-      const response = await this.#answered(operation, call, options)
-      return this.#json(operation, response)
-    })
+    return this.#repeating(operation, call, options, response => this.#json(operation, response))
   }
 
   /** One operation whose 200 may be a file; whoever gets one reads or discards it. */
   async open<O extends Operation>(operation: O, call: CallOf<O>, options: CallOptions = {}): Promise<OpenedAnswer<O>> {
-    return this.#repeating(operation, options, async () => {
-      const response = await this.#answered(operation, call, options)
+    return this.#repeating(operation, call, options, async response => {
       const mimeType = mimeTypeOf(response.headers)
       if (mimeType === 'application/json') return { kind: 'json', ...(await this.#json(operation, response)) }
       const headers = answerHeaders(response.headers, this.clock.now())
@@ -94,22 +120,17 @@ export class Client {
     })
   }
 
-  /** One exchange with the service as it is: breaker, credential and limit headers, no retry, no reading. Its own origin only. */
+  /** One exchange with the service as it is: gate, credential and limit headers, no retry, no reading. Its own origin only. */
   async exchange(
     request: { method: string; url: string; headers: Record<string, string>; body?: string | Uint8Array | undefined },
-    options: { signal?: AbortSignal | undefined; isAnonymous?: boolean } = {},
+    { signal, isAnonymous = false, bucket, budget = this.#budget({ signal }) }: ExchangeOptions = {},
   ): Promise<WireResponse> {
     if (new URL(request.url).origin !== this.address.origin) {
       throw new ClientError('not-allowed', 'This client speaks to its own service only.', { wasSent: false })
     }
-    this.#breaker.admit()
-    const credential = options.isAnonymous ? {} : await credentialHeaders(this.credential, request.url)
-    const response = await this.#sent({ ...request, headers: { ...request.headers, ...credential } }, options.signal)
-    const headers = inOurWords(response.headers, this.vendor)
-    this.limitsSeen.note(headers, this.clock.now())
-    if (response.status >= 200 && response.status < 300) return { ...response, headers }
-    this.#breaker.failed(true)
-    if (response.status >= 400) return { ...response, headers }
+    const passage = await this.#gate.enter(bucket ?? null, budget)
+    const response = await this.#through(passage, { ...request, signal }, isAnonymous ? null : this.credential)
+    if (response.status < 300 || response.status >= 400) return response
     response.discard()
     throw new ClientError('redirected', 'The service answered by a redirect, which is not followed.', { wasSent: true })
   }
@@ -118,7 +139,8 @@ export class Client {
   async errorOf(operation: Operation | null, response: WireResponse): Promise<ServiceError> {
     const body = await readJson(response, errorBytes)
     const error = readError(operation, { status: response.status, body, headers: response.headers }, this.vendor)
-    if (error.kind === 'FAILED_REQUESTS') this.#breaker.blocked()
+    if (error.kind === 'FAILED_REQUESTS') this.#gate.blocked()
+    if (error.kind === 'X402_CONCURRENCY_LIMIT') this.#gate.crowded()
     return error
   }
 
@@ -128,30 +150,42 @@ export class Client {
     if (!target || (target.protocol !== 'https:' && target.origin !== this.address.origin)) {
       throw new ClientError('not-allowed', 'The download address is not https.', { wasSent: false })
     }
-    return this.#wire({ method: 'GET', url, headers, signal })
+    const request = { method: 'GET', url, headers, signal }
+    if (target.origin !== this.address.origin) return this.#wire(request)
+    return this.#through(await this.#gate.enter(null, this.#budget({ signal })), request, null)
   }
 
   async close(): Promise<void> {
     await this.#closeWire()
+    this.#notes.close()
   }
 
-  async #sent(request: Parameters<Wire>[0], signal: AbortSignal | undefined): Promise<WireResponse> {
+  /** One request that the gate let through, whose end the gate hears of. */
+  async #through(passage: Passage, request: WireRequest, credential: Credential): Promise<WireResponse> {
+    let end: FlightEnd = 'not-sent'
     try {
-      return await this.#wire({ ...request, signal })
+      const headers = { ...request.headers, ...(await credentialHeaders(credential, request.url)) }
+      end = 'unanswered'
+      const response = await this.#wire({ ...request, headers })
+      const inOurs = { ...response, headers: inOurWords(response.headers, this.vendor) }
+      end = response.status >= 200 && response.status < 300 ? 'succeeded' : 'failed'
+      passage.ended({ end, ...this.#saidOfLimits(inOurs) })
+      if (end === 'succeeded') return tellingItsEnd(inOurs, passage.left)
+      passage.left()
+      return inOurs
     } catch (error) {
-      if (error instanceof ClientError) this.#breaker.failed(false)
+      passage.ended({ end })
+      passage.left()
       throw error
     }
   }
 
-  /** A response with success; everything else is thrown. */
-  async #answered<O extends Operation>(operation: O, call: CallOf<O>, options: CallOptions): Promise<WireResponse> {
-    const request = writeRequest(this.address.baseUrl, operation, call, this.vendor)
-    // A header that an operation does not need is not sent: nobody has to know who asks for a list of models.
-    const isAnonymous = operation.auth.length === 0
-    const response = await this.exchange(request, { signal: options.signal, isAnonymous })
-    if (response.status >= 200 && response.status < 300) return response
-    throw await this.errorOf(operation, response)
+  #saidOfLimits({ status, headers }: WireResponse): { window: LimitWindow | null; comeAgainAtMs: number | null } {
+    const nowMs = this.clock.now()
+    const window = limitWindow(headers, nowMs)
+    if (window) this.limitsSeen.last = window
+    const afterMs = status === 429 && !window ? retryAfterMs(headers, nowMs) : null
+    return { window, comeAgainAtMs: afterMs === null ? null : nowMs + afterMs }
   }
 
   async #json<O extends Operation>(operation: O, response: WireResponse): Promise<ClientAnswer<O>> {
@@ -163,24 +197,41 @@ export class Client {
     return { answer: answer as AnswerOf<O>, headers: answerHeaders(response.headers, this.clock.now()) }
   }
 
-  /** A call that the limits would refuse waits for the next window instead of spending a failure, if that comes in time. */
-  async #waitForWindow(call: object, { signal, retryBudgetMs: budgetMs = retryBudgetMs }: CallOptions): Promise<void> {
-    const model = (call as { body?: { model?: unknown } }).body?.model
-    const waitMs = typeof model === 'string' ? this.limitsSeen.waitMs(model, this.clock.now()) : 0
-    if (waitMs > 0 && waitMs <= budgetMs) await (this.#options.pause ?? waitFor)(waitMs, signal)
+  #budget(options: CallOptions): WaitBudget {
+    const { signal, retryBudgetMs: ms } = options
+    return new WaitBudget({ clock: this.clock, ms, signal, pause: this.#options.pause })
   }
 
-  #repeating<Result>(operation: Operation, options: CallOptions, attempt: () => Promise<Result>): Promise<Result> {
-    return withRetry(attempt, {
-      callClass: classOf(operation),
-      signal: options.signal,
-      clock: this.clock,
-      budgetMs: options.retryBudgetMs ?? retryBudgetMs,
-      ...(options.attempts === undefined ? {} : { attempts: options.attempts }),
-      ...(this.#options.random ? { random: this.#options.random } : {}),
-      ...(this.#options.pause ? { pause: this.#options.pause } : {}),
-    })
+  /** Writes the request once, so that every attempt has the same bytes, and reads the answer of the one with success. */
+  async #repeating<O extends Operation, Result>(
+    operation: O,
+    call: CallOf<O>,
+    options: CallOptions,
+    read: (response: WireResponse) => Promise<Result>,
+  ): Promise<Result> {
+    const { idempotencyKey, signal, attempts } = options
+    const callClass = classOf(operation, idempotencyKey !== undefined)
+    const key = callClass === 'keyed' ? idempotencyKey : undefined
+    const request = writeRequest(this.address.baseUrl, operation, call, this.vendor, key)
+    const budget = this.#budget(options)
+    const attempt = async () =>
+      read(await this.#answered(operation, request, { signal, budget, bucket: bucketOf(operation, call) }))
+    return withRetry(attempt, { callClass, signal, clock: this.clock, budget, attempts, random: this.#options.random })
   }
+
+  /** A response with success; everything else is thrown. */
+  async #answered(operation: Operation, request: WrittenRequest, options: ExchangeOptions): Promise<WireResponse> {
+    // A header that an operation does not need is not sent: nobody has to know who asks for a list of models.
+    const response = await this.exchange(request, { ...options, isAnonymous: operation.auth.length === 0 })
+    if (response.status >= 200 && response.status < 300) return response
+    throw await this.errorOf(operation, response)
+  }
+}
+
+/** Services count by limit and model (brief §8). */
+function bucketOf(operation: Operation, call: object): string {
+  const model = (call as { body?: { model?: unknown } }).body?.model
+  return `${operation.limit} ${typeof model === 'string' ? model.slice(0, bucketModelCharacters) : ''}`
 }
 
 const mimeTypeOf = (headers: Headers): string =>

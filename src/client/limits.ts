@@ -1,3 +1,5 @@
+import { abuseBlock } from '#contract/limits.ts'
+
 /** Every bound of the client, with its unit and why that number. */
 
 /** A service that does not take a connection in this time is down for whoever waits. */
@@ -25,20 +27,45 @@ export const backoffCapMs = 30_000
 export const retryBudgetMs = 75_000
 /** Callers that share a reset time come back spread over this part of their wait. */
 export const resetJitter = 0.1
+/** A service that asks for more than a day has a clock or a unit of its own; a later time would not be read as one. */
+export const longestHintMs = 24 * 60 * 60 * 1_000
 
 /** Brief §7.3 blocks after more than 20 failures in 30 s; we stop well before. */
 export const breakerWindowMs = 30_000
 export const breakerFailures = 15
-/** A service that is down loses requests; it need not have seen them, so the first ones do not count. */
+/** From this many failures on, half as many calls are under way at once. */
+export const breakerEasesAt = 12
+/** A service that is down loses requests; it need not have seen them, so fewer than these do not count. */
 export const breakerUncountedUnanswered = 5
+/** Failures and calls under way together: each of these may fail as well. Two are left for requests that pass us by. */
+export const breakerCeiling = abuseBlock.failures - 2
+/** Between a probe that failed and the next one: ten in a window, half of what is allowed. */
+export const probePauseMs = 3_000
 /** Added to a block's 30 s, so that all clients do not return in one instant. */
 export const blockJitterMs = 2_000
+
+/** A call whose process has died is taken for one under way this long: its connection has ended by then. */
+export const flightLifeMs = connectTimeoutMs + headersTimeoutMs + 10_000
+/** Calls of one process at once; with one more process of the same caller the breaker's ceiling is reached. */
+export const mostAtOnce = 16
+/** An answer that nobody reads to its end holds its turn this long. */
+export const turnLifeMs = 10 * 60 * 1_000
+/** Refusals for too many calls at once that come this close together are one lesson. */
+export const lessonMs = 1_000
+/** Whoever waits for a turn looks again after this, because other processes cannot wake it. */
+export const turnPauseMs = 250
 
 /** What a top-up offers changes rarely; every look costs a 402. */
 export const requirementsLifeMs = 5 * 60 * 1_000
 
-/** Models whose last limit headers are kept. */
-export const limitsSeenModels = 200
+/** Notes that a process keeps in memory where it shares none: a caller's own, and one for each limit and model. */
+export const memoryNotes = 500
+/** A model's id as it stands in a note's key; longer ones are no ids. */
+export const bucketModelCharacters = 200
+/** Two looks at one reset time differ by this at most, because the service's `Date` has whole seconds. */
+export const sameResetMs = 1_500
+/** A note that is this much ahead of the clock was written before the clock was set back. */
+export const clockStepMs = 5_000
 
 /** A download that breaks off before it came further is taken up again this often. */
 export const downloadAttempts = 5

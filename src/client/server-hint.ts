@@ -1,21 +1,21 @@
 import { remainingRequests, remainingTokens, resetRequests, resetTokens, retryAfter } from '#contract/headers.ts'
-import { resetJitter } from './limits.ts'
+import { parseHttpDate } from './http-date.ts'
+import { longestHintMs, resetJitter } from './limits.ts'
 
 /** Above this a Unix time is in milliseconds; seconds reach it in the year 33658. */
 const millisecondsFrom = 1e12
 
 /**
- * How long the service asks to wait, in milliseconds; null where it says nothing. Both of its clocks are read: `Retry-After`
- * and tokens count from now, the reset of requests is a time of the service's own clock.
+ * How long a refusal asks to wait, in milliseconds; null where it says nothing. `Retry-After` and tokens count from now,
+ * the reset of requests is a time of the service's own clock. Every answer names its window, so the reset is a wish only
+ * of a 429 (brief §7.2).
  */
-export function serverHintMs(headers: Headers, nowMs: number): number | null {
-  const serverNowMs = timeOf(headers.get('date')) ?? nowMs
-  const hints = [
-    retryAfterMs(headers.get(retryAfter.name), serverNowMs),
-    requestsResetMs(headers, serverNowMs),
-    tokensResetMs(headers),
-  ].filter(hint => hint !== null)
-  return hints.length > 0 ? Math.max(0, ...hints) : null
+export function serverHintMs(headers: Headers, status: number, nowMs: number): number | null {
+  const after = retryAfterMs(headers, nowMs)
+  const hints =
+    status === 429 ? [after, requestsHintMs(headers, nowMs, after !== null), tokensHintMs(headers)] : [after]
+  const known = hints.filter(hint => hint !== null)
+  return known.length > 0 ? Math.min(longestHintMs, Math.max(0, ...known)) : null
 }
 
 /** A little later than the shared moment, so that not all clients come back in one instant. */
@@ -23,33 +23,36 @@ export const spread = (hintMs: number, random: () => number): number => hintMs *
 
 /** When the window of requests resets, in our own clock; null where the header is absent. */
 export function requestsResetAtMs(headers: Headers, nowMs: number): number | null {
-  const wait = resetWaitMs(headers, timeOf(headers.get('date')) ?? nowMs)
+  const wait = resetWaitMs(headers, nowMs)
   return wait === null ? null : nowMs + wait
 }
 
-function retryAfterMs(text: string | null, serverNowMs: number): number | null {
+/** `Retry-After` alone, as milliseconds from now: whole or broken seconds, or a date of the service's clock. */
+export function retryAfterMs(headers: Headers, nowMs: number): number | null {
+  const text = headers.get(retryAfter.name)
   if (text === null) return null
-  const seconds = retryAfter.parse(text)
-  if (seconds !== null) return seconds * 1_000
-  const atMs = timeOf(text)
-  return atMs === null ? null : atMs - serverNowMs
+  const seconds = retryAfter.parse(text) ?? (/^\d{1,9}\.\d{1,9}$/.test(text) ? Number(text) : null)
+  if (seconds !== null) return Math.min(longestHintMs, seconds * 1_000)
+  const atMs = parseHttpDate(text, nowMs)
+  return atMs === null ? null : Math.min(longestHintMs, Math.max(0, atMs - serverNow(headers, nowMs)))
 }
 
-/** Of a refusal that tokens caused, the requests' reset says nothing. */
-function requestsResetMs(headers: Headers, serverNowMs: number): number | null {
+/** Where requests are left, something else refused, and its own word on when to come again counts instead. */
+function requestsHintMs(headers: Headers, nowMs: number, isToldOtherwise: boolean): number | null {
   const left = remainingRequests.parse(headers.get(remainingRequests.name) ?? '')
-  if (left !== null && left > 0 && isOutOfTokens(headers)) return null
-  return resetWaitMs(headers, serverNowMs)
+  if (left !== null && left > 0 && (isToldOtherwise || isOutOfTokens(headers))) return null
+  return resetWaitMs(headers, nowMs)
 }
 
 // The reset header counts in server time. Subtracting our clock would wait for a skew that is not ours.
-function resetWaitMs(headers: Headers, serverNowMs: number): number | null {
+function resetWaitMs(headers: Headers, nowMs: number): number | null {
   const reset = resetRequests.parse(headers.get(resetRequests.name) ?? '')
   if (reset === null) return null
-  return Math.max(0, (reset > millisecondsFrom ? reset : reset * 1_000) - serverNowMs)
+  const atMs = reset > millisecondsFrom ? reset : reset * 1_000
+  return Math.min(longestHintMs, Math.max(0, atMs - serverNow(headers, nowMs)))
 }
 
-function tokensResetMs(headers: Headers): number | null {
+function tokensHintMs(headers: Headers): number | null {
   if (!isOutOfTokens(headers)) return null
   const seconds = resetTokens.parse(headers.get(resetTokens.name) ?? '')
   return seconds === null ? null : seconds * 1_000
@@ -58,7 +61,4 @@ function tokensResetMs(headers: Headers): number | null {
 const isOutOfTokens = (headers: Headers): boolean =>
   remainingTokens.parse(headers.get(remainingTokens.name) ?? '') === 0
 
-function timeOf(text: string | null): number | null {
-  const time = text === null ? Number.NaN : Date.parse(text)
-  return Number.isNaN(time) ? null : time
-}
+const serverNow = (headers: Headers, nowMs: number): number => parseHttpDate(headers.get('date') ?? '', nowMs) ?? nowMs

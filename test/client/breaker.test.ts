@@ -1,48 +1,95 @@
 import { expect, test } from 'vitest'
-import { Breaker, memoryBreakerStore } from '#client/breaker.ts'
-import type { ClientError } from '#client/client-error.ts'
-import { manualClock } from './manual-clock.ts'
+import { type CallerNote, callerNote, type FlightEnd, judge, withBlock, withEnd, withFlight } from '#client/breaker.ts'
+import { breakerCeiling, flightLifeMs, probePauseMs } from '#client/limits.ts'
 
-function setUp() {
-  const clock = manualClock(1_000_000)
-  const store = memoryBreakerStore()
-  return { clock, store, breaker: new Breaker(store, clock, 'origin me', () => 0) }
+const startMs = 1_000_000
+const alone = { own: 1, mostOwn: 16 }
+
+/** A caller's note after calls that ended one after another, 100 ms apart. */
+function after(ends: readonly FlightEnd[], note = callerNote(null, startMs)): CallerNote {
+  return ends.reduce((known, end, at) => {
+    const nowMs = startMs + 100 * at
+    return withEnd(withFlight(known, `${at}`, false, nowMs), `${at}`, end, nowMs)
+  }, note)
 }
 
-const openUntil = (breaker: Breaker): number | null => {
-  try {
-    breaker.admit()
-    return null
-  } catch (error) {
-    return (error as ClientError).retryAtMs
-  }
-}
+const times = (count: number, end: FlightEnd): FlightEnd[] => Array.from({ length: count }, () => end)
 
-test('fifteen failures in 30 s open it, until the oldest has left', () => {
-  const { clock, breaker } = setUp()
-  for (let count = 0; count < 14; count++) {
-    breaker.failed(true)
-    clock.nowMs += 100
-  }
-  expect(openUntil(breaker)).toBeNull()
-  breaker.failed(true)
-  expect(openUntil(breaker)).toBe(1_030_000)
-  clock.nowMs = 1_030_000
-  expect(openUntil(breaker)).toBeNull()
+const underWay = (note: CallerNote, count: number): CallerNote =>
+  Array.from({ length: count }).reduce<CallerNote>((known, _, at) => withFlight(known, `f${at}`, false, startMs), note)
+
+const lastMs = startMs + 2_000
+
+type Row = [rule: string, note: CallerNote, expected: ReturnType<typeof judge>]
+test.each<Row>([
+  ['nothing known: go', after([]), { kind: 'go', isProbe: false }],
+  ['14 failures: go', after(times(14, 'failed')), { kind: 'go', isProbe: false }],
+  [
+    '15 failures: open until the oldest leaves',
+    after(times(15, 'failed')),
+    { kind: 'open', untilMs: startMs + 30_000 },
+  ],
+  ['17 failures: until the third leaves', after(times(17, 'failed')), { kind: 'open', untilMs: startMs + 30_200 }],
+  [
+    'successes between count nothing',
+    after([...times(14, 'failed'), ...times(5, 'succeeded')]),
+    { kind: 'go', isProbe: false },
+  ],
+  [
+    'four unanswered do not count',
+    after([...times(4, 'unanswered'), ...times(13, 'failed')]),
+    { kind: 'go', isProbe: false },
+  ],
+  [
+    'five unanswered count',
+    after([...times(5, 'unanswered'), ...times(10, 'failed')]),
+    { kind: 'open', untilMs: startMs + 30_000 },
+  ],
+  ['what was not sent counts nothing', after(times(30, 'not-sent')), { kind: 'go', isProbe: false }],
+  ['calls under way may all fail', underWay(after([]), breakerCeiling), { kind: 'full' }],
+  [
+    'failures and calls under way count together',
+    underWay(after(times(10, 'failed')), breakerCeiling - 10),
+    { kind: 'full' },
+  ],
+  ['one below goes', underWay(after(times(10, 'failed')), breakerCeiling - 11), { kind: 'go', isProbe: false }],
+  ['the service’s block: 30 s', withBlock(after([]), lastMs, () => 0), { kind: 'open', untilMs: lastMs + 30_000 }],
+  ['and up to 2 s more', withBlock(after([]), lastMs, () => 1), { kind: 'open', untilMs: lastMs + 32_000 }],
+])('%s', (_, note, expected) => {
+  expect(judge(note, lastMs, alone)).toEqual(expected)
 })
 
-test('requests without an answer count once five have failed', () => {
-  const { breaker, store, clock } = setUp()
-  for (let count = 0; count < 5; count++) breaker.failed(false)
-  for (let count = 0; count < 9; count++) breaker.failed(true)
-  expect(openUntil(breaker)).toBeNull()
-  breaker.failed(false)
-  expect(openUntil(breaker)).toBe(clock.nowMs + 30_000)
-  expect(openUntil(new Breaker(store, clock, 'origin somebody else'))).toBeNull()
+test.each([
+  ['11 failures', 11, 16, 'go'],
+  ['12 failures, half of the process’s calls', 12, 8, 'go'],
+  ['12 failures, one more than half', 12, 9, 'full'],
+] as const)('from 12 failures on a process makes half as many calls at once: %s', (_, failures, own, kind) => {
+  expect(judge(after(times(failures, 'failed')), lastMs, { own, mostOwn: 16 }).kind).toBe(kind)
 })
 
-test('the service’s own block opens it for 30 s', () => {
-  const { breaker, clock } = setUp()
-  breaker.blocked()
-  expect(openUntil(breaker)).toBe(clock.nowMs + 30_000)
+test('when the oldest has left, one probe goes; its failure costs a pause, its success closes', () => {
+  const nowMs = startMs + 30_000
+  const open = callerNote(JSON.stringify(after(times(15, 'failed'))), nowMs)
+  expect(judge(open, nowMs, alone)).toEqual({ kind: 'go', isProbe: true })
+  const probing = withFlight(open, 'probe', true, nowMs)
+  expect(judge(probing, nowMs, alone)).toEqual({ kind: 'open', untilMs: nowMs + probePauseMs })
+  const failed = withEnd(probing, 'probe', 'unanswered', nowMs)
+  expect(judge(failed, nowMs, alone)).toMatchObject({ kind: 'open', untilMs: nowMs + probePauseMs })
+  expect(judge(withEnd(probing, 'probe', 'succeeded', nowMs), nowMs, alone)).toEqual({ kind: 'go', isProbe: false })
+})
+
+test('a success of a call from before does not close it, and a probe that never ends gives way', () => {
+  const nowMs = startMs + 30_000
+  const early = withFlight(after(times(15, 'failed')), 'early', false, startMs)
+  const open = withEnd(early, 'early', 'succeeded', nowMs)
+  expect(judge(callerNote(JSON.stringify(open), nowMs), nowMs, alone)).toEqual({ kind: 'go', isProbe: true })
+  const probing = JSON.stringify(withFlight(open, 'probe', true, nowMs))
+  const laterMs = nowMs + flightLifeMs
+  expect(judge(callerNote(probing, laterMs), laterMs, alone)).toEqual({ kind: 'go', isProbe: true })
+})
+
+test('a note from before the clock was set back is forgotten', () => {
+  const note = JSON.stringify(after(times(15, 'failed')))
+  const backMs = startMs - 3_600_000
+  expect(judge(callerNote(note, backMs), backMs, alone)).toEqual({ kind: 'go', isProbe: false })
 })

@@ -73,7 +73,7 @@ test('a call is written from its operation, in the vendor’s words, and read ba
   expect(answer.choices[0]?.message.content).toBe('Hi')
   expect(headers).toMatchObject({ model: 'm', balanceRemaining: 3_250_000n, balanceBefore: 3_500_000n })
   expect(headers.window).toMatchObject({ requestsLimit: 50, requestsLeft: 0 })
-  expect(client.limitsSeen.of('m')?.requestsLimit).toBe(50)
+  expect(client.limitsSeen.models()).toMatchObject([{ model: 'm', requestsPerMinute: 50 }])
   expect(server.seen[0]).toMatchObject({ method: 'POST', path: '/api/v1/chat/completions' })
   expect(server.seen[0]?.headers.authorization).toBe('Bearer secret-key')
   expect(JSON.parse(server.seen[0]?.body ?? '')).toHaveProperty('acme_parameters.disable_thinking', true)

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { ClientError } from '#client/client-error.ts'
 import { attempts } from '#client/limits.ts'
-import { type CallClass, delayOf, retryAtMs, withRetry } from '#client/retry.ts'
+import { delayOf, retryAtMs, withRetry } from '#client/retry.ts'
+import type { CallClass } from '#client/retry-table.ts'
 import {
   inferenceFailed,
   insufficientBalance,
