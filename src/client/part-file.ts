@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { copyFile, link, open, readFile, rm, stat, truncate } from 'node:fs/promises'
+import { copyFile, type FileHandle, link, open, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { ClientError } from './client-error.ts'
@@ -60,20 +60,18 @@ export async function appendTo(
   { from, maximumBytes }: { from: number; maximumBytes: number },
 ): Promise<number> {
   const file = await open(part, from > 0 ? 'a' : 'w', 0o600)
+  const writing = new Writing(file)
   let bytes = from
-  let unsynced = 0
   try {
-    for await (const piece of pieces) {
-      if (bytes + piece.byteLength > maximumBytes) throw tooLarge(maximumBytes)
-      for (const slice of slices(piece)) {
-        if (unsynced + slice.byteLength > unsyncedBytes) {
-          await file.datasync()
-          unsynced = 0
-        }
-        await file.appendFile(slice)
-        unsynced += slice.byteLength
-        bytes += slice.byteLength
+    try {
+      for await (const piece of pieces) {
+        bytes += piece.byteLength
+        if (bytes > maximumBytes) throw tooLarge(maximumBytes)
+        await writing.add(piece)
       }
+    } finally {
+      // What had come before a cut need not come again.
+      await writing.flush()
     }
     await file.sync()
   } catch (error) {
@@ -84,10 +82,41 @@ export async function appendTo(
   return bytes
 }
 
-/** No larger than what may be lost with the power. */
-function* slices(piece: Uint8Array): Generator<Uint8Array> {
-  for (let start = 0; start < piece.byteLength; start += unsyncedBytes) {
-    yield piece.subarray(start, start + unsyncedBytes)
+/** Half of what may be lost is being synced while the other half is gathered, so that the line does not wait for the disk. */
+class Writing {
+  readonly #file: FileHandle
+  readonly #gathered = Buffer.allocUnsafe(unsyncedBytes / 2)
+  #length = 0
+  #syncing: Promise<void> = Promise.resolve()
+
+  constructor(file: FileHandle) {
+    this.#file = file
+  }
+
+  async add(piece: Uint8Array): Promise<void> {
+    for (let start = 0; start < piece.byteLength; ) {
+      const slice = piece.subarray(start, start + this.#gathered.byteLength - this.#length)
+      this.#gathered.set(slice, this.#length)
+      this.#length += slice.byteLength
+      start += slice.byteLength
+      if (this.#length === this.#gathered.byteLength) await this.#writeOut()
+    }
+  }
+
+  async flush(): Promise<void> {
+    await this.#writeOut()
+    await this.#syncing
+  }
+
+  async #writeOut(): Promise<void> {
+    await this.#syncing
+    for (let start = 0; start < this.#length; ) {
+      start += (await this.#file.write(this.#gathered, start, this.#length - start)).bytesWritten
+    }
+    this.#length = 0
+    this.#syncing = this.#file.datasync()
+    // Whoever waits for it next hears of it.
+    this.#syncing.catch(() => {})
   }
 }
 

@@ -108,6 +108,20 @@ export const budgetRefusals = 2
 /** What a killed process has held is free after its lease, a round of recovery and a restart in between. */
 export const heldAfterKillMs = 60_000
 
+/** A gigabyte has a hundred cuts; for every twenty cuts the process is killed once. */
+export const bytesACut = Math.ceil(2 ** 30 / 100)
+export const cutsAKill = 20
+export const mostCuts = 10_000
+/** What a server hands to the system at once. */
+export const pieceBytes = 64 * 1024
+/** A good line of today; pauses shorter than this are saved up. */
+export const lineBytesASecond = 24 * 1024 * 1024
+export const linePauseMs = 5
+/** Goals of a download: bytes over the wire, as a share of the file, and memory that it takes. */
+export const wireGoal = 1.02
+export const grownBytesGoal = 64 * 1024 * 1024
+export const memorySampleMs = 200
+
 /** Midnight is another day for a hold that was taken before and is charged after it. */
 export const midnightMs = 60_000
 

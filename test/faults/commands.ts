@@ -69,6 +69,14 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
     load: async () => (await import('./network/network-run.ts')).networkRun,
   },
   {
+    flag: 'download',
+    what: 'Cuts a download of 1 GiB so often, kills its process five times a hundred cuts, and compares the file.',
+    usual: 100,
+    most: bounds.mostCuts,
+    stores: ['sqlite'],
+    load: async () => (await import('./download/download-run.ts')).downloadRun,
+  },
+  {
     flag: 'sim',
     what: 'Lives so many seeds of the whole service in one process, whose time, store, engines and chain the seed owns.',
     usual: usualSeeds,
