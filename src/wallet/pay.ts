@@ -10,7 +10,7 @@ import type { Order } from './order.ts'
 import { payeesOf } from './payees.ts'
 import { WalletRefusal } from './refusal.ts'
 import type { Send } from './send-payment.ts'
-import { finishOpen, settle } from './settle.ts'
+import { finishOpen, followed, settle } from './settle.ts'
 import { isStopped, refuseWhenStopped } from './stop-switch.ts'
 import type { Till } from './till.ts'
 import { type TopUpLease, withTopUpLease } from './top-up-lease.ts'
@@ -39,12 +39,13 @@ export async function pay(till: Till, order: Order, send: Send): Promise<PaidOrd
     const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, order)
     // By the clock of the records: one of this machine that is ahead would make the authorisation outlive its caps.
     const signed = await signExactPayment(till.key, chosen, amountMicroUsd, atMs)
-    await records.decide(function* (nowMs) {
+    const store = function* (nowMs: number): Work<void> {
       yield* lease.check()
       // The switch may have been thrown since; what is not stored is never sent.
       yield* refuseWhenStopped(folder)
       yield* journal.toSigned(id, signed, nowMs)
-    })
+    }
+    await followed(id, () => records.decide(store))
     return paid(await settle(till, lease, id, send), false)
   })
 }

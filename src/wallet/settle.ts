@@ -45,24 +45,40 @@ export const dropPlanned = ({ records, key }: Till, lease: TopUpLease): Promise<
     }
   })
 
-export async function sendUntilAnswered(
+export function sendUntilAnswered(
   { records, folder, key, pause }: Till,
   lease: TopUpLease,
   id: string,
   send: Send,
 ): Promise<journal.Payment> {
-  for (let attempt = 0; ; attempt++) {
-    const payload = await records.decide(function* (nowMs) {
-      yield* lease.check()
-      yield* refuseWhenStopped(folder)
-      yield* journal.toSent(id, nowMs)
-      return yield* journal.payloadOf(id)
+  return followed(id, async () => {
+    for (let attempt = 0; ; attempt++) {
+      const payload = await records.decide(function* (nowMs) {
+        yield* lease.check()
+        yield* refuseWhenStopped(folder)
+        yield* journal.toSent(id, nowMs)
+        return yield* journal.payloadOf(id)
+      })
+      const outcome = await sendOnce(send, payload, key.address)
+      const payment = await records.decide(nowMs => record(id, outcome, nowMs))
+      const pauseMs = limits.sendPausesMs[attempt]
+      if (outcome.kind !== 'unknown' || pauseMs === undefined) return payment
+      await pause(pauseMs)
+    }
+  })
+}
+
+/** Once a payment is signed, a journal that goes away means that nobody knows its end, and not that nothing was signed. */
+export async function followed<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof WalletRefusal) || error.rule !== 'journal-away') throw error
+    throw new WalletRefusal({
+      rule: 'outcome-unknown',
+      sentence: `The payment ${id} was signed, and the journal went away before its end was written down.`,
+      nextStep: 'Try again once the journal is back: the same payment is sent again, never a second one.',
     })
-    const outcome = await sendOnce(send, payload, key.address)
-    const payment = await records.decide(nowMs => record(id, outcome, nowMs))
-    const pauseMs = limits.sendPausesMs[attempt]
-    if (outcome.kind !== 'unknown' || pauseMs === undefined) return payment
-    await pause(pauseMs)
   }
 }
 

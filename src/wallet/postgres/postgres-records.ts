@@ -13,7 +13,7 @@ import { prepare } from './prepare.ts'
  * Records in a PostgreSQL database that any number of replicas share. Each decision holds the one row of `journal`, so
  * that all replicas decide one after the other, and goes by the database's clock alone.
  */
-export function postgresRecords(url: string): Records {
+export function postgresRecords(url: string, attemptsMs: number = limits.journalAttemptsMs): Records {
   let opening: Promise<pg.Pool> | undefined
   let last: Promise<unknown> = Promise.resolve()
   const opened = (): Promise<pg.Pool> => {
@@ -27,11 +27,11 @@ export function postgresRecords(url: string): Records {
   return {
     decide(work) {
       // One at a time in this process too, so that it queues with a single connection.
-      const decision = last.then(() => untilAnswered(new Decision(work), opened))
+      const decision = last.then(() => untilAnswered(new Decision(work), opened, attemptsMs))
       last = decision.catch(() => undefined)
       return decision
     },
-    read: work => untilAnswered({ attempt: ask => readOnce(ask, work) }, opened),
+    read: work => untilAnswered({ attempt: ask => readOnce(ask, work) }, opened, attemptsMs),
     async close() {
       const closing = opening
       opening = undefined
@@ -57,8 +57,12 @@ interface Attempted<Result> {
   attempt(ask: Ask): Promise<Result>
 }
 
-async function untilAnswered<Result>(attempted: Attempted<Result>, opened: () => Promise<pg.Pool>): Promise<Result> {
-  const givesUpAt = performance.now() + limits.journalAttemptsMs
+async function untilAnswered<Result>(
+  attempted: Attempted<Result>,
+  opened: () => Promise<pg.Pool>,
+  attemptsMs: number,
+): Promise<Result> {
+  const givesUpAt = performance.now() + attemptsMs
   for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs * 2 || limits.journalFirstPauseMs, limits.journalLongestPauseMs)) {
     try {
       return await lend(await opened(), ask => attempted.attempt(ask))
