@@ -102,7 +102,7 @@ export async function openOnBooks(books: Books, secrets: Secrets): Promise<Books
   }
   const now = () => systemClock.now()
   return {
-    createKey: (order: KeyOrder) => createKey({ store, keys, now }, order).catch(inWords),
+    createKey: (order: KeyOrder) => createKey({ keys, now }, order).catch(inWords),
     setBudget: (id, budget) => keys.setBudget(id, budget).catch(inWords),
     listKeys: async account => (await keys.list(account)).map(listedKey),
     revokeKey: id => keys.revoke(id).catch(inWords),

@@ -1,6 +1,5 @@
 import { microUsd } from '#contract/money.ts'
-import { type ApiKeys, KeyRefused } from './identity/api-keys.ts'
-import type { Store } from './store/store.ts'
+import type { ApiKeys } from './identity/api-keys.ts'
 import type { KeyBudget, Op } from './store/units.ts'
 import { uuidV7 } from './store/uuid-v7.ts'
 
@@ -24,12 +23,12 @@ export interface NewCustomerKey {
 }
 
 /**
- * A key, of a new customer where the order names none, with its credit as a grant. The account is there before the key
- * that opens it. Throws `KeyRefused` where the account that was named does not exist, `WrongSecret` where the books expect
+ * A key, of a new customer where the order names none, with its credit as a grant: all of it in one unit, so that whoever
+ * repeats an order that failed gives no credit twice. Throws `KeyRefused` where the account that was named does not exist, `WrongSecret` where the books expect
  * another secret.
  */
 export async function createKey(
-  service: { store: Store; keys: ApiKeys; now: () => number },
+  service: { keys: ApiKeys; now: () => number },
   order: KeyOrder,
 ): Promise<NewCustomerKey> {
   await service.keys.requireSecret()
@@ -40,11 +39,7 @@ export async function createKey(
     const amount = microUsd(order.amountMicroUsd)
     ops.push({ op: 'credit', account, amount, source: 'system:grant', ref: `grant:${uuidV7(atMs)}`, atMs })
   }
-  if (ops.length) {
-    const [outcome] = await service.store.commit([{ id: `${uuidV7(atMs)}/account`, ops }])
-    if (!outcome?.ok) throw new KeyRefused(outcome?.why ?? 'invalid')
-  }
   const { label, budget = null } = order
-  const created = await service.keys.create({ account, label, expiresAtMs: null, budget })
+  const created = await service.keys.create({ account, label, expiresAtMs: null, budget, opening: ops })
   return { key: created.secret, keyId: created.id, account }
 }

@@ -88,10 +88,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
           throw new Error(`${JSON.stringify(usd)} is no amount of USD: write it as 5 or 0.25.`)
         }
         const { createKey } = await import('./create-key.ts')
-        return createKey(
-          { store: books.store, keys: service.keys, now: () => systemClock.now() },
-          { amountMicroUsd, label },
-        )
+        return createKey({ keys: service.keys, now: () => systemClock.now() }, { amountMicroUsd, label })
       },
       close,
     }

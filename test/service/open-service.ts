@@ -131,7 +131,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     request,
     async key(usd) {
       const order = { amountMicroUsd: microUsd(Math.round(usd * 1e6)), label: 'test' }
-      return (await createKey({ store, keys: service.keys, now: () => clock.now() }, order)).key
+      return (await createKey({ keys: service.keys, now: () => clock.now() }, order)).key
     },
     post: (path, body, key) =>
       request(`/api/v1${path}`, {

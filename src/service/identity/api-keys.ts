@@ -1,10 +1,11 @@
 import type { Clock } from '#contract/clock.ts'
 import { microUsd } from '#contract/money.ts'
 import { RecentMap } from '../recent-map.ts'
+import { commitSurely } from '../store/commit-surely.ts'
 import { groupedRead } from '../store/grouped-read.ts'
 import type { Store } from '../store/store.ts'
 import type { ApiKeyTable } from '../store/tables.ts'
-import type { KeyBudget, Refusal } from '../store/units.ts'
+import type { KeyBudget, Op, Refusal } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { cachedKeys, keyCacheMs, keyLabelCharacters, listedKeys } from './bounds.ts'
 import { isKeySecret, type KeyHash, keyHash, keyName, keyPrefix, markOf, newKeySecret, sameHash } from './key-secret.ts'
@@ -36,6 +37,8 @@ export interface NewKey {
   label: string
   expiresAtMs: number | null
   budget?: KeyBudget | null
+  /** What has to exist before the key does, in the same unit: its account, and the credit of that. */
+  opening?: readonly Op[]
 }
 
 /** `secret` is the only copy there is. */
@@ -93,12 +96,13 @@ export class ApiKeys {
   }
 
   /** The account must exist. Throws `KeyRefused` where the store does not take it. */
-  async create({ account, label, expiresAtMs, budget = null }: NewKey): Promise<CreatedKey> {
+  async create({ account, label, expiresAtMs, budget = null, opening = [] }: NewKey): Promise<CreatedKey> {
     const atMs = this.#clock.now()
     const secret = newKeySecret()
     const id = uuidV7(atMs)
     const key = { account, prefix: keyPrefix(secret), label: label.slice(0, keyLabelCharacters), expiresAtMs, budget }
-    await this.#apply(`${id}:key`, { op: 'key', key: id, hash: this.#hashes[0].hash(secret), atMs, ...key })
+    const made: Op = { op: 'key', key: id, hash: this.#hashes[0].hash(secret), atMs, ...key }
+    await this.#apply(`${id}:key`, ...opening, made)
     return { id, ...key, createdAtMs: atMs, revokedAtMs: null, needs: 'current', secret }
   }
 
@@ -174,9 +178,9 @@ export class ApiKeys {
     return this.#hashes.some(each => each.mark === mark) ? 'former' : 'missing'
   }
 
-  async #apply(id: string, op: Parameters<Store['commit']>[0][number]['ops'][number]): Promise<void> {
-    const [outcome] = await this.#store.commit([{ id, ops: [op] }])
-    if (outcome && !outcome.ok) throw new KeyRefused(outcome.why)
+  async #apply(id: string, ...ops: readonly Op[]): Promise<void> {
+    const outcome = await commitSurely(this.#store, { id, ops })
+    if (!outcome.ok) throw new KeyRefused(outcome.why)
   }
 }
 

@@ -38,9 +38,9 @@ async function commit(op: Op): Promise<void> {
 
 /** A customer with 1 USD, and with a wallet whose stake gives a hundredth of one each day. */
 async function customer(budget?: KeyBudget): Promise<{ key: string; account: string }> {
-  const { store, clock, service: running } = service
+  const { clock, service: running } = service
   const order = { amountMicroUsd: 1_000_000n, label: '', ...(budget ? { budget } : {}) }
-  const made = await createKey({ store, keys: running.keys, now: () => clock.now() }, order)
+  const made = await createKey({ keys: running.keys, now: () => clock.now() }, order)
   await commit({ op: 'wallet', wallet: `0x${'57'.repeat(20)}`, account: made.account, atMs: clock.now() })
   return made
 }
