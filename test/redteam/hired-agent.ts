@@ -37,4 +37,9 @@ export async function hiredAgent(options: Pick<AgentOptions, 'baseUrl' | 'policy
   }
 }
 
-export type HiredAgent = Awaited<ReturnType<typeof hiredAgent>>
+type Hired = Awaited<ReturnType<typeof hiredAgent>>
+
+/** What callers need of an agent, and what another wallet has to have to be tried in its place. */
+export interface HiredAgent extends Omit<Hired, 'agent'> {
+  agent: { fetch: Hired['agent']['fetch']; wallet: Pick<Hired['agent']['wallet'], 'receipts'> }
+}

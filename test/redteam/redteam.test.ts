@@ -7,7 +7,7 @@ import { line, summary, verdict } from './verdict.ts'
 let rows: Row[] = []
 beforeAll(async () => {
   rows = await campaign({ isQuick: true, hasProcesses: false })
-}, 120_000)
+}, 240_000)
 
 const of = (part: Row['part']) => rows.filter(row => row.part === part)
 

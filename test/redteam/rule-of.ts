@@ -19,6 +19,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/another way of transfer/, 'transfer-method'],
   [/does not name its token/, 'token-name'],
   [/its payee is no address/, 'recipient'],
+  [/who pays the fee|have the fee paid by/, 'fee-payer'],
   [/not written in plain digits/, 'amount-text'],
   [/its authorisation would not live/, 'authorization-lifetime'],
   [/at least, and the order is for/, 'price-bait'],

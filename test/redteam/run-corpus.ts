@@ -1,7 +1,8 @@
+import type { Clock } from '#contract/clock.ts'
 import { browse } from './browse.ts'
 import { corpus, corpusControls } from './corpus-attacks.ts'
 import { evidence, journalOf } from './evidence.ts'
-import { hiredAgent } from './hired-agent.ts'
+import { type HiredAgent, hiredAgent } from './hired-agent.ts'
 import { movableClock } from './movable-clock.ts'
 import { playCorpus } from './play-corpus.ts'
 import { rails } from './rails.ts'
@@ -23,12 +24,18 @@ const scenariosOf = (categories: readonly Category[]): Scenario[] =>
 export const corpusScenarios = scenariosOf(corpus)
 export const controlScenarios = scenariosOf(corpusControls)
 
-export async function runScenario(scenario: Scenario, part: 'corpus' | 'corpus-control'): Promise<Row> {
+export type Hire = (options: { baseUrl: string; clock: Clock }) => Promise<HiredAgent>
+
+export async function runScenario(
+  scenario: Scenario,
+  part: 'corpus' | 'corpus-control',
+  hire: Hire = hiredAgent,
+): Promise<Row> {
   const { id, category, severity, rail, start } = scenario
   const clock = movableClock()
   const hosts = await playCorpus(scenario, clock)
   const [host = '', ...path] = start.split('/')
-  const hired = await hiredAgent({ baseUrl: hosts.url(host, '/api/v1'), clock })
+  const hired = await hire({ baseUrl: hosts.url(host, '/api/v1'), clock })
   try {
     const replies = await browse(hired, hosts.url(host, `/${path.join('/')}`))
     const found = await evidence(hosts.seen, replies, await journalOf(hired), { ...scenario, home: host })

@@ -62,9 +62,8 @@ export async function runTopUp(run: TopUpRun, part: 'top-up' | 'paper' = 'top-up
   }
 }
 
-/** A rail that the wallet cannot sign on is refused for that; whatever else is wrong with an offer is not looked at. */
+/** A rail that the wallet cannot sign on is refused for that or for more, so nothing is expected of it but the refusal. */
 function expectedRule({ rule, rail, door }: TopUpRun): string | null {
-  if (rule === null || (door === 'wallet_top_up' && !offerRules.has(rule))) return null
-  if (rails[rail].cannotSign === null || rule === 'unreadable-offer' || rule === 'redirect') return rule
-  return 'network'
+  if (rule === null || rails[rail].cannotSign !== null) return null
+  return door === 'wallet_top_up' && !offerRules.has(rule) ? null : rule
 }
