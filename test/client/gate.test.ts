@@ -1,0 +1,201 @@
+import { afterEach, expect, test } from 'vitest'
+import type { FlightEnd } from '#client/breaker.ts'
+import { Gate, type Passage } from '#client/gate.ts'
+import type { LimitWindow } from '#client/limit-window.ts'
+import { breakerFailures, mostAtOnce, turnLifeMs } from '#client/limits.ts'
+import { memorySharedNotes, type SharedNotes } from '#client/shared-notes.ts'
+import { Turns } from '#client/turns.ts'
+import { WaitBudget } from '#client/wait-budget.ts'
+import { VirtualTime } from './virtual-time.ts'
+
+const stops: AbortController[] = []
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop.abort()
+})
+
+/** One process of a caller, and what it got so far. */
+function processOf(
+  time: VirtualTime,
+  notes: SharedNotes,
+  { atOnce = mostAtOnce, caller = 'https://s.example me' } = {},
+) {
+  const turns = new Turns(time, atOnce)
+  const gate = new Gate({ notes, turns, clock: time, caller, random: () => 0 })
+  const stop = new AbortController()
+  stops.push(stop)
+  const passages: Passage[] = []
+  const refusals: unknown[] = []
+  const enter = (count = 1, { bucket = 'text m', budgetMs = 60_000 } = {}) => {
+    for (let at = 0; at < count; at++) {
+      const budget = new WaitBudget({ clock: time, ms: budgetMs, pause: time.pause, signal: stop.signal })
+      gate.enter(bucket, budget).then(
+        passage => passages.push(passage),
+        error => refusals.push(error),
+      )
+    }
+  }
+  const end = (how: FlightEnd, window: LimitWindow | null = null) => {
+    const passage = passages.shift()
+    passage?.ended({ end: how, window })
+    passage?.left()
+  }
+  return { turns, gate, enter, end, passages, refusals, stop, soon: (ms = 0) => time.runUntil(time.now() + ms) }
+}
+
+const windowOf = (time: VirtualTime, more: Partial<LimitWindow>): LimitWindow => ({
+  requestsLimit: 20,
+  requestsLeft: 19,
+  requestsResetAtMs: time.now() + 30_000,
+  tokensLimit: null,
+  tokensLeft: null,
+  tokensResetAtMs: null,
+  seenAtMs: time.now(),
+  ...more,
+})
+
+function twoProcesses() {
+  const time = new VirtualTime()
+  const notes = memorySharedNotes()
+  return { time, one: processOf(time, notes), other: processOf(time, notes) }
+}
+
+test('what one process was told, the other waits for: nothing goes before the reset', async () => {
+  const { time, one, other } = twoProcesses()
+  one.enter()
+  await one.soon()
+  one.end('succeeded', windowOf(time, { requestsLeft: 0 }))
+  other.enter()
+  await other.soon(29_999)
+  expect(other.passages).toHaveLength(0)
+  await other.soon(1)
+  expect(other.passages).toHaveLength(1)
+})
+
+test('what one process has sent since counts for the other', async () => {
+  const { time, one, other } = twoProcesses()
+  one.enter()
+  await one.soon()
+  one.end('succeeded', windowOf(time, { requestsLeft: 2 }))
+  one.enter()
+  other.enter(2)
+  await one.soon(1_000)
+  expect([one.passages.length, other.passages.length]).toEqual([1, 1])
+})
+
+test('another model, and another caller, have windows of their own', async () => {
+  const { time, one, other } = twoProcesses()
+  one.enter()
+  await one.soon()
+  one.end('succeeded', windowOf(time, { requestsLeft: 0 }))
+  other.enter(1, { bucket: 'text another' })
+  await other.soon()
+  expect(other.passages).toHaveLength(1)
+})
+
+test('a wait beyond the budget fails at once, with the time', async () => {
+  const { time, one } = twoProcesses()
+  one.enter()
+  await one.soon()
+  one.end('failed', windowOf(time, { requestsLeft: 0 }))
+  one.enter(1, { budgetMs: 29_999 })
+  await one.soon()
+  expect(one.refusals).toMatchObject([{ kind: 'limit-reached', wasSent: false, retryAtMs: time.now() + 30_000 }])
+})
+
+test('an abort ends a wait', async () => {
+  const { time, one } = twoProcesses()
+  one.enter()
+  await one.soon()
+  one.end('failed', windowOf(time, { requestsLeft: 0 }))
+  one.enter()
+  await one.soon()
+  one.stop.abort()
+  await one.soon()
+  expect(one.refusals).toMatchObject([{ name: 'AbortError' }])
+})
+
+test('failures of one process open the breaker of the other, and one probe of the two goes', async () => {
+  const { time, one, other } = twoProcesses()
+  for (let count = 0; count < breakerFailures; count++) {
+    one.enter()
+    await one.soon()
+    one.end('failed')
+  }
+  other.enter()
+  await other.soon()
+  expect(other.refusals).toMatchObject([{ kind: 'breaker-open', wasSent: false, retryAtMs: time.now() + 30_000 }])
+  await one.soon(30_000)
+  one.enter(4)
+  other.enter(4)
+  await one.soon()
+  expect([one.passages.length, other.passages.length]).toEqual([1, 0])
+  one.end('succeeded')
+  other.enter(4)
+  await other.soon()
+  expect(other.passages).toHaveLength(4)
+})
+
+test('a process makes as many calls at once as it has learnt; the first that waits goes when one has been read', async () => {
+  const time = new VirtualTime()
+  const one = processOf(time, memorySharedNotes(), { atOnce: 2 })
+  one.enter(3)
+  await one.soon()
+  expect(one.passages).toHaveLength(2)
+  const [first] = one.passages
+  first?.ended({ end: 'succeeded' })
+  await one.soon()
+  expect(one.passages).toHaveLength(2)
+  first?.left()
+  await one.soon()
+  expect(one.passages).toHaveLength(3)
+})
+
+test('a refusal for too many at once halves, refusals that come together are one lesson, successes raise it slowly', async () => {
+  const time = new VirtualTime()
+  const { turns, gate } = processOf(time, memorySharedNotes())
+  gate.crowded()
+  gate.crowded()
+  expect(turns.most).toBe(8)
+  await time.runUntil(time.now() + 1_000)
+  gate.crowded()
+  expect(turns.most).toBe(4)
+  turns.succeeded()
+  expect(turns.most).toBe(4)
+  for (let at = 0; at < 4; at++) turns.take(`${at}`)
+  for (let at = 0; at < 5; at++) turns.succeeded()
+  expect(turns.most).toBe(5)
+  for (let at = 0; at < 10; at++) {
+    await time.runUntil(time.now() + 1_000)
+    gate.crowded()
+  }
+  expect(turns.most).toBe(1)
+})
+
+test('an answer that nobody reads gives its turn away in the end', async () => {
+  const time = new VirtualTime()
+  const one = processOf(time, memorySharedNotes(), { atOnce: 1 })
+  one.enter()
+  await one.soon()
+  one.passages[0]?.ended({ end: 'succeeded' })
+  await one.soon(turnLifeMs)
+  one.enter()
+  await one.soon()
+  expect(one.passages).toHaveLength(2)
+})
+
+test('where the notes cannot be written after an answer, the answer stands', async () => {
+  const time = new VirtualTime()
+  const notes = memorySharedNotes()
+  let isFull = false
+  const one = processOf(time, {
+    ...notes,
+    together(use) {
+      if (isFull) throw new Error('database or disk is full')
+      return notes.together(use)
+    },
+  })
+  one.enter()
+  await one.soon()
+  isFull = true
+  expect(() => one.end('succeeded')).not.toThrow()
+})
