@@ -63,6 +63,11 @@ const rows: [rule: string, received: object, details: object][] = [
       members: ['from', 'to', 'validAfter', 'nonce'].map(name => `payload.authorization.${name}`),
     },
   ],
+  [
+    'a member that is missing, by its place',
+    { payload: { signature } },
+    { reason: 'payload_members', members: [expect.stringContaining('authorization')] },
+  ],
   ['the longest time', signed({ validBefore: '9999' }), { reason: 'validity_too_long', maxTimeoutSeconds: 300 }],
 ]
 test.each(rows)('a refusal tells %s', (_rule, received, details) => {

@@ -17,10 +17,9 @@ import { usdcAccountOf } from '#local/solana/usdc.ts'
 import type { ReceivedPayment } from '#service/payments/payment/payment-header.ts'
 import type { SignedPayment } from '#service/payments/payment/signed-payment.ts'
 import { tokenAccountOf } from '#service/payments/solana/solana-address.ts'
-import { SolanaKey } from '#service/payments/solana/solana-key.ts'
 import { readMessage, readTransaction } from '#service/payments/solana/solana-message.ts'
 import { checkTerms, decodePayment } from '#service/payments/top-ups/check-payment.ts'
-import { newSvmAccount, type SvmAccount, type SvmChain, startSvmChain } from './svm-chain.ts'
+import { type SvmAccount, type SvmChain, startSvmChain } from './svm-chain.ts'
 import { compile, craft, draftOf, messageStart, rewrite, rewriteMessage } from './svm-transactions.ts'
 import { openSvmWorld, type SvmWorld, svmPayer } from './svm-world.ts'
 import type { Loose } from './top-up-world.ts'
@@ -210,39 +209,6 @@ describe('what a payer signs', () => {
       }),
       { numRuns: 1_000 },
     )
-  })
-})
-
-describe('a key of ours', () => {
-  test('is read from base58 of both halves, signs as kit does, and is never shown', async () => {
-    const { secretKey, signer } = await newSvmAccount()
-    const key = new SolanaKey(secretKey)
-    expect(key.address).toBe(signer.address)
-    const message = Buffer.from('what both sign')
-    const reference = await crypto.subtle.sign('Ed25519', signer.keyPair.privateKey, message)
-    expect(Buffer.from(key.sign(message))).toEqual(Buffer.from(reference))
-    expect(JSON.stringify(key)).not.toContain(secretKey)
-  })
-
-  test.each([
-    ['an address', async () => (await newSvmAccount()).address],
-    ['a hexadecimal key', async () => `0x${'11'.repeat(32)}`],
-    ['nothing', async () => ''],
-    [
-      'the secret half of one and the public half of another',
-      async () => {
-        const [one, other] = await Promise.all([newSvmAccount(), newSvmAccount()])
-        const halves = [one, other].map(({ secretKey }) => decodeBase58(secretKey, 64) ?? new Uint8Array())
-        return encodeBase58(
-          Buffer.concat([halves[0]?.subarray(0, 32) ?? '', halves[1]?.subarray(32) ?? ''] as Uint8Array[]),
-        )
-      },
-    ],
-  ])('%s is refused in a sentence that does not repeat it', async (_what, text) => {
-    const given = await text()
-    const refused = () => new SolanaKey(given)
-    expect(refused).toThrow(/\.$/)
-    if (given) expect(refused).not.toThrow(given)
   })
 })
 

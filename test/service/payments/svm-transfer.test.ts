@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { encodeBase58 } from '#contract/base58.ts'
 import { type PaymentOption, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
 import type { ServiceError } from '#contract/service-error.ts'
+import { tokenAccountOf } from '#service/payments/solana/solana-address.ts'
 import { readMessage, readTransaction, type SolanaMessage } from '#service/payments/solana/solana-message.ts'
 import { readTransfer } from '#service/payments/solana/svm-transfer.ts'
 import { checkTerms, decodePayment } from '#service/payments/top-ups/check-payment.ts'
@@ -56,9 +57,13 @@ function messageOf(): SolanaMessage {
 
 describe('a message', () => {
   type Change = (message: SolanaMessage) => Partial<SolanaMessage>
-  const first =
-    (change: (instruction: SolanaMessage['instructions'][0]) => object): Change =>
-    ({ instructions: [one, ...others] }) => ({ instructions: one ? [{ ...one, ...change(one) }, ...others] : [] })
+  /** Instruction by instruction: limit, price, transfer, memo. */
+  const each =
+    (...changes: ((instruction: SolanaMessage['instructions'][0]) => object)[]): Change =>
+    ({ instructions }) => ({
+      instructions: instructions.map(one => ({ ...one, ...changes[instructions.indexOf(one)]?.(one) })),
+    })
+  const asItIs = () => ({})
 
   const rows: [rule: string, change: Change, reason: string][] = [
     ['with one signer', () => ({ signers: 1 }), 'wrong_signers'],
@@ -80,13 +85,23 @@ describe('a message', () => {
     ],
     [
       'whose instruction names the account after the last',
-      message => first(({ accounts }) => ({ accounts: [...accounts, message.accounts.length] }))(message),
+      message => each(({ accounts }) => ({ accounts: [...accounts, message.accounts.length] }))(message),
       'stray_account',
     ],
-    ['whose program is the fee payer', first(() => ({ program: 0 })), 'fee_payer_named'],
+    ['whose program is the fee payer', each(() => ({ program: 0 })), 'fee_payer_named'],
     [
       'with another order of the length of a price',
-      first(() => ({ data: Uint8Array.of(4, 1, 0, 0, 0, 0, 0, 0, 0) })),
+      each(asItIs, () => ({ data: Uint8Array.of(4, 1, 0, 0, 0, 0, 0, 0, 0) })),
+      'instruction_not_allowed',
+    ],
+    [
+      'whose transfer is of somebody else’s tokens',
+      each(
+        asItIs,
+        asItIs,
+        ({ accounts: [source = 0, mint = 0, destination = 0] }) => ({ accounts: [source, mint, destination, source] }),
+        () => ({ accounts: [1] }),
+      ),
       'instruction_not_allowed',
     ],
   ]
@@ -137,6 +152,10 @@ describe('a refusal tells', () => {
     expect(judged({ instructions: [limit(200_001), ...others] })).toEqual({
       ...{ reason: 'compute_too_high', maxComputeUnits: 200_000, maxMicroLamportsPerUnit: '50000' },
     })
+  })
+
+  test('nobody where the payee of our own option is none: that is a fault of ours', () => {
+    expect(() => tokenAccountOf('nobody', usdcOnSolana)).toThrow('"nobody" is not an address of Solana.')
   })
 
   test('which member is wrong', () => {
