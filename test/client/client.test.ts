@@ -238,6 +238,50 @@ test('a file answer is handed on as bytes', async () => {
   expect(opened).toMatchObject({ kind: 'bytes', mimeType: 'video/mp4' })
 })
 
+test('a keyed call that loses its answer is sent again with the same key and the same bytes', async () => {
+  const { server, client } = await clientOf((_, response, count) => {
+    if (count === 1) response.destroy()
+    else answerJson(response, 200, completion)
+  })
+  const { answer } = await client.call(createChatCompletion, chat, { idempotencyKey: 'intent_1' })
+  expect(answer.id).toBe('c1')
+  expect(server.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['intent_1', 'intent_1'])
+  expect(server.seen[0]?.body).toBe(server.seen[1]?.body)
+})
+
+test('a key that is at work elsewhere is asked for again when the service says so', async () => {
+  const { client, waited } = await clientOf((_, response, count) => {
+    if (count > 1) return answerJson(response, 200, completion)
+    answerJson(response, 409, { error: 'x', code: 'IDEMPOTENCY_KEY_IN_USE' }, { 'retry-after': '2' })
+  })
+  await client.call(createChatCompletion, chat, { idempotencyKey: 'intent_1' })
+  expect(waited).toEqual([2_000])
+})
+
+test('a key goes only where an operation takes one, and only in the form that the contract knows', async () => {
+  const { server, client } = await clientOf((_, response) => {
+    answerJson(response, 200, { object: 'list', type: 'all', data: [] })
+  })
+  await client.call(listModels, list, { idempotencyKey: 'x' })
+  expect(server.seen[0]?.headers['idempotency-key']).toBeUndefined()
+  for (const idempotencyKey of ['', 'a b', 'ä', 'x'.repeat(256), 'a\r\nb: c']) {
+    await expect(client.call(createChatCompletion, chat, { idempotencyKey })).rejects.toMatchObject({
+      kind: 'not-allowed',
+      wasSent: false,
+    })
+  }
+  expect(server.seen).toHaveLength(1)
+})
+
+test('what the last headers said of limits is known by model, without those that a service does not send', async () => {
+  const { client } = await clientOf((_, response) =>
+    answerJson(response, 200, completion, { 'x-ratelimit-limit-requests': '20' }),
+  )
+  await client.call(createChatCompletion, chat)
+  expect(client.limitsSeen.models()).toMatchObject([{ model: 'm', requestsPerMinute: 20, tokensPerMinute: null }])
+  expect(client.limitsSeen.last).toMatchObject({ requestsLimit: 20, requestsLeft: null, requestsResetAtMs: null })
+})
+
 test('a call that the limits would refuse waits for the next window before it is sent', async () => {
   const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5)
   const { client, server, waited } = await clientOf(
