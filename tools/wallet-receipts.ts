@@ -2,20 +2,24 @@ import { z } from 'zod'
 import { listRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { ReceiptOutput, receiptOutput, sayReceipt } from '#toolkit/receipt-output.ts'
+import { sayCharge } from '#toolkit/say-charge.ts'
 
 export default defineTool({
   name: 'wallet_receipts',
-  title: 'Payments of the wallet',
-  description: 'What the wallet paid and for what, newest first. Free.',
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  title: 'Payments and charges',
+  description: 'What the wallet paid and services charged. Free.',
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default) }),
-  output: z.object({ receipts: z.array(ReceiptOutput) }),
+  output: z.object({ receipts: z.array(ReceiptOutput), charges: z.array(z.string()) }),
 
   run: async (context, { limit }) => ({
     receipts: (await context.wallet.receipts(limit)).slice(0, limit).map(receiptOutput),
+    charges: (await context.wallet.charges(limit)).slice(0, limit).map(sayCharge),
   }),
-  say: ({ receipts }) =>
-    receipts.length === 0
-      ? 'The wallet has paid nothing yet.'
-      : receipts.map(receipt => `- ${sayReceipt(receipt)}`).join('\n'),
+  say: ({ receipts, charges }) =>
+    [
+      receipts.length === 0 ? 'The wallet has paid nothing yet.' : 'Payments:',
+      ...receipts.map(receipt => `- ${sayReceipt(receipt)}`),
+      ...(charges.length === 0 ? [] : ['Charges:', ...charges.map(charge => `- ${charge}`)]),
+    ].join('\n'),
 })

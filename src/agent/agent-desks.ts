@@ -9,6 +9,7 @@ import { LimitsDesk } from './limits-view.ts'
 import { ModelRecords } from './model-records.ts'
 import { PaidCalls } from './paid-call.ts'
 import { PaidCallRows } from './paid-call-rows.ts'
+import { ReceiptDesk } from './receipt-desk.ts'
 import { ToolWallet } from './tool-wallet.ts'
 
 /** What all calls of one agent share. */
@@ -19,6 +20,7 @@ export class AgentDesks {
   readonly models: ModelRecords
   readonly paidCalls: PaidCalls
   readonly limits: LimitsDesk
+  readonly receipts: ReceiptDesk
   readonly wallet: ToolWallet
 
   constructor(core: Core) {
@@ -29,7 +31,8 @@ export class AgentDesks {
     this.models = new ModelRecords(client)
     this.paidCalls = new PaidCalls(core, this.models, this.rows)
     this.limits = new LimitsDesk(core)
-    this.wallet = new ToolWallet(core)
+    this.receipts = new ReceiptDesk(core)
+    this.wallet = new ToolWallet(core, this.receipts)
   }
 
   async paid(chargedMicroUsd: MicroUsd | null, creditLeftMicroUsd: MicroUsd | null): Promise<Paid> {

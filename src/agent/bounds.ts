@@ -36,3 +36,13 @@ export const shownIdCharacters = 80
 export const listedJobs = 100
 /** What is known of a service's limits is over within minutes; the limits themselves are worth a day. */
 export const notesKeptMs = 24 * 60 * 60 * 1_000
+
+/** Receipts of charges that are kept: some 40 MB, years of a busy assistant; the oldest go first. */
+export const keptReceipts = 20_000
+/** A service that does not answer about receipts keeps nobody from an answer for longer. */
+export const receiptAskMs = 3_000
+/** Receipts a page (the contract's largest), and pages at most, that one look at receipts fetches. */
+export const receiptPageRows = 50
+export const receiptPages = 4
+/** Receipts that one look checks, which had to wait for the service's keys. */
+export const recheckedReceipts = 100

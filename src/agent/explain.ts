@@ -117,6 +117,10 @@ const serviceWords: Readonly<Record<string, readonly [string, string]>> = {
     'Start a new job if they are still needed.',
   ],
   MEDIA_GONE: ['The media are gone: expired, used up or revoked.', 'Start a new job if they are still needed.'],
+  RECEIPT_NOT_FOUND: [
+    'The service has no receipt of this request.',
+    'It was not charged, or not yet; look at wallet_receipts.',
+  ],
   ROUTE_NOT_FOUND: [
     'The service does not have this, or does not have it at this address.',
     'Let the person check FAREBOX_BASE_URL.',

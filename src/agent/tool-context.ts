@@ -47,6 +47,7 @@ const wordedWallet = ({ wallet }: AgentDesks, worded: Worded): WalletDesk => ({
   status: () => worded(false, () => wallet.status()),
   topUp: (amount, options) => worded(true, () => wallet.topUp(amount, options)),
   receipts: limit => worded(false, () => wallet.receipts(limit)),
+  charges: limit => worded(false, () => wallet.charges(limit)),
 })
 
 async function callOne<O extends Operation>(
@@ -63,7 +64,10 @@ async function callOne<O extends Operation>(
     return { answer, paid: await desks.paid(zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
   }
   const bought = await whileWanted(
-    paidCalls.buy(operation, call, options, (rowId, answer) => rows.answered(rowId, answer.answer, charged(answer))),
+    paidCalls.buy(operation, call, options, (rowId, answer, price) => {
+      rows.answered(rowId, answer.answer, charged(answer))
+      desks.receipts.keep(operation, answer, price)
+    }),
     signal,
   )
   if (bought.kind === 'earlier') {
@@ -90,6 +94,7 @@ async function start<O extends Operation>(
     rows.answered(rowId, answer.answer, price.amountMicroUsd, db =>
       jobRows.insert(db, { ...job, priceMicroUsd: price.amountMicroUsd }),
     )
+    desks.receipts.keep(operation, answer, price)
   }
   const bought = await whileWanted(paidCalls.buy(operation, call, options, keep), signal)
   const row = bought.kind === 'earlier' ? bought.row : rows.get(bought.rowId)
@@ -104,10 +109,18 @@ async function start<O extends Operation>(
 
 const shortId = (model: string): string => withoutHidden(model).slice(0, shownIdCharacters)
 
-function paidFor(desks: AgentDesks, { headers }: ClientAnswer<Operation>, amount: MicroUsd | null): Promise<Paid> {
+async function paidFor(
+  desks: AgentDesks,
+  { headers }: ClientAnswer<Operation>,
+  amount: MicroUsd | null,
+): Promise<Paid> {
   const { balanceRemaining, balanceBefore } = headers
   const left = balanceBefore !== null && amount !== null ? addUsd(balanceBefore, -amount) : null
-  return desks.paid(amount, balanceRemaining ?? left)
+  const problem = await desks.receipts.problemOf(headers)
+  return {
+    ...(await desks.paid(amount, balanceRemaining ?? left)),
+    ...(problem === null ? {} : { receiptProblem: problem }),
+  }
 }
 
 /** What the service says it took; where it does not say, what the credit lost. */

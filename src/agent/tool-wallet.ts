@@ -1,19 +1,23 @@
 import { displayUsd, fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { getRateLimits } from '#contract/rate-limits.ts'
 import { getWalletBalance } from '#contract/wallet-records.ts'
-import type { PaidOptions, Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
+import type { ChargeReceipt, PaidOptions, Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Payment } from '#wallet/journal.ts'
 import { sameCallMs } from './bounds.ts'
+import { chargeReceipt } from './charge-receipt.ts'
 import type { Core } from './core.ts'
 import { nobodyPays } from './explain.ts'
+import type { ReceiptDesk } from './receipt-desk.ts'
 
 /** The wallet as tools see it. */
 export class ToolWallet implements WalletDesk {
   readonly #core: Core
+  readonly #receipts: ReceiptDesk
 
-  constructor(core: Core) {
+  constructor(core: Core, receipts: ReceiptDesk) {
     this.#core = core
+    this.#receipts = receipts
   }
 
   async status(): Promise<WalletView> {
@@ -69,6 +73,10 @@ export class ToolWallet implements WalletDesk {
 
   async receipts(limit: number): Promise<Receipt[]> {
     return (await this.#core.wallet?.receipts(limit))?.map(receiptOf) ?? []
+  }
+
+  async charges(limit: number): Promise<ChargeReceipt[]> {
+    return (await this.#receipts.list(limit)).map(chargeReceipt)
   }
 }
 

@@ -1,4 +1,4 @@
-import { balanceRemaining, balanceUsd, modelId, requestId } from '#contract/headers.ts'
+import { balanceRemaining, balanceUsd, idempotentReplayed, modelId, receipt, requestId } from '#contract/headers.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import { vendorHeader } from '#contract/vendor.ts'
 import { type LimitWindow, limitWindow } from './limit-window.ts'
@@ -12,6 +12,10 @@ export interface AnswerHeaders {
   /** Credit before this call. */
   balanceBefore: MicroUsd | null
   window: LimitWindow | null
+  /** The signed receipt of the charge, where one came with the answer. */
+  receipt: string | null
+  /** The answer of an earlier request under the same key. */
+  isReplayed: boolean
 }
 
 export function answerHeaders(headers: Headers, nowMs: number): AnswerHeaders {
@@ -25,6 +29,8 @@ export function answerHeaders(headers: Headers, nowMs: number): AnswerHeaders {
     balanceRemaining: read(balanceRemaining),
     balanceBefore: read(balanceUsd),
     window: limitWindow(headers, nowMs),
+    receipt: read(receipt),
+    isReplayed: read(idempotentReplayed) === true,
   }
 }
 

@@ -107,6 +107,9 @@ export const listing: Listing = {
           "already_paid": {
             "type": "boolean"
           },
+          "warning": {
+            "type": "string"
+          },
           "status": {
             "enum": [
               "needs_person",
@@ -704,6 +707,9 @@ export const listing: Listing = {
           "already_paid": {
             "type": "boolean"
           },
+          "warning": {
+            "type": "string"
+          },
           "status": {
             "enum": [
               "needs_person",
@@ -788,8 +794,8 @@ export const listing: Listing = {
     },
     {
       "name": "wallet_receipts",
-      "title": "Payments of the wallet",
-      "description": "What the wallet paid and for what, newest first. Free.",
+      "title": "Payments and charges",
+      "description": "What the wallet paid and services charged. Free.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -817,15 +823,7 @@ export const listing: Listing = {
                   "type": "string"
                 },
                 "state": {
-                  "type": "string",
-                  "enum": [
-                    "planned",
-                    "signed",
-                    "sent",
-                    "confirmed",
-                    "unknown",
-                    "dead"
-                  ]
+                  "type": "string"
                 },
                 "amount_usd": {
                   "type": "number"
@@ -847,6 +845,12 @@ export const listing: Listing = {
                 }
               }
             }
+          },
+          "charges": {
+            "type": "array",
+            "items": {
+              "type": "string"
+            }
           }
         }
       },
@@ -854,7 +858,7 @@ export const listing: Listing = {
         "readOnlyHint": true,
         "destructiveHint": false,
         "idempotentHint": true,
-        "openWorldHint": false
+        "openWorldHint": true
       }
     },
     {
@@ -999,15 +1003,7 @@ export const listing: Listing = {
             "type": "string"
           },
           "state": {
-            "type": "string",
-            "enum": [
-              "planned",
-              "signed",
-              "sent",
-              "confirmed",
-              "unknown",
-              "dead"
-            ]
+            "type": "string"
           },
           "amount_usd": {
             "type": "number"
@@ -1047,6 +1043,9 @@ export const listing: Listing = {
           },
           "already_paid": {
             "type": "boolean"
+          },
+          "warning": {
+            "type": "string"
           },
           "status": {
             "enum": [

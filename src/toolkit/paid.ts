@@ -13,6 +13,8 @@ export const paidShape = {
   budget_left_usd: Usd,
   /** The result was paid for by an earlier call. */
   already_paid: z.boolean().optional(),
+  /** Why the signed receipt of this charge cannot be trusted. */
+  warning: z.string().optional(),
 }
 
 type PaidOutput = z.output<z.ZodObject<typeof paidShape>>
@@ -26,6 +28,7 @@ export const paidOutput = (paid: Paid): PaidOutput => ({
   credit_left_usd: usd(paid.creditLeftMicroUsd),
   budget_left_usd: usd(paid.budgetLeftMicroUsd),
   ...(paid.isEarlierCall ? { already_paid: true } : {}),
+  ...(paid.receiptProblem === undefined ? {} : { warning: paid.receiptProblem }),
 })
 
 /** `4.23 USD`, or `an unknown amount`. */
@@ -39,5 +42,7 @@ export function sayPaid(paid: PaidOutput): string {
   if (paid.already_paid) sentences.push('An earlier call of the same had paid for it; `again: true` buys another.')
   if (paid.credit_left_usd !== null) sentences.push(`Credit left: ${sayUsd(paid.credit_left_usd)}.`)
   if (paid.budget_left_usd !== null) sentences.push(`The wallet may still pay ${sayUsd(paid.budget_left_usd)} today.`)
+  if (paid.warning !== undefined)
+    sentences.push(`${paid.warning} It is kept; tell the person, who can look at it with \`farebox wallet receipts\`.`)
   return sentences.join(' ')
 }

@@ -34,6 +34,8 @@ export interface Paid {
   budgetLeftMicroUsd: MicroUsd | null
   /** The result is the one that an earlier, undelivered call paid for. */
   isEarlierCall?: boolean
+  /** What is wrong with the receipt of the charge, one sentence; absent where nothing is known to be. */
+  receiptProblem?: string
 }
 
 export interface Answered<O extends Operation> {
@@ -86,6 +88,8 @@ export interface WalletDesk {
   /** Buys credit within the policy; above the asking threshold a person decides. */
   topUp(amountMicroUsd: MicroUsd, options?: PaidOptions): Promise<ToppedUp>
   receipts(limit: number): Promise<Receipt[]>
+  /** What services charged and gave back, newest first. */
+  charges(limit: number): Promise<ChargeReceipt[]>
 }
 
 export interface WalletView {
@@ -119,6 +123,24 @@ export interface Receipt {
   transaction: string | null
   /** What it was for, in our words. */
   purpose: string
+}
+
+export interface ChargeReceipt {
+  /** `charge:` or `refund:` and the id of the request. */
+  id: string
+  kind: 'charge' | 'refund'
+  atMs: number
+  /** Whether the service signed it, and whether it says what the answer and the price did. */
+  state: 'unsigned' | 'unchecked' | 'verified' | 'differs' | 'unverified'
+  /** Null where neither a receipt nor the answer says it. */
+  amountMicroUsd: MicroUsd | null
+  /** The part of it that staking credit paid. */
+  stakingMicroUsd: MicroUsd
+  /** What was bought, in our words; null for what no call of this wallet's tools bought. */
+  what: string | null
+  model: string | null
+  usage: { sku: string; units: string }[]
+  problem: string | null
 }
 
 export interface LimitsView {

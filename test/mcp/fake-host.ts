@@ -5,7 +5,16 @@ import { microUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
 import { NeedsPerson, type PersonAnswer, type Question } from '#toolkit/person.ts'
 import { isYes } from '#toolkit/say-question.ts'
-import type { JobView, LimitsView, Paid, PaidOptions, Receipt, ToolContext, WalletView } from '#toolkit/tool-context.ts'
+import type {
+  ChargeReceipt,
+  JobView,
+  LimitsView,
+  Paid,
+  PaidOptions,
+  Receipt,
+  ToolContext,
+  WalletView,
+} from '#toolkit/tool-context.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 
 export const usd = (amount: number) => microUsd(Math.round(amount * 1e6))
@@ -40,6 +49,19 @@ export const receipt: Receipt = {
   payTo: '0x00000000000000000000000000000000000000aa',
   transaction: '0xabc',
   purpose: 'credit',
+}
+
+export const charge: ChargeReceipt = {
+  id: 'charge:1',
+  kind: 'charge',
+  atMs: Date.UTC(2026, 0, 2, 3, 4, 6),
+  state: 'verified',
+  amountMicroUsd: usd(0.25),
+  stakingMicroUsd: usd(0),
+  what: 'A chat with demo-chat',
+  model: 'demo-chat',
+  usage: [{ sku: 'chat.output', units: '3' }],
+  problem: null,
 }
 
 const wallet: WalletView = {
@@ -164,6 +186,7 @@ export function fakeHost(options: FakeOptions = {}) {
         return { receipt: { ...receipt, amountMicroUsd }, paid: { ...paid, chargedMicroUsd: amountMicroUsd } }
       },
       receipts: async limit => [receipt].slice(0, limit),
+      charges: async limit => [charge].slice(0, limit),
     },
     async limits() {
       effect()

@@ -212,6 +212,9 @@ test('lists are bounded by what was asked', async () => {
   expect((await call('job_list', { limit: 50 }, { jobs })).output.jobs).toHaveLength(50)
   expect((await call('job_list', {}, { jobs: [] })).text).toBe('No job was started yet.')
   expect((await call('wallet_receipts', {})).text).toContain('5.00 USD to 0x00000000000000000000000000000000000000aa')
+  expect((await call('wallet_receipts', {})).text).toContain(
+    '0.25 USD for A chat with demo-chat; used 3 chat.output; receipt verified',
+  )
 })
 
 test('limits of one model, with the window and the credit', async () => {

@@ -1,0 +1,35 @@
+import type { Migration } from '#wallet/migrate.ts'
+
+/** What the services say that they charged, signed or not, and the keys that they sign with, as they were first seen. */
+export const receiptMigrations: readonly Migration[] = [
+  {
+    name: '0001-charge-receipts',
+    sql: `
+      CREATE TABLE receipt_keys (
+        service TEXT NOT NULL,
+        id TEXT NOT NULL,
+        public_key TEXT NOT NULL,
+        first_seen_at_ms INTEGER NOT NULL,
+        PRIMARY KEY (service, id)
+      ) STRICT;
+
+      CREATE TABLE charge_receipts (
+        service TEXT NOT NULL,
+        id TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('unsigned', 'unchecked', 'verified', 'differs', 'unverified')),
+        problem TEXT,
+        receipt TEXT,
+        what TEXT,
+        request TEXT,
+        operation TEXT,
+        model TEXT,
+        said_micro_usd INTEGER,
+        most_micro_usd INTEGER,
+        at_ms INTEGER NOT NULL,
+        PRIMARY KEY (service, id),
+        CHECK ((state = 'unsigned') = (receipt IS NULL))
+      ) STRICT;
+      CREATE INDEX charge_receipts_by_time ON charge_receipts (at_ms);
+    `,
+  },
+]

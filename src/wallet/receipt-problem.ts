@@ -1,0 +1,38 @@
+import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
+import { normalizeWallet } from '#contract/payment.ts'
+import type { ReceiptClaims } from '#contract/receipts.ts'
+
+/** What is known of a paid call without its receipt; null where it is not. */
+export interface KnownCall {
+  /** The request that the answer named. */
+  request: string | null
+  operation: string | null
+  model: string | null
+  /** What the answer said it cost, in all balances; of a job its quote. */
+  saidMicroUsd: MicroUsd | null
+  /** The most that it could cost when it was allowed. */
+  mostMicroUsd: MicroUsd | null
+}
+
+/** Where a receipt says something else than what is known; one sentence, null where it agrees. */
+export function receiptProblem(claims: ReceiptClaims, known: KnownCall, payer: string | null): string | null {
+  const amount = microUsd(BigInt(claims.amount_micro_usd))
+  const { usd, diem } = claims.paid_with
+  const lines = claims.lines.reduce((sum, line) => sum + BigInt(line.amount_micro_usd), 0n)
+  const { request, operation, model, saidMicroUsd: said, mostMicroUsd: most } = known
+  if (request !== null && claims.request !== request) return 'The receipt is of another request.'
+  if (payer !== null && normalizeWallet(claims.sub) !== normalizeWallet(payer))
+    return 'The receipt names another payer than this wallet.'
+  if (operation !== null && claims.operation !== null && claims.operation !== operation)
+    return 'The receipt is of another operation.'
+  if (model !== null && claims.model !== null && claims.model !== model)
+    return 'The receipt names another model than the answer.'
+  if (BigInt(usd) + BigInt(diem) !== amount) return 'What the receipt says of each balance is not its amount.'
+  if (claims.kind === 'charge' && lines !== amount + BigInt(claims.written_off_micro_usd))
+    return 'The lines of the receipt do not add up to its amount.'
+  if (claims.kind === 'charge' && said !== null && amount !== said)
+    return `The receipt is of ${displayUsd(amount)}, and the answer said ${displayUsd(said)}.`
+  if (claims.kind === 'charge' && most !== null && amount > most)
+    return `The receipt is of ${displayUsd(amount)}, and the call could cost ${displayUsd(most)} at most.`
+  return null
+}
