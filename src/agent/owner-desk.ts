@@ -6,7 +6,7 @@ import { fileRecords } from '#wallet/file-records.ts'
 import { listPayments, type Payment } from '#wallet/journal.ts'
 import { type CreatedKeys, keyFileAddresses, unlockKeyFile } from '#wallet/key-file.ts'
 import { addPayee } from '#wallet/payees.ts'
-import { defaultRails, isEvmAddress, type Payee, sameRail, serviceOrigin } from '#wallet/policy.ts'
+import { defaultRails, isAddressOn, type Payee, sameRail, serviceOrigin } from '#wallet/policy.ts'
 import { resolvePayment } from '#wallet/recover.ts'
 import { tightenByFile } from '#wallet/settings-file.ts'
 import { openState } from '#wallet/state.ts'
@@ -27,7 +27,7 @@ export interface OwnerDesk {
   provePassphrase(passphrase: string): Promise<void>
   /** The secret keys themselves; null where the folder holds none. */
   exportKeys(passphrase: string): ReturnType<typeof exportKeys>
-  status(address: string): Promise<WalletStatus>
+  status(addresses: readonly [string, ...string[]]): Promise<WalletStatus>
   receipts(limit: number): Promise<Payment[]>
   approvals: Approvals
   pin(payee: Payee, by: string): Promise<void>
@@ -47,9 +47,9 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
       await unlockKeyFile(folder, passphrase)
     },
     exportKeys: passphrase => exportKeys(folder, passphrase),
-    status(address) {
+    status(addresses) {
       const policy = tightenByFile(policyOf(env), folder)
-      return records.read(nowMs => walletStatus(folder, policy, address, nowMs))
+      return records.read(nowMs => walletStatus({ folder, policy, addresses }, nowMs))
     },
     receipts: limit => records.read(() => listPayments(limit)),
     approvals: openApprovals(records, folder),
@@ -66,6 +66,6 @@ export const consentStatements: readonly string[] = Object.values(attestations)
 export function payeesOffered(serviceUrl: string, accepts: readonly PaymentOption[]): Payee[] {
   const origin = serviceOrigin(serviceUrl)
   return accepts
-    .filter(option => defaultRails.some(rail => sameRail(rail, option)) && isEvmAddress(option.payTo))
+    .filter(option => defaultRails.some(rail => sameRail(rail, option)) && isAddressOn(option.network, option.payTo))
     .map(({ network, asset, payTo }) => ({ origin, network, asset, payTo }))
 }

@@ -2,7 +2,16 @@ import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import * as limits from './limits.ts'
 import type { Order } from './order.ts'
-import { isEvmAddress, type Payee, type Policy, samePayee, sameRail } from './policy.ts'
+import {
+  isAddressOn,
+  isSolanaAddress,
+  namespaceOf,
+  type Payee,
+  type Policy,
+  sameAddress,
+  samePayee,
+  sameRail,
+} from './policy.ts'
 import type { Refusal, Rule } from './refusal.ts'
 
 export interface ChosenOption {
@@ -10,23 +19,36 @@ export interface ChosenOption {
   payee: Payee
   /** Whether configuration or a person has agreed to this payee. */
   isKnownPayee: boolean
+  /** Of EIP-712, on an EVM chain. */
   tokenName: string
   tokenVersion: string
 }
 
 export type Choice = { kind: 'chosen'; chosen: ChosenOption } | { kind: 'refused'; refusal: Refusal }
 
-type Check = (option: PaymentOption, policy: Policy, amount: MicroUsd) => [Rule, string] | null
+interface Terms {
+  policy: Policy
+  /** Ours. */
+  amount: MicroUsd
+  /** The address whose key would sign. */
+  payer: string
+}
+
+type Check = (option: PaymentOption, terms: Terms) => [Rule, string] | null
 
 /**
  * Picks the first sound offer to a known payee, else the first sound one. The order in which a service lists them, its
  * decimals, texts and suggestions count for nothing; `amount` is ours.
  */
-export function chooseOption(policy: Policy, order: Order, amount: MicroUsd, known: readonly Payee[]): Choice {
+export function chooseOption(
+  { policy, amount, payer }: Terms,
+  order: Pick<Order, 'accepts'>,
+  known: readonly Payee[],
+): Choice {
   const failures: [Rule, string][] = []
   const sound: ChosenOption[] = []
   for (const option of order.accepts.slice(0, limits.maxOptions)) {
-    const failure = firstFailure(option, policy, amount)
+    const failure = firstFailure(option, { policy, amount, payer })
     if (failure) failures.push(failure)
     else sound.push(asChosen(option, policy.origin, known))
   }
@@ -47,31 +69,34 @@ export function chooseOption(policy: Policy, order: Order, amount: MicroUsd, kno
 const checks: readonly Check[] = [
   option => (isRecord(option) ? null : ['offer', 'it is no object']),
   ({ scheme }) => (scheme === 'exact' ? null : ['scheme', 'its scheme is not `exact`']),
-  ({ network }, { rails }) =>
-    rails.some(rail => rail.network === network) ? null : ['network', 'it is for a chain that is not allowed'],
-  ({ network, asset }, { rails }) =>
-    typeof asset === 'string' && rails.some(rail => sameRail(rail, { network, asset }))
+  ({ network }, { policy, payer }) =>
+    policy.rails.some(rail => rail.network === network) && network.startsWith(`${namespaceOf(payer)}:`)
+      ? null
+      : ['network', 'it is for a chain that is not allowed'],
+  ({ network, asset }, { policy }) =>
+    typeof asset === 'string' && policy.rails.some(rail => sameRail(rail, { network, asset }))
       ? null
       : ['asset', 'it is for a token that is not allowed'],
-  ({ extra }) => transferMethodFailure(extra),
-  ({ payTo }) =>
-    typeof payTo === 'string' && isEvmAddress(payTo) && !/^0x0{40}$/.test(payTo)
+  (option, { payer }) =>
+    namespaceOf(payer) === 'solana' ? feePayerFailure(option, payer) : transferMethodFailure(option),
+  ({ network, payTo }, { payer }) =>
+    typeof payTo === 'string' && isAddressOn(network, payTo) && !isNobody(payTo) && !sameAddress(payTo, payer)
       ? null
-      : ['recipient', 'its payee is no address'],
+      : ['recipient', 'its payee is no address of somebody else'],
   ({ amount }) =>
     typeof amount === 'string' && /^[1-9]\d{0,17}$/.test(amount)
       ? null
       : ['amount-text', 'its amount is not written in plain digits'],
-  ({ maxTimeoutSeconds }, policy) => lifetimeFailure(maxTimeoutSeconds, policy),
-  ({ amount }, _, ours) =>
+  ({ maxTimeoutSeconds }, { policy }) => lifetimeFailure(maxTimeoutSeconds, policy),
+  ({ amount }, { amount: ours }) =>
     BigInt(amount) <= ours
       ? null
       : ['price-bait', `it asks for ${displayUsd(BigInt(amount))} at least, and the order is for ${displayUsd(ours)}`],
 ]
 
-function firstFailure(option: PaymentOption, policy: Policy, amount: MicroUsd): [Rule, string] | null {
+function firstFailure(option: PaymentOption, terms: Terms): [Rule, string] | null {
   for (const check of checks) {
-    const failure = check(option, policy, amount)
+    const failure = check(option, terms)
     if (failure) return failure
   }
   return null
@@ -86,6 +111,7 @@ function furthest(failures: readonly [Rule, string][]): [Rule, string] {
     'asset',
     'transfer-method',
     'token-name',
+    'fee-payer',
     'recipient',
     'amount-text',
     'authorization-lifetime',
@@ -96,7 +122,7 @@ function furthest(failures: readonly [Rule, string][]): [Rule, string] {
   )
 }
 
-function transferMethodFailure(extra: PaymentOption['extra']): [Rule, string] | null {
+function transferMethodFailure({ extra }: PaymentOption): [Rule, string] | null {
   if (!isRecord(extra)) return ['token-name', 'it does not name its token']
   if (!isShort(extra)) return ['offer', 'its `extra` is too long']
   if (extra.assetTransferMethod !== undefined && extra.assetTransferMethod !== 'eip3009')
@@ -105,6 +131,19 @@ function transferMethodFailure(extra: PaymentOption['extra']): [Rule, string] | 
     ? null
     : ['token-name', 'it does not name its token and version']
 }
+
+/** Whoever pays the fee signs the whole transaction too; it is never this wallet. */
+function feePayerFailure({ extra }: PaymentOption, payer: string): [Rule, string] | null {
+  if (!isRecord(extra)) return ['fee-payer', 'it does not say who pays the fee']
+  if (!isShort(extra)) return ['offer', 'its `extra` is too long']
+  const { feePayer } = extra
+  if (typeof feePayer !== 'string' || !isSolanaAddress(feePayer) || isNobody(feePayer))
+    return ['fee-payer', 'it does not say who pays the fee']
+  return feePayer === payer ? ['fee-payer', 'it would have this wallet pay the fee'] : null
+}
+
+/** Addresses of which nobody can have the key. */
+const isNobody = (address: string): boolean => /^(0x0{40}|1{32})$/.test(address)
 
 /** Nesting that JSON cannot even write is as good as too long. */
 function isShort(extra: Record<string, unknown>): boolean {

@@ -23,6 +23,8 @@ export interface Situation {
   approvedPayees: readonly Payee[]
   /** A person has switched the wallet off. */
   isStopped: boolean
+  /** The address that would pay. */
+  payer: string
 }
 
 /** What would be paid, and by which offer. */
@@ -44,7 +46,8 @@ export function decide(policy: Policy, situation: Situation, order: Order): Deci
   const before = whetherAtAll(policy, situation, order)
   if (before) return refused(before)
   const amountMicroUsd = amountOf(order)
-  const choice = chooseOption(policy, order, amountMicroUsd, [...policy.payees, ...situation.approvedPayees])
+  const terms = { policy, amount: amountMicroUsd, payer: situation.payer }
+  const choice = chooseOption(terms, order, [...policy.payees, ...situation.approvedPayees])
   if (choice.kind === 'refused') return choice
   const beyond = beyondCap(policy, situation, order, amountMicroUsd)
   if (beyond) return refused(beyond)
@@ -62,7 +65,7 @@ export function decide(policy: Policy, situation: Situation, order: Order): Deci
 }
 
 /** After a 402 what is missing, at least the service's minimum of 5 USD, whatever more it suggests. */
-const amountOf = ({ occasion, amountMicroUsd }: Order): MicroUsd =>
+export const amountOf = ({ occasion, amountMicroUsd }: Order): MicroUsd =>
   occasion === 'after-402' && amountMicroUsd < minimumTopUpMicroUsd ? minimumTopUpMicroUsd : amountMicroUsd
 
 const topUpFacts = (policy: Policy, amountMicroUsd: MicroUsd, { payee }: ChosenOption): ApprovalFacts => ({

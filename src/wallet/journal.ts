@@ -138,11 +138,11 @@ export function* paymentOf(id: string): Work<Payment> {
 }
 
 /** Those that may still move money or do so again, oldest first. */
-export function* openPayments(address: string): Work<Payment[]> {
+export function* openPayments(addresses: readonly string[]): Work<Payment[]> {
   const rows = yield* all(
-    `SELECT * FROM payments WHERE address = ? AND state IN ('planned', 'signed', 'sent', 'unknown')
+    `SELECT * FROM payments WHERE address IN (${placesOf(addresses)}) AND state IN ('planned', 'signed', 'sent', 'unknown')
      ORDER BY created_at_ms, rowid LIMIT ?`,
-    ...[address, maxListed],
+    ...[...addresses, maxListed],
   )
   return rows.map(read)
 }
@@ -181,6 +181,16 @@ export function* askedSince(
   return readOrNull(row)
 }
 
+/** Of these addresses, the one whose payment to a service was the last that was made or is under way; null before. */
+export function* lastPayer(addresses: readonly string[], origin: string): Work<string | null> {
+  const row = yield* first(
+    `SELECT address FROM payments WHERE origin = ? AND state <> 'dead' AND address IN (${placesOf(addresses)})
+     ORDER BY created_at_ms DESC, id DESC LIMIT 1`,
+    ...[origin, ...addresses],
+  )
+  return row ? String(row.address) : null
+}
+
 /** Newest first. */
 export function* listPayments(limit: number): Work<Payment[]> {
   const most = Math.min(limit, maxListed)
@@ -194,6 +204,8 @@ export function* payloadOf(id: string): Work<string> {
   throw wrongStep(id)
 }
 
+const placesOf = (values: readonly unknown[]): string => values.map(() => '?').join(', ')
+
 function* step(
   id: string,
   from: readonly PaymentState[],
@@ -201,10 +213,9 @@ function* step(
   why: string | null,
   nowMs: number,
 ): Work<void> {
-  const places = from.map(() => '?').join(', ')
   const reason = why?.slice(0, maxReasonLength) ?? null
   const changes = yield* change(
-    `UPDATE payments SET state = ?, reason = ?, updated_at_ms = ? WHERE id = ? AND state IN (${places})`,
+    `UPDATE payments SET state = ?, reason = ?, updated_at_ms = ? WHERE id = ? AND state IN (${placesOf(from)})`,
     ...[to, reason, nowMs, id, ...from],
   )
   if (changes !== 1) throw wrongStep(id)

@@ -33,6 +33,16 @@ export const cooldownMs = 60_000
 /** A 402 that was answered before a payment was credited arrives within this time after it: look again, pay nothing. */
 export const lookAgainMs = 10_000
 
+/** A question to a node is a few hundred bytes of answer, and a person waits for the call that it stands before. */
+export const nodeTimeoutMs = 10_000
+export const nodeAnswerBytes = 65_536
+/** Of a transfer with a memo on Solana; one with a bound above what it takes would only cost its fee payer more. */
+export const transferComputeUnits = 20_000
+export const transferMicroLamportsPerUnit = 1
+export const transferMemoBytes = 16
+/** A blockhash serves for 150 blocks of 0.4 s; a chain that is slow makes them longer, hardly beyond a second. */
+export const blockhashLifeMs = 150_000
+
 /** Options of one 402 that are read; honest services offer two. */
 export const maxOptions = 16
 /** `extra` of an option is echoed in our header, which has to fit into 8 KiB. */

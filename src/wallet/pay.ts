@@ -1,7 +1,7 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import { ask, hashOfFacts, useApproval } from './approvals.ts'
+import { withPayer } from './choose-payer.ts'
 import { type Decision, decide, type Payable, type Situation } from './decide.ts'
-import { signExactPayment } from './evm-exact.ts'
 import * as journal from './journal.ts'
 import * as limits from './limits.ts'
 import { NeedsApproval } from './needs-approval.ts'
@@ -11,6 +11,7 @@ import { payeesOf } from './payees.ts'
 import { WalletRefusal } from './refusal.ts'
 import type { Send } from './send-payment.ts'
 import { finishOpen, followed, settle } from './settle.ts'
+import { signerOf } from './sign-payment.ts'
 import { isStopped, refuseWhenStopped } from './stop-switch.ts'
 import type { Till } from './till.ts'
 import { type TopUpLease, withTopUpLease } from './top-up-lease.ts'
@@ -27,18 +28,20 @@ export interface PaidOrder {
 }
 
 /** The only way of money out of the wallet: one at a time, the open one first, a row on disk before each step. */
-export async function pay(till: Till, order: Order, send: Send): Promise<PaidOrder> {
-  const { records, folder } = till
+export async function pay(whole: Till, order: Order, send: Send): Promise<PaidOrder> {
+  const { records, folder } = whole
   await records.read(() => refuseWhenStopped(folder))
-  return withTopUpLease(records, till.pause, async lease => {
+  return withTopUpLease(records, whole.pause, async lease => {
+    const till = await withPayer(whole, order)
     // In a dry run nothing leaves, also not what was signed before it.
     const earlier = till.policy.dryRun
       ? null
       : ((await finishOpen(till, lease, send)) ?? (await recentPayment(till, lease, order)))
     if (earlier) return paid(earlier, true)
+    const sign = await signerOf(till)
     const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, order)
     // By the clock of the records: one of this machine that is ahead would make the authorisation outlive its caps.
-    const signed = await signExactPayment(till.key, chosen, amountMicroUsd, atMs)
+    const signed = await sign(chosen, amountMicroUsd, atMs)
     const store = function* (nowMs: number): Work<void> {
       yield* lease.check()
       // The switch may have been thrown since; what is not stored is never sent.
@@ -124,11 +127,12 @@ const dryRun = ({ amountMicroUsd, chosen }: Payable): WalletRefusal =>
     nextStep: 'Unset FAREBOX_DRY_RUN to pay.',
   })
 
-function* situationOf({ folder, policy }: Till, nowMs: number): Work<Situation> {
+function* situationOf({ folder, policy, key }: Till, nowMs: number): Work<Situation> {
   return {
     nowMs,
     spent: yield* journal.spentOf(nowMs),
     approvedPayees: yield* payeesOf(policy.origin),
     isStopped: yield* isStopped(folder),
+    payer: key.address,
   }
 }

@@ -1,3 +1,4 @@
+import { normalizeWallet } from '#contract/payment.ts'
 import type { Payee } from './policy.ts'
 import { all, change, type Work } from './work.ts'
 
@@ -6,7 +7,7 @@ export function* addPayee({ origin, network, asset, payTo }: Payee, by: string, 
   yield* change(
     `INSERT INTO payees (origin, network, asset, pay_to, approved_at_ms, approved_by) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT DO NOTHING`,
-    ...[origin, network, asset.toLowerCase(), payTo.toLowerCase(), nowMs, by],
+    ...[origin, network, normalizeWallet(asset), normalizeWallet(payTo), nowMs, by],
   )
 }
 

@@ -1,6 +1,7 @@
+import { decodeBase58 } from '#contract/base58.ts'
 import { isLoopback } from '#contract/loopback.ts'
 import { type MicroUsd, parseUsd } from '#contract/money.ts'
-import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
 import * as limits from './limits.ts'
 import { type Rule, WalletRefusal } from './refusal.ts'
 
@@ -53,7 +54,10 @@ export interface PolicySettings {
   dryRun?: boolean
 }
 
-export const defaultRails: readonly Rail[] = [{ network: evmNetwork, asset: usdcOnEvm }]
+export const defaultRails: readonly Rail[] = [
+  { network: evmNetwork, asset: usdcOnEvm },
+  { network: solanaNetwork, asset: usdcOnSolana },
+]
 
 /** A policy from settings; throws a refusal that names the setting. */
 export function readPolicy(settings: PolicySettings): Policy {
@@ -141,6 +145,19 @@ export const sameAddress = (one: string, other: string): boolean =>
   one === other || (isEvmAddress(one) && isEvmAddress(other) && one.toLowerCase() === other.toLowerCase())
 
 export const isEvmAddress = (text: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(text)
+
+export const isSolanaAddress = (text: string): boolean => decodeBase58(text, 32) !== null
+
+/** Whether the text is an address on the chains of a network. */
+export const isAddressOn = (network: string, text: string): boolean =>
+  network.startsWith('solana:') ? isSolanaAddress(text) : isEvmAddress(text)
+
+/** Which chains an address is for, as CAIP-2 names them. */
+export const namespaceOf = (address: string): 'eip155' | 'solana' => (isEvmAddress(address) ? 'eip155' : 'solana')
+
+/** The rail of a policy that an address is for; null where it allows none. */
+export const railOf = ({ rails }: Pick<Policy, 'rails'>, address: string): Rail | null =>
+  rails.find(({ network }) => network.startsWith(`${namespaceOf(address)}:`)) ?? null
 
 export const sameRail = (one: Rail, other: Rail): boolean =>
   one.network === other.network && sameAddress(one.asset, other.asset)

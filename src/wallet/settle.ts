@@ -29,37 +29,39 @@ export async function finishOpen(till: Till, lease: TopUpLease, send: Send): Pro
 }
 
 /** Open payments to the service of the policy. One to a service that was configured before is none of this one's bytes. */
-export async function openHere({ records, key, policy }: Till): Promise<journal.Payment[]> {
-  const open = await records.read(() => journal.openPayments(key.address))
+export async function openHere({ records, keys, policy }: Till): Promise<journal.Payment[]> {
+  const open = await records.read(() => journal.openPayments(addressesOf(keys)))
   return open.filter(payment => payment.origin === policy.origin).slice(0, limits.maxRecovered)
 }
 
 /** Whoever holds the lease knows that nobody is left who could sign what is only planned. */
-export const dropPlanned = ({ records, key }: Till, lease: TopUpLease): Promise<void> =>
+export const dropPlanned = ({ records, keys }: Till, lease: TopUpLease): Promise<void> =>
   records.decide(function* (nowMs) {
     yield* lease.check()
-    for (const payment of yield* journal.openPayments(key.address)) {
+    for (const payment of yield* journal.openPayments(addressesOf(keys))) {
       if (payment.state !== 'planned') continue
       yield* journal.toDead(payment.id, 'never signed', false, nowMs)
       yield* giveBackApproval(payment.id)
     }
   })
 
+const addressesOf = (keys: Till['keys']): string[] => keys.map(key => key.address)
+
 export function sendUntilAnswered(
-  { records, folder, key, pause }: Till,
+  { records, folder, pause }: Till,
   lease: TopUpLease,
   id: string,
   send: Send,
 ): Promise<journal.Payment> {
   return followed(id, async () => {
     for (let attempt = 0; ; attempt++) {
-      const payload = await records.decide(function* (nowMs) {
+      const { payload, address } = await records.decide(function* (nowMs) {
         yield* lease.check()
         yield* refuseWhenStopped(folder)
         yield* journal.toSent(id, nowMs)
-        return yield* journal.payloadOf(id)
+        return { payload: yield* journal.payloadOf(id), address: (yield* journal.paymentOf(id)).address }
       })
-      const outcome = await sendOnce(send, payload, key.address)
+      const outcome = await sendOnce(send, payload, address)
       const payment = await records.decide(nowMs => record(id, outcome, nowMs))
       const pauseMs = limits.sendPausesMs[attempt]
       if (outcome.kind !== 'unknown' || pauseMs === undefined) return payment

@@ -3,7 +3,7 @@ import { writeSignInHeader } from '#contract/sign-in.ts'
 import { type SignInFields, writeSignInMessage } from '#contract/sign-in-message.ts'
 import type { WalletKey } from './keys.ts'
 import { signInLifeMs, signInNonceBytes } from './limits.ts'
-import type { Policy } from './policy.ts'
+import { type Policy, railOf } from './policy.ts'
 import { WalletRefusal } from './refusal.ts'
 
 const statement = 'Use the prepaid credit of this wallet.'
@@ -27,7 +27,7 @@ export async function signIn(key: WalletKey, policy: Policy, url: string, nowMs:
     // Without the query, which may hold what is nobody else's business.
     uri: `${requested.origin}${requested.pathname}`,
     version: '1',
-    chainId: policy.rails[0]?.network ?? noRail(),
+    chainId: railOf(policy, key.address)?.network ?? noRail(),
     nonce: randomBytes(signInNonceBytes).toString('hex'),
     issuedAt: new Date(nowMs).toISOString(),
     expirationTime: new Date(nowMs + signInLifeMs).toISOString(),

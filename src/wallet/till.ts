@@ -1,3 +1,4 @@
+import type { ChainNodes } from './ask-node.ts'
 import type { WalletKey } from './keys.ts'
 import type { Policy } from './policy.ts'
 import type { Records } from './records.ts'
@@ -8,7 +9,13 @@ export interface Till {
   records: Records
   /** Where the switch-off file would lie. */
   folder: string
+  /** One a rail, Base first. */
+  keys: readonly WalletKey[]
+  /** The one that pays. */
   key: WalletKey
+  nodes: ChainNodes
+  /** The account that was found to have credit before this wallet has ever paid. */
+  found: { address: string | null }
   policy: Policy
   pause: Pause
 }

@@ -1,4 +1,5 @@
 import { addUsd, type MicroUsd, microUsd } from '#contract/money.ts'
+import { payerAmong } from './choose-payer.ts'
 import { heldPayments, openPayments, spentOf } from './journal.ts'
 import { dayMs } from './limits.ts'
 import { payeesOf } from './payees.ts'
@@ -8,7 +9,12 @@ import type { Work } from './work.ts'
 
 /** What the wallet may still do, and what waits. Everything in it may be shown. */
 export interface WalletStatus {
+  /** The one that pays, or the first where that is not decided yet. */
   address: string
+  /** One a rail, Base first. */
+  addresses: readonly string[]
+  /** Whether the first payment, or credit at the service, has settled which address pays. */
+  isPayerDecided: boolean
   origin: string
   isStopped: boolean
   isDryRun: boolean
@@ -29,14 +35,26 @@ export interface WalletStatus {
   payees: Payee[]
 }
 
-/** Needs no key: an address is enough. */
-export function* walletStatus(folder: string, policy: Policy, address: string, nowMs: number): Work<WalletStatus> {
+export interface StatusTerms {
+  folder: string
+  policy: Policy
+  addresses: readonly [string, ...string[]]
+  /** The one that was found to have credit, where none has paid yet. */
+  found?: string | null
+}
+
+/** Needs no key: addresses are enough. */
+export function* walletStatus(terms: StatusTerms, nowMs: number): Work<WalletStatus> {
+  const { folder, policy, addresses, found = null } = terms
+  const payer = yield* payerAmong(policy, addresses, found)
   const { dayMicroUsd, totalMicroUsd, oldestOfDayAtMs } = yield* spentOf(nowMs)
   const { maxPaymentMicroUsd, maxDayMicroUsd, maxTotalMicroUsd, maxCallMicroUsd, askAboveMicroUsd } = policy
-  const open = yield* openPayments(address)
+  const open = yield* openPayments(addresses)
   const held = yield* heldPayments()
   return {
-    address,
+    address: payer ?? addresses[0],
+    addresses,
+    isPayerDecided: payer !== null,
     origin: policy.origin,
     isStopped: yield* isStopped(folder),
     isDryRun: policy.dryRun,

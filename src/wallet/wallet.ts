@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '#contract/clock.ts'
 import { type Approvals, openApprovals } from './approvals.ts'
+import type { ChainNodes } from './ask-node.ts'
+import { accountOf } from './choose-payer.ts'
 import { fileRecords } from './file-records.ts'
 import { listPayments, type Payment } from './journal.ts'
 import type { WalletKey } from './keys.ts'
@@ -21,6 +23,9 @@ import { type WalletStatus, walletStatus } from './wallet-status.ts'
 
 export interface WalletOptions {
   key: WalletKey
+  /** Of the other rails; `key` is the one of Base where there is one. */
+  otherKeys?: readonly WalletKey[]
+  nodes?: ChainNodes
   policy: Policy
   /** The data folder, or a state that was opened already to share its connection. */
   stateFolder?: string
@@ -33,11 +38,18 @@ export interface WalletOptions {
 
 /** Decides, journals and signs; whoever sends is lent to it. Every method throws `WalletRefusal` or `NeedsApproval`. */
 export interface Wallet {
+  /** What the wallet goes by, of its addresses the first; another one may pay. */
   readonly address: string
+  /** One a rail, Base first. */
+  readonly addresses: readonly string[]
+  /** The address whose account at the service is used now. */
+  account(): Promise<string>
+  /** Takes the account in which credit was found; where the wallet has paid before, that one stays. */
+  useAccount(address: string): void
   /** As it holds: the environment's, narrowed by the settings file. */
   readonly policy: Policy
-  /** Value of `SIGN-IN-WITH-X` for one request to the configured service. */
-  signIn(url: string): Promise<string>
+  /** Value of `SIGN-IN-WITH-X` for one request to the configured service; of the account in use unless told. */
+  signIn(url: string, address?: string): Promise<string>
   /** One payment within the policy; an open one is sent again first, the same bytes. */
   pay(order: Order, send: Send): Promise<PaidOrder>
   status(): Promise<WalletStatus>
@@ -58,17 +70,25 @@ export function openWallet(options: WalletOptions): Wallet {
   const { folder } = state
   const policy = tightenByFile(options.policy, folder)
   const records = options.records ?? fileRecords(state, clock)
-  const till: Till = { records, folder, key, policy, pause }
+  const keys = [key, ...(options.otherKeys ?? [])]
+  const till: Till = { records, folder, keys, key, nodes: options.nodes ?? {}, found: { address: null }, policy, pause }
+  const addresses = [key.address, ...keys.slice(1).map(({ address }) => address)] as const
   return {
     address: key.address,
+    addresses,
     policy,
+    account: async () => ((await accountOf(till)) ?? key).address,
+    useAccount(address) {
+      till.found.address = address
+    },
     approvals: openApprovals(records, folder),
-    async signIn(url) {
+    async signIn(url, address) {
       await records.read(() => refuseWhenStopped(folder))
-      return signIn(key, policy, url, clock.now())
+      const asked = keys.find(each => each.address === address)
+      return signIn(asked ?? (await accountOf(till)) ?? key, policy, url, clock.now())
     },
     pay: (order, send) => pay(till, order, send),
-    status: () => records.read(nowMs => walletStatus(folder, policy, key.address, nowMs)),
+    status: () => records.read(nowMs => walletStatus({ folder, policy, addresses, found: till.found.address }, nowMs)),
     receipts: limit => records.read(() => listPayments(limit)),
     pinPayee: (payee, by) => records.decide(nowMs => addPayee(payee, by, nowMs)),
     recover: send => recover(till, send),

@@ -13,6 +13,7 @@ const situation = (changes: Partial<Situation> = {}): Situation => ({
   spent: nothingSpent,
   approvedPayees: [],
   isStopped: false,
+  payer: '0x3333333333333333333333333333333333333333',
   ...changes,
 })
 

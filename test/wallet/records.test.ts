@@ -194,7 +194,7 @@ function recordsContract(openStore: OpenTestStore): void {
       await records.decide(nowMs =>
         journal.plan({ id, order: order(), payee, address: 'me', amountMicroUsd: usd(5) }, nowMs),
       )
-    expect((await records.read(() => journal.openPayments('me'))).map(({ id }) => id)).toEqual(ids)
+    expect((await records.read(() => journal.openPayments(['me']))).map(({ id }) => id)).toEqual(ids)
     expect((await records.read(() => journal.listPayments(99))).map(({ id }) => id)).toEqual(ids.toReversed())
   })
 }

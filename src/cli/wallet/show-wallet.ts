@@ -11,7 +11,7 @@ const options = { data: { type: 'string' }, json: { type: 'boolean', default: fa
 export async function showStatus(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: 'farebox wallet status', options })
   return atDesk(io, values.data, async desk => {
-    const status = await desk.status((await addressesOf(desk))[0])
+    const status = await desk.status(await addressesOf(desk))
     const questions = await desk.approvals.list('pending')
     if (values.json) io.output.print(asJson({ ...status, questions }))
     else for (const line of [...statusLines(status), ...questionLines(questions)]) io.output.print(plainText(line))
