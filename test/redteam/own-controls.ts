@@ -100,7 +100,7 @@ export const ownControls: readonly Control[] = [
     play: () => ({ payments: ['hold'] }),
     act: async ({ hired, hosts }) => {
       const asked = knock.fetch(hired, hosts.baseUrl)
-      await hosts.release()
+      await Promise.race([hosts.release(), asked])
       return [await asked]
     },
     ...{ ...once, delivers: 1 },

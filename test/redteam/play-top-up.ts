@@ -15,7 +15,7 @@ export interface HostileTopUp extends HostileHosts {
   delivered(): number
   /** Payments that moved money, each once. */
   settled(): number
-  /** Answers what is held, as soon as there is something. */
+  /** Answers what is held, once there is something. */
   release(): Promise<void>
 }
 
