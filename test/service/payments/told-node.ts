@@ -16,7 +16,8 @@ export async function startToldNode(say: (question: Question) => Said) {
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
-    const { id, ...question } = JSON.parse(text) as Question & { id: number }
+    const { id, method, params = [] } = JSON.parse(text) as Partial<Question> & { id: number }
+    const question = { method: String(method), params }
     asked.push(question)
     const said = say(question)
     if (said) response.end(JSON.stringify({ jsonrpc: '2.0', id, ...said }))
