@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { AuditReader } from '#service/ledger/audit-reader.ts'
 import type { DatabasePlace } from '#service/store/open-store.ts'
 import type { Store } from '#service/store/store.ts'
+import { requireBooksHere } from './books-place.ts'
 import { CliError } from './cli-error.ts'
 import { type DataFolder, dataFolder, readFileIfThere } from './data-folder.ts'
 import { folderFailure } from './folder-in-use.ts'
@@ -16,10 +17,11 @@ export interface Books {
   env: Environment
 }
 
-/** Where DATABASE_URL says, else in the folder. It comes by the environment alone, because it may carry a password. */
+/** Where DATABASE_URL says, else in the folder, unless that remembers that its books are elsewhere. It comes by the environment alone, because it may carry a password. */
 export async function booksOf(data: string, env: Environment): Promise<Books> {
   const { databasePlace } = await import('#service/store/open-store.ts')
   const folder = dataFolder(data)
+  if (!env.DATABASE_URL) await requireBooksHere(folder)
   try {
     const path = `sqlite:${folder.database}`
     return { folder, database: databasePlace(env.DATABASE_URL || path), env }
@@ -53,13 +55,21 @@ export async function requireSecrets(books: Books): Promise<Secrets> {
   if (books.env.FAREBOX_SECRET) return environmentSecrets(books.env)
   const secrets = await readFolderSecrets(books.folder)
   if (secrets) return secrets
-  throw books.database.engine === 'postgres'
-    ? new CliError(
-        'The secret of the service is not known.',
-        'Set FAREBOX_SECRET as the service has it, or name its folder with `--data`.',
-      )
-    : noService(books)
+  if (books.database.engine === 'postgres') {
+    throw new CliError(
+      'The secret of the service is not known.',
+      'Set FAREBOX_SECRET as the service has it, or name its folder with `--data`.',
+    )
+  }
+  throw existsSync(books.database.path) ? secretMissing(books.folder) : noService(books)
 }
+
+/** As books are that were restored without it. */
+const secretMissing = ({ root, secret }: DataFolder): CliError =>
+  new CliError(
+    `The secret of the books in ${root} is not there.`,
+    `Put the former service’s into ${secret}, or into FAREBOX_SECRET; only where it is lost, run \`farebox keys rotate-secret --break-keys\`.`,
+  )
 
 /** Reads the books as they are now, beside a service that writes. Whoever opens it closes it. */
 export async function openReader(books: Books): Promise<AuditReader> {
@@ -70,9 +80,22 @@ export async function openReader(books: Books): Promise<AuditReader> {
     if (!existsSync(database.path)) throw booksElsewhere(books.folder)
     return sqliteAuditReader(database.path)
   }
-  return postgresAuditReader(database.url).catch(error => {
+  const reader = await postgresAuditReader(database.url).catch(error => {
     throw unreachable(error)
   })
+  if (await hasBooks(reader)) return reader
+  await reader.close()
+  throw new CliError(
+    'The PostgreSQL database holds no books of a service.',
+    'Start the service on it once, or check DATABASE_URL.',
+  )
+}
+
+/** Whatever their release, books have accounts. */
+async function hasBooks(reader: AuditReader): Promise<boolean> {
+  const there = "SELECT 1 AS there WHERE to_regclass('account') IS NOT NULL"
+  for await (const _ of reader.rows(there)) return true
+  return false
 }
 
 /** The driver's own words may repeat the address with its password. */

@@ -43,7 +43,11 @@ describe.each([
 test.each([
   ['a limit without a period', ['create', '--usd', '1', '--budget-usd', '1'], '--period'],
   ['a period without a limit', ['create', '--usd', '1', '--period', 'month'], '--budget-usd'],
-  ['an unknown period', ['create', '--usd', '1', '--budget-usd', '1', '--period', 'week'], 'epoch'],
+  [
+    'an unknown period',
+    ['create', '--usd', '1', '--budget-usd', '1', '--period', 'week'],
+    '`--period` takes epoch (a day of UTC), month or lifetime, not `week`',
+  ],
   ['a negative limit', ['create', '--usd', '1', '--budget-usd', '-1', '--period', 'month'], '--budget-usd'],
   ['a limit that is no amount', ['create', '--usd', '1', '--budget-usd', '1e3', '--period', 'month'], '--budget-usd'],
   ['neither limits nor none', ['budget', 'some-id'], '--none'],

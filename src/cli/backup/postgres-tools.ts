@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import type { Books } from '../books.ts'
 import { CliError } from '../cli-error.ts'
 import { withSecretBeside } from './backup-secret.ts'
+import { kindOfBackup } from './kind-of-backup.ts'
 import { backupFailure } from './sqlite-backup.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -37,6 +38,9 @@ async function dumpInto(path: string, url: string, env: Environment): Promise<vo
 export async function restorePostgres(url: string, file: string, env: Environment): Promise<void> {
   const path = resolve(file)
   if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
+  if ((await kindOfBackup(path)) === 'sqlite') {
+    throw new CliError('This is a backup of books in a folder.', 'Unset DATABASE_URL, then repeat this.')
+  }
   const { PGDATABASE = '' } = postgresEnvironment(url)
   // Roles are of a server, not of a database: what is restored belongs to who restores it.
   const whole = ['--no-owner', '--no-privileges', '--single-transaction', '--exit-on-error']

@@ -9,6 +9,7 @@ import { fileFailure } from '../file-failure.ts'
 import { folderFailure, folderInUse, isStoreError } from '../folder-in-use.ts'
 import { runningService } from '../service-admin.ts'
 import { restoreSecret, withSecretBeside } from './backup-secret.ts'
+import { kindOfBackup } from './kind-of-backup.ts'
 
 /** Copies the books into a new file, and the secrets into another where they are asked for. */
 export async function backUpSqlite(books: Books, from: string, file: string, withSecret: boolean): Promise<void> {
@@ -27,6 +28,12 @@ export async function backUpSqlite(books: Books, from: string, file: string, wit
 export async function restoreSqlite(folder: DataFolder, database: string, file: string): Promise<void> {
   const path = resolve(file)
   if (!existsSync(path)) throw new CliError(`There is no file ${path}.`, 'Name the backup that `farebox backup` made.')
+  if ((await kindOfBackup(path)) === 'postgres') {
+    throw new CliError(
+      'This is a backup of books in PostgreSQL.',
+      'Set DATABASE_URL to an empty database, then repeat this.',
+    )
+  }
   const [{ requireSoundFile, writeWhole }, { lockFolderOf }] = await Promise.all([
     import('#service/store/sqlite/backup.ts'),
     import('#service/store/sqlite/folder-lock.ts'),

@@ -141,6 +141,8 @@ async function exportBooks(args: readonly string[], io: CommandIo): Promise<numb
     ...(values.from === undefined ? {} : { fromMs: timeOf('from', values.from) }),
     ...(values.to === undefined ? {} : { toMs: timeOf('to', values.to) }),
   }
+  if (filter.fromMs !== undefined && filter.toMs !== undefined && filter.fromMs >= filter.toMs)
+    throw wrongUsage(name, '`--from` has to be before `--to`')
   const reader = await openReader(await booksOf(values.data, io.env))
   try {
     const { exportCsv } = await import('#service/ledger/export-csv.ts')

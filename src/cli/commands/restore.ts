@@ -4,8 +4,10 @@ import { auditBooks, auditFile } from '../backup/audit-file.ts'
 import { missingSecret, restoreSecret } from '../backup/backup-secret.ts'
 import { restoreSqlite } from '../backup/sqlite-backup.ts'
 import { type Books, booksOf } from '../books.ts'
+import { noteBooksPlace } from '../books-place.ts'
 import type { Command } from '../command.ts'
 import { defaultDataFolder } from '../data-folder.ts'
+import { readFolderSecrets } from '../folder-secrets.ts'
 
 const name = 'farebox restore'
 
@@ -48,4 +50,6 @@ async function restoreDatabase({ folder, env }: Books, url: string, file: string
   const { restorePostgres } = await import('../backup/postgres-tools.ts')
   await restorePostgres(url, file, env)
   await restoreSecret(folder, resolve(file))
+  // A folder that got nothing is none of this service.
+  if ((await readFolderSecrets(folder)) !== null) await noteBooksPlace(folder, { engine: 'postgres', url })
 }

@@ -1,5 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import { integerFlag, parseArguments } from '../arguments.ts'
+import { booksOf } from '../books.ts'
+import { noteBooksPlace, requireNoBooksHere } from '../books-place.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data-folder.ts'
@@ -99,8 +101,10 @@ async function start(
   const { tokenName, data, ...where } = options
   // By the environment alone, because its address may carry a password.
   const database = io.env.DATABASE_URL
+  const books = await booksOf(data, io.env)
+  if (books.database.engine === 'postgres') await requireNoBooksHere(books.folder)
   try {
-    return await startLocalService({
+    const service = await startLocalService({
       ...where,
       folder: dataFolder(data),
       env: io.env,
@@ -108,6 +112,8 @@ async function start(
       ...(tokenName === undefined ? {} : { tokenName }),
       ...(database ? { database } : {}),
     })
+    await noteBooksPlace(books.folder, books.database)
+    return service
   } catch (error) {
     if (error instanceof LocalChainError) throw new CliError(error.message, 'Then start again.')
     throw await folderFailure(error, dataFolder(data))

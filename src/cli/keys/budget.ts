@@ -25,9 +25,14 @@ export function budgetOf(values: BudgetValues, command: string): KeyBudget | nul
     throw wrongUsage(command, '`--period` needs `--budget-usd` or `--budget-staking`')
   }
   const period = periods.find(each => each === values.period)
-  if (!period) throw wrongUsage(command, 'A budget needs `--period`: epoch (a day of UTC), month or lifetime')
+  if (!period) throw wrongUsage(command, periodProblem(values.period))
   return { period, usd, staking }
 }
+
+const periodProblem = (given: string | undefined): string =>
+  given === undefined
+    ? 'A budget needs `--period`: epoch (a day of UTC), month or lifetime'
+    : `\`--period\` takes epoch (a day of UTC), month or lifetime, not \`${given.slice(0, 40)}\``
 
 function limitOf(values: BudgetValues, flag: 'budget-usd' | 'budget-staking', command: string): MicroUsd | null {
   const text = values[flag]

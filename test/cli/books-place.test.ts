@@ -1,0 +1,99 @@
+/** A folder and the database that its books are in: neither is forgotten for the other. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { noteBooksPlace } from '#cli/books-place.ts'
+import { dataFolder } from '#cli/data-folder.ts'
+import { withPostgres } from '../postgres/with-postgres.ts'
+import { runCommand } from './run-command.ts'
+import { served } from './served-folder.ts'
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'farebox-place-'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+const url = 'postgres://ada:canary@127.0.0.1:1/books?sslmode=require'
+const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+  runCommand([...args, '--data', root], { PATH: process.env.PATH, ...env })
+const up = ['up', '--once', '--no-journey', '--port', '0']
+
+test.each([
+  ['a start', up],
+  ['a new key', ['keys', 'create', '--usd', '1']],
+  ['an audit', ['ledger', 'audit']],
+  ['a backup', ['backup', 'books.db']],
+  ['a restore', ['restore', 'books.db']],
+])('without DATABASE_URL, %s in a folder whose books are in PostgreSQL is refused', async (_what, args) => {
+  await noteBooksPlace(dataFolder(root), { engine: 'postgres', url })
+  const { code, stderr } = await run(args)
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^The books of the service in .* are in PostgreSQL \(127\.0\.0\.1:1\/books\), and DATABASE_URL is not set\. Set DATABASE_URL /,
+    ),
+  ])
+})
+
+test('what the folder remembers has no user and no password', async () => {
+  const folder = dataFolder(root)
+  await noteBooksPlace(folder, { engine: 'postgres', url })
+  expect(await readFile(join(root, 'service', 'books-in-postgresql'), 'utf8')).toBe('127.0.0.1:1/books\n')
+  await noteBooksPlace(folder, { engine: 'sqlite', path: folder.database })
+})
+
+test('a start on PostgreSQL leaves no books behind in its folder, unless nobody has an account there', async () => {
+  await served(root, async () => undefined)
+  expect((await run(up, { DATABASE_URL: url })).stderr).not.toContain('are in its folder')
+  await served(root, service => service.createKey({ usd: '1' }))
+  const { code, stderr } = await run(up, { DATABASE_URL: url })
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^The books of the service in .* are in its folder, .* Unset DATABASE_URL to go on with them/,
+    ),
+  ])
+}, 60_000)
+
+test('books that were restored without their secret say how to go on', async () => {
+  const file = join(root, 'books.db')
+  await served(root, service => service.createKey({ usd: '1' }))
+  expect((await run(['backup', file])).code).toBe(0)
+  const other = join(root, 'other')
+  expect((await runCommand(['restore', file, '--data', other])).code).toBe(0)
+  const { code, stderr } = await runCommand(['keys', 'list', '--data', other])
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^The secret of the books in .*other is not there\. Put the former service’s into .*secret/),
+  ])
+})
+
+test.each([
+  ['of PostgreSQL, without DATABASE_URL', 'PGDMP…', {}, /^This is a backup of books in PostgreSQL\. Set DATABASE_URL/],
+  [
+    'of a folder, with DATABASE_URL',
+    'SQLite format 3\0',
+    { DATABASE_URL: url },
+    /^This is a backup of books in a folder\. Unset DATABASE_URL/,
+  ],
+])('a backup %s', async (_what, content, env, sentence) => {
+  const file = join(root, 'backup')
+  await writeFile(file, content)
+  const { code, stderr } = await run(['restore', file], env)
+  expect([code, stderr]).toEqual([1, expect.stringMatching(sentence)])
+})
+
+withPostgres('an empty database', cluster => {
+  test('is told as such, and not as one of another release', async () => {
+    await cluster().asSuperuser('CREATE DATABASE nothing_yet OWNER farebox', 'postgres')
+    const { code, stderr } = await run(['ledger', 'balance'], {
+      DATABASE_URL: cluster().urlOf('farebox', 'nothing_yet'),
+    })
+    expect([code, stderr]).toEqual([
+      1,
+      'The PostgreSQL database holds no books of a service. Start the service on it once, or check DATABASE_URL.\n',
+    ])
+  })
+})
