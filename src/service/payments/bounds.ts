@@ -18,6 +18,9 @@ export const rowPollMs = 100
 /** Who drives a payment must take its next step within this; above what all steps of one attempt may take together. */
 export const leaseMs = 30_000
 
+/** How long a stopping service waits for payments under way, longer than one attempt takes, and for its facilitator to close. */
+export const closeMs = 30_000
+
 /** Payments that one process works on at once: each waits for the chain, so more would only wait longer. */
 export const paymentsInFlight = 500
 
@@ -77,6 +80,9 @@ export const sendInTurnMs = 20
 
 /** How often it is looked whether payments could be settled: a wallet without gas should be known before a payer finds it. */
 export const watchIntervalMs = 60_000
+
+/** How long a service is remembered by the payee that it noted: two looks, and one that failed. */
+export const payeeNoteMs = 3 * watchIntervalMs
 
 /** Payments that the key's gas should still reach for; below, the operator is told. */
 export const settlementsInReserve = 10n

@@ -7,7 +7,7 @@ import type { HeaderReader, Log, Payments, TopUpRequest } from '../../service.ts
 import type { ServiceSettings } from '../../settings.ts'
 import { awayReason } from '../../store/away-reason.ts'
 import type { Store } from '../../store/store.ts'
-import { answerWaitMs, pausedRetrySeconds, paymentsInFlight, retryAfterSeconds, rowPollMs } from '../bounds.ts'
+import { answerWaitMs, closeMs, pausedRetrySeconds, paymentsInFlight, retryAfterSeconds, rowPollMs } from '../bounds.ts'
 import type { Facilitator } from '../facilitators/facilitator.ts'
 import { SettlementPaused } from '../facilitators/settlement-paused.ts'
 import { ChainUnavailable } from '../payment/chain-unavailable.ts'
@@ -20,6 +20,7 @@ import { isSamePayment, type SignedPayment, storePayment } from '../payment/sign
 import { ChainOfBooks } from './chain-of-books.ts'
 import { checkTerms, decodePayment } from './check-payment.ts'
 import { Completer } from './completer.ts'
+import { PayeeWatch } from './payee-watch.ts'
 import { PaymentDriver } from './payment-driver.ts'
 import { type PaymentRow, PaymentRows, refusalOf, type TopUpAnswer } from './payment-rows.ts'
 import { PaymentWatch } from './payment-watch.ts'
@@ -36,6 +37,8 @@ export interface TopUpsOptions {
   owner: string
   /** How long a request waits for its payment; `answerWaitMs` where it is not said. */
   answerWaitMs?: number
+  /** How long `close` waits for payments, and then for the facilitator; `closeMs` where it is not said. */
+  closeMs?: number
 }
 
 /** Credit for signed payments (brief §4.1). One payment is one credit, however often and by whomever it is sent. */
@@ -50,6 +53,8 @@ export class TopUps implements Payments {
   readonly #driver: PaymentDriver
   readonly #facilitator: Facilitator
   readonly #waitMs: number
+  readonly #closeMs: number
+  readonly #payees: PayeeWatch
   /** Twins of one payment share one work. */
   readonly #works = new Map<string, Promise<void>>()
 
@@ -65,13 +70,16 @@ export class TopUps implements Payments {
     const chain = new ChainOfBooks(options.chain, options.store)
     this.#driver = new PaymentDriver({ ...options, chain, rows: this.#rows })
     this.#waitMs = options.answerWaitMs ?? answerWaitMs
+    this.#closeMs = options.closeMs ?? closeMs
     this.completer = new Completer({ rows: this.#rows, driver: this.#driver, log: options.log })
     this.watch = new PaymentWatch({ ...options, options: options.settings.paymentOptions })
+    this.#payees = new PayeeWatch({ ...options, options: options.settings.paymentOptions })
   }
 
   /** Finishes what a crash left, then looks after payments until `close`. */
   async start(): Promise<void> {
     this.watch.start()
+    await this.#payees.start()
     await this.completer.start()
   }
 
@@ -95,11 +103,27 @@ export class TopUps implements Payments {
     return { received, payment: await counted(count, () => decodePayment(received, this.#settings.paymentOptions)) }
   }
 
-  /** Ends when no payment is being worked on; take no more requests before. */
+  /**
+   * Ends when no payment is being worked on, or after `closeMs`: what a facilitator then still has is on its way as
+   * after a crash, and the next start finds it. Take no more requests before.
+   */
   async close(): Promise<void> {
-    await Promise.all([this.completer.stop(), this.watch.stop()])
-    await Promise.allSettled(this.#works.values())
-    await this.#facilitator.close?.()
+    this.#payees.stop()
+    const works = [this.completer.stop(), this.watch.stop(), ...this.#works.values()]
+    if (!(await this.#isSoon(Promise.allSettled(works))))
+      this.#log.warn({}, 'Some payments are still being settled; the next start finishes them.')
+    if (!(await this.#isSoon(this.#facilitator.close?.()))) this.#log.warn({}, 'The facilitator could not be closed.')
+  }
+
+  /** Whether it ends before a stopping service goes on without it: a facilitator may be anybody's. */
+  async #isSoon(end: Promise<unknown> | undefined): Promise<boolean> {
+    const patience = new AbortController()
+    const late = sleep(this.#closeMs, false, { signal: patience.signal }).catch(() => true)
+    try {
+      return await Promise.race([Promise.resolve(end).then(() => true), late])
+    } finally {
+      patience.abort()
+    }
   }
 
   #join(payment: SignedPayment, count: TopUpRequest['count']): Promise<void> {
