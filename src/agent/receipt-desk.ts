@@ -84,7 +84,7 @@ export class ReceiptDesk {
     const problem = await this.#signatureProblem(receipt, read)
     if (problem === 'no keys') return { state: 'unchecked', problem: null, receipt }
     if (problem !== null) return { state: 'unverified', problem, receipt }
-    const differs = receiptProblem(read.claims, row, this.#core.wallet?.address ?? null)
+    const differs = receiptProblem(read.claims, row, this.#core.wallet?.addresses ?? null)
     return { state: differs === null ? 'verified' : 'differs', problem: differs, receipt }
   }
 

@@ -15,13 +15,17 @@ export interface KnownCall {
 }
 
 /** Where a receipt says something else than what is known; one sentence, null where it agrees. */
-export function receiptProblem(claims: ReceiptClaims, known: KnownCall, payer: string | null): string | null {
+export function receiptProblem(
+  claims: ReceiptClaims,
+  known: KnownCall,
+  payers: readonly string[] | null,
+): string | null {
   const amount = microUsd(BigInt(claims.amount_micro_usd))
   const { usd, diem } = claims.paid_with
   const lines = claims.lines.reduce((sum, line) => sum + BigInt(line.amount_micro_usd), 0n)
   const { request, operation, model, saidMicroUsd: said, mostMicroUsd: most } = known
   if (request !== null && claims.request !== request) return 'The receipt is of another request.'
-  if (payer !== null && normalizeWallet(claims.sub) !== normalizeWallet(payer))
+  if (payers !== null && !payers.some(payer => normalizeWallet(claims.sub) === normalizeWallet(payer)))
     return 'The receipt names another payer than this wallet.'
   if (operation !== null && claims.operation !== null && claims.operation !== operation)
     return 'The receipt is of another operation.'

@@ -35,10 +35,12 @@ const known: KnownCall = {
 
 describe('a receipt that is well signed', () => {
   test('agrees with what is known of the call, and with nothing known', () => {
-    expect(receiptProblem(claims, known, wallet)).toBeNull()
+    expect(receiptProblem(claims, known, [wallet])).toBeNull()
     const nothing = { request: null, operation: null, model: null, saidMicroUsd: null, mostMicroUsd: null }
     expect(receiptProblem(claims, nothing, null)).toBeNull()
-    expect(receiptProblem({ ...claims, kind: 'refund', lines: [] }, nothing, wallet)).toBeNull()
+    expect(
+      receiptProblem({ ...claims, kind: 'refund', lines: [] }, nothing, ['Base58OfASolanaWallet', wallet]),
+    ).toBeNull()
   })
 
   test.each<[string, Partial<ReceiptClaims>, Partial<KnownCall>, string]>([
@@ -52,7 +54,7 @@ describe('a receipt that is well signed', () => {
     ['less than the answer said', {}, { saidMicroUsd: microUsd(36) }, 'the answer said 0.000036 USD'],
     ['more than was allowed', {}, { mostMicroUsd: microUsd(34) }, 'could cost 0.000034 USD at most'],
   ])('is flagged: %s', (_rule, said, knew, words) => {
-    expect(receiptProblem({ ...claims, ...said }, { ...known, ...knew }, wallet)).toContain(words)
+    expect(receiptProblem({ ...claims, ...said }, { ...known, ...knew }, [wallet])).toContain(words)
   })
 })
 

@@ -5,14 +5,15 @@ import { createWallet } from '../wallet/create-wallet.ts'
 import { exportWallet } from '../wallet/export-wallet.ts'
 import { resolvePayment } from '../wallet/resolve-payment.ts'
 import { showAddress } from '../wallet/show-address.ts'
-import { showReceipts, showStatus } from '../wallet/show-wallet.ts'
+import { showReceipts } from '../wallet/show-receipts.ts'
+import { showStatus } from '../wallet/show-wallet.ts'
 
 const name = 'farebox wallet'
 
 const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
        farebox wallet address [--rail base|solana] [--qr] [--data DIR]
        farebox wallet status [--json] [--data DIR]
-       farebox wallet receipts [--json] [--data DIR]
+       farebox wallet receipts [--json | --csv] [--data DIR]
        farebox wallet approve ID [--deny] [--data DIR]
        farebox wallet resolve ID [--data DIR]
        farebox wallet export [--data DIR]
@@ -20,7 +21,7 @@ const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--pass
 create    makes a key for Base and one for Solana, encrypted with a passphrase, and prints their addresses
 address   prints the addresses, Base first
 status    caps, what is left of them, payees, and what waits for a person
-receipts  the last payments and what came of them
+receipts  the last payments and what came of them, and what services charged, with checked receipts
 approve   shows what an assistant asked and records your answer; for a person at a terminal
 resolve   records what you saw on the chain of a payment whose outcome is unknown
 export    shows the secret keys, after a passphrase; for a person at a terminal
@@ -33,6 +34,7 @@ export    shows the secret keys, after a passphrase; for a person at a terminal
   --passphrase-fd N  reads the passphrase from an open file descriptor, for example 0 for the standard input
   --deny             answers no
   --json             amounts as texts of micro-USD
+  --csv              a table for a spreadsheet
   --data DIR         the wallet's folder (FAREBOX_DATA, or ~/.farebox; \`farebox up\` keeps one in DIR/agent)`
 
 const words: Readonly<Record<string, Command['run']>> = {

@@ -6,3 +6,5 @@ export const offerBytes = 65_536
 export const answerCharacters = 1_024
 /** Receipts that `farebox wallet receipts` prints unless told. */
 export const shownReceipts = 50
+/** Receipts that it gives a program at once; more than anybody keeps. */
+export const listedReceipts = 20_000

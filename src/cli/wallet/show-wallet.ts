@@ -2,8 +2,8 @@ import type { OwnerDesk } from '#agent/owner-desk.ts'
 import { displayUsd } from '#contract/money.ts'
 import { parseArguments } from '../arguments.ts'
 import type { CommandIo } from '../command.ts'
+import { asJson } from './as-json.ts'
 import { addressesOf, atDesk } from './at-desk.ts'
-import { shownReceipts } from './limits.ts'
 import { plainText } from './terminal.ts'
 
 const options = { data: { type: 'string' }, json: { type: 'boolean', default: false } } as const
@@ -15,23 +15,6 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
     const questions = await desk.approvals.list('pending')
     if (values.json) io.output.print(asJson({ ...status, questions }))
     else for (const line of [...statusLines(status), ...questionLines(questions)]) io.output.print(plainText(line))
-    return 0
-  })
-}
-
-export async function showReceipts(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values } = parseArguments(args, { command: 'farebox wallet receipts', options })
-  return atDesk(io, values.data, async desk => {
-    const receipts = await desk.receipts(shownReceipts)
-    if (values.json) io.output.print(asJson(receipts))
-    else if (receipts.length === 0) io.output.print('The wallet has not paid anything yet.')
-    else
-      for (const { id, createdAtMs, amountMicroUsd, state, origin, purpose } of receipts)
-        io.output.print(
-          plainText(
-            `${new Date(createdAtMs).toISOString()}  ${displayUsd(amountMicroUsd)}  ${state}  ${origin}  ${id}  ${purpose}`,
-          ),
-        )
     return 0
   })
 }
@@ -65,7 +48,3 @@ function openLine({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Stat
 
 const questionLines = (questions: Awaited<ReturnType<OwnerDesk['approvals']['list']>>): string[] =>
   questions.map(({ id, facts }) => `waits for a person: ${id} (${facts.kind}); \`farebox wallet approve ${id}\``)
-
-/** Amounts are texts of micro-USD, as JSON has no integers of that size. */
-const asJson = (value: unknown): string =>
-  JSON.stringify(value, (_, member: unknown) => (typeof member === 'bigint' ? member.toString() : member))

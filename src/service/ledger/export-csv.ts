@@ -1,6 +1,7 @@
 import { formatUsd } from '#contract/money.ts'
 import type { AuditReader } from './audit-reader.ts'
 import { exportChunkCharacters } from './bounds.ts'
+import { csvText } from './csv-text.ts'
 
 export interface ExportFilter {
   /** Of one account; of all where absent. */
@@ -35,22 +36,22 @@ interface EntryRow {
 const columns: readonly [name: string, value: (row: EntryRow) => string][] = [
   ['number', row => `${row.seq}`],
   ['time', row => new Date(Number(row.created_at_ms)).toISOString()],
-  ['account', row => text(row.account)],
-  ['kind', row => text(row.kind)],
+  ['account', row => csvText(row.account)],
+  ['kind', row => csvText(row.kind)],
   ['amount_usd', row => formatUsd(row.credit === row.account ? row.amount : -row.amount)],
   ['balance_after_usd', row => formatUsd(row.posted_after)],
-  ['debit', row => text(row.debit)],
-  ['credit', row => text(row.credit)],
-  ['ref', row => text(row.ref)],
+  ['debit', row => csvText(row.debit)],
+  ['credit', row => csvText(row.credit)],
+  ['ref', row => csvText(row.ref)],
   ['line', row => `${row.line}`],
-  ['request', row => text(row.request)],
-  ['model', row => text(row.model)],
-  ['sku', row => text(row.sku)],
+  ['request', row => csvText(row.request)],
+  ['model', row => csvText(row.model)],
+  ['sku', row => csvText(row.sku)],
   ['units', row => (row.units === null ? '' : `${row.units}`)],
   ['unit_price_usd', row => (row.price === null ? '' : picoUsd(row.price))],
-  ['api_key', row => text(row.api_key)],
-  ['reason', row => text(row.reason)],
-  ['id', row => text(row.id)],
+  ['api_key', row => csvText(row.api_key)],
+  ['reason', row => csvText(row.reason)],
+  ['id', row => csvText(row.id)],
 ]
 
 /**
@@ -82,16 +83,6 @@ function conditions({ account, fromMs, toMs }: ExportFilter) {
   if (toMs !== undefined) terms.push(['created_at_ms < ?', BigInt(toMs)])
   const where = terms.length > 0 ? `WHERE ${terms.map(([term]) => term).join(' AND ')}` : ''
   return { where, parameters: terms.map(([, value]) => value) }
-}
-
-/** What makes a spreadsheet read a text as a formula, its full-width doubles included. */
-const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
-
-/** A customer's word, quoted where it has to be; an apostrophe before it where a spreadsheet would calculate. */
-function text(value: string | null): string {
-  if (value === null) return ''
-  const harmless = formulaStart.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
 const picoPerUsd = 1_000_000_000_000n
