@@ -21,6 +21,8 @@ export async function hiredAgent(options: Pick<AgentOptions, 'baseUrl' | 'policy
     policy: { payees: [evmPayee], ...options.policy },
     wallet: { key: walletKey },
     stateFolder: folder,
+    // Each of these wallets counts for itself, although they have one key.
+    ...{ notesFolder: join(folder, 'notes') },
   })
   const tool = (name: string) => {
     const found = agent.tools.find(each => each.name === name)

@@ -82,7 +82,7 @@ const outcomeOf = (signedUsd: number) => (signedUsd > 0 ? 'authorised' : 'refuse
 
 async function connect(baseUrl: string, data: string): Promise<Client> {
   const env = {
-    ...{ PATH: '', FAREBOX_BASE_URL: baseUrl, FAREBOX_DATA: data },
+    ...{ PATH: '', HOME: data, XDG_STATE_HOME: data, FAREBOX_BASE_URL: baseUrl, FAREBOX_DATA: data },
     ...{ FAREBOX_WALLET_KEY: walletKey, FAREBOX_PAYEE: rails.evm.legitimate },
   }
   const client = new Client({ name: 'a model that believes everything', version: '1' }, { capabilities: {} })
