@@ -10,9 +10,7 @@ import { operationOf } from './operation-of.ts'
 import { type PricedCall, priceCall } from './price-call.ts'
 import type { ProgramRequest } from './program-request.ts'
 import { requestHash } from './request-hash.ts'
-
-/** What becomes of a call whose price nobody can know beforehand: a person is asked, or payments' caps alone bound it. */
-export type UnpricedCalls = 'ask' | 'allow'
+import type { UnpricedCalls } from './unpriced-calls.ts'
 
 /** A request that may go; `attempt` names it to the approval that it may have used up. */
 export interface AllowedRequest {

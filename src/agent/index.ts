@@ -3,9 +3,9 @@ export type { Question } from '#toolkit/person.ts'
 export { NeedsPerson, type PersonAnswer } from '#toolkit/person.ts'
 export type { Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
 export { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
+export { agentFromEnvironment, type EnvironmentAgentOptions } from './agent-from-environment.ts'
 export type { AgentTool, AgentToolResult } from './agent-tool.ts'
 export { type AiSdkTool, aiSdkTools } from './ai-sdk-tools.ts'
-export type { UnpricedCalls } from './allow-request.ts'
 export { type Agent, type AgentOptions, createAgent } from './create-agent.ts'
 export { refusalHeader } from './fetch.ts'
 export {
@@ -16,3 +16,4 @@ export {
   openAiTools,
 } from './openai-tools.ts'
 export type { AskPerson } from './person-asked.ts'
+export type { UnpricedCalls } from './unpriced-calls.ts'

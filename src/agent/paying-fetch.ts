@@ -6,7 +6,7 @@ import { ServiceError } from '#contract/service-error.ts'
 import { isYes } from '#toolkit/say-question.ts'
 import { NeedsApproval } from '#wallet/needs-approval.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
-import { type AllowedRequest, allowRequest, type UnpricedCalls } from './allow-request.ts'
+import { type AllowedRequest, allowRequest } from './allow-request.ts'
 import { consentAfter409 } from './consent-after-409.ts'
 import type { Core } from './core.ts'
 import { type Fetch, refusalHeader } from './fetch.ts'
@@ -16,6 +16,7 @@ import type { AskPerson } from './person-asked.ts'
 import { personFor } from './person-for.ts'
 import { type ProgramRequest, readProgramRequest, withMembers } from './program-request.ts'
 import { headerText, type Refusing, refusedAnswer } from './refused-answer.ts'
+import type { UnpricedCalls } from './unpriced-calls.ts'
 
 export interface FetchRules {
   models: ModelRecords

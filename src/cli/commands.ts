@@ -29,7 +29,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'local',
-    summary: 'Give test money on the local chain',
+    summary: 'Give test money on the local chain, or the settings to use it',
     load: () => import('./commands/local.ts').then(module => module.local),
   },
   {

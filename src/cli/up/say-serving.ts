@@ -9,6 +9,7 @@ export function sayServing(baseUrl: string, folder: DataFolder): string[] {
     'In another terminal:',
     `  npx farebox keys create --usd 5 ${data}             makes an API key with 5 USD of test credit`,
     `  npx farebox local fund ADDRESS --usd 25 ${data}     gives a wallet of yours test money`,
+    `  eval "$(npx farebox local env ${data})"                lets \`farebox proxy\` and your programs pay by its test wallet`,
     `  npx farebox ledger audit ${data}                    adds the books up`,
   ]
 }

@@ -1,0 +1,21 @@
+// The AI SDK: its model is paid for by a wallet, and may use the wallet's own tools.
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { generateText, isStepCount } from 'ai'
+import { agentFromEnvironment, aiSdkTools } from 'farebox'
+
+const agent = await agentFromEnvironment()
+const provider = createOpenAICompatible({
+  name: 'farebox',
+  baseURL: process.env.FAREBOX_BASE_URL ?? 'http://127.0.0.1:8402/api/v1',
+  fetch: agent.fetch,
+})
+
+const { text } = await generateText({
+  model: provider('demo-chat'),
+  prompt: 'Which models of this service make videos?',
+  tools: aiSdkTools(agent, ['models_find', 'limits', 'wallet_status']),
+  stopWhen: isStepCount(4),
+  maxOutputTokens: 200,
+})
+console.log(text)
+await agent.close()

@@ -1,0 +1,31 @@
+// Nobody is there to ask. It finds the cheapest video, has a prompt written for it, buys it and saves the file, within the
+// caps of its wallet. Settings: FAREBOX_BASE_URL and a wallet, as for `farebox mcp`.
+import { agentFromEnvironment, NeedsPerson, ToolFailure } from 'farebox'
+
+const agent = await agentFromEnvironment()
+const call = async (name, args = {}) => (await agent.call(name, args)).output
+
+try {
+  const { models } = await call('models_find', { type: 'video' })
+  const drawing = models.filter(({ video }) => video && ['text-to-video', 'video'].includes(video.kind))
+  const offers = await Promise.all(
+    drawing.map(async ({ id, video }) => {
+      const choices = { model: id, duration: video.durations[0], resolution: video.resolutions[0] }
+      return { choices, usd: (await call('video_quote', choices)).price_usd }
+    }),
+  )
+  const [cheapest] = offers.toSorted((one, other) => one.usd - other.usd)
+  const { spent_usd: spent, caps_usd: caps } = await call('wallet_status')
+  console.log(`${cheapest.choices.model} takes ${cheapest.usd} USD; paid so far: ${spent.total} of ${caps.total} USD.`)
+
+  const { answer } = await call('chat', { model: 'demo-chat', prompt: 'Describe a harbour at dawn.', max_tokens: 80 })
+  let job = await call('video_create', { ...cheapest.choices, prompt: answer.slice(0, 300) })
+  while (job.state === 'running') job = await call('job_wait', { job_id: job.job_id })
+  console.log(job.state, job.file?.path ?? job.failure)
+} catch (error) {
+  if (!(error instanceof NeedsPerson || error instanceof ToolFailure)) throw error
+  console.log(`I stop here: ${error.message}`)
+  process.exitCode = 1
+} finally {
+  await agent.close()
+}

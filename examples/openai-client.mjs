@@ -1,0 +1,18 @@
+// OpenAI's own client, paid for by a wallet. Settings: FAREBOX_BASE_URL and a wallet, as for `farebox mcp`.
+import { agentFromEnvironment } from 'farebox'
+import OpenAI from 'openai'
+
+const agent = await agentFromEnvironment()
+const openai = new OpenAI({ baseURL: process.env.FAREBOX_BASE_URL, apiKey: 'unused', fetch: agent.fetch })
+
+const stream = await openai.chat.completions.create({
+  model: 'demo-chat',
+  messages: [{ role: 'user', content: 'Say something about the sea.' }],
+  max_tokens: 60,
+  stream: true,
+})
+for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? '')
+
+const { output } = await agent.call('wallet_status')
+console.log(`\nCredit left: ${output.credit_usd} USD`)
+await agent.close()

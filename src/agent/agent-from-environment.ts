@@ -1,0 +1,28 @@
+import { agentOf } from './agent-of.ts'
+import type { Agent, AgentOptions } from './create-agent.ts'
+import { createDesks } from './create-desks.ts'
+import { readSettings } from './settings.ts'
+import type { AgentEnvironment } from './wallet-settings.ts'
+
+export interface EnvironmentAgentOptions extends Pick<AgentOptions, 'onApproval' | 'unpricedCalls'> {
+  /** `process.env` unless told. */
+  env?: AgentEnvironment
+  /** Opens the wallet of `farebox wallet create` in the data folder. */
+  passphrase?: string
+}
+
+/**
+ * An agent with the settings that `farebox mcp` takes: FAREBOX_BASE_URL, a wallet or FAREBOX_API_KEY, and the caps.
+ * Throws a `TypeError` that names the variable which is wrong.
+ */
+export async function agentFromEnvironment({
+  env = process.env,
+  passphrase,
+  onApproval,
+  unpricedCalls,
+}: EnvironmentAgentOptions = {}): Promise<Agent> {
+  const { settings, problems } = readSettings(env)
+  if (problems.length > 0) throw new TypeError(problems.join(' '))
+  const deciding = { onApproval, unpricedCalls: unpricedCalls ?? settings.unpricedCalls }
+  return agentOf(await createDesks(settings, passphrase ?? null), deciding)
+}

@@ -1,0 +1,98 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildPackage } from '../../scripts/build/build-package.ts'
+import { farebox, launcher, type SpawnedUp, spawnUp } from '../journeys/spawned-up.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+/** What the examples import beside farebox, as a user's project has it. */
+const packages = ['zod', 'openai', 'ai', '@ai-sdk']
+
+let up: SpawnedUp
+let folder: string
+let environment: Record<string, string>
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-examples-'))
+  const installed = join(folder, 'node_modules/farebox')
+  await mkdir(installed, { recursive: true })
+  await Promise.all([
+    buildPackage(root, join(installed, 'dist')),
+    cp(join(root, 'package.json'), join(installed, 'package.json')),
+    cp(join(root, 'examples'), join(folder, 'examples'), { recursive: true }),
+    ...packages.map(name => symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name), 'dir')),
+  ])
+  up = await spawnUp()
+  const { stdout } = await farebox('local', 'env', '--data', up.folder)
+  const settings = [...stdout.matchAll(/^export (\w+)=(.*)$/gm)].map(([, name, value]) => [name, value])
+  environment = { PATH: process.env.PATH ?? '', HOME: folder, ...Object.fromEntries(settings) }
+}, 120_000)
+
+afterAll(async () => {
+  await up?.dispose()
+  await rm(folder, { recursive: true, force: true })
+}, 60_000)
+
+async function run(program: string, args: readonly string[], env = environment): Promise<string> {
+  const { stdout } = await promisify(execFile)(program, [...args], { cwd: folder, env })
+  return stdout
+}
+
+test('each example is here, and has a test', async () => {
+  const names = await readdir(join(root, 'examples'))
+  expect(names.filter(name => name !== 'README.md').toSorted()).toEqual([
+    'ai-sdk.mjs',
+    'autonomous-agent.mjs',
+    'curl.sh',
+    'openai-client.mjs',
+  ])
+})
+
+test('OpenAI’s client streams an answer that the wallet pays', async () => {
+  expect(await run(process.execPath, ['examples/openai-client.mjs'])).toMatch(
+    /This is demo-chat.*\nCredit left: 4\.99\d+ USD\n$/s,
+  )
+}, 60_000)
+
+test('the AI SDK gets an answer that the wallet pays', async () => {
+  expect(await run(process.execPath, ['examples/ai-sdk.mjs'])).toContain('This is demo-chat')
+}, 60_000)
+
+test('a program that nobody watches buys a video within its caps, and is about a screen long', async () => {
+  const said = await run(process.execPath, ['examples/autonomous-agent.mjs'])
+  expect(said).toMatch(/takes 0\.\d+ USD; paid so far: [05] of 20 USD\.\ncompleted .*\.mp4\n$/)
+  const file = /completed (.*\.mp4)/.exec(said)?.[1] ?? ''
+  expect((await readFile(file)).subarray(4, 8).toString()).toBe('ftyp')
+  const lines = (await readFile(join(root, 'examples/autonomous-agent.mjs'), 'utf8')).split('\n')
+  expect(lines.length).toBeLessThanOrEqual(40)
+}, 120_000)
+
+test('curl gets an answer through the proxy', async () => {
+  const child = spawn(process.execPath, [launcher, 'proxy', '--port', '0', '--json'], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    const { url, token } = JSON.parse(await firstLine(child))
+    const said = await run('sh', ['examples/curl.sh'], {
+      ...environment,
+      OPENAI_BASE_URL: url,
+      OPENAI_API_KEY: token,
+    })
+    expect(JSON.parse(said).choices[0].message.content).toContain('This is demo-chat')
+  } finally {
+    child.kill('SIGTERM')
+    if (child.exitCode === null) await once(child, 'exit')
+  }
+}, 60_000)
+
+async function firstLine({ stdout }: ChildProcess): Promise<string> {
+  if (!stdout) throw new Error('Its output is not piped.')
+  for await (const line of createInterface({ input: stdout })) return line
+  throw new Error('It said nothing.')
+}
