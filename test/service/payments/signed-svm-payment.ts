@@ -1,0 +1,23 @@
+import { randomBytes } from 'node:crypto'
+import { encodeBase58 } from '#contract/base58.ts'
+import { type PaymentOption, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
+import type { SvmPayment } from '#service/payments/payment/signed-payment.ts'
+import { decodePayment } from '#service/payments/top-ups/check-payment.ts'
+import { newSvmAccount } from './svm-chain.ts'
+import { compile, limit, price, transferOf } from './svm-transactions.ts'
+
+/** An honest payment of five dollars, and everybody in it; no chain knows it. */
+export async function signedSvmPayment() {
+  const [payer, payee, feePayer] = await Promise.all([newSvmAccount(), newSvmAccount(), newSvmAccount()])
+  const option: PaymentOption = {
+    ...{ scheme: 'exact', network: solanaNetwork, amount: '5000000', asset: usdcOnSolana, payTo: payee.address },
+    ...{ maxTimeoutSeconds: 60, extra: { feePayer: feePayer.address } },
+  }
+  const transfer = await transferOf(payer, payee.address)
+  const blockhash = encodeBase58(randomBytes(32))
+  const instructions = [limit(20_000), price(1n), transfer]
+  const transaction = compile({ version: 0, feePayer: feePayer.address, blockhash, instructions, signers: [payer] })
+  const received = { scheme: 'exact', network: solanaNetwork, accepted: null, payload: { transaction } }
+  const payment = decodePayment(received, [option]) as SvmPayment
+  return { payer, payee, feePayer, option, payment, source: String(transfer.accounts?.[0]?.address) }
+}
