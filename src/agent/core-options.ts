@@ -8,6 +8,10 @@ export interface CoreOptions {
   apiKey?: string | undefined
   /** EVM private key, hex; pays from the wallet. It wins where both are given. */
   walletKey?: string | undefined
+  /** Solana private key, base58 of 64 bytes; for the rail of Solana, beside the other key or instead of it. */
+  solanaKey?: string | undefined
+  /** Nodes of the chains; without one of Solana nothing is paid there, without both the wallet does not know what it holds. */
+  nodes?: { eip155?: string | undefined; solana?: string | undefined } | undefined
   /** The defaults where absent. */
   policy?: Policy | undefined
   stateFolder?: string | undefined

@@ -1,25 +1,28 @@
 import type { WalletDesk } from '#toolkit/tool-context.ts'
 import { type PolicySettings, readPolicy } from '#wallet/policy.ts'
 import { AgentDesks } from './agent-desks.ts'
-import { agentOf } from './agent-of.ts'
-import type { AgentTool, AgentToolResult } from './agent-tool.ts'
+import { type AgentTool, agentTool } from './agent-tool.ts'
+import type { UnpricedCalls } from './allow-request.ts'
+import { catalogue } from './catalogue.ts'
 import type { CoreOptions } from './core-options.ts'
 import type { Fetch } from './fetch.ts'
 import { openCore } from './open-core.ts'
+import { payingFetch } from './paying-fetch.ts'
 import type { AskPerson } from './person-asked.ts'
-import type { UnpricedCalls } from './unpriced-calls.ts'
+import { toolContext } from './tool-context.ts'
+import { toolHost } from './tool-host.ts'
 
-export interface AgentOptions extends Omit<CoreOptions, 'apiKey' | 'walletKey' | 'policy'> {
+export interface AgentOptions extends Omit<CoreOptions, 'apiKey' | 'walletKey' | 'solanaKey' | 'policy'> {
   /** An API key: calls are paid from its account, and nothing is ever topped up. */
   key?: string
-  /** A wallet of its own: its EVM private key, hex. */
-  wallet?: { key: string }
+  /** A wallet of its own: its EVM private key, hex, or one for Solana as wallets export it, or both. */
+  wallet?: { key?: string; solanaKey?: string }
   /** What the wallet may do by itself; the defaults are 5 USD a payment, 10 a day, 20 in all. */
   policy?: Omit<PolicySettings, 'serviceUrl'>
   /** Answers what only a person decides. Without it such a call fails with the question. */
-  onApproval?: AskPerson | undefined
+  onApproval?: AskPerson
   /** `allow` lets `fetch` make calls whose price cannot be known beforehand, bounded by the caps of payments; `ask` unless set. */
-  unpricedCalls?: UnpricedCalls | undefined
+  unpricedCalls?: UnpricedCalls
 }
 
 /** An agent that pays its own way at one service. */
@@ -30,8 +33,6 @@ export interface Agent {
    */
   fetch: Fetch
   tools: readonly AgentTool[]
-  /** A tool by its name. Throws as its `call` does, and a `TypeError` for a name that is none. */
-  call(tool: string, args?: object, options?: { signal?: AbortSignal }): Promise<AgentToolResult>
   wallet: WalletDesk
   close(): Promise<void>
 }
@@ -49,7 +50,16 @@ export async function createAgent({
     ...options,
     apiKey: key,
     walletKey: wallet?.key,
+    solanaKey: wallet?.solanaKey,
     policy: readPolicy({ ...policy, serviceUrl: options.baseUrl }),
   })
-  return agentOf(new AgentDesks(core), { onApproval, unpricedCalls })
+  const desks = new AgentDesks(core)
+  const host = toolHost(desks)
+  const tools = await Promise.all(Object.values(catalogue.tools).map(load => load()))
+  return {
+    fetch: payingFetch(core, { models: desks.models, ask: onApproval, unpriced: unpricedCalls, takesConsents: true }),
+    tools: tools.map(tool => agentTool(tool, host, onApproval)),
+    wallet: toolContext(desks, { signal: new AbortController().signal, report: () => {} }).wallet,
+    close: () => host.close(),
+  }
 }

@@ -10,6 +10,7 @@ import { keyFromHex, type WalletKey } from '#wallet/keys.ts'
 import { readPolicy } from '#wallet/policy.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
 import { tightenByFile } from '#wallet/settings-file.ts'
+import { solanaKeyFrom } from '#wallet/solana-key.ts'
 import { openState } from '#wallet/state.ts'
 import { openWallet } from '#wallet/wallet.ts'
 import type { Core } from './core.ts'
@@ -19,7 +20,8 @@ import { machineNotes } from './machine-notes.ts'
 
 /** What lies in the state folder beside what was given. */
 export interface FoundWallet {
-  key?: WalletKey | undefined
+  /** One a rail, Base first. */
+  keys?: readonly WalletKey[]
   /** Address of an encrypted key that nobody has opened. */
   lockedWallet?: string | null
 }
@@ -30,9 +32,13 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
   const { baseUrl } = serviceAddress(options.baseUrl)
   const state = openState(resolve(options.stateFolder ?? defaultStateFolder()))
   const policy = options.policy ?? readPolicy({ serviceUrl: baseUrl })
-  const key = walletKey ? await keyFromHex(walletKey) : found.key
+  const given = [
+    ...(walletKey ? [await keyFromHex(walletKey)] : []),
+    ...(options.solanaKey ? [solanaKeyFrom(options.solanaKey)] : []),
+  ]
+  const [key, ...otherKeys] = given.length > 0 ? given : (found.keys ?? [])
   const records = fileRecords(state, clock)
-  const wallet = key ? openWallet({ key, policy, state, records, clock }) : null
+  const wallet = key ? openWallet({ key, otherKeys, nodes: options.nodes ?? {}, policy, state, records, clock }) : null
   const credential: Credential = wallet ? { payer: wallet } : apiKey ? { apiKey } : null
   const notes = machineNotes(state, clock)
   const client = new Client({ baseUrl, credential, clock, notes, vendor: options.vendor, fetch: options.fetch })

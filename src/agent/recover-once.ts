@@ -1,14 +1,19 @@
 import { WalletRefusal } from '#wallet/refusal.ts'
 import type { Core } from './core.ts'
+import { creditOf } from './tool-wallet.ts'
 
 /**
  * Sends again, once in a process, what an earlier one had signed and nobody has answered: the same bytes, before the first
  * paid call, so that credit which they brought is seen before more is paid. What stays open stands in the journal.
  */
-export function recoverOnce({ wallet, topUps }: Pick<Core, 'wallet' | 'topUps'>): () => Promise<void> {
+export function recoverOnce(core: Core): () => Promise<void> {
+  const { wallet, topUps } = core
   let recovery: Promise<void> | undefined
   const recover = async () => {
-    if (!wallet || (await wallet.status()).openPayments.length === 0) return
+    if (!wallet) return
+    const { openPayments, isPayerDecided } = await wallet.status()
+    if (!isPayerDecided) await findCredit(core, wallet)
+    if (openPayments.length === 0) return
     try {
       await wallet.recover(topUps.send)
     } catch (error) {
@@ -20,4 +25,14 @@ export function recoverOnce({ wallet, topUps }: Pick<Core, 'wallet' | 'topUps'>)
     recovery ??= recover()
     return recovery
   }
+}
+
+/** Before a wallet of several rails has ever paid here, credit that lies in one of its accounts is spent first. */
+async function findCredit(core: Core, wallet: NonNullable<Core['wallet']>): Promise<void> {
+  for (const address of wallet.addresses) {
+    wallet.useAccount(address)
+    const credit = await creditOf(core)
+    if (credit !== null && credit > 0n) return
+  }
+  wallet.useAccount(null)
 }

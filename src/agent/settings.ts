@@ -1,8 +1,10 @@
+import { decodeBase58 } from '#contract/base58.ts'
 import { isLoopback } from '#contract/loopback.ts'
 import { parseUsd } from '#contract/money.ts'
 import { isVendor } from '#contract/vendor.ts'
 import { highestCapMicroUsd } from '#wallet/limits.ts'
 import { tokenCharacters } from './proxy/bounds.ts'
+import { isEvmAddress, isSolanaAddress } from '#wallet/policy.ts'
 import type { AgentEnvironment } from './wallet-settings.ts'
 
 /** What an environment says, checked and not yet acted on: nothing of the wallet or the client is loaded by it. */
@@ -14,7 +16,7 @@ export interface AgentSettings {
   vendor: string | undefined
   /** Names of the tools to serve; all where absent. */
   tools: readonly string[] | undefined
-  /** An address that may be paid without asking. */
+  /** Addresses that may be paid without asking, with commas between. */
   payee: string | undefined
   /** What programs show to the proxy; a new one where absent. */
   proxyToken: string | undefined
@@ -65,17 +67,21 @@ const checks: readonly Check[] = [
       ? null
       : 'FAREBOX_WALLET_KEY is no EVM private key; it is 64 hexadecimal digits.',
   given =>
-    given('FAREBOX_SOLANA_KEY') === undefined
+    given('FAREBOX_SOLANA_KEY') === undefined || decodeBase58(given('FAREBOX_SOLANA_KEY') ?? '', 64)
       ? null
-      : 'FAREBOX_SOLANA_KEY is set, and this version pays on EVM chains only; unset it and set FAREBOX_WALLET_KEY.',
+      : 'FAREBOX_SOLANA_KEY is no Solana private key; it is base58 of 64 bytes, as wallets export it.',
+  given => nodeProblem('FAREBOX_SOLANA_RPC_URL', given('FAREBOX_SOLANA_RPC_URL')),
+  given => nodeProblem('FAREBOX_EVM_RPC_URL', given('FAREBOX_EVM_RPC_URL')),
   given =>
     isVendor(given('FAREBOX_VENDOR') ?? 'service')
       ? null
       : 'FAREBOX_VENDOR is no vendor word; it is 2 to 32 small letters and digits, the first a letter.',
   given =>
-    /^0x[0-9a-fA-F]{40}$/.test(given('FAREBOX_PAYEE') ?? `0x${'0'.repeat(40)}`)
-      ? null
-      : 'FAREBOX_PAYEE is no EVM address; it is 0x and 40 hexadecimal digits.',
+    given('FAREBOX_PAYEE')
+      ?.split(',')
+      .every(address => isEvmAddress(address.trim()) || isSolanaAddress(address.trim())) === false
+      ? 'FAREBOX_PAYEE is no address; it is 0x and 40 hexadecimal digits, or base58 for Solana, or both with a comma between.'
+      : null,
   given => (isProxyToken(given('FAREBOX_PROXY_TOKEN') ?? 'x'.repeat(tokenCharacters.least)) ? null : tokenProblem),
   given =>
     ['ask', 'allow'].includes(given('FAREBOX_UNPRICED_CALLS') ?? 'ask')
@@ -87,6 +93,12 @@ const isProxyToken = (text: string): boolean =>
   /^[\x21-\x7e]+$/.test(text) && text.length >= tokenCharacters.least && text.length <= tokenCharacters.most
 
 const tokenProblem = `FAREBOX_PROXY_TOKEN is no token; it is ${tokenCharacters.least} to ${tokenCharacters.most} letters, digits and signs without spaces.`
+
+/** Their addresses often have a key in them, so none is repeated. */
+const nodeProblem = (name: string, text: string | undefined): string | null =>
+  text === undefined || (URL.canParse(text) && /^https?:/.test(text))
+    ? null
+    : `${name} is no address of a node; write it as https://host/path.`
 
 function addressProblem(text: string | undefined): string | null {
   if (text === undefined) return null

@@ -4,6 +4,7 @@ import { getWalletBalance } from '#contract/wallet-records.ts'
 import type { ChargeReceipt, PaidOptions, Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Payment } from '#wallet/journal.ts'
+import { railOf } from '#wallet/policy.ts'
 import { sameCallMs } from './bounds.ts'
 import { chargeReceipt } from './charge-receipt.ts'
 import type { Core } from './core.ts'
@@ -31,10 +32,11 @@ export class ToolWallet implements WalletDesk {
     }
     const status = await wallet.status()
     const { caps } = status
+    const network = railOf(wallet.policy, status.address)?.network ?? null
     return {
       ...view,
-      address: wallet.address,
-      network: wallet.policy.rails[0]?.network ?? null,
+      address: status.address,
+      network,
       caps: {
         perPayment: caps.maxPaymentMicroUsd,
         perCall: caps.maxCallMicroUsd,
@@ -44,7 +46,7 @@ export class ToolWallet implements WalletDesk {
       },
       spent: { today: status.spentDayMicroUsd, total: status.spentTotalMicroUsd },
       unresolved: status.openPayments.length + status.heldPayments.length,
-      payee: status.payees[0]?.payTo ?? null,
+      payee: status.payees.find(payee => payee.network === network)?.payTo ?? null,
       next: nextStep(status),
     }
   }
@@ -84,10 +86,10 @@ export class ToolWallet implements WalletDesk {
 const listed = 100
 
 /** Credit at the service; null where it cannot be seen. A status is told even while the service is away. */
-async function creditOf({ client, wallet, pays }: Core): Promise<MicroUsd | null> {
+export async function creditOf({ client, wallet, pays }: Core): Promise<MicroUsd | null> {
   try {
     if (wallet) {
-      const call = { params: { walletAddress: wallet.address }, query: undefined, body: undefined }
+      const call = { params: { walletAddress: await wallet.account() }, query: undefined, body: undefined }
       const { answer } = await client.call(getWalletBalance, call, { attempts: 2 })
       return fromUsdNumber(answer.data.balanceUsd)
     }

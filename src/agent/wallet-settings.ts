@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { type Policy, type PolicySettings, readPolicy } from '#wallet/policy.ts'
+import type { ChainNodes } from '#wallet/ask-node.ts'
+import { defaultRails, type Payee, type Policy, type PolicySettings, railOf, readPolicy } from '#wallet/policy.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
 
 /** What of an environment concerns the wallet. A key is no part of it: it is read where it is used. */
@@ -12,6 +13,20 @@ export const baseUrlOf = (env: AgentEnvironment): string => env.FAREBOX_BASE_URL
 
 /** `FAREBOX_DATA`, or `~/.farebox`. */
 export const stateFolderOf = (env: AgentEnvironment): string => resolve(env.FAREBOX_DATA || defaultStateFolder())
+
+/** The nodes that an environment names; a secret, because their addresses often have a key in them. */
+export const nodesOf = (env: AgentEnvironment): ChainNodes => ({
+  eip155: env.FAREBOX_EVM_RPC_URL?.trim() || undefined,
+  solana: env.FAREBOX_SOLANA_RPC_URL?.trim() || undefined,
+})
+
+/** Payees from a setting: addresses with commas between, each on the rail that it is for. */
+export const payeesNamed = (text: string | undefined): Omit<Payee, 'origin'>[] =>
+  (text ?? '').split(',').flatMap(given => {
+    const payTo = given.trim()
+    const rail = payTo === '' ? null : railOf({ rails: defaultRails }, payTo)
+    return rail ? [{ ...rail, payTo }] : []
+  })
 
 /** The policy that an environment allows; empty values are as good as none. Throws the wallet's refusal. */
 export function policyOf(env: AgentEnvironment, more: Omit<Partial<PolicySettings>, 'serviceUrl'> = {}): Policy {

@@ -5,7 +5,7 @@ import type { Core } from './core.ts'
 export async function wasRefunded({ client, wallet }: Core, queueId: string): Promise<boolean> {
   if (!wallet) return false
   try {
-    const call = { params: { walletAddress: wallet.address }, query: {}, body: undefined }
+    const call = { params: { walletAddress: await wallet.account() }, query: {}, body: undefined }
     const { answer } = await client.call(getWalletTransactions, call, { attempts: 1 })
     return answer.data.transactions.some(({ type, requestId }) => type === 'REFUND' && requestId === queueId)
   } catch {

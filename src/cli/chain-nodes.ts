@@ -51,7 +51,8 @@ export function otherChain(payees: readonly PayeeCounts[], { env, folder }: Book
   return `The local chain of this folder never saw these payments (${networks.join(', ')}), so it is a new one: copy \`chain\` of the folder that was backed up to ${chainFolderPath(folder)} while nothing runs; without it the transfers are gone.`
 }
 
-async function localEvm(dataDir: string): Promise<string | null> {
+/** Where the local chain of a data folder listens; null where none runs. */
+export async function localEvm(dataDir: string): Promise<string | null> {
   const [{ findChain }, { chainFolderOf }, { loopbackUrl }, { anvil }] = await Promise.all([
     import('#local/chain-process.ts'),
     import('#local/chain-folder.ts'),
@@ -62,7 +63,7 @@ async function localEvm(dataDir: string): Promise<string | null> {
   return chain && loopbackUrl(chain.port)
 }
 
-async function localSolana(dataDir: string): Promise<string | null> {
+export async function localSolana(dataDir: string): Promise<string | null> {
   const [{ findChain }, { solanaFolderOf }, { loopbackUrl }, { solana }] = await Promise.all([
     import('#local/chain-process.ts'),
     import('#local/chain-folder.ts'),

@@ -45,7 +45,7 @@ export interface Wallet {
   /** The address whose account at the service is used now. */
   account(): Promise<string>
   /** Takes the account in which credit was found; where the wallet has paid before, that one stays. */
-  useAccount(address: string): void
+  useAccount(address: string | null): void
   /** As it holds: the environment's, narrowed by the settings file. */
   readonly policy: Policy
   /** Value of `SIGN-IN-WITH-X` for one request to the configured service; of the account in use unless told. */

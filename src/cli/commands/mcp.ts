@@ -14,7 +14,7 @@ const name = 'farebox mcp'
 const usage = `Usage: farebox mcp [--tools NAMES] [--passphrase-file FILE | --passphrase-fd N] [--print-tools]
 
 Serves the tools over MCP on stdin and stdout, for an assistant to start. Settings come from the environment
-(FAREBOX_BASE_URL, FAREBOX_WALLET_KEY or FAREBOX_API_KEY, FAREBOX_OUTPUT_DIR and the caps); without a wallet or a
+(FAREBOX_BASE_URL, FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY or FAREBOX_API_KEY, FAREBOX_OUTPUT_DIR and the caps); without a wallet or a
 key only models_find, job_list, wallet_status and wallet_receipts work.
 
   --tools NAMES           names of the tools to serve, with commas between them (FAREBOX_TOOLS); all unless told
@@ -63,8 +63,13 @@ async function serve(settings: AgentSettings, passphrase: string | null, io: Com
     catalogue,
     tools: settings.tools,
     host: async () => {
-      const { createHost } = await import('#agent/create-host.ts')
-      return createHost(settings, passphrase)
+      const [{ createHost }, { baseUrlOf, stateFolderOf }, { withLocalNodes }] = await Promise.all([
+        import('#agent/create-host.ts'),
+        import('#agent/wallet-settings.ts'),
+        import('../wallet/local-nodes.ts'),
+      ])
+      const env = await withLocalNodes(settings.env, baseUrlOf(settings.env), stateFolderOf(settings.env))
+      return createHost({ ...settings, env }, passphrase)
     },
   })
   const stop = io.untilStopped()
