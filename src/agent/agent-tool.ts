@@ -35,9 +35,12 @@ export const agentTool = (tool: Tool, host: ToolHost, ask: AskPerson | undefined
   inputSchema: z.toJSONSchema(tool.input, { io: 'input' }),
   async call(args, { signal = new AbortController().signal } = {}) {
     for (let question = 0; ; question++) {
-      const outcome = await runTool(tool, args, () => host.context({ signal, report: () => {} }))
+      const delivered: (() => void)[] = []
+      const whenDelivered = (run: () => void) => void delivered.push(run)
+      const outcome = await runTool(tool, args, () => host.context({ signal, report: () => {}, whenDelivered }))
       switch (outcome.kind) {
         case 'done':
+          for (const run of delivered) run()
           return { output: outcome.output, text: outcome.text, files: outcome.files }
         case 'failed':
           throw new ToolFailure(outcome.facts)

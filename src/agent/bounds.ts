@@ -2,6 +2,12 @@
 
 /** A repeated call is taken for the same one within this time; later it is a new wish. */
 export const sameCallMs = 10 * 60 * 1_000
+/** One paid request ends after this, however its answer drips: as long as the service works on for a caller who has left. */
+export const paidAnswerMs = 10 * 60 * 1_000
+/** A service that shows no charge for a lost call so long after it will show none. */
+export const chargeShownMs = 3 * 60 * 1_000
+/** Clocks of services may be off by this (design: both ways). */
+export const clockSkewMs = 60 * 1_000
 /** Rows of delivered calls are kept for a day, for whoever looks into a charge. */
 export const paidCallsKeptMs = 24 * 60 * 60 * 1_000
 /** How long closing waits for paid calls that are under way; what is then still open stands in its row. */
@@ -13,6 +19,8 @@ export const modelsLifeMs = 5 * 60 * 1_000
 export const limitsLifeMs = 60 * 1_000
 /** A picture is counted as this many tokens for the bound of a chat's price; published vision models stay below. */
 export const pictureTokens = 4_096
+/** Models that are named where one is not there. */
+export const nearModels = 3
 /** Roles and separators of a message. */
 export const messageTokens = 16
 

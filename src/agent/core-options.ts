@@ -1,3 +1,4 @@
+import type { Pause } from '#client/wait-budget.ts'
 import type { Clock } from '#contract/clock.ts'
 import type { Policy } from '#wallet/policy.ts'
 
@@ -21,6 +22,8 @@ export interface CoreOptions {
   inputFolders?: readonly string[] | undefined
   vendor?: string | undefined
   clock?: Clock | undefined
+  /** How the agent waits for jobs and answers; a test owns it. */
+  pause?: Pause | undefined
   /** Takes the place of the agent's own connections. */
   fetch?: ((request: Request) => Response | Promise<Response>) | undefined
 }

@@ -1,5 +1,6 @@
 import type { Client } from '#client/client.ts'
 import type { TopUpDesk } from '#client/top-up.ts'
+import type { Pause } from '#client/wait-budget.ts'
 import type { Clock } from '#contract/clock.ts'
 import type { Approvals } from '#wallet/approvals.ts'
 import type { Policy } from '#wallet/policy.ts'
@@ -24,4 +25,6 @@ export interface Core {
   approvals: Approvals
   files: Files
   clock: Clock
+  /** How the agent waits. */
+  pause: Pause
 }

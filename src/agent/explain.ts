@@ -143,6 +143,14 @@ const serviceWords: Readonly<Record<string, readonly [string, string]>> = {
     'The service did the work, and could not reach its books to charge for it.',
     'Look at wallet_status; `again: true` buys it anew.',
   ],
+  IDEMPOTENCY_ANSWER_NOT_KEPT: [
+    'The service did the work and did not keep its answer, which was lost on the way.',
+    'Look at wallet_status; `again: true` buys it anew.',
+  ],
+  IDEMPOTENCY_KEY_REUSED: [
+    'The service knows this call with other contents.',
+    'Look at wallet_status; `again: true` buys it anew.',
+  ],
   BOOKS_UNREACHABLE: [
     'The service cannot reach its books.',
     'Look at wallet_status in a moment, which says whether anything was charged; `again: true` makes the call anew.',
@@ -151,9 +159,16 @@ const serviceWords: Readonly<Record<string, readonly [string, string]>> = {
   REQUEST_TIMEOUT: ['The model took too long.', 'Ask for less, or choose a faster model.'],
 }
 
+const unknownCharges: ReadonlySet<string> = new Set([
+  'CHARGE_UNKNOWN',
+  'BOOKS_UNREACHABLE',
+  'IDEMPOTENCY_ANSWER_NOT_KEPT',
+  'IDEMPOTENCY_KEY_REUSED',
+])
+
 /** Whether a service that answered so may have charged for the call all the same. */
 export const isUnknownCharge = ({ kind, status }: ServiceError): boolean =>
-  kind === 'CHARGE_UNKNOWN' || kind === 'BOOKS_UNREACHABLE' || (kind === 'UNKNOWN_ANSWER' && status >= 500)
+  unknownCharges.has(kind) || (kind === 'UNKNOWN_ANSWER' && status >= 500)
 
 function ofService(error: ServiceError, circumstances: Circumstances): ToolFailure {
   const [happened, next] = wordsFor(error, circumstances)

@@ -1,22 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ClientError } from '#client/client-error.ts'
 import { retryAtMs } from '#client/retry.ts'
 import { ProviderContentPolicy } from '#contract/failures.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { retrieveVideo, type VideoStatus } from '#contract/video.ts'
-import type { JobDesk, JobView, ToolContext } from '#toolkit/tool-context.ts'
+import type { JobDesk, JobView } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import type { Invocation } from '#toolkit/tool-host.ts'
 import { jobFaults, pollMs } from './bounds.ts'
 import type { Core } from './core.ts'
 import { type JobRow, type JobRows, jobView } from './job-rows.ts'
 import { saveVideo } from './save-video.ts'
 import { wasRefunded } from './was-refunded.ts'
 
-export interface Waiting {
-  signal: AbortSignal
-  report: ToolContext['report']
-}
+export type Waiting = Required<Invocation>
 
 /** Asks after jobs and saves what they made. */
 export class Jobs implements JobDesk {
@@ -36,7 +33,7 @@ export class Jobs implements JobDesk {
 
   async wait(jobId: string, timeoutMs: number): Promise<JobView> {
     this.#own(jobId)
-    const { clock } = this.#core
+    const { clock, pause } = this.#core
     const endMs = clock.now() + timeoutMs
     let pauseMs: number = pollMs.first
     let faults = 0
@@ -47,7 +44,7 @@ export class Jobs implements JobDesk {
       if (job.state !== 'running') return this.#delivered(job)
       const untilMs = Math.max(nextAtMs ?? 0, clock.now() + pauseMs)
       if (untilMs >= endMs) return jobView(job)
-      await sleep(untilMs - clock.now(), undefined, { signal: this.#waiting.signal })
+      await pause(untilMs - clock.now(), this.#waiting.signal)
       pauseMs = Math.min(pollMs.most, pauseMs * pollMs.growth)
     }
   }
@@ -64,7 +61,7 @@ export class Jobs implements JobDesk {
   }
 
   #delivered(job: JobRow): JobView {
-    if (job.file && !this.#waiting.signal.aborted) this.#rows.delivered(job.jobId)
+    if (job.file && !this.#waiting.signal.aborted) this.#waiting.whenDelivered(() => this.#rows.delivered(job.jobId))
     return jobView(job)
   }
 

@@ -53,4 +53,13 @@ export const agentMigrations: readonly Migration[] = [
       CREATE TABLE notes (key TEXT PRIMARY KEY, note TEXT NOT NULL, changed_at_ms INTEGER NOT NULL) STRICT;
     `,
   },
+  {
+    name: '0003-keys-and-answers',
+    sql: `
+      ALTER TABLE paid_calls ADD COLUMN consents TEXT;
+      ALTER TABLE jobs ADD COLUMN kind TEXT NOT NULL DEFAULT 'video' CHECK (kind IN ('video', 'chat'));
+      ALTER TABLE jobs ADD COLUMN call_id TEXT;
+      ALTER TABLE jobs ADD COLUMN request TEXT;
+    `,
+  },
 ]

@@ -3,6 +3,7 @@ import { Client } from '#client/client.ts'
 import type { Credential } from '#client/credential.ts'
 import { serviceAddress } from '#client/service-address.ts'
 import { TopUpDesk } from '#client/top-up.ts'
+import { waitFor } from '#client/wait-budget.ts'
 import { systemClock } from '#contract/clock.ts'
 import { openApprovals } from '#wallet/approvals.ts'
 import { fileRecords } from '#wallet/file-records.ts'
@@ -56,5 +57,6 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     approvals: wallet?.approvals ?? openApprovals(records, state.folder),
     files: new Files({ output, inputs, state: state.folder }),
     clock,
+    pause: options.pause ?? waitFor,
   }
 }

@@ -17,8 +17,12 @@ export interface PaidCallRow {
   id: string
   state: PaidCallState
   chargedMicroUsd: MicroUsd | null
+  createdAtMs: number
+  updatedAtMs: number
   /** JSON of the answer. */
   answer: string | null
+  /** JSON of the consents that it was sent with; the same key comes with the same bytes. */
+  consents: string | null
   jobId: string | null
 }
 
@@ -29,7 +33,7 @@ export type Claim =
   | { kind: 'earlier'; row: PaidCallRow }
   /** Another process is at it. */
   | { kind: 'running' }
-  /** The same call was sent and its answer lost. */
+  /** The same call was sent and its answer lost; the row is this process's own now. */
   | { kind: 'lost'; row: PaidCallRow }
 
 /** The record of paid calls: one row before the first effect of each. */
@@ -43,31 +47,49 @@ export class PaidCallRows {
   }
 
   /** Decides in one transaction, so that two processes do not buy the same thing. */
-  claim(hash: string, operation: string, isAgain: boolean): Claim {
+  claim(hash: string, operation: string, { isAgain, rowId }: { isAgain: boolean; rowId?: string | undefined }): Claim {
     const nowMs = this.#clock.now()
     return this.#decide(db => {
       db.prepare('DELETE FROM paid_calls WHERE updated_at_ms < ?').run(nowMs - paidCallsKeptMs)
-      const open = isAgain ? undefined : findOpen(db, hash, nowMs - sameCallMs)
+      const open = rowId ? find(db, rowId) : isAgain ? undefined : findOpen(db, hash, nowMs - sameCallMs)
+      if (!open && rowId) throw new Error('The row of a paid call is not kept any more.')
       if (!open) return { kind: 'mine', id: insert(db, hash, operation, nowMs) }
       const row = read(open)
       if (row.state === 'answered' || row.state === 'delivered') return { kind: 'earlier', row }
-      if (row.state === 'lost') return { kind: 'lost', row }
-      if (isRunning(String(open.owner))) return { kind: 'running' }
-      if (row.state === 'sent') return { kind: 'lost', row }
-      // Its process ended before anything was bought.
-      db.prepare('UPDATE paid_calls SET owner = ?, updated_at_ms = ? WHERE id = ?').run(thisProcess(), nowMs, row.id)
-      return { kind: 'mine', id: row.id }
+      if (row.state !== 'lost' && isRunning(String(open.owner))) return { kind: 'running' }
+      const isLost = row.state === 'lost' || row.state === 'sent'
+      db.prepare('UPDATE paid_calls SET owner = ?, state = ? WHERE id = ?').run(
+        thisProcess(),
+        isLost ? 'lost' : 'planned',
+        row.id,
+      )
+      // A planned one's process ended before anything was bought.
+      return isLost ? { kind: 'lost', row } : { kind: 'mine', id: row.id }
     })
   }
 
   get(id: string): PaidCallRow {
-    const row = this.#decide(db => db.prepare('SELECT * FROM paid_calls WHERE id = ?').get(id))
-    if (row) return read(row)
+    const row = this.find(id)
+    if (row) return row
     throw new Error('A paid call is not in its table.')
+  }
+
+  /** Null for one that is not kept any more. */
+  find(id: string): PaidCallRow | null {
+    const row = this.#decide(db => find(db, id))
+    return row ? read(row) : null
   }
 
   mark(id: string, state: PaidCallState): void {
     this.#decide(db => mark(db, id, state, this.#clock.now()))
+  }
+
+  /** Before the request leaves, with what goes along beside what the call says. */
+  sent(id: string, consents: string | null): void {
+    this.#decide(db => {
+      mark(db, id, 'sent', this.#clock.now())
+      db.prepare('UPDATE paid_calls SET consents = ? WHERE id = ?').run(consents, id)
+    })
   }
 
   /** The answer is on disk before anybody has it. `also` runs in the same transaction. */
@@ -89,6 +111,8 @@ export class PaidCallRows {
     return this.#state.decide(run)
   }
 }
+
+const find = (db: DatabaseSync, id: string) => db.prepare('SELECT * FROM paid_calls WHERE id = ?').get(id)
 
 /** A job counts as delivered once its file is, whatever became of the answer that started it. */
 const findOpen = (db: DatabaseSync, hash: string, sinceMs: number) =>
@@ -119,6 +143,9 @@ const read = (row: Record<string, SQLOutputValue>): PaidCallRow => ({
   id: String(row.id),
   state: row.state as PaidCallState,
   chargedMicroUsd: row.charged_micro_usd === null ? null : microUsd(Number(row.charged_micro_usd)),
+  createdAtMs: Number(row.created_at_ms),
+  updatedAtMs: Number(row.updated_at_ms),
   answer: row.answer === null ? null : String(row.answer),
+  consents: typeof row.consents === 'string' ? row.consents : null,
   jobId: row.job_id === null ? null : String(row.job_id),
 })

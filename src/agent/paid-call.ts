@@ -8,15 +8,18 @@ import type { PaidOptions } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { allowCall } from '#wallet/allow-call.ts'
 import type { PaidOrder } from '#wallet/pay.ts'
+import { chargeShownMs } from './bounds.ts'
 import { consentAfter409 } from './consent-after-409.ts'
 import type { Core } from './core.ts'
 import { isUnknownCharge, nobodyPays } from './explain.ts'
 import type { ModelRecords } from './model-records.ts'
 import type { PaidCallRow, PaidCallRows } from './paid-call-rows.ts'
-import { payAfter402 } from './pay-after-402.ts'
+import { payAfter402, wantsCredit } from './pay-after-402.ts'
 import { type PricedCall, priceCall } from './price-call.ts'
 import { recoverOnce } from './recover-once.ts'
 import { requestHash } from './request-hash.ts'
+import { shownCharge } from './shown-charge.ts'
+import { withinTime } from './within-time.ts'
 
 /** What a paid call came to. */
 export type Bought<O extends Operation> =
@@ -26,6 +29,13 @@ export type Bought<O extends Operation> =
 
 /** Writes down what was bought in the transaction that keeps its answer. */
 export type Keep<O extends Operation> = (rowId: string, answer: ClientAnswer<O>, price: PricedCall) => void
+
+export interface BuyOptions extends PaidOptions {
+  /** Told the row as soon as it is this call's own. */
+  claimed?: ((rowId: string) => void) | undefined
+  /** Only what became of this row is wanted, however old it is. */
+  rowId?: string | undefined
+}
 
 /** Two top-ups for one call at most, of which one may be somebody else's that came first. */
 const mostTopUps = 2
@@ -53,7 +63,7 @@ export class PaidCalls {
   buy<O extends Operation>(
     operation: O,
     call: CallOf<O>,
-    { again = false }: PaidOptions,
+    { again = false, claimed, rowId }: BuyOptions,
     keep: Keep<O>,
   ): Promise<Bought<O>> {
     if (this.#core.pays === 'nothing') return Promise.reject(nobodyPays(this.#core))
@@ -61,7 +71,7 @@ export class PaidCalls {
     const hash = requestHash(client.address.baseUrl, principalOf(client.credential), operation, call)
     const running = this.#underWay.get(hash)
     if (running && !again) return running.then(bought => this.#joined(bought))
-    const buying = this.#buy(operation, call, { again, hash }, keep)
+    const buying = this.#buy(operation, call, { again, hash, claimed, rowId }, keep)
     this.#underWay.set(hash, buying)
     const forget = () => {
       if (this.#underWay.get(hash) === buying) this.#underWay.delete(hash)
@@ -87,57 +97,80 @@ export class PaidCalls {
   async #buy<O extends Operation>(
     operation: O,
     call: CallOf<O>,
-    { again, hash }: { again: boolean; hash: string },
+    { again, hash, claimed, rowId }: { again: boolean; hash: string } & Pick<BuyOptions, 'claimed' | 'rowId'>,
     keep: Keep<O>,
   ): Promise<Bought<O>> {
-    const claim = this.#rows.claim(hash, operation.id, again)
+    const claim = this.#rows.claim(hash, operation.id, { isAgain: again, rowId })
     if (claim.kind === 'earlier') return { kind: 'earlier', row: claim.row }
     if (claim.kind === 'running') throw stillRunning()
-    if (claim.kind === 'lost') throw wasLost()
-    let isBought = false
+    const id = claim.kind === 'lost' ? claim.row.id : claim.id
+    claimed?.(id)
+    const standing: Standing = { mayBeCharged: claim.kind === 'lost', consents: null }
     try {
+      if (claim.kind === 'lost') await this.#reconcile(claim.row, standing)
       await this.#recover()
       const price = await priceCall(this.#core.client, this.#models, operation, (call as { body?: unknown }).body)
       await allowCall(
         this.#core,
         { what: price.what, quotedMicroUsd: price.amountMicroUsd },
-        { requestHash: hash, by: claim.id },
+        { requestHash: hash, by: id },
       )
-      const answer = await this.#send(operation, call, { rowId: claim.id, hash, price })
-      isBought = true
-      keep(claim.id, answer, price)
-      return { kind: 'bought', rowId: claim.id, price, answer }
+      const answer = await this.#send(operation, call, { rowId: id, hash, price, standing })
+      // Where only the record fails, the call has been paid for: it must not be bought again by itself.
+      standing.mayBeCharged = true
+      keep(id, answer, price)
+      return { kind: 'bought', rowId: id, price, answer }
     } catch (error) {
-      // Where only the record failed, the call has been paid for: it must not be bought again by itself.
-      const mayBeCharged = isBought || isLost(error)
-      this.#rows.mark(claim.id, mayBeCharged ? 'lost' : 'failed')
-      if (!mayBeCharged) await this.#core.approvals.giveBack(claim.id)
+      // What is kept is kept, whatever failed after it.
+      if (this.#rows.find(id)?.state === 'answered') throw error
+      const mayBeCharged = standing.mayBeCharged || isLost(error)
+      this.#rows.mark(id, mayBeCharged ? 'lost' : 'failed')
+      if (!mayBeCharged) await this.#core.approvals.giveBack(id)
       throw error
     }
+  }
+
+  /**
+   * What can be known of a call whose answer was lost. Where the service keeps answers by their keys, the same request is
+   * sent again with its key; elsewhere its records may show that it took nothing. Throws where neither helps.
+   */
+  async #reconcile(row: PaidCallRow, standing: Standing): Promise<void> {
+    standing.consents = row.consents
+    if (await this.#models.takesKeys()) return
+    const shown = await shownCharge(this.#core, row.createdAtMs)
+    const shownAtMs = row.updatedAtMs + chargeShownMs
+    if (shown !== 'none' || this.#core.clock.now() < shownAtMs) throw wasLost(shown, shownAtMs)
+    standing.mayBeCharged = false
+    standing.consents = null
   }
 
   /** At most one payment of ours and one consent; each is followed by the same request once more. */
   async #send<O extends Operation>(
     operation: O,
     call: CallOf<O>,
-    { rowId, hash, price }: { rowId: string; hash: string; price: PricedCall },
+    { rowId, hash, price, standing }: { rowId: string; hash: string; price: PricedCall; standing: Standing },
   ): Promise<ClientAnswer<O>> {
-    let request = withoutConsents(call)
+    const idempotencyKey = (await this.#takesKeys(standing)) ? rowId : undefined
     let topUps = 0
     let hasPaid = false
-    let hasConsent = false
+    let hasConsent = standing.consents !== null
     for (;;) {
-      this.#rows.mark(rowId, 'sent')
+      const request = withConsents(call, standing.consents)
+      this.#rows.sent(rowId, standing.consents)
       try {
-        return await this.#core.client.call(operation, request)
+        return await withinTime(this.#core, signal =>
+          this.#core.client.call(operation, request, { idempotencyKey, signal }),
+        )
       } catch (error) {
         if (!(error instanceof ServiceError) || isLost(error)) throw error
+        if (standing.mayBeCharged && !saysNothingWasDone(error)) throw error
         // The service has said that it did nothing.
+        standing.mayBeCharged = false
         this.#rows.mark(rowId, 'planned')
         const consent = hasConsent ? null : await consentAfter409(this.#core, error, hash)
         if (consent) {
           hasConsent = true
-          request = { ...request, body: { ...(request.body as object), ...consent } as typeof request.body }
+          standing.consents = JSON.stringify(consent)
           continue
         }
         const paid: PaidOrder | null =
@@ -150,15 +183,32 @@ export class PaidCalls {
       }
     }
   }
+
+  /** A new call may go without a key where nobody can say whether it is taken; a repeated one may not. */
+  async #takesKeys({ mayBeCharged }: Standing): Promise<boolean> {
+    const taken = this.#models.takesKeys()
+    return mayBeCharged ? taken : taken.catch(() => false)
+  }
+}
+
+/** What is known of one call while it is made. */
+interface Standing {
+  /** The service may have done and charged it. */
+  mayBeCharged: boolean
+  /** JSON of the members that go along by a person's word. */
+  consents: string | null
 }
 
 /** A person's word comes from a person: whatever else stands there is not sent. */
-function withoutConsents<O extends Operation>(call: CallOf<O>): CallOf<O> {
+function withConsents<O extends Operation>(call: CallOf<O>, consents: string | null): CallOf<O> {
   const { body } = call as { body?: unknown }
-  if (typeof body !== 'object' || body === null || !('consents' in body)) return call
-  const { consents: _, ...rest } = body
-  return { ...call, body: rest as typeof call.body }
+  if (typeof body !== 'object' || body === null) return call
+  const { consents: _, ...rest } = body as Record<string, unknown>
+  return { ...call, body: { ...rest, ...(consents === null ? {} : JSON.parse(consents)) } as typeof call.body }
 }
+
+/** Of a call that was sent before: these two are said once its key is looked up, and any other may be said before that. */
+const saysNothingWasDone = (error: ServiceError): boolean => wantsCredit(error) || error.kind === 'needs_consent'
 
 /** Whether the service may have done and charged what was asked for. */
 const isLost = (error: unknown): boolean =>
@@ -173,12 +223,23 @@ const stillRunning = (): ToolFailure =>
     next: 'Make the same call again in a moment: it returns that one. `again: true` buys another.',
   })
 
-const wasLost = (): ToolFailure =>
-  new ToolFailure({
-    happened: 'The same call was sent a moment ago and its answer was lost on the way.',
+const lostWords = {
+  some: 'the records of the service show a charge since',
+  none: 'the records of the service show no charge yet',
+  unknown: 'nothing here can tell whether it was charged',
+} as const
+
+function wasLost(shown: keyof typeof lostWords, shownAtMs: number): ToolFailure {
+  const isOpen = shown === 'none'
+  return new ToolFailure({
+    happened: `The same call was sent a moment ago and its answer was lost on the way; ${lostWords[shown]}.`,
     charged: 'unknown',
-    next: 'Look at wallet_status; `again: true` buys it anew.',
+    ...(isOpen ? { retryAtMs: shownAtMs } : {}),
+    next: isOpen
+      ? 'The same call buys it anew then, if there is still none; `again: true` does so at once.'
+      : 'Look at wallet_status; `again: true` buys it anew.',
   })
+}
 
 /** The answer of an earlier call as it was kept. */
 export const keptAnswer = <O extends Operation>({ answer }: PaidCallRow): AnswerOf<O> =>

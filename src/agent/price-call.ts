@@ -2,12 +2,14 @@ import type { Client } from '#client/client.ts'
 import { type ChatCompletionRequest, createChatCompletion } from '#contract/chat.ts'
 import { tokenPricing } from '#contract/model-pricing.ts'
 import type { ModelRecord } from '#contract/models.ts'
-import { fromUsdNumber, type MicroUsd, priceLines, pricePerMillion } from '#contract/money.ts'
+import { fromUsdNumber, type MicroUsd, priceLines, pricePerMillion, zeroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
 import { queueVideo, quoteVideo, type VideoQueueRequest } from '#contract/video.ts'
-import { withoutHidden } from '#toolkit/from-outside.ts'
-import { messageTokens, pictureTokens, shownIdCharacters } from './bounds.ts'
+import { strangeId, withoutHidden } from '#toolkit/from-outside.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { messageTokens, nearModels, pictureTokens, shownIdCharacters } from './bounds.ts'
 import type { ModelRecords } from './model-records.ts'
+import { nearNames } from './near-names.ts'
 
 export interface PricedCall {
   /** What would be bought, in our words. */
@@ -39,10 +41,21 @@ async function priceVideo(client: Client, body: VideoQueueRequest): Promise<Pric
 
 async function priceChat(models: ModelRecords, body: ChatCompletionRequest): Promise<PricedCall> {
   const record = await models.find(body.model)
-  return {
-    what: `A chat with ${shownId(body.model)}`,
-    amountMicroUsd: record ? chatBound(record, body) : null,
-  }
+  if (!record) throw noSuchModel(body.model, await models.all())
+  return { what: `A chat with ${shownId(body.model)}`, amountMicroUsd: chatBound(record, body) }
+}
+
+function noSuchModel(id: string, records: readonly ModelRecord[]): ToolFailure {
+  const chats = records.filter(({ type }) => type === 'text').map(({ id: name }) => strangeId(name, shownIdCharacters))
+  const near = nearNames(id, chats, nearModels)
+  return new ToolFailure({
+    happened: `The service has no model ${strangeId(id, shownIdCharacters)}.`,
+    charged: zeroUsd,
+    next:
+      near.length > 0
+        ? `Similar ones are ${near.join(', ')}; models_find has them all.`
+        : 'Look at models_find for ids.',
+  })
 }
 
 /** The most that a chat can cost: a token is a byte at least, and answers end at their limit. */

@@ -6,6 +6,7 @@ import type { CallOf, Operation } from '#contract/operation.ts'
 import { queueVideo, type VideoQueued } from '#contract/video.ts'
 import { withoutHidden } from '#toolkit/from-outside.ts'
 import type { Answered, JobDesk, Paid, PaidOptions, Started, ToolContext, WalletDesk } from '#toolkit/tool-context.ts'
+import type { Invocation } from '#toolkit/tool-host.ts'
 import type { AgentDesks } from './agent-desks.ts'
 import { shownIdCharacters } from './bounds.ts'
 import { nobodyPays } from './explain.ts'
@@ -13,27 +14,30 @@ import { Jobs } from './job-desk.ts'
 import { jobView } from './job-rows.ts'
 import { keptAnswer } from './paid-call.ts'
 
-export interface Invocation {
-  signal: AbortSignal
-  report: ToolContext['report']
-}
-
 /** All effects of one call of a tool. What is thrown has been put into words; `NeedsPerson` passes. */
 export function toolContext(desks: AgentDesks, invocation: Invocation): ToolContext {
   const { core } = desks
-  const { signal, report } = invocation
+  const { signal, report, whenDelivered = run => run() } = invocation
+  const asked: Asked = { desks, signal, whenDelivered }
   const worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => desks.worded(isPaid, signal, run)
   return {
     signal,
     report,
     call: (operation, call, options) =>
-      worded(operation.charge !== 'free', () => callOne(desks, operation, call, options ?? {}, signal)),
-    start: (operation, call, options) => worded(true, () => start(desks, operation, call, options ?? {}, signal)),
-    jobs: wordedJobs(new Jobs(core, desks.jobRows, invocation), worded),
+      worded(operation.charge !== 'free', () => callOne(asked, operation, call, options ?? {})),
+    start: (operation, call, options) => worded(true, () => start(asked, operation, call, options ?? {})),
+    jobs: wordedJobs(new Jobs(core, desks.jobRows, { signal, report, whenDelivered }), worded),
     files: core.files,
     wallet: wordedWallet(desks, worded),
     limits: () => worded(false, () => desks.limits.view()),
   }
+}
+
+/** One call of a tool, as its effects need it. */
+interface Asked {
+  desks: AgentDesks
+  signal: AbortSignal
+  whenDelivered: NonNullable<Invocation['whenDelivered']>
 }
 
 type Worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => Promise<Result>
@@ -51,11 +55,10 @@ const wordedWallet = ({ wallet }: AgentDesks, worded: Worded): WalletDesk => ({
 })
 
 async function callOne<O extends Operation>(
-  desks: AgentDesks,
+  { desks, signal, whenDelivered }: Asked,
   operation: O,
   call: CallOf<O>,
   options: PaidOptions,
-  signal: AbortSignal,
 ): Promise<Answered<O>> {
   const { core, paidCalls, rows } = desks
   if (operation.charge === 'free') {
@@ -71,19 +74,18 @@ async function callOne<O extends Operation>(
     signal,
   )
   if (bought.kind === 'earlier') {
-    paidCalls.delivered(bought.row.id)
+    whenDelivered(() => paidCalls.delivered(bought.row.id))
     return { answer: keptAnswer<O>(bought.row), paid: { ...(await desks.paid(zeroUsd, null)), isEarlierCall: true } }
   }
-  paidCalls.delivered(bought.rowId)
+  whenDelivered(() => paidCalls.delivered(bought.rowId))
   return { answer: bought.answer.answer, paid: await paidFor(desks, bought.answer, charged(bought.answer)) }
 }
 
 async function start<O extends Operation>(
-  desks: AgentDesks,
+  { desks, signal, whenDelivered }: Asked,
   operation: O,
   call: CallOf<O>,
   options: PaidOptions,
-  signal: AbortSignal,
 ): Promise<Started> {
   if (operation.id !== queueVideo.id) throw new Error(`${operation.id} starts no job.`)
   const { core, paidCalls, rows, jobRows } = desks
@@ -91,20 +93,19 @@ async function start<O extends Operation>(
     const { model, queue_id, download_url } = answer.answer as z.output<typeof VideoQueued>
     const service = core.client.address.baseUrl
     const job = { service, queueId: queue_id, model: shortId(model), downloadUrl: download_url ?? null }
-    rows.answered(rowId, answer.answer, price.amountMicroUsd, db =>
-      jobRows.insert(db, { ...job, priceMicroUsd: price.amountMicroUsd }),
-    )
+    const priceMicroUsd = charged(answer) ?? price.amountMicroUsd
+    rows.answered(rowId, answer.answer, priceMicroUsd, db => jobRows.insert(db, { ...job, priceMicroUsd }))
     desks.receipts.keep(operation, answer, price)
   }
   const bought = await whileWanted(paidCalls.buy(operation, call, options, keep), signal)
   const row = bought.kind === 'earlier' ? bought.row : rows.get(bought.rowId)
   const job = jobRows.find(row.jobId ?? '')
   if (!job) throw new Error('A job that was paid for is not in its table.')
-  paidCalls.delivered(row.id)
+  whenDelivered(() => paidCalls.delivered(row.id))
   if (bought.kind === 'earlier') {
     return { job: jobView(job), paid: { ...(await desks.paid(zeroUsd, null)), isEarlierCall: true } }
   }
-  return { job: jobView(job), paid: await paidFor(desks, bought.answer, bought.price.amountMicroUsd) }
+  return { job: jobView(job), paid: await paidFor(desks, bought.answer, row.chargedMicroUsd) }
 }
 
 const shortId = (model: string): string => withoutHidden(model).slice(0, shownIdCharacters)
@@ -127,8 +128,10 @@ async function paidFor(
 function charged({ answer, headers }: ClientAnswer<Operation>): MicroUsd | null {
   const cost = ChatCompletion.safeParse(answer).data?.cost
   if (cost) return fromUsdNumber(cost.usd)
-  const { balanceRemaining, balanceBefore } = headers
-  if (balanceRemaining === null || balanceBefore === null || balanceRemaining > balanceBefore) return null
+  const { balanceRemaining, balanceBefore, isReplayed } = headers
+  // A repeated answer says what the credit is now; what the first one took was taken before.
+  if (isReplayed || balanceRemaining === null || balanceBefore === null) return null
+  if (balanceRemaining > balanceBefore) return null
   return addUsd(balanceBefore, -balanceRemaining)
 }
 

@@ -1,4 +1,12 @@
-import { balanceRemaining, balanceUsd, idempotentReplayed, modelId, receipt, requestId } from '#contract/headers.ts'
+import {
+  balanceRemaining,
+  balanceUsd,
+  idempotentReplayed,
+  modelId,
+  paidOncePerKey,
+  receipt,
+  requestId,
+} from '#contract/headers.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import { vendorHeader } from '#contract/vendor.ts'
 import { type LimitWindow, limitWindow } from './limit-window.ts'
@@ -16,6 +24,8 @@ export interface AnswerHeaders {
   receipt: string | null
   /** The answer of an earlier request under the same key. */
   isReplayed: boolean
+  /** The service does paid work once for each `Idempotency-Key`. */
+  takesKeys: boolean
 }
 
 export function answerHeaders(headers: Headers, nowMs: number): AnswerHeaders {
@@ -31,6 +41,7 @@ export function answerHeaders(headers: Headers, nowMs: number): AnswerHeaders {
     window: limitWindow(headers, nowMs),
     receipt: read(receipt),
     isReplayed: read(idempotentReplayed) === true,
+    takesKeys: read(paidOncePerKey) === true,
   }
 }
 

@@ -17,6 +17,7 @@ import type { ToolHost } from '#toolkit/tool-host.ts'
 import { type AskedState, argumentsHash, belongsTo } from './asked-state.ts'
 import { questionsInARow } from './bounds.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
+import type { Deliveries } from './deliveries.ts'
 import { asForm, canAsk, personAnswer } from './elicitation.ts'
 import { type LogLine, logFault } from './fault-log.ts'
 import { progressOf } from './progress.ts'
@@ -37,6 +38,7 @@ export interface Desk {
   host(): Promise<ToolHost>
   states: RequestStateCodec<AskedState>
   calls: CallsInFlight
+  deliveries: Deliveries
   clock: Clock
   log: LogLine
 }
@@ -91,11 +93,18 @@ async function recordAnswer(desk: Desk, call: ToolCall, { kind, approvalId }: As
 
 async function run(desk: Desk, { name, given, context }: ToolCall): Promise<ToolOutcome> {
   const progress = progressOf(context, desk.clock)
+  const { id, signal } = context.mcpReq
+  const delivered: (() => void)[] = []
+  const whenDelivered = (run: () => void) => void delivered.push(run)
   try {
     const tool = await desk.catalogue.tools[name]?.()
     if (!tool) throw new Error(`The listing has ${name}, the catalogue has not.`)
-    const { signal } = context.mcpReq
-    return await runTool(tool, given, async () => (await desk.host()).context({ signal, report: progress.report }))
+    const makeContext = async () => (await desk.host()).context({ signal, report: progress.report, whenDelivered })
+    const outcome = await runTool(tool, given, makeContext)
+    // Of a call that was cancelled nothing is written.
+    if (outcome.kind === 'done' && !signal.aborted) desk.deliveries.expect(id, delivered)
+    signal.addEventListener('abort', () => desk.deliveries.forget(id), { once: true })
+    return outcome
   } catch (error) {
     return { kind: 'fault', error }
   } finally {

@@ -7,6 +7,7 @@ import { stateCodec } from './asked-state.ts'
 import { stopMs } from './bounds.ts'
 import type { Desk } from './call-tool.ts'
 import { callsInFlight } from './calls-in-flight.ts'
+import { Deliveries } from './deliveries.ts'
 import { type LogLine, logFault } from './fault-log.ts'
 import { listing } from './listing.generated.ts'
 import { chooseTools } from './listing.ts'
@@ -42,11 +43,13 @@ export function serveMcp(options: ServeMcp): McpSession {
   const chosen = chooseTools(listing, options.tools)
   const host = onFirstUse(options.host)
   const calls = callsInFlight()
-  const desk: Desk = { catalogue, host: host.get, states: stateCodec(stateKey), calls, clock, log }
+  const deliveries = new Deliveries()
+  const desk: Desk = { catalogue, host: host.get, states: stateCodec(stateKey), calls, deliveries, clock, log }
   const connection = connectStdio(() => makeServer({ name, version }, chosen, desk), {
     ...(options.input ? { input: options.input } : {}),
     ...(options.output ? { output: options.output } : {}),
     onError: error => logFault(log, 'transport', error),
+    onWritten: message => deliveries.written(message),
   })
   const closed = connection.closed
     .then(() => calls.settled(stopMs))

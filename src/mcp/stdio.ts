@@ -9,12 +9,30 @@ export interface StdioConnection {
   close(): Promise<void>
 }
 
+export interface StdioOptions {
+  input?: Readable
+  output?: Writable
+  onError(error: Error): void
+  /** Called once a message has been handed to the system. */
+  onWritten(message: object): void
+}
+
 /** The one place that writes to stdout: JSON-RPC, one message a line. Serves every protocol from 2024-10 to 2026-07. */
 export function connectStdio(
   makeServer: () => Server,
-  { input, output, onError }: { input?: Readable; output?: Writable; onError(error: Error): void },
+  { input, output, onError, onWritten }: StdioOptions,
 ): StdioConnection {
   const transport = new StdioServerTransport(input, output, { maxBufferSize: messageBytes })
+  const send = transport.send.bind(transport)
+  transport.send = async message => {
+    await send(message)
+    try {
+      onWritten(message)
+    } catch (error) {
+      // The client has it; that it could not be noted is no reason to tell it again.
+      onError(error as Error)
+    }
+  }
   const handle = serveStdio(makeServer, { transport, onerror: onError })
   const closed = new Promise<void>(resolve => {
     const tearDown = transport.onclose

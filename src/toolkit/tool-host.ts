@@ -1,9 +1,20 @@
 import type { PersonAnswer } from './person.ts'
 import type { ToolContext } from './tool-context.ts'
 
+/** One call of a tool, as its frame tells it. */
+export interface Invocation {
+  signal: AbortSignal
+  report: ToolContext['report']
+  /**
+   * Runs once the result has been handed to the caller, and never where it was not: what was paid for is kept until then.
+   * Absent where the caller has it as soon as the effect has run.
+   */
+  whenDelivered?: (run: () => void) => void
+}
+
 /** What a frame needs from whoever carries the wallet and the client. Made on the first tool call, never before. */
 export interface ToolHost {
-  context(invocation: { signal: AbortSignal; report: ToolContext['report'] }): ToolContext
+  context(invocation: Invocation): ToolContext
   /** Records a person's answer to a question; the same tool call, made again, then finds it. */
   answer(approvalId: string, answer: PersonAnswer): Promise<void>
   close(): Promise<void>

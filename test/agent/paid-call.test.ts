@@ -153,7 +153,8 @@ test('a chat that cannot be priced is asked for', async () => {
     credit: 5,
     instead: (seen, response) => {
       if (!seen.path.includes('/models')) return false
-      answerJson(response, 200, { object: 'list', type: 'all', data: [] })
+      const model = { id: 'm', object: 'model', owned_by: 'x', type: 'text', model_spec: { privacy: 'private' } }
+      answerJson(response, 200, { object: 'list', type: 'all', data: [model] })
       return true
     },
   })

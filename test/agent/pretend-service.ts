@@ -77,6 +77,10 @@ export interface PretendOptions {
   quote?: number
   asksConsent?: boolean
   policyText?: () => string
+  /** Does paid work once for each key, and says so. */
+  takesKeys?: boolean
+  /** Breaks the connection instead of sending so many first answers of paid work, which is done and charged. */
+  losesAnswers?: number
   /** Takes the place of an answer. */
   instead?: (seen: Seen, response: ServerResponse) => boolean | Promise<boolean>
 }
@@ -131,7 +135,21 @@ export async function pretendService(options: PretendOptions = {}) {
   const books: Books = { credit: options.credit ?? 0, nonces: new Set(), signatures: [], chats: 0, videos: 0 }
   const topUp = topUpOf(books, options)
 
-  const paid = (response: ServerResponse, price: number, answer: () => unknown) => {
+  const kept = new Map<unknown, readonly [answer: unknown, headers: Record<string, string>]>()
+  let lost = 0
+  const deliver = (response: ServerResponse, answer: unknown, headers: Record<string, string>) => {
+    if (lost++ < (options.losesAnswers ?? 0)) return void response.destroy()
+    answerJson(response, 200, answer, headers)
+  }
+
+  const paid = (seen: Seen, response: ServerResponse, price: number, answer: () => unknown) => {
+    const key = seen.headers['idempotency-key']
+    const known = options.takesKeys ? kept.get(key) : undefined
+    if (known) {
+      const now = books.credit.toFixed(6)
+      const headers = { 'x-service-balance-usd': now, 'x-balance-remaining': now, 'idempotent-replayed': 'true' }
+      return deliver(response, known[0], headers)
+    }
     const needed = Math.max(0.1, price)
     if (options.isNeverPaid || books.credit < needed) {
       return answerJson(response, 402, creditRequired(books.credit, needed))
@@ -139,7 +157,9 @@ export async function pretendService(options: PretendOptions = {}) {
     const before = books.credit
     books.credit -= price
     const headers = { 'x-service-balance-usd': before.toFixed(6), 'x-balance-remaining': books.credit.toFixed(6) }
-    answerJson(response, 200, answer(), headers)
+    const made = answer()
+    if (key !== undefined) kept.set(key, [made, headers])
+    deliver(response, made, headers)
   }
 
   const queue: Answer = (seen, response) => {
@@ -148,15 +168,18 @@ export async function pretendService(options: PretendOptions = {}) {
       const consent = { ...needsConsent.consent, policy_text: text }
       return answerJson(response, 409, { ...needsConsent, consent })
     }
-    paid(response, quote, () => ({ model: 'm', queue_id: `q${++books.videos}` }))
+    paid(seen, response, quote, () => ({ model: 'm', queue_id: `q${++books.videos}` }))
   }
 
   const server = await littleServer(async (seen, response) => {
     if (await options.instead?.(seen, response)) return
     const path = seen.path.replace('/api/v1', '')
-    if (path.startsWith('/models')) return answerJson(response, 200, { object: 'list', type: 'all', data: [model] })
+    if (path.startsWith('/models')) {
+      const headers: Record<string, string> = options.takesKeys ? { 'x-service-paid-once-per-key': 'true' } : {}
+      return answerJson(response, 200, { object: 'list', type: 'all', data: [model] }, headers)
+    }
     if (path === '/x402/top-up') return topUp(seen, response)
-    if (path === '/chat/completions') return paid(response, 0.001, () => chatAnswer(books))
+    if (path === '/chat/completions') return paid(seen, response, 0.001, () => chatAnswer(books))
     if (path === '/video/quote') return answerJson(response, 200, { quote })
     if (path === '/video/queue') return queue(seen, response)
     answerJson(response, 404, { error: 'no such path' })

@@ -1,0 +1,193 @@
+import { afterEach, expect, test } from 'vitest'
+import { createChatCompletion } from '#contract/chat.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { answerJson } from '../client/little-server.ts'
+import { manualClock } from '../client/manual-clock.ts'
+import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { type PretendOptions, pretendService } from './pretend-service.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function setUp(service: PretendOptions = {}, agent: Partial<OpenAgent> = {}) {
+  const server = await pretendService({ credit: 5, ...service })
+  closing.push(server.close)
+  const open = async (more: Partial<OpenAgent> = {}) => {
+    const opened = await openAgent({ baseUrl: server.baseUrl, ...agent, ...more })
+    closing.push(opened.close)
+    return opened
+  }
+  return { server, open, agent: await open() }
+}
+
+const failureOf = async (run: Promise<unknown>): Promise<ToolFailure['facts']> => {
+  const error: unknown = await run.catch(thrown => thrown)
+  if (!(error instanceof ToolFailure)) throw error
+  return error.facts
+}
+
+/** Keys of the requests for paid work, in the order in which they came. */
+const keysOf = (server: Awaited<ReturnType<typeof pretendService>>, path: string) =>
+  server.seen.filter(seen => seen.path.endsWith(path)).map(seen => seen.headers['idempotency-key'])
+
+test('an answer that was lost comes again in the same call, under the same key, and is charged once', async () => {
+  const { server, agent } = await setUp({ takesKeys: true, losesAnswers: 1 })
+  const { answer, paid } = await agent.chat()
+  expect(answer.choices[0]?.message.content).toBe('answer 1')
+  expect(paid.chargedMicroUsd).toBe(1_000n)
+  expect(server.books).toMatchObject({ chats: 1, credit: expect.closeTo(4.999) })
+  const [first, second] = keysOf(server, '/chat/completions')
+  expect(first).toMatch(/^call_/)
+  expect(second).toBe(first)
+})
+
+test('what a video cost is its quote where only a repeated answer came', async () => {
+  const { server, agent } = await setUp({ takesKeys: true, losesAnswers: 1 })
+  expect((await agent.video()).paid).toMatchObject({ chargedMicroUsd: 200_000n })
+  expect(server.books.videos).toBe(1)
+})
+
+test('each call has a key of its own, and `again` has another', async () => {
+  const { server, agent } = await setUp({ takesKeys: true })
+  for (const prompt of ['one', 'two']) await agent.chat(prompt)
+  await agent.chat('two', true)
+  expect(new Set(keysOf(server, '/chat/completions')).size).toBe(3)
+})
+
+test('a service that does not say that it takes keys is sent none, and asked once', async () => {
+  const { server, agent } = await setUp({ losesAnswers: 1 })
+  expect(await failureOf(agent.chat())).toMatchObject({ charged: 'unknown' })
+  expect(keysOf(server, '/chat/completions')).toEqual([undefined])
+})
+
+/** A call whose answers were all lost, and another agent on the same folder, which finds its row. */
+async function lostCall(options: PretendOptions, agent: Partial<OpenAgent> = {}) {
+  const stateFolder = temporaryFolder()
+  const calm = await setUp(options, { stateFolder, ...agent })
+  const error = await failureOf(calm.agent.chat('lost'))
+  expect(error.charged).toBe('unknown')
+  return calm
+}
+
+test('the same call after a restart gets the very answer, and pays nothing more', async () => {
+  let isAway = false
+  const { server, open } = await lostCall({
+    takesKeys: true,
+    losesAnswers: 1,
+    instead: (seen, response) => {
+      if (!isAway || !seen.path.endsWith('/chat/completions')) {
+        isAway ||= seen.path.endsWith('/chat/completions')
+        return false
+      }
+      // Nothing that comes before its key is looked up says what became of it.
+      isAway = false
+      answerJson(response, 401, { error: 'Authentication failed' })
+      return true
+    },
+  })
+  const again = await open()
+  const { answer, paid } = await again.chat('lost')
+  expect(answer.choices[0]?.message.content).toBe('answer 1')
+  expect(paid.chargedMicroUsd).toBe(1_000n)
+  expect(server.books).toMatchObject({ chats: 1, credit: expect.closeTo(4.999) })
+  expect(new Set(keysOf(server, '/chat/completions')).size).toBe(1)
+})
+
+const charge = (atMs: number) => ({
+  id: 't',
+  amount: -0.001,
+  balanceAfter: 4.999,
+  type: 'CHARGE',
+  createdAt: new Date(atMs).toISOString(),
+  requestId: 'r',
+  modelId: 'm',
+})
+
+/** Records as a service without keys shows them; the answer of the first chat is lost. */
+const showing = (rows: () => object[]): PretendOptions => ({
+  losesAnswers: 1,
+  instead: (seen, response) => {
+    if (!seen.path.includes('/x402/transactions/')) return false
+    const pagination = { limit: 50, offset: 0, hasMore: false }
+    const data = { walletAddress: 'w', currentBalance: 5, transactions: rows(), pagination }
+    answerJson(response, 200, { success: true, data })
+    return true
+  },
+})
+
+test('without keys, a charge in the records of the service keeps the call from being bought twice', async () => {
+  const clock = manualClock()
+  const { server, agent } = await lostCall(
+    showing(() => [charge(clock.nowMs)]),
+    { clock },
+  )
+  clock.nowMs += 5 * 60_000
+  const { happened, charged, next } = await failureOf(agent.chat('lost'))
+  expect([charged, happened, next]).toEqual([
+    'unknown',
+    expect.stringContaining('show a charge since'),
+    expect.stringContaining('again: true'),
+  ])
+  expect(server.books.chats).toBe(1)
+})
+
+test('without keys, a call for which no charge is shown after a while is bought anew', async () => {
+  const clock = manualClock()
+  const old = charge(clock.nowMs - 10 * 60_000)
+  const { server, agent } = await lostCall(
+    showing(() => [old]),
+    { clock },
+  )
+  expect(await failureOf(agent.chat('lost'))).toMatchObject({
+    happened: expect.stringContaining('no charge yet'),
+    retryAtMs: clock.nowMs + 3 * 60_000,
+  })
+  expect(server.books.chats).toBe(1)
+  clock.nowMs += 3 * 60_000
+  expect((await agent.chat('lost')).paid.chargedMicroUsd).toBe(1_000n)
+})
+
+test('an answer that drips for ever ends, and counts as lost', async () => {
+  let end = () => {}
+  const over = new Promise<void>(resolve => {
+    end = resolve
+  })
+  let isDripping = true
+  const { server, agent } = await setUp(
+    {
+      takesKeys: true,
+      instead: (seen, response) => {
+        if (!isDripping || !seen.path.endsWith('/chat/completions')) return false
+        isDripping = false
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.write(' ', () => end())
+        return true
+      },
+    },
+    { pause: () => over },
+  )
+  expect(await failureOf(agent.chat())).toMatchObject({ charged: 'unknown' })
+  expect(server.countOf('/chat/completions')).toBe(1)
+})
+
+test('a model that is not there is told with the ones that are like it, and nobody is asked', async () => {
+  const names = ['llama-3.3-70b', 'llama-3.2-3b', 'qwen-video']
+  const { server, agent } = await setUp({
+    instead: (seen, response) => {
+      if (!seen.path.includes('/models')) return false
+      const record = { object: 'model', owned_by: 'x', type: 'text', model_spec: { privacy: 'private' } }
+      answerJson(response, 200, { object: 'list', type: 'all', data: names.map(id => ({ id, ...record })) })
+      return true
+    },
+  })
+  const body = { model: 'Llama 3.3 70B Instruct', messages: [{ role: 'user' as const, content: 'hi' }] }
+  const call = { params: undefined, query: undefined, body }
+  expect(await failureOf(agent.context().call(createChatCompletion, call))).toMatchObject({
+    happened: 'The service has no model Llama 3.3 70B Instruct.',
+    charged: 0n,
+    next: expect.stringMatching(/^Similar ones are llama-3\.3-70b/),
+  })
+  expect(server.books.chats).toBe(0)
+})
