@@ -3,6 +3,8 @@ export interface Room {
   mutate: readonly string[]
   /** The cheap ones first: most changes are noticed by them, and the rest is not asked then. */
   tests: readonly string[]
+  /** Waits that are shortened for the run, as so many tests wait so often: file, what it says, what it says then. */
+  waits?: readonly (readonly [file: string, from: string, to: string])[]
 }
 
 export const rooms: Readonly<Record<string, Room>> = {
@@ -16,6 +18,12 @@ export const rooms: Readonly<Record<string, Room>> = {
     ],
   },
   payments: {
+    waits: [
+      ['src/service/payments/bounds.ts', 'landingLookMs = 100', 'landingLookMs = 1'],
+      ['src/service/payments/bounds.ts', 'confirmationLookMs = 1_000', 'confirmationLookMs = 10'],
+      ['src/service/payments/bounds.ts', 'solanaPollMs = 400', 'solanaPollMs = 20'],
+      ['src/service/payments/bounds.ts', 'resendMs = 2_000', 'resendMs = 100'],
+    ],
     mutate: ['src/service/payments/**/*.ts'],
     tests: [
       'test/service/payments/{payment-terms,refusal-facts,fee-budget,payment-driver,payment-left}.test.ts',

@@ -14,7 +14,7 @@ import { TreeCopy } from '../mutants/tree-copy.ts'
 import { beginnings, changedPollMs, changedTestMs, silenceMs } from './bounds.ts'
 import { instrument } from './instrument.ts'
 import { rooms } from './rooms.ts'
-import { judged, printScore } from './score.ts'
+import { type Judged, judged, noticedBefore, printScore } from './score.ts'
 
 const usage = `Usage: npm run faults:stryker -- [${Object.keys(rooms).join('|')}] [--files GLOB]... [--at-once N]
 
@@ -22,7 +22,8 @@ const usage = `Usage: npm run faults:stryker -- [${Object.keys(rooms).join('|')}
   --tests GLOB     only these tests; may be said again
   --at-once N      test files side by side (2)
   --tools FOLDER   where Stryker is, or is to be and to stay; a folder for this run alone where absent
-  --report FILE    writes what became of each change, as JSON`
+  --report FILE    writes what became of each change, as JSON
+  --after FILE     such a report of an earlier run: what was noticed then is not tried again; may be said again`
 
 interface Order {
   room: string
@@ -31,9 +32,10 @@ interface Order {
   atOnce: string
   tools: string | undefined
   report: string | undefined
+  after: readonly string[]
 }
 
-async function main({ room, files, tests, atOnce, tools, report }: Order): Promise<number> {
+async function main({ room, files, tests, atOnce, tools, report, after }: Order): Promise<number> {
   const chosen = rooms[room]
   if (!chosen) throw new Error(usage)
   const tree = await TreeCopy.make()
@@ -45,7 +47,13 @@ async function main({ room, files, tests, atOnce, tools, report }: Order): Promi
     process.stdout.write(`${changes.filter(({ status }) => status !== 'Ignored').length} changes\n`)
     const log = join(tree.folder, 'stryker.log')
     await writeFile(join(tree.folder, 'changes.json'), JSON.stringify(changes))
-    await writeFile(log, '')
+    await writeFile(
+      log,
+      noticedBefore(changes, await earlier(after))
+        .map(id => `killed ${id}\n`)
+        .join(''),
+    )
+    for (const [file, from, to] of chosen.waits ?? []) await shorten(join(tree.folder, file), from, to)
     await configure(tree.folder, tests.length ? tests : chosen.tests, Number(atOnce))
     await judge(tree.folder, log)
     const fates = judged(changes, await readFile(log, 'utf8'))
@@ -56,6 +64,18 @@ async function main({ room, files, tests, atOnce, tools, report }: Order): Promi
     await tree.remove()
     if (tools === undefined) await rm(stryker, { recursive: true, force: true })
   }
+}
+
+/** What became of changes in earlier runs. */
+async function earlier(reports: readonly string[]): Promise<Judged[]> {
+  const read = reports.map(async file => JSON.parse(await readFile(file, 'utf8')) as Judged[])
+  return (await Promise.all(read)).flat()
+}
+
+async function shorten(file: string, from: string, to: string): Promise<void> {
+  const source = await readFile(file, 'utf8')
+  if (!source.includes(from)) throw new Error(`${file} does not say ${from} any more; look at rooms.ts.`)
+  await writeFile(file, source.replace(from, to))
 }
 
 async function install(tools: string): Promise<void> {
@@ -151,18 +171,20 @@ const { values, positionals } = parseArgs({
     'at-once': { type: 'string', default: '2' },
     tools: { type: 'string' },
     report: { type: 'string' },
+    after: { type: 'string', multiple: true, default: [] },
     help: { type: 'boolean', default: false },
   },
 })
 if (values.help) process.stdout.write(`${usage}\n`)
 else {
-  const { files, tests, tools, report } = values
+  const { files, tests, tools, report, after } = values
   process.exitCode = await main({
     room: positionals[0] ?? 'pricing',
     files,
     tests,
     tools,
     report,
+    after,
     atOnce: values['at-once'],
   })
 }

@@ -18,6 +18,13 @@ export function judged(changes: readonly Change[], log: string): Judged[] {
   return changes.filter(({ status }) => status !== 'Ignored').map(change => ({ ...change, fate: fateOf(change.id) }))
 }
 
+/** The ids of changes that an earlier run noticed, where the source says the same in the same place. */
+export function noticedBefore(changes: readonly Change[], earlier: readonly Judged[]): string[] {
+  const nameOf = ({ fileName, replacement, location }: Change) => JSON.stringify([fileName, location, replacement])
+  const noticed = new Set(earlier.filter(({ fate }) => fate === 'noticed').map(nameOf))
+  return changes.filter(change => noticed.has(nameOf(change))).map(({ id }) => id)
+}
+
 export function printScore(changes: readonly Judged[], room: string): void {
   const files = Map.groupBy(changes, ({ fileName }) => fileName)
   for (const [file, own] of [...files].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
