@@ -5,6 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Processes, not threads: tests own their environment, their working folder and the writer's worker thread.
     pool: 'forks',
+    setupFiles: ['test/own-notes.ts'],
     // Tests that start a chain or a server say so themselves; a plain test that needs longer than this is stuck.
     testTimeout: 15_000,
     hookTimeout: 30_000,

@@ -16,6 +16,10 @@ export interface CoreOptions {
   /** The defaults where absent. */
   policy?: Policy | undefined
   stateFolder?: string | undefined
+  /** A journal that other processes share with its caps: `postgres://…`. The state folder's own where absent. */
+  journalUrl?: string | undefined
+  /** Where it is noted which journal counts for a key; the user's own on this machine where absent. */
+  notesFolder?: string | undefined
   /** The only folder that is written to; `output` in the state folder where absent. */
   outputFolder?: string | undefined
   /** Folders whose files may be sent, beside the output folder. */

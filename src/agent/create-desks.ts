@@ -4,7 +4,7 @@ import { ofWallet } from './explain.ts'
 import { type FoundWallet, openCore } from './open-core.ts'
 import type { AgentSettings } from './settings.ts'
 import { environmentKeys, folderKeys } from './wallet-keys.ts'
-import { baseUrlOf, nodesOf, payeesNamed, policyOf, stateFolderOf } from './wallet-settings.ts'
+import { baseUrlOf, journalUrlOf, nodesOf, payeesNamed, policyOf, stateFolderOf } from './wallet-settings.ts'
 
 /** An agent from an environment's settings; the passphrase opens an encrypted wallet, where there is one. */
 export async function createDesks(settings: AgentSettings, passphrase: string | null): Promise<AgentDesks> {
@@ -12,7 +12,10 @@ export async function createDesks(settings: AgentSettings, passphrase: string | 
   const [baseUrl, stateFolder] = [baseUrlOf(env), stateFolderOf(env)]
   const policy = policyOf(env, { payees: payeesNamed(settings.payee) })
   const found = await inOurWords(findWallet(settings, passphrase))
-  const core = await openCore({ baseUrl, apiKey, nodes: nodesOf(env), vendor, outputFolder, stateFolder, policy }, found)
+  const core = await openCore(
+    { baseUrl, apiKey, nodes: nodesOf(env), vendor, outputFolder, stateFolder, journalUrl: journalUrlOf(env), policy },
+    found,
+  )
   return new AgentDesks(core)
 }
 

@@ -6,8 +6,8 @@ import { TopUpDesk } from '#client/top-up.ts'
 import { waitFor } from '#client/wait-budget.ts'
 import { systemClock } from '#contract/clock.ts'
 import { openApprovals } from '#wallet/approvals.ts'
-import { fileRecords } from '#wallet/file-records.ts'
 import { keyFromHex, type WalletKey } from '#wallet/keys.ts'
+import { openRecords } from '#wallet/open-records.ts'
 import { readPolicy } from '#wallet/policy.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
 import { tightenByFile } from '#wallet/settings-file.ts'
@@ -38,8 +38,19 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     ...(options.solanaKey ? [solanaKeyFrom(options.solanaKey)] : []),
   ]
   const [key, ...otherKeys] = given.length > 0 ? given : (found.keys ?? [])
-  const records = fileRecords(state, clock)
-  const wallet = key ? openWallet({ key, otherKeys, nodes: options.nodes ?? {}, policy, state, records, clock }) : null
+  const records = openRecords(state, clock, options.journalUrl)
+  const wallet = key
+    ? openWallet({
+        key,
+        otherKeys,
+        nodes: options.nodes ?? {},
+        policy,
+        state,
+        records,
+        clock,
+        notesFolder: options.notesFolder,
+      })
+    : null
   const credential: Credential = wallet ? { payer: wallet } : apiKey ? { apiKey } : null
   const notes = machineNotes(state, clock)
   const client = new Client({ baseUrl, credential, clock, notes, vendor: options.vendor, fetch: options.fetch })

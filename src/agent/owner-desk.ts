@@ -2,17 +2,19 @@ import { systemClock } from '#contract/clock.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { attestations } from '#toolkit/attestations.ts'
 import { type Approvals, openApprovals } from '#wallet/approvals.ts'
-import { fileRecords } from '#wallet/file-records.ts'
 import { listPayments, type Payment } from '#wallet/journal.ts'
+import { defaultNotesFolder, moveJournal } from '#wallet/journal-of-key.ts'
 import { type CreatedKeys, keyFileAddresses, unlockKeyFile } from '#wallet/key-file.ts'
+import { openRecords } from '#wallet/open-records.ts'
 import { addPayee } from '#wallet/payees.ts'
 import { defaultRails, isAddressOn, type Payee, sameRail, serviceOrigin } from '#wallet/policy.ts'
 import { resolvePayment } from '#wallet/recover.ts'
 import { tightenByFile } from '#wallet/settings-file.ts'
 import { openState } from '#wallet/state.ts'
+import { start, stop } from '#wallet/stop-switch.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
 import { createKeys, exportKeys, knownAddresses } from './wallet-keys.ts'
-import { type AgentEnvironment, policyOf } from './wallet-settings.ts'
+import { type AgentEnvironment, journalUrlOf, policyOf } from './wallet-settings.ts'
 
 /** The wallet as its owner meets it at a terminal. Nothing here signs; every method throws the wallet's refusal. */
 export interface OwnerDesk {
@@ -33,11 +35,16 @@ export interface OwnerDesk {
   pin(payee: Payee, by: string): Promise<void>
   /** A person's word on a payment whose outcome nobody else can tell. */
   resolve(id: string, hasLeft: boolean, by: string): Promise<Payment>
+  /** Nothing is signed any more by any process on this journal. */
+  stop(by: string): Promise<void>
+  start(): Promise<void>
+  /** From now on this journal counts what the wallet's keys pay on this machine. */
+  move(): Promise<void>
   close(): Promise<void>
 }
 
 export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk {
-  const records = fileRecords(openState(folder), systemClock)
+  const records = openRecords(openState(folder), systemClock, journalUrlOf(env))
   return {
     folder,
     create: (passphrase, isForKeychain) => createKeys(folder, passphrase, isForKeychain),
@@ -55,6 +62,11 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
     approvals: openApprovals(records, folder),
     pin: (payee, by) => records.decide(nowMs => addPayee(payee, by, nowMs)),
     resolve: (id, hasLeft, by) => records.decide(nowMs => resolvePayment(id, hasLeft, by, nowMs)),
+    stop: by => records.decide(nowMs => stop(by, nowMs)),
+    start: () => records.decide(start),
+    async move() {
+      for (const address of await knownAddresses(folder, env)) await moveJournal(defaultNotesFolder(), address, records)
+    },
     close: () => records.close(),
   }
 }

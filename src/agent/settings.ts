@@ -3,8 +3,8 @@ import { isLoopback } from '#contract/loopback.ts'
 import { parseUsd } from '#contract/money.ts'
 import { isVendor } from '#contract/vendor.ts'
 import { highestCapMicroUsd } from '#wallet/limits.ts'
-import { tokenCharacters } from './proxy/bounds.ts'
 import { isEvmAddress, isSolanaAddress } from '#wallet/policy.ts'
+import { tokenCharacters } from './proxy/bounds.ts'
 import type { AgentEnvironment } from './wallet-settings.ts'
 
 /** What an environment says, checked and not yet acted on: nothing of the wallet or the client is loaded by it. */
@@ -73,6 +73,10 @@ const checks: readonly Check[] = [
   given => nodeProblem('FAREBOX_SOLANA_RPC_URL', given('FAREBOX_SOLANA_RPC_URL')),
   given => nodeProblem('FAREBOX_EVM_RPC_URL', given('FAREBOX_EVM_RPC_URL')),
   given =>
+    /^postgres(ql)?:$/.test(protocolOf(given('FAREBOX_JOURNAL_URL') ?? 'postgres://host'))
+      ? null
+      : 'FAREBOX_JOURNAL_URL is no address of a PostgreSQL database; write it as postgres://user:password@host:5432/name.',
+  given =>
     isVendor(given('FAREBOX_VENDOR') ?? 'service')
       ? null
       : 'FAREBOX_VENDOR is no vendor word; it is 2 to 32 small letters and digits, the first a letter.',
@@ -93,6 +97,8 @@ const isProxyToken = (text: string): boolean =>
   /^[\x21-\x7e]+$/.test(text) && text.length >= tokenCharacters.least && text.length <= tokenCharacters.most
 
 const tokenProblem = `FAREBOX_PROXY_TOKEN is no token; it is ${tokenCharacters.least} to ${tokenCharacters.most} letters, digits and signs without spaces.`
+
+const protocolOf = (address: string): string => (URL.canParse(address) ? new URL(address).protocol : '')
 
 /** Their addresses often have a key in them, so none is repeated. */
 const nodeProblem = (name: string, text: string | undefined): string | null =>

@@ -14,6 +14,9 @@ export const baseUrlOf = (env: AgentEnvironment): string => env.FAREBOX_BASE_URL
 /** `FAREBOX_DATA`, or `~/.farebox`. */
 export const stateFolderOf = (env: AgentEnvironment): string => resolve(env.FAREBOX_DATA || defaultStateFolder())
 
+/** The journal that several processes share; a secret. Undefined where the data folder keeps its own. */
+export const journalUrlOf = (env: AgentEnvironment): string | undefined => env.FAREBOX_JOURNAL_URL?.trim() || undefined
+
 /** The nodes that an environment names; a secret, because their addresses often have a key in them. */
 export const nodesOf = (env: AgentEnvironment): ChainNodes => ({
   eip155: env.FAREBOX_EVM_RPC_URL?.trim() || undefined,

@@ -12,6 +12,7 @@ export function fileRecords(state: State, clock: Clock): Records {
     return state
   }
   return {
+    folder: state.folder,
     decide: async work => prepared().decide(database => carryOut(database, work(clock.now()))),
     read: async work => carryOut(prepared().database(), work(clock.now())),
     close: async () => state.close(),

@@ -93,6 +93,8 @@ export const minPassphraseLength = 8
 export const maxPassphraseLength = 1_024
 /** A settings file with more in it is not one of ours. */
 export const maxSettingsFileBytes = 65_536
+/** Which journal counts for a key: an address, an id and a path. */
+export const maxNoteBytes = 16_384
 
 /** One decides while others read. */
 export const journalConnections = 3

@@ -103,4 +103,15 @@ export const walletMigrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    // Tells a folder that was moved from another one.
+    name: '0004-name-of-the-journal',
+    sql: `
+      CREATE TABLE journal (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        id TEXT NOT NULL
+      ) STRICT;
+      INSERT INTO journal (one, id) VALUES (1, lower(hex(randomblob(16))));
+    `,
+  },
 ]

@@ -1,4 +1,15 @@
-import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  writeSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { WalletRefusal } from './refusal.ts'
@@ -41,6 +52,14 @@ export function writeNewPrivateFile(folder: string, name: string, text: string):
   }
   syncFolder(folder)
   return true
+}
+
+/** Writes a file whole or not at all, synced with its folder, in the place of one that may be there. */
+export function replacePrivateFile(folder: string, name: string, text: string): void {
+  const fresh = `${name}.${randomUUID()}.new`
+  writeNewPrivateFile(folder, fresh, text)
+  renameSync(join(folder, fresh), join(folder, name))
+  syncFolder(folder)
 }
 
 /** The text of a small file, or null where there is none. A secret that others may read is refused. */

@@ -33,6 +33,7 @@ export type Rule =
   | 'settings'
   | 'state'
   | 'journal-away'
+  | 'other-journal'
   | 'not-found'
 
 export interface Refusal {

@@ -4,7 +4,7 @@ import { heldPayments, openPayments, spentOf } from './journal.ts'
 import { dayMs } from './limits.ts'
 import { payeesOf } from './payees.ts'
 import type { Payee, Policy } from './policy.ts'
-import { isStopped } from './stop-switch.ts'
+import { isStopped, type Stop, stopOf } from './stop-switch.ts'
 import type { Work } from './work.ts'
 
 /** What the wallet may still do, and what waits. Everything in it may be shown. */
@@ -17,6 +17,8 @@ export interface WalletStatus {
   isPayerDecided: boolean
   origin: string
   isStopped: boolean
+  /** Who switched off all who share the journal; null where nobody did. */
+  stop: Stop | null
   isDryRun: boolean
   caps: Pick<
     Policy,
@@ -57,6 +59,7 @@ export function* walletStatus(terms: StatusTerms, nowMs: number): Work<WalletSta
     isPayerDecided: payer !== null,
     origin: policy.origin,
     isStopped: yield* isStopped(folder),
+    stop: yield* stopOf(),
     isDryRun: policy.dryRun,
     caps: { maxPaymentMicroUsd, maxDayMicroUsd, maxTotalMicroUsd, maxCallMicroUsd, askAboveMicroUsd },
     spentDayMicroUsd: microUsd(dayMicroUsd),

@@ -5,6 +5,7 @@ import type { ChainNodes } from './ask-node.ts'
 import { accountOf } from './choose-payer.ts'
 import { fileRecords } from './file-records.ts'
 import { listPayments, type Payment } from './journal.ts'
+import { claimOnce, defaultNotesFolder } from './journal-of-key.ts'
 import type { WalletKey } from './keys.ts'
 import type { Order } from './order.ts'
 import { type PaidOrder, pay } from './pay.ts'
@@ -32,6 +33,8 @@ export interface WalletOptions {
   state?: State
   /** Those in the state's file unless told; closed with the wallet. */
   records?: Records
+  /** Where it is noted which journal counts for a key; the user's own on this machine unless told. */
+  notesFolder?: string | undefined
   clock?: Clock
   pause?: Pause
 }
@@ -73,6 +76,9 @@ export function openWallet(options: WalletOptions): Wallet {
   const keys = [key, ...(options.otherKeys ?? [])]
   const till: Till = { records, folder, keys, key, nodes: options.nodes ?? {}, found: { address: null }, policy, pause }
   const addresses = [key.address, ...keys.slice(1).map(({ address }) => address)] as const
+  const claimed = claimOnce(options.notesFolder ?? defaultNotesFolder(), keys, records)
+  // A dry run signs no payment, so that it may be tried beside a wallet that does.
+  const claim = async () => (policy.dryRun ? undefined : claimed())
   return {
     address: key.address,
     addresses,
@@ -87,11 +93,17 @@ export function openWallet(options: WalletOptions): Wallet {
       const asked = keys.find(each => each.address === address)
       return signIn(asked ?? (await accountOf(till)) ?? key, policy, url, clock.now())
     },
-    pay: (order, send) => pay(till, order, send),
+    async pay(order, send) {
+      await claim()
+      return pay(till, order, send)
+    },
     status: () => records.read(nowMs => walletStatus({ folder, policy, addresses, found: till.found.address }, nowMs)),
     receipts: limit => records.read(() => listPayments(limit)),
     pinPayee: (payee, by) => records.decide(nowMs => addPayee(payee, by, nowMs)),
-    recover: send => recover(till, send),
+    async recover(send) {
+      await claim()
+      return recover(till, send)
+    },
     async close() {
       await records.close()
       state.close()

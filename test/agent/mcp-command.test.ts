@@ -43,6 +43,7 @@ test('with a wallet and a named payee it pays for a chat; the key stands nowhere
   const client = await connect({
     FAREBOX_BASE_URL: service.baseUrl,
     FAREBOX_DATA: temporaryFolder(),
+    XDG_STATE_HOME: temporaryFolder(),
     FAREBOX_WALLET_KEY: walletKey,
     FAREBOX_PAYEE: payTo,
   })

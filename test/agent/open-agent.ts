@@ -30,6 +30,7 @@ export async function openAgent({ settings, isNewPayee = false, ...options }: Op
     policy: readPolicy({ serviceUrl: options.baseUrl, payees, ...settings }),
     ...options,
     stateFolder,
+    notesFolder: join(stateFolder, 'notes'),
   })
   const desks = new AgentDesks(core)
   const host = toolHost(desks)

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 async function spawnProxy(env: Record<string, string>, ...flags: string[]) {
   const child = spawn(process.execPath, [launcher, 'proxy', '--port', '0', ...flags], {
-    env: { PATH: '', FAREBOX_DATA: temporaryFolder(), ...env },
+    env: { PATH: '', FAREBOX_DATA: temporaryFolder(), XDG_STATE_HOME: temporaryFolder(), ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'close').then(([code]) => code as number | null)

@@ -105,6 +105,7 @@ export async function sampleWallet(settings: Partial<PolicySettings> = {}, optio
       key: await keyFromHex(secret),
       policy: policy(settings),
       stateFolder: folder,
+      notesFolder: join(folder, 'notes'),
       clock,
       pause: async ms => {
         pauses.push(ms)

@@ -7,6 +7,7 @@ import { resolvePayment } from '../wallet/resolve-payment.ts'
 import { showAddress } from '../wallet/show-address.ts'
 import { showReceipts } from '../wallet/show-receipts.ts'
 import { showStatus } from '../wallet/show-wallet.ts'
+import { moveWallet, startWallet, stopWallet } from '../wallet/switch-wallet.ts'
 
 const name = 'farebox wallet'
 
@@ -17,6 +18,7 @@ const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--pass
        farebox wallet approve ID [--deny] [--data DIR]
        farebox wallet resolve ID [--data DIR]
        farebox wallet export [--data DIR]
+       farebox wallet stop|start|move [--data DIR]
 
 create    makes a key for Base and one for Solana, encrypted with a passphrase, and prints their addresses
 address   prints the addresses, Base first
@@ -25,6 +27,9 @@ receipts  the last payments and what came of them, and what services charged, wi
 approve   shows what an assistant asked and records your answer; for a person at a terminal
 resolve   records what you saw on the chain of a payment whose outcome is unknown
 export    shows the secret keys, after a passphrase; for a person at a terminal
+stop      switches off all processes that share the wallet's journal: nothing is signed, nothing is sent
+start     switches them on again; for a person at a terminal
+move      makes this journal the one that counts for the wallet's keys on this machine; for a person at a terminal
 
   --service URL      asks the service where it wants to be paid, shows it, and lets the wallet pay there
   --keychain         keeps the keys in the keychain of this system too, so that the assistant needs no passphrase
@@ -45,6 +50,9 @@ const words: Readonly<Record<string, Command['run']>> = {
   approve: approveQuestion,
   resolve: resolvePayment,
   export: exportWallet,
+  stop: stopWallet,
+  start: startWallet,
+  move: moveWallet,
 }
 
 export const wallet: Command = {

@@ -26,7 +26,7 @@ function statusLines(status: Status): string[] {
   return [
     `wallet: ${status.address}`,
     `service: ${status.origin}`,
-    ...(status.isStopped ? ['switched off: by `farebox wallet stop`, or by the file `stop` in the data folder'] : []),
+    ...stoppedLines(status),
     ...(status.isDryRun ? ['dry run: no payment is signed'] : []),
     `paid or reserved in 24 hours: ${displayUsd(status.spentDayMicroUsd)} of ${displayUsd(caps.maxDayMicroUsd)}`,
     `paid or reserved in all: ${displayUsd(status.spentTotalMicroUsd)} of ${displayUsd(caps.maxTotalMicroUsd)}`,
@@ -38,6 +38,11 @@ function statusLines(status: Status): string[] {
         `refused by the service and still counted: ${receiptId}, ${displayUsd(amountMicroUsd)}; look at the chain, then \`farebox wallet resolve ${receiptId}\``,
     ),
   ]
+}
+
+const stoppedLines = ({ isStopped, stop }: Status): string[] => {
+  if (stop) return [`switched off for all on this journal by ${stop.by}, ${new Date(stop.atMs).toISOString()}`]
+  return isStopped ? ['switched off by the file `stop` in the data folder'] : []
 }
 
 function openLine({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Status['openPayments'][number]): string {

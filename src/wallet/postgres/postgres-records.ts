@@ -25,6 +25,7 @@ export function postgresRecords(url: string, attemptsMs: number = limits.journal
     return opening
   }
   return {
+    folder: null,
     decide(work) {
       // One at a time in this process too, so that it queues with a single connection.
       const decision = last.then(() => untilAnswered(new Decision(work), opened, attemptsMs))

@@ -1,0 +1,52 @@
+import { userInfo } from 'node:os'
+import { parseArguments } from '../arguments.ts'
+import type { CommandIo } from '../command.ts'
+import { addressesOf, atDesk } from './at-desk.ts'
+import { confirmOwner } from './confirm-owner.ts'
+import { askYes, requireTerminal } from './terminal.ts'
+
+const options = { data: { type: 'string' } } as const
+const byPerson = () => `terminal, ${userInfo().username}`
+
+/** Anybody may stop a wallet, a script too. */
+export async function stopWallet(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values } = parseArguments(args, { command: 'farebox wallet stop', options })
+  return atDesk(io, values.data, async desk => {
+    await desk.stop(byPerson())
+    io.output.print('Switched off: nothing is signed and nothing is sent by any process on this journal.')
+    return 0
+  })
+}
+
+/** Only its owner starts it again. */
+export async function startWallet(args: readonly string[], io: CommandIo): Promise<number> {
+  const command = 'farebox wallet start'
+  const { values } = parseArguments(args, { command, options })
+  requireTerminal(io, command)
+  return atDesk(io, values.data, async desk => {
+    await confirmOwner(io, desk)
+    await desk.start()
+    io.output.print('Switched on. A file `stop` in a data folder still stops the processes on that folder.')
+    return 0
+  })
+}
+
+/** For a key whose journal was left behind: the present one counts from now on. */
+export async function moveWallet(args: readonly string[], io: CommandIo): Promise<number> {
+  const command = 'farebox wallet move'
+  const { values } = parseArguments(args, { command, options })
+  requireTerminal(io, command)
+  return atDesk(io, values.data, async desk => {
+    const addresses = await addressesOf(desk)
+    io.output.note(`From now on the journal of ${desk.folder} would count what ${addresses.join(' and ')} pay here.`)
+    io.output.note('What another journal has counted would count no more: its caps begin anew.')
+    if (!(await askYes(io, 'Is the other journal out of use for good?'))) {
+      io.output.print('Nothing was changed.')
+      return 1
+    }
+    await confirmOwner(io, desk)
+    await desk.move()
+    io.output.print('Noted.')
+    return 0
+  })
+}
