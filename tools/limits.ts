@@ -4,14 +4,17 @@ import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import { isoTime, sayUsd, Usd, usd } from '#toolkit/paid.ts'
 
+const observed = 'The service lists no limits; these are what its last answers said.'
+
 export default defineTool({
   name: 'limits',
   title: 'Limits of the service',
-  description: 'Requests and tokens a minute by model, what is left now, and the credit. Needs a wallet or key. Free.',
+  description: 'Limits a minute by model, what is left, credit. Needs a wallet or key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ model: z.string().optional().describe('Part of an id.') }),
   output: z.object({
     credit_usd: Usd,
+    note: z.string().optional(),
     window: z
       .object({
         requests_left: z.number().nullable(),
@@ -31,10 +34,11 @@ export default defineTool({
   }),
 
   async run(context, { model: part = '' }) {
-    const { creditMicroUsd, models, window } = await context.limits()
+    const { creditMicroUsd, source, models, window } = await context.limits()
     const found = models.filter(({ model }) => model.toLowerCase().includes(part.toLowerCase()))
     return {
       credit_usd: usd(creditMicroUsd),
+      ...(source === 'answers' && { note: observed }),
       window: window && {
         requests_left: window.requestsLeft,
         requests_reset_at: window.requestsResetAtMs === null ? null : isoTime(window.requestsResetAtMs),
@@ -50,8 +54,10 @@ export default defineTool({
     }
   },
 
-  say({ credit_usd, window, models, found }) {
+  say({ credit_usd, note, window, models, found }) {
     const rest = found - models.length
+    // A list that names no limit of tokens has none; an answer may just not have said it.
+    const unsaid = note === undefined ? 'unlimited' : 'unknown'
     return [
       credit_usd === null ? 'The credit is not known.' : `Credit: ${sayUsd(credit_usd)}.`,
       ...(window
@@ -59,9 +65,10 @@ export default defineTool({
             `Left in this window: ${window.requests_left ?? 'unknown'} requests (until ${window.requests_reset_at ?? 'unknown'}), ${window.tokens_left ?? 'unknown'} tokens.`,
           ]
         : []),
+      ...(note === undefined ? [] : [note]),
       ...models.map(
         row =>
-          `- ${row.model}: ${row.requests_per_minute ?? 'unknown'} requests and ${row.tokens_per_minute ?? 'unlimited'} tokens a minute`,
+          `- ${row.model}: ${row.requests_per_minute ?? 'unknown'} requests and ${row.tokens_per_minute ?? unsaid} tokens a minute`,
       ),
       ...(rest > 0 ? [`${rest} more models; name a part of an id.`] : []),
     ].join('\n')

@@ -1,14 +1,20 @@
+import { ClientError } from '#client/client-error.ts'
+import type { SeenLimit } from '#client/limits-seen.ts'
 import { fromUsdNumber } from '#contract/money.ts'
 import { getRateLimits, type RateLimits } from '#contract/rate-limits.ts'
+import { ServiceError } from '#contract/service-error.ts'
 import type { LimitsView } from '#toolkit/tool-context.ts'
 import { limitsLifeMs } from './bounds.ts'
 import type { Core } from './core.ts'
 import { nobodyPays } from './explain.ts'
 
-/** Limits of the caller: the service's own list, kept for a minute, beside what the last answer said. */
+/**
+ * Limits of the caller: the service's own list, kept for a minute, beside what the last answer said. Of a service without
+ * a list what its answers to any process of this machine said.
+ */
 export class LimitsDesk {
   readonly #core: Core
-  #known: { limits: RateLimits; atMs: number } | null = null
+  #known: { limits: RateLimits | null; atMs: number } | null = null
 
   constructor(core: Core) {
     this.#core = core
@@ -17,15 +23,14 @@ export class LimitsDesk {
   async view(): Promise<LimitsView> {
     const { client, pays } = this.#core
     if (pays === 'nothing') throw nobodyPays(this.#core)
-    const { data } = await this.#limits()
+    const limits = await this.#limits()
+    const listed = limits ? listedModels(limits) : []
+    const usd = limits?.data.balances.USD
     const last = client.limitsSeen.last
     return {
-      creditMicroUsd: data.balances.USD === undefined ? null : fromUsdNumber(data.balances.USD),
-      models: data.rateLimits.flatMap(({ apiModelId, rateLimits }) => {
-        const amount = (wanted: string) => rateLimits.find(({ type }) => type === wanted)?.amount ?? null
-        const row = { requestsPerMinute: amount('RPM'), tokensPerMinute: amount('TPM') }
-        return apiModelId === undefined ? [] : [{ model: apiModelId, ...row }]
-      }),
+      creditMicroUsd: usd === undefined ? null : fromUsdNumber(usd),
+      source: listed.length > 0 ? 'service' : 'answers',
+      models: listed.length > 0 ? listed : client.limitsSeen.models().map(seenModel),
       window: last && {
         requestsLeft: last.requestsLeft,
         requestsResetAtMs: last.requestsResetAtMs,
@@ -35,12 +40,39 @@ export class LimitsDesk {
     }
   }
 
-  async #limits(): Promise<RateLimits> {
+  /** Null where the service has no such list. */
+  async #limits(): Promise<RateLimits | null> {
     const { client, clock } = this.#core
     const nowMs = clock.now()
     if (this.#known && nowMs - this.#known.atMs < limitsLifeMs) return this.#known.limits
-    const { answer } = await client.call(getRateLimits, { params: undefined, query: undefined, body: undefined })
-    this.#known = { limits: answer, atMs: nowMs }
-    return answer
+    const call = { params: undefined, query: undefined, body: undefined }
+    const limits = await client.call(getRateLimits, call).then(({ answer }) => answer, nullWithoutList)
+    this.#known = { limits, atMs: nowMs }
+    return limits
   }
 }
+
+function listedModels({ data }: RateLimits): LimitsView['models'] {
+  return data.rateLimits.flatMap(({ apiModelId, rateLimits }) => {
+    const amount = (wanted: string) => rateLimits.find(({ type }) => type === wanted)?.amount ?? null
+    const row = { requestsPerMinute: amount('RPM'), tokensPerMinute: amount('TPM') }
+    return apiModelId === undefined ? [] : [{ model: apiModelId, ...row }]
+  })
+}
+
+const seenModel = ({ model, requestsPerMinute, tokensPerMinute }: SeenLimit): LimitsView['models'][number] => ({
+  model,
+  requestsPerMinute,
+  tokensPerMinute,
+})
+
+/** A service that does not know the operation, or answers something else there. */
+function nullWithoutList(error: unknown): null {
+  const hasNone = error instanceof ServiceError ? withoutOperation.has(error.status) : isUnreadable(error)
+  if (hasNone) return null
+  throw error
+}
+
+const withoutOperation: ReadonlySet<number> = new Set([404, 405, 410, 501])
+
+const isUnreadable = (error: unknown): boolean => error instanceof ClientError && error.kind === 'unreadable'

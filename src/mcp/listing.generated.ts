@@ -323,7 +323,7 @@ export const listing: Listing = {
     {
       "name": "limits",
       "title": "Limits of the service",
-      "description": "Requests and tokens a minute by model, what is left now, and the credit. Needs a wallet or key. Free.",
+      "description": "Limits a minute by model, what is left, credit. Needs a wallet or key. Free.",
       "inputSchema": {
         "type": "object",
         "properties": {
@@ -342,6 +342,9 @@ export const listing: Listing = {
               "number",
               "null"
             ]
+          },
+          "note": {
+            "type": "string"
           },
           "window": {
             "anyOf": [

@@ -145,6 +145,8 @@ export interface ChargeReceipt {
 
 export interface LimitsView {
   creditMicroUsd: MicroUsd | null
+  /** Where `models` comes from: the service's own list, or what its last answers said where it has none. */
+  source: 'service' | 'answers'
   models: { model: string; requestsPerMinute: number | null; tokensPerMinute: number | null }[]
   /** What the last answer's headers said, when there was one. */
   window: {

@@ -227,6 +227,18 @@ test('limits of one model, with the window and the credit', async () => {
   expect(text).toContain('demo-chat: 500 requests and 1000000 tokens a minute')
 })
 
+test('limits of a service that lists none are those of its last answers, and it says so', async () => {
+  const models = [{ model: 'm', requestsPerMinute: 20, tokensPerMinute: null }]
+  const { output, text } = await call(
+    'limits',
+    {},
+    { limits: { creditMicroUsd: null, source: 'answers', models, window: null } },
+  )
+  expect(output).toMatchObject({ note: expect.stringContaining('lists no limits'), credit_usd: null })
+  expect(text).toContain('lists no limits; these are what its last answers said.')
+  expect(text).toContain('- m: 20 requests and unknown tokens a minute')
+})
+
 test('wallet_status names the caps', async () => {
   expect((await call('wallet_status', {})).text).toContain(
     'Paid today 5.00 USD of 10.00 USD, in total 5.00 USD of 20.00 USD.',
@@ -257,7 +269,11 @@ describe('ids of strangers in tools that frame nothing', () => {
 
   test('limits', async () => {
     const models = [{ model: hostileId, requestsPerMinute: 1, tokensPerMinute: 2 }]
-    const { text, output } = await call('limits', {}, { limits: { creditMicroUsd: null, models, window: null } })
+    const { text, output } = await call(
+      'limits',
+      {},
+      { limits: { creditMicroUsd: null, source: 'service', models, window: null } },
+    )
     expect(output.models).toMatchObject([{ model: oneLine }])
     expect(text).toContain(`\n- ${oneLine}: 1 requests`)
     expect(text.split('\n')).toHaveLength(2)
