@@ -149,8 +149,12 @@ class Journey {
   }
 
   async #payments(): Promise<Receipt[]> {
+    return (await this.#kept()).receipts
+  }
+
+  async #kept(): Promise<{ receipts: Receipt[]; charges: string[] }> {
     const { data } = await this.#call('wallet_receipts', { limit: 50 })
-    return data.receipts as Receipt[]
+    return data as { receipts: Receipt[]; charges: string[] }
   }
 
   async #chat(): Promise<Told> {
@@ -222,16 +226,21 @@ class Journey {
   }
 
   async #receipts(): Promise<Told> {
-    const receipts = await this.#payments()
-    if (!receipts.length)
-      return { costUsd: null, detail: 'none: the wallet paid nothing, the credit came from elsewhere' }
+    const { receipts, charges } = await this.#kept()
+    const charged = [`${charges.length} charge${charges.length === 1 ? '' : 's'}, with signed receipts`, ...charges]
+    if (!receipts.length) {
+      const detail = 'none: the wallet paid nothing, the credit came from elsewhere'
+      return { costUsd: null, detail: [detail, ...charged].join('\n') }
+    }
     const rows = receipts.map(
       each =>
         `${each.at.slice(0, 19)}  ${each.amount_usd.toFixed(2).padStart(6)} USD  ${each.state.padEnd(9)}  ${short(each.transaction)}  ${each.purpose}`,
     )
     return {
       costUsd: null,
-      detail: [`${receipts.length} payment${receipts.length === 1 ? '' : 's'} of the wallet`, ...rows].join('\n'),
+      detail: [`${receipts.length} payment${receipts.length === 1 ? '' : 's'} of the wallet`, ...rows, ...charged].join(
+        '\n',
+      ),
     }
   }
 }
