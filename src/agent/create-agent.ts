@@ -1,16 +1,13 @@
 import type { WalletDesk } from '#toolkit/tool-context.ts'
 import { type PolicySettings, readPolicy } from '#wallet/policy.ts'
 import { AgentDesks } from './agent-desks.ts'
-import { type AgentTool, agentTool } from './agent-tool.ts'
-import type { UnpricedCalls } from './allow-request.ts'
-import { catalogue } from './catalogue.ts'
+import { agentOf } from './agent-of.ts'
+import type { AgentTool, AgentToolResult } from './agent-tool.ts'
 import type { CoreOptions } from './core-options.ts'
 import type { Fetch } from './fetch.ts'
 import { openCore } from './open-core.ts'
-import { payingFetch } from './paying-fetch.ts'
 import type { AskPerson } from './person-asked.ts'
-import { toolContext } from './tool-context.ts'
-import { toolHost } from './tool-host.ts'
+import type { UnpricedCalls } from './unpriced-calls.ts'
 
 export interface AgentOptions extends Omit<CoreOptions, 'apiKey' | 'walletKey' | 'solanaKey' | 'policy'> {
   /** An API key: calls are paid from its account, and nothing is ever topped up. */
@@ -20,9 +17,9 @@ export interface AgentOptions extends Omit<CoreOptions, 'apiKey' | 'walletKey' |
   /** What the wallet may do by itself; the defaults are 5 USD a payment, 10 a day, 20 in all. */
   policy?: Omit<PolicySettings, 'serviceUrl'>
   /** Answers what only a person decides. Without it such a call fails with the question. */
-  onApproval?: AskPerson
+  onApproval?: AskPerson | undefined
   /** `allow` lets `fetch` make calls whose price cannot be known beforehand, bounded by the caps of payments; `ask` unless set. */
-  unpricedCalls?: UnpricedCalls
+  unpricedCalls?: UnpricedCalls | undefined
 }
 
 /** An agent that pays its own way at one service. */
@@ -33,6 +30,8 @@ export interface Agent {
    */
   fetch: Fetch
   tools: readonly AgentTool[]
+  /** A tool by its name. Throws as its `call` does, and a `TypeError` for a name that is none. */
+  call(tool: string, args?: object, options?: { signal?: AbortSignal }): Promise<AgentToolResult>
   wallet: WalletDesk
   close(): Promise<void>
 }
@@ -53,13 +52,5 @@ export async function createAgent({
     solanaKey: wallet?.solanaKey,
     policy: readPolicy({ ...policy, serviceUrl: options.baseUrl }),
   })
-  const desks = new AgentDesks(core)
-  const host = toolHost(desks)
-  const tools = await Promise.all(Object.values(catalogue.tools).map(load => load()))
-  return {
-    fetch: payingFetch(core, { models: desks.models, ask: onApproval, unpriced: unpricedCalls, takesConsents: true }),
-    tools: tools.map(tool => agentTool(tool, host, onApproval)),
-    wallet: toolContext(desks, { signal: new AbortController().signal, report: () => {} }).wallet,
-    close: () => host.close(),
-  }
+  return agentOf(new AgentDesks(core), { onApproval, unpricedCalls })
 }
