@@ -29,28 +29,36 @@ export class ReceiptDesk {
   }
 
   /** Writes down a paid call with the receipt that came with it. What cannot be written costs nobody the answer. */
-  keep(operation: Operation, answer: ClientAnswer<Operation>, price: PricedCall): void {
-    const { receipt, model } = answer.headers
-    const request = chargedRequest(answer.headers)
-    const row: ReceiptRow = {
-      ...{ service: this.#service, id: request === null ? newId('charge') : `charge:${request}` },
-      ...{ state: receipt === null ? 'unsigned' : 'unchecked', problem: null, receipt },
-      ...{ what: price.what, request, operation: operation.id, model, atMs: this.#core.clock.now() },
-      saidMicroUsd: operation.charge === 'quote' ? price.amountMicroUsd : saidCost(answer.answer),
-      mostMicroUsd: price.amountMicroUsd,
-    }
+  keep(call: string, operation: Operation, answer: ClientAnswer<Operation>, price: PricedCall): void {
     try {
-      this.#rows.add(row)
+      const { receipt, model } = answer.headers
+      const request = this.#chargedRequest(answer.headers)
+      this.#rows.add({
+        ...{ service: this.#service, id: request === null ? newId('charge') : `charge:${request}`, call },
+        ...{ state: receipt === null ? 'unsigned' : 'unchecked', problem: null, receipt },
+        ...{ what: price.what, request, operation: operation.id, model, atMs: this.#core.clock.now() },
+        saidMicroUsd: operation.charge === 'quote' ? price.amountMicroUsd : saidCost(answer.answer),
+        mostMicroUsd: price.amountMicroUsd,
+      })
     } catch {
       // The service has it, and `list` fetches what is missing.
     }
   }
 
-  /** What is wrong with the receipt that was kept of an answer, null where nothing is known to be. Waits for keys a moment, once. */
-  async problemOf(headers: AnswerHeaders): Promise<string | null> {
-    const request = chargedRequest(headers)
-    const row = request === null ? null : this.#rows.find(this.#service, `charge:${request}`)
+  /** What is wrong with the receipt that was kept of a call, null where nothing is known to be. Waits for keys a moment, once. */
+  async problemOf(call: string): Promise<string | null> {
+    const row = this.#rows.ofCall(call)
     return row && (await this.#checked(row)).problem
+  }
+
+  /**
+   * Work under a key may have been begun, and is charged, under an earlier request than the one that is answered. A receipt
+   * that was kept before is another call's all the same.
+   */
+  #chargedRequest({ requestId, receipt, isReplayed }: AnswerHeaders): string | null {
+    const named = (receipt && readReceipt(receipt)?.claims.request) ?? null
+    if (isReplayed) return named
+    return named !== null && this.#rows.find(this.#service, `charge:${named}`) === null ? named : requestId
   }
 
   /** Newest first. Those that could not be checked before are, and what the wallet was not told of is fetched. */
@@ -139,7 +147,7 @@ export class ReceiptDesk {
     }
     const claims = readReceipt(receipt)?.claims
     this.#rows.add({
-      ...{ service: this.#service, id, state: 'unchecked', problem: null, receipt, what: null },
+      ...{ service: this.#service, id, state: 'unchecked', problem: null, receipt, what: null, call: null },
       ...{
         request: id.slice(id.indexOf(':') + 1),
         operation: null,
@@ -152,10 +160,6 @@ export class ReceiptDesk {
     return true
   }
 }
-
-/** A repeat under a key is given the receipt of the request that was charged; else the answer is of its own. */
-const chargedRequest = ({ requestId, receipt, isReplayed }: AnswerHeaders): string | null =>
-  isReplayed ? ((receipt && readReceipt(receipt)?.claims.request) ?? null) : requestId
 
 const noCall = { params: undefined, query: undefined, body: undefined }
 

@@ -32,4 +32,11 @@ export const receiptMigrations: readonly Migration[] = [
       CREATE INDEX charge_receipts_by_time ON charge_receipts (at_ms);
     `,
   },
+  {
+    name: '0002-receipts-of-calls',
+    sql: `
+      ALTER TABLE charge_receipts ADD COLUMN call_id TEXT;
+      CREATE INDEX charge_receipts_by_call ON charge_receipts (call_id) WHERE call_id IS NOT NULL;
+    `,
+  },
 ]

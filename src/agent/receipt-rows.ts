@@ -22,6 +22,8 @@ export interface ReceiptRow extends KnownCall {
   receipt: string | null
   /** What was bought, in our words; null for what was fetched later. */
   what: string | null
+  /** The row of the paid call; null as well for what was fetched later. */
+  call: string | null
   atMs: number
 }
 
@@ -38,10 +40,11 @@ export class ReceiptRows {
     this.#decide(db => {
       db.prepare(
         `INSERT INTO charge_receipts (service, id, state, problem, receipt, what, request, operation, model,
-           said_micro_usd, most_micro_usd, at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+           said_micro_usd, most_micro_usd, at_ms, call_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO NOTHING`,
       ).run(
         ...([row.service, row.id, row.state, row.problem, row.receipt, row.what, row.request, row.operation] as const),
-        ...([row.model, row.saidMicroUsd, row.mostMicroUsd, row.atMs] as const),
+        ...([row.model, row.saidMicroUsd, row.mostMicroUsd, row.atMs, row.call] as const),
       )
       db.prepare(
         `DELETE FROM charge_receipts WHERE at_ms < (
@@ -70,6 +73,12 @@ export class ReceiptRows {
     const row = this.#decide(db =>
       db.prepare('SELECT * FROM charge_receipts WHERE service = ? AND id = ?').get(service, id),
     )
+    return row ? read(row) : null
+  }
+
+  /** Of a paid call, by its row. */
+  ofCall(call: string): ReceiptRow | null {
+    const row = this.#decide(db => db.prepare('SELECT * FROM charge_receipts WHERE call_id = ?').get(call))
     return row ? read(row) : null
   }
 
@@ -120,6 +129,7 @@ const read = (row: Record<string, SQLOutputValue>): ReceiptRow => ({
   problem: textOrNull(row.problem),
   receipt: textOrNull(row.receipt),
   what: textOrNull(row.what),
+  call: textOrNull(row.call_id),
   request: textOrNull(row.request),
   operation: textOrNull(row.operation),
   model: textOrNull(row.model),

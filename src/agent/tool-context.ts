@@ -69,7 +69,7 @@ async function callOne<O extends Operation>(
   const bought = await whileWanted(
     paidCalls.buy(operation, call, options, (rowId, answer, price) => {
       rows.answered(rowId, answer.answer, charged(answer))
-      desks.receipts.keep(operation, answer, price)
+      desks.receipts.keep(rowId, operation, answer, price)
     }),
     signal,
   )
@@ -78,7 +78,7 @@ async function callOne<O extends Operation>(
     return { answer: keptAnswer<O>(bought.row), paid: { ...(await desks.paid(zeroUsd, null)), isEarlierCall: true } }
   }
   whenDelivered(() => paidCalls.delivered(bought.rowId))
-  return { answer: bought.answer.answer, paid: await paidFor(desks, bought.answer, charged(bought.answer)) }
+  return { answer: bought.answer.answer, paid: await paidFor(desks, bought, charged(bought.answer)) }
 }
 
 async function start<O extends Operation>(
@@ -95,7 +95,7 @@ async function start<O extends Operation>(
     const job = { service, queueId: queue_id, model: shortId(model), downloadUrl: download_url ?? null }
     const priceMicroUsd = charged(answer) ?? price.amountMicroUsd
     rows.answered(rowId, answer.answer, priceMicroUsd, db => jobRows.insert(db, { ...job, priceMicroUsd }))
-    desks.receipts.keep(operation, answer, price)
+    desks.receipts.keep(rowId, operation, answer, price)
   }
   const bought = await whileWanted(paidCalls.buy(operation, call, options, keep), signal)
   const row = bought.kind === 'earlier' ? bought.row : rows.get(bought.rowId)
@@ -105,19 +105,19 @@ async function start<O extends Operation>(
   if (bought.kind === 'earlier') {
     return { job: jobView(job), paid: { ...(await desks.paid(zeroUsd, null)), isEarlierCall: true } }
   }
-  return { job: jobView(job), paid: await paidFor(desks, bought.answer, row.chargedMicroUsd) }
+  return { job: jobView(job), paid: await paidFor(desks, bought, row.chargedMicroUsd) }
 }
 
 const shortId = (model: string): string => withoutHidden(model).slice(0, shownIdCharacters)
 
 async function paidFor(
   desks: AgentDesks,
-  { headers }: ClientAnswer<Operation>,
+  { rowId, answer }: { rowId: string; answer: ClientAnswer<Operation> },
   amount: MicroUsd | null,
 ): Promise<Paid> {
-  const { balanceRemaining, balanceBefore } = headers
+  const { balanceRemaining, balanceBefore } = answer.headers
   const left = balanceBefore !== null && amount !== null ? addUsd(balanceBefore, -amount) : null
-  const problem = await desks.receipts.problemOf(headers)
+  const problem = await desks.receipts.problemOf(rowId)
   return {
     ...(await desks.paid(amount, balanceRemaining ?? left)),
     ...(problem === null ? {} : { receiptProblem: problem }),

@@ -128,6 +128,18 @@ describe('a receipt that does not hold is told and kept, and the answer given', 
   })
 })
 
+test('work that was begun under an earlier request has its receipt by that name', async () => {
+  between = (request, answer) => {
+    if (!isChat(request)) return answer
+    const headers = new Headers(answer.headers)
+    headers.set('cf-ray', 'the request that took it up again')
+    return new Response(answer.body, { status: answer.status, headers })
+  }
+  const { paid } = await chat('one')
+  expect(paid.receiptProblem).toBeUndefined()
+  expect(await charges()).toMatchObject([{ state: 'verified', amountMicroUsd: answerMicroUsd }])
+})
+
 describe('keys', () => {
   test('that cannot be fetched leave a receipt unchecked, until they can', async () => {
     between = (request, answer) => (isKeys(request) ? new Response('{}', { status: 500 }) : answer)

@@ -16,7 +16,16 @@ const claims = {
 const receipt = new SigningKey('a secret of a test').sign(claims)
 
 const row = (change: Partial<ReceiptRow>): ReceiptRow => ({
-  ...{ service, id: 'charge:r1', state: 'verified', problem: null, receipt, what: 'A chat with m', request: 'r1' },
+  ...{
+    service,
+    id: 'charge:r1',
+    state: 'verified',
+    problem: null,
+    receipt,
+    what: 'A chat with m',
+    request: 'r1',
+    call: null,
+  },
   ...{ operation: 'createChatCompletion', model: 'm', saidMicroUsd: usd(0.000035), mostMicroUsd: null, atMs },
   ...change,
 })
