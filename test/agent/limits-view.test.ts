@@ -1,0 +1,51 @@
+import { afterEach, expect, test } from 'vitest'
+import { openAgent, temporaryFolder } from './open-agent.ts'
+import { type PretendOptions, pretendService } from './pretend-service.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+/** Two agents of one machine at a service without a list of limits. */
+async function twoAgents(instead: NonNullable<PretendOptions['instead']>) {
+  const service = await pretendService({ credit: 1, instead })
+  closing.push(service.close)
+  const stateFolder = temporaryFolder()
+  const open = () => openAgent({ baseUrl: service.baseUrl, apiKey: 'key', stateFolder })
+  const [one, other] = [await open(), await open()]
+  closing.push(one.close, other.close)
+  return { service, one, other }
+}
+
+test('of a service without a list, an agent knows the limits that answers told any agent of the machine', async () => {
+  const { one, other } = await twoAgents((_, response) => {
+    response.setHeader('x-ratelimit-limit-requests', '20')
+    response.setHeader('x-ratelimit-remaining-requests', '7')
+    return false
+  })
+  await one.chat()
+  const { source, models, creditMicroUsd } = await other.context().limits()
+  expect(models).toEqual([{ model: 'm', requestsPerMinute: 20, tokensPerMinute: null }])
+  expect({ source, creditMicroUsd }).toEqual({ source: 'answers', creditMicroUsd: null })
+})
+
+test('of a service without limit headers nothing is made up', async () => {
+  const { one } = await twoAgents(() => false)
+  await one.chat()
+  expect(await one.context().limits()).toEqual({ source: 'answers', creditMicroUsd: null, models: [], window: null })
+})
+
+test('failures of one agent hold back the others of the machine, and say until when', async () => {
+  const { service, one, other } = await twoAgents((seen, response) => {
+    if (!seen.path.endsWith('/chat/completions')) return false
+    response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"no"}')
+    return true
+  })
+  for (let count = 0; count < 20; count++) await one.chat(`prompt ${count}`).catch(() => {})
+  const sent = service.seen.length
+  const failure = await other.chat().catch(error => error)
+  expect(failure).toMatchObject({ facts: { happened: expect.stringContaining('held back'), charged: 0n } })
+  expect(failure.facts.retryAtMs).toBeGreaterThan(other.core.clock.now())
+  expect(service.seen).toHaveLength(sent)
+})
