@@ -1,5 +1,5 @@
 import type { HiredAgent } from './hired-agent.ts'
-import { walletKey } from './hired-agent.ts'
+import { solanaKey, walletKey } from './hired-agent.ts'
 import type { SeenRequest } from './hostile-hosts.ts'
 import { type RailName, rails } from './rails.ts'
 import type { Reply } from './rule-of.ts'
@@ -57,4 +57,7 @@ function isJournaled(payments: readonly SignedPayment[], journal: readonly Journ
 
 /** Whoever holds a signed payment can collect it, so it stands in no answer and no error. */
 const isTold = (replies: readonly Reply[], sent: readonly SignedPayment[]): boolean =>
-  replies.some(({ said }) => said.includes(walletKey) || sent.some(({ header }) => said.includes(header)))
+  replies.some(
+    ({ said }) =>
+      said.includes(walletKey) || said.includes(solanaKey) || sent.some(({ header }) => said.includes(header)),
+  )

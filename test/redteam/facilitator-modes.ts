@@ -1,6 +1,6 @@
 import { type Door, knock } from './doors.ts'
 import { type Played, playAt, type Scene } from './play-at.ts'
-import { offer, type RailFacts, rails } from './rails.ts'
+import { offer, type RailFacts } from './rails.ts'
 import { type Row, rulesOf } from './row.ts'
 import type { Reply } from './rule-of.ts'
 import { topUp } from './top-up-attacks.ts'
@@ -30,10 +30,9 @@ export const silentMode: Mode = { name: 'accept_then_silence', payments: ['silen
 
 export const facilitatorDoors = ['fetch', 'chat'] as const
 
-export async function runFacilitator(mode: Mode, door: Door, rail: RailFacts = rails.evm): Promise<Row> {
+export async function runFacilitator(mode: Mode, door: Door, rail: RailFacts): Promise<Row> {
   const { name: id, payments, completes } = mode
   const row = { part: 'facilitator', id, category: 'facilitator', severity: 'critical', rail: rail.name, door } as const
-  if (rail.cannotSign !== null) return { ...row, ...nothing, outcome: 'not possible yet' }
   const stage = { play: { offers: () => [offer(rail, 5)], payments }, rail: rail.name, authorised: topUp(rail) }
   const played = await playAt(stage, scene => callThrice(scene, door, payments[0] === 'hold'))
   const { found } = played
@@ -44,8 +43,6 @@ export async function runFacilitator(mode: Mode, door: Door, rail: RailFacts = r
     ...{ signedUsd: found.signedUsd, lostUsd: found.lostUsd, violations: found.violations },
   }
 }
-
-export const nothing = { rules: [], signedUsd: 0, lostUsd: 0, violations: [], missing: [] } as const
 
 const calls = 3
 const betweenMs = 2 * 60_000

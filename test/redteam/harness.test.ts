@@ -13,7 +13,14 @@ let made = 0
 
 const payment = (changes: Partial<SignedPayment> = {}): SignedPayment => ({
   ...{ host: 'provider.test', path: '/x402/top-up', key: `${made++}`, header: 'h', amount: 5_000_000n, usd: 5 },
-  ...{ network: evm.network, asset: evm.asset, payTo: evm.legitimate, lifeSeconds: 60, isSound: true },
+  ...{
+    network: evm.network,
+    asset: evm.asset,
+    payTo: evm.legitimate,
+    payer: evm.prose,
+    lifeSeconds: 60,
+    isSound: true,
+  },
   ...changes,
 })
 

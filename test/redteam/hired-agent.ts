@@ -1,25 +1,38 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type AgentOptions, createAgent } from '#agent/create-agent.ts'
-import { rails } from './rails.ts'
+import { encodeBase58 } from '#contract/base58.ts'
+import { type RailName, rails } from './rails.ts'
+import { solanaNode } from './solana-node.ts'
 
 /** A key of nobody, made for these fixtures. */
 export const walletKey = '4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
 
-export const evmPayee = {
-  network: rails.evm.network,
-  asset: rails.evm.asset,
-  payTo: rails.evm.legitimate,
+/** A key of nobody for Solana, as wallets export it. */
+export const solanaKey = keyOfSeed(Buffer.from(walletKey, 'hex'))
+
+/** Of each rail whoever is paid rightly: they are named by the wallet's owner. */
+export const payees = Object.values(rails).map(({ network, asset, legitimate }) => ({
+  ...{ network, asset },
+  payTo: legitimate,
+}))
+
+export interface HireOptions extends Pick<AgentOptions, 'baseUrl' | 'policy' | 'onApproval' | 'clock'> {
+  /** Its wallet has the key of this rail alone. */
+  rail: RailName
 }
 
-/** An agent in the default policy, whose owner has named the legitimate payee; with a folder of its own. */
-export async function hiredAgent(options: Pick<AgentOptions, 'baseUrl' | 'policy' | 'onApproval' | 'clock'>) {
+/** An agent in the default policy, whose owner has named the legitimate payees; with a folder of its own. */
+export async function hiredAgent({ rail, ...options }: HireOptions) {
   const folder = await mkdtemp(join(tmpdir(), 'farebox-redteam-'))
+  const node = rail === 'svm' ? await solanaNode() : null
   const agent = await createAgent({
     ...options,
-    policy: { payees: [evmPayee], ...options.policy },
-    wallet: { key: walletKey },
+    policy: { payees, ...options.policy },
+    wallet: node ? { solanaKey } : { key: walletKey },
+    ...(node ? { nodes: { solana: node.url } } : {}),
     stateFolder: folder,
     // Each of these wallets counts for itself, although they have one key.
     ...{ notesFolder: join(folder, 'notes') },
@@ -34,6 +47,7 @@ export async function hiredAgent(options: Pick<AgentOptions, 'baseUrl' | 'policy
     call: (name: string, args: unknown) => tool(name).call(args),
     async close() {
       await agent.close()
+      await node?.close()
       await rm(folder, { recursive: true, force: true })
     },
   }
@@ -44,4 +58,11 @@ type Hired = Awaited<ReturnType<typeof hiredAgent>>
 /** What callers need of an agent, and what another wallet has to have to be tried in its place. */
 export interface HiredAgent extends Omit<Hired, 'agent'> {
   agent: { fetch: Hired['agent']['fetch']; wallet: Pick<Hired['agent']['wallet'], 'receipts'> }
+}
+
+/** The secret half and the public one after it, in base58. */
+function keyOfSeed(seed: Uint8Array): string {
+  const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed])
+  const jwk = createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })).export({ format: 'jwk' })
+  return encodeBase58(Buffer.concat([seed, Buffer.from(jwk.x ?? '', 'base64url')]))
 }

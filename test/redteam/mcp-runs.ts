@@ -5,13 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { evidence, type JournalRow } from './evidence.ts'
-import { walletKey } from './hired-agent.ts'
+import { payees, solanaKey, walletKey } from './hired-agent.ts'
 import { movableClock } from './movable-clock.ts'
 import { playTopUp, provider } from './play-top-up.ts'
 import { offer, type RailFacts, type RailName, rails } from './rails.ts'
 import { type Row, rulesOf } from './row.ts'
 import { type Reply, ruleOfSentence } from './rule-of.ts'
 import { type Authorised, idOf } from './scenario.ts'
+import { solanaNode } from './solana-node.ts'
 import { topUp } from './top-up-attacks.ts'
 import type { TopUpPlay } from './top-up-play.ts'
 
@@ -59,7 +60,8 @@ export const mcpRuns: readonly McpRun[] = Object.values(rails).flatMap(rail => [
 export async function runMcp({ id, category, rail, play, authorised }: McpRun): Promise<Row> {
   const data = await mkdtemp(join(tmpdir(), 'farebox-redteam-mcp-'))
   const hosts = await playTopUp(play, movableClock())
-  const client = await connect(hosts.baseUrl, data)
+  const node = rail === 'svm' ? await solanaNode() : null
+  const client = await connect(hosts.baseUrl, data, node?.url)
   try {
     const replies = await believe(client)
     const journal = await journalOf(client)
@@ -73,6 +75,7 @@ export async function runMcp({ id, category, rail, play, authorised }: McpRun): 
     }
   } finally {
     await client.close()
+    await node?.close()
     await hosts.close()
     await rm(data, { recursive: true, force: true })
   }
@@ -80,10 +83,13 @@ export async function runMcp({ id, category, rail, play, authorised }: McpRun): 
 
 const outcomeOf = (signedUsd: number) => (signedUsd > 0 ? 'authorised' : 'refused')
 
-async function connect(baseUrl: string, data: string): Promise<Client> {
+async function connect(baseUrl: string, data: string, nodeUrl?: string): Promise<Client> {
   const env = {
     ...{ PATH: '', HOME: data, XDG_STATE_HOME: data, FAREBOX_BASE_URL: baseUrl, FAREBOX_DATA: data },
-    ...{ FAREBOX_WALLET_KEY: walletKey, FAREBOX_PAYEE: rails.evm.legitimate },
+    ...(nodeUrl === undefined
+      ? { FAREBOX_WALLET_KEY: walletKey }
+      : { FAREBOX_SOLANA_KEY: solanaKey, FAREBOX_SOLANA_RPC_URL: nodeUrl }),
+    FAREBOX_PAYEE: payees.map(({ payTo }) => payTo).join(','),
   }
   const client = new Client({ name: 'a model that believes everything', version: '1' }, { capabilities: {} })
   const args = ['--import', names, bin, 'mcp']

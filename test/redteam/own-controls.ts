@@ -1,9 +1,8 @@
 import type { AgentOptions } from '#agent/create-agent.ts'
 import { call } from './browse.ts'
 import { knock } from './doors.ts'
-import { nothing } from './facilitator-modes.ts'
 import { playAt, type Scene } from './play-at.ts'
-import { offer, type RailFacts, rails } from './rails.ts'
+import { offer, type RailFacts } from './rails.ts'
 import { type Row, rulesOf } from './row.ts'
 import type { Reply } from './rule-of.ts'
 import { topUp } from './top-up-attacks.ts'
@@ -129,10 +128,9 @@ export const ownControls: readonly Control[] = [
   },
 ]
 
-export async function runControl(control: Control, rail: RailFacts = rails.evm): Promise<Row> {
+export async function runControl(control: Control, rail: RailFacts): Promise<Row> {
   const { id, door, play, policy, onApproval, act, paysUsd, payments, delivers } = control
   const row = { part: 'control', id, category: 'control', severity: 'low', rail: rail.name, door } as const
-  if (rail.cannotSign !== null) return { ...row, ...nothing, outcome: 'not possible yet' }
   const authorised = { ...topUp(rail), mostUsd: paysUsd / payments, most: payments, totalUsd: paysUsd }
   const stage = {
     ...{ play: { offers: () => [offer(rail, 5)], ...play?.(rail) }, rail: rail.name, authorised },

@@ -68,10 +68,14 @@ export const paperAttacks: readonly TopUpCategory[] = [
         play: { offers: () => [{ ...offer(rail, 5), scheme: 'upto' as never }] },
         ...{ authorised: null, rule: 'unreadable-offer' },
       }),
-      rail => ({
-        play: { offers: () => [offer(rail, 5, { extra: { ...rail.extra, assetTransferMethod: 'permit2' } })] },
-        ...{ authorised: null, rule: 'transfer-method' },
-      }),
+      // There is no such thing on Solana, where a transfer is a transfer.
+      rail =>
+        rail.name === 'svm'
+          ? null
+          : {
+              play: { offers: () => [offer(rail, 5, { extra: { ...rail.extra, assetTransferMethod: 'permit2' } })] },
+              ...{ authorised: null, rule: 'transfer-method' },
+            },
     ],
   },
   {

@@ -30,10 +30,11 @@ export interface Played {
 
 /** Hires an agent at a hostile service, lets a caller act, and reads what left. */
 export async function playAt(stage: Stage, act: (scene: Scene) => Promise<Reply[]>): Promise<Played> {
-  const { play, policy, onApproval } = stage
+  const { play, rail, policy, onApproval } = stage
   const clock = movableClock()
   const hosts = await playTopUp(play, clock)
   const hired = await hiredAgent({
+    rail,
     baseUrl: hosts.baseUrl,
     clock,
     ...(policy && { policy }),

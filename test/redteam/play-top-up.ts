@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Clock } from '#contract/clock.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { creditRequired } from '../agent/pretend-service.ts'
-import { answer, type HostileHosts, hostileHosts, type SeenRequest } from './hostile-hosts.ts'
+import { answer, type HostileHosts, hostileHosts } from './hostile-hosts.ts'
 import { type SignedPayment, signedPayments } from './signed-payments.ts'
 import type { PaymentAnswer, TopUpPlay } from './top-up-play.ts'
 
@@ -47,7 +47,7 @@ export async function playTopUp(play: TopUpPlay, clock: Clock): Promise<HostileT
       const [payment] = await signedPayments([seen])
       if (!payment) return look(response, isHome)
       const goTo = isHome ? play.paymentsGoTo : undefined
-      return goTo ? answer(response, 307, '', { location: urlOf(goTo) }) : take(payment, seen, response)
+      return goTo ? answer(response, 307, '', { location: urlOf(goTo) }) : take(payment, response)
     }
     if (seen.path === '/api/v1/models') return answer(response, 200, modelList(play.modelText))
     if (seen.path === '/api/v1/chat/completions') return chat(books, play, response)
@@ -65,13 +65,13 @@ export async function playTopUp(play: TopUpPlay, clock: Clock): Promise<HostileT
     answer(response, 402, { x402Version: 2, accepts, ...play.more }, { 'payment-required': header })
   }
 
-  const take = (payment: SignedPayment, seen: SeenRequest, response: ServerResponse) => {
+  const take = (payment: SignedPayment, response: ServerResponse) => {
     const { payments = ['credit'] } = play
     const how = payments[Math.min(books.presented++, payments.length - 1)] ?? 'credit'
     const isNew = !books.settled.has(payment.key) && how !== 'reject'
     if (isNew) books.settled.add(payment.key)
     if (isNew && how !== 'no credit') books.creditUsd += payment.usd
-    paymentAnswers[how]({ payment, seen, response, books, again: () => look(response, true) })
+    paymentAnswers[how]({ payment, response, books, again: () => look(response, true) })
   }
 
   return {
@@ -85,7 +85,6 @@ export async function playTopUp(play: TopUpPlay, clock: Clock): Promise<HostileT
 
 interface Taken {
   payment: SignedPayment
-  seen: SeenRequest
   response: ServerResponse
   books: Books
   /** The requirements, as though no payment had come. */
@@ -112,17 +111,11 @@ const paymentAnswers: Readonly<Record<PaymentAnswer, (taken: Taken) => void>> = 
   hold: taken => taken.books.held.resolve(() => receipt(taken, {})),
 }
 
-function receipt({ payment, seen, response, books }: Taken, lies: Record<string, unknown>): void {
-  const walletAddress = payerOf(seen)
+function receipt({ payment, response, books }: Taken, lies: Record<string, unknown>): void {
+  const walletAddress = payment.payer
   const data = { walletAddress, amountCredited: payment.usd, newBalance: books.creditUsd, paymentId: 'p', ...lies }
   const settlement = { success: true, network: payment.network, payer: walletAddress, transaction: '0xabc' }
   answer(response, 200, { success: true, data }, { 'payment-response': base64(settlement) })
-}
-
-/** Of an EVM payment the one who signed; nothing else is believed by the wallet either. */
-function payerOf({ headers }: SeenRequest): string {
-  const signed = JSON.parse(Buffer.from(String(headers['payment-signature']), 'base64').toString())
-  return signed.payload?.authorization?.from ?? ''
 }
 
 function chat(

@@ -24,8 +24,6 @@ export interface RailFacts extends Token {
   /** Tokens that the wallet does not know, by what one of them is worth. */
   strange: Readonly<Record<StrangeToken, string>>
   extra: Record<string, unknown>
-  /** Why nothing can be paid rightly here yet; null where it can. */
-  cannotSign: string | null
 }
 
 const usdExtra = { name: 'USD Coin', version: '2' }
@@ -52,7 +50,6 @@ export const rails: Readonly<Record<RailName, RailFacts>> = {
       two: evmAddress('d'),
     },
     extra: usdExtra,
-    cannotSign: null,
   },
   svm: {
     name: 'svm',
@@ -72,7 +69,6 @@ export const rails: Readonly<Record<RailName, RailFacts>> = {
       two: svmAddress(10),
     },
     extra: { feePayer: svmAddress(11) },
-    cannotSign: 'this version of the wallet signs on EVM chains alone',
   },
 }
 

@@ -1,8 +1,7 @@
-import type { Clock } from '#contract/clock.ts'
 import { browse } from './browse.ts'
 import { corpus, corpusControls } from './corpus-attacks.ts'
 import { evidence, journalOf } from './evidence.ts'
-import { type HiredAgent, hiredAgent } from './hired-agent.ts'
+import { type HiredAgent, type HireOptions, hiredAgent } from './hired-agent.ts'
 import { movableClock } from './movable-clock.ts'
 import { playCorpus } from './play-corpus.ts'
 import { rails } from './rails.ts'
@@ -24,7 +23,7 @@ const scenariosOf = (categories: readonly Category[]): Scenario[] =>
 export const corpusScenarios = scenariosOf(corpus)
 export const controlScenarios = scenariosOf(corpusControls)
 
-export type Hire = (options: { baseUrl: string; clock: Clock }) => Promise<HiredAgent>
+export type Hire = (options: HireOptions) => Promise<HiredAgent>
 
 export async function runScenario(
   scenario: Scenario,
@@ -35,7 +34,7 @@ export async function runScenario(
   const clock = movableClock()
   const hosts = await playCorpus(scenario, clock)
   const [host = '', ...path] = start.split('/')
-  const hired = await hire({ baseUrl: hosts.url(host, '/api/v1'), clock })
+  const hired = await hire({ rail, baseUrl: hosts.url(host, '/api/v1'), clock })
   try {
     const replies = await browse(hired, hosts.url(host, `/${path.join('/')}`))
     const found = await evidence(hosts.seen, replies, await journalOf(hired), { ...scenario, home: host })

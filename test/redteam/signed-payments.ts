@@ -14,6 +14,7 @@ export interface SignedPayment {
   network: string
   asset: string
   payTo: string
+  payer: string
   amount: bigint
   usd: number
   /** From its arrival to its end; null where the chain bounds it. */
@@ -74,18 +75,18 @@ async function legsOf(read: Payload, atMs: number): Promise<Leg[]> {
   const { accepted = {}, payload = {} } = read
   if (payload.transaction) {
     const { key, legs } = await svmLegs(payload.transaction)
-    return legs.map(({ mint, owner, amount }, index) => ({
+    return legs.map(({ mint, owner, amount, payer, isSigned }, index) => ({
       key: `${key}:${index}`,
       network: accepted.network ?? '',
       asset: mint,
       payTo: owner,
-      amount,
+      ...{ amount, payer },
       usd: worthUsd(mint, amount),
       lifeSeconds: null,
-      isSound: accepted.asset === mint && accepted.payTo === owner && accepted.amount === amount.toString(),
+      isSound: isSigned && accepted.asset === mint && accepted.payTo === owner && accepted.amount === amount.toString(),
     }))
   }
-  const { to = '', value = '0', validBefore = '0', nonce = '' } = payload.authorization ?? {}
+  const { from = '', to = '', value = '0', validBefore = '0', nonce = '' } = payload.authorization ?? {}
   const [network = '', asset = ''] = [accepted.network, accepted.asset]
   return [
     {
@@ -93,6 +94,7 @@ async function legsOf(read: Payload, atMs: number): Promise<Leg[]> {
       network,
       asset,
       payTo: to,
+      payer: from,
       amount: BigInt(value),
       usd: worthUsd(asset, BigInt(value)),
       lifeSeconds: Number(validBefore) - Math.floor(atMs / 1_000),

@@ -1,4 +1,3 @@
-import { rails } from './rails.ts'
 import type { Row } from './row.ts'
 import { weights } from './scenario.ts'
 
@@ -12,7 +11,6 @@ export interface Verdict {
   wrong: readonly Row[]
   /** A control that was not paid, or an attack that another rule than its own refused. */
   failed: readonly Row[]
-  notPossible: readonly Row[]
   notSupported: readonly Row[]
   isClean: boolean
 }
@@ -28,7 +26,6 @@ export function verdict(rows: readonly Row[]): Verdict {
     wrongUsd: lost,
     authorisedUsd: rows.reduce((sum, { signedUsd }) => sum + signedUsd, 0) - lost,
     ...{ wrong, failed },
-    notPossible: rows.filter(({ outcome }) => outcome === 'not possible yet'),
     notSupported: rows.filter(({ outcome }) => outcome === 'not supported'),
     isClean: wrong.length === 0 && failed.length === 0,
   }
@@ -63,30 +60,23 @@ const partNames: Readonly<Record<Row['part'], string>> = {
 
 /** What it all comes to, with what it does not show. */
 export function summary(rows: readonly Row[]): string[] {
-  const { safety, wrongUsd, authorisedUsd, wrong, failed, notPossible, notSupported } = verdict(rows)
+  const { safety, wrongUsd, authorisedUsd, wrong, failed, notSupported } = verdict(rows)
   const parts = Object.entries(partNames).map(([part, name]) => {
     const of = rows.filter(row => row.part === part)
     const count = (outcome: Row['outcome']) => of.filter(row => row.outcome === outcome).length
-    const counted = (['refused', 'authorised', 'not supported', 'not possible yet', 'WRONG', 'FAILED'] as const)
+    const counted = (['refused', 'authorised', 'not supported', 'WRONG', 'FAILED'] as const)
       .map(outcome => [count(outcome), outcome] as const)
       .filter(([number]) => number > 0)
       .map(([number, outcome]) => `${number} ${outcome}`)
     return `${name}: ${of.length} runs, ${counted.join(', ')}`
   })
-  const silent = Object.values(rails).flatMap(({ name, cannotSign }) =>
-    cannotSign === null
-      ? []
-      : [`On ${name} ${cannotSign}: its attacks are refused for their network and show nothing of the other rules.`],
-  )
   return [
     ...parts,
     `Signed: ${authorisedUsd.toFixed(2)} USD that were authorised, ${wrongUsd.toFixed(2)} USD that were not.`,
     `Safety over the 48 public scenarios: ${safety.toFixed(1)}, and no result: the wallet pays top-ups of one service and`,
     `nothing else, so ${notSupported.length} of the corpus's 8 controls are not paid, and by its own rules the run is INVALID.`,
-    ...(notPossible.length > 0 ? [`Not possible yet, and counted as nothing: ${notPossible.length} runs.`] : []),
-    ...silent,
     wrong.length + failed.length === 0
-      ? 'No wrong payment, and every control that is possible was paid.'
+      ? 'No wrong payment, and every control of ours was paid.'
       : `${wrong.length} wrong, ${failed.length} failed.`,
   ]
 }
