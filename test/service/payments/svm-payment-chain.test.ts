@@ -24,6 +24,8 @@ let known: {
   head: { absoluteSlot: number; blockHeight: number }
   slot: number
   fails: string | null
+  /** Happens while the head is asked for. */
+  onHead(): void
 }
 
 const pageOf = 1_000
@@ -39,6 +41,7 @@ function say({ method, params }: Question): Said {
     case 'getTransaction':
       return { result: known.executed.get(String(first)) ?? null }
     case 'getEpochInfo':
+      known.onHead()
       return { result: known.head }
     case 'getSignaturesForAddress': {
       const { before } = second as { before?: string }
@@ -59,7 +62,7 @@ afterAll(() => node.close())
 beforeEach(() => {
   node.asked.length = 0
   known = {
-    ...{ statuses: new Map(), executed: new Map(), listed: [], slot: 5_000, fails: null },
+    ...{ statuses: new Map(), executed: new Map(), listed: [], slot: 5_000, fails: null, onHead: () => undefined },
     head: { absoluteSlot: 5_000, blockHeight: 4_000 },
   }
 })
@@ -201,6 +204,13 @@ describe('a transaction of ours, whose name is known before it is sent,', () => 
     expect(node.asked[1]).toEqual({ method: 'getEpochInfo', params: [{ commitment: 'finalized' }] })
   })
 
+  test('that lands while its end is asked for is not over', async () => {
+    known.head.blockHeight = 4_001
+    known.onHead = () => seen('confirmed')
+    expect(await find({ payment: claimed() })).toEqual({ state: 'open' })
+    expect(methods()).not.toContain('getSignaturesForAddress')
+  })
+
   test('whose name another told is looked for by its own', async () => {
     seen('confirmed')
     expect(await find({ transaction: name(1) })).toEqual(landed())
@@ -289,6 +299,8 @@ describe('a transaction whose fee somebody else pays', () => {
     expect(await find({ chain: chain(), payment: claimed() })).toEqual({ state: 'open' })
     put(3, 20_000 - 9_902, other)
     expect(await find({ chain: chain(), payment: made.payment })).toEqual(landed(2))
+    for (const each of known.listed) each.slot++
+    expect(await find({ chain: chain(), payment: claimed() })).toEqual(landed(2))
   })
 
   test('is looked for page by page', async () => {

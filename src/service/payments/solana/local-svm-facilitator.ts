@@ -111,7 +111,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
     const wire = wireOf(new Uint8Array(64), payment)
     const config = { encoding: 'base64', sigVerify: false, replaceRecentBlockhash: false, commitment: 'processed' }
     try {
-      return (await this.#rpc.ask('simulateTransaction', [wire, config], Simulated)).value.err ?? null
+      return (await this.#rpc.ask('simulateTransaction', [wire, config], Simulated)).value.err
     } catch (cause) {
       throw new ChainUnavailable('The payment could not be checked against the chain.', { cause })
     }
