@@ -19,8 +19,11 @@ interface Opened {
  */
 export function machineNotes(state: State, clock: Clock): SharedNotes {
   let opened: Opened | undefined
+  let isClosed = false
   return {
     together(use) {
+      // An answer that comes after the end must not make the file anew.
+      if (isClosed) throw new Error('The notes of this machine are closed.')
       opened ??= open(state, clock)
       const { database, notes } = opened
       database.exec('BEGIN IMMEDIATE')
@@ -34,6 +37,7 @@ export function machineNotes(state: State, clock: Clock): SharedNotes {
       }
     },
     close() {
+      isClosed = true
       opened?.database.close()
       opened = undefined
     },

@@ -84,7 +84,6 @@ export class Client {
   readonly #wire: Wire
   readonly #closeWire: () => Promise<void>
   readonly #gate: Gate
-  readonly #notes: SharedNotes
   readonly #options: ClientOptions
 
   constructor(options: ClientOptions) {
@@ -100,7 +99,6 @@ export class Client {
     const caller = `${this.address.origin} ${principalOf(credential)}`
     // Of a wallet the contract tells how many may be in flight; all else is learnt.
     const turns = new Turns(clock, credential && 'payer' in credential ? walletConcurrency : mostAtOnce)
-    this.#notes = notes
     this.#gate = new Gate({ notes, turns, clock, caller, random })
     this.limitsSeen = new LimitsSeen(notes, caller, clock)
   }
@@ -157,7 +155,7 @@ export class Client {
 
   async close(): Promise<void> {
     await this.#closeWire()
-    this.#notes.close()
+    this.#gate.close()
   }
 
   /** One request that the gate let through, whose end the gate hears of. */

@@ -58,6 +58,7 @@ type Step = Verdict | Room
 /** What every request passes: its limits, the calls that are under way, and the breaker below the service's block. */
 export class Gate {
   readonly #options: GateOptions
+  readonly #underWay = new Set<Passage>()
 
   constructor(options: GateOptions) {
     this.#options = options
@@ -103,6 +104,12 @@ export class Gate {
     this.#options.turns.refused()
   }
 
+  /** What is still under way gets no answer any more. */
+  close(): void {
+    for (const passage of this.#underWay) passage.ended({ end: 'unanswered' })
+    this.#options.notes.close()
+  }
+
   #tryToEnter(id: string, bucket: string | null, waitedUntilMs: number): Step {
     const { notes, turns } = this.#options
     if (!turns.take(id)) return { kind: 'full' }
@@ -134,16 +141,16 @@ export class Gate {
   }
 
   #passage(id: string, bucket: string | null): Passage {
-    let isUnderWay = true
-    return {
+    const passage: Passage = {
       ended: how => {
-        if (!isUnderWay) return
-        isUnderWay = false
+        if (!this.#underWay.delete(passage)) return
         if (how.end === 'succeeded') this.#options.turns.succeeded()
         this.#quietly(notes => this.#note(notes, id, bucket, how))
       },
       left: () => this.#options.turns.leave(id),
     }
+    this.#underWay.add(passage)
+    return passage
   }
 
   #note(notes: Notes, id: string, bucket: string | null, how: PassageEnd): void {

@@ -14,7 +14,7 @@ export interface Notes {
  * and no money, so it need not outlive a power cut.
  */
 export interface SharedNotes {
-  /** Runs `use` alone among all who share these notes. It must not await. */
+  /** Runs `use` alone among all who share these notes. It must not await. Throws where they are closed or cannot be had. */
   together<Result>(use: (notes: Notes) => Result): Result
   close(): void
 }

@@ -1,6 +1,8 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type CallerNote, callerNote, type FlightEnd, judge, withBlock, withEnd, withFlight } from '#client/breaker.ts'
 import { breakerCeiling, flightLifeMs, probePauseMs } from '#client/limits.ts'
+import { abuseBlock } from '#contract/limits.ts'
 
 const startMs = 1_000_000
 const alone = { own: 1, mostOwn: 16 }
@@ -92,4 +94,38 @@ test('a note from before the clock was set back is forgotten', () => {
   const note = JSON.stringify(after(times(15, 'failed')))
   const backMs = startMs - 3_600_000
   expect(judge(callerNote(note, backMs), backMs, alone)).toEqual({ kind: 'go', isProbe: false })
+})
+
+test('a note that is no note, or another version’s, is none', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), text => {
+      expect(callerNote(text, startMs)).toEqual(callerNote(null, startMs))
+    }),
+  )
+})
+
+test('whatever happened before, no more can fail within a window than the service lets pass', () => {
+  const step = fc.record({
+    kind: fc.constantFrom('enter', 'end', 'wait'),
+    end: fc.constantFrom<FlightEnd>('succeeded', 'failed', 'unanswered'),
+    ms: fc.integer({ min: 0, max: 20_000 }),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 300 }), steps => {
+      let nowMs = startMs
+      let note = callerNote(null, nowMs)
+      const failures: number[] = []
+      for (const [at, { kind, end, ms }] of steps.entries()) {
+        if (kind === 'wait') nowMs += ms
+        note = callerNote(JSON.stringify(note), nowMs)
+        const verdict = judge(note, nowMs, alone)
+        if (kind === 'enter' && verdict.kind === 'go') note = withFlight(note, `${at}`, verdict.isProbe, nowMs)
+        const [flight] = note.flights
+        if (kind !== 'end' || !flight) continue
+        note = withEnd(note, flight.id, end, nowMs)
+        if (end !== 'succeeded') failures.push(nowMs)
+        expect(failures.filter(atMs => nowMs - atMs < abuseBlock.windowMs).length).toBeLessThanOrEqual(breakerCeiling)
+      }
+    }),
+  )
 })

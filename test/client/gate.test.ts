@@ -55,7 +55,7 @@ const windowOf = (time: VirtualTime, more: Partial<LimitWindow>): LimitWindow =>
 
 function twoProcesses() {
   const time = new VirtualTime()
-  const notes = memorySharedNotes()
+  const notes = { ...memorySharedNotes(), close: () => {} }
   return { time, one: processOf(time, notes), other: processOf(time, notes) }
 }
 
@@ -198,4 +198,14 @@ test('where the notes cannot be written after an answer, the answer stands', asy
   await one.soon()
   isFull = true
   expect(() => one.end('succeeded')).not.toThrow()
+})
+
+test('calls under way when a process ends are failures, and not under way for ever', async () => {
+  const { one, other } = twoProcesses()
+  one.enter(mostAtOnce)
+  await one.soon()
+  one.gate.close()
+  other.enter()
+  await other.soon()
+  expect(other.refusals).toMatchObject([{ kind: 'breaker-open' }])
 })
