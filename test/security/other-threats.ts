@@ -205,6 +205,12 @@ export const otherThreats: readonly Threat[] = [
     shownBy: [shown('service/bodies.test.ts', 'a reader who stalls')],
   },
   {
+    id: 'S11',
+    threat: 'somebody else’s receipt',
+    answer: 'it does not exist',
+    shownBy: [shown('service/receipts.test.ts', 'somebody else gets none, and learns nothing')],
+  },
+  {
     id: 'W1',
     threat: 'a text that asks the assistant for money',
     answer: 'no tool call lifts a cap; what is from outside is framed as such, and cannot end its frame',
@@ -293,6 +299,21 @@ export const otherThreats: readonly Threat[] = [
         'agent/mcp-command.test.ts',
         'with a wallet and a named payee it pays for a chat; the key stands nowhere in what it says',
       ),
+    ],
+  },
+  {
+    id: 'W10',
+    threat: 'a receipt that is forged, of another call, or of another amount than the answer’s',
+    answer: 'kept and told with the answer, never believed',
+    shownBy: [
+      shown(
+        'agent/receipts.test.ts',
+        'a changed amount',
+        'a key of somebody else',
+        'one of another call',
+        'one of more than its answer says',
+      ),
+      shown('wallet/receipts.test.ts', 'is of no receipt: another algorithm', 'is flagged: more than was allowed'),
     ],
   },
 ]
