@@ -4,8 +4,9 @@ import { entryRefs } from '../store/entry-refs.ts'
 import type { Store } from '../store/store.ts'
 import type { Line, Op, Outcome, Refusal } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
+import { availableOf } from './available-of.ts'
 import { anewAttempts, holdLeaseMs } from './bounds.ts'
-import { type AlsoCommit, availableOf, type ChargeOrder, type ChargeParts, type Cost } from './charge.ts'
+import type { AlsoCommit, ChargeOrder, ChargeParts, Cost } from './charge.ts'
 
 /** A call whose hold others have ended, and what it costs. */
 export interface LostCall {

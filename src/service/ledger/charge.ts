@@ -4,8 +4,9 @@ import type { Principal } from '../identity/principal.ts'
 import { awayReason } from '../store/away-reason.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
-import type { Balance, Capture, Line, Op, Outcome, Owed, Refusal, Unit } from '../store/units.ts'
+import type { Capture, Line, Op, Outcome, Owed, Refusal, Unit } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
+import { availableOf } from './available-of.ts'
 import { checkpointMs, holdLeaseMs, holdRenewalMs } from './bounds.ts'
 import { chargeAnew } from './charge-anew.ts'
 import { ChargeUnknown } from './charge-unknown.ts'
@@ -51,11 +52,6 @@ export class AlsoCommitRefused extends Error {
     this.name = 'AlsoCommitRefused'
     this.why = why
   }
-}
-
-export const availableOf = (balances: readonly Balance[], account: string): MicroUsd | null => {
-  const balance = balances.find(each => each.account === account)
-  return balance ? addUsd(balance.posted, -balance.held) : null
 }
 
 export interface ChargeParts {

@@ -3,8 +3,9 @@ import { addUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
 import type { Line } from '../store/units.ts'
+import { availableOf } from './available-of.ts'
 import { checkpointsATick, holdLeaseMs, renewalTickMs } from './bounds.ts'
-import { type AlsoCommit, availableOf, Charge, type ChargeOrder, type ChargeParts } from './charge.ts'
+import { type AlsoCommit, Charge, type ChargeOrder, type ChargeParts } from './charge.ts'
 import type { Funding } from './funding.ts'
 
 export interface ChargesOptions {
