@@ -25,9 +25,16 @@ export async function send(round: Round, sending: Sending): Promise<Response | n
     if (!wasSent(error)) return null
     round.book.unanswered[sending.kind]++
     if (!round.mayBreak())
-      round.book.surprise(sending.kind, `no answer from ${sending.path} while the server was alive`)
+      round.book.surprise(sending.kind, `no answer from ${sending.path} while the server was alive: ${reasonOf(error)}`)
     return null
   }
+}
+
+/** What the connection, or our patience, said. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { code, message } = (error.cause ?? error) as NodeJS.ErrnoException
+  return code ? `${message} (${code})` : message
 }
 
 /** Nobody listens at that port any more: then nothing can have happened. */

@@ -10,13 +10,16 @@ export interface KeyedStreamParts {
   claims: Pick<Claims, 'record'>
   /** Called after the last event; the end of the stream goes out once it resolves. */
   ended(): Promise<void>
-  /** Called once, when the events broke off. Never rejects. */
-  broken(error: unknown): Promise<void>
+  /** Called once, when the events broke off. Answers the event that says so, or null where the connection has to. Never rejects. */
+  broken(error: unknown): Promise<unknown | null>
   /** The reader is gone. */
   left(): void
   /** Breaks the connection off; false where there is none. */
   cut(): boolean
 }
+
+/** Nothing went wrong: what nobody reads and nobody could be given again is not made. */
+export class StreamTooLarge extends Error {}
 
 /**
  * A stream that is recorded while it is read, at its reader's pace, and goes on by itself when the reader has left. One
@@ -85,8 +88,10 @@ export class KeyedStream {
       this.#record(bytes)
       return bytes
     } catch (error) {
-      await this.#parts.broken(error)
-      throw error
+      const last = await this.#parts.broken(error)
+      if (last === null) throw error
+      this.#over = true
+      return eventBytes(last, this.#parts.vendor)
     }
   }
 
@@ -116,7 +121,7 @@ export class KeyedStream {
 
   /** Nobody reads it and nobody can have it again: what has been delivered is owed, and the rest is not made. */
   async #breakOff(): Promise<void> {
-    let why: unknown = new Error('A stream was too large to go on without its reader.')
+    let why: unknown = new StreamTooLarge()
     try {
       await this.#events.return?.()
     } catch (error) {

@@ -10,7 +10,7 @@ import type { Op } from '../store/units.ts'
 import { keptAnswerBytes, workAfterLeavingMs } from './bounds.ts'
 import { type KeptAnswer, lastingHeaders, notKept, writeAnswer } from './kept-answer.ts'
 import type { KeyedRequest } from './keyed-request.ts'
-import { KeyedStream } from './keyed-stream.ts'
+import { KeyedStream, StreamTooLarge } from './keyed-stream.ts'
 import type { RunningClaim } from './running-claim.ts'
 
 const jsonType = 'application/json'
@@ -152,9 +152,15 @@ export class KeyedWork implements Work {
     if (!(await this.#claim.finish(this.#streamAnswer([])))) throw new AlsoCommitRefused('claim_moved')
   }
 
-  async #streamBroken(error: unknown): Promise<void> {
+  /** A reader is told by an event, unless nobody reads any more, or another process has the whole answer by now. */
+  async #streamBroken(error: unknown): Promise<unknown | null> {
     await this.#endWithout(error)
-    this.#keyed.exchange.ended()
+    const { exchange, service } = this.#keyed
+    exchange.ended()
+    if (this.signal.aborted || error instanceof AlsoCommitRefused) return null
+    if (!(error instanceof StreamTooLarge))
+      service.log.error({ requestId: this.requestId, err: error }, 'A stream could not be ended as it should.')
+    return brokenOff
   }
 
   /**
@@ -206,6 +212,7 @@ export class KeyedWork implements Work {
 
 /** The status has left already; a client reads the failure from the stream (published contract §5.3). */
 const brokenOff = {
+  choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
   error: { message: 'Inference processing failed', type: 'server_error', param: null, code: null },
 }
 

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Listener } from '#service/listener.ts'
+import { StoreError } from '#service/store/store-error.ts'
 import { used, words } from '../chat-script.ts'
 import { mustCommit } from '../store/sample-ops.ts'
 import { answerMicroUsd, charges, claims, closeAll, gate, hello, holds, type KeyDesk, openKeyDesk } from './key-desk.ts'
@@ -99,4 +100,21 @@ test('a stream whose key is another’s by now is broken off, and nothing is pri
   await expect(answer.text()).rejects.toThrow()
   expect(printed).not.toHaveBeenCalled()
   printed.mockRestore()
+})
+
+test('a stream that cannot be ended, because the disk is full, is an answer that says so', async () => {
+  const { until, open } = gate()
+  desk.chat.play([{ role: true }, { until }])
+  const real = desk.store.commit.bind(desk.store)
+  const answer = fetch(`http://127.0.0.1:${listener.port}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}`, 'idempotency-key': 'one' },
+    body: JSON.stringify({ ...hello, stream: true }),
+  })
+  await expect.poll(() => desk.chat.calls.length).toBe(1)
+  desk.store.commit = () => Promise.reject(new StoreError('unreachable', 'The disk is full.'))
+  open()
+  const text = await (await answer).text()
+  expect(text).toMatch(/"finish_reason":"error".*"error":\{.*\[DONE\]/s)
+  desk.store.commit = real
 })

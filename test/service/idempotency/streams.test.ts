@@ -259,7 +259,7 @@ test('answers of one account beyond a share of the disk are delivered and not ke
   bearer = await desk.opened.key(1)
   await (await desk.ask(bearer, { key: 'four' })).text()
   expect(await again('four')).toBe(200)
-})
+}, 120_000)
 
 test('a stream that is too large to be kept is delivered whole, charged once, and not made again', async () => {
   await openBulky()
