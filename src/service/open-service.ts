@@ -57,11 +57,15 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
   // Loaded while the store's thread starts, which is on another core.
   const loading = loadMeanwhile()
   const { openStore } = await import('./store/open-store.ts')
-  const opened = await openStore(options.database ?? `sqlite:${join(options.folder, 'farebox.db')}`)
+  let outage: OutageLog | null = null
+  const opened = await openStore(options.database ?? `sqlite:${join(options.folder, 'farebox.db')}`, {
+    onTrouble: (error, forMs) => outage?.noticed(error, forMs),
+  })
   const ends = [() => opened.close()]
   const close = once(() => endAll(ends.splice(0).reverse()))
   try {
     const log = new OutageLog({ store: opened, clock: systemClock, log: options.log ?? silent })
+    outage = log
     ends.push(async () => log.close())
     const around = { log, clock: systemClock }
     const { watchedBooks } = await import('./ledger/watched-store.ts')

@@ -3,6 +3,7 @@ import { awayAskMs, awayTellMs } from './bounds.ts'
 import type { Log } from './log.ts'
 import { awayReason } from './store/away-reason.ts'
 import type { Store } from './store/store.ts'
+import { StoreError } from './store/store-error.ts'
 import { uuidV7 } from './store/uuid-v7.ts'
 
 interface Outage {
@@ -37,6 +38,12 @@ export class OutageLog implements Log {
     if (!this.#isOutage(facts)) this.#options.log.error(facts, message)
   }
 
+  /** Told while calls still wait for books that have not answered for so long: the outage has begun that long ago. */
+  noticed(error: unknown, forMs: number): void {
+    const reason = awayReason(new StoreError('unreachable', 'The books do not answer.', { cause: error })) ?? ''
+    this.#begin(reason, this.#options.clock.now() - forMs)
+  }
+
   close(): void {
     clearTimeout(this.#timer)
   }
@@ -53,18 +60,23 @@ export class OutageLog implements Log {
 
   #failed(reason: string): void {
     const nowMs = this.#options.clock.now()
-    const outage = this.#outage
-    if (!outage) {
-      this.#outage = { sinceMs: nowMs, toldAtMs: nowMs, lastFailureMs: nowMs, failures: 1 }
-      this.#options.log.error({ reason }, 'The books cannot be reached; calls are refused until they can.')
-      this.#askLater()
-      return
-    }
-    outage.lastFailureMs = nowMs
+    const outage = this.#begin(reason, nowMs)
     outage.failures++
     if (nowMs - outage.toldAtMs < awayTellMs) return
     outage.toldAtMs = nowMs
     this.#options.log.error({ reason, ...told(outage, nowMs) }, 'The books still cannot be reached.')
+  }
+
+  /** The outage of this moment, which is told once. */
+  #begin(reason: string, sinceMs: number): Outage {
+    const nowMs = this.#options.clock.now()
+    if (!this.#outage) {
+      this.#outage = { sinceMs, toldAtMs: nowMs, lastFailureMs: nowMs, failures: 0 }
+      this.#options.log.error({ reason }, 'The books cannot be reached; calls wait, or are refused, until they can.')
+      this.#askLater()
+    }
+    this.#outage.lastFailureMs = nowMs
+    return this.#outage
   }
 
   #askLater(): void {

@@ -23,7 +23,7 @@ function recorded(): { log: Log; lines: Line[] } {
   return { lines, log: { info: at('info'), warn: at('warn'), error: at('error') } }
 }
 
-const gone = 'The books cannot be reached; calls are refused until they can.'
+const gone = 'The books cannot be reached; calls wait, or are refused, until they can.'
 const back = 'The books can be reached again.'
 
 let folder: string
@@ -93,7 +93,15 @@ withPostgres('a PostgreSQL server that is gone', cluster => {
   test('reads and paid calls are told to come again, and two lines tell of it', async () => {
     const { service, key, lines } = await opened(cluster().url)
     await cluster().kill()
-    const answers = await Promise.all([limits(service, key), chat(service, key), chat(service, key)])
+    let isAnswered = false
+    const asked = Promise.all([limits(service, key), chat(service, key), chat(service, key)])
+    void asked.then(() => {
+      isAnswered = true
+    })
+    await vi.waitFor(() => expect(lines).toHaveLength(1), { timeout: 20_000 })
+    // Told while calls still wait for it, and not once they give up.
+    expect(isAnswered).toBe(false)
+    const answers = await asked
     for (const answer of answers) await expectComeAgain(answer)
     await expect(service.createKey({ usd: '1' })).rejects.toThrow('The database cannot be read; try again later.')
     await cluster().run()
@@ -143,6 +151,28 @@ describe('the log of an outage', () => {
       failures: 150,
     })
   })
+})
+
+test('an outage that is told while calls still wait for it has begun when the first of them did', async () => {
+  vi.useFakeTimers()
+  const { log, lines } = recorded()
+  let isAway = true
+  const commit = async () => {
+    if (isAway) throw new StoreError('unreachable', 'away')
+    return []
+  }
+  const outage = new OutageLog({ store: { commit }, clock: { now: () => Date.now() }, log })
+  for (let second = 2; second <= 24; second++) {
+    outage.noticed(new Error('connect ECONNREFUSED 127.0.0.1:5432'), second * 1_000)
+    await vi.advanceTimersByTimeAsync(1_000)
+  }
+  expect(lines).toEqual([['error', gone, { reason: 'connect ECONNREFUSED 127.0.0.1:5432' }]])
+  isAway = false
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(lines.slice(1)).toEqual([
+    ['warn', back, { forSeconds: expect.toSatisfy(seconds => seconds >= 25 && seconds <= 27), failures: 0 }],
+  ])
+  vi.useRealTimers()
 })
 
 const sqliteError = (errcode: number) => Object.assign(new Error('of SQLite'), { code: 'ERR_SQLITE_ERROR', errcode })

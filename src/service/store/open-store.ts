@@ -19,12 +19,18 @@ export function databasePlace(database: string): DatabasePlace {
   )
 }
 
+/** What a store tells while it goes on trying. */
+export interface StoreTrouble {
+  /** The database has not answered for so long; told again with each attempt that fails. */
+  onTrouble?: (error: unknown, forMs: number) => void
+}
+
 /** Opens the store of a database, by its name. Only the engine that is used is loaded. */
-export async function openStore(database: string): Promise<Store> {
+export async function openStore(database: string, trouble: StoreTrouble = {}): Promise<Store> {
   const place = databasePlace(database)
   if (place.engine === 'postgres') {
     const { openPostgresStore } = await import('./postgres/open.ts')
-    return openPostgresStore({ url: place.url })
+    return openPostgresStore({ url: place.url, ...trouble })
   }
   const { openSqliteStore } = await import('./sqlite/open.ts')
   return openSqliteStore({ path: place.path })

@@ -211,7 +211,7 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
     const store = await openPostgresStore({ url, schema })
     await mustCommit(store, account(), grant(10n))
     const proxy = await CuttingProxy.to(cluster().port)
-    const link = await WriterLink.open({ url: cluster().urlOf('farebox', 'farebox', proxy.port), schema }, 3)
+    const link = await WriterLink.open({ url: cluster().urlOf('farebox', 'farebox', proxy.port), schema }, { most: 3 })
     const writer = new PostgresWriter(link)
     const lost = unit(hold('h', 4n))
     proxy.closesWithCut = true

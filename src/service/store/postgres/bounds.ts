@@ -17,6 +17,9 @@ export const attemptsForMs = 60_000
 export const firstRetryMs = 20
 export const longestRetryMs = 1_000
 
+/** A database that has been away for so long is told of, while statements still wait for it: a cut connection is replaced sooner. */
+export const troubleAfterMs = 1_000
+
 /** Connections for reads: most are answered within a millisecond, so few serve many callers. */
 export const readConnections = 6
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { attempts, attemptsForMs, firstRetryMs, longestRetryMs } from './bounds.ts'
+import { attempts, attemptsForMs, firstRetryMs, longestRetryMs, troubleAfterMs } from './bounds.ts'
 import { connectForWriting, type Database, UnsuitableDatabase } from './connection.ts'
 import { isNoPrimary, isStatementError } from './sql-state.ts'
 
@@ -21,21 +21,24 @@ export class DatabaseAway extends Error {
 export class WriterLink {
   readonly #database: Database
   readonly #attempts: number
+  readonly #onTrouble: OnTrouble
   #client: pg.Client | null
 
-  private constructor(database: Database, most: number, client: pg.Client) {
+  private constructor(database: Database, client: pg.Client, { most = attempts, onTrouble = () => {} }: LinkOptions) {
     this.#database = database
     this.#attempts = most
+    this.#onTrouble = onTrouble
     this.#client = client
   }
 
-  static open = async (database: Database, most = attempts): Promise<WriterLink> =>
-    new WriterLink(database, most, await connectForWriting(database))
+  static open = async (database: Database, options: LinkOptions = {}): Promise<WriterLink> =>
+    new WriterLink(database, await connectForWriting(database), options)
 
   /** Throws what the database refused as it is, and `DatabaseAway` where it could not be reached. */
   async send<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
     let sent = false
     const givesUpAt = performance.now() + attemptsForMs
+    const trouble = troubleWatch(this.#onTrouble)
     for (let attempt = 1; ; attempt++) {
       try {
         this.#client ??= await connectForWriting(this.#database)
@@ -44,6 +47,7 @@ export class WriterLink {
       } catch (error) {
         if (isStatementError(error) && !isNoPrimary(error) && (await this.#answers())) throw error
         await this.#drop()
+        trouble(error)
         const isLast = attempt >= this.#attempts || performance.now() > givesUpAt
         if (isLast || error instanceof UnsuitableDatabase) throw new DatabaseAway(sent, error)
         await sleep(pauseMs(attempt))
@@ -68,6 +72,23 @@ export class WriterLink {
     const client = this.#client
     this.#client = null
     await client?.end().catch(() => undefined)
+  }
+}
+
+export type OnTrouble = (error: unknown, forMs: number) => void
+
+interface LinkOptions {
+  most?: number
+  onTrouble?: OnTrouble
+}
+
+/** Told of each attempt that fails; tells of them once they have failed for a while. */
+export function troubleWatch(onTrouble: OnTrouble): (error: unknown) => void {
+  let sinceMs: number | null = null
+  return error => {
+    sinceMs ??= performance.now()
+    const forMs = performance.now() - sinceMs
+    if (forMs >= troubleAfterMs) onTrouble(error, forMs)
   }
 }
 

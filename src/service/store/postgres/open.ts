@@ -1,11 +1,12 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type Clock, systemClock } from '#contract/clock.ts'
 import { mostClockDifferenceMs } from '../bounds.ts'
 import type { Store } from '../store.ts'
 import { StoreError } from '../store-error.ts'
+import type { Tables } from '../tables.ts'
 import { clockDifference, databaseTimeText } from './clock-difference.ts'
-import { type Database, UnsuitableDatabase, unusableDatabase } from './connection.ts'
-import { WriterLink } from './link.ts'
+import { UnsuitableDatabase, unusableDatabase } from './connection.ts'
+import { type OnTrouble, WriterLink } from './link.ts'
 import { migratePostgres } from './migrate.ts'
 import { openPostgresReader } from './reader.ts'
 import { PostgresWriter } from './writer.ts'
@@ -17,6 +18,8 @@ export interface PostgresStoreOptions {
   schema?: string
   /** Whose leases are judged by it; the machine's unless told. */
   clock?: Clock
+  /** Told while statements wait for a database that is away. */
+  onTrouble?: OnTrouble
 }
 
 /** Several processes may have one database open. Throws `unusable_database` where it cannot be trusted or reached. */
@@ -24,6 +27,7 @@ export async function openPostgresStore({
   url,
   schema = 'farebox',
   clock = systemClock,
+  onTrouble = () => {},
 }: PostgresStoreOptions): Promise<Store> {
   // Checked here, because the driver's own complaint would carry the whole address with its password.
   if (!URL.canParse(url)) throw unusableDatabase('its address is no URL; write postgres://user@host:5432/database')
@@ -31,10 +35,10 @@ export async function openPostgresStore({
   const database = { url, schema }
   try {
     await migratePostgres(database)
-    const link = await WriterLink.open(database)
+    const link = await WriterLink.open(database, { onTrouble })
     try {
       await checkClock(link, clock)
-      return await storeOf(link, database, clock)
+      return await storeOf(link, await openPostgresReader(database, onTrouble), clock)
     } catch (error) {
       await link.close()
       throw error
@@ -57,9 +61,8 @@ async function checkClock(link: WriterLink, clock: Clock): Promise<void> {
   )
 }
 
-async function storeOf(link: WriterLink, database: Database, clock: Clock): Promise<Store> {
+async function storeOf(link: WriterLink, read: Kysely<Tables>, clock: Clock): Promise<Store> {
   const writer = new PostgresWriter(link)
-  const read = await openPostgresReader(database)
   // Kysely ends a pool only once it has been used.
   await read.connection().execute(async () => undefined)
   let closed: Promise<void> | null = null

@@ -14,7 +14,7 @@ import {
   readTimeoutMs,
 } from './bounds.ts'
 import { applySettings, type Database, searchPath } from './connection.ts'
-import { pauseMs } from './link.ts'
+import { type OnTrouble, pauseMs, troubleWatch } from './link.ts'
 import { isStatementError } from './sql-state.ts'
 
 /** Codes of PostgreSQL's types that hold whole numbers, and of those that may. */
@@ -22,9 +22,9 @@ const integerTypes = new Set([20, 21, 23])
 const numericType = 1700
 
 /** Reads the tables, and only reads. A lost connection is replaced and the same read made again. `destroy()` ends it. */
-export async function openPostgresReader(database: Database): Promise<Kysely<Tables>> {
+export async function openPostgresReader(database: Database, onTrouble: OnTrouble = () => {}): Promise<Kysely<Tables>> {
   const pool = await readingPool(database)
-  const dialect = new PostgresDialect({ pool: statementsOf(pool) })
+  const dialect = new PostgresDialect({ pool: statementsOf(pool, onTrouble) })
   return new Kysely<Tables>({ dialect })
 }
 
@@ -66,30 +66,32 @@ export const exactTypes = (types: typeof pg.types): pg.CustomTypesConfig => ({
 const exactNumeric = (text: string): bigint | number => (/^-?\d+$/.test(text) ? BigInt(text) : Number(text))
 
 /** What Kysely takes for a pool of connections. Each statement finds a connection by itself, so one that is lost hurts none. */
-const statementsOf = (pool: pg.Pool): PostgresPool => ({
+const statementsOf = (pool: pg.Pool, onTrouble: OnTrouble): PostgresPool => ({
   options: {},
   async connect() {
     return {
-      query: ((text: string, parameters: readonly unknown[]) => readSurely(pool, text, parameters)) as never,
+      query: ((text: string, parameters: readonly unknown[]) => readSurely(pool, text, parameters, onTrouble)) as never,
       release: () => undefined,
     }
   },
   end: () => pool.end(),
 })
 
-async function readSurely(pool: pg.Pool, text: string, parameters: readonly unknown[]) {
-  const result = await queryAgain(pool, text, [...parameters])
+async function readSurely(pool: pg.Pool, text: string, parameters: readonly unknown[], onTrouble: OnTrouble) {
+  const result = await queryAgain(pool, text, [...parameters], onTrouble)
   return { ...result, rows: result.rows.map(narrowRow) }
 }
 
-async function queryAgain(pool: pg.Pool, text: string, parameters: unknown[]) {
+async function queryAgain(pool: pg.Pool, text: string, parameters: unknown[], onTrouble: OnTrouble) {
   const givesUpAt = performance.now() + attemptsForMs
+  const trouble = troubleWatch(onTrouble)
   for (let attempt = 1; ; attempt++) {
     try {
       return await pool.query<Record<string, unknown>>(text, parameters)
     } catch (error) {
       const isLast = attempt >= attempts || performance.now() > givesUpAt || pool.ending
       if (isStatementError(error)) throw error
+      trouble(error)
       if (isLast) throw unreadable(error)
       await sleep(pauseMs(attempt))
     }
