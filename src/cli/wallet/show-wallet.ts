@@ -4,6 +4,7 @@ import { parseArguments } from '../arguments.ts'
 import type { CommandIo } from '../command.ts'
 import { asJson } from './as-json.ts'
 import { addressesOf, atDesk } from './at-desk.ts'
+import { railName } from './rail-name.ts'
 import { plainText } from './terminal.ts'
 
 const options = { data: { type: 'string' }, json: { type: 'boolean', default: false } } as const
@@ -24,7 +25,8 @@ type Status = Awaited<ReturnType<OwnerDesk['status']>>
 function statusLines(status: Status): string[] {
   const { caps } = status
   return [
-    `wallet: ${status.address}`,
+    ...status.addresses.map(address => `wallet: ${address} on ${railName(address)}`),
+    ...payerLines(status),
     `service: ${status.origin}`,
     ...stoppedLines(status),
     ...(status.isDryRun ? ['dry run: no payment is signed'] : []),
@@ -43,6 +45,14 @@ function statusLines(status: Status): string[] {
 const stoppedLines = ({ isStopped, stop }: Status): string[] => {
   if (stop) return [`switched off for all on this journal by ${stop.by}, ${new Date(stop.atMs).toISOString()}`]
   return isStopped ? ['switched off by the file `stop` in the data folder'] : []
+}
+
+/** Which address pays, and why; a wallet of one key has no choice. */
+function payerLines({ addresses, address, isPayerDecided }: Status): string[] {
+  if (addresses.length < 2) return []
+  return isPayerDecided
+    ? [`pays from: ${address}, because its last payment or its credit is there`]
+    : ['pays from: the address with enough USDC at the first payment, Base where both have it or nobody can tell']
 }
 
 function openLine({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Status['openPayments'][number]): string {
