@@ -3,6 +3,7 @@ import type { Command } from '../command.ts'
 import { approveQuestion } from '../wallet/approve-question.ts'
 import { createWallet } from '../wallet/create-wallet.ts'
 import { exportWallet } from '../wallet/export-wallet.ts'
+import { openPage } from '../wallet/open-page.ts'
 import { resolvePayment } from '../wallet/resolve-payment.ts'
 import { showAddress } from '../wallet/show-address.ts'
 import { showReceipts } from '../wallet/show-receipts.ts'
@@ -16,6 +17,7 @@ const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--pass
        farebox wallet status [--json] [--data DIR]
        farebox wallet receipts [--json | --csv] [--data DIR]
        farebox wallet approve ID [--deny] [--data DIR]
+       farebox wallet open [--no-browser] [--data DIR]
        farebox wallet resolve ID [--data DIR]
        farebox wallet export [--data DIR]
        farebox wallet stop|start|move [--data DIR]
@@ -25,6 +27,7 @@ address   prints the addresses, Base first
 status    caps, what is left of them, payees, and what waits for a person
 receipts  the last payments and what came of them, and what services charged, with checked receipts
 approve   shows what an assistant asked and records your answer; for a person at a terminal
+open      shows everything that waits for you as a page of this machine, behind a link that works once; from a terminal
 resolve   records what you saw on the chain of a payment whose outcome is unknown
 export    shows the secret keys, after a passphrase; for a person at a terminal
 stop      switches off all processes that share the wallet's journal: nothing is signed, nothing is sent
@@ -38,6 +41,7 @@ move      makes this journal the one that counts for the wallet's keys on this m
   --passphrase-file FILE  reads the passphrase from a file that only you may read
   --passphrase-fd N  reads the passphrase from an open file descriptor, for example 0 for the standard input
   --deny             answers no
+  --no-browser       prints the link only
   --json             amounts as texts of micro-USD
   --csv              a table for a spreadsheet
   --data DIR         the wallet's folder (FAREBOX_DATA, or ~/.farebox; \`farebox up\` keeps one in DIR/agent)`
@@ -48,6 +52,7 @@ const words: Readonly<Record<string, Command['run']>> = {
   status: showStatus,
   receipts: showReceipts,
   approve: approveQuestion,
+  open: openPage,
   resolve: resolvePayment,
   export: exportWallet,
   stop: stopWallet,

@@ -1,0 +1,126 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Approval, Approvals } from '#wallet/approvals.ts'
+import { WalletRefusal } from '#wallet/refusal.ts'
+import { formBytes, secretBytes } from './bounds.ts'
+import { boxNames, pageHtml, pageStyle, sayHtml } from './page-html.ts'
+
+interface Options {
+  approvals: Approvals
+  by: string
+}
+
+const cookieName = 'farebox_page'
+
+/**
+ * What the page answers. The link works once and begins the one session that there is; an answer needs that session, a
+ * form of this page, and the browser's own word that it comes from here, so that no other page can click for a person.
+ */
+export class PageAnswers {
+  readonly linkSecret = newSecret()
+  readonly answered: Promise<void>
+  readonly #approvals: Approvals
+  readonly #by: string
+  readonly #session = newSecret()
+  readonly #formToken = newSecret()
+  #isOpened = false
+  #tellAnswered: () => void = () => {}
+
+  constructor({ approvals, by }: Options) {
+    this.#approvals = approvals
+    this.#by = by
+    this.answered = new Promise(resolve => {
+      this.#tellAnswered = resolve
+    })
+  }
+
+  async answer(request: Request, port: number): Promise<Response> {
+    const origin = `http://127.0.0.1:${port}`
+    // A name that somebody's DNS points here is another origin to a browser, and none of ours.
+    if (request.headers.get('host') !== `127.0.0.1:${port}`)
+      return said(403, 'This page answers to its own address alone.')
+    const { pathname } = new URL(request.url)
+    const isRead = request.method === 'GET'
+    if (isRead && pathname.startsWith('/open/')) return this.#open(pathname.slice('/open/'.length), origin)
+    if (!isSame(cookieOf(request), this.#session)) return said(403, usedLink)
+    if (isRead && pathname === '/') return this.#page(null)
+    if (request.method !== 'POST' || pathname !== '/answer') return said(404, 'There is nothing here.')
+    return request.headers.get('origin') === origin
+      ? this.#decide(request)
+      : said(403, 'This answer came from another page.')
+  }
+
+  #open(secret: string, origin: string): Response {
+    if (this.#isOpened || !isSame(secret, this.linkSecret)) return said(410, usedLink)
+    this.#isOpened = true
+    const cookie = `${cookieName}=${this.#session}; HttpOnly; SameSite=Lax; Path=/`
+    return new Response(null, { status: 303, headers: { ...guards, location: `${origin}/`, 'set-cookie': cookie } })
+  }
+
+  async #page(notice: string | null): Promise<Response> {
+    const questions = await this.#approvals.list('pending')
+    const page = html(200, pageHtml({ questions, notice, formToken: this.#formToken }))
+    if (questions.length === 0) this.#tellAnswered()
+    return page
+  }
+
+  async #decide(request: Request): Promise<Response> {
+    const form = await readForm(request)
+    if (!form || !isSame(form.get('form') ?? '', this.#formToken))
+      return said(403, 'This answer came from another page.')
+    const question = await this.#approvals.get(form.get('id') ?? '')
+    if (question?.state !== 'pending') return this.#page('That question is not open any more.')
+    const isApproved = form.get('answer') === 'yes'
+    if (isApproved && !isWhole(question, form)) {
+      return this.#page('Nothing was decided: a consent needs each of the three statements ticked.')
+    }
+    try {
+      await this.#approvals.resolve(question.id, { isApproved, by: this.#by })
+    } catch (error) {
+      if (error instanceof WalletRefusal) return this.#page(`${error.sentence} ${error.nextStep}`)
+      throw error
+    }
+    return this.#page(isApproved ? 'Approved. The assistant may go on.' : 'Denied.')
+  }
+}
+
+/** A consent is three statements, each ticked by the person; the others are a button. */
+const isWhole = ({ facts }: Approval, form: URLSearchParams): boolean =>
+  facts.kind !== 'consent' || boxNames.every(name => form.get(name) === 'yes')
+
+async function readForm(request: Request): Promise<URLSearchParams | null> {
+  if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers.get('content-type') ?? '')) return null
+  const length = Number(request.headers.get('content-length') ?? Number.NaN)
+  return length <= formBytes ? new URLSearchParams(await request.text()) : null
+}
+
+const usedLink = 'This link has been used, or is another one’s. Run `farebox wallet open` again for a new one.'
+
+const newSecret = (): string => randomBytes(secretBytes).toString('base64url')
+
+const isSame = (one: string, other: string): boolean => timingSafeEqual(hashOf(one), hashOf(other))
+
+const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+const cookieOf = (request: Request): string =>
+  (request.headers.get('cookie') ?? '')
+    .split(/; */)
+    .find(pair => pair.startsWith(`${cookieName}=`))
+    ?.slice(cookieName.length + 1) ?? ''
+
+const styleHash = createHash('sha256').update(pageStyle).digest('base64')
+
+const guards = {
+  'cache-control': 'no-store',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  // Without any, a browser would not say where a form came from.
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+} as const
+
+const html = (status: number, text: string): Response =>
+  new Response(text, { status, headers: { ...guards, 'content-type': 'text/html; charset=utf-8' } })
+
+const said = (status: number, sentence: string): Response => html(status, sayHtml(sentence))

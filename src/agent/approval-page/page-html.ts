@@ -1,0 +1,103 @@
+import { displayUsd } from '#contract/money.ts'
+import { attestations } from '#toolkit/attestations.ts'
+import { hiddenShown } from '#toolkit/from-outside.ts'
+import type { Approval } from '#wallet/approvals.ts'
+import type { ApprovalFacts } from '#wallet/needs-approval.ts'
+
+/** Names of the three boxes of a consent; each has to come ticked. */
+export const boxNames: readonly string[] = Object.keys(attestations)
+
+export interface PageContent {
+  questions: readonly Approval[]
+  /** What came of the last answer; ours, never a stranger's. */
+  notice: string | null
+  /** Proves that a form comes from this page. */
+  formToken: string
+}
+
+/** The whole page, without a script: every text from outside is escaped and stands in a frame of its own. */
+export const pageHtml = ({ questions, notice, formToken }: PageContent): string =>
+  documentOf(
+    [
+      ...(notice === null ? [] : [`<p class="notice" role="status">${escaped(notice)}</p>`]),
+      ...questions.map(question => questionHtml(question, formToken)),
+      ...(questions.length === 0 ? ['<p>Nothing waits for an answer. You can close this page.</p>'] : []),
+    ].join('\n'),
+  )
+
+/** A page that only says something: a link that was used, an answer from elsewhere. */
+export const sayHtml = (sentence: string): string => documentOf(`<p>${escaped(sentence)}</p>`)
+
+function questionHtml({ id, facts, expiresAtMs }: Approval, formToken: string): string {
+  const { title, body } = shown(facts)
+  const yes = facts.kind === 'consent' ? 'I consent' : facts.kind === 'payee' ? 'Allow this payee' : 'Approve'
+  return `<form method="post" action="/answer" class="question" aria-labelledby="${escaped(id)}">
+<h2 id="${escaped(id)}">${escaped(title)}</h2>
+${body}
+<input type="hidden" name="form" value="${escaped(formToken)}">
+<input type="hidden" name="id" value="${escaped(id)}">
+${facts.kind === 'consent' ? boxesHtml() : ''}
+<p class="buttons"><button name="answer" value="no">No</button>
+<button name="answer" value="yes" class="yes">${escaped(yes)}</button></p>
+<p class="small">Open until ${new Date(expiresAtMs).toISOString()}. ${facts.kind === 'payee' ? '' : 'A yes serves this very request.'}</p>
+</form>`
+}
+
+const boxesHtml = (): string =>
+  Object.entries(attestations)
+    .map(([name, text]) => `<p><label><input type="checkbox" name="${name}" value="yes"> ${escaped(text)}</label></p>`)
+    .join('\n')
+
+function shown(facts: ApprovalFacts): { title: string; body: string } {
+  switch (facts.kind) {
+    case 'spend': {
+      const amount =
+        facts.amountMicroUsd === null ? 'a price that is not known beforehand' : displayUsd(facts.amountMicroUsd)
+      return { title: `Buy for ${amount}?`, body: `${paragraph(facts.what)}${paragraph(facts.because)}` }
+    }
+    case 'payee':
+      return {
+        title: 'Pay an address that this wallet has not paid before?',
+        body: `<dl>${rows([
+          ['Service', facts.origin],
+          ['Address', facts.payTo],
+          ['Network', facts.network],
+          ['Token', facts.asset],
+          ['Amount now', displayUsd(facts.amountMicroUsd)],
+        ])}</dl><p>Compare the address with the one that the service publishes. A yes holds for later payments too, within the caps.</p>`,
+      }
+    case 'consent':
+      return {
+        title: `The policy of ${facts.provider}, version ${facts.policyVersion}`,
+        body: `<p>A face may be in the media of this request (${escaped(facts.faceMediaRoles.join(', ') || 'it is not said where')}). This is the policy, whole, as the service sent it:</p>
+<pre tabindex="0">${escaped(facts.policyText)}</pre>
+<p class="small">More about it: ${escaped(facts.docsUrl)}</p>`,
+      }
+  }
+}
+
+const paragraph = (text: string): string => `<p>${escaped(text)}</p>`
+
+const rows = (pairs: readonly (readonly [string, string])[]): string =>
+  pairs.map(([name, value]) => `<dt>${escaped(name)}</dt><dd>${escaped(value)}</dd>`).join('')
+
+const marks: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+/** What nobody can see is shown by its number, so that a text cannot look like another one. */
+const escaped = (text: string): string => hiddenShown(text).replace(/[&<>"']/g, mark => marks[mark] ?? mark)
+
+export const pageStyle = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
+body{max-width:44rem;margin:2rem auto;padding:0 1rem}
+.question{border:1px solid #8888;border-radius:.5rem;padding:.5rem 1.25rem;margin:1.5rem 0}
+h1{font-size:1.25rem}h2{font-size:1.1rem;overflow-wrap:anywhere}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;max-height:24rem;overflow:auto;border-left:4px solid #8888;padding:.5rem 1rem}
+dd{margin:0 0 .5rem;font-family:ui-monospace,monospace;overflow-wrap:anywhere}
+.buttons{display:flex;gap:1rem;justify-content:flex-end}button{font:inherit;padding:.4rem 1.2rem}
+.notice{border-left:4px solid #2a7;padding:.25rem 1rem}.small{font-size:.85rem;opacity:.8}`
+
+const documentOf = (body: string): string => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>farebox: what waits for you</title><style>${pageStyle}</style></head>
+<body><h1>What your assistant may not decide</h1>
+${body}
+</body></html>`
