@@ -1,12 +1,14 @@
-import { rmSync } from 'node:fs'
 import fc from 'fast-check'
 import { privateKeyToAccount } from 'viem/accounts'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { EvmKey } from '#wallet/keys.ts'
+import type { Records } from '#wallet/records.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import type { Sent } from '#wallet/send-payment.ts'
 import type { Wallet } from '#wallet/wallet.ts'
+import { withPostgres } from '../postgres/with-postgres.ts'
 import { credited, fakeService, order, readHeader, sampleWallet, secret, usd } from './sample-wallet.ts'
+import { fileStore, type OpenTestStore, postgresStore, type TestStore } from './test-store.ts'
 
 const dayMs = 86_400_000
 
@@ -27,63 +29,115 @@ function chain(now: () => number) {
 
 type Service = 'honest' | 'silent' | 'loses answers' | 'takes and says no' | 'says no'
 
+const service = fc.constantFrom<Service>('honest', 'silent', 'loses answers', 'takes and says no', 'says no')
+
+/** Where a process ends: in the middle of its n-th decision, whose COMMIT the records have seen or have not. */
+const death = fc.record({ decision: fc.integer({ min: 1, max: 12 }), isAfterCommit: fc.boolean() })
+type Death = { decision: number; isAfterCommit: boolean }
+
 const action = fc.oneof(
-  fc.record({
-    kind: fc.constant('pay' as const),
-    service: fc.constantFrom<Service>('honest', 'silent', 'loses answers', 'takes and says no', 'says no'),
-  }),
-  fc.record({
-    kind: fc.constant('recover' as const),
-    service: fc.constantFrom<Service>('honest', 'silent', 'loses answers', 'takes and says no', 'says no'),
-  }),
+  fc.record({ kind: fc.constantFrom('pay' as const, 'recover' as const), service, death: fc.constant(null) }),
+  fc.record({ kind: fc.constantFrom('pay' as const, 'recover' as const), service, death }),
   fc.record({
     kind: fc.constant('wait' as const),
     ms: fc.constantFrom(1_000, 61_000, 301_000, 901_000, 3_600_000, dayMs),
   }),
   fc.record({ kind: fc.constant('restart' as const) }),
 )
+type Action = typeof action extends fc.Arbitrary<infer Value> ? Value : never
 
-test('whatever services do, and whenever the wallet restarts, its caps hold', { timeout: 60_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(action, { maxLength: 40 }), async actions => {
-      const { wallet: first, clock, open, folder } = await sampleWallet()
-      const token = chain(() => clock.now())
-      let wallet: Wallet = first
-      const send =
-        (service: Service) =>
-        async (header: string): Promise<Sent> => {
-          const isTaken = service === 'silent' || service === 'says no' ? null : token.take(header)
-          if (service === 'silent' || service === 'loses answers') return { kind: 'unknown', reason: 'timeout' }
-          if (service !== 'honest' || isTaken === null) return { kind: 'rejected', status: 400, reason: 'expired' }
-          return credited(wallet.address, isTaken)
-        }
-      for (const each of actions) {
-        if (each.kind === 'wait') clock.advance(each.ms)
-        else if (each.kind === 'restart') {
-          await wallet.close()
-          wallet = await open()
-        } else {
-          const work =
-            each.kind === 'pay' ? wallet.pay(order(), send(each.service)) : wallet.recover(send(each.service))
-          await work.catch(error => expect(error).toBeInstanceOf(WalletRefusal))
-        }
-      }
-      const taken = [...token.taken.values()]
-      const sum = (some: typeof taken) => some.reduce((total, { amount }) => total + amount, 0n)
-      expect(sum(taken)).toBeLessThanOrEqual((await wallet.status()).spentTotalMicroUsd)
-      expect(sum(taken)).toBeLessThanOrEqual(usd(20))
-      for (const { atMs } of taken)
-        expect(sum(taken.filter(other => other.atMs <= atMs && other.atMs > atMs - dayMs))).toBeLessThanOrEqual(usd(10))
-      // Every payment has an end that needs nobody: a day later an honest service can tell.
-      clock.advance(dayMs)
-      await wallet.recover(send('honest'))
-      expect((await wallet.status()).openPayments).toEqual([])
-      await wallet.close()
-      rmSync(folder, { recursive: true })
-    }),
-    { numRuns: 60 },
-  )
-})
+class Died extends Error {}
+
+/** Records of a process that ends where it is told: nothing that it does afterwards reaches them. */
+function mortal(records: Records) {
+  let due: Death | null = null
+  let decisions = 0
+  const isDead = () => due !== null && decisions >= due.decision
+  const decide: Records['decide'] = async work => {
+    if (isDead()) throw new Died()
+    decisions++
+    if (!isDead()) return records.decide(work)
+    if (due?.isAfterCommit) await records.decide(work)
+    throw new Died()
+  }
+  const read: Records['read'] = async work => (isDead() ? Promise.reject(new Died()) : records.read(work))
+  const dies = (planned: Death | null) => {
+    due = planned
+    decisions = 0
+  }
+  return { records: { ...records, decide, read }, dies, isDead }
+}
+
+/** Lets one process after another live on the records, until all actions are done. */
+async function live(store: TestStore, token: ReturnType<typeof chain>, actions: readonly Action[]): Promise<Wallet> {
+  const start = async () => {
+    const { records, dies, isDead } = mortal(store.open())
+    const { wallet, dispose } = await sampleWallet({}, { records })
+    onTestFinished(dispose)
+    return { wallet, dies, isDead }
+  }
+  let running = await start()
+  for (const each of actions) {
+    if (each.kind === 'wait') await store.advance(each.ms)
+    else if (each.kind === 'restart') running = await start()
+    else {
+      running.dies(each.death)
+      const send = sender(token, running.wallet.address, each.service)
+      const work = each.kind === 'pay' ? running.wallet.pay(order(), send) : running.wallet.recover(send)
+      await work.catch(error => {
+        if (!(error instanceof WalletRefusal) && !(error instanceof Died)) throw error
+      })
+      const hasDied = running.isDead()
+      running.dies(null)
+      if (!hasDied) continue
+      // Its turn runs out; a later process takes over.
+      await store.advance(30_000)
+      running = await start()
+    }
+  }
+  return running.wallet
+}
+
+const sender =
+  (token: ReturnType<typeof chain>, address: string, how: Service) =>
+  async (header: string): Promise<Sent> => {
+    const isTaken = how === 'silent' || how === 'says no' ? null : token.take(header)
+    if (how === 'silent' || how === 'loses answers') return { kind: 'unknown', reason: 'timeout' }
+    if (how !== 'honest' || isTaken === null) return { kind: 'rejected', status: 400, reason: 'expired' }
+    return credited(address, isTaken)
+  }
+
+async function capsHold(store: TestStore, actions: readonly Action[]): Promise<void> {
+  const token = chain(store.now)
+  const wallet = await live(store, token, actions)
+  const taken = [...token.taken.values()]
+  const sum = (some: typeof taken) => some.reduce((total, { amount }) => total + amount, 0n)
+  expect(sum(taken)).toBeLessThanOrEqual((await wallet.status()).spentTotalMicroUsd)
+  expect(sum(taken)).toBeLessThanOrEqual(usd(20))
+  for (const { atMs } of taken)
+    expect(sum(taken.filter(other => other.atMs <= atMs && other.atMs > atMs - dayMs))).toBeLessThanOrEqual(usd(10))
+  // Every payment has an end that needs nobody: a day later an honest service can tell.
+  await store.advance(dayMs)
+  await wallet.recover(sender(token, wallet.address, 'honest'))
+  expect((await wallet.status()).openPayments).toEqual([])
+}
+
+const whateverHappens = (openStore: OpenTestStore, numRuns: number, maxLength: number) =>
+  test('whatever services do, and wherever the wallet is killed, its caps hold and every payment ends', {
+    timeout: 120_000,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength }), async actions => {
+        const store = await openStore()
+        await capsHold(store, actions)
+        await store.dispose()
+      }),
+      { numRuns },
+    )
+  })
+
+whateverHappens(fileStore, 60, 40)
+withPostgres('on a journal in PostgreSQL', cluster => whateverHappens(postgresStore(cluster), 6, 12))
 
 /** A process that sleeps while it signs, and wakes up when its turn is over. */
 class SleepyKey extends EvmKey {

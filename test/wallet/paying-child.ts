@@ -1,39 +1,51 @@
 /**
- * Pays after a 402 until it is refused or killed: `FOLDER ROUNDS [KILL]`. KILL is `before N`, `after N` (the N-th
- * transaction) or `sending`, `settled`: where the process ends itself with SIGKILL.
+ * Pays after a 402 until it is refused or killed: `FOLDER ROUNDS SETTLED [KILL]`, each authorisation that left as a line in
+ * the file SETTLED. KILL is `before N`, `after N` (the N-th decision) or `sending`, `settled`: where the process ends
+ * itself with SIGKILL. The journal is the folder's, or the one that FAREBOX_JOURNAL_URL names.
  */
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '#contract/clock.ts'
 import { keyFromHex } from '#wallet/keys.ts'
 import { NeedsApproval } from '#wallet/needs-approval.ts'
+import { openRecords } from '#wallet/open-records.ts'
+import type { Records } from '#wallet/records.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
-import { openState, type State } from '#wallet/state.ts'
+import { openState } from '#wallet/state.ts'
 import { openWallet } from '#wallet/wallet.ts'
 import { credited, order, policy, readHeader, secret } from './sample-wallet.ts'
 
-const [, , folder = '', rounds = '1', kill = '', nth = '0'] = process.argv
+const [, , folder = '', rounds = '1', settled = '', kill = '', nth = '0'] = process.argv
+const {
+  FAREBOX_JOURNAL_URL: journalUrl,
+  FAREBOX_MAX_DAY_USD: maxDayUsd,
+  FAREBOX_MAX_TOTAL_USD: maxTotalUsd,
+} = process.env
 
 const end = () => process.kill(process.pid, 'SIGKILL')
 
-function killing(state: State): State {
-  let transactions = 0
+function killing(records: Records): Records {
+  let decisions = 0
   return {
-    ...state,
-    decide(run) {
-      transactions++
-      const isTheOne = transactions === Number(nth)
+    ...records,
+    async decide(work) {
+      decisions++
+      const isTheOne = decisions === Number(nth)
       if (isTheOne && kill === 'before') end()
-      const result = state.decide(run)
+      const result = await records.decide(work)
       if (isTheOne && kill === 'after') end()
       return result
     },
   }
 }
 
+const state = openState(folder)
 const wallet = openWallet({
   key: await keyFromHex(secret),
-  policy: policy({ cooldownMs: 0 }),
-  state: killing(openState(folder)),
+  policy: policy({ cooldownMs: 0, maxDayUsd, maxTotalUsd }),
+  state,
+  records: killing(openRecords(state, systemClock, journalUrl)),
+  notesFolder: join(folder, 'notes'),
 })
 
 for (let round = 0; round < Number(rounds); round++) {
@@ -41,7 +53,7 @@ for (let round = 0; round < Number(rounds); round++) {
     await wallet.pay(order(), async header => {
       if (kill === 'sending') end()
       const { nonce, value } = readHeader(header).authorization
-      appendFileSync(join(folder, 'settled.txt'), `${nonce} ${value}\n`)
+      appendFileSync(settled, `${nonce} ${value}\n`)
       if (kill === 'settled') end()
       return credited(wallet.address, BigInt(value))
     })
@@ -51,4 +63,4 @@ for (let round = 0; round < Number(rounds); round++) {
     else throw error
   }
 }
-wallet.close()
+await wallet.close()

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,20 +6,36 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { keyFromHex } from '#wallet/keys.ts'
+import { schema } from '#wallet/postgres/connection.ts'
 import { openWallet } from '#wallet/wallet.ts'
+import { query } from '../postgres/cluster.ts'
+import { withPostgres } from '../postgres/with-postgres.ts'
 import { credited, order, policy, readHeader, secret, temporaryFolder, usd } from './sample-wallet.ts'
 
 const child = fileURLToPath(new URL('./paying-child.ts', import.meta.url))
 
-async function run(...args: string[]): Promise<{ code: number | null; signal: string | null }> {
-  const started = spawn(process.execPath, [child, ...args], { stdio: ['ignore', 'inherit', 'inherit'] })
-  const [code, signal] = await once(started, 'close')
+interface Run {
+  folder: string
+  rounds?: number
+  /** One file for all who pay the same service. */
+  settled?: string
+  kill?: readonly string[]
+  env?: Record<string, string>
+}
+
+async function run({ folder, rounds = 1, settled = settledPath(folder), kill = [], env = {} }: Run) {
+  const args = [child, folder, `${rounds}`, settled, ...kill]
+  const options = { stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, ...env } } satisfies SpawnOptions
+  const started = spawn(process.execPath, args, options)
+  const [code, signal]: (number | string | null)[] = await once(started, 'close')
   return { code, signal }
 }
 
+const settledPath = (folder: string): string => join(folder, 'settled.txt')
+
 /** What the service has taken, by nonce: the same authorisation counts once, as on a chain. */
 function settledIn(folder: string): Set<string> {
-  const path = join(folder, 'settled.txt')
+  const path = settledPath(folder)
   if (!existsSync(path)) return new Set()
   return new Set(readFileSync(path, 'utf8').trim().split('\n'))
 }
@@ -47,11 +63,55 @@ function journalOf(folder: string) {
 
 test('eight processes share one budget', { timeout: 60_000 }, async () => {
   const folder = temporaryFolder()
-  const ended = await Promise.all(Array.from({ length: 8 }, () => run(folder, '6')))
+  const ended = await Promise.all(Array.from({ length: 8 }, () => run({ folder, rounds: 6 })))
   expect(ended).toEqual(Array(8).fill({ code: 0, signal: null }))
   expect(settledIn(folder).size).toBe(2)
   expect(journalOf(folder)).toEqual({ signatures: [1, 1], open: [], counted: Number(usd(10)) })
   rmSync(folder, { recursive: true })
+})
+
+/** 150 USD a day are thirty payments of 5 USD; some processes are killed at their work and started again. */
+const manyCaps = { FAREBOX_MAX_DAY_USD: '150', FAREBOX_MAX_TOTAL_USD: '1000' }
+const someKills = [['after', '3'], ['before', '5'], ['after', '4'], ['settled'], ['sending']]
+
+async function spendTheDay(folders: readonly string[], settled: string, env: Record<string, string> = {}) {
+  const all = { ...manyCaps, ...env }
+  await Promise.all(someKills.map((kill, n) => run({ folder: folders[n] ?? '', rounds: 4, settled, kill, env: all })))
+  const ended = await Promise.all(folders.map(folder => run({ folder, rounds: 60, settled, env: all })))
+  expect(ended).toEqual(Array(10).fill({ code: 0, signal: null }))
+}
+
+test('ten processes on one folder, some of them killed, sign 150 USD in a day and no more', {
+  timeout: 600_000,
+}, async () => {
+  const folder = temporaryFolder()
+  await spendTheDay(Array(10).fill(folder), settledPath(folder))
+  const { signatures, open, counted } = journalOf(folder)
+  expect({ open, counted }).toEqual({ open: [], counted: Number(usd(150)) })
+  expect(signatures).toEqual(Array(30).fill(1))
+  expect(settledIn(folder).size).toBe(30)
+  rmSync(folder, { recursive: true })
+})
+
+withPostgres('ten replicas on one journal in PostgreSQL', cluster => {
+  test('sign 150 USD in a day and no more, some of them killed', { timeout: 600_000 }, async () => {
+    const name = cluster().newSchema()
+    await cluster().asSuperuser(`CREATE DATABASE ${name} OWNER farebox`, 'postgres')
+    const url = cluster().urlOf('farebox', name)
+    const folders = Array.from({ length: 10 }, temporaryFolder)
+    const [first = ''] = folders
+    await spendTheDay(folders, settledPath(first), { FAREBOX_JOURNAL_URL: url })
+    const signed = await query(
+      url,
+      `SELECT count(*)::int AS signatures, count(DISTINCT payment_id)::int AS payments,
+         (SELECT sum(amount_micro_usd)::int FROM ${schema}.payments WHERE counts = 1) AS counted,
+         (SELECT count(*)::int FROM ${schema}.payments WHERE state NOT IN ('confirmed', 'dead')) AS open
+       FROM ${schema}.payment_steps WHERE state = 'signed'`,
+    )
+    expect(signed).toEqual([{ signatures: 30, payments: 30, counted: Number(usd(150)), open: 0 }])
+    expect(settledIn(first).size).toBe(30)
+    for (const folder of folders) rmSync(folder, { recursive: true })
+  })
 })
 
 const kills: string[][] = [
@@ -63,12 +123,17 @@ const kills: string[][] = [
 
 test.each(kills)('killed %s %s, every payment ends and none is doubled', { timeout: 60_000 }, async (...kill) => {
   const folder = temporaryFolder()
-  const { signal } = await run(folder, '1', ...kill)
+  const { signal } = await run({ folder, kill })
   const wasKilled = signal === 'SIGKILL'
   const before = settledIn(folder).size
   // A payment is seven transactions; the eighth kill point shows that the sweep has passed its end.
   expect(wasKilled).toBe(kill[1] !== '8')
-  const wallet = openWallet({ key: await keyFromHex(secret), policy: policy({ cooldownMs: 0 }), stateFolder: folder })
+  const wallet = openWallet({
+    key: await keyFromHex(secret),
+    policy: policy({ cooldownMs: 0 }),
+    stateFolder: folder,
+    notesFolder: join(folder, 'notes'),
+  })
   const sent: string[] = []
   const send = async (header: string) => {
     sent.push(header)
