@@ -6,6 +6,7 @@ import { microUsd } from '#contract/money.ts'
 import { Receipt, ReceiptClaims, ReceiptKeys, Receipts, receiptType } from '#contract/receipts.ts'
 import { openWalletAccount, walletAccountId } from '#service/identity/wallet-account.ts'
 import { audit } from '#service/ledger/audit.ts'
+import { recoverHolds } from '#service/ledger/recover-holds.ts'
 import { ChargeReceipts } from '#service/receipts/charge-receipts.ts'
 import { SigningKey } from '#service/receipts/signing-key.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
@@ -123,6 +124,26 @@ describe('a charge', () => {
       amount_micro_usd: '40',
       paid_with: { usd: '10', diem: '30' },
       written_off_micro_usd: '10',
+    })
+  })
+
+  test('that a process died over has one of what its last checkpoint said', async () => {
+    const { store, clock } = desk.opened
+    const { account } = await store.read.selectFrom('api_key').select('account').executeTakeFirstOrThrow()
+    const [request, atMs] = [uuidV7(clock.now()), clock.now()]
+    const lease = { owner: 'a dead process', untilMs: atMs }
+    const lines = [{ sku: 'chat.output', units: 7n, unitPricePicoUsd: 1_000_000n, amount: microUsd(7) }]
+    await mustCommit(
+      store,
+      { op: 'hold', hold: request, account, amount: microUsd(100), lease, atMs },
+      { op: 'renew', hold: request, lease, owed: { request, model: 'scripted', lines } },
+    )
+    expect((await read(`/receipts/${request}`)).status).toBe(404)
+    clock.pass(1000)
+    expect(await recoverHolds(store, clock)).toBe(1)
+    expect(await verified((await receiptOf(request)).charge)).toMatchObject({
+      amount_micro_usd: '7',
+      model: 'scripted',
     })
   })
 
