@@ -32,11 +32,14 @@ function defineStandard(kind: string, status: number, error: string, retry: Retr
   return (headers?: Headers) => make({ error }, headers)
 }
 
-/** The published sentence, which clients may match on, then what is known of the budget. */
+/** The published sentence, which clients may match on, then what is known of the budget, and what the call would hold of it. */
 function defineKeyLimit(kind: string, published: string) {
   const make = defineError({ kind, status: 402, body: KeyLimitReached, retry: 'never' })
-  return (headers?: Headers, budget?: KeyLimitReached['budget']) =>
-    make(budget ? { error: `${published} ${saidOf(budget)}`, budget } : { error: published }, headers)
+  return (headers?: Headers, budget?: KeyLimitReached['budget'], needed?: number) => {
+    if (!budget) return make({ error: published }, headers)
+    const need = needed === undefined ? '' : ` This call needs ${needed}.`
+    return make({ error: `${published} ${saidOf(budget)}${need}`, budget }, headers)
+  }
 }
 
 function saidOf({ currency, period, limit, left, startsAnewAt }: NonNullable<KeyLimitReached['budget']>): string {

@@ -13,6 +13,7 @@ import type { Operation } from '#contract/operation.ts'
 import { usdcDecimals, x402Version } from '#contract/payment.ts'
 import type { SignInChallengeInfo } from '#contract/payment-required.ts'
 import type { ServiceError } from '#contract/service-error.ts'
+import type { OverBudget } from './ledger/refusals.ts'
 import { baseUrl, docsUrl, type ServiceSettings } from './settings.ts'
 
 /** What a wallet is asked to sign, with the networks it may sign for. */
@@ -69,11 +70,12 @@ export function keyLimitReached(
   settings: ServiceSettings,
   operation: Operation,
   challenge: SignInChallenge,
-  limit: 'usd' | 'staking',
+  { limit, neededMicroUsd }: Pick<OverBudget, 'limit' | 'neededMicroUsd'>,
   budget?: KeyLimitReached['budget'],
 ): ServiceError {
   const { headers } = requiredHeader(settings, operation, challenge, 'API key spend limit exceeded')
-  return limit === 'usd' ? keyUsdLimitReached(headers, budget) : keyStakingLimitReached(headers, budget)
+  const needed = neededMicroUsd === null ? undefined : toUsdNumber(neededMicroUsd)
+  return limit === 'usd' ? keyUsdLimitReached(headers, budget, needed) : keyStakingLimitReached(headers, budget, needed)
 }
 
 /** A wallet with too little credit: for admission, or for what this call holds. */

@@ -208,7 +208,7 @@ async function answerOf(
   if (!isMoney || !principal || !route) return unforeseen(route, exchange, service, thrown)
   const asked = [service.settings, route.operation, service.identity.challenge()] as const
   if (thrown instanceof OverBudget)
-    return keyLimitReached(...asked, thrown.limit, await service.funding.keyLimit(principal, thrown.limit))
+    return keyLimitReached(...asked, thrown, await service.funding.keyLimit(principal, thrown.limit))
   if (principal.kind === 'key') return keyCreditRequired(...asked)
   const { usd, staking } = await service.funding.spendable(principal)
   const availableMicroUsd = addUsd(usd, staking ?? zeroUsd)

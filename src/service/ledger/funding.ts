@@ -104,7 +104,7 @@ export class Funding {
       case 'insufficient_funds':
         return shortage(await this.spendable(principal), amount)
       case 'over_budget':
-        return new OverBudget('usd')
+        return new OverBudget('usd', amount)
       case 'no_key':
         // Revoked by another process a moment ago.
         return authenticationFailed()
@@ -122,7 +122,7 @@ export class Funding {
 export function shortage({ usd, staking, within }: Spendable, needed: MicroUsd): InsufficientCredit | OverBudget {
   const all = staking ?? zeroUsd
   if (usd + all < needed || totalOf({ usd, staking, within }) >= needed) return new InsufficientCredit(needed)
-  return new OverBudget(within.usd + all >= needed ? 'staking' : 'usd')
+  return new OverBudget(within.usd + all >= needed ? 'staking' : 'usd', needed)
 }
 
 export const budgetOf = (principal: Principal): KeyBudget | null =>

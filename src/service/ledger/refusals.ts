@@ -15,10 +15,17 @@ export class InsufficientCredit extends Error {
 export class OverBudget extends Error {
   /** Which of the key's limits. */
   readonly limit: 'usd' | 'staking'
+  readonly #neededMicroUsd: MicroUsd | null
 
-  constructor(limit: 'usd' | 'staking') {
+  constructor(limit: 'usd' | 'staking', neededMicroUsd: MicroUsd | null = null) {
     super('The budget of this key does not cover this call.')
     this.name = 'OverBudget'
     this.limit = limit
+    this.#neededMicroUsd = neededMicroUsd
+  }
+
+  /** What the call would hold. */
+  get neededMicroUsd(): MicroUsd | null {
+    return this.#neededMicroUsd
   }
 }
