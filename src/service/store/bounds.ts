@@ -67,6 +67,9 @@ export const checkpointPages = 4_000
 /** Accounts, open holds and keys that SQLite's writer keeps in memory, each: some 3 MB, and as many as are busy at a time. */
 export const knownRowsMost = 10_000
 
+/** How long a stopping service waits for readers of an older moment, an export for one, before it leaves its log as it is. */
+export const closingCheckpointMs = 1_000
+
 /** A unit whose outcome is unknown is repeated this often; its id makes a repeat harmless. */
 export const surelyAttempts = 5
 export const surelyRetryMs = 200

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
@@ -28,6 +28,20 @@ test('the folder is made where it is missing, and its files are for their owner 
   )
   expect(modes).toEqual([0, 0, 0, 0])
   await store.close()
+  remove()
+})
+
+test('a file that is copied after a clean close is whole, without the log beside it', async () => {
+  const { folder, path, remove } = temporaryFolder()
+  const store = await openSqliteStore({ path })
+  await mustCommit(store, account('ada'))
+  expect(await store.read.selectFrom('account').select('id').execute()).toHaveLength(1)
+  await store.close()
+  const copy = join(folder, 'copy.db')
+  copyFileSync(path, copy)
+  const read = openSqliteReader(copy)
+  expect(await read.selectFrom('account').select('id').execute()).toEqual([{ id: 'ada' }])
+  await read.destroy()
   remove()
 })
 

@@ -1,6 +1,7 @@
 /** Where the writer's thread starts. It owns the only connection that writes, and answers one request at a time. */
 import type { DatabaseSync } from 'node:sqlite'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { closingCheckpointMs } from '../bounds.ts'
 import { batchCommitter } from './batch.ts'
 import { openForWriting } from './connection.ts'
 import { slicePruner } from './prune-slice.ts'
@@ -13,10 +14,23 @@ function serve(port: MessagePort, { path }: WriterData): void {
   const answerTo = answerer(database)
   port.on('message', (request: WriterRequest) => {
     if (request.ask !== 'close') return port.postMessage(answerTo(request))
+    emptyLog(database)
     database.close()
     port.close()
   })
   port.postMessage({ answer: 'ready' } satisfies WriterAnswer)
+}
+
+/**
+ * Puts all of the log into the database, which whoever copies the file of a stopped service takes for the whole: readers
+ * that are still open would keep the last connection from doing so by itself. What cannot be put there stays in the log.
+ */
+function emptyLog(database: DatabaseSync): void {
+  try {
+    database.exec(`PRAGMA busy_timeout = ${closingCheckpointMs}; PRAGMA wal_checkpoint(TRUNCATE)`)
+  } catch {
+    // A full disk: the log is as good as before.
+  }
 }
 
 function answerer(database: DatabaseSync): (request: Exclude<WriterRequest, { ask: 'close' }>) => WriterAnswer {
