@@ -1,0 +1,117 @@
+import { writeFileSync } from 'node:fs'
+import { afterEach, expect, test } from 'vitest'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
+import { keyFromHex } from '#wallet/keys.ts'
+import type { Send } from '#wallet/send-payment.ts'
+import { fakeNode, payee, solanaKey, solanaOption, tokenAccount } from './sample-solana.ts'
+import { credited, option, order, payTo, sampleWallet, secret } from './sample-wallet.ts'
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+const evmPayee = { network: evmNetwork, asset: usdcOnEvm, payTo }
+const svmPayee = { network: solanaNetwork, asset: usdcOnSolana, payTo: payee }
+
+/** What the addresses hold; `unknown` where no node is named. */
+type Funds = bigint | 'unknown'
+
+interface Case {
+  base: Funds
+  solana: Funds
+  payees?: (typeof evmPayee)[]
+  accepts?: ReturnType<typeof option>[]
+}
+
+async function walletOf({ base, solana, payees = [evmPayee, svmPayee] }: Case) {
+  const word = (amount: bigint) => `0x${amount.toString(16).padStart(64, '0')}`
+  const evm = base === 'unknown' ? null : await fakeNode({ eth_call: () => word(base) })
+  // Without an amount the node knows blocks, and answers nothing about accounts.
+  const svm = await fakeNode(solana === 'unknown' ? {} : { getAccountInfo: tokenAccount(solana) })
+  const nodes = { eip155: evm?.url, solana: svm.url }
+  const key = await keyFromHex(secret)
+  const sample = await sampleWallet({ payees, cooldownMs: 0 }, { key, otherKeys: [solanaKey], nodes })
+  closing.push(sample.dispose, () => evm?.close(), svm.close)
+  const asked = () => [...(evm?.asked ?? []), ...svm.asked]
+  return { ...sample, asked, evmAddress: key.address }
+}
+
+const addresses = { base: '', solana: solanaKey.address }
+const toPayer =
+  (evmAddress: string): Send =>
+  async header => {
+    const { accepted } = JSON.parse(atob(header))
+    return credited(accepted.network === evmNetwork ? evmAddress : solanaKey.address, 5_000_000n)
+  }
+
+const both = [option(), solanaOption()]
+const five = 5_000_000n
+
+const rows: [rule: string, given: Case, pays: 'base' | 'solana'][] = [
+  ['both have it: Base', { base: five, solana: five }, 'base'],
+  ['nobody can tell: Base', { base: 'unknown', solana: 'unknown' }, 'base'],
+  ['only Base has it', { base: five, solana: five - 1n }, 'base'],
+  ['only Solana has it', { base: five - 1n, solana: five }, 'solana'],
+  ['Solana has it, Base is unknown', { base: 'unknown', solana: five }, 'solana'],
+  ['Base is empty, Solana is unknown', { base: 0n, solana: 'unknown' }, 'solana'],
+  ['Solana is empty, Base is unknown', { base: 'unknown', solana: 0n }, 'base'],
+  ['the known payee before the full purse', { base: five, solana: 0n, payees: [svmPayee] }, 'solana'],
+  ['the only offer', { base: five, solana: 0n, accepts: [solanaOption()] }, 'solana'],
+]
+
+test.each(rows)('before the first payment, %s', async (_, given, pays) => {
+  const { wallet, evmAddress } = await walletOf(given)
+  await wallet.pay(order({ accepts: given.accepts ?? both.toReversed() }), toPayer(evmAddress))
+  const [receipt] = await wallet.receipts(1)
+  expect(receipt).toMatchObject({ state: 'confirmed', address: pays === 'base' ? evmAddress : addresses.solana })
+  expect(await wallet.account()).toBe(receipt?.address)
+  expect(await wallet.status()).toMatchObject({ address: receipt?.address, isPayerDecided: true })
+})
+
+test('the account that has paid stays, whatever its address holds later, and no node is asked for it', async () => {
+  const { wallet, evmAddress, asked, clock, open } = await walletOf({ base: 0n, solana: five })
+  expect(await wallet.status()).toMatchObject({ address: evmAddress, isPayerDecided: false })
+  await wallet.pay(order({ accepts: both }), toPayer(evmAddress))
+  const before = asked().length
+  clock.advance(60_000)
+  const again = await open()
+  await again.pay(order({ accepts: both }), toPayer(evmAddress))
+  expect((await again.receipts(9)).map(({ address }) => address)).toEqual([solanaKey.address, solanaKey.address])
+  expect(asked().slice(before)).toEqual(['getLatestBlockhash'])
+  await again.close()
+})
+
+test('credit that was found settles it before the first payment', async () => {
+  const { wallet, evmAddress } = await walletOf({ base: five, solana: five })
+  wallet.useAccount(solanaKey.address)
+  expect(await wallet.account()).toBe(solanaKey.address)
+  await wallet.pay(order({ accepts: both }), toPayer(evmAddress))
+  expect((await wallet.receipts(1))[0]?.address).toBe(solanaKey.address)
+})
+
+test('an open payment of one key is sent again before the other key signs anything', async () => {
+  const { wallet, evmAddress, clock } = await walletOf({ base: five, solana: five })
+  const sent: string[] = []
+  const lost: Send = async header => {
+    sent.push(header)
+    return { kind: 'unknown', reason: 'connection reset' }
+  }
+  await expect(wallet.pay(order({ accepts: both }), lost)).rejects.toMatchObject({ rule: 'outcome-unknown' })
+  clock.advance(1_000)
+  // The service has stopped to offer the rail of the open payment.
+  await expect(wallet.pay(order({ accepts: [solanaOption()] }), lost)).rejects.toMatchObject({ rule: 'payment-open' })
+  expect(new Set(sent).size).toBe(1)
+  expect(await wallet.recover(toPayer(evmAddress))).toMatchObject([{ state: 'confirmed', address: evmAddress }])
+})
+
+test('the settings file can take a rail away', async () => {
+  const { wallet, folder, evmAddress, open } = await walletOf({ base: five, solana: five })
+  expect(await wallet.account()).toBe(evmAddress)
+  writeFileSync(`${folder}/policy.json`, JSON.stringify({ networks: [solanaNetwork] }))
+  const narrowed = await open()
+  expect(await narrowed.account()).toBe(solanaKey.address)
+  await narrowed.pay(order({ accepts: both }), toPayer(evmAddress))
+  expect((await narrowed.receipts(1))[0]?.address).toBe(solanaKey.address)
+  await narrowed.close()
+})

@@ -1,0 +1,58 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { encodeBase58 } from '#contract/base58.ts'
+import { type PaymentOption, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
+import { SolanaKey } from '#wallet/solana-key.ts'
+
+/** Keys of nobody, made for these tests. */
+export const solanaKey = new SolanaKey(Buffer.alloc(32, 7))
+export const payee = new SolanaKey(Buffer.alloc(32, 8)).address
+export const feePayer = new SolanaKey(Buffer.alloc(32, 9)).address
+export const stranger = new SolanaKey(Buffer.alloc(32, 10)).address
+
+export const solanaOption = (changes: Partial<PaymentOption> = {}): PaymentOption => ({
+  scheme: 'exact',
+  network: solanaNetwork,
+  amount: '5000000',
+  asset: usdcOnSolana,
+  payTo: payee,
+  maxTimeoutSeconds: 60,
+  extra: { feePayer },
+  ...changes,
+})
+
+export const blockhash = encodeBase58(Buffer.alloc(32, 11))
+
+type Answer = (params: readonly unknown[]) => unknown
+
+/** A node that answers as it is told; a method that is not there is an error of JSON-RPC. */
+export async function fakeNode(answers: Readonly<Record<string, Answer>> = {}) {
+  const asked: string[] = []
+  const all: Readonly<Record<string, Answer>> = {
+    getLatestBlockhash: () => ({ context: { slot: 1 }, value: { blockhash, lastValidBlockHeight: 150 } }),
+    ...answers,
+  }
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    const { id, method, params } = JSON.parse(text)
+    asked.push(method)
+    const answer = all[method]
+    const body = answer ? { result: answer(params) } : { error: { code: -32_601, message: 'Method not found' } }
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...body }))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/secret-of-the-node`,
+    asked,
+    close: () => new Promise(resolve => server.close(resolve)),
+  }
+}
+
+/** `getAccountInfo` of a token account with so many base units; null of one that is not there. */
+export const tokenAccount = (amount: bigint | null): Answer => {
+  const data = Buffer.alloc(165)
+  if (amount !== null) data.writeBigUInt64LE(amount, 64)
+  return () => ({ context: { slot: 1 }, value: amount === null ? null : { data: [data.toString('base64'), 'base64'] } })
+}
