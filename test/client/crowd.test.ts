@@ -10,7 +10,7 @@ import { seededRandom } from './seeded-random.ts'
 import { VirtualTime } from './virtual-time.ts'
 
 const answerMs = 1_000
-const minutes = 5
+const minutes = 3
 /** They pass within seconds; on a busy machine they may take longer. */
 const longestMs = 60_000
 
