@@ -59,4 +59,4 @@ test('nor is a job too old by it; by one that agrees it is, and is given back', 
   expect((await job(first)).state).toBe('running')
   first.store.differenceMs = 0
   await expect.poll(async () => (await job(first)).state, { timeout: 20_000 }).toBe('failed')
-})
+}, 60_000)
