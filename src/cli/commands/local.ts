@@ -8,13 +8,14 @@ import { runningService } from '../service-admin.ts'
 const name = 'farebox local'
 
 const usage = `Usage: farebox local fund ADDRESS --usd N [--data DIR]
-       farebox local env [--data DIR]
+       farebox local env [--rail base|solana] [--data DIR]
 
 fund gives an address test USDC on the local chains of a running \`farebox up\`: an EVM address (0x…) or one of Solana
 (base58). It is worth nothing anywhere else. env prints what makes \`farebox mcp\`, \`farebox proxy\` or a program of yours
 an agent of that \`up\`, with its test wallet, for a shell: eval "$(npx farebox local env)".
 
   --usd N     how much, for example 25
+  --rail NAME which chain the wallet pays on: base unless told
   --data DIR  the folder of that \`up\` (${defaultDataFolder})`
 
 export const local: Command = {
@@ -33,22 +34,45 @@ const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) =>
 async function env(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command: name,
-    options: { data: { type: 'string', default: defaultDataFolder } },
+    options: { rail: { type: 'string', default: 'base' }, data: { type: 'string', default: defaultDataFolder } },
   })
+  const payingOn = Object.hasOwn(rails, values.rail) ? rails[values.rail] : undefined
+  if (!payingOn) throw wrongUsage(name, '`--rail` takes `base` or `solana`')
   const folder = dataFolder(values.data)
   const running = await runningService(folder)
   if (!running) throw new CliError(`Nothing serves in ${folder.root}.`, 'Start it with `farebox up`, then repeat this.')
-  const { loadLocalKeys } = await import('#local/keys.ts')
-  const { wallet, payee } = await loadLocalKeys(folder.root)
   const variables = {
     FAREBOX_BASE_URL: `${running.url}/api/v1`,
-    FAREBOX_WALLET_KEY: wallet.privateKey,
-    FAREBOX_PAYEE: payee.address,
     FAREBOX_DATA: folder.agent,
     FAREBOX_OUTPUT_DIR: folder.output,
+    ...(await payingOn(folder.root)),
   }
   for (const [variable, value] of Object.entries(variables)) io.output.print(`export ${variable}=${quoted(value)}`)
   return 0
+}
+
+/** What makes an agent pay on each chain of the folder. */
+const rails: Readonly<Record<string, (root: string) => Promise<Record<string, string>>>> = {
+  async base(root) {
+    const { loadLocalKeys } = await import('#local/keys.ts')
+    const { wallet, payee } = await loadLocalKeys(root)
+    return { FAREBOX_WALLET_KEY: wallet.privateKey, FAREBOX_PAYEE: payee.address }
+  },
+  async solana(root) {
+    const [{ loadLocalSolanaKeys }, { readChainRecord }, { solanaFolderOf }] = await Promise.all([
+      import('#local/solana-keys.ts'),
+      import('#local/chain-record.ts'),
+      import('#local/chain-folder.ts'),
+    ])
+    const record = await readChainRecord(solanaFolderOf(root))
+    if (!record) throw new CliError('No local Solana chain runs here.', '`farebox up` says why when it starts.')
+    const { wallet, payee } = await loadLocalSolanaKeys(root)
+    return {
+      FAREBOX_SOLANA_KEY: wallet.secretKey,
+      FAREBOX_SOLANA_RPC_URL: `http://127.0.0.1:${record.port}`,
+      FAREBOX_PAYEE: payee.address,
+    }
+  },
 }
 
 /** For a POSIX shell, whatever a folder is called. */
