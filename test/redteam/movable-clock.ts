@@ -4,13 +4,13 @@ export interface MovableClock extends Clock {
   advance(ms: number): void
 }
 
-/** The time, and what a fixture adds to it instead of waiting. */
+/** Stands still but for what a fixture adds to it: how busy the machine is decides nothing. */
 export function movableClock(): MovableClock {
-  let aheadMs = 0
+  let nowMs = Date.now()
   return {
-    now: () => Date.now() + aheadMs,
+    now: () => nowMs,
     advance: ms => {
-      aheadMs += ms
+      nowMs += ms
     },
   }
 }

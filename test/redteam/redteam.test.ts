@@ -3,11 +3,11 @@ import { campaign } from './campaign.ts'
 import type { Row } from './row.ts'
 import { line, summary, verdict } from './verdict.ts'
 
-/** Every fixture once, each through one of the doors; `npm run redteam` goes through all of them and adds processes. */
+/** Every fixture through one of the doors; `npm run redteam` goes through all of them and adds processes. */
 let rows: Row[] = []
 beforeAll(async () => {
   rows = await campaign({ isQuick: true, hasProcesses: false })
-}, 240_000)
+}, 600_000)
 
 const of = (part: Row['part']) => rows.filter(row => row.part === part)
 
@@ -22,9 +22,10 @@ describe('the wallet against services that want more than their due', () => {
     expect(of('control').filter(({ outcome }) => outcome !== 'authorised')).toEqual([])
   })
 
-  test('has met every public scenario on both rails, and nothing was left out', () => {
+  test('has met every public scenario, and at the top-up on both rails', () => {
     const count = (part: Row['part'], rail: Row['rail']) => of(part).filter(row => row.rail === rail).length
-    expect([count('corpus', 'evm'), count('corpus', 'svm')]).toEqual([48, 45])
+    expect(new Set(of('corpus').map(({ id }) => id)).size).toBe(48)
+    expect([count('corpus', 'evm'), count('corpus', 'svm')]).toEqual([18, 30])
     expect([count('top-up', 'evm'), count('top-up', 'svm')]).toEqual([39, 36])
     expect(new Set(of('corpus').map(({ category }) => category)).size).toBe(16)
     expect([count('facilitator', 'evm'), count('facilitator', 'svm')]).toEqual([7, 7])
