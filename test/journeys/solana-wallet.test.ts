@@ -5,6 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { solanaNetwork } from '#contract/payment.ts'
 import { askChain } from '#local/json-rpc.ts'
+import { loadLocalKeys } from '#local/keys.ts'
 import { type LocalSolanaKeys, loadLocalSolanaKeys } from '#local/solana-keys.ts'
 import { launcher, type SpawnedUp, spawnUp } from './spawned-up.ts'
 
@@ -47,4 +48,23 @@ test('a key of Solana alone: a 402, a top-up there, the call paid, the receipt',
   } finally {
     await close()
   }
+}, 60_000)
+
+test('with both keys, credit that lies in the account of one is spent first', async () => {
+  const data = join(up.folder, 'other', 'agent')
+  const { wallet, payee } = await loadLocalSolanaKeys(up.folder)
+  const evm = `0x${'5'.repeat(64)}`
+  const env = {
+    FAREBOX_WALLET_KEY: evm,
+    FAREBOX_SOLANA_KEY: wallet.secretKey,
+    FAREBOX_PAYEE: `${(await loadLocalKeys(up.folder)).payee.address}, ${payee.address}`,
+    FAREBOX_SOLANA_RPC_URL: rpcUrl,
+    FAREBOX_EVM_RPC_URL: up.evmRpcUrl,
+  }
+  const first = await assistant(data, env)
+  // Credit that the test before has left in that account is spent first: nothing is paid anew.
+  expect(await first.call('chat', { ...chat, prompt: 'Hello again' })).toMatchObject({ budget_left_usd: 10 })
+  expect(await first.call('wallet_status')).toMatchObject({ address: wallet.address, network: solanaNetwork })
+  await first.close()
+  expect(await askChain(rpcUrl, 'farebox_usdcBalance', [payee.address])).toBe('5000000')
 }, 60_000)
