@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 let startId: string | undefined
@@ -7,6 +8,26 @@ let startId: string | undefined
 export function thisProcess(): string {
   startId ??= randomUUID()
   return `${process.pid}@${hostname()}#${startId}`
+}
+
+let machine: string | undefined
+
+/**
+ * Where a process's number means something: this start of this machine, in this space of numbers. Containers and hosts may
+ * have one name, and records in a database are read by all of them.
+ */
+export function thisMachine(): string {
+  machine ??= readMachine()
+  return machine
+}
+
+function readMachine(): string {
+  try {
+    const start = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return `${start}/${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return hostname()
+  }
 }
 
 /** Whether the process of that name still runs; of another machine nothing is known, so it counts as running. */

@@ -1,6 +1,6 @@
 import { leaseMs, leasePollMs, leaseWaitMs } from './limits.ts'
 import { newId } from './new-id.ts'
-import { isRunning, thisProcess } from './process-name.ts'
+import { isRunning, thisMachine, thisProcess } from './process-name.ts'
 import type { Records } from './records.ts'
 import { WalletRefusal } from './refusal.ts'
 import { change, first, type Work } from './work.ts'
@@ -58,15 +58,20 @@ async function take(
 
 function* tryTake(token: string, nowMs: number): Work<{ isTaken: boolean; atMs: number }> {
   const held = yield* first('SELECT owner, expires_at_ms FROM top_up_lease')
-  if (held && Number(held.expires_at_ms) > nowMs && isRunning(String(held.owner)))
-    return { isTaken: false, atMs: nowMs }
+  if (held && Number(held.expires_at_ms) > nowMs && mayRun(String(held.owner))) return { isTaken: false, atMs: nowMs }
   yield* change(
     `INSERT INTO top_up_lease ("only", token, owner, expires_at_ms) VALUES (1, ?, ?, ?)
      ON CONFLICT ("only") DO UPDATE
      SET token = excluded.token, owner = excluded.owner, expires_at_ms = excluded.expires_at_ms`,
-    ...[token, thisProcess(), nowMs + leaseMs],
+    ...[token, `${thisProcess()} ${thisMachine()}`, nowMs + leaseMs],
   )
   return { isTaken: true, atMs: nowMs }
+}
+
+/** Of a process elsewhere nothing is known, so its turn is waited for until it ends. */
+function mayRun(owner: string): boolean {
+  const [process = '', machine = thisMachine()] = owner.split(' ')
+  return machine !== thisMachine() || isRunning(process)
 }
 
 function* renew(token: string, nowMs: number): Work<void> {

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { openApprovals } from '#wallet/approvals.ts'
 import type { Payment } from '#wallet/journal.ts'
 import * as journal from '#wallet/journal.ts'
+import { thisMachine } from '#wallet/process-name.ts'
 import type { Records } from '#wallet/records.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import { start, stop } from '#wallet/stop-switch.ts'
@@ -145,6 +146,12 @@ function recordsContract(openStore: OpenTestStore): void {
 
   const leases: [whose: string, owner: string, isWaitedFor: boolean][] = [
     ['of a process of this machine that has ended', `999999999@${hostname()}#gone`, false],
+    [
+      'of a process of this machine that has ended, named with it',
+      `999999999@${hostname()}#gone ${thisMachine()}`,
+      false,
+    ],
+    ['of a process of a machine or container with our name', `999999999@${hostname()}#x another/pid:[1]`, true],
     ['of a process of another machine with a number that nobody has here', '999999999@another-machine#x', true],
   ]
   test.each(leases)('a turn %s', async (_whose, owner, isWaitedFor) => {
