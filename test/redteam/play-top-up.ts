@@ -24,6 +24,7 @@ interface Books {
   looks: number
   chats: number
   settled: Set<string>
+  credited: Set<string>
   presented: number
   held: PromiseWithResolvers<() => void>
 }
@@ -34,7 +35,7 @@ const leastCreditUsd = 0.1
 /** A service that sells chats for prepaid credit, plays by its fixture, and settles whatever was signed. */
 export async function playTopUp(play: TopUpPlay, clock: Clock): Promise<HostileTopUp> {
   const books: Books = {
-    ...{ creditUsd: 0, looks: 0, chats: 0, settled: new Set<string>(), presented: 0 },
+    ...{ creditUsd: 0, looks: 0, chats: 0, settled: new Set<string>(), credited: new Set<string>(), presented: 0 },
     held: Promise.withResolvers(),
   }
   const urlOf = (place: string) => {
@@ -68,9 +69,11 @@ export async function playTopUp(play: TopUpPlay, clock: Clock): Promise<HostileT
   const take = (payment: SignedPayment, response: ServerResponse) => {
     const { payments = ['credit'] } = play
     const how = payments[Math.min(books.presented++, payments.length - 1)] ?? 'credit'
-    const isNew = !books.settled.has(payment.key) && how !== 'reject'
-    if (isNew) books.settled.add(payment.key)
-    if (isNew && how !== 'no credit') books.creditUsd += payment.usd
+    if (how !== 'reject') books.settled.add(payment.key)
+    // Credit comes with the answer that says so, once: a wallet that does not ask again has none.
+    const brings = (how === 'credit' || how === 'hold') && !books.credited.has(payment.key)
+    if (brings) books.credited.add(payment.key)
+    if (brings) books.creditUsd += payment.usd
     paymentAnswers[how]({ payment, response, books, again: () => look(response, true) })
   }
 
