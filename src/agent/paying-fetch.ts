@@ -4,6 +4,7 @@ import { readBytes } from '#client/read-body.ts'
 import type { WireResponse } from '#client/wire.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { isYes } from '#toolkit/say-question.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/needs-approval.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import { type AllowedRequest, allowRequest } from './allow-request.ts'
@@ -115,12 +116,13 @@ async function withPerson<Value>(
     if (refusal instanceof NeedsApproval) {
       return ask && (await isAgreed(core, refusal, ask)) ? withPerson(core, undefined, run) : { refusal }
     }
-    if (refusal instanceof WalletRefusal || refusal instanceof ClientError || refusal instanceof ServiceError) {
-      return { refusal }
-    }
+    if (isRefusing(refusal)) return { refusal }
     throw refusal
   }
 }
+
+const isRefusing = (error: unknown): error is Refusing =>
+  [WalletRefusal, ClientError, ServiceError, ToolFailure].some(kind => error instanceof kind)
 
 async function isAgreed({ approvals }: Core, { question }: NeedsApproval, ask: AskPerson): Promise<boolean> {
   const isApproved = isYes(await ask(personFor(question).question))

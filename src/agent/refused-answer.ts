@@ -1,11 +1,12 @@
 import { ClientError } from '#client/client-error.ts'
 import { ServiceError } from '#contract/service-error.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { NeedsApproval } from '#wallet/needs-approval.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import { refusalHeader } from './fetch.ts'
 
 /** Why a request of a program did not go out. */
-export type Refusing = WalletRefusal | NeedsApproval | ClientError | ServiceError
+export type Refusing = WalletRefusal | NeedsApproval | ClientError | ServiceError | ToolFailure
 
 /**
  * Nothing was sent, or nothing was paid. Clients of OpenAI repeat a 5xx and a lost connection by themselves and a 403
@@ -15,15 +16,22 @@ export function refusedAnswer(refusal: Refusing): Response {
   if (refusal instanceof ServiceError) {
     return Response.json(refusal.body, { status: refusal.status, headers: { ...refusal.headers, ...notAgain } })
   }
+  if (refusal instanceof ToolFailure) return noSuchModel(refusal)
   const error = { message: refusal.message, type: 'farebox_refusal', param: null, code: codeOf(refusal) }
   const headers = { [refusalHeader]: headerText(refusal.message), ...notAgain }
   return Response.json({ error }, { status: 403, headers })
 }
 
+/** Pricing found that there is nothing to be bought by this name; the service would answer 404 as well. */
+function noSuchModel({ facts: { happened, next } }: ToolFailure): Response {
+  const error = { message: `${happened} ${next}`, type: 'farebox_refusal', param: 'model', code: 'model_not_found' }
+  return Response.json({ error }, { status: 404, headers: notAgain })
+}
+
 /** Against the repeats that clients make by themselves. */
 export const notAgain = { 'x-should-retry': 'false' }
 
-function codeOf(refusal: Exclude<Refusing, ServiceError>): string {
+function codeOf(refusal: Exclude<Refusing, ServiceError | ToolFailure>): string {
   if (refusal instanceof WalletRefusal) return refusal.rule
   return refusal instanceof ClientError ? refusal.kind : 'approval'
 }

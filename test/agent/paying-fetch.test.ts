@@ -108,13 +108,6 @@ describe('a call is held against the caps before it is sent', () => {
       settings: {},
       code: 'approval',
     },
-    {
-      rule: 'without a price: a model that the service does not list',
-      path: '/chat/completions',
-      body: { ...chat, model: 'x' },
-      settings: {},
-      code: 'approval',
-    },
   ])('$rule', async ({ path, body, settings, code }) => {
     const opened = await open({ settings })
     const answer = await refused(await post(opened, path, body))
@@ -127,6 +120,16 @@ describe('a call is held against the caps before it is sent', () => {
     const opened = await open()
     expect((await post(opened, '/chat/completions', chat)).status).toBe(200)
     expect((await opened.fetch(`${opened.server.baseUrl}/other`)).status).toBe(404)
+  })
+
+  test('a model that the service does not have is told as clients know it, with what there is', async () => {
+    const opened = await open()
+    const answer = await post(opened, '/chat/completions', { ...chat, model: 'mm' })
+    expect([answer.status, await answer.json()]).toMatchObject([
+      404,
+      { error: { code: 'model_not_found', message: expect.stringMatching(/no model mm\..*models_find/) } },
+    ])
+    expect(opened.server.countOf('/chat/completions')).toBe(0)
   })
 
   test('a call without a price goes out where the program’s author allows it', async () => {
