@@ -10,6 +10,7 @@ import { ModelRecords } from './model-records.ts'
 import { PaidCalls } from './paid-call.ts'
 import { PaidCallRows } from './paid-call-rows.ts'
 import { ReceiptDesk } from './receipt-desk.ts'
+import { resumeJobs } from './resume-jobs.ts'
 import { ToolWallet } from './tool-wallet.ts'
 
 /** What all calls of one agent share. */
@@ -22,6 +23,7 @@ export class AgentDesks {
   readonly limits: LimitsDesk
   readonly receipts: ReceiptDesk
   readonly wallet: ToolWallet
+  readonly resumed: ReturnType<typeof resumeJobs>
 
   constructor(core: Core) {
     const { state, clock, client } = core
@@ -33,6 +35,7 @@ export class AgentDesks {
     this.limits = new LimitsDesk(core)
     this.receipts = new ReceiptDesk(core)
     this.wallet = new ToolWallet(core, this.receipts)
+    this.resumed = resumeJobs(core, this.jobRows)
   }
 
   async paid(chargedMicroUsd: MicroUsd | null, creditLeftMicroUsd: MicroUsd | null): Promise<Paid> {
@@ -53,6 +56,7 @@ export class AgentDesks {
   /** Lets paid calls end for a moment, so that their answers are kept; what is still open then stands in its row. */
   async close(): Promise<void> {
     const { client, state, records } = this.core
+    this.resumed.stop()
     await Promise.race([this.paidCalls.settled(), sleep(closingMs, undefined, { ref: false })])
     await client.close()
     await records.close()

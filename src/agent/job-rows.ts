@@ -57,6 +57,17 @@ export class JobRows {
       .map(read)
   }
 
+  /** Those of a service that run and were started in that time, the newest first. */
+  running(service: string, { afterMs, beforeMs }: { afterMs: number; beforeMs: number }, most: number): JobRow[] {
+    return this.#database()
+      .prepare(
+        `SELECT * FROM jobs WHERE state = 'running' AND service = ? AND started_at_ms > ? AND started_at_ms < ?
+         ORDER BY started_at_ms DESC LIMIT ?`,
+      )
+      .all(service, afterMs, beforeMs, most)
+      .map(read)
+  }
+
   typical(id: string, ms: number): void {
     this.#run('UPDATE jobs SET typical_ms = ? WHERE id = ?', Math.round(ms), id)
   }

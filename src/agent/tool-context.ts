@@ -6,9 +6,11 @@ import type { CallOf, Operation } from '#contract/operation.ts'
 import { queueVideo, type VideoQueued } from '#contract/video.ts'
 import { withoutHidden } from '#toolkit/from-outside.ts'
 import type { Answered, JobDesk, Paid, PaidOptions, Started, ToolContext, WalletDesk } from '#toolkit/tool-context.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Invocation } from '#toolkit/tool-host.ts'
 import type { AgentDesks } from './agent-desks.ts'
-import { shownIdCharacters } from './bounds.ts'
+import { longCallMs, shownIdCharacters } from './bounds.ts'
+import type { Core } from './core.ts'
 import { nobodyPays } from './explain.ts'
 import { Jobs } from './job-desk.ts'
 import { jobView } from './job-rows.ts'
@@ -20,13 +22,18 @@ export function toolContext(desks: AgentDesks, invocation: Invocation): ToolCont
   const { signal, report, whenDelivered = run => run() } = invocation
   const asked: Asked = { desks, signal, whenDelivered }
   const worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => desks.worded(isPaid, signal, run)
+  // The first call that may find a job takes up those that earlier processes left.
+  const resuming: Worded = (isPaid, run) => {
+    desks.resumed.once()
+    return worded(isPaid, run)
+  }
   return {
     signal,
     report,
     call: (operation, call, options) =>
       worded(operation.charge !== 'free', () => callOne(asked, operation, call, options ?? {})),
     start: (operation, call, options) => worded(true, () => start(asked, operation, call, options ?? {})),
-    jobs: wordedJobs(new Jobs(core, desks.jobRows, { signal, report, whenDelivered }), worded),
+    jobs: wordedJobs(new Jobs(core, desks.jobRows, { signal, report, whenDelivered }), resuming),
     files: core.files,
     wallet: wordedWallet(desks, worded),
     limits: () => worded(false, () => desks.limits.view()),
@@ -66,13 +73,12 @@ async function callOne<O extends Operation>(
     const { answer, headers } = await core.client.call(operation, call, { signal })
     return { answer, paid: await desks.paid(zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
   }
-  const bought = await whileWanted(
-    paidCalls.buy(operation, call, options, (rowId, answer, price) => {
-      rows.answered(rowId, answer.answer, charged(answer))
-      desks.receipts.keep(rowId, operation, answer, price)
-    }),
-    signal,
-  )
+  desks.resumed.once()
+  const buying = paidCalls.buy(operation, call, options, (rowId, answer, price) => {
+    rows.answered(rowId, answer.answer, charged(answer))
+    desks.receipts.keep(rowId, operation, answer, price)
+  })
+  const bought = await whileWanted(inTime(core, buying), signal)
   if (bought.kind === 'earlier') {
     whenDelivered(() => paidCalls.delivered(bought.row.id))
     return { answer: keptAnswer<O>(bought.row), paid: { ...(await desks.paid(zeroUsd, null)), isEarlierCall: true } }
@@ -133,6 +139,27 @@ function charged({ answer, headers }: ClientAnswer<Operation>): MicroUsd | null 
   if (isReplayed || balanceRemaining === null || balanceBefore === null) return null
   if (balanceRemaining > balanceBefore) return null
   return addUsd(balanceBefore, -balanceRemaining)
+}
+
+/** What takes longer goes on, and its answer is kept for the next same call. */
+async function inTime<Result>({ pause }: Core, work: Promise<Result>): Promise<Result> {
+  const waiting = new AbortController()
+  // A wait that was ended says nothing.
+  const late = pause(longCallMs, waiting.signal).then(stillAtWork, () => work)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    waiting.abort()
+    work.catch(() => {})
+  }
+}
+
+function stillAtWork(): never {
+  throw new ToolFailure({
+    happened: 'The model is still at work; its answer is kept here when it comes.',
+    charged: 'unknown',
+    next: 'Make the same call again: it waits for that answer, and pays nothing more.',
+  })
 }
 
 /** Stops waiting when nobody wants the result any more; what was bought is kept for the next same call. */

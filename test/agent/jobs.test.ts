@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { answerJson } from '../client/little-server.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
@@ -75,6 +75,14 @@ test('a wait that ends first says that the job runs; after a restart it is waite
   const later = await open()
   expect(await later.context().jobs.list(10)).toMatchObject([{ jobId: job.jobId, state: 'running' }])
   expect(await later.context().jobs.wait(job.jobId, 10_000)).toMatchObject({ state: 'completed' })
+})
+
+test('a job that an earlier process left is saved after the next start, whoever asks for it', async () => {
+  const { job, open } = await setUp(['file'])
+  const later = await open()
+  await later.context().jobs.list(1)
+  await vi.waitFor(() => expect(later.desks.jobRows.find(job.jobId)).toMatchObject({ state: 'completed' }), 20_000)
+  expect(later.desks.jobRows.find(job.jobId)?.file?.bytes).toBe(video.length)
 })
 
 test('two waits at once save one file', async () => {

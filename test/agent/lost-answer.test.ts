@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { longCallMs } from '#agent/bounds.ts'
 import { createChatCompletion } from '#contract/chat.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { answerJson } from '../client/little-server.ts'
@@ -170,6 +171,35 @@ test('an answer that drips for ever ends, and counts as lost', async () => {
   )
   expect(await failureOf(agent.chat())).toMatchObject({ charged: 'unknown' })
   expect(server.countOf('/chat/completions')).toBe(1)
+})
+
+test('a chat that takes longer than an assistant waits is left to the next same call, and paid once', async () => {
+  let arrive = () => {}
+  const arrived = new Promise<void>(resolve => {
+    arrive = resolve
+  })
+  let answerNow = () => {}
+  const held = new Promise<void>(resolve => {
+    answerNow = resolve
+  })
+  const { server, agent } = await setUp(
+    {
+      instead: async seen => {
+        if (!seen.path.endsWith('/chat/completions')) return false
+        arrive()
+        await held
+        return false
+      },
+    },
+    { pause: ms => (ms === longCallMs ? arrived : new Promise(() => {})) },
+  )
+  expect(await failureOf(agent.chat())).toMatchObject({ next: expect.stringContaining('same call again') })
+  answerNow()
+  await agent.desks.paidCalls.settled()
+  const { answer, paid } = await agent.chat()
+  expect(answer.choices[0]?.message.content).toBe('answer 1')
+  expect(paid).toMatchObject({ chargedMicroUsd: 0n, isEarlierCall: true })
+  expect(server.books.chats).toBe(1)
 })
 
 test('a model that is not there is told with the ones that are like it, and nobody is asked', async () => {
