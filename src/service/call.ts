@@ -30,6 +30,8 @@ export interface Work {
   holdId: string
   /** Aborted when nobody wants the answer any more: the caller has left, or with a key long after that. */
   signal: AbortSignal
+  /** Whether the same key brings the answer again: then one that is not kept must not look whole. */
+  hasKey: boolean
   /** Operations that keep this answer, for the commit that charges it; none without a key. */
   keep(reply: () => JsonReply): Promise<readonly Op[]>
   /** The same for a stream: what has gone out so far, then these events, then its end. */

@@ -155,6 +155,7 @@ const callOf = ({ exchange, request, spendable, grant, take, work }: CallParts):
     requestId: work.requestId,
     holdId: work.holdId,
     signal: work.signal,
+    hasKey: work.hasKey,
     keep: reply => work.keep(reply),
     keepStream: lastEvents => work.keepStream(lastEvents),
     principal: exchange.principal,

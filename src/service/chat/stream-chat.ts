@@ -2,7 +2,7 @@ import type { ChatCompletionChunk } from '#contract/chat.ts'
 import { balanceRemaining } from '#contract/headers.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import type { Call, EventsReply } from '../call.ts'
-import { AlsoCommitRefused, type Charge, type Cost, printedCost } from '../ledger/charge.ts'
+import { type Charge, type Cost, printedCost } from '../ledger/charge.ts'
 import { type Metered, streamWithCharge } from '../ledger/charges.ts'
 import type { Service } from '../service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
@@ -21,8 +21,8 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
     call.set(balanceRemaining, charge.heldAvailableMicroUsd)
   }
   const broken = (error: unknown): unknown => {
-    // The whole answer is another's by now: a part of this one must not look like an end.
-    if (call.signal.aborted || error instanceof AlsoCommitRefused) throw error
+    // Under a key a part of an answer must not look like its end, which another process may have, or a repeat will bring.
+    if (call.signal.aborted || call.hasKey) throw error
     if (!(error instanceof ServiceError))
       service.log.error({ requestId: call.requestId, err: error }, 'A stream could not be ended as it should.')
     return { choices: [{ index: 0, delta: {}, finish_reason: 'error' }], error: failureError(error) }

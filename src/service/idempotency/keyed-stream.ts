@@ -35,13 +35,15 @@ export class KeyedStream {
   #turn: Promise<unknown> = Promise.resolve()
   #goesOn = false
   #over = false
+  #isWhole = true
 
   constructor(reply: EventsReply, parts: KeyedStreamParts) {
     this.#events = reply.events[Symbol.asyncIterator]()
     this.#parts = parts
     this.body = pulledBody({
       next: () => this.#next(),
-      last: lastEventBytes,
+      // Without it nobody takes what has come for the answer, which the key will bring.
+      last: () => (this.#isWhole ? lastEventBytes : null),
       end: async delivered => {
         if (!delivered) parts.left()
       },
@@ -91,6 +93,7 @@ export class KeyedStream {
       const last = await this.#parts.broken(error)
       if (last === null) throw error
       this.#over = true
+      this.#isWhole = false
       return eventBytes(last, this.#parts.vendor)
     }
   }

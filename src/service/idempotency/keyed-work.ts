@@ -20,6 +20,7 @@ export class KeyedWork implements Work {
   readonly requestId: string
   readonly holdId: string
   readonly signal: AbortSignal
+  readonly hasKey = true
   readonly #claim: RunningClaim
   readonly #keyed: KeyedRequest
   readonly #stop = new AbortController()

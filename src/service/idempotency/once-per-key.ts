@@ -56,6 +56,7 @@ const unkeyedWork = ({ requestId, signal }: Exchange): Work => ({
   requestId,
   holdId: requestId,
   signal,
+  hasKey: false,
   keep: async () => [],
   keepStream: async () => [],
 })

@@ -5,8 +5,8 @@ import { readerPatienceMs } from '../bounds.ts'
 export interface PulledBody {
   /** Null after the last piece. */
   next(): Promise<Uint8Array | null>
-  /** Goes out after the last piece. */
-  last?: Uint8Array
+  /** What goes out after the last piece, if anything. */
+  last?(): Uint8Array | null
   /** Called once: when all has been read, when the reader has left, also before the first read, or after an error. */
   end(delivered: boolean): Promise<void>
   /** Breaks the connection off; false where there is none, and an error of the body has to tell. */
@@ -45,7 +45,8 @@ export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
             if (!ended) patience = setTimeout(giveUp, readerPatienceMs).unref()
             return
           }
-          if (source.last) controller.enqueue(source.last)
+          const last = source.last?.()
+          if (last) controller.enqueue(last)
           await end(true)
           controller.close()
         } catch (error) {

@@ -77,7 +77,7 @@ function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): Re
       const step = await iterator.next()
       return step.done ? null : eventBytes(step.value, vendor)
     },
-    last: lastEventBytes,
+    last: () => lastEventBytes,
     async end() {
       exchange.ended()
       await iterator.return?.()
