@@ -31,7 +31,7 @@ export async function claimJournal(notesFolder: string, address: string, records
   if (known === null && noting(notesFolder, () => writeNewPrivateFile(notesFolder, name, textOf(note)))) return
   const held = known ?? readNote(notesFolder, name)
   if (!held || isSame(held, note)) return
-  if (isThere(held)) throw otherJournal(held, note)
+  if (isStillThere(held, note)) throw otherJournal(held, note)
   noting(notesFolder, () => replacePrivateFile(notesFolder, name, textOf(note)))
 }
 
@@ -54,8 +54,9 @@ function* journalId(): Work<string> {
 /** A copy of a folder has the same id in another place, and would count for itself. */
 const isSame = (held: Note, note: Note): boolean => held.journal === note.journal && held.folder === note.folder
 
-/** A database may be away at the moment; a folder is there or not. */
-const isThere = ({ folder }: Note): boolean => folder === null || existsSync(join(folder, stateFileName))
+/** A database may be away at the moment; a folder is there or not, and may hold a new journal where the old one was removed. */
+const isStillThere = ({ folder }: Note, present: Note): boolean =>
+  folder === null || (folder !== present.folder && existsSync(join(folder, stateFileName)))
 
 /** EVM addresses are one in whatever case they are written; others are not, and a file system may not tell cases apart. */
 const nameOf = (address: string): string =>

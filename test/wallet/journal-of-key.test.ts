@@ -83,6 +83,15 @@ test('where the folder was removed the next one counts', async () => {
   expect(await (await walletOn(notes)).pay()).toBe('paid')
 })
 
+test('where only the journal was removed a new one in its folder counts', async () => {
+  const notes = newNotes()
+  const first = await walletOn(notes)
+  await first.pay()
+  await first.wallet.close()
+  for (const name of readdirSync(first.folder)) if (name.startsWith('agent.db')) rmSync(join(first.folder, name))
+  expect(await (await walletOn(notes, { stateFolder: first.folder })).pay()).toBe('paid')
+})
+
 test('a person may say which journal counts', async () => {
   const notes = newNotes()
   const first = await walletOn(notes)

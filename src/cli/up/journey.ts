@@ -74,6 +74,8 @@ function agentEnvironment({ service, folder }: JourneyOptions): Record<string, s
     FAREBOX_BASE_URL: service.baseUrl,
     FAREBOX_WALLET_KEY: service.wallet.privateKey,
     FAREBOX_DATA: folder.agent,
+    // Its key is the folder's own, so what is noted of it stays there too.
+    XDG_STATE_HOME: folder.agent,
     FAREBOX_OUTPUT_DIR: folder.output,
     FAREBOX_PAYEE: service.payee,
   }
