@@ -66,13 +66,23 @@ export class TopUpDesk {
   }
 }
 
-/** A clear no is one that says so; a limit or a fault says nothing about the payment. */
+/**
+ * A clear no is one that says so; a limit or a fault says nothing about the payment. A nonce of ours that is used was used
+ * by this payment and no other: the money may have left, and only somebody who looks at the chain may call it back.
+ */
 function outcomeOf(error: ServiceError): SentPayment {
   const { status, kind, body } = error
   if (status === 429 || status >= 500) return { kind: 'unknown', reason: `${status} ${kind}` }
   const details = (body as { details?: { reason?: unknown } } | null)?.details?.reason
-  return { kind: 'rejected', status, reason: typeof details === 'string' ? details : kind }
+  const reason = typeof details === 'string' ? details : kind
+  return usedUp.test(reason)
+    ? { kind: 'unknown', reason: `${status} nonce used` }
+    : { kind: 'rejected', status, reason }
 }
+
+/** Codes of services and facilitators for a payment that the chain has seen already. */
+const usedUp =
+  /nonce_?(is_|was_)?(already_)?(been_)?used|already_?(been_)?(used|settled|processed|spent)|authorization_?used/i
 
 /** The body, or the header where a service says it only there. */
 function acceptsOf(body: unknown, headers: Headers): readonly PaymentOption[] | null {

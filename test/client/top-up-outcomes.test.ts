@@ -1,0 +1,39 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { Client } from '#client/client.ts'
+import { TopUpDesk } from '#client/top-up.ts'
+import { answerJson, littleServer } from './little-server.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function sentTo(status: number, reason: string | undefined) {
+  const body = { error: 'X402_INVALID_PAYMENT', message: 'no', ...(reason ? { details: { reason } } : {}) }
+  const server = await littleServer((_, response) => answerJson(response, status, body))
+  const client = new Client({ baseUrl: server.baseUrl, credential: null })
+  closing.push(server.close, () => client.close())
+  return new TopUpDesk(client).send('signed')
+}
+
+describe('a nonce of ours that is used was used by this very payment: the money may have left', () => {
+  test.each([
+    'nonce_used',
+    'nonce_already_used',
+    'invalid_exact_evm_nonce_already_used',
+    'authorization_used',
+    'NONCE_ALREADY_BEEN_USED',
+    'transaction_already_processed',
+    'already_settled',
+  ])('%s leaves its outcome open', async reason => {
+    expect(await sentTo(400, reason)).toEqual({ kind: 'unknown', reason: '400 nonce used' })
+  })
+})
+
+test.each(['insufficient_funds', 'nonce_missing', 'try_again_with_a_new_nonce', 'unused', undefined])(
+  'a no for another reason, %s, is a no',
+  async reason => {
+    const rejected = { kind: 'rejected', status: 400, reason: reason ?? 'X402_INVALID_PAYMENT' }
+    expect(await sentTo(400, reason)).toEqual(rejected)
+  },
+)
