@@ -12,7 +12,8 @@ export const rooms: Readonly<Record<string, Room>> = {
   ledger: {
     mutate: ['src/service/ledger/**/*.ts'],
     tests: [
-      'test/service/ledger/{charge-ends,charge-leases,funding,watched-store,export-csv}.test.ts',
+      'test/service/ledger/{lapsed-holds,list-balances,funding,watched-store,export-csv}.test.ts',
+      'test/service/ledger/{charge-ends,charge-leases,charge-anew,charges-stream}.test.ts',
       'test/service/ledger/{look-over,audit-edges,charges-reach,charges-watch,audit}.test.ts',
       'test/service/ledger/{charges-property,audit-chain}.test.ts',
     ],
@@ -26,7 +27,10 @@ export const rooms: Readonly<Record<string, Room>> = {
     ],
     mutate: ['src/service/payments/**/*.ts'],
     tests: [
-      'test/service/payments/{payment-terms,refusal-facts,fee-budget,payment-driver,payment-left}.test.ts',
+      'test/service/payments/{refusal-facts,payment-header-refusals,payment-terms,fee-budget,looking-after}.test.ts',
+      'test/service/payments/{svm-message,svm-transfer,svm-key,svm-payment-chain,svm-facilitator}.test.ts',
+      'test/service/payments/{evm-offer,evm-signatures,evm-payment-chain,facilitator-answers}.test.ts',
+      'test/service/payments/{payment-left,payment-driver,top-up-answers,payee-watch}.test.ts',
       'test/service/payments/{payment-header,payment-settings,confirmations,top-up,remote-facilitator}.test.ts',
       'test/service/payments/{local-facilitator,contract-wallets,svm-settling,svm-failures,svm-remote}.test.ts',
     ],
