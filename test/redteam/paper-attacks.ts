@@ -13,7 +13,7 @@ export const paperAttacks: readonly TopUpCategory[] = [
     variants: [
       rail => ({
         play: { offers: () => [offer(rail, 5, { maxTimeoutSeconds: 600 })], payments: ['nonce used'] },
-        ...{ authorised: topUp(rail), rule: 'payment-rejected', ...lately },
+        ...{ authorised: topUp(rail), rule: 'outcome-unknown', ...lately },
       }),
     ],
   },

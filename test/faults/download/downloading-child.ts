@@ -15,7 +15,7 @@ const client = new Client({ baseUrl: `${new URL(url).origin}/api/v1`, credential
 const small = await client.download(`${new URL(url).origin}${idlePath}`, {})
 for await (const _ of small.body);
 
-/** Without what only waits to be collected: of that V8 lets 64 MB of socket buffers gather, whatever is read. */
+/** Without what only waits to be collected: of that Node lets 64 MB of socket buffers gather, whatever is read. */
 function residentBytes(): number {
   globalThis.gc?.()
   return process.memoryUsage.rss()

@@ -6,6 +6,7 @@ import type { ChargeOrder } from '#service/ledger/charge.ts'
 import { Charges, type ChargesOptions } from '#service/ledger/charges.ts'
 import { Funding } from '#service/ledger/funding.ts'
 import { StakingCredits } from '#service/staking/staking-credits.ts'
+import type { Store } from '#service/store/store.ts'
 import type { KeyBudget } from '#service/store/units.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { TestClock } from '../open-service.ts'
@@ -60,30 +61,28 @@ export async function openChargeDesk() {
     ...(most === undefined ? {} : { most: microUsd(most) }),
   })
 
-  const entriesOf = async (of: string) =>
+  return {
+    ...{ store, path, tamper, dispose, clock, stakes, staking },
+    ...{ customer, wallet, link, charges, order, ...written(store) },
+  }
+}
+
+/** What stands in the books of an account. */
+const written = ({ read }: Store) => ({
+  entriesOf: async (of: string) =>
     (
-      await store.read
+      await read
         .selectFrom('entry')
         .select(['kind', 'amount'])
         .where('account', '=', of)
         .where('kind', '!=', 'GRANT')
         .orderBy('seq')
         .execute()
-    ).map(({ kind, amount }) => `${kind} ${amount}`)
-
-  const held = async (of: string) =>
+    ).map(({ kind, amount }) => `${kind} ${amount}`),
+  held: async (of: string) =>
     (
-      await store.read
-        .selectFrom('hold')
-        .select(['amount', 'owed', 'lease_until_ms'])
-        .where('account', '=', of)
-        .execute()
-    ).map(hold => ({ ...hold, amount: BigInt(hold.amount) }))
-
-  return {
-    ...{ store, path, tamper, dispose, clock, stakes, staking },
-    ...{ customer, wallet, link, charges, order, entriesOf, held },
-  }
-}
+      await read.selectFrom('hold').select(['amount', 'owed', 'lease_until_ms']).where('account', '=', of).execute()
+    ).map(hold => ({ ...hold, amount: BigInt(hold.amount) })),
+})
 
 export type ChargeDesk = Awaited<ReturnType<typeof openChargeDesk>>
