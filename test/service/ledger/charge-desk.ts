@@ -61,28 +61,28 @@ export async function openChargeDesk() {
     ...(most === undefined ? {} : { most: microUsd(most) }),
   })
 
-  return {
-    ...{ store, path, tamper, dispose, clock, stakes, staking },
-    ...{ customer, wallet, link, charges, order, ...written(store) },
-  }
-}
-
-/** What stands in the books of an account. */
-const written = ({ read }: Store) => ({
-  entriesOf: async (of: string) =>
+  const entriesOf = async (of: string) =>
     (
-      await read
+      await store.read
         .selectFrom('entry')
         .select(['kind', 'amount'])
         .where('account', '=', of)
         .where('kind', '!=', 'GRANT')
         .orderBy('seq')
         .execute()
-    ).map(({ kind, amount }) => `${kind} ${amount}`),
-  held: async (of: string) =>
-    (
-      await read.selectFrom('hold').select(['amount', 'owed', 'lease_until_ms']).where('account', '=', of).execute()
-    ).map(hold => ({ ...hold, amount: BigInt(hold.amount) })),
-})
+    ).map(({ kind, amount }) => `${kind} ${amount}`)
+
+  const held = (of: string) => heldOf(store, of)
+
+  return {
+    ...{ store, path, tamper, dispose, clock, stakes, staking },
+    ...{ customer, wallet, link, charges, order, entriesOf, held },
+  }
+}
+
+async function heldOf({ read }: Pick<Store, 'read'>, account: string) {
+  const holds = read.selectFrom('hold').select(['amount', 'owed', 'lease_until_ms']).where('account', '=', account)
+  return (await holds.execute()).map(hold => ({ ...hold, amount: BigInt(hold.amount) }))
+}
 
 export type ChargeDesk = Awaited<ReturnType<typeof openChargeDesk>>

@@ -7,7 +7,7 @@ import type { OnChain, PaymentChain } from '#service/payments/payment/payment-ch
 import type { PaymentReason } from '#service/payments/payment/payment-reasons.ts'
 import type { EvmPayment, SignedPayment } from '#service/payments/payment/signed-payment.ts'
 import { PaymentDriver } from '#service/payments/top-ups/payment-driver.ts'
-import { type PaymentRow, PaymentRows } from '#service/payments/top-ups/payment-rows.ts'
+import { PaymentRows } from '#service/payments/top-ups/payment-rows.ts'
 import type { Store } from '#service/store/store.ts'
 import { TestClock } from '../open-service.ts'
 import { openTemporaryStore } from '../store/sqlite-folder.ts'
@@ -37,15 +37,6 @@ function signedPayment(count: number, nowSeconds: number, terms: Partial<EvmPaym
     maxTimeoutSeconds: 300,
   }
   return { rail: 'evm', key: `evm:8453:${number}`, option, authorization, signature: `0x${'11'.repeat(65)}` }
-}
-
-async function written(store: Store, row: PaymentRow | null, key: string) {
-  const entry = await store.read
-    .selectFrom('entry')
-    .select(['amount', 'account'])
-    .where('ref', '=', `topup:${key}`)
-    .executeTakeFirst()
-  return { row, state: row?.state ?? null, credited: entry ?? null }
 }
 
 export type DriverWorld = Awaited<ReturnType<typeof openDriverWorld>>
@@ -96,7 +87,11 @@ export async function openDriverWorld() {
     return { payment, refusal, asked, ...(await stateOf(payment)) }
   }
 
-  const stateOf = async ({ key }: SignedPayment) => written(store, await world.rows.find(key), key)
+  async function stateOf({ key }: SignedPayment) {
+    const row = await world.rows.find(key)
+    const entry = await creditOf(store, key)
+    return { row, state: row?.state ?? null, credited: entry ?? null }
+  }
 
   const clock = new TestClock()
   const world = {
@@ -116,3 +111,6 @@ export async function openDriverWorld() {
   }
   return world
 }
+
+const creditOf = ({ read }: Pick<Store, 'read'>, key: string) =>
+  read.selectFrom('entry').select(['amount', 'account']).where('ref', '=', `topup:${key}`).executeTakeFirst()
