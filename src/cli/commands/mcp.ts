@@ -14,8 +14,8 @@ const name = 'farebox mcp'
 const usage = `Usage: farebox mcp [--tools NAMES] [--passphrase-file FILE | --passphrase-fd N] [--print-tools]
 
 Serves the tools over MCP on stdin and stdout, for an assistant to start. Settings come from the environment
-(FAREBOX_BASE_URL, FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY or FAREBOX_API_KEY, FAREBOX_OUTPUT_DIR and the caps); without a wallet or a
-key only models_find, job_list, wallet_status and wallet_receipts work.
+(FAREBOX_BASE_URL, FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY or FAREBOX_API_KEY, FAREBOX_OUTPUT_DIR and the caps); without
+a wallet or a key only models_find, job_list, wallet_status and wallet_receipts work.
 
   --tools NAMES           names of the tools to serve, with commas between them (FAREBOX_TOOLS); all unless told
   --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd

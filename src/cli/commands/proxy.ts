@@ -4,11 +4,12 @@ import { readSettings } from '#agent/settings.ts'
 import { integerFlag, parseArguments } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
-import { readPassphraseFile } from '../passphrase-file.ts'
+import { givenPassphrase, passphraseFlags } from '../wallet/given-passphrase.ts'
+import { withLocalNodes } from '../wallet/local-nodes.ts'
 
 const name = 'farebox proxy'
 
-const usage = `Usage: farebox proxy [--port N] [--passphrase-file FILE] [--json]
+const usage = `Usage: farebox proxy [--port N] [--passphrase-file FILE | --passphrase-fd N] [--json]
 
 Opens an address on this machine that any program which speaks to OpenAI can use: what it calls is paid from the wallet,
 within the caps. Settings come from the environment, as for \`farebox mcp\`; FAREBOX_PROXY_TOKEN sets the token that
@@ -17,7 +18,8 @@ price cannot be known beforehand. A consent policy is for a person: \`farebox wa
 
   --port N                the port (${proxyPort}); 0 lets the system choose
   --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd
-                          credential farebox-passphrase, which needs no flag
+                          credential farebox-passphrase, which needs no flag, as the keychain of this system needs none
+  --passphrase-fd N       the same from an open file descriptor, for example 0 for the standard input
   --json                  what a program has to know, as one line of JSON`
 
 export const proxy: Command = {
@@ -27,7 +29,7 @@ export const proxy: Command = {
       command: name,
       options: {
         port: { type: 'string' },
-        'passphrase-file': { type: 'string' },
+        ...passphraseFlags,
         json: { type: 'boolean', default: false },
       },
     })
@@ -35,9 +37,13 @@ export const proxy: Command = {
     const { settings, problems } = readSettings(io.env)
     if (problems.length > 0) throw new CliError(problems.join(' '), 'Mend it in the environment, then start again.', 2)
     const stop = io.untilStopped()
-    const { createProxy } = await import('#agent/create-proxy.ts')
-    const passphrase = await readPassphraseFile(values['passphrase-file'], io.env)
-    const running = await createProxy(settings, passphrase, port).catch(error => {
+    const passphrase = await givenPassphrase(name, values, io.env)
+    const [{ createProxy }, { baseUrlOf, stateFolderOf }] = await Promise.all([
+      import('#agent/create-proxy.ts'),
+      import('#agent/wallet-settings.ts'),
+    ])
+    const env = await withLocalNodes(io.env, baseUrlOf(io.env), stateFolderOf(io.env))
+    const running = await createProxy({ ...settings, env }, passphrase, port).catch(error => {
       throw error instanceof ProxyProblem ? new CliError(error.message, error.nextStep) : error
     })
     say(running, values.json, io)
