@@ -1,6 +1,7 @@
 import * as bounds from './bounds.ts'
 import type { FaultCommand } from './fault-run.ts'
 import { mostSeeds, usualSeeds } from './sim/bounds.ts'
+import { mostRounds, usualRounds } from './wallet/bounds.ts'
 
 /** Every kind of fault has a flag; the first one is what runs where none is given. */
 export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
@@ -83,5 +84,13 @@ export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
     most: mostSeeds,
     stores: ['sqlite'],
     load: async () => (await import('./sim/sim-run.ts')).simRun,
+  },
+  {
+    flag: 'wallet',
+    what: 'Kills processes that share a wallet between two steps of a payment, at a service in trouble, in so many rounds.',
+    usual: usualRounds,
+    most: mostRounds,
+    stores: ['sqlite', 'postgres'],
+    load: async () => (await import('./wallet/wallet-run.ts')).walletRun,
   },
 ]

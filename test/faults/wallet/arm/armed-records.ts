@@ -1,0 +1,24 @@
+import { openRecords as open } from '#wallet/open-records.ts'
+import { comeBy } from '../../arm/fault-orders.ts'
+import { beginDecision, type StepWritten } from './steps-written.ts'
+import { tell } from './tell.ts'
+
+/** Comes by a point after each step whose decision stands. */
+export const openRecords: typeof open = (...where) => {
+  const records = open(...where)
+  return {
+    ...records,
+    async decide(work) {
+      const steps: StepWritten[] = []
+      const result = await records.decide(function* (nowMs) {
+        beginDecision(steps)
+        return yield* work(nowMs)
+      })
+      for (const { step, id } of steps) {
+        tell({ kind: 'step', step, id })
+        comeBy(`after ${step}`)
+      }
+      return result
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import type { Told } from '../told.ts'
+
+/** Tells the harness what this process has done; a kill may come before it hears of it. */
+export function tell(told: Told): void {
+  process.send?.(told)
+}
+
+/** Tells the harness, and waits until it has answered, so that it knows before anybody else sees the effect. */
+export async function tellAndWait(told: Told): Promise<void> {
+  const answered = new Promise<void>(resolve => {
+    const listen = (message: unknown) => {
+      if (message !== 'heard') return
+      process.off('message', listen)
+      resolve()
+    }
+    process.on('message', listen)
+  })
+  tell(told)
+  await answered
+}

@@ -1,0 +1,31 @@
+/** Every limit of the wallet's fault runs, with its unit. */
+
+export const usualRounds = 20
+/** A round takes about a second; so many are a night. */
+export const mostRounds = 50_000
+
+export const leastProcesses = 2
+export const mostProcesses = 8
+export const mostActions = 3
+
+/** What the armed wallet waits for an answer to a payment; the service's silence lasts longer, its slowness less long. */
+export const sendTimeoutMs = 300
+export const silenceMs = 450
+export const slowMs = 120
+/** A kill at no point comes within this time. */
+export const randomKillMs = 250
+/** A process that is at work longer than this hangs. */
+export const workMs = 120_000
+
+/** Of one offer, and with it of each authorisation. */
+export const authorizationSeconds = 300
+/** Later than any authorisation and the margin in which only the service could say that it is over. */
+export const validityOverMs = (authorizationSeconds + 600 + 60) * 1_000
+/** Between the two waves of a round: a moment, past the cooldown, past an authorisation, past a day. */
+export const jumpsMs = [0, 61_000, validityOverMs, 25 * 60 * 60 * 1_000] as const
+
+/** From so many rounds on every state has to be met; below it is only told which were not. */
+export const roundsForAll = 150
+
+export const callUsd = 2
+export const toldEvery = 10

@@ -1,0 +1,99 @@
+import { listPayments, type Payment } from '#wallet/journal.ts'
+import type { Records } from '#wallet/records.ts'
+import { resolvePayment } from '#wallet/recover.ts'
+import { all } from '#wallet/work.ts'
+import { checkSteps } from './check-steps.ts'
+import type { Authorization, ServiceBook } from './service-book.ts'
+
+export interface CheckedRound {
+  records: Records
+  stepsInOrder: string
+  book: ServiceBook
+  maxTotalMicroUsd: bigint
+  cooldownMs: number
+}
+
+export interface RoundFindings {
+  failures: readonly string[]
+  /** What only a person could end, and did. */
+  resolved: number
+}
+
+const most = 1_000
+
+/** Holds the journal, which is at rest and long after its last authorisation, against the books of the service. */
+export async function checkRound({ records, stepsInOrder, book, ...policy }: CheckedRound): Promise<RoundFindings> {
+  const failures: string[] = [...book.failures]
+  const atRest = await records.read(() => listPayments(most))
+  const steps = await records.read(() => all(stepsInOrder))
+  const resolved = await resolveOpen(records, atRest, book, failures)
+  const payments = await records.read(() => listPayments(most))
+  failures.push(...checkSteps(steps, payments, policy.maxTotalMicroUsd))
+  const rows = new Map(payments.flatMap(payment => (payment.nonce === null ? [] : [[payment.nonce, payment] as const])))
+  for (const authorization of book.authorizations.values()) {
+    const payment = rows.get(authorization.nonce)
+    if (payment) failures.push(...checkPayment(payment, authorization))
+    else failures.push(`The service was sent ${authorization.nonce}, which is in no row.`)
+  }
+  for (const payment of payments) failures.push(...checkExit(payment, book))
+  const counted = sumOf(payments.filter(payment => payment.counts))
+  const stayed = sumOf(payments.filter(payment => payment.nonce !== null && !payment.counts))
+  const signed = [...book.authorizations.values()].reduce((sum, each) => sum + each.amountMicroUsd, 0n)
+  if (counted + stayed !== signed)
+    failures.push(`Of ${signed} micro-USD that were signed ${stayed} are proven dead, and ${counted} are counted.`)
+  failures.push(...checkCooldown(payments, policy.cooldownMs))
+  return { failures, resolved }
+}
+
+/** Whatever neither service nor time has ended has to be one that a person can end, and that the service never answers. */
+async function resolveOpen(
+  records: Records,
+  payments: readonly Payment[],
+  { authorizations }: ServiceBook,
+  failures: string[],
+): Promise<number> {
+  let resolved = 0
+  for (const { id, state, counts, nonce } of payments) {
+    if (state === 'confirmed' || (state === 'dead' && !counts)) continue
+    const { behaviour, settledMicroUsd = 0n } = authorizations.get(nonce ?? '') ?? {}
+    const wanted = state === 'dead' ? 'refused' : 'silent for good'
+    if (behaviour !== wanted)
+      failures.push(`${id} is ${state} at rest, and its service was: ${behaviour ?? 'not asked'}.`)
+    try {
+      await records.decide(nowMs => resolvePayment(id, settledMicroUsd > 0n, 'the harness', nowMs))
+      resolved++
+    } catch (error) {
+      failures.push(`${id} is ${state} and has no way out: ${error instanceof Error ? error.message : error}`)
+    }
+  }
+  return resolved
+}
+
+function checkPayment(payment: Payment, { amountMicroUsd, settledMicroUsd }: Authorization): string[] {
+  const { id, state, counts, creditedMicroUsd } = payment
+  const failures: string[] = []
+  if (payment.amountMicroUsd !== amountMicroUsd) failures.push(`${id} was signed for another amount than its row says.`)
+  if (settledMicroUsd > 0n && !counts) failures.push(`${id} has left the wallet and does not count.`)
+  if (state === 'confirmed' && creditedMicroUsd !== settledMicroUsd)
+    failures.push(`${id} is confirmed with ${creditedMicroUsd} micro-USD, and settled were ${settledMicroUsd}.`)
+  return failures
+}
+
+function checkExit({ id, state, nonce }: Payment, { authorizations }: ServiceBook): string[] {
+  if (state !== 'confirmed' && state !== 'dead') return [`${id} has no end: it is ${state}.`]
+  if (nonce !== null && !authorizations.has(nonce)) return [`${id} was signed, and the service has never seen it.`]
+  return []
+}
+
+/** Whoever is still answered 402 right after a payment asks for the same money twice. */
+function checkCooldown(payments: readonly Payment[], cooldownMs: number): string[] {
+  return payments.flatMap(({ id, occasion, createdAtMs }) => {
+    const before = payments.find(
+      ({ confirmedAtMs }) =>
+        confirmedAtMs !== null && confirmedAtMs <= createdAtMs && createdAtMs - confirmedAtMs < cooldownMs,
+    )
+    return occasion === 'after-402' && before ? [`${id} was paid after a 402 that ${before.id} had already paid.`] : []
+  })
+}
+
+const sumOf = (payments: readonly Payment[]): bigint => payments.reduce((sum, each) => sum + each.amountMicroUsd, 0n)

@@ -1,0 +1,132 @@
+import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { paymentRequired, paymentResponse, paymentSignature } from '#contract/headers.ts'
+import { evmNetwork } from '#contract/payment.ts'
+import { creditRequired, option } from '../../agent/pretend-service.ts'
+import { answerJson, littleServer, type Seen } from '../../client/little-server.ts'
+import { seeded } from '../seeded.ts'
+import { type Behaviour, behaviours, settlesAtOnce } from './behaviours.ts'
+import * as bounds from './bounds.ts'
+import type { FlightPoint } from './points.ts'
+import { type Authorization, type Caps, ServiceBook } from './service-book.ts'
+
+export interface ServiceTerms {
+  seed: number
+  caps: Caps
+  /** Of the first payment, where the round needs one of these. */
+  first: readonly Behaviour[]
+}
+
+const priced = { input: { usd: 1, diem: 1 }, output: { usd: 20_000, diem: 20_000 } }
+const model = {
+  id: 'm',
+  object: 'model',
+  owned_by: 'x',
+  type: 'text',
+  model_spec: { privacy: 'private', availableContextTokens: 1000, maxCompletionTokens: 100, pricing: priced },
+}
+const chat = {
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hello.' } }],
+}
+const priceMicroUsd = BigInt(bounds.callUsd * 1_000_000)
+const offer = option({ maxTimeoutSeconds: bounds.authorizationSeconds })
+
+/** A service that is paid, keeps exact books, and treats each payment and some calls as badly as the seed says. */
+export async function paidService({ seed, caps, first }: ServiceTerms) {
+  const book = new ServiceBook(caps)
+  const draws = seeded(seed, 'service')
+  const dying = new Map<string, { point: FlightPoint; kill: () => void }>()
+  let isWell = false
+  let offers = 0
+
+  const drawn = (): Behaviour =>
+    (book.authorizations.size === 0 ? draws.pick(first) : undefined) ?? draws.pick(behaviours) ?? 'clean'
+
+  // The first ones hear what they asked for, so that a round has payments.
+  const breaksOffer = (): boolean => ++offers > bounds.leastProcesses && !isWell && draws.once(8)
+
+  const credited = (row: Authorization, response: ServerResponse) => {
+    book.settle(row)
+    const amountCredited = Number(row.amountMicroUsd) / 1e6
+    const newBalance = Number(book.creditMicroUsd) / 1e6
+    const data = { walletAddress: row.from, amountCredited, newBalance, paymentId: 'p' }
+    const settlement = { success: true, network: evmNetwork, payer: row.from, transaction: '0xabc' }
+    answerJson(response, 200, { success: true, data }, { [paymentResponse.name]: paymentResponse.format(settlement) })
+  }
+
+  const offered = (response: ServerResponse) => {
+    const required = { x402Version: 2 as const, accepts: [offer] }
+    answerJson(response, 402, required, { [paymentRequired.name]: paymentRequired.format(required) })
+  }
+
+  const misbehave = async (row: Authorization, response: ServerResponse): Promise<void> => {
+    switch (row.behaviour) {
+      case 'accept then time-out':
+        return sleep(bounds.silenceMs).then(() => void response.destroy())
+      case '5xx after settle':
+        return answerJson(response, 502, { error: 'bad gateway' })
+      case 'double 402':
+        return offered(response)
+      case 'slow answer':
+        return sleep(bounds.slowMs).then(() => credited(row, response))
+      case 'declared safe':
+        return answerJson(response, 503, { error: 'PAYMENT_PENDING', message: 'send it again' }, { 'retry-after': '0' })
+      case 'broken before':
+      case 'answer lost':
+        return void response.destroy()
+      default:
+        return credited(row, response)
+    }
+  }
+
+  const topUp = async ({ headers }: Seen, response: ServerResponse): Promise<void> => {
+    const header = headers[paymentSignature.name]
+    if (typeof header !== 'string') return breaksOffer() ? void response.destroy() : offered(response)
+    const row = book.present(header, drawn)
+    const dies = dying.get(row.nonce)
+    dying.delete(row.nonce)
+    if (dies?.point === 'in flight') return dies.kill()
+    if (settlesAtOnce(row.behaviour)) book.settle(row)
+    if (dies) return dies.kill()
+    if (row.behaviour === 'refused') return answerJson(response, 400, { error: 'X402_INVALID_PAYMENT', message: 'no' })
+    if (row.behaviour === 'silent for good') return answerJson(response, 504, { error: 'gateway timeout' })
+    if (row.behaviour === 'reconcile unavailable' && !isWell) return answerJson(response, 504, { error: 'timeout' })
+    return row.presentations > 1 || isWell ? credited(row, response) : misbehave(row, response)
+  }
+
+  const call = (response: ServerResponse): void => {
+    const trouble = isWell ? 0 : draws.below(8)
+    if (trouble === 1) return void response.destroy()
+    if (book.creditMicroUsd < priceMicroUsd) {
+      answerJson(response, 402, creditRequired(Number(book.creditMicroUsd) / 1e6, bounds.callUsd))
+      return
+    }
+    book.creditMicroUsd -= priceMicroUsd
+    if (trouble === 2) return void response.destroy()
+    answerJson(response, 200, { ...chat, cost: { usd: bounds.callUsd, diem: 0 } })
+  }
+
+  const server = await littleServer(async (seen, response) => {
+    const path = seen.path.replace('/api/v1', '')
+    if (path.startsWith('/models')) return answerJson(response, 200, { object: 'list', type: 'all', data: [model] })
+    if (path === '/x402/top-up') return topUp(seen, response)
+    if (path === '/chat/completions') return call(response)
+    answerJson(response, 404, { error: 'no such path' })
+  })
+  return {
+    ...server,
+    book,
+    /** From now on answers come, but for those that never do. */
+    recover: () => {
+      isWell = true
+    },
+    /** Kills whoever presents this payment next. */
+    killAt: (nonce: string, point: FlightPoint, kill: () => void) => void dying.set(nonce, { point, kill }),
+  }
+}
+
+export type PaidService = Awaited<ReturnType<typeof paidService>>

@@ -1,0 +1,89 @@
+/** A process with a wallet, which works through one order after the other until it is killed or let go. */
+import { flushCompileCache } from 'node:module'
+import { createAgent } from '#agent/create-agent.ts'
+import { openCore } from '#agent/open-core.ts'
+import { ClientError } from '#client/client-error.ts'
+import { microUsd } from '#contract/money.ts'
+import { ServiceError } from '#contract/service-error.ts'
+import { NeedsPerson } from '#toolkit/person.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { NeedsApproval } from '#wallet/needs-approval.ts'
+import { readPolicy } from '#wallet/policy.ts'
+import { WalletRefusal } from '#wallet/refusal.ts'
+import { walletKey } from '../../agent/pretend-service.ts'
+import { takeOrder } from '../arm/fault-orders.ts'
+import { tell } from './arm/tell.ts'
+import type { Action, Told, WalletPlace, WorkOrder } from './told.ts'
+
+/** Errors that tell a caller why nothing was bought; any other one is a fault of ours. */
+const expected = [WalletRefusal, NeedsApproval, NeedsPerson, ToolFailure, ClientError, ServiceError]
+
+const optionsOf = ({ baseUrl, folder, notesFolder, journalUrl, skewMs }: WalletPlace) => ({
+  baseUrl,
+  stateFolder: folder,
+  notesFolder,
+  journalUrl: journalUrl ?? undefined,
+  clock: { now: () => Date.now() + skewMs },
+})
+
+async function recover(place: WalletPlace): Promise<void> {
+  const policy = readPolicy({ ...place.policy, serviceUrl: place.baseUrl })
+  const core = await openCore({ ...optionsOf(place), walletKey, policy })
+  try {
+    await core.wallet?.recover(core.topUps.send)
+  } finally {
+    await core.client.close()
+    await core.wallet?.close()
+  }
+}
+
+type Agent = Awaited<ReturnType<typeof createAgent>>
+
+async function act(agent: Agent, baseUrl: string, action: Action): Promise<string> {
+  if (action.kind === 'topUp') {
+    const { paid } = await agent.wallet.topUp(microUsd(action.usd * 1_000_000), { again: action.again })
+    return paid.isEarlierCall ? 'an earlier top-up' : 'a top-up'
+  }
+  const response = await agent.fetch(`${baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 }),
+  })
+  await response.text()
+  return `a call, ${response.status}`
+}
+
+async function work({ place, actions }: WorkOrder): Promise<Extract<Told, { kind: 'done' }>> {
+  const done: Extract<Told, { kind: 'done' }> = { kind: 'done', answers: [], failures: [] }
+  const attempt = async (run: () => Promise<string>) => {
+    try {
+      done.answers.push(await run())
+    } catch (error) {
+      if (expected.some(known => error instanceof known)) done.answers.push(error instanceof Error ? error.name : '')
+      else done.failures.push(error instanceof Error ? (error.stack ?? error.message) : `${error}`)
+    }
+  }
+  if (actions.length === 0) await attempt(() => recover(place).then(() => 'recovered'))
+  else {
+    const agent = await createAgent({ ...optionsOf(place), wallet: { key: walletKey }, policy: place.policy })
+    for (const [index, action] of actions.entries()) {
+      tell({ kind: 'action', action: index })
+      await attempt(() => act(agent, place.baseUrl, action))
+    }
+    await attempt(() => agent.close().then(() => 'closed'))
+  }
+  return done
+}
+
+process.on('message', message => {
+  if (typeof message !== 'object' || message === null) return
+  const order = message as WorkOrder
+  takeOrder({ kill: order.kill })
+  void work(order).then(done => {
+    // A process that is killed would leave nothing to those that start after it.
+    flushCompileCache()
+    tell(done)
+  })
+})
+// Whoever started it has gone.
+process.on('disconnect', () => process.exit(0))
