@@ -110,11 +110,9 @@ export class PaidCalls {
       if (claim.kind === 'lost') await this.#reconcile(claim.row, standing)
       await this.#recover()
       const price = await priceCall(this.#core.client, this.#models, operation, (call as { body?: unknown }).body)
-      await allowCall(
-        this.#core,
-        { what: price.what, quotedMicroUsd: price.amountMicroUsd },
-        { requestHash: hash, by: id },
-      )
+      // What may have been bought already was allowed when it was sent: nobody is asked twice for one purchase.
+      const quotedMicroUsd = standing.mayBeCharged ? zeroUsd : price.amountMicroUsd
+      await allowCall(this.#core, { what: price.what, quotedMicroUsd }, { requestHash: hash, by: id })
       const answer = await this.#send(operation, call, { rowId: id, hash, price, standing })
       // Where only the record fails, the call has been paid for: it must not be bought again by itself.
       standing.mayBeCharged = true

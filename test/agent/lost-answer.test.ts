@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { longCallMs } from '#agent/bounds.ts'
 import { createChatCompletion } from '#contract/chat.ts'
+import type { NeedsPerson } from '#toolkit/person.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
@@ -71,6 +72,33 @@ async function lostCall(options: PretendOptions, agent: Partial<OpenAgent> = {})
   expect(error.charged).toBe('unknown')
   return calm
 }
+
+test('a person who has agreed to a call is not asked again for its answer', async () => {
+  let isAway = false
+  const { server, agent } = await setUp(
+    {
+      takesKeys: true,
+      losesAnswers: 1,
+      instead: (seen, response) => {
+        if (!isAway || !seen.path.endsWith('/video/queue')) {
+          isAway ||= seen.path.endsWith('/video/queue')
+          return false
+        }
+        isAway = false
+        answerJson(response, 401, { error: 'Authentication failed' })
+        return true
+      },
+    },
+    { settings: { askAboveUsd: '0.1' } },
+  )
+  const { question } = (await agent.video().catch(error => error)) as NeedsPerson
+  await agent.core.approvals.resolve(question.approvalId, { isApproved: true, by: 'a test' })
+  expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
+  expect((await agent.video()).paid).toMatchObject({ chargedMicroUsd: 200_000n })
+  expect(server.books.videos).toBe(1)
+  // Another one is another purchase.
+  await expect(agent.video('a dog')).rejects.toThrow('A person has to decide')
+})
 
 test('the same call after a restart gets the very answer, and pays nothing more', async () => {
   let isAway = false
