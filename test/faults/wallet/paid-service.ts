@@ -1,14 +1,13 @@
 import type { ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { paymentRequired, paymentResponse, paymentSignature } from '#contract/headers.ts'
-import { evmNetwork } from '#contract/payment.ts'
-import { creditRequired, option } from '../../agent/pretend-service.ts'
+import { paymentSignature } from '#contract/headers.ts'
+import { creditRequired } from '../../agent/pretend-service.ts'
 import { answerJson, littleServer, type Seen } from '../../client/little-server.ts'
 import { seeded } from '../seeded.ts'
 import { type Behaviour, behaviours, settlesAtOnce } from './behaviours.ts'
 import * as bounds from './bounds.ts'
 import type { FlightPoint } from './points.ts'
-import { type Authorization, type Caps, ServiceBook } from './service-book.ts'
+import { type Caps, ServiceBook } from './service-book.ts'
+import { credited, misbehave, offered } from './top-up-answers.ts'
 
 export interface ServiceTerms {
   seed: number
@@ -33,7 +32,6 @@ const chat = {
   choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hello.' } }],
 }
 const priceMicroUsd = BigInt(bounds.callUsd * 1_000_000)
-const offer = option({ maxTimeoutSeconds: bounds.authorizationSeconds })
 
 /** A service that is paid, keeps exact books, and treats each payment and some calls as badly as the seed says. */
 export async function paidService({ seed, caps, first }: ServiceTerms) {
@@ -49,40 +47,6 @@ export async function paidService({ seed, caps, first }: ServiceTerms) {
   // The first ones hear what they asked for, so that a round has payments.
   const breaksOffer = (): boolean => ++offers > bounds.leastProcesses && !isWell && draws.once(8)
 
-  const credited = (row: Authorization, response: ServerResponse) => {
-    book.settle(row)
-    const amountCredited = Number(row.amountMicroUsd) / 1e6
-    const newBalance = Number(book.creditMicroUsd) / 1e6
-    const data = { walletAddress: row.from, amountCredited, newBalance, paymentId: 'p' }
-    const settlement = { success: true, network: evmNetwork, payer: row.from, transaction: '0xabc' }
-    answerJson(response, 200, { success: true, data }, { [paymentResponse.name]: paymentResponse.format(settlement) })
-  }
-
-  const offered = (response: ServerResponse) => {
-    const required = { x402Version: 2 as const, accepts: [offer] }
-    answerJson(response, 402, required, { [paymentRequired.name]: paymentRequired.format(required) })
-  }
-
-  const misbehave = async (row: Authorization, response: ServerResponse): Promise<void> => {
-    switch (row.behaviour) {
-      case 'accept then time-out':
-        return sleep(bounds.silenceMs).then(() => void response.destroy())
-      case '5xx after settle':
-        return answerJson(response, 502, { error: 'bad gateway' })
-      case 'double 402':
-        return offered(response)
-      case 'slow answer':
-        return sleep(bounds.slowMs).then(() => credited(row, response))
-      case 'declared safe':
-        return answerJson(response, 503, { error: 'PAYMENT_PENDING', message: 'send it again' }, { 'retry-after': '0' })
-      case 'broken before':
-      case 'answer lost':
-        return void response.destroy()
-      default:
-        return credited(row, response)
-    }
-  }
-
   const topUp = async ({ headers }: Seen, response: ServerResponse): Promise<void> => {
     const header = headers[paymentSignature.name]
     if (typeof header !== 'string') return breaksOffer() ? void response.destroy() : offered(response)
@@ -95,7 +59,7 @@ export async function paidService({ seed, caps, first }: ServiceTerms) {
     if (row.behaviour === 'refused') return answerJson(response, 400, { error: 'X402_INVALID_PAYMENT', message: 'no' })
     if (row.behaviour === 'silent for good') return answerJson(response, 504, { error: 'gateway timeout' })
     if (row.behaviour === 'reconcile unavailable' && !isWell) return answerJson(response, 504, { error: 'timeout' })
-    return row.presentations > 1 || isWell ? credited(row, response) : misbehave(row, response)
+    return row.presentations > 1 || isWell ? credited(book, row, response) : misbehave(book, row, response)
   }
 
   const call = (response: ServerResponse): void => {
