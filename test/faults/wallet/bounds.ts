@@ -6,7 +6,7 @@ export const mostRounds = 50_000
 
 export const leastProcesses = 2
 export const mostProcesses = 8
-export const mostActions = 3
+export const mostActions = 4
 
 /** What the armed wallet waits for an answer to a payment; the service's silence lasts longer, its slowness less long. */
 export const sendTimeoutMs = 300
@@ -27,5 +27,6 @@ export const jumpsMs = [0, 61_000, validityOverMs, 25 * 60 * 60 * 1_000] as cons
 /** From so many rounds on every state has to be met; below it is only told which were not. */
 export const roundsForAll = 150
 
-export const callUsd = 2
+/** With the smallest top-up, nearly each call needs a payment of its own. */
+export const callUsd = 4
 export const toldEvery = 10

@@ -54,7 +54,10 @@ async function resolveOpen(
 ): Promise<number> {
   let resolved = 0
   for (const { id, state, counts, nonce } of payments) {
-    if (state === 'confirmed' || (state === 'dead' && !counts)) continue
+    if (state === 'confirmed' || (state === 'dead' && !counts)) {
+      if (state === 'dead' && nonce !== null) failures.push(`${id} was signed and released, and no person has said so.`)
+      continue
+    }
     const { behaviour, settledMicroUsd = 0n } = authorizations.get(nonce ?? '') ?? {}
     const wanted = state === 'dead' ? 'refused' : 'silent for good'
     if (behaviour !== wanted)

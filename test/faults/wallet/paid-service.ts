@@ -16,7 +16,7 @@ export interface ServiceTerms {
   first: readonly Behaviour[]
 }
 
-const priced = { input: { usd: 1, diem: 1 }, output: { usd: 20_000, diem: 20_000 } }
+const priced = { input: { usd: 1, diem: 1 }, output: { usd: 50_000, diem: 50_000 } }
 const model = {
   id: 'm',
   object: 'model',

@@ -85,5 +85,6 @@ process.on('message', message => {
     tell(done)
   })
 })
+tell({ kind: 'ready' })
 // Whoever started it has gone.
 process.on('disconnect', () => process.exit(0))

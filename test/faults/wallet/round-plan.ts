@@ -28,7 +28,7 @@ export function planRound(seed: number): RoundPlan {
   const later = points[(seed * 7 + 3) % points.length] ?? ''
   const isOfDeadPlan = needsDeadPlan(point)
   const count = isOfDeadPlan ? 2 : drawCount(draws)
-  const maxDayUsd = 10 + 5 * draws.below(5)
+  const maxDayUsd = 10 + 5 * draws.below(3)
   const [still, ...jumps] = bounds.jumpsMs
   const first = needsLostAnswer(point) ? losesAnswer : draws.once(2) ? credits : []
   const armed = (kill: string): WorkOrder['kill'] => ({ point: kill, nth: 1 })
@@ -41,7 +41,7 @@ export function planRound(seed: number): RoundPlan {
   const [before = [], after = []] = isOfDeadPlan ? ofDeadPlan : ofPoint
   return {
     seed,
-    caps: { maxPaymentUsd: 5 + draws.below(3), maxDayUsd, maxTotalUsd: maxDayUsd + 5 * draws.below(5) },
+    caps: { maxPaymentUsd: 5 + draws.below(3), maxDayUsd, maxTotalUsd: maxDayUsd + 5 * draws.below(3) },
     cooldownMs: draws.once(2) ? 60_000 : 0,
     first,
     waves: [

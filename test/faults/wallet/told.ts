@@ -25,6 +25,7 @@ export interface WorkOrder {
 /** What a process tells while it works. */
 export type Told =
   | { kind: 'step'; step: Step; id: string }
+  | { kind: 'ready' }
   | { kind: 'waited' }
   | { kind: 'action'; action: number }
   | { kind: 'dies'; point: FlightPoint; nonce: string }

@@ -19,6 +19,8 @@ export interface Stage {
 /** So many processes at once on one budget; ends when each has ended its actions, or died. */
 export async function playWave(stage: Stage, processes: readonly PlannedProcess[]): Promise<void> {
   const workers = stage.crew.take(processes.length)
+  // Their starts take longer than their payments, and they are to pay at once.
+  await Promise.all(workers.map(worker => worker.ready))
   await Promise.all(
     workers.map(async (worker, index) => {
       const planned = processes[index]

@@ -18,10 +18,13 @@ export interface WorkEnd {
 /** A real process with a wallet; it works through any number of orders, and dies of one at most. */
 export class Worker {
   readonly #process: ChildProcess
+  /** Resolves once it takes orders, or has died before. */
+  readonly ready: Promise<unknown>
 
   constructor() {
     const env = { ...process.env, NODE_COMPILE_CACHE: compiled }
     this.#process = fork(child, { env, execArgv: ['--import', arm], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    this.ready = Promise.race([once(this.#process, 'message'), once(this.#process, 'exit')])
   }
 
   get pid(): number {
