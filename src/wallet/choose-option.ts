@@ -13,6 +13,7 @@ import {
   sameRail,
 } from './policy.ts'
 import type { Refusal, Rule } from './refusal.ts'
+import { isSolanaProgram } from './solana-programs.ts'
 
 export interface ChosenOption {
   option: PaymentOption
@@ -139,6 +140,7 @@ function feePayerFailure({ extra }: PaymentOption, payer: string): [Rule, string
   const { feePayer } = extra
   if (typeof feePayer !== 'string' || !isSolanaAddress(feePayer) || isNobody(feePayer))
     return ['fee-payer', 'it does not say who pays the fee']
+  if (isSolanaProgram(feePayer)) return ['fee-payer', 'it would have a program pay the fee']
   return feePayer === payer ? ['fee-payer', 'it would have this wallet pay the fee'] : null
 }
 

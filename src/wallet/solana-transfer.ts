@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { usdcDecimals } from '#contract/payment.ts'
 import * as limits from './limits.ts'
-
-const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
+import { memoProgram } from './solana-programs.ts'
 
 export interface TransferTerms {
   /** Owns the tokens. */

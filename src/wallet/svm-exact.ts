@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { decodeBase58 } from '#contract/base58.ts'
 import { paymentSignature } from '#contract/headers.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import { x402Version } from '#contract/payment.ts'
@@ -10,9 +11,12 @@ import { blockhashLifeMs } from './limits.ts'
 import type { SolanaKey } from './solana-key.ts'
 import { type Blockhash, composeTransfer } from './solana-transfer.ts'
 
+/** A text of fitting length may still be of 33 bytes, which no message can hold. */
+const hashBytes = 32
+
 const LatestBlockhash = z.object({
   value: z.object({
-    blockhash: z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/),
+    blockhash: z.string().refine(text => decodeBase58(text, hashBytes) !== null),
     lastValidBlockHeight: z.int().nonnegative(),
   }),
 })

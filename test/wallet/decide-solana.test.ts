@@ -33,6 +33,17 @@ const refused: [attack: string, changes: Partial<PaymentOption>, rule: string][]
   ['a fee payer that is nobody', { extra: { feePayer: '1'.repeat(32) } }, 'fee-payer'],
   ['a fee payer that is a list', { extra: { feePayer: [feePayer] } }, 'fee-payer'],
   ['our own key as the fee payer', { extra: { feePayer: solanaKey.address } }, 'fee-payer'],
+  ...[
+    'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+    'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+    'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL',
+    'ComputeBudget111111111111111111111111111111',
+    'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
+  ].map((program): [string, Partial<PaymentOption>, string] => [
+    `the program ${program} as the fee payer`,
+    { extra: { feePayer: program } },
+    'fee-payer',
+  ]),
   ['a bloated extra', { extra: { feePayer, memo: 'x'.repeat(3_000) } }, 'offer'],
   ['a payee that is no address', { payTo: 'service.sol' }, 'recipient'],
   ['a payee with a sign that base58 has not', { payTo: `${payee.slice(0, -1)}0` }, 'recipient'],

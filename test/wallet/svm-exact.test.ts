@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { encodeBase58 } from '#contract/base58.ts'
 import { paymentSignature } from '#contract/headers.ts'
 import { microUsd } from '#contract/money.ts'
 import { SolanaPayload, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
@@ -102,6 +103,10 @@ test('two equal payments are two', async () => {
 test.each<[what: string, answer: () => unknown]>([
   ['nothing', () => null],
   ['no blockhash', () => ({ value: { blockhash: 'x'.repeat(500), lastValidBlockHeight: 1 } })],
+  ...[31, 33].map((bytes): [string, () => unknown] => [
+    `a blockhash of ${bytes} bytes`,
+    () => ({ value: { blockhash: encodeBase58(Buffer.alloc(bytes, 1)), lastValidBlockHeight: 1 } }),
+  ]),
   ['an answer without an end', () => ({ value: 'x'.repeat(100_000) })],
 ])('a node that answers %s leaves nothing signed, and its address is not told', async (_, answer) => {
   const liar = await fakeNode({ getLatestBlockhash: answer })
