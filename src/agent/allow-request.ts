@@ -1,9 +1,12 @@
+import { ClientError } from '#client/client-error.ts'
 import { principalOf } from '#client/credential.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { isPaid, type Operation } from '#contract/operation.ts'
 import { fromVendor } from '#contract/vendor.ts'
+import { strangeId } from '#toolkit/from-outside.ts'
 import { allowCall } from '#wallet/allow-call.ts'
 import { newId } from '#wallet/new-id.ts'
+import { shownIdCharacters } from './bounds.ts'
 import type { Core } from './core.ts'
 import type { ModelRecords } from './model-records.ts'
 import { operationOf } from './operation-of.ts'
@@ -36,9 +39,8 @@ export async function allowRequest(
   const body = request.json && fromVendor(request.json, core.client.vendor)
   const allowed = { attempt, operation, hash: hashOf(core, request, operation, body) }
   if (isFree(operation, request.method)) return { ...allowed, price: null }
-  // What does not read as the operation's body has no price that anybody here could know.
-  const isReadable = operation?.request.body?.safeParse(body).success ?? false
-  const price = operation && isReadable ? await priceCall(core.client, models, operation, body) : unknownPrice
+  if (operation?.request.body && !operation.request.body.safeParse(body).success) throw unreadable(operation)
+  const price = operation ? await priceCall(core.client, models, operation, body) : unknownPrice(request)
   const mayBeUnpriced = unpriced === 'allow' && price.amountMicroUsd === null
   await allowCall(
     core,
@@ -52,7 +54,18 @@ export async function allowRequest(
 const isFree = (operation: Operation | null, method: string): boolean =>
   operation ? !isPaid(operation) : method === 'GET' || method === 'HEAD'
 
-const unknownPrice: PricedCall = { what: 'A request of a program', amountMicroUsd: null }
+/** Its service may read more into it than anybody here can. */
+const unreadable = ({ summary }: Operation): ClientError =>
+  new ClientError(
+    'not-allowed',
+    `The body does not read as what it is for (${summary}), so its price cannot be known. Send a JSON object with the members of that call, each once.`,
+    { wasSent: false },
+  )
+
+function unknownPrice({ method, url }: ProgramRequest): PricedCall {
+  const path = strangeId(new URL(url).pathname, shownIdCharacters)
+  return { what: `A request of a program, ${method} ${path}`, amountMicroUsd: null }
+}
 
 function hashOf({ client }: Core, request: ProgramRequest, operation: Operation | null, body: unknown): string {
   const { pathname, search } = new URL(request.url)

@@ -16,6 +16,7 @@ import { payAfter402, wantsCredit } from './pay-after-402.ts'
 import type { AskPerson } from './person-asked.ts'
 import { personFor } from './person-for.ts'
 import { type ProgramRequest, readProgramRequest, withMembers } from './program-request.ts'
+import { recoverOnce } from './recover-once.ts'
 import { headerText, type Refusing, refusedAnswer } from './refused-answer.ts'
 import type { UnpricedCalls } from './unpriced-calls.ts'
 
@@ -34,6 +35,7 @@ export interface FetchRules {
  * with 403, in the shape that clients of OpenAI read, and is not sent. Streams pass as they come; a redirect is an error.
  */
 export function payingFetch(core: Core, rules: FetchRules): Fetch {
+  const recover = recoverOnce(core)
   return async (input, init) => {
     const request = new Request(input, init)
     const read = await readProgramRequest(core, request)
@@ -42,13 +44,17 @@ export function payingFetch(core: Core, rules: FetchRules): Fetch {
       allowRequest(core, rules.models, sent, rules.unpriced ?? 'ask'),
     )
     if ('refusal' in allowed) return refusedAnswer(allowed.refusal)
-    const { attempt } = allowed.value
+    const { attempt, price } = allowed.value
     try {
+      // What was signed before is sent again, and the account that has credit found, before anything more is bought.
+      if (price) await recover()
       const response = await answer(core, rules, { ...allowed.value, sent, signal: request.signal })
       if (!mayBeBought(response.status)) await core.approvals.giveBack(attempt)
       return response
     } catch (error) {
-      if (error instanceof ClientError && !error.wasSent) await core.approvals.giveBack(attempt)
+      const isRefused = error instanceof WalletRefusal
+      if (isRefused || (error instanceof ClientError && !error.wasSent)) await core.approvals.giveBack(attempt)
+      if (isRefused) return refusedAnswer(error)
       throw error
     }
   }
@@ -71,11 +77,14 @@ async function answer(core: Core, { ask }: FetchRules, answering: Answering): Pr
     mended.add(response.status)
     const { error, again } = await readRefusal(core, answering, response)
     const next = await withPerson(core, ask, () => mend(core, { ...answering, sent }, error))
-    if ('refusal' in next) return again({ [refusalHeader]: headerText(next.refusal.message) })
+    if ('refusal' in next) return response.status === 402 ? refusedAnswer(next.refusal) : again(saying(next.refusal))
     if (next.value === null) return again()
     sent = next.value
   }
 }
+
+/** A question of the service stays what it is, so that its text can be read; who can answer it stands beside it. */
+const saying = ({ message }: Refusing) => ({ [refusalHeader]: headerText(message) })
 
 /** What to send after an answer that credit or a consent mends; null where neither does. */
 async function mend(core: Core, { sent, price, hash }: Answering, error: ServiceError): Promise<ProgramRequest | null> {

@@ -52,16 +52,16 @@ const ticked: PersonAnswer = {
   screeningAcknowledged: true,
 }
 
-test.each(['authorization', 'sign-in-with-x', 'x-sign-in-with-x', 'payment-signature', 'x-402-payment', 'x-payment'])(
-  'the header %s of a program is not passed on: who signs in and pays is the agent',
-  async name => {
-    const opened = await open()
-    await (await post(opened, '/chat/completions', chat, { [name]: 'of the program', 'x-other': 'passed' })).text()
-    const sent = opened.server.seen.find(({ path }) => path.endsWith('/chat/completions'))
-    expect(sent?.headers).toMatchObject({ 'x-other': 'passed' })
-    expect(Object.values(sent?.headers ?? {})).not.toContain('of the program')
-  },
-)
+test.each([
+  ...['authorization', 'sign-in-with-x', 'x-sign-in-with-x', 'payment-signature', 'x-402-payment', 'x-payment'],
+  ...['cookie', 'proxy-authorization', 'forwarded', 'x-forwarded-host', 'x-http-method-override'],
+])('the header %s of a program is not passed on: who signs in and pays is the agent', async name => {
+  const opened = await open()
+  await (await post(opened, '/chat/completions', chat, { [name]: 'of the program', 'x-other': 'passed' })).text()
+  const sent = opened.server.seen.find(({ path }) => path.endsWith('/chat/completions'))
+  expect(sent?.headers).toMatchObject({ 'x-other': 'passed' })
+  expect(Object.values(sent?.headers ?? {})).not.toContain('of the program')
+})
 
 test('another origin gets neither a credential nor a request', async () => {
   const { fetch } = await open()
@@ -102,11 +102,11 @@ describe('a call is held against the caps before it is sent', () => {
       code: 'approval',
     },
     {
-      rule: 'without a price: a body that does not read as the call',
+      rule: 'a body that does not read as the call',
       path: '/chat/completions',
       body: { messages },
       settings: {},
-      code: 'approval',
+      code: 'not-allowed',
     },
   ])('$rule', async ({ path, body, settings, code }) => {
     const opened = await open({ settings })
@@ -115,6 +115,39 @@ describe('a call is held against the caps before it is sent', () => {
     expect(answer.header).toBe(answer.error.message)
     expect(opened.server.countOf(path)).toBe(0)
   })
+
+  const raw = ({ fetch, server }: Opened, path: string, body: string, contentType: string) =>
+    fetch(`${server.baseUrl}${path}`, { method: 'POST', body, headers: { 'content-type': contentType } })
+
+  test.each(['application/json; charset=utf-8', 'application/vnd.x+json', 'APPLICATION/JSON'])(
+    'JSON by the name %s is priced as JSON, and sent by its own name',
+    async contentType => {
+      const opened = await open({ settings: { maxCallUsd: '0.1' } })
+      expect((await raw(opened, '/video/queue', JSON.stringify(video), contentType)).status).toBe(403)
+      await raw(opened, '/chat/completions', JSON.stringify(chat), contentType)
+      const sent = opened.server.seen.find(({ path }) => path.endsWith('/chat/completions'))
+      expect(sent?.headers['content-type']).toBe('application/json')
+    },
+  )
+
+  test.each([
+    ['no JSON', 'text/plain', JSON.stringify(chat)],
+    ['a name that is there twice', 'application/json', JSON.stringify(chat).replace('{', '{"model":"m",')],
+    ['text that is not UTF-8', 'application/json', `\ufeff${JSON.stringify(chat)}`],
+  ])('a paid call whose body is %s is not sent', async (_what, contentType, body) => {
+    const opened = await open({ rules: { unpriced: 'allow' } })
+    const answer = await refused(await raw(opened, '/chat/completions', body, contentType))
+    expect(answer).toMatchObject({ status: 403, error: { code: 'not-allowed' } })
+    expect(opened.server.countOf('/chat/completions')).toBe(0)
+  })
+
+  test.each(['/video/queu%65', '//video//queue', '/video/queue/', '/VIDEO/queue'])(
+    'the path %s is the one that a service may take it for',
+    async path => {
+      const opened = await open({ settings: { maxCallUsd: '0' }, rules: { unpriced: 'allow' } })
+      expect((await refused(await post(opened, path, video))).error.code).toBe('max-call')
+    },
+  )
 
   test('a call within the caps goes out, and so does one that only reads', async () => {
     const opened = await open()
@@ -150,6 +183,16 @@ describe('a call is held against the caps before it is sent', () => {
     expect([answer.status, await answer.json()]).toEqual([400, { error: 'Invalid', details: { duration: {} } }])
     expect(opened.server.countOf('/video/queue')).toBe(0)
   })
+})
+
+test.each([
+  { rule: 'a payment above the cap', settings: { maxPaymentUsd: '1' }, code: 'max-payment' },
+  { rule: 'a dry run', settings: { dryRun: true }, code: 'dry-run' },
+])('$rule is told by 403 as well, in words that clients show', async ({ settings, code }) => {
+  const opened = await open({ credit: 0, settings })
+  const answer = await post(opened, '/chat/completions', chat)
+  expect([answer.status, await answer.json()]).toMatchObject([403, { error: { code } }])
+  expect(opened.server.books.signatures).toEqual([])
 })
 
 describe('a person', () => {

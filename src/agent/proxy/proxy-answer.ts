@@ -13,6 +13,8 @@ export interface ProxyOptions {
   clock: Clock
 }
 
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
+
 /** Where the API lies behind the proxy: what clients of OpenAI call their base URL, and what those of the service do. */
 const prefix = /^\/(?:api\/)?v1(?=\/|$)/
 
@@ -23,9 +25,11 @@ export async function proxyAnswer(request: Request, port: number, options: Proxy
   const { pathname, search } = new URL(request.url)
   if (!prefix.test(pathname))
     return failed(404, 'not_found', 'Everything here lies under /v1, as in /v1/chat/completions.')
+  if (!methods.has(request.method))
+    return failed(405, 'method_not_allowed', 'Use GET, HEAD, POST, PUT, PATCH or DELETE.')
   const target = `${options.baseUrl}${pathname.replace(prefix, '')}${search}`
   try {
-    return ofConnection(await options.fetch(target, await forwarded(request)))
+    return ofConnection(await options.fetch(target, forwarded(request)))
   } catch (error) {
     // Nobody reads it; whoever left is not told that anything went wrong.
     if (request.signal.aborted) return failed(499, 'client_left', 'The program has left.')
@@ -34,11 +38,11 @@ export async function proxyAnswer(request: Request, port: number, options: Proxy
   }
 }
 
-async function forwarded(request: Request): Promise<RequestInit> {
-  const { method, headers, signal } = request
-  const body = method === 'GET' || method === 'HEAD' ? null : await request.arrayBuffer()
-  return { method, headers, signal, ...(body?.byteLength ? { body } : {}) }
-}
+/** The body goes on as it comes: whoever pays reads it, and no more of it than a request may have. */
+const forwarded = ({ method, headers, signal, body }: Request): RequestInit => ({
+  ...{ method, headers, signal },
+  ...(body ? { body, duplex: 'half' } : {}),
+})
 
 /** Headers that belong to one connection, of which there are two. */
 const hopHeaders = ['connection', 'keep-alive', 'proxy-authenticate', 'te', 'trailer', 'transfer-encoding', 'upgrade']

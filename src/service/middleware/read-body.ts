@@ -1,4 +1,5 @@
 import { invalidContentType, invalidRequest, payloadTooLarge } from '#contract/errors.ts'
+import { isJsonMediaType } from '#contract/json-media-type.ts'
 import { bodyBytes, jsonDepth } from '#contract/limits.ts'
 import type { Operation } from '#contract/operation.ts'
 import { parseJson } from '#contract/safe-json.ts'
@@ -32,9 +33,7 @@ export async function readBody(operation: Operation, source: BodySource): Promis
 }
 
 function requireJson(contentType: string | undefined): void {
-  if (contentType === 'application/json') return
-  const [mediaType = ''] = (contentType ?? '').split(';')
-  if (!/^application\/(?:[\w.-]+\+)?json$/i.test(mediaType.trim())) throw invalidContentType()
+  if (contentType !== 'application/json' && !isJsonMediaType(contentType)) throw invalidContentType()
 }
 
 const invalidBody = (message: string) =>
