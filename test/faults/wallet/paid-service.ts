@@ -42,7 +42,9 @@ export async function paidService({ seed, caps, first }: ServiceTerms) {
   let offers = 0
 
   const drawn = (): Behaviour =>
-    (book.authorizations.size === 0 ? draws.pick(first) : undefined) ?? draws.pick(behaviours) ?? 'clean'
+    (book.authorizations.size === 0 ? draws.pick(first) : undefined) ??
+    (draws.once(3) ? 'clean' : draws.pick(behaviours)) ??
+    'clean'
 
   // The first ones hear what they asked for, so that a round has payments.
   const breaksOffer = (): boolean => ++offers > bounds.leastProcesses && !isWell && draws.once(8)

@@ -28,7 +28,8 @@ export function planRound(seed: number): RoundPlan {
   const later = points[(seed * 7 + 3) % points.length] ?? ''
   const isOfDeadPlan = needsDeadPlan(point)
   const count = isOfDeadPlan ? 2 : drawCount(draws)
-  const maxDayUsd = 10 + 5 * draws.below(3)
+  // Low enough that a round comes up against them.
+  const maxDayUsd = 5 + 5 * draws.below(3)
   const [still, ...jumps] = bounds.jumpsMs
   const first = needsLostAnswer(point) ? losesAnswer : draws.once(2) ? credits : []
   const armed = (kill: string): WorkOrder['kill'] => ({ point: kill, nth: 1 })
@@ -41,7 +42,7 @@ export function planRound(seed: number): RoundPlan {
   const [before = [], after = []] = isOfDeadPlan ? ofDeadPlan : ofPoint
   return {
     seed,
-    caps: { maxPaymentUsd: 5 + draws.below(3), maxDayUsd, maxTotalUsd: maxDayUsd + 5 * draws.below(3) },
+    caps: { maxPaymentUsd: 5 + draws.below(3), maxDayUsd, maxTotalUsd: maxDayUsd + 5 * draws.below(2) },
     cooldownMs: draws.once(2) ? 60_000 : 0,
     first,
     waves: [
@@ -70,7 +71,7 @@ function process(draws: Seeded, kill: WorkOrder['kill']): PlannedProcess {
 }
 
 const drawAction = (draws: Seeded): Action =>
-  draws.once(3) ? { kind: 'topUp', usd: 5 + draws.below(3), again: draws.once(2) } : { kind: 'call' }
+  draws.once(3) ? { kind: 'topUp', usd: 5 + draws.below(3), again: !draws.once(3) } : { kind: 'call' }
 
 /** As an agent's owner would write it. */
 export const policyOf = ({ caps, cooldownMs }: RoundPlan): Omit<PolicySettings, 'serviceUrl'> => ({
