@@ -1,7 +1,7 @@
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import type { ChargeReceipt } from '#toolkit/tool-context.ts'
 import { readReceipt } from '#wallet/verify-receipt.ts'
-import type { ReceiptRow } from './receipt-rows.ts'
+import { kindOf, type ReceiptRow } from './receipt-rows.ts'
 
 /** A kept receipt as it is shown: what it says itself, or what the answer said where none came. */
 export function chargeReceipt(row: ReceiptRow): ChargeReceipt {
@@ -9,7 +9,7 @@ export function chargeReceipt(row: ReceiptRow): ChargeReceipt {
   const said = (text: string | undefined): MicroUsd | null => (text === undefined ? null : microUsd(BigInt(text)))
   return {
     id: row.id,
-    kind: row.id.startsWith('refund:') ? 'refund' : 'charge',
+    kind: kindOf(row),
     atMs: row.atMs,
     state: row.state,
     amountMicroUsd: said(claims?.amount_micro_usd) ?? row.saidMicroUsd,

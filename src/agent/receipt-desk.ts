@@ -10,7 +10,7 @@ import { isSignedBy, type ReadReceipt, readReceipt } from '#wallet/verify-receip
 import { receiptAskMs, receiptPageRows, receiptPages, recheckedReceipts } from './bounds.ts'
 import type { Core } from './core.ts'
 import type { PricedCall } from './price-call.ts'
-import { type ReceiptRow, ReceiptRows } from './receipt-rows.ts'
+import { kindOf, type ReceiptRow, ReceiptRows } from './receipt-rows.ts'
 
 type Verdict = Pick<ReceiptRow, 'state' | 'problem' | 'receipt'>
 
@@ -92,7 +92,8 @@ export class ReceiptDesk {
     const problem = await this.#signatureProblem(receipt, read)
     if (problem === 'no keys') return { state: 'unchecked', problem: null, receipt }
     if (problem !== null) return { state: 'unverified', problem, receipt }
-    const differs = receiptProblem(read.claims, row, this.#core.wallet?.addresses ?? null)
+    const known = { ...row, kind: kindOf(row) }
+    const differs = receiptProblem(read.claims, known, this.#core.wallet?.addresses ?? null)
     return { state: differs === null ? 'verified' : 'differs', problem: differs, receipt }
   }
 

@@ -12,8 +12,7 @@ import { receiptMigrations } from './receipt-migrations.ts'
  */
 export type ReceiptState = 'unsigned' | 'unchecked' | 'verified' | 'differs' | 'unverified'
 
-export interface ReceiptRow extends KnownCall {
-  service: string
+export interface ReceiptRow extends Omit<KnownCall, 'kind'> {
   /** `charge:` or `refund:` and the request; of a call without a request's id its own name. */
   id: string
   state: ReceiptState
@@ -117,6 +116,10 @@ export class ReceiptRows {
     return this.#state.decide(run)
   }
 }
+
+/** What a row's name says it is a receipt of. */
+export const kindOf = ({ id }: Pick<ReceiptRow, 'id'>): KnownCall['kind'] =>
+  id.startsWith('refund:') ? 'refund' : 'charge'
 
 const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof value === 'string' ? value : null)
 const usdOrNull = (value: SQLOutputValue | undefined): MicroUsd | null =>

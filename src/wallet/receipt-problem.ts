@@ -1,9 +1,14 @@
+import { isLoopback } from '#contract/loopback.ts'
 import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import { normalizeWallet } from '#contract/payment.ts'
 import type { ReceiptClaims } from '#contract/receipts.ts'
 
 /** What is known of a paid call without its receipt; null where it is not. */
 export interface KnownCall {
+  /** Base URL of the service that gave the receipt. */
+  service: string
+  /** What the receipt was given as. */
+  kind: ReceiptClaims['kind']
   /** The request that the answer named. */
   request: string | null
   operation: string | null
@@ -23,7 +28,10 @@ export function receiptProblem(
   const amount = microUsd(BigInt(claims.amount_micro_usd))
   const { usd, diem } = claims.paid_with
   const lines = claims.lines.reduce((sum, line) => sum + BigInt(line.amount_micro_usd), 0n)
-  const { request, operation, model, saidMicroUsd: said, mostMicroUsd: most } = known
+  const { kind, service, request, operation, model, saidMicroUsd: said, mostMicroUsd: most } = known
+  // The amount of a refund is held against nothing, so one must not stand for a charge.
+  if (claims.kind !== kind) return `The receipt is of a ${claims.kind}, and a ${kind} was made.`
+  if (addressOf(claims.iss) !== addressOf(service)) return 'The receipt is of another service.'
   if (request !== null && claims.request !== request) return 'The receipt is of another request.'
   if (payers !== null && !payers.some(payer => normalizeWallet(claims.sub) === normalizeWallet(payer)))
     return 'The receipt names another payer than this wallet.'
@@ -39,4 +47,12 @@ export function receiptProblem(
   if (claims.kind === 'charge' && most !== null && amount > most)
     return `The receipt is of ${displayUsd(amount)}, and the call could cost ${displayUsd(most)} at most.`
   return null
+}
+
+/** A service on this machine is the same one by each of the machine's names for itself. */
+function addressOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url) return text
+  if (isLoopback(url.hostname)) url.hostname = 'localhost'
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}${url.search}`
 }

@@ -116,6 +116,23 @@ describe('a receipt that does not hold is told and kept, and the answer given', 
     expect((await charges()).map(({ state }) => state).sort()).toEqual(['differs', 'verified'])
   })
 
+  test.each<[string, object, string]>([
+    ['a refund', { kind: 'refund', amount_micro_usd: '9' }, 'The receipt is of a refund, and a charge was made.'],
+    ['of another service', { iss: 'https://b.example/api/v1' }, 'The receipt is of another service.'],
+  ])('one that its service signed, %s', async (_rule, changed, problem) => {
+    between = async (request, answer) => {
+      if (isChat(request)) {
+        const claims = claimsOf(answer.headers.get('x-farebox-receipt'))
+        return withHeader(answer, forged.sign({ ...claims, ...changed }))
+      }
+      if (!isKeys(request)) return answer
+      const { id: kid, publicKey: x } = forged
+      return Response.json({ keys: [{ kty: 'OKP', crv: 'Ed25519', x, kid, use: 'sig', alg: 'EdDSA' }] })
+    }
+    expect((await chat('one')).paid.receiptProblem).toBe(problem)
+    expect(await charges()).toMatchObject([{ state: 'differs', problem }])
+  })
+
   test('one of more than its answer says', async () => {
     between = async (request, answer) => {
       if (!isChat(request)) return answer

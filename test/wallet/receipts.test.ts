@@ -26,6 +26,8 @@ const claims: ReceiptClaims = {
 }
 
 const known: KnownCall = {
+  service: 'https://a.example/api/v1',
+  kind: 'charge',
   request: '0198-request',
   operation: 'createChatCompletion',
   model: 'm',
@@ -36,14 +38,36 @@ const known: KnownCall = {
 describe('a receipt that is well signed', () => {
   test('agrees with what is known of the call, and with nothing known', () => {
     expect(receiptProblem(claims, known, [wallet])).toBeNull()
-    const nothing = { request: null, operation: null, model: null, saidMicroUsd: null, mostMicroUsd: null }
+    const nothing = {
+      ...known,
+      ...{ request: null, operation: null, model: null, saidMicroUsd: null, mostMicroUsd: null },
+    }
     expect(receiptProblem(claims, nothing, null)).toBeNull()
-    expect(
-      receiptProblem({ ...claims, kind: 'refund', lines: [] }, nothing, ['Base58OfASolanaWallet', wallet]),
-    ).toBeNull()
+    const refund = { ...claims, kind: 'refund' as const, lines: [] }
+    expect(receiptProblem(refund, { ...nothing, kind: 'refund' }, ['Base58OfASolanaWallet', wallet])).toBeNull()
+  })
+
+  test.each([
+    ['with a slash at its end', 'https://a.example/api/v1/', 'https://a.example/api/v1'],
+    ['in capitals, with its usual port', 'https://A.example:443/api/v1', 'https://a.example/api/v1'],
+    ['by another name of this machine', 'http://127.0.0.1:8402/api/v1', 'http://localhost:8402/api/v1'],
+  ])('is of the same service %s', (_rule, iss, service) => {
+    expect(receiptProblem({ ...claims, iss }, { ...known, service }, [wallet])).toBeNull()
   })
 
   test.each<[string, Partial<ReceiptClaims>, Partial<KnownCall>, string]>([
+    ['a refund for a charge', { kind: 'refund', amount_micro_usd: '9' }, {}, 'of a refund, and a charge was made'],
+    ['a charge for a refund', {}, { kind: 'refund' }, 'of a charge, and a refund was made'],
+    ['another host', { iss: 'https://b.example/api/v1' }, {}, 'another service'],
+    ['another path of the host', { iss: 'https://a.example/b' }, {}, 'another service'],
+    ['the host without encryption', { iss: 'http://a.example/api/v1' }, {}, 'another service'],
+    [
+      'another port of this machine',
+      { iss: 'http://127.0.0.1:8403/api/v1' },
+      { service: 'http://127.0.0.1:8402/api/v1' },
+      'another service',
+    ],
+    ['no address', { iss: 'a.example' }, {}, 'another service'],
     ['another request', { request: 'other' }, {}, 'another request'],
     ['another payer', { sub: 'customer:1' }, {}, 'another payer'],
     ['another operation', { operation: 'queueVideo' }, {}, 'another operation'],
