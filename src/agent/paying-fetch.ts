@@ -17,7 +17,7 @@ import type { AskPerson } from './person-asked.ts'
 import { personFor } from './person-for.ts'
 import { type ProgramRequest, readProgramRequest, withMembers } from './program-request.ts'
 import { recoverOnce } from './recover-once.ts'
-import { headerText, type Refusing, refusedAnswer } from './refused-answer.ts'
+import { headerText, nobodyPaysAnswer, type Refusing, refusedAnswer } from './refused-answer.ts'
 import type { UnpricedCalls } from './unpriced-calls.ts'
 
 export interface FetchRules {
@@ -45,6 +45,7 @@ export function payingFetch(core: Core, rules: FetchRules): Fetch {
     )
     if ('refusal' in allowed) return refusedAnswer(allowed.refusal)
     const { attempt, price } = allowed.value
+    if (price && core.pays === 'nothing') return nobodyPaysAnswer(core.lockedWallet)
     try {
       // What was signed before is sent again, and the account that has credit found, before anything more is bought.
       if (price) await recover()

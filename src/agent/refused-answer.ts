@@ -28,6 +28,16 @@ function noSuchModel({ facts: { happened, next } }: ToolFailure): Response {
   return Response.json({ error }, { status: 404, headers: notAgain })
 }
 
+/** Of a paid call where nothing pays: the service's own 402 would not say that a wallet is there and locked. */
+export function nobodyPaysAnswer(lockedWallet: string | null): Response {
+  const message =
+    lockedWallet === null
+      ? 'Nothing pays for this yet: there is neither a wallet nor an API key. Run `farebox wallet create`, or set FAREBOX_API_KEY.'
+      : `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and nobody gave its passphrase. A program gives it as \`passphrase\`, \`farebox proxy\` takes --passphrase-file.`
+  const error = { message, type: 'farebox_refusal', param: null, code: 'nobody-pays' }
+  return Response.json({ error }, { status: 403, headers: { [refusalHeader]: headerText(message), ...notAgain } })
+}
+
 /** Against the repeats that clients make by themselves. */
 export const notAgain = { 'x-should-retry': 'false' }
 

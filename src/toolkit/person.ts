@@ -1,4 +1,4 @@
-import type { MicroUsd } from '#contract/money.ts'
+import { displayUsd, type MicroUsd } from '#contract/money.ts'
 
 /** What only a person decides. The text of a policy stands here whole, exactly as the service sent it. */
 export type Question = ConsentQuestion | SpendQuestion | PayeeQuestion
@@ -55,8 +55,23 @@ export class NeedsPerson extends Error {
   readonly question: Question
 
   constructor(question: Question) {
-    super(`A person has to decide (${question.kind}, ${question.approvalId}).`)
+    super(`A person has to decide: ${inShort(question)} (${question.approvalId}). ${question.howToApprove}`)
     this.name = 'NeedsPerson'
     this.question = question
+  }
+}
+
+/** For a log or a terminal; a policy's text is only ever shown whole. */
+function inShort(question: Question): string {
+  switch (question.kind) {
+    case 'spend': {
+      const amount =
+        question.amountMicroUsd === null ? 'a price that is not known' : displayUsd(question.amountMicroUsd)
+      return `${question.what} for ${amount}, because ${question.because}`
+    }
+    case 'payee':
+      return `${displayUsd(question.amountMicroUsd)} to an address that was not paid before`
+    case 'consent':
+      return 'a policy that needs their consent'
   }
 }

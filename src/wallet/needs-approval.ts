@@ -1,4 +1,4 @@
-import type { MicroUsd } from '#contract/money.ts'
+import { displayUsd, type MicroUsd } from '#contract/money.ts'
 
 /** What only a person decides, as data. The text of a policy stands here whole, as the service sent it. */
 export type ApprovalFacts =
@@ -28,7 +28,21 @@ export class NeedsApproval extends Error {
   readonly question: ApprovalQuestion
 
   constructor(question: ApprovalQuestion) {
-    super(`A person has to decide (${question.facts.kind}, ${question.approvalId}). ${question.howToApprove}`)
+    super(`A person has to decide: ${inShort(question.facts)} (${question.approvalId}). ${question.howToApprove}`)
     this.question = question
+  }
+}
+
+/** For a log or a program; a policy's text is only ever shown whole. */
+function inShort(facts: ApprovalFacts): string {
+  switch (facts.kind) {
+    case 'spend': {
+      const amount = facts.amountMicroUsd === null ? 'a price that is not known' : displayUsd(facts.amountMicroUsd)
+      return `${facts.what.replace(/\.$/, '')} for ${amount}. ${facts.because.replace(/\.$/, '')}`
+    }
+    case 'payee':
+      return `${displayUsd(facts.amountMicroUsd)} to an address that was not paid before`
+    case 'consent':
+      return 'a consent to a policy'
   }
 }

@@ -129,7 +129,8 @@ async function questionIn(data: string, facts: ApprovalFacts) {
 
 const answers: [what: string, ApprovalFacts, typed: string[], flags: string[], state: string][] = [
   ['three times yes', consent, ['yes', 'Yes', 'yes'], [], 'approved'],
-  ['two times yes', consent, ['yes', 'yes', 'y'], [], 'denied'],
+  ['two times yes', consent, ['yes', 'yes', 'no'], [], 'denied'],
+  ['a letter, and then the word', spend, ['y', 'n', 'yes'], [], 'approved'],
   ['an empty line', spend, [''], [], 'denied'],
   ['yes', spend, ['yes'], [], 'approved'],
   ['a flag', spend, [], ['--deny'], 'denied'],

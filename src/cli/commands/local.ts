@@ -47,9 +47,13 @@ async function env(args: readonly string[], io: CommandIo): Promise<number> {
     FAREBOX_OUTPUT_DIR: folder.output,
     ...(await payingOn(folder.root)),
   }
+  for (const variable of otherKeys.filter(name => !Object.hasOwn(variables, name))) io.output.print(`unset ${variable}`)
   for (const [variable, value] of Object.entries(variables)) io.output.print(`export ${variable}=${quoted(value)}`)
   return 0
 }
+
+/** A key of the other chain that an earlier one left in the shell would pay as well. */
+const otherKeys: readonly string[] = ['FAREBOX_WALLET_KEY', 'FAREBOX_SOLANA_KEY', 'FAREBOX_SOLANA_RPC_URL']
 
 /** What makes an agent pay on each chain of the folder. */
 const rails: Readonly<Record<string, (root: string) => Promise<Record<string, string>>>> = {

@@ -25,9 +25,14 @@ export async function askLine(io: CommandIo, question: string): Promise<string> 
   }
 }
 
-/** Only the whole word `yes`; every other answer is a no. */
-export const askYes = async (io: CommandIo, question: string): Promise<boolean> =>
-  (await askLine(io, `${question} Type yes or no:`)).toLowerCase() === 'yes'
+/** Only the whole words count, because either of them is final; anything else is asked again, and nothing is a no. */
+export async function askYes(io: CommandIo, question: string): Promise<boolean> {
+  for (let again = ''; ; again = 'Please type the whole word. ') {
+    const answer = (await askLine(io, `${again}${question} Type yes or no:`)).toLowerCase()
+    if (answer === 'yes') return true
+    if (answer === 'no' || answer === '') return false
+  }
+}
 
 const enter = ['\r', '\n']
 const interrupt = '\u0003'
