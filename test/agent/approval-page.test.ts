@@ -37,21 +37,23 @@ async function opened() {
   const { origin } = new URL(page.link)
   const link = await fetch(page.link, { redirect: 'manual' })
   const cookie = link.headers.get('set-cookie')?.split(';')[0] ?? ''
-  const read = async (headers: Record<string, string> = {}) => {
-    const answer = await fetch(`${origin}/`, { headers: { cookie, ...headers } })
+  const home = link.headers.get('location') ?? ''
+  const read = async (headers: Record<string, string> = {}, at = home) => {
+    const answer = await fetch(at, { headers: { cookie, ...headers } })
     return { status: answer.status, headers: answer.headers, text: await answer.text() }
   }
   const first = await read()
   const form = /name="form" value="([^"]+)"/.exec(first.text)?.[1] ?? ''
-  const post = async (fields: Record<string, string>, headers: Record<string, string> = {}) => {
-    const answer = await fetch(`${origin}/answer`, {
+  const action = /action="([^"]+)"/.exec(first.text)?.[1] ?? ''
+  const post = async (fields: Record<string, string>, headers: Record<string, string> = {}, at = home) => {
+    const answer = await fetch(new URL(action, at), {
       method: 'POST',
       body: new URLSearchParams({ form, ...fields }),
       headers: { cookie, origin, ...headers },
     })
     return { status: answer.status, text: await answer.text() }
   }
-  return { origin, link, first, read, post }
+  return { origin, home, link, first, read, post }
 }
 
 const ticked = { termsAndPrivacy: 'yes', legalRight: 'yes', screeningAcknowledged: 'yes' }
@@ -147,6 +149,32 @@ describe('nobody else gets in', () => {
     const { post } = await opened()
     expect((await post({ id, answer: 'yes' }, headers)).status).toBe(403)
     expect(await stateOf(id)).toBe('pending')
+  })
+
+  test('the cookie goes to the page’s own path alone, so no other port of this machine is sent it', async () => {
+    const { home, link } = await opened()
+    const { pathname } = new URL(home)
+    expect(pathname).toMatch(/^\/p\/[\w-]{43}\/$/)
+    expect(link.headers.get('set-cookie')).toMatch(new RegExp(`; Path=${pathname}$`))
+    expect(page.link).not.toContain(pathname.split('/')[2])
+  })
+
+  test.each([
+    ['at the root', '/'],
+    ['on a path that is guessed', '/p/guessed/'],
+    ['on a path without a secret', '/p//'],
+  ])('a cookie without the path reads and answers nothing: %s', async (_rule, path) => {
+    const id = await ask(spend)
+    const { origin, read, post } = await opened()
+    const at = `${origin}${path}`
+    expect((await read({}, at)).status).toBe(403)
+    expect((await post({ id, answer: 'yes' }, {}, at)).status).toBe(403)
+    expect(await stateOf(id)).toBe('pending')
+  })
+
+  test('the path without the cookie reads nothing', async () => {
+    const { read } = await opened()
+    expect((await read({ cookie: '' })).status).toBe(403)
   })
 
   test('a form of another page answers nothing', async () => {

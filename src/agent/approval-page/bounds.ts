@@ -1,6 +1,6 @@
 /** Every bound of the approval page, with its unit and why that number. */
 
-/** Of the link and of the session that it begins, each: nobody guesses 256 bits. */
+/** Of the link, the page's path, its session and its form, each: nobody guesses 256 bits. */
 export const secretBytes = 32
 /** An answer is a few fields. */
 export const formBytes = 4_096

@@ -12,8 +12,10 @@ interface Options {
 const cookieName = 'farebox_page'
 
 /**
- * What the page answers. The link works once and begins the one session that there is; an answer needs that session, a
- * form of this page, and the browser's own word that it comes from here, so that no other page can click for a person.
+ * What the page answers. The link works once and begins the one session that there is; an answer needs that session, the
+ * page's own path, a form of this page, and the browser's own word that it comes from here, so that no other page can
+ * click for a person. Browsers send a cookie to every port of a host, so the session alone may be known to whatever else
+ * listens on this machine; its path keeps it from them, and is a secret that they are not told.
  */
 export class PageAnswers {
   readonly linkSecret = newSecret()
@@ -21,6 +23,7 @@ export class PageAnswers {
   readonly #approvals: Approvals
   readonly #by: string
   readonly #session = newSecret()
+  readonly #pathSecret = newSecret()
   readonly #formToken = newSecret()
   #isOpened = false
   #tellAnswered: () => void = () => {}
@@ -41,9 +44,11 @@ export class PageAnswers {
     const { pathname } = new URL(request.url)
     const isRead = request.method === 'GET'
     if (isRead && pathname.startsWith('/open/')) return this.#open(pathname.slice('/open/'.length), origin)
-    if (!isSame(cookieOf(request), this.#session)) return said(403, usedLink)
-    if (isRead && pathname === '/') return this.#page(null)
-    if (request.method !== 'POST' || pathname !== '/answer') return said(404, 'There is nothing here.')
+    const [, pathSecret = '', place] = /^\/p\/([^/]*)\/(.*)$/.exec(pathname) ?? []
+    const isOurPath = isSame(pathSecret, this.#pathSecret)
+    if (!isSame(cookieOf(request), this.#session) || !isOurPath) return said(403, usedLink)
+    if (isRead && place === '') return this.#page(null)
+    if (request.method !== 'POST' || place !== 'answer') return said(404, 'There is nothing here.')
     return request.headers.get('origin') === origin
       ? this.#decide(request)
       : said(403, 'This answer came from another page.')
@@ -52,8 +57,10 @@ export class PageAnswers {
   #open(secret: string, origin: string): Response {
     if (this.#isOpened || !isSame(secret, this.linkSecret)) return said(410, usedLink)
     this.#isOpened = true
-    const cookie = `${cookieName}=${this.#session}; HttpOnly; SameSite=Lax; Path=/`
-    return new Response(null, { status: 303, headers: { ...guards, location: `${origin}/`, 'set-cookie': cookie } })
+    const path = `/p/${this.#pathSecret}/`
+    const cookie = `${cookieName}=${this.#session}; HttpOnly; SameSite=Lax; Path=${path}`
+    const headers = { ...guards, location: `${origin}${path}`, 'set-cookie': cookie }
+    return new Response(null, { status: 303, headers })
   }
 
   async #page(notice: string | null): Promise<Response> {

@@ -31,7 +31,7 @@ export const sayHtml = (sentence: string): string => documentOf(`<p>${escaped(se
 function questionHtml({ id, facts, expiresAtMs }: Approval, formToken: string): string {
   const { title, body } = shown(facts)
   const yes = facts.kind === 'consent' ? 'I consent' : facts.kind === 'payee' ? 'Allow this payee' : 'Approve'
-  return `<form method="post" action="/answer" class="question" aria-labelledby="${escaped(id)}">
+  return `<form method="post" action="answer" class="question" aria-labelledby="${escaped(id)}">
 <h2 id="${escaped(id)}">${escaped(title)}</h2>
 ${body}
 <input type="hidden" name="form" value="${escaped(formToken)}">
