@@ -1,13 +1,14 @@
 import type { Client } from '#client/client.ts'
 import { type ChatCompletionRequest, createChatCompletion } from '#contract/chat.ts'
-import { tokenPricing } from '#contract/model-pricing.ts'
 import type { ModelRecord } from '#contract/models.ts'
-import { fromUsdNumber, type MicroUsd, priceLines, pricePerMillion, zeroUsd } from '#contract/money.ts'
+import { fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
-import { queueVideo, quoteVideo, type VideoQueueRequest } from '#contract/video.ts'
+import { queueVideo, quoteVideo, VideoQueueRequest } from '#contract/video.ts'
 import { strangeId, withoutHidden } from '#toolkit/from-outside.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { messageTokens, nearModels, pictureTokens, shownIdCharacters } from './bounds.ts'
+import { nearModels, shownIdCharacters } from './bounds.ts'
+import { chatBound } from './chat-bound.ts'
+import { hasOtherMembers } from './chat-extras.ts'
 import type { ModelRecords } from './model-records.ts'
 import { nearNames } from './near-names.ts'
 
@@ -31,13 +32,23 @@ export async function priceCall(
 }
 
 async function priceVideo(client: Client, body: VideoQueueRequest): Promise<PricedCall> {
+  const what = `A video of ${body.duration} by ${shownId(body.model)}`
+  if (costsMoreThanQuoted(body)) return { what, amountMicroUsd: null }
   const { model, duration, aspect_ratio, resolution, upscale_factor, audio, video_url } = body
   const choices = { model, duration, aspect_ratio, resolution, upscale_factor, audio, video_url }
   const { answer } = await client.call(quoteVideo, { params: undefined, query: undefined, body: choices })
   const quote = fromUsdNumber(answer.quote)
-  const what = `A video of ${duration} by ${shownId(model)}`
   return { what, amountMicroUsd: quote !== null && quote >= 0n ? quote : null }
 }
+
+/** A quote wants the length of the reference videos, which nobody here knows, and takes no other members. */
+const costsMoreThanQuoted = (body: VideoQueueRequest): boolean =>
+  hasOtherMembers(body, VideoQueueRequest.shape) ||
+  Boolean(body.reference_video_urls?.length) ||
+  Boolean(body.elements?.some(element => hasOtherMembers(element, pictureMembers)))
+
+/** Members of an element that are pictures; any other is a video, or unknown. */
+const pictureMembers = { frontal_image_url: true, reference_image_urls: true }
 
 async function priceChat(models: ModelRecords, body: ChatCompletionRequest): Promise<PricedCall> {
   const record = await models.find(body.model)
@@ -56,31 +67,6 @@ function noSuchModel(id: string, records: readonly ModelRecord[]): ToolFailure {
         ? `Similar ones are ${near.join(', ')}; models_find has them all.`
         : 'Look at models_find for ids.',
   })
-}
-
-/** The most that a chat can cost: a token is a byte at least, and answers end at their limit. */
-export function chatBound({ model_spec: spec }: ModelRecord, body: ChatCompletionRequest): MicroUsd | null {
-  const prices = tokenPricing(spec.pricing)
-  const input = prices && pricePerMillion(String(prices.input.usd))
-  const output = prices && pricePerMillion(String(prices.output.usd))
-  const limit = body.max_completion_tokens ?? body.max_tokens ?? spec.maxCompletionTokens ?? spec.availableContextTokens
-  if (input == null || output == null || limit === undefined) return null
-  const lines = [
-    { units: BigInt(inputTokens(body)), unitPricePicoUsd: input },
-    { units: BigInt(limit) * BigInt(body.n ?? 1), unitPricePicoUsd: output },
-  ]
-  return priceLines(lines).reduce((sum, amount) => (sum + amount) as MicroUsd)
-}
-
-/** Bytes of all text, and a fixed number for each piece of media, whose data URL is long and whose tokens are not. */
-function inputTokens({ messages, tools, response_format }: ChatCompletionRequest): number {
-  let media = 0
-  const text = JSON.stringify([messages, tools, response_format], (name, value: unknown) => {
-    if ((name !== 'url' && name !== 'data' && name !== 'file_data') || typeof value !== 'string') return value
-    media++
-    return ''
-  })
-  return Buffer.byteLength(text) + messages.length * messageTokens + media * pictureTokens
 }
 
 const shownId = (id: string): string => withoutHidden(id).replaceAll('\n', ' ').slice(0, shownIdCharacters)

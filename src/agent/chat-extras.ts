@@ -1,0 +1,48 @@
+import { ChatCompletionRequest } from '#contract/chat.ts'
+import type { ModelRecord } from '#contract/models.ts'
+import { ServiceParameters } from '#contract/service-parameters.ts'
+
+/**
+ * Whether a chat asks for something that is billed beside its tokens, or that runs another model: searches, scraping, a
+ * character, fallbacks, and whatever the contract does not name. A member that is unknown further inside is only text.
+ */
+export const hasUnboundedExtras = (record: ModelRecord, body: ChatCompletionRequest): boolean =>
+  hasOtherMembers(body, ChatCompletionRequest.shape) ||
+  Boolean(body.fallbacks?.length) ||
+  Boolean(body.tools?.some(isHostedTool)) ||
+  [...Object.entries(body.service_parameters ?? {}), ...suffixOptions(record, body.model)].some(isBilledOption)
+
+/** Members that are set and that a schema does not name: nobody here knows what they cost. */
+export const hasOtherMembers = (body: object, shape: object): boolean =>
+  Object.entries(body).some(([name, value]) => value !== undefined && !Object.hasOwn(shape, name))
+
+/** A function is the caller's own and runs for nothing; any other tool is run and billed by somebody else. */
+const isHostedTool = (tool: object): boolean =>
+  !('function' in tool) || ('type' in tool && tool.type !== undefined && tool.type !== 'function')
+
+/** Options that a service bills for, or that put text of unknown length before the prompt. */
+const billedOptions: ReadonlySet<string> = new Set([
+  'enable_web_search',
+  'enable_web_scraping',
+  'enable_x_search',
+  'enable_web_citations',
+  'character_slug',
+])
+
+function isBilledOption([option, value]: readonly [option: string, value: unknown]): boolean {
+  if (value === undefined) return false
+  if (!Object.hasOwn(ServiceParameters.shape, option)) return true
+  return billedOptions.has(option) && value !== false && value !== 'false' && value !== 'off'
+}
+
+/** Options behind the colon of a model's name. They are read by hand, so that none is left out for being wrong. */
+function suffixOptions({ id }: ModelRecord, model: string): [option: string, value: string][] {
+  if (model === id) return []
+  return model
+    .slice(id.length + 1)
+    .split('&')
+    .map(pair => {
+      const [option = '', ...rest] = pair.split('=')
+      return [option, rest.join('=')]
+    })
+}
