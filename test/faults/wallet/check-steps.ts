@@ -16,7 +16,8 @@ export function checkSteps(steps: readonly Row[], payments: readonly Payment[], 
     if (next === 'signed') signatures.set(id, (signatures.get(id) ?? 0) + 1)
     states.set(id, next)
     const counted = [...states].reduce((sum, [each, at]) => sum + countedOf(byId.get(each), at), 0n)
-    if (counted > maxTotalMicroUsd) failures.push(`With ${id} ${counted} micro-USD were reserved, over the total.`)
+    if (next === 'planned' && counted > maxTotalMicroUsd)
+      failures.push(`With ${id} ${counted} micro-USD were reserved, over the total.`)
   }
   for (const [id, count] of signatures) if (count > 1) failures.push(`${id} was signed ${count} times.`)
   for (const { id, nonce } of payments) {

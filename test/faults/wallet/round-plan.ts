@@ -28,8 +28,8 @@ export function planRound(seed: number): RoundPlan {
   const later = points[(seed * 7 + 3) % points.length] ?? ''
   const isOfDeadPlan = needsDeadPlan(point)
   const count = isOfDeadPlan ? 2 : drawCount(draws)
-  // Low enough that a round comes up against them.
-  const maxDayUsd = 5 + 5 * draws.below(3)
+  // Low enough that a round comes up against them, now against the one and now against the other.
+  const [maxDayUsd, maxTotalUsd] = [5 + 5 * draws.below(3), 5 + 5 * draws.below(4)]
   const [still, ...jumps] = bounds.jumpsMs
   const first = needsLostAnswer(point) ? losesAnswer : draws.once(2) ? credits : []
   const armed = (kill: string): WorkOrder['kill'] => ({ point: kill, nth: 1 })
@@ -42,7 +42,7 @@ export function planRound(seed: number): RoundPlan {
   const [before = [], after = []] = isOfDeadPlan ? ofDeadPlan : ofPoint
   return {
     seed,
-    caps: { maxPaymentUsd: 5 + draws.below(3), maxDayUsd, maxTotalUsd: maxDayUsd + 5 * draws.below(2) },
+    caps: { maxPaymentUsd: 5 + draws.below(3), maxDayUsd, maxTotalUsd },
     cooldownMs: draws.once(2) ? 60_000 : 0,
     first,
     waves: [

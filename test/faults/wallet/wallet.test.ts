@@ -23,7 +23,7 @@ describe('wallets that share a budget, killed while they pay a service in troubl
     const tally = new Tally()
     const journals = await openJournals('sqlite')
     const failures: string[] = []
-    for (const seed of [0, 24, 286]) {
+    for (const seed of [26, 24, 286]) {
       failures.push(...(await playRound({ seed, folder: join(folder, `${seed}`), journals, crew, tally })))
     }
     expect(failures).toEqual([])
