@@ -15,7 +15,9 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
     const status = await desk.status(await addressesOf(desk))
     const questions = await desk.approvals.list('pending')
     if (values.json) io.output.print(asJson({ ...status, questions }))
-    else for (const line of [...statusLines(status), ...questionLines(questions)]) io.output.print(plainText(line))
+    else
+      for (const line of [...statusLines(status), ...questionLines(questions, values.data)])
+        io.output.print(plainText(line))
     return 0
   })
 }
@@ -61,5 +63,27 @@ function openLine({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Stat
   return `${what}: ${receiptId}, ${displayUsd(amountMicroUsd)}; it is sent again before anything else is paid, or look at the chain and run \`farebox wallet resolve ${receiptId}\`${until}`
 }
 
-const questionLines = (questions: Awaited<ReturnType<OwnerDesk['approvals']['list']>>): string[] =>
-  questions.map(({ id, facts }) => `waits for a person: ${id} (${facts.kind}); \`farebox wallet approve ${id}\``)
+type Questions = Awaited<ReturnType<OwnerDesk['approvals']['list']>>
+
+/** With the folder, where it was named: the advice is followed to the letter. */
+const questionLines = (questions: Questions, data: string | undefined): string[] =>
+  questions.map(
+    ({ id, facts }) =>
+      `waits for a person: ${asked(facts)}; \`farebox wallet approve ${id}${data === undefined ? '' : ` --data '${data}'`}\``,
+  )
+
+function asked(facts: Questions[number]['facts']): string {
+  switch (facts.kind) {
+    case 'spend': {
+      const amount = facts.amountMicroUsd === null ? 'a price that is not known' : displayUsd(facts.amountMicroUsd)
+      return `${facts.what.replace(/\.$/, '').slice(0, shownCharacters)} for ${amount}`
+    }
+    case 'payee':
+      return `${displayUsd(facts.amountMicroUsd)} to ${facts.payTo}, which was not paid before`
+    case 'consent':
+      return `the policy of ${facts.provider.slice(0, shownCharacters)}, version ${facts.policyVersion.slice(0, shownCharacters)}`
+  }
+}
+
+/** Of a stranger's words in one line; `approve` shows them whole. */
+const shownCharacters = 80
