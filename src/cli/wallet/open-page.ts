@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process'
 import { userInfo } from 'node:os'
 import { parseArguments } from '../arguments.ts'
 import type { CommandIo } from '../command.ts'
 import { atDesk } from './at-desk.ts'
 import { confirmOwner } from './confirm-owner.ts'
+import { openInBrowser } from './open-in-browser.ts'
 import { requireTerminal } from './terminal.ts'
 
 const command = 'farebox wallet open'
@@ -24,31 +24,20 @@ export async function openPage(args: readonly string[], io: CommandIo): Promise<
     await confirmOwner(io, desk)
     const { openApprovalPage } = await import('#agent/approval-page/open-page.ts')
     const page = await openApprovalPage({ approvals: desk.approvals, by: `page, ${userInfo().username}` })
+    let removeTraces = async () => {}
     try {
       io.output.print(`${waiting.length} ${waiting.length === 1 ? 'question waits' : 'questions wait'} for you at`)
       io.output.print(`  ${page.link}`)
-      io.output.note('The link works once, in the browser that opens it first. Ctrl-C closes the page.')
-      if (!values['no-browser']) openBrowser(page.link)
+      io.output.note('The link works once, in the browser that opens it first: open it yourself where none does.')
+      io.output.note('Ctrl-C closes the page.')
       const stop = io.untilStopped()
       const stopped = new Promise<void>(resolve => stop.addEventListener('abort', () => resolve(), { once: true }))
+      if (!values['no-browser']) removeTraces = await openInBrowser(page.link, io.env)
       await Promise.race([page.answered, stopped])
       return 0
     } finally {
+      await removeTraces()
       await page.close()
     }
   })
-}
-
-const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
-  darwin: ['open'],
-  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
-  linux: ['xdg-open'],
-}
-
-/** Where there is no browser, the link that was printed is enough. */
-function openBrowser(link: string): void {
-  const [program, ...args] = openers[process.platform] ?? ['xdg-open']
-  const child = spawn(program, [...args, link], { stdio: 'ignore', detached: true })
-  child.once('error', () => {})
-  child.unref()
 }

@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { forwardingHtml, openerEnvironment } from '#cli/wallet/open-in-browser.ts'
+import { openAgent } from '../agent/open-agent.ts'
+import { pretendService } from '../agent/pretend-service.ts'
+import { atTerminal } from './at-terminal.ts'
+
+const link = 'http://127.0.0.1:4321/open/sEcret-_1'
+
+describe('the file that a browser is given', () => {
+  test('goes on to the link by itself, and shows it', () => {
+    const html = forwardingHtml(link)
+    expect(html).toContain(`<meta http-equiv="refresh" content="0;url=${link}">`)
+    expect(html).toContain(`<a href="${link}">`)
+    expect(html).toContain('<meta name="referrer" content="no-referrer">')
+  })
+
+  test('is left by no sign of a link', () => {
+    expect(forwardingHtml(`${link}"><script>`)).not.toMatch(/<script|"">/)
+  })
+})
+
+test('a browser is started with nothing of farebox, and all else', () => {
+  const others = { PATH: '/bin', DISPLAY: ':0', MY_FAREBOX_: 'x' }
+  const ours = { FAREBOX_WALLET_KEY: '0x1', FAREBOX_JOURNAL_URL: 'postgres://a:b@c', farebox_data: '/d' }
+  expect(openerEnvironment({ ...others, ...ours })).toEqual(others)
+})
+
+describe.skipIf(process.platform === 'win32')('the opener', () => {
+  let agent: Awaited<ReturnType<typeof openAgent>>
+  let service: Awaited<ReturnType<typeof pretendService>>
+  let programs: string
+  beforeEach(async () => {
+    service = await pretendService()
+    agent = await openAgent({ baseUrl: service.baseUrl })
+    programs = join(agent.stateFolder, 'programs')
+    await mkdir(programs)
+    const opener = join(programs, process.platform === 'darwin' ? 'open' : 'xdg-open')
+    // Renamed when it is whole, so that nobody reads half of it.
+    await writeFile(opener, '#!/bin/sh\n{ printf "%s\\n" "$#" "$1"; env; } > "$SEEN.new" && mv "$SEEN.new" "$SEEN"\n')
+    await chmod(opener, 0o700)
+  })
+  afterEach(async () => {
+    await agent.close()
+    await service.close()
+    await rm(agent.stateFolder, { recursive: true, force: true })
+  })
+
+  test('is given a file of its owner alone, no link and no key, and the file goes with the page', async () => {
+    const spend = { kind: 'spend', what: 'A video', amountMicroUsd: null, because: 'No price.' } as const
+    const { approvalId } = await agent.core.approvals.ask(spend, 'hash')
+    const seen = join(agent.stateFolder, 'seen')
+    const env = {
+      ...{ PATH: `${programs}${delimiter}${process.env.PATH}`, SEEN: seen },
+      FAREBOX_PROXY_TOKEN: 'kept-from-browsers',
+    }
+    const command = atTerminal(['open', '--data', agent.stateFolder], [], env)
+    await expect.poll(() => existsSync(seen), { timeout: 20_000 }).toBe(true)
+    const told = await readFile(seen, 'utf8')
+    const [count, file = ''] = told.split('\n')
+    expect(count).toBe('1')
+    expect(told).not.toMatch(/FAREBOX_|kept-from-browsers|\/open\//)
+    const modes = await Promise.all([file, dirname(file)].map(async path => (await stat(path)).mode & 0o777))
+    expect(modes).toEqual([0o600, 0o700])
+
+    const opened = /url=([^"]+)"/.exec(await readFile(file, 'utf8'))?.[1] ?? ''
+    const first = await fetch(opened, { redirect: 'manual' })
+    await agent.core.approvals.resolve(approvalId, { isApproved: false, by: 'terminal, ada' })
+    const cookie = first.headers.get('set-cookie')?.split(';')[0] ?? ''
+    await fetch(first.headers.get('location') ?? '', { headers: { cookie } })
+    const { code, stdout } = await command
+    expect([code, stdout]).toEqual([0, expect.stringContaining(opened)])
+    expect(existsSync(dirname(file))).toBe(false)
+  })
+})
