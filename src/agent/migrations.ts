@@ -62,4 +62,12 @@ export const agentMigrations: readonly Migration[] = [
       ALTER TABLE jobs ADD COLUMN request TEXT;
     `,
   },
+  {
+    name: '0004-how-a-call-was-sent',
+    sql: `
+      ALTER TABLE paid_calls ADD COLUMN with_key INTEGER NOT NULL DEFAULT 0 CHECK (with_key IN (0, 1));
+      ALTER TABLE paid_calls ADD COLUMN allowed_micro_usd INTEGER;
+      ALTER TABLE paid_calls ADD COLUMN account TEXT;
+    `,
+  },
 ]

@@ -4,7 +4,7 @@ import { type MicroUsd, microUsd } from '#contract/money.ts'
 import { newId } from '#wallet/new-id.ts'
 import { isRunning, thisProcess } from '#wallet/process-name.ts'
 import type { State } from '#wallet/state.ts'
-import { paidCallsKeptMs, sameCallMs } from './bounds.ts'
+import { paidAnswerMs, paidCallsKeptMs, sameCallMs } from './bounds.ts'
 import { agentMigrations } from './migrations.ts'
 
 /**
@@ -13,7 +13,20 @@ import { agentMigrations } from './migrations.ts'
  */
 export type PaidCallState = 'planned' | 'sent' | 'lost' | 'answered' | 'delivered' | 'failed'
 
-export interface PaidCallRow {
+/** What a request left with, beside what the call says. */
+export interface SentTerms {
+  /** JSON of the consents; the same key comes with the same bytes. */
+  consents: string | null
+  /** Whether its row's id went along as the key under which the service does it once. */
+  isKeyed: boolean
+  /** The price that the policy or a person allowed; null where none was known. */
+  allowedMicroUsd: MicroUsd | null
+  /** The wallet's address whose account was to pay; null with an API key. */
+  account: string | null
+}
+
+/** The terms are those of the last time that it was sent. */
+export interface PaidCallRow extends SentTerms {
   id: string
   state: PaidCallState
   chargedMicroUsd: MicroUsd | null
@@ -21,8 +34,6 @@ export interface PaidCallRow {
   updatedAtMs: number
   /** JSON of the answer. */
   answer: string | null
-  /** JSON of the consents that it was sent with; the same key comes with the same bytes. */
-  consents: string | null
   jobId: string | null
 }
 
@@ -51,20 +62,23 @@ export class PaidCallRows {
     const nowMs = this.#clock.now()
     return this.#decide(db => {
       db.prepare('DELETE FROM paid_calls WHERE updated_at_ms < ?').run(nowMs - paidCallsKeptMs)
-      const open = rowId ? find(db, rowId) : isAgain ? undefined : findOpen(db, hash, nowMs - sameCallMs)
+      const open = rowId ? find(db, rowId) : isAgain ? undefined : findOpen(db, hash, nowMs)
       if (!open && rowId) throw new Error('The row of a paid call is not kept any more.')
       if (!open) return { kind: 'mine', id: insert(db, hash, operation, nowMs) }
       const row = read(open)
       if (row.state === 'answered' || row.state === 'delivered') return { kind: 'earlier', row }
       if (row.state !== 'lost' && isRunning(String(open.owner))) return { kind: 'running' }
       const isLost = row.state === 'lost' || row.state === 'sent'
-      db.prepare('UPDATE paid_calls SET owner = ?, state = ? WHERE id = ?').run(
+      // When its process ended is not known; its request was over by then, whoever waited for it.
+      const updatedAtMs = row.state === 'sent' ? Math.min(nowMs, row.updatedAtMs + paidAnswerMs) : row.updatedAtMs
+      db.prepare('UPDATE paid_calls SET owner = ?, state = ?, updated_at_ms = ? WHERE id = ?').run(
         thisProcess(),
         isLost ? 'lost' : 'planned',
+        updatedAtMs,
         row.id,
       )
       // A planned one's process ended before anything was bought.
-      return isLost ? { kind: 'lost', row } : { kind: 'mine', id: row.id }
+      return isLost ? { kind: 'lost', row: { ...row, updatedAtMs } } : { kind: 'mine', id: row.id }
     })
   }
 
@@ -84,11 +98,13 @@ export class PaidCallRows {
     this.#decide(db => mark(db, id, state, this.#clock.now()))
   }
 
-  /** Before the request leaves, with what goes along beside what the call says. */
-  sent(id: string, consents: string | null): void {
+  /** Before the request leaves. */
+  sent(id: string, { consents, isKeyed, allowedMicroUsd, account }: SentTerms): void {
     this.#decide(db => {
       mark(db, id, 'sent', this.#clock.now())
-      db.prepare('UPDATE paid_calls SET consents = ? WHERE id = ?').run(consents, id)
+      db.prepare(
+        'UPDATE paid_calls SET consents = ?, with_key = ?, allowed_micro_usd = ?, account = ? WHERE id = ?',
+      ).run(consents, isKeyed ? 1 : 0, allowedMicroUsd, account, id)
     })
   }
 
@@ -114,17 +130,23 @@ export class PaidCallRows {
 
 const find = (db: DatabaseSync, id: string) => db.prepare('SELECT * FROM paid_calls WHERE id = ?').get(id)
 
-/** A job counts as delivered once its file is, whatever became of the answer that started it. */
-const findOpen = (db: DatabaseSync, hash: string, sinceMs: number) =>
+/**
+ * The time of the same call runs from the last that happened to it, because a call itself may take nearly as long; what was
+ * sent may still be worked on. What is paid for stays until somebody has it. A job counts as delivered once its file is,
+ * whatever became of the answer that started it.
+ */
+const findOpen = (db: DatabaseSync, hash: string, nowMs: number) =>
   db
     .prepare(
       `SELECT paid_calls.* FROM paid_calls LEFT JOIN jobs ON jobs.id = paid_calls.job_id
-       WHERE request_hash = ? AND created_at_ms > ?
-         AND (paid_calls.state IN ('planned', 'sent', 'lost', 'answered')
-           OR (paid_calls.state = 'delivered' AND jobs.state IN ('running', 'completed') AND jobs.delivered = 0))
+       WHERE request_hash = ?
+         AND (paid_calls.state = 'answered'
+           OR (paid_calls.state = 'sent' AND updated_at_ms > ?)
+           OR (updated_at_ms > ? AND (paid_calls.state IN ('planned', 'lost')
+             OR (paid_calls.state = 'delivered' AND jobs.state IN ('running', 'completed') AND jobs.delivered = 0))))
        ORDER BY created_at_ms DESC, paid_calls.rowid DESC LIMIT 1`,
     )
-    .get(hash, sinceMs)
+    .get(hash, nowMs - sameCallMs - paidAnswerMs, nowMs - sameCallMs)
 
 function insert(db: DatabaseSync, hash: string, operation: string, nowMs: number): string {
   const id = newId('call')
@@ -147,5 +169,8 @@ const read = (row: Record<string, SQLOutputValue>): PaidCallRow => ({
   updatedAtMs: Number(row.updated_at_ms),
   answer: row.answer === null ? null : String(row.answer),
   consents: typeof row.consents === 'string' ? row.consents : null,
+  isKeyed: row.with_key === 1,
+  allowedMicroUsd: row.allowed_micro_usd === null ? null : microUsd(Number(row.allowed_micro_usd)),
+  account: typeof row.account === 'string' ? row.account : null,
   jobId: row.job_id === null ? null : String(row.job_id),
 })

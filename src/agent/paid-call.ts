@@ -1,7 +1,7 @@
 import type { ClientAnswer } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
 import { principalOf } from '#client/credential.ts'
-import { zeroUsd } from '#contract/money.ts'
+import { type MicroUsd, zeroUsd } from '#contract/money.ts'
 import type { AnswerOf, CallOf, Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import type { PaidOptions } from '#toolkit/tool-context.ts'
@@ -105,41 +105,59 @@ export class PaidCalls {
     if (claim.kind === 'running') throw stillRunning()
     const id = claim.kind === 'lost' ? claim.row.id : claim.id
     claimed?.(id)
-    const standing: Standing = { mayBeCharged: claim.kind === 'lost', consents: null }
+    const standing: Standing = {
+      mayBeCharged: claim.kind === 'lost',
+      wentWithoutKey: claim.kind === 'lost' && !claim.row.isKeyed,
+      consents: null,
+      allowedMicroUsd: null,
+    }
     try {
-      if (claim.kind === 'lost') await this.#reconcile(claim.row, standing)
       await this.#recover()
+      if (claim.kind === 'lost') await this.#reconcile(claim.row, standing)
       const price = await priceCall(this.#core.client, this.#models, operation, (call as { body?: unknown }).body)
-      // What may have been bought already was allowed when it was sent: nobody is asked twice for one purchase.
-      const quotedMicroUsd = standing.mayBeCharged ? zeroUsd : price.amountMicroUsd
+      // What is sent again under its key was allowed up to this price: nobody is asked twice for one purchase.
+      const isAllowed = isAtMost(price.amountMicroUsd, standing.allowedMicroUsd)
+      const quotedMicroUsd = isAllowed ? zeroUsd : price.amountMicroUsd
       await allowCall(this.#core, { what: price.what, quotedMicroUsd }, { requestHash: hash, by: id })
+      if (!isAllowed) standing.allowedMicroUsd = price.amountMicroUsd
       const answer = await this.#send(operation, call, { rowId: id, hash, price, standing })
       // Where only the record fails, the call has been paid for: it must not be bought again by itself.
       standing.mayBeCharged = true
       keep(id, answer, price)
       return { kind: 'bought', rowId: id, price, answer }
     } catch (error) {
+      const state = this.#rows.find(id)?.state
       // What is kept is kept, whatever failed after it.
-      if (this.#rows.find(id)?.state === 'answered') throw error
+      if (state === 'answered') throw error
       const mayBeCharged = standing.mayBeCharged || isLost(error)
-      this.#rows.mark(id, mayBeCharged ? 'lost' : 'failed')
+      // A try that sent nothing leaves the time of the one that was lost.
+      if (!mayBeCharged || state !== 'lost') this.#rows.mark(id, mayBeCharged ? 'lost' : 'failed')
       if (!mayBeCharged) await this.#core.approvals.giveBack(id)
       throw error
     }
   }
 
   /**
-   * What can be known of a call whose answer was lost. Where the service keeps answers by their keys, the same request is
-   * sent again with its key; elsewhere its records may show that it took nothing. Throws where neither helps.
+   * What can be known of a call whose answer was lost. Where the service keeps answers by their keys, a request that went
+   * with one is sent again with it, from the same account; otherwise the service's records may show that it took nothing.
+   * Throws where neither helps.
    */
   async #reconcile(row: PaidCallRow, standing: Standing): Promise<void> {
-    standing.consents = row.consents
-    if (await this.#models.takesKeys()) return
-    const shown = await shownCharge(this.#core, row.createdAtMs)
+    const account = await this.#account()
+    if (row.isKeyed && row.account === account && (await this.#models.takesKeys())) {
+      standing.consents = row.consents
+      standing.allowedMicroUsd = row.allowedMicroUsd
+      return
+    }
+    const shown = await shownCharge(this.#core, row.account ?? account, row.createdAtMs)
     const shownAtMs = row.updatedAtMs + chargeShownMs
     if (shown !== 'none' || this.#core.clock.now() < shownAtMs) throw wasLost(shown, shownAtMs)
     standing.mayBeCharged = false
-    standing.consents = null
+  }
+
+  /** The wallet's address whose account at the service pays now; null with an API key. */
+  async #account(): Promise<string | null> {
+    return (await this.#core.wallet?.account()) ?? null
   }
 
   /** At most one payment of ours and one consent; each is followed by the same request once more. */
@@ -153,8 +171,10 @@ export class PaidCalls {
     let hasPaid = false
     let hasConsent = standing.consents !== null
     for (;;) {
-      const request = withConsents(call, standing.consents)
-      this.#rows.sent(rowId, standing.consents)
+      const { consents, allowedMicroUsd } = standing
+      const request = withConsents(call, consents)
+      const isKeyed = idempotencyKey !== undefined
+      this.#rows.sent(rowId, { consents, allowedMicroUsd, isKeyed, account: await this.#account() })
       try {
         return await withinTime(this.#core, signal =>
           this.#core.client.call(operation, request, { idempotencyKey, signal }),
@@ -182,8 +202,12 @@ export class PaidCalls {
     }
   }
 
-  /** A new call may go without a key where nobody can say whether it is taken; a repeated one may not. */
-  async #takesKeys({ mayBeCharged }: Standing): Promise<boolean> {
+  /**
+   * A new call may go without a key where nobody can say whether it is taken; one that is repeated under its key may not.
+   * What went without one once has none for ever, because the service would take it for a new call.
+   */
+  async #takesKeys({ mayBeCharged, wentWithoutKey }: Standing): Promise<boolean> {
+    if (wentWithoutKey) return false
     const taken = this.#models.takesKeys()
     return mayBeCharged ? taken : taken.catch(() => false)
   }
@@ -193,9 +217,16 @@ export class PaidCalls {
 interface Standing {
   /** The service may have done and charged it. */
   mayBeCharged: boolean
+  /** It was sent before, and no key with it. */
+  wentWithoutKey: boolean
   /** JSON of the members that go along by a person's word. */
   consents: string | null
+  /** The price up to which it needs nobody's word any more. */
+  allowedMicroUsd: MicroUsd | null
 }
+
+const isAtMost = (price: MicroUsd | null, allowed: MicroUsd | null): boolean =>
+  price !== null && allowed !== null && price <= allowed
 
 /** A person's word comes from a person: whatever else stands there is not sent. */
 function withConsents<O extends Operation>(call: CallOf<O>, consents: string | null): CallOf<O> {

@@ -3,16 +3,17 @@ import { clockSkewMs } from './bounds.ts'
 import type { Core } from './core.ts'
 
 /**
- * Whether a service's own records show a charge of this wallet since then. `unknown` with an API key, whose charges no
- * caller can list, and where the records cannot be read.
+ * Whether a service's own records show a charge of this account since then: a wallet has one a rail, and the call was paid
+ * from one of them. `unknown` for an API key, whose charges no caller can list, and where the records cannot be read.
  */
 export async function shownCharge(
-  { client, wallet }: Pick<Core, 'client' | 'wallet'>,
+  { client }: Pick<Core, 'client'>,
+  account: string | null,
   sinceMs: number,
 ): Promise<'some' | 'none' | 'unknown'> {
-  if (!wallet) return 'unknown'
+  if (account === null) return 'unknown'
   try {
-    const call = { params: { walletAddress: wallet.address }, query: {}, body: undefined }
+    const call = { params: { walletAddress: account }, query: {}, body: undefined }
     const { answer } = await client.call(getWalletTransactions, call, { attempts: 2 })
     const { transactions, pagination } = answer.data
     const earliestMs = sinceMs - clockSkewMs

@@ -1,10 +1,12 @@
 import { afterEach, expect, test } from 'vitest'
 import { longCallMs } from '#agent/bounds.ts'
+import { decodeBase58, encodeBase58 } from '#contract/base58.ts'
 import { createChatCompletion } from '#contract/chat.ts'
 import type { NeedsPerson } from '#toolkit/person.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
+import { solanaKey } from '../wallet/sample-solana.ts'
 import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
@@ -124,6 +126,143 @@ test('the same call after a restart gets the very answer, and pays nothing more'
   expect(new Set(keysOf(server, '/chat/completions')).size).toBe(1)
 })
 
+const minutes = (count: number): number => count * 60_000
+
+/** Services that say nothing of keys when they are asked for their models, although they take them later. */
+const withoutKeysAtFirst: [rule: string, status: number, models: object][] = [
+  ['whose models could not be read when it was sent', 404, { error: 'no such path' }],
+  ['whose service took no keys when it was sent', 200, { object: 'list', type: 'all', data: [] }],
+]
+
+test.each(withoutKeysAtFirst)('a call %s is never sent again with a key', async (_rule, status, models) => {
+  const clock = manualClock()
+  let isFirst = true
+  const records = showing(() => [])
+  const { server, agent, open } = await setUp(
+    {
+      ...records,
+      takesKeys: true,
+      instead: (seen, response) => {
+        if (!isFirst || !seen.path.includes('/models')) return records.instead?.(seen, response) ?? false
+        answerJson(response, status, models)
+        return true
+      },
+    },
+    { clock, stateFolder: temporaryFolder() },
+  )
+  expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
+  isFirst = false
+  const later = await open()
+  expect(await failureOf(later.video())).toMatchObject({ happened: expect.stringContaining('no charge yet') })
+  expect(server.books.videos).toBe(1)
+  clock.nowMs += minutes(3)
+  await later.video()
+  expect(keysOf(server, '/video/queue')).toEqual([undefined, undefined])
+})
+
+test('what is sent again under its key is asked for and capped anew where its price has risen', async () => {
+  let quote = 0.2
+  let sent = 0
+  const { server, agent } = await setUp(
+    {
+      takesKeys: true,
+      losesAnswers: 1,
+      instead: (seen, response) => {
+        if (seen.path.endsWith('/video/quote')) answerJson(response, 200, { quote })
+        else if (!seen.path.endsWith('/video/queue') || ++sent !== 2) return false
+        else answerJson(response, 401, { error: 'Authentication failed' })
+        return true
+      },
+    },
+    { settings: { askAboveUsd: '0.3', maxCallUsd: '3' } },
+  )
+  expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
+  quote = 2
+  const { question } = (await agent.video().catch(error => error)) as NeedsPerson
+  expect(question).toMatchObject({ kind: 'spend', amountMicroUsd: 2_000_000n })
+  quote = 4
+  await expect(agent.video()).rejects.toThrow('more than')
+  expect(keysOf(server, '/video/queue')).toHaveLength(2)
+})
+
+test('a call that took nearly ten minutes is the same one for ten more, and `again` buys another', async () => {
+  const clock = manualClock()
+  let isSlow = true
+  const { server, agent } = await setUp(
+    {
+      instead: (seen, response) => {
+        if (!isSlow || !seen.path.endsWith('/chat/completions')) return false
+        isSlow = false
+        clock.nowMs += minutes(9.5)
+        response.destroy()
+        return true
+      },
+    },
+    { clock },
+  )
+  expect(await failureOf(agent.chat())).toMatchObject({ charged: 'unknown' })
+  for (let tries = 0; tries < 3; tries++) {
+    clock.nowMs += minutes(3)
+    expect((await failureOf(agent.chat())).next).toContain('again: true')
+  }
+  expect(server.books.chats).toBe(0)
+  await agent.chat('hi', true)
+  expect(server.books.chats).toBe(1)
+  // A try that sends nothing prolongs nothing.
+  clock.nowMs += minutes(2)
+  await agent.chat()
+  expect(server.books.chats).toBe(2)
+})
+
+test.each([
+  ['by the same process', false, false],
+  ['by another one, which finds no credit any more', true, false],
+  ['also where keys are taken, which are those of one account', true, true],
+])('the charge of a call is looked for in the account that paid it, %s', async (_rule, isLater, takesKeys) => {
+  const clock = manualClock()
+  const { address } = solanaKey
+  let credit = 5
+  let sent = 0
+  const { server, agent, open } = await setUp(
+    {
+      takesKeys,
+      losesAnswers: 1,
+      instead: (seen, response) => {
+        if (takesKeys && seen.path.endsWith('/chat/completions') && ++sent === 2) {
+          answerJson(response, 401, { error: 'Authentication failed' })
+          return true
+        }
+        const isPayer = seen.path.includes(address)
+        const pagination = { limit: 50, offset: 0, hasMore: false }
+        const transactions = isPayer ? [charge(clock.nowMs)] : []
+        const balance = {
+          balanceUsd: isPayer ? credit : 0,
+          canConsume: true,
+          minimumTopUpUsd: 5,
+          suggestedTopUpUsd: 10,
+        }
+        const data = seen.path.includes('/x402/balance/')
+          ? { walletAddress: 'w', ...balance }
+          : { walletAddress: 'w', currentBalance: 5, transactions, pagination }
+        if (!/x402.(balance|transactions)/.test(seen.path)) return false
+        answerJson(response, 200, { success: true, data })
+        return true
+      },
+    },
+    {
+      clock,
+      stateFolder: temporaryFolder(),
+      solanaKey: encodeBase58(Buffer.concat([Buffer.alloc(32, 7), decodeBase58(address, 32) ?? Buffer.alloc(0)])),
+    },
+  )
+  expect(await failureOf(agent.chat())).toMatchObject({ charged: 'unknown' })
+  credit = 0
+  clock.nowMs += minutes(5)
+  const next = isLater ? await open() : agent
+  expect((await failureOf(next.chat())).happened).toContain('show a charge since')
+  expect(keysOf(server, '/chat/completions')).toHaveLength(takesKeys ? 2 : 1)
+})
+
 const charge = (atMs: number) => ({
   id: 't',
   amount: -0.001,
@@ -173,8 +312,10 @@ test('without keys, a call for which no charge is shown after a while is bought 
     happened: expect.stringContaining('no charge yet'),
     retryAtMs: clock.nowMs + 3 * 60_000,
   })
+  clock.nowMs += 60_000
+  expect(await failureOf(agent.chat('lost'))).toMatchObject({ retryAtMs: clock.nowMs + 2 * 60_000 })
   expect(server.books.chats).toBe(1)
-  clock.nowMs += 3 * 60_000
+  clock.nowMs += 2 * 60_000
   expect((await agent.chat('lost')).paid.chargedMicroUsd).toBe(1_000n)
 })
 

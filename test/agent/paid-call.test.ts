@@ -6,6 +6,7 @@ import type { ConsentQuestion } from '#toolkit/person.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { answerJson, littleServer } from '../client/little-server.ts'
+import { manualClock } from '../client/manual-clock.ts'
 import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
 import { option, type PretendOptions, policyText, pretendService } from './pretend-service.ts'
 
@@ -322,6 +323,47 @@ test('a call that an earlier start with our number left planned is taken over', 
   agent.core.state.database().prepare(`UPDATE paid_calls SET state = 'planned', owner = ?`).run(owner)
   await agent.chat()
   expect(server.books.chats).toBe(2)
+})
+
+const laterTries: [rule: string, state: string, atMinutes: number[], chats: number][] = [
+  ['sent by a process that ended is the same one while it may be worked on', 'sent', [19], 1],
+  ['sent by a process that ended stays the same one after a look', 'sent', [9, 18], 1],
+  ['sent by a process that ended is over after that', 'sent', [21], 2],
+  ['planned by a process that ended is taken over', 'planned', [9], 2],
+  ['that failed buys at once', 'failed', [0], 2],
+  ['whose answer nobody has is given for nothing for a day', 'answered', [23 * 60], 1],
+  ['whose answer nobody has is over after a day', 'answered', [25 * 60], 2],
+]
+
+test.each(laterTries)('a call %s', async (_rule, state, atMinutes, chats) => {
+  const clock = manualClock()
+  const startedAtMs = clock.nowMs
+  const { server, agent } = await setUp({ credit: 5 }, { clock })
+  await agent.chat()
+  const owner = `${process.pid}@${hostname()}#another-start`
+  agent.core.state.database().prepare('UPDATE paid_calls SET state = ?, owner = ?').run(state, owner)
+  for (const minutes of atMinutes) {
+    clock.nowMs = startedAtMs + minutes * 60_000
+    const isLost = state === 'sent' && chats === 1
+    if (isLost) expect(await failureOf(agent.chat())).toMatchObject({ charged: 'unknown' })
+    else expect((await agent.chat()).paid.isEarlierCall ?? false).toBe(chats === 1)
+  }
+  expect(server.books.chats).toBe(chats)
+})
+
+test('a call that was planned ten minutes ago is no longer taken over', async () => {
+  const clock = manualClock()
+  const { agent } = await setUp({ credit: 5 }, { clock })
+  await agent.chat()
+  const rows = agent.core.state.database()
+  const owner = `${process.pid}@${hostname()}#another-start`
+  rows.prepare(`UPDATE paid_calls SET state = 'planned', owner = ?`).run(owner)
+  clock.nowMs += 11 * 60_000
+  await agent.chat()
+  expect(rows.prepare('SELECT state FROM paid_calls ORDER BY rowid').all()).toMatchObject([
+    { state: 'planned' },
+    { state: 'delivered' },
+  ])
 })
 
 test('a started video is the same job for the same call, also after a restart', async () => {
