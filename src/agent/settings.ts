@@ -50,9 +50,19 @@ export function readSettings(env: AgentEnvironment): { settings: AgentSettings; 
       proxyToken: given('FAREBOX_PROXY_TOKEN'),
       unpricedCalls: given('FAREBOX_UNPRICED_CALLS') === 'allow' ? 'allow' : 'ask',
     },
-    problems: [...checks.flatMap(check => check(given) ?? []), ...caps.flatMap(name => capProblem(name, given(name)))],
+    problems: [
+      ...checks.flatMap(check => check(given) ?? []),
+      ...caps.flatMap(name => capProblem(name, given(name))),
+      ...misspeltCaps(env),
+    ],
   }
 }
+
+/** A cap that nobody reads would be taken for one that holds. */
+const misspeltCaps = (env: AgentEnvironment): string[] =>
+  Object.keys(env)
+    .filter(name => /^FAREBOX_(?:MAX|ASK)_/.test(name) && !caps.some(cap => cap === name))
+    .map(name => `${name.slice(0, 80)} is no setting; the caps are ${caps.join(', ')}.`)
 
 type Check = (given: (name: string) => string | undefined) => string | null
 

@@ -59,8 +59,19 @@ export const defaultRails: readonly Rail[] = [
   { network: solanaNetwork, asset: usdcOnSolana },
 ]
 
-/** A policy from settings; throws a refusal that names the setting. */
+const settingNames: ReadonlySet<string> = new Set<keyof PolicySettings>([
+  ...(['serviceUrl', 'maxPaymentUsd', 'maxDayUsd', 'maxTotalUsd', 'maxCallUsd', 'askAboveUsd'] as const),
+  ...(['rails', 'payees', 'cooldownMs', 'dryRun'] as const),
+])
+
+/** A policy from settings; throws a refusal that names the setting, also one that is none: a misspelt cap holds nothing. */
 export function readPolicy(settings: PolicySettings): Policy {
+  const unknown = Object.keys(settings).find(name => !settingNames.has(name))
+  if (unknown !== undefined)
+    throw settingsRefusal(
+      `${unknown.slice(0, 80)} is no setting of a policy`,
+      `There are ${[...settingNames].join(', ')}.`,
+    )
   const origin = serviceOrigin(settings.serviceUrl)
   return {
     origin,

@@ -20,6 +20,7 @@ test.each([
   ['FAREBOX_MAX_TOTAL_USD', '-1'],
   ['FAREBOX_MAX_CALL_USD', '1000001'],
   ['FAREBOX_ASK_ABOVE_USD', 'NaN'],
+  ['FAREBOX_MAX_CAL_USD', 'a cap that nobody would read'],
 ])('%s=%s is one sentence that names it and repeats no value', (name, value) => {
   const { problems } = readSettings({ [name]: value })
   expect(problems).toHaveLength(1)
