@@ -3,7 +3,8 @@ import { agentFromEnvironment } from 'farebox'
 import OpenAI from 'openai'
 
 const agent = await agentFromEnvironment()
-const openai = new OpenAI({ baseURL: process.env.FAREBOX_BASE_URL, apiKey: 'unused', fetch: agent.fetch })
+const baseURL = process.env.FAREBOX_BASE_URL ?? 'http://127.0.0.1:8402/api/v1'
+const openai = new OpenAI({ baseURL, apiKey: 'unused', fetch: agent.fetch })
 
 const stream = await openai.chat.completions.create({
   model: 'demo-chat',
