@@ -107,7 +107,7 @@ const engines = (open: () => Promise<OpenedStore>) => {
     expect(told).toEqual(['A change of the books was refused by a rule of their tables.'])
   })
 
-  onBooks('a dead hold is charged at its checkpoint', async opened => {
+  onBooks('a dead hold is charged at its checkpoint, and its end charges nothing more', async opened => {
     const { clock, charges, order, funding, principal } = await booksOf(opened)
     const charge = await charges.open(order(1_000n))
     charge.meter(() => [line(700n)])
@@ -115,7 +115,8 @@ const engines = (open: () => Promise<OpenedStore>) => {
     clock.pass(30_001)
     expect(await recoverHolds(opened.store, clock)).toBe(1)
     expect(await funding.spendable(principal)).toMatchObject({ usd: 999_600n, staking: 0n })
-    await expect(charge.capture([line(700n)])).rejects.toThrow('no_hold')
+    expect(await charge.capture([line(700n)])).toMatchObject({ usd: 400n, staking: 300n })
+    expect(await funding.spendable(principal)).toMatchObject({ usd: 999_600n, staking: 0n })
   })
 }
 
