@@ -59,3 +59,11 @@ export const receiptPageRows = 50
 export const receiptPages = 4
 /** Receipts that one look checks, which had to wait for the service's keys. */
 export const recheckedReceipts = 100
+
+/** Programs of one machine; a body of the largest size over loopback takes a second. */
+export const loopbackLimits = {
+  headersTimeoutMs: 15_000,
+  requestTimeoutMs: 60_000,
+  headerBytes: 32 * 1024,
+  connections: 256,
+} as const

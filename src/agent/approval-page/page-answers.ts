@@ -1,6 +1,7 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { Approval, Approvals } from '#wallet/approvals.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
+import { isSameSecret } from '../is-same-secret.ts'
 import { formBytes, secretBytes } from './bounds.ts'
 import { boxNames, pageHtml, pageStyle, sayHtml } from './page-html.ts'
 
@@ -45,8 +46,8 @@ export class PageAnswers {
     const isRead = request.method === 'GET'
     if (isRead && pathname.startsWith('/open/')) return this.#open(pathname.slice('/open/'.length), origin)
     const [, pathSecret = '', place] = /^\/p\/([^/]*)\/(.*)$/.exec(pathname) ?? []
-    const isOurPath = isSame(pathSecret, this.#pathSecret)
-    if (!isSame(cookieOf(request), this.#session) || !isOurPath) return said(403, usedLink)
+    const isOurPath = isSameSecret(pathSecret, this.#pathSecret)
+    if (!isSameSecret(cookieOf(request), this.#session) || !isOurPath) return said(403, usedLink)
     if (isRead && place === '') return this.#page(null)
     if (request.method !== 'POST' || place !== 'answer') return said(404, 'There is nothing here.')
     return request.headers.get('origin') === origin
@@ -55,7 +56,7 @@ export class PageAnswers {
   }
 
   #open(secret: string, origin: string): Response {
-    if (this.#isOpened || !isSame(secret, this.linkSecret)) return said(410, usedLink)
+    if (this.#isOpened || !isSameSecret(secret, this.linkSecret)) return said(410, usedLink)
     this.#isOpened = true
     const path = `/p/${this.#pathSecret}/`
     const cookie = `${cookieName}=${this.#session}; HttpOnly; SameSite=Lax; Path=${path}`
@@ -72,7 +73,7 @@ export class PageAnswers {
 
   async #decide(request: Request): Promise<Response> {
     const form = await readForm(request)
-    if (!form || !isSame(form.get('form') ?? '', this.#formToken))
+    if (!form || !isSameSecret(form.get('form') ?? '', this.#formToken))
       return said(403, 'This answer came from another page.')
     const question = await this.#approvals.get(form.get('id') ?? '')
     if (question?.state !== 'pending') return this.#page('That question is not open any more.')
@@ -103,10 +104,6 @@ async function readForm(request: Request): Promise<URLSearchParams | null> {
 const usedLink = 'This link has been used, or is another one’s. Run `farebox wallet open` again for a new one.'
 
 const newSecret = (): string => randomBytes(secretBytes).toString('base64url')
-
-const isSame = (one: string, other: string): boolean => timingSafeEqual(hashOf(one), hashOf(other))
-
-const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 const cookieOf = (request: Request): string =>
   (request.headers.get('cookie') ?? '')

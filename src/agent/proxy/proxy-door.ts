@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { isLoopback } from '#contract/loopback.ts'
+import { isSameSecret } from '../is-same-secret.ts'
 
 export interface DoorRequest {
   headers: Headers
@@ -24,13 +24,8 @@ export function turnedAway({ headers, port }: DoorRequest, token: string): Turne
   if (!asked || !isLoopback(asked.hostname) || Number(asked.port || 80) !== port) return wrongHost
   if (headers.has('origin')) return fromPage
   const given = /^bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? ''
-  return isSame(given, token) ? null : wrongToken
+  return isSameSecret(given, token) ? null : wrongToken
 }
-
-/** Over hashes, so that neither a length nor a beginning can be told from the time. */
-const isSame = (one: string, other: string): boolean => timingSafeEqual(hashOf(one), hashOf(other))
-
-const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 const wrongHost: TurnedAway = {
   status: 403,
