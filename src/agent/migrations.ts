@@ -54,13 +54,8 @@ export const agentMigrations: readonly Migration[] = [
     `,
   },
   {
-    name: '0003-keys-and-answers',
-    sql: `
-      ALTER TABLE paid_calls ADD COLUMN consents TEXT;
-      ALTER TABLE jobs ADD COLUMN kind TEXT NOT NULL DEFAULT 'video' CHECK (kind IN ('video', 'chat'));
-      ALTER TABLE jobs ADD COLUMN call_id TEXT;
-      ALTER TABLE jobs ADD COLUMN request TEXT;
-    `,
+    name: '0003-consents',
+    sql: 'ALTER TABLE paid_calls ADD COLUMN consents TEXT;',
   },
   {
     name: '0004-how-a-call-was-sent',

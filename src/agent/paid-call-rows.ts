@@ -58,12 +58,11 @@ export class PaidCallRows {
   }
 
   /** Decides in one transaction, so that two processes do not buy the same thing. */
-  claim(hash: string, operation: string, { isAgain, rowId }: { isAgain: boolean; rowId?: string | undefined }): Claim {
+  claim(hash: string, operation: string, isAgain: boolean): Claim {
     const nowMs = this.#clock.now()
     return this.#decide(db => {
       db.prepare('DELETE FROM paid_calls WHERE updated_at_ms < ?').run(nowMs - paidCallsKeptMs)
-      const open = rowId ? find(db, rowId) : isAgain ? undefined : findOpen(db, hash, nowMs)
-      if (!open && rowId) throw new Error('The row of a paid call is not kept any more.')
+      const open = isAgain ? undefined : findOpen(db, hash, nowMs)
       if (!open) return { kind: 'mine', id: insert(db, hash, operation, nowMs) }
       const row = read(open)
       if (row.state === 'answered' || row.state === 'delivered') return { kind: 'earlier', row }

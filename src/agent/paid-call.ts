@@ -30,13 +30,6 @@ export type Bought<O extends Operation> =
 /** Writes down what was bought in the transaction that keeps its answer. */
 export type Keep<O extends Operation> = (rowId: string, answer: ClientAnswer<O>, price: PricedCall) => void
 
-export interface BuyOptions extends PaidOptions {
-  /** Told the row as soon as it is this call's own. */
-  claimed?: ((rowId: string) => void) | undefined
-  /** Only what became of this row is wanted, however old it is. */
-  rowId?: string | undefined
-}
-
 /** Two top-ups for one call at most, of which one may be somebody else's that came first. */
 const mostTopUps = 2
 
@@ -63,7 +56,7 @@ export class PaidCalls {
   buy<O extends Operation>(
     operation: O,
     call: CallOf<O>,
-    { again = false, claimed, rowId }: BuyOptions,
+    { again = false }: PaidOptions,
     keep: Keep<O>,
   ): Promise<Bought<O>> {
     if (this.#core.pays === 'nothing') return Promise.reject(nobodyPays(this.#core))
@@ -71,7 +64,7 @@ export class PaidCalls {
     const hash = requestHash(client.address.baseUrl, principalOf(client.credential), operation, call)
     const running = this.#underWay.get(hash)
     if (running && !again) return running.then(bought => this.#joined(bought))
-    const buying = this.#buy(operation, call, { again, hash, claimed, rowId }, keep)
+    const buying = this.#buy(operation, call, { again, hash }, keep)
     this.#underWay.set(hash, buying)
     const forget = () => {
       if (this.#underWay.get(hash) === buying) this.#underWay.delete(hash)
@@ -97,14 +90,13 @@ export class PaidCalls {
   async #buy<O extends Operation>(
     operation: O,
     call: CallOf<O>,
-    { again, hash, claimed, rowId }: { again: boolean; hash: string } & Pick<BuyOptions, 'claimed' | 'rowId'>,
+    { again, hash }: { again: boolean; hash: string },
     keep: Keep<O>,
   ): Promise<Bought<O>> {
-    const claim = this.#rows.claim(hash, operation.id, { isAgain: again, rowId })
+    const claim = this.#rows.claim(hash, operation.id, again)
     if (claim.kind === 'earlier') return { kind: 'earlier', row: claim.row }
     if (claim.kind === 'running') throw stillRunning()
     const id = claim.kind === 'lost' ? claim.row.id : claim.id
-    claimed?.(id)
     const standing: Standing = {
       mayBeCharged: claim.kind === 'lost',
       wentWithoutKey: claim.kind === 'lost' && !claim.row.isKeyed,
