@@ -42,6 +42,8 @@ static const char *full_marker;
 static int log_fd = -1;
 /* 0: not followed. */
 static int file_of[MOST_DESCRIPTORS];
+static dev_t devices[MOST_DESCRIPTORS];
+static ino_t inodes[MOST_DESCRIPTORS];
 /* Names of the folder as they are now; an empty one is free. A file's number is its place plus one, never used twice. */
 static char names[MOST_FILES][MOST_NAME];
 static int files;
@@ -94,7 +96,26 @@ static int add(const char *name) {
   return ++files;
 }
 
-static int is_followed(int fd) { return fd >= 0 && fd < MOST_DESCRIPTORS && file_of[fd] > 0; }
+/*
+ * The file that a descriptor was opened for, 0 where it is none of ours. libuv and the C library close some descriptors
+ * past our close(), and the next socket gets their number: only the same inode is still the same file.
+ */
+static int file_at(int fd) {
+  if (fd < 0 || fd >= MOST_DESCRIPTORS || !file_of[fd]) return 0;
+  struct stat now;
+  if (fstat(fd, &now) == 0 && now.st_dev == devices[fd] && now.st_ino == inodes[fd]) return file_of[fd];
+  return file_of[fd] = 0;
+}
+
+static int is_followed(int fd) { return file_at(fd) > 0; }
+
+static void follow(int fd, int file) {
+  struct stat now;
+  if (fstat(fd, &now) != 0) fail("a descriptor that was just opened cannot be read");
+  devices[fd] = now.st_dev;
+  inodes[fd] = now.st_ino;
+  file_of[fd] = file;
+}
 
 static int open_followed(int at, const char *path, int flags, mode_t mode) {
   const char *name = at == AT_FDCWD || path[0] == '/' ? name_in_folder(path) : NULL;
@@ -105,14 +126,14 @@ static int open_followed(int at, const char *path, int flags, mode_t mode) {
   int fd = syscall(SYS_openat, at, path, flags, mode);
   int error = errno;
   if (fd >= MOST_DESCRIPTORS) fail("there are too many descriptors");
-  if (fd >= 0 && is_folder) file_of[fd] = IS_FOLDER;
+  if (fd >= 0 && is_folder) follow(fd, IS_FOLDER);
   if (fd >= 0 && name) {
     int file = was_there ? number_of(name) : 0;
     if (!file) {
       file = add(name);
       record(MADE, file, 0, name, strlen(name));
     }
-    file_of[fd] = file;
+    follow(fd, file);
     if (flags & O_TRUNC) record(CUT, file, 0, NULL, 0);
   }
   pthread_mutex_unlock(&lock);
@@ -207,7 +228,7 @@ int ftruncate(int fd, off_t size) { return cut(fd, size); }
 int ftruncate64(int fd, off64_t size) { return cut(fd, size); }
 
 static int sync_followed(long call, int fd) {
-  int file = fd >= 0 && fd < MOST_DESCRIPTORS ? file_of[fd] : 0;
+  int file = file_at(fd);
   if (!file) return syscall(call, fd);
   pthread_mutex_lock(&lock);
   int result = syscall(call, fd);
