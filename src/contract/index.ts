@@ -30,7 +30,16 @@ export * as headers from './headers.ts'
 export { describeIssues } from './issues.ts'
 export * as limits from './limits.ts'
 export { ModelPricing, tokenPricing } from './model-pricing.ts'
-export { listModels, ModelList, ModelRecord, type ModelType, modelTypes, VideoConstraints } from './models.ts'
+export {
+  listModelCompatibilityMapping,
+  listModels,
+  listModelTraits,
+  ModelList,
+  ModelRecord,
+  type ModelType,
+  modelTypes,
+  VideoConstraints,
+} from './models.ts'
 export {
   addUsd,
   displayUsd,

@@ -155,6 +155,8 @@ export const ModelList = z
   .strictObject({ object: z.literal('list'), type: z.string(), data: z.array(ModelRecord) })
   .meta({ id: 'ModelList' })
 
+const failures = { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError }
+
 export const listModels = defineOperation({
   id: 'listModels',
   method: 'GET',
@@ -166,5 +168,44 @@ export const listModels = defineOperation({
   limit: 'read',
   request: { query: z.object({ type: z.enum([...modelTypes, 'all', 'code']).default('text') }) },
   answer: { json: ModelList },
-  failures: { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError },
+  failures,
+})
+
+/** Model ids by another name. */
+const ModelNames = z.strictObject({
+  object: z.literal('list'),
+  type: z.enum(modelTypes),
+  data: z.record(z.string(), z.string()),
+})
+
+const byType = z.object({ type: z.enum(modelTypes).default('text') })
+
+/** Published contract §6.2: what a trait such as `default` or `fastest` stands for. */
+export const listModelTraits = defineOperation({
+  id: 'listModelTraits',
+  method: 'GET',
+  path: '/models/traits',
+  tag: 'Models',
+  summary: 'The model behind each trait, which may be sent in the place of its id',
+  auth: [],
+  charge: 'free',
+  limit: 'read',
+  request: { query: byType },
+  answer: { json: ModelNames.meta({ id: 'ModelTraits' }) },
+  failures,
+})
+
+/** Published contract §6.2: what another provider's model id stands for. */
+export const listModelCompatibilityMapping = defineOperation({
+  id: 'listModelCompatibilityMapping',
+  method: 'GET',
+  path: '/models/compatibility_mapping',
+  tag: 'Models',
+  summary: 'The model that answers to another provider’s id',
+  auth: [],
+  charge: 'free',
+  limit: 'read',
+  request: { query: byType },
+  answer: { json: ModelNames.meta({ id: 'ModelCompatibilityMapping' }) },
+  failures,
 })

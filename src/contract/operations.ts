@@ -1,5 +1,5 @@
 import { createChatCompletion } from './chat.ts'
-import { listModels } from './models.ts'
+import { listModelCompatibilityMapping, listModels, listModelTraits } from './models.ts'
 import type { Operation } from './operation.ts'
 import { getRateLimitLog, getRateLimits } from './rate-limits.ts'
 import { getReceipt, getReceiptKeys, listReceipts } from './receipts.ts'
@@ -10,6 +10,8 @@ import { getWalletBalance, getWalletTransactions } from './wallet-records.ts'
 /** Every operation of the API, in the order in which the description prints them. */
 export const operations = [
   listModels,
+  listModelTraits,
+  listModelCompatibilityMapping,
   createChatCompletion,
   quoteVideo,
   queueVideo,

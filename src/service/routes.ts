@@ -7,6 +7,8 @@ import { getReceiptRoute } from './routes/get-receipt.ts'
 import { getReceiptKeysRoute } from './routes/get-receipt-keys.ts'
 import { getWalletBalanceRoute } from './routes/get-wallet-balance.ts'
 import { getWalletTransactionsRoute } from './routes/get-wallet-transactions.ts'
+import { listModelCompatibilityMappingRoute } from './routes/list-model-compatibility-mapping.ts'
+import { listModelTraitsRoute } from './routes/list-model-traits.ts'
 import { listModelsRoute } from './routes/list-models.ts'
 import { listReceiptsRoute } from './routes/list-receipts.ts'
 import { queueVideoRoute } from './routes/queue-video.ts'
@@ -17,6 +19,8 @@ import { topUpRoute } from './routes/top-up.ts'
 /** Each operation of the contract has its route here; a test compares the two lists. */
 export const routes = [
   listModelsRoute,
+  listModelTraitsRoute,
+  listModelCompatibilityMappingRoute,
   createChatCompletionRoute,
   quoteVideoRoute,
   queueVideoRoute,

@@ -124,6 +124,8 @@ test('the error table: kind, status, and what a caller can do', () => {
 test('operations: method, path, who may call, how it costs, which limit', () => {
   expect(table.map(lineOf)).toEqual([
     'listModels GET /models anybody free read',
+    'listModelTraits GET /models/traits anybody free read',
+    'listModelCompatibilityMapping GET /models/compatibility_mapping anybody free read',
     'createChatCompletion POST /chat/completions apiKey+wallet usage text',
     'quoteVideo POST /video/quote apiKey+wallet free read',
     'queueVideo POST /video/queue apiKey+wallet quote video.queue',
@@ -148,6 +150,8 @@ const lineOf = ({ id, method, path, aliasPath, auth, charge, limit }: Operation)
 test('operations: what else they answer', () => {
   expect(table.map(({ id, failures }) => `${id} ${Object.keys(failures).join(' ')}`)).toEqual([
     'listModels 400 429 500 503',
+    'listModelTraits 400 429 500 503',
+    'listModelCompatibilityMapping 400 429 500 503',
     'createChatCompletion 400 401 402 403 404 409 413 415 422 429 500 503 504',
     'quoteVideo 400 401 402 403 404 429 500 503',
     'queueVideo 400 401 402 403 404 409 413 422 429 500 503',
@@ -289,6 +293,8 @@ test('what the door of the contract shows', () => {
     'headers',
     'isVendor',
     'limits',
+    'listModelCompatibilityMapping',
+    'listModelTraits',
     'listModels',
     'listReceipts',
     'microUsd',

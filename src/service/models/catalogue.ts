@@ -21,19 +21,19 @@ export class Catalogue {
     const ids = new Set(models.map(model => model.id))
     if (ids.size < models.length) throw new Error('Two models share an id.')
     for (const model of models) this.#name(model, model.id)
-    for (const model of models) for (const trait of model.traits) this.#name(model, trait)
+    for (const model of models) for (const name of otherNames(model)) this.#name(model, name)
     this.#models = models
     this.#records = new Map(models.map(model => [model.id, modelRecord(model, options.ownedBy ?? 'service')]))
   }
 
-  /** By id or trait (`default`). Throws `modelNotFound`, for a video model too. */
+  /** By id, trait (`default`) or another provider's id. Throws `modelNotFound`, for a video model too. */
   text(name: string): TextModel {
     const model = this.#named.get(`text ${name}`)
     if (model?.type !== 'text') throw modelNotFound()
     return model
   }
 
-  /** By id or trait. Throws `modelNotFound`, for a text model too. */
+  /** By id, trait or another provider's id. Throws `modelNotFound`, for a text model too. */
   video(name: string): VideoModel {
     const model = this.#named.get(`video ${name}`)
     if (model?.type !== 'video') throw modelNotFound()
@@ -48,6 +48,21 @@ export class Catalogue {
     return this.#models.filter(model => isOfType(model, type)).flatMap(model => this.#records.get(model.id) ?? [])
   }
 
+  /** Trait to model id. */
+  traits(type: ModelType): Record<string, string> {
+    return this.#names(type, model => model.traits)
+  }
+
+  /** Another provider's id to model id. */
+  compatibleIds(type: ModelType): Record<string, string> {
+    return this.#names(type, model => model.compatibleIds ?? [])
+  }
+
+  #names(type: ModelType, namesOf: (model: Model) => readonly string[]): Record<string, string> {
+    const models = this.#models.filter(model => model.type === type)
+    return Object.fromEntries(models.flatMap(model => namesOf(model).map(name => [name, model.id])))
+  }
+
   #name(model: Model, name: string): void {
     const key = `${model.type} ${name}`
     const other = this.#named.get(key)
@@ -56,6 +71,8 @@ export class Catalogue {
   }
 }
 
+const otherNames = ({ traits, compatibleIds = [] }: Model): readonly string[] => [...traits, ...compatibleIds]
+
 function isOfType(model: Model, type: ModelType | 'all' | 'code'): boolean {
   if (type === 'all') return true
   if (type === 'code') return model.type === 'text' && model.capabilities.optimizedForCode
@@ -63,7 +80,9 @@ function isOfType(model: Model, type: ModelType | 'all' | 'code'): boolean {
 }
 
 function checkModel(model: Model): void {
-  if (!idPattern.test(model.id)) throw new Error(`${JSON.stringify(model.id)} cannot be a model's id.`)
+  for (const name of [model.id, ...otherNames(model)]) {
+    if (!idPattern.test(name)) throw new Error(`${JSON.stringify(name)} cannot be a model's id.`)
+  }
   if (model.type === 'text') checkTextModel(model)
   else checkVideoModel(model)
 }

@@ -14,6 +14,8 @@ interface AnyModel {
   createdAt: number
   /** For `default` and its like. */
   traits: readonly string[]
+  /** Other providers' ids that this model answers to, so that a client need not change its own. */
+  compatibleIds?: readonly string[]
   /** Names the engine in `x-service-model-router`. */
   engineName: string
   /** The engine's own name of the model. */

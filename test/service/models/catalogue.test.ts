@@ -10,6 +10,11 @@ const catalogue = new Catalogue(models)
 test.each([
   ['an id', () => catalogue.text('demo-chat').id, 'demo-chat'],
   ['a trait', () => catalogue.text('default').id, 'demo-chat'],
+  [
+    "another provider's id",
+    () => new Catalogue([textModel({ compatibleIds: ['gpt-4o'] })]).text('gpt-4o').id,
+    'demo-chat',
+  ],
   ['the same trait of videos', () => catalogue.video('default').id, 'demo-video'],
 ])('a model is found by %s', (_name, find, id) => {
   expect(find()).toBe(id)
@@ -57,6 +62,8 @@ test('prices stand in the record per million tokens, and videos have none', () =
 const wrong: [rule: string, models: Model[], sentence: RegExp][] = [
   ['an id twice', [textModel(), textModel()], /share an id/],
   ['a trait twice in a type', [textModel(), textModel({ id: 'other' })], /share the name default/],
+  ["another provider's id twice in a type", [textModel({ compatibleIds: ['default'] })], /share the name default/],
+  ["another provider's id that reads as a suffix", [textModel({ compatibleIds: ['a:b=c'] })], /cannot be a model's id/],
   ['an id that reads as a suffix', [textModel({ id: 'a:b=c' })], /cannot be a model's id/],
   ['a completion above the context', [textModel({ contextTokens: 10 })], /context of 10/],
   ['a price below zero', [textModel({ price: { inputPicoUsd: -1n, outputPicoUsd: 1n } })], /below zero/],
