@@ -23,6 +23,7 @@ const released: Record<string, string> = {
   'postgres/0005-plain-units': '5d3d0e2024a18ef9',
   'postgres/0006-accounts-stay': '6edf0452986fd803',
   'postgres/0007-receipt-keys': 'e152fb54d386421e',
+  'postgres/0008-moved-holds': 'f68f8228f3c8a38d',
   'sqlite/0001-first-tables': '826390911ef5a827',
   'sqlite/0002-budgets-staking-claims': 'cfddc14de8981b44',
   'sqlite/0003-secret-marks': '1862a339d68c9442',

@@ -9,6 +9,7 @@ import { secretMarks } from './migrations/0004-secret-marks.ts'
 import { plainUnits } from './migrations/0005-plain-units.ts'
 import { accountsStay } from './migrations/0006-accounts-stay.ts'
 import { receiptKeys } from './migrations/0007-receipt-keys.ts'
+import { movedHolds } from './migrations/0008-moved-holds.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 const migrations: Record<string, Migration> = {
@@ -19,6 +20,7 @@ const migrations: Record<string, Migration> = {
   '0005-plain-units': plainUnits,
   '0006-accounts-stay': accountsStay,
   '0007-receipt-keys': receiptKeys,
+  '0008-moved-holds': movedHolds,
 }
 
 /** Any number, as long as nothing else in the database locks it. */

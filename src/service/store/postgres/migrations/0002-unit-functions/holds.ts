@@ -97,7 +97,7 @@ BEGIN
   RETURN answer;
 END $$`
 
-const applyRenew = `CREATE FUNCTION apply_renew(hold_id text, owner text, until_ms bigint, owed_now text)
+export const applyRenew = `CREATE FUNCTION apply_renew(hold_id text, owner text, until_ms bigint, owed_now text)
 RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
   answer verdict;
@@ -112,7 +112,7 @@ BEGIN
 END $$`
 
 /** Frees the whole hold; what was spent of it is gone. Answers the balance after it. */
-const endHold = `CREATE FUNCTION end_hold(
+export const endHold = `CREATE FUNCTION end_hold(
   open_hold hold, ended_how text, usd_spent bigint, staking_spent bigint, ${balanceParameters}
 ) RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
