@@ -15,32 +15,30 @@ interface Seen {
  * stays lapsed for longer than a renewal takes while the books answer.
  */
 export class LapsedHolds {
-  readonly #seen = new Map<string, Seen>()
+  #before = new Map<string, Seen>()
+  #now = new Map<string, Seen>()
   #lookedAtMs = 0
 
   /** One look at the books, whose failure is the caller's. */
   async look(clock: Clock, run: () => Promise<unknown>): Promise<void> {
     await run()
+    // Those that this look did not meet have been renewed or ended.
+    this.#before = this.#now
+    this.#now = new Map()
     this.#lookedAtMs = clock.now()
   }
 
   /** Whether this one has been lapsed for long enough; a renewal since then begins it anew. */
   isDue(id: string, untilMs: number, nowMs: number): boolean {
     // A look was missed or kept waiting, so nobody could renew meanwhile, and what was seen before says nothing.
-    if (nowMs - this.#lookedAtMs > 2 * recoveryIntervalMs) this.#seen.clear()
-    this.#lookedAtMs = nowMs
-    const seen = this.#seen.get(id)
-    if (seen?.untilMs === untilMs) return nowMs - seen.sinceMs >= lapsedForMs
-    this.#forgetBefore(nowMs - 2 * lapsedForMs)
-    this.#seen.set(id, { untilMs, sinceMs: nowMs })
-    return false
-  }
-
-  /** Those that were renewed or ended; as they came, so the oldest are first. */
-  #forgetBefore(ms: number): void {
-    for (const [id, { sinceMs }] of this.#seen) {
-      if (sinceMs >= ms) return
-      this.#seen.delete(id)
+    if (nowMs - this.#lookedAtMs > 2 * recoveryIntervalMs) {
+      this.#before.clear()
+      this.#now.clear()
     }
+    this.#lookedAtMs = nowMs
+    const seen = this.#now.get(id) ?? this.#before.get(id)
+    const sinceMs = seen?.untilMs === untilMs ? seen.sinceMs : nowMs
+    this.#now.set(id, { untilMs, sinceMs })
+    return nowMs - sinceMs >= lapsedForMs
   }
 }

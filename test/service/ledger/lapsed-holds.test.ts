@@ -2,13 +2,14 @@ import { expect, test } from 'vitest'
 import { recoveryIntervalMs } from '#service/ledger/bounds.ts'
 import { LapsedHolds, lapsedForMs } from '#service/ledger/lapsed-holds.ts'
 
-/** Looks at one lapsed hold at each of these times, and says at which it was due. */
-async function dueAt(times: readonly number[], untilMs: (nowMs: number) => number = () => 0): Promise<number[]> {
+/** Looks at one lapsed hold at each of these times, and says at which it was due; null is when it is not there. */
+async function dueAt(times: readonly number[], untilMs: (nowMs: number) => number | null = () => 0): Promise<number[]> {
   const lapsed = new LapsedHolds()
   const due: number[] = []
   for (const nowMs of times) {
     const run = async () => {
-      if (lapsed.isDue('hold', untilMs(nowMs), nowMs)) due.push(nowMs)
+      const until = untilMs(nowMs)
+      if (until !== null && lapsed.isDue('hold', until, nowMs)) due.push(nowMs)
     }
     await lapsed.look({ now: () => nowMs }, run)
   }
@@ -16,9 +17,9 @@ async function dueAt(times: readonly number[], untilMs: (nowMs: number) => numbe
 }
 
 const start = 1_000_000
-const looks = (from: number, to: number) => {
+const looks = (from: number, to: number, everyMs = recoveryIntervalMs) => {
   const times: number[] = []
-  for (let at = from; at <= to; at += recoveryIntervalMs) times.push(at)
+  for (let at = from; at <= to; at += everyMs) times.push(at)
   return times
 }
 
@@ -31,6 +32,48 @@ test('a renewal that lapsed again begins anew', async () => {
   const renewedAt = start + lapsedForMs - 1
   const due = await dueAt(looks(start, start + 2 * lapsedForMs), nowMs => (nowMs > renewedAt ? 1 : 0))
   expect(due).toEqual([start + 2 * lapsedForMs])
+})
+
+test('one that was gone for a look begins anew, and those beside it do not', async () => {
+  const goneAt = start + recoveryIntervalMs
+  const times = looks(start, goneAt + recoveryIntervalMs + lapsedForMs)
+  expect(await dueAt(times, nowMs => (nowMs === goneAt ? null : 0))).toEqual([
+    goneAt + recoveryIntervalMs + lapsedForMs,
+  ])
+})
+
+test('each is counted by itself', async () => {
+  const lapsed = new LapsedHolds()
+  const due: string[] = []
+  for (const nowMs of looks(start, start + lapsedForMs)) {
+    const here = nowMs === start ? ['one'] : ['one', 'other']
+    const run = async () => due.push(...here.filter(id => lapsed.isDue(id, 0, nowMs)))
+    await lapsed.look({ now: () => nowMs }, run)
+  }
+  expect(due).toEqual(['one'])
+})
+
+test.each([
+  ['two intervals after the last goes on', 2 * recoveryIntervalMs, true],
+  ['later than that begins anew', 2 * recoveryIntervalMs + 1, false],
+])('a look %s', async (_rule, everyMs, goesOn) => {
+  const due = await dueAt(looks(start, start + 3 * lapsedForMs, everyMs))
+  expect(due.length > 0).toBe(goesOn)
+})
+
+test('a look that takes long is over when it ends, not when it began', async () => {
+  const lapsed = new LapsedHolds()
+  let nowMs = start
+  const clock = { now: () => nowMs }
+  const due: boolean[] = []
+  const look = (takesMs: number) =>
+    lapsed.look(clock, async () => {
+      due.push(lapsed.isDue('hold', 0, nowMs))
+      nowMs += takesMs
+    })
+  await look(lapsedForMs)
+  await look(0)
+  expect(due).toEqual([false, true])
 })
 
 test('books that were away for a while begin it anew, because nobody could renew', async () => {
@@ -49,4 +92,25 @@ test('a look that fails is not one', async () => {
     await expect(look(() => Promise.reject(new Error('away')))).rejects.toThrow('away')
   }
   await look(async () => expect(lapsed.isDue('hold', 0, nowMs)).toBe(false))
+})
+
+test('a look that failed while the books went away says nothing once they are back', async () => {
+  const lapsed = new LapsedHolds()
+  let nowMs = start
+  const isDue = () => lapsed.isDue('hold', 0, nowMs)
+  const failing = lapsed.look({ now: () => nowMs }, async () => {
+    isDue()
+    throw new Error('away')
+  })
+  await expect(failing).rejects.toThrow('away')
+  nowMs += 600_000
+  expect(isDue()).toBe(false)
+})
+
+test('one that is met twice in one look is the same', async () => {
+  const lapsed = new LapsedHolds()
+  let nowMs = start
+  const met: boolean[] = []
+  for (; nowMs <= start + lapsedForMs; nowMs += recoveryIntervalMs) met.push(lapsed.isDue('hold', 0, nowMs))
+  expect(met).toEqual([...looks(start, start + lapsedForMs - 1).map(() => false), true])
 })
