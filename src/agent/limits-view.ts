@@ -42,11 +42,14 @@ export class LimitsDesk {
 
   /** Null where the service has no such list. */
   async #limits(): Promise<RateLimits | null> {
-    const { client, clock } = this.#core
+    const { client, clock, pays } = this.#core
     const nowMs = clock.now()
     if (this.#known && nowMs - this.#known.atMs < limitsLifeMs) return this.#known.limits
     const call = { params: undefined, query: undefined, body: undefined }
-    const limits = await client.call(getRateLimits, call).then(({ answer }) => answer, nullWithoutList)
+    const limits = await client.call(getRateLimits, call).then(
+      ({ answer }) => answer,
+      error => nullWithoutList(error, pays === 'wallet'),
+    )
     this.#known = { limits, atMs: nowMs }
     return limits
   }
@@ -67,12 +70,18 @@ const seenModel = ({ model, requestsPerMinute, tokensPerMinute }: SeenLimit): Li
 })
 
 /** A service that does not know the operation, or answers something else there. */
-function nullWithoutList(error: unknown): null {
-  const hasNone = error instanceof ServiceError ? withoutOperation.has(error.status) : isUnreadable(error)
+function nullWithoutList(error: unknown, isWallet: boolean): null {
+  const hasNone =
+    error instanceof ServiceError
+      ? withoutOperation.has(error.status) || (isWallet && isForKeysAlone(error))
+      : isUnreadable(error)
   if (hasNone) return null
   throw error
 }
 
 const withoutOperation: ReadonlySet<number> = new Set([404, 405, 410, 501])
+
+/** Published services list the limits of keys: a wallet is nobody there, whereas a sign-in that is wrong is told as one. */
+const isForKeysAlone = ({ kind }: ServiceError): boolean => kind === 'AUTHENTICATION_FAILED'
 
 const isUnreadable = (error: unknown): boolean => error instanceof ClientError && error.kind === 'unreadable'

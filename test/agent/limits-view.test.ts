@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { answerJson } from '../client/little-server.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
@@ -34,6 +35,24 @@ test('of a service without limit headers nothing is made up', async () => {
   const { one } = await twoAgents(() => false)
   await one.chat()
   expect(await one.context().limits()).toEqual({ source: 'answers', creditMicroUsd: null, models: [], window: null })
+})
+
+test.each([
+  { pays: 'a wallet', options: {}, source: 'answers' },
+  { pays: 'an API key', options: { apiKey: 'key' }, source: /key/ },
+])('a service that lists limits for keys alone, asked by $pays', async ({ options, source }) => {
+  const service = await pretendService({
+    instead: ({ path }, response) => {
+      if (!path.endsWith('/api_keys/rate_limits')) return false
+      answerJson(response, 401, { error: 'Authentication failed' })
+      return true
+    },
+  })
+  const agent = await openAgent({ baseUrl: service.baseUrl, ...options })
+  closing.push(service.close, agent.close)
+  const view = agent.context().limits()
+  if (typeof source === 'string') expect(await view).toMatchObject({ source, models: [] })
+  else await expect(view).rejects.toThrow(source)
 })
 
 test('failures of one agent hold back the others of the machine, and say until when', async () => {
