@@ -1,0 +1,250 @@
+import fc from 'fast-check'
+import { afterEach, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createAgent } from '#agent/create-agent.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
+import type { Question } from '#toolkit/person.ts'
+import { tools } from '#tools/table.generated.ts'
+import { answerJson, type Seen } from '../client/little-server.ts'
+import { type PublishedRequest, publishedRequests, type Schema } from '../contract/published-requests.ts'
+import { inputsOf, type Known } from './inputs-of.ts'
+import { temporaryFolder } from './open-agent.ts'
+import { type PretendOptions, payTo, pretendService, walletKey } from './pretend-service.ts'
+
+/**
+ * No request of the agent leaves what public services of this contract publish, but for what stands here: a service that
+ * does not know it passes it over or answers 404, and nothing is lost by that.
+ */
+const beyond: Readonly<Record<string, string>> = {
+  'POST /chat/completions: header idempotency-key': 'sent only to a service that says that it counts',
+  'POST /video/queue: header idempotency-key': 'sent only to a service that says that it counts',
+  'POST /chat/completions: header x-farebox-want-receipt': 'an unknown header is passed over',
+  'POST /video/queue: header x-farebox-want-receipt': 'an unknown header is passed over',
+  'GET /farebox/receipts':
+    'a service without receipts answers 404, and is not asked again once it has charged without one',
+  'POST /video/quote: credential sign-in-with-x': 'where only keys are read, a price is told to anybody',
+  'GET /api_keys/rate_limits: credential sign-in-with-x':
+    'a service that lists limits for keys alone answers 401, and its answers tell the limits',
+  'GET {download_url}': 'the address that the service itself gave for the finished video',
+}
+
+/** What HTTP itself asks for, and what no service has to describe. */
+const ofHttp = new Set(['host', 'connection', 'content-length', 'content-type', 'accept'])
+const credentials = new Set(['authorization', 'sign-in-with-x'])
+const downloadPath = '/files/a.mp4'
+
+const checkers = new Map<Schema, z.ZodType>()
+function problemOf(schema: Schema, value: unknown): string | null {
+  const checker = checkers.get(schema) ?? z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
+  checkers.set(schema, checker)
+  return checker.safeParse(value).error?.message ?? null
+}
+
+/** How a request leaves what is published: a line for each thing. */
+function leavings({ method, path, headers, body }: Seen): string[] {
+  if (path === downloadPath) return [`${method} {download_url}`]
+  const url = new URL(path.replace(/^\/api\/v1/, ''), 'http://service.example')
+  const published = publishedRequests.find(each => each.method === method && pathPattern(each).test(url.pathname))
+  if (!published) return [`${method} ${url.pathname}`]
+  const { params = {}, query = {} } = published
+  const values = pathPattern(published).exec(url.pathname)?.groups ?? {}
+  const wrong = [
+    ...Object.keys(params).map(name => problemOf(params[name] ?? {}, decodeURIComponent(values[name] ?? ''))),
+    ...[...url.searchParams].map(([name, value]) =>
+      query[name] ? problemOf(query[name], fromQuery(query[name], value)) : `query ${name}`,
+    ),
+    ...Object.keys(headers).map(name => headerProblem(published, name)),
+    bodyProblem(published, headers['content-type'], body),
+  ]
+  return wrong.flatMap(problem => (problem === null ? [] : [`${method} ${published.path}: ${problem}`]))
+}
+
+const pathPattern = ({ path }: PublishedRequest): RegExp =>
+  new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
+
+const fromQuery = (schema: Schema, text: string): unknown =>
+  JSON.stringify(schema).includes('"integer"') && /^-?\d+$/.test(text) ? Number(text) : text
+
+function headerProblem({ credentials: known, headers = [] }: PublishedRequest, name: string): string | null {
+  if (credentials.has(name)) return known.includes(name) ? null : `credential ${name}`
+  return ofHttp.has(name) || headers.includes(name) ? null : `header ${name}`
+}
+
+function bodyProblem({ body: schema }: PublishedRequest, type: string | undefined, body: string): string | null {
+  if (body === '') return type === undefined ? null : 'a content type without a body'
+  if (!schema) return 'a body'
+  return type === 'application/json' ? problemOf(schema, JSON.parse(body)) : `content type ${type}`
+}
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+const data = { accessPermitted: true, apiTier: { id: 'x', isCharged: true }, balances: { USD: 5 } }
+const limits = { data: { ...data, keyExpiration: null, nextEpochBegins: '2026-01-02T00:00:00.000Z', rateLimits: [] } }
+const mp4 = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(1_000, 7)])
+const processing = { status: 'PROCESSING', average_execution_time: 4_000, execution_duration: 1_000 }
+const pagination = { limit: 50, offset: 0, hasMore: false }
+
+type Retrieve = 'running' | 'file' | 'elsewhere' | 'failed'
+
+/** What the pretended service does not answer by itself, as the contract has it. */
+const others =
+  (retrieve: () => Retrieve): NonNullable<PretendOptions['instead']> =>
+  ({ path }, response) => {
+    const wallet = { walletAddress: 'w' }
+    const say = (body: unknown, status = 200) => {
+      answerJson(response, status, body)
+      return true
+    }
+    if (path.includes('/x402/balance/')) {
+      const credit = { balanceUsd: 5, canConsume: true, minimumTopUpUsd: 5, suggestedTopUpUsd: 10 }
+      return say({ success: true, data: { ...wallet, ...credit } })
+    }
+    if (path.includes('/x402/transactions/'))
+      return say({ success: true, data: { ...wallet, currentBalance: 5, transactions: [], pagination } })
+    if (path.endsWith('/api_keys/rate_limits')) return say(limits)
+    if (path === downloadPath || (path.endsWith('/video/retrieve') && retrieve() === 'file')) {
+      response.writeHead(200, { 'content-type': 'video/mp4' }).end(mp4)
+      return true
+    }
+    if (!path.endsWith('/video/retrieve')) return false
+    if (retrieve() === 'failed') return say({ error: 'Inference processing failed' }, 500)
+    return say(retrieve() === 'elsewhere' ? { ...processing, status: 'COMPLETED' } : processing)
+  }
+
+const yes = ({ kind }: Question) =>
+  kind === 'consent'
+    ? ({ kind, termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true } as const)
+    : ({ kind: 'approve', approved: true } as const)
+
+const caps = { maxPaymentUsd: '10000', maxDayUsd: '1000000', maxTotalUsd: '1000000', maxCallUsd: '1000000' }
+
+type Payer = 'key' | 'wallet'
+
+async function open(payer: Payer, options: PretendOptions = {}, retrieve: () => Retrieve = () => 'running') {
+  const service = await pretendService({ credit: 1_000, instead: others(retrieve), ...options })
+  const stateFolder = temporaryFolder()
+  const agent = await createAgent({
+    baseUrl: service.baseUrl,
+    ...(payer === 'key' ? { key: 'key' } : { wallet: { key: walletKey } }),
+    policy: { ...caps, askAboveUsd: '1000000', payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo }] },
+    stateFolder,
+    notesFolder: `${stateFolder}/notes`,
+    onApproval: yes,
+  })
+  closing.push(service.close, agent.close)
+  return { service, agent, leaving: () => [...new Set(service.seen.flatMap(leavings))].sort() }
+}
+
+const video = { model: 'm', duration: '5s', prompt: 'a cat' }
+const picture = 'data:image/png;base64,iVBORw0KGgo='
+const source = (kind: string) => fc.constantFrom('https://x.example/a', `data:${kind}/x;base64,AAAA`)
+
+const known: Known = {
+  model: fc.constant('m'),
+  // How long nobody waits for is the same request.
+  wait_seconds: fc.constant(0),
+  images: fc.array(source('image'), { maxLength: 8 }),
+  reference_images: fc.array(source('image'), { maxLength: 9 }),
+  ...{ image: source('image'), end_image: source('image'), audio_track: source('audio'), video: source('video') },
+}
+
+/** Requests that a tool of the table makes whatever it is given, by who pays. */
+const asks: Readonly<Record<string, Partial<Record<Payer, string>>>> = {
+  chat: { key: '/chat/completions', wallet: '/chat/completions' },
+  models_find: { key: '/models', wallet: '/models' },
+  video_quote: { key: '/video/quote', wallet: '/video/quote' },
+  video_create: { key: '/video/queue', wallet: '/video/queue' },
+  job_wait: { key: '/video/retrieve', wallet: '/video/retrieve' },
+  limits: { key: '/api_keys/rate_limits', wallet: '/api_keys/rate_limits' },
+  wallet_status: { key: '/api_keys/rate_limits', wallet: '/x402/balance/' },
+  wallet_top_up: { wallet: '/x402/top-up' },
+  // Of a service that charged without a receipt none is asked.
+  wallet_receipts: {},
+  job_list: {},
+}
+
+const each = Object.keys(tools).flatMap(name => [
+  { name, payer: 'key' as const },
+  { name, payer: 'wallet' as const },
+])
+
+test.each(each)(
+  'whatever $name is given, its requests stay within what is published ($payer)',
+  async ({ name, payer }) => {
+    const { agent, service, leaving } = await open(payer)
+    const tool = await tools[name]?.()
+    if (!tool) throw new Error(`no tool ${name}`)
+    const { job_id } = (await agent.call('video_create', video)).output
+    const inputs = inputsOf(tool, { ...known, job_id: fc.constant(job_id) }, ['wait_seconds'])
+    await fc.assert(
+      fc.asyncProperty(inputs, async given => {
+        // What is refused is refused before anything is sent, or by a rule of the wallet.
+        await agent.call(name, given as object).catch(() => {})
+        expect(leaving().filter(line => !(line in beyond))).toEqual([])
+      }),
+      { numRuns: 40 },
+    )
+    const wanted = asks[name]?.[payer]
+    expect(service.seen.some(({ path }) => wanted === undefined || path.includes(wanted))).toBe(true)
+  },
+  60_000,
+)
+
+test('what goes beyond is sent where the table says, and nowhere else', async () => {
+  let retrieve: Retrieve = 'failed'
+  const keyed = await open('wallet', { credit: 0, takesKeys: true, asksConsent: true }, () => retrieve)
+  for (const name of ['wallet_receipts', 'wallet_status', 'limits', 'models_find'])
+    await keyed.agent.call(name).catch(() => {})
+  await keyed.agent.call('chat', { model: 'm', prompt: 'hi' })
+  await keyed.agent.call('video_quote', { model: 'm', duration: '5s' })
+  const started = await keyed.agent.call('video_create', { ...video, image: picture })
+  await keyed.agent.call('job_wait', { job_id: started.output.job_id })
+  expect(keyed.service.countOf('/x402/top-up')).toBe(2)
+  expect(
+    JSON.parse(keyed.service.seen.findLast(({ path }) => path.endsWith('/video/queue'))?.body ?? ''),
+  ).toHaveProperty('consents.demo')
+
+  retrieve = 'elsewhere'
+  const unkeyed = await open('wallet', { losesAnswers: 1, instead: withDownload(others(() => retrieve)) })
+  await unkeyed.agent.call('chat', { model: 'm', prompt: 'hi' }).catch(() => {})
+  await unkeyed.agent.call('chat', { model: 'm', prompt: 'hi' }).catch(() => {})
+  const { job_id } = (await unkeyed.agent.call('video_create', video)).output
+  expect((await unkeyed.agent.call('job_wait', { job_id })).output.state).toBe('completed')
+
+  expect([...new Set([...keyed.leaving(), ...unkeyed.leaving()])].sort()).toEqual(Object.keys(beyond).sort())
+  const transactions = ({ path }: Seen) => path.includes('/x402/transactions/')
+  expect([keyed, unkeyed].map(({ service }) => service.seen.some(transactions))).toEqual([true, true])
+  expect(unkeyed.service.seen.some(({ headers }) => 'idempotency-key' in headers)).toBe(false)
+})
+
+/** Queued videos have an address of their own, on the same host. */
+const withDownload =
+  (instead: NonNullable<PretendOptions['instead']>): NonNullable<PretendOptions['instead']> =>
+  (seen, response) => {
+    if (!seen.path.endsWith('/video/queue')) return instead(seen, response)
+    const download_url = `http://${seen.headers.host}${downloadPath}`
+    answerJson(response, 200, { model: 'm', queue_id: 'q', download_url })
+    return true
+  }
+
+test.each([
+  ['a path that is not published', { path: '/api/v1/image/create' }, 'POST /image/create'],
+  ['another method', { method: 'PUT' }, 'PUT /video/quote'],
+  ['an unknown member', { body: '{"model":"m","duration":"5s","prompt":"x"}' }, /prompt/],
+  ['a value that is none', { body: '{"model":"m","duration":"17s"}' }, /duration/],
+  ['a member that is missing', { body: '{"model":"m"}' }, /duration/],
+  ['an unknown name in the query', { path: '/api/v1/video/quote?x=1' }, 'POST /video/quote: query x'],
+  [
+    'an unknown header',
+    { headers: { 'content-type': 'application/json', 'x-other': '1' } },
+    'POST /video/quote: header x-other',
+  ],
+  ['another content type', { headers: { 'content-type': 'text/plain' } }, 'POST /video/quote: content type text/plain'],
+])('the check finds %s', (_, changes, says) => {
+  const quote = { method: 'POST', path: '/api/v1/video/quote', headers: { 'content-type': 'application/json' } }
+  const found = leavings({ ...quote, body: '{"model":"m","duration":"5s"}', ...changes })
+  expect(found).toEqual([typeof says === 'string' ? says : expect.stringMatching(says)])
+})
