@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync } from 'node:fs'
-import { appendFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -136,6 +136,8 @@ async function judge(tree: string, log: string): Promise<void> {
 async function runTests(tree: string, log: string): Promise<boolean> {
   // A commit of a store waits for its disk, which judges nothing here.
   const temporary = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'farebox-stryker-'))
+  // PostgreSQL runs as a user of its own where this is root, and has to get to its folder in here.
+  await chmod(temporary, 0o711)
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'stryker.vitest.config.js']
   const child = spawn(process.execPath, vitest, {
     cwd: tree,
