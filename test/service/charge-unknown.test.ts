@@ -52,7 +52,9 @@ test.each([
     ])
     expect(await answer.json()).toEqual(chargeUnknown().body)
     expect((await books(ada.account)).skus.length > 0).toBe(charges === 1)
-    expect(service.logged.some(({ level }) => level === 'error')).toBe(true)
+    const told = service.logged.filter(({ level }) => level === 'error').map(({ facts }) => facts)
+    const cause = expect.objectContaining({ name: 'StoreError', message: 'away' })
+    expect(told).toMatchObject([{ err: { name: 'ChargeUnknown', kind: 'outcome_unknown', cause } }])
   },
 )
 

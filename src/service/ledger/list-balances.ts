@@ -14,8 +14,12 @@ export interface ListedBalance {
   staking: { granted: bigint; spent: bigint; held: bigint; available: bigint } | null
 }
 
-type Row = Record<'posted' | 'held', bigint> &
-  Record<'granted' | 'spent' | 'staking_held', bigint | null> & { id: string; kind: string }
+/** All null where the day has no row. */
+type StakingRow =
+  | Record<'granted' | 'spent' | 'staking_held', bigint>
+  | Record<'granted' | 'spent' | 'staking_held', null>
+
+type Row = Record<'posted' | 'held', bigint> & StakingRow & { id: string; kind: string }
 
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -36,8 +40,8 @@ export async function* listBalances(
     yield { account: id, kind, posted, held, available: posted - held, staking: stakingOf(row) }
 }
 
-function stakingOf({ granted, spent, staking_held: held }: Omit<Row, 'id' | 'kind' | 'posted' | 'held'>) {
-  if (granted === null || spent === null || held === null) return null
+function stakingOf({ granted, spent, staking_held: held }: StakingRow) {
+  if (granted === null) return null
   const left = granted - spent - held
   return { granted, spent, held, available: left > 0n ? left : 0n }
 }

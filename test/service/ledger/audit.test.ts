@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { priceLines } from '#contract/money.ts'
 import { audit } from '#service/ledger/audit.ts'
+import { sqliteAuditReader } from '#service/ledger/audit-reader.ts'
 import { openSqliteStore } from '#service/store/sqlite/open.ts'
 import { nowMs } from '../store/sample-ops.ts'
 import { tamperWith, temporaryFolder } from '../store/sqlite-folder.ts'
@@ -44,6 +45,26 @@ test('sound books: no finding, and all of them counted', async () => {
   })
 })
 
+test('books without anything count nothing', async () => {
+  const empty = temporaryFolder()
+  await (await openSqliteStore({ path: empty.path })).close()
+  const report = await audit(empty.path, { clock })
+  expect(report).toMatchObject({ ok: true, findings: [] })
+  expect(report.counts).toEqual({
+    ...{ accounts: 0, entries: 0, topUps: 0, grants: 0, charges: 0, refunds: 0, staking: 0, writeOffs: 0 },
+    ...{ openHolds: 0, payments: 0, jobs: 0, claims: 0 },
+  })
+  empty.remove()
+})
+
+test('a reader of any store may be given, and stays open', async () => {
+  const reader = sqliteAuditReader(path)
+  const [first, second] = [await audit(reader, { clock }), await audit(reader, { clock })]
+  expect(first).toEqual(await audit(path, { clock }))
+  expect(second).toEqual(first)
+  await reader.close()
+})
+
 /** Takes the guards away that would stop the damage. */
 const unlocked = `DROP TRIGGER entry_is_never_updated; DROP TRIGGER entry_is_never_deleted; DROP INDEX entry_once;
   PRAGMA ignore_check_constraints = 1; PRAGMA foreign_keys = 0;`
@@ -54,6 +75,12 @@ describe('each damage to the books is found', () => {
     expect([...new Set(report.findings.map(finding => finding.kind))]).toEqual(finds)
     expect(report).toMatchObject({ ok: finds.length === 0, driftMicroUsd })
   })
+})
+
+test('an entry of a kind that nobody knows is one of the entries, and of no kind', async () => {
+  const { counts } = await audit(path, { clock })
+  tamperWith(path, `${unlocked} UPDATE entry SET kind = 'ODD' WHERE kind = 'TOP_UP'`)
+  expect((await audit(path, { clock })).counts).toStrictEqual({ ...counts, topUps: 0 })
 })
 
 test('a line is recomputed with the one rounding of its request', async () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { type AuditReader, sqliteAuditReader } from '#service/ledger/audit-reader.ts'
+import { csvText } from '#service/ledger/csv-text.ts'
 import { type ExportFilter, exportCsv } from '#service/ledger/export-csv.ts'
 import type { Op } from '#service/store/units.ts'
 import { mustCommit } from '../store/sample-ops.ts'
@@ -62,6 +63,10 @@ test('a credit is above zero, and what a row does not have is empty', async () =
   const [, line] = await linesOf(grant)
   expect(line?.slice(3, 5)).toEqual(['GRANT', '1.234567'])
   expect(line?.slice(10, 15)).toEqual(['', 'demo-chat', '', '', ''])
+})
+
+test('a text that is not there is an empty one, whoever writes the line', () => {
+  expect([csvText(null), csvText(''), csvText('a')]).toEqual(['', '', 'a'])
 })
 
 test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠1'])(

@@ -1,11 +1,11 @@
 /** What the service is told of its own store: a clock that has gone off, and what sound books never answer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ClockWatch } from '#service/ledger/clock-watch.ts'
-import { watchedStore } from '#service/ledger/watched-store.ts'
+import { watchedBooks, watchedStore } from '#service/ledger/watched-store.ts'
 import type { Store } from '#service/store/store.ts'
 import { StoreError } from '#service/store/store-error.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
-import { capture, hold, mustCommit, release } from '../store/sample-ops.ts'
+import { capture, hold, mustCommit, ledger as openBooks, release, unit } from '../store/sample-ops.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
 
 let desk: ChargeDesk
@@ -84,7 +84,48 @@ describe('a watched store', () => {
     ] as const) {
       const { store, told } = failure(error)
       await expect(store.commit([])).rejects.toBe(error)
-      expect(told).toHaveLength(count)
+      expect(told).toEqual(
+        count === 0 ? [] : [['A change of the books was refused by a rule of their tables.', { err: error }]],
+      )
     }
+  })
+})
+
+describe('watched books', () => {
+  const refused = new StoreError('broken_rule', 'A rule refused.')
+
+  /** A rule of the tables refuses every release; what else the store does is up to the test. */
+  const watched = (parts: Partial<Store> = {}) => {
+    const told: [string, object][] = []
+    const tell = (facts: object, message: string) => void told.push([message, facts])
+    const store: Store = {
+      ...desk.store,
+      commit: async units => {
+        if (units.some(({ ops }) => ops.some(({ op }) => op === 'release'))) throw refused
+        return desk.store.commit(units)
+      },
+      ...parts,
+    }
+    const log = { info: tell, warn: tell, error: tell }
+    return { ...watchedBooks({ store, clock: desk.clock, log }), told }
+  }
+
+  test('become read-only once a rule has refused a change, and the log says why', async () => {
+    const { store, ledger, told } = watched()
+    await expect(store.commit([unit(release('any'))])).rejects.toBe(refused)
+    const reason = 'A change of the books was refused by a rule of their tables.'
+    await expect.poll(() => ledger.state()).toEqual({ state: 'read_only', reason })
+    expect(told).toEqual([[expect.stringMatching(/^The books do not add up/), { err: refused, reason }]])
+    await mustCommit(desk.store, openBooks('open'))
+  })
+
+  test('that cannot be made read-only are told as well', async () => {
+    const away = new Error('The disk is away.')
+    const selectFrom = () => {
+      throw away
+    }
+    const { store, told } = watched({ read: { ...desk.store.read, selectFrom } as unknown as Store['read'] })
+    await expect(store.commit([unit(release('any'))])).rejects.toBe(refused)
+    await expect.poll(() => told).toEqual([['The books could not be made read-only.', { err: away }]])
   })
 })
