@@ -1,4 +1,5 @@
 import { agentOf } from './agent-of.ts'
+import { checkEnvironmentOptions } from './agent-options.ts'
 import type { Agent, AgentOptions } from './create-agent.ts'
 import { createDesks } from './create-desks.ts'
 import { readSettings } from './settings.ts'
@@ -13,14 +14,11 @@ export interface EnvironmentAgentOptions extends Pick<AgentOptions, 'onApproval'
 
 /**
  * An agent with the settings that `farebox mcp` takes: FAREBOX_BASE_URL, a wallet or FAREBOX_API_KEY, and the caps.
- * Throws a `TypeError` that names the variable which is wrong.
+ * Throws a `TypeError` that names the variable or the option which is wrong.
  */
-export async function agentFromEnvironment({
-  env = process.env,
-  passphrase,
-  onApproval,
-  unpricedCalls,
-}: EnvironmentAgentOptions = {}): Promise<Agent> {
+export async function agentFromEnvironment(given: EnvironmentAgentOptions = {}): Promise<Agent> {
+  checkEnvironmentOptions(given)
+  const { env = process.env, passphrase, onApproval, unpricedCalls } = given
   const { settings, problems } = readSettings(env)
   if (problems.length > 0) throw new TypeError(problems.join(' '))
   const deciding = { onApproval, unpricedCalls: unpricedCalls ?? settings.unpricedCalls }

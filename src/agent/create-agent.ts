@@ -2,6 +2,7 @@ import type { WalletDesk } from '#toolkit/tool-context.ts'
 import { type PolicySettings, readPolicy } from '#wallet/policy.ts'
 import { AgentDesks } from './agent-desks.ts'
 import { agentOf } from './agent-of.ts'
+import { checkAgentOptions } from './agent-options.ts'
 import type { AgentTool, AgentToolResult } from './agent-tool.ts'
 import type { CoreOptions } from './core-options.ts'
 import type { Fetch } from './fetch.ts'
@@ -36,15 +37,13 @@ export interface Agent {
   close(): Promise<void>
 }
 
-/** Nothing is sent and nothing is written before the first use. Rejects at a wrong setting. */
-export async function createAgent({
-  key,
-  wallet,
-  policy,
-  onApproval,
-  unpricedCalls,
-  ...options
-}: AgentOptions): Promise<Agent> {
+/**
+ * Nothing is sent and nothing is written before the first use. Rejects with a `TypeError` that names an option which is
+ * wrong or unknown.
+ */
+export async function createAgent(given: AgentOptions): Promise<Agent> {
+  checkAgentOptions(given)
+  const { key, wallet, policy, onApproval, unpricedCalls, ...options } = given
   const core = await openCore({
     ...options,
     apiKey: key,

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { agentFromEnvironment } from '#agent/agent-from-environment.ts'
+import { type AgentOptions, createAgent } from '#agent/create-agent.ts'
+import { temporaryFolder } from './open-agent.ts'
+
+const baseUrl = 'https://api.example.com/api/v1'
+
+test.each([
+  ['no options at all', undefined, /^createAgent: .*object with baseUrl, key/],
+  ['no address', {}, '`baseUrl` is missing (string).'],
+  ['an address of another type', { baseUrl: new URL(baseUrl) }, '`baseUrl` must be of type string.'],
+  [
+    'a misspelt policy',
+    { baseUrl, polcy: { maxDayUsd: '1' } },
+    /`polcy` is no option; there are .* Did you mean `policy`\?/,
+  ],
+  ['a cap beside the policy', { baseUrl, maxDayUsd: '1' }, /`maxDayUsd` is no option; there are .*policy/],
+  ['a cap that is none', { baseUrl, policy: { maxDayUSD: '1' } }, /maxDayUSD is no setting.*maxDayUsd/],
+  ['a policy that is no object', { baseUrl, policy: 'tight' }, '`policy` must be an object.'],
+  [
+    'a misspelt key of a wallet',
+    { baseUrl, wallet: { solana: 'x' } },
+    /`wallet.solana` is no option; there are key, solanaKey\./,
+  ],
+  ['another word for unpriced calls', { baseUrl, unpricedCalls: 'yes' }, '`unpricedCalls` must be one of ask, allow.'],
+  ['an answer instead of somebody who answers', { baseUrl, onApproval: true }, '`onApproval` must be a function.'],
+])('createAgent refuses %s with a sentence', async (_, options, says) => {
+  const error = await createAgent(options as AgentOptions).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(Error)
+  expect(String((error as Error).message)).toEqual(
+    typeof says === 'string' ? `createAgent: ${says}` : expect.stringMatching(says),
+  )
+})
+
+test('no value of an option stands in the sentence', async () => {
+  const options = { baseUrl, wallet: { key: 4711 } } as unknown as AgentOptions
+  const error = await createAgent(options).catch((thrown: unknown) => thrown)
+  expect(String(error)).toBe('TypeError: createAgent: `wallet.key` must be of type string.')
+})
+
+test('agentFromEnvironment refuses an option that is none', async () => {
+  const options = { environment: {} } as never
+  await expect(agentFromEnvironment(options)).rejects.toThrow(/`environment` is no option; there are env, passphrase/)
+})
+
+test('an option that is there and undefined is as good as none', async () => {
+  const agent = await createAgent({ baseUrl, stateFolder: temporaryFolder(), vendor: undefined, onApproval: undefined })
+  await agent.close()
+})
