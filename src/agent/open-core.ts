@@ -6,6 +6,7 @@ import { TopUpDesk } from '#client/top-up.ts'
 import { waitFor } from '#client/wait-budget.ts'
 import { systemClock } from '#contract/clock.ts'
 import { openApprovals } from '#wallet/approvals.ts'
+import { ownedRecords } from '#wallet/journal-owner.ts'
 import { keyFromHex, type WalletKey } from '#wallet/keys.ts'
 import { openRecords } from '#wallet/open-records.ts'
 import { readPolicy } from '#wallet/policy.ts'
@@ -38,7 +39,7 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     ...(options.solanaKey ? [solanaKeyFrom(options.solanaKey)] : []),
   ]
   const [key, ...otherKeys] = given.length > 0 ? given : (found.keys ?? [])
-  const records = openRecords(state, clock, options.journalUrl)
+  const records = ownedRecords(openRecords(state, clock, options.journalUrl), state.folder)
   const wallet = key
     ? openWallet({
         key,

@@ -4,6 +4,7 @@ import { attestations } from '#toolkit/attestations.ts'
 import { type Approvals, openApprovals } from '#wallet/approvals.ts'
 import { listPayments, type Payment } from '#wallet/journal.ts'
 import { defaultNotesFolder, moveJournal } from '#wallet/journal-of-key.ts'
+import { ownJournal, refuseOther } from '#wallet/journal-owner.ts'
 import { type CreatedKeys, keyFileAddresses, unlockKeyFile } from '#wallet/key-file.ts'
 import { openRecords } from '#wallet/open-records.ts'
 import { addPayee } from '#wallet/payees.ts'
@@ -23,8 +24,15 @@ export interface OwnerDesk {
   create(passphrase: string, isForKeychain: boolean): Promise<CreatedKeys>
   /** Of the environment's keys, the encrypted file or the local one, in this order; one a rail, empty where there is none. */
   addresses(): Promise<readonly string[]>
-  /** Whether the folder holds encrypted keys, so that its passphrase tells the owner from a program. */
+  /** Whether the folder holds encrypted keys. */
   hasKeyFile(): boolean
+  /**
+   * Whether a passphrase tells the owner from a program here: the journal is that of an encrypted wallet, or the folder
+   * holds one. Refused where the journal is that of a wallet whose keys are not in the folder.
+   */
+  isGuarded(): Promise<boolean>
+  /** Refused where the passphrase does not open the keys to whose owner the journal belongs. */
+  proveOwner(passphrase: string): Promise<void>
   /** Refused where the passphrase does not open the folder's key. */
   provePassphrase(passphrase: string): Promise<void>
   /** The secret keys themselves; null where the folder holds none. */
@@ -47,9 +55,26 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
   const records = openRecords(openState(folder), systemClock, journalUrlOf(env))
   return {
     folder,
-    create: (passphrase, isForKeychain) => createKeys(folder, passphrase, isForKeychain),
+    async create(passphrase, isForKeychain) {
+      const created = await createKeys(folder, passphrase, isForKeychain)
+      await records.decide(nowMs => ownJournal(created.address, nowMs))
+      return created
+    },
     addresses: () => knownAddresses(folder, env),
     hasKeyFile: () => keyFileAddresses(folder) !== null,
+    async isGuarded() {
+      const held = keyFileAddresses(folder)
+      await records.read(() => refuseOther(held ?? [], folder))
+      return held !== null
+    },
+    async proveOwner(passphrase) {
+      const addresses = (await unlockKeyFile(folder, passphrase))?.map(key => key.address) ?? []
+      const [first] = addresses
+      await records.decide(function* (nowMs) {
+        if (first !== undefined) yield* ownJournal(first, nowMs)
+        yield* refuseOther(addresses, folder)
+      })
+    },
     async provePassphrase(passphrase) {
       await unlockKeyFile(folder, passphrase)
     },
@@ -60,7 +85,11 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
     },
     receipts: limit => records.read(() => listPayments(limit)),
     approvals: openApprovals(records, folder),
-    pin: (payee, by) => records.decide(nowMs => addPayee(payee, by, nowMs)),
+    pin: (payee, by) =>
+      records.decide(function* (nowMs) {
+        yield* refuseOther(keyFileAddresses(folder) ?? [], folder)
+        yield* addPayee(payee, by, nowMs)
+      }),
     resolve: (id, hasLeft, by) => records.decide(nowMs => resolvePayment(id, hasLeft, by, nowMs)),
     stop: by => records.decide(nowMs => stop(by, nowMs)),
     start: () => records.decide(start),

@@ -94,7 +94,12 @@ export async function unlockKeyFile(folder: string, passphrase: string): Promise
   const file = readKeyFile(folder)
   if (!file) return null
   const secret = await opened(file, passphrase)
-  return keysOf(secret).finally(() => secret.fill(0))
+  const keys = await keysOf(secret).finally(() => secret.fill(0))
+  if (keys.map(key => key.address).join() === file.addresses.join()) return keys
+  throw refusal(
+    `What the wallet file of ${file.addresses[0]} holds is not its keys`,
+    'Restore it from a backup; a passphrase that opens the keys of another wallet proves nothing.',
+  )
 }
 
 /** The folder's keys out of the keychain; null where the file does not say that they are in one. */

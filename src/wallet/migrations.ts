@@ -114,4 +114,14 @@ export const walletMigrations: readonly Migration[] = [
       INSERT INTO journal (one, id) VALUES (1, lower(hex(randomblob(16))));
     `,
   },
+  {
+    name: '0005-owner-of-the-journal',
+    sql: `
+      CREATE TABLE journal_owner (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        address TEXT NOT NULL,
+        since_ms INTEGER NOT NULL
+      ) STRICT;
+    `,
+  },
 ]

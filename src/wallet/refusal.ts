@@ -34,6 +34,7 @@ export type Rule =
   | 'state'
   | 'journal-away'
   | 'other-journal'
+  | 'other-owner'
   | 'not-found'
 
 export interface Refusal {

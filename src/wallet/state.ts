@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { busyTimeoutMs, openAttempts, openPauseMs } from './limits.ts'
@@ -52,6 +53,8 @@ function openDatabase(folder: string): DatabaseSync {
   const path = join(folder, stateFileName)
   // SQLite gives its WAL the mode of the database, so this keeps both from other users.
   ensurePrivateFile(path)
+  // Each name would have a write-ahead log of its own, and what one process has written the other would not see.
+  if (statSync(path).nlink > 1) throw unusable(path, 'the file has a second name (a hard link)')
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
   try {
     const journal = turnToWal(database)

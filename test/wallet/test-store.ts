@@ -20,6 +20,11 @@ export interface TestStore {
 
 export type OpenTestStore = () => Promise<TestStore>
 
+/** One in a database; by its address other processes find it. */
+export interface DatabaseTestStore extends TestStore {
+  url: string
+}
+
 export const fileStore: OpenTestStore = async () => {
   const folder = temporaryFolder()
   const clock = fakeClock()
@@ -50,7 +55,7 @@ export const fileStore: OpenTestStore = async () => {
 
 /** A database of its own on the server, whose clock stands still. */
 export const postgresStore =
-  (cluster: () => Cluster): OpenTestStore =>
+  (cluster: () => Cluster): (() => Promise<DatabaseTestStore>) =>
   async () => {
     const name = cluster().newSchema()
     await cluster().asSuperuser(`CREATE DATABASE ${name} OWNER farebox`, 'postgres')
@@ -68,6 +73,7 @@ export const postgresStore =
     await open().read(function* () {})
     await setClock()
     return {
+      url,
       open,
       now: clock.now,
       async advance(ms) {

@@ -25,6 +25,8 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
   if (given === null) requireTerminal(io, command)
   return atDesk(io, values.data, async (desk, { payeesOffered }) => {
     const { service } = values
+    // Who may be paid is its owner's to say, and no keys are made for a wallet that could not say it.
+    if (service !== undefined) await desk.isGuarded()
     const payees = service === undefined ? [] : payeesOffered(service, await readOffer(service))
     if (service !== undefined) await confirmPayees(io, payees, given === null)
     const { address, solanaAddress, path } = await desk.create(given ?? (await newPassphrase(io)), values.keychain)

@@ -100,4 +100,14 @@ export const postgresMigrations: readonly Migration[] = [
       );
     `,
   },
+  {
+    name: '0002-owner-of-the-journal',
+    sql: `
+      CREATE TABLE journal_owner (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        address TEXT NOT NULL,
+        since_ms BIGINT NOT NULL
+      );
+    `,
+  },
 ]
