@@ -93,3 +93,15 @@ test('an encrypted wallet opens with a passphrase file that its owner alone may 
     await service.close()
   }
 }, 30_000)
+
+test('--data names the folder of the wallet, before the environment does', async () => {
+  const folder = temporaryFolder()
+  const { address } = await createKeyFile(folder, 'a passphrase of some length')
+  const client = await connect({ FAREBOX_DATA: temporaryFolder() }, ['--data', folder])
+  try {
+    const result = await client.callTool({ name: 'chat', arguments: { model: 'm', prompt: 'x' } })
+    expect(textOf(result)).toContain(`the key of the wallet ${address} is encrypted`)
+  } finally {
+    await client.close()
+  }
+}, 30_000)

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
+import { createKeyFile } from '#wallet/key-file.ts'
 import { temporaryFolder } from '../agent/open-agent.ts'
 import { payTo, pretendService, walletKey } from '../agent/pretend-service.ts'
 import { runCommand } from './run-command.ts'
@@ -58,6 +59,13 @@ test('a token that its owner set is not printed', async () => {
   expect(said).toMatch(/export OPENAI_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/v1/)
   expect(said).not.toContain('chosen-by-its-owner')
 }, 30_000)
+
+test('--data names the folder of the wallet, before the environment does', async () => {
+  const folder = temporaryFolder()
+  await createKeyFile(folder, 'a passphrase of some length')
+  const end = await runCommand(['proxy', '--port', '0', '--data', folder], { FAREBOX_DATA: temporaryFolder() })
+  expect(end).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--passphrase-file') })
+})
 
 describe('it does not start', () => {
   const data = { FAREBOX_DATA: temporaryFolder() }

@@ -7,11 +7,12 @@ import { serveMcp } from '#mcp/serve-stdio.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
+import { dataFlag, withDataFlag } from '../wallet/data-flag.ts'
 import { givenPassphrase, passphraseFlags } from '../wallet/given-passphrase.ts'
 
 const name = 'farebox mcp'
 
-const usage = `Usage: farebox mcp [--tools NAMES] [--passphrase-file FILE | --passphrase-fd N] [--print-tools]
+const usage = `Usage: farebox mcp [--tools NAMES] [--passphrase-file FILE | --passphrase-fd N] [--data DIR] [--print-tools]
 
 Serves the tools over MCP on stdin and stdout, for an assistant to start. Settings come from the environment
 (FAREBOX_BASE_URL, FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY or FAREBOX_API_KEY, FAREBOX_OUTPUT_DIR and the caps); without
@@ -21,6 +22,7 @@ a wallet or a key only models_find, job_list, wallet_status and wallet_receipts 
   --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd
                           credential farebox-passphrase, which needs no flag, as the keychain of this system needs none
   --passphrase-fd N       the same from an open file descriptor, 3 or above
+  --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --print-tools           prints the listing as a client sees it, with its SHA-256, and ends`
 
 export const mcp: Command = {
@@ -31,11 +33,13 @@ export const mcp: Command = {
       options: {
         tools: { type: 'string' },
         ...passphraseFlags,
+        ...dataFlag,
         'print-tools': { type: 'boolean', default: false },
       },
     })
+    const env = withDataFlag(io.env, values.data)
     const { settings, problems } = readSettings(
-      values.tools === undefined ? io.env : { ...io.env, FAREBOX_TOOLS: values.tools },
+      values.tools === undefined ? env : { ...env, FAREBOX_TOOLS: values.tools },
     )
     if (problems.length > 0) throw new CliError(problems.join(' '), 'Mend it in the environment, then start again.', 2)
     chosen(() => chooseTools(listing, settings.tools))

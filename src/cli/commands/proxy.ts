@@ -4,12 +4,13 @@ import { readSettings } from '#agent/settings.ts'
 import { integerFlag, parseArguments } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
+import { dataFlag, withDataFlag } from '../wallet/data-flag.ts'
 import { givenPassphrase, passphraseFlags } from '../wallet/given-passphrase.ts'
 import { withLocalNodes } from '../wallet/local-nodes.ts'
 
 const name = 'farebox proxy'
 
-const usage = `Usage: farebox proxy [--port N] [--passphrase-file FILE | --passphrase-fd N] [--json]
+const usage = `Usage: farebox proxy [--port N] [--passphrase-file FILE | --passphrase-fd N] [--data DIR] [--json]
 
 Opens an address on this machine that any program which speaks to OpenAI can use: what it calls is paid from the wallet,
 within the caps. Settings come from the environment, as for \`farebox mcp\`; FAREBOX_PROXY_TOKEN sets the token that
@@ -20,6 +21,7 @@ price cannot be known beforehand. A consent policy is for a person: \`farebox wa
   --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd
                           credential farebox-passphrase, which needs no flag, as the keychain of this system needs none
   --passphrase-fd N       the same from an open file descriptor, for example 0 for the standard input
+  --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --json                  what a program has to know, as one line of JSON`
 
 export const proxy: Command = {
@@ -30,11 +32,13 @@ export const proxy: Command = {
       options: {
         port: { type: 'string' },
         ...passphraseFlags,
+        ...dataFlag,
         json: { type: 'boolean', default: false },
       },
     })
     const port = integerFlag(name, 'port', values.port, 0, 65_535) ?? proxyPort
-    const { settings, problems } = readSettings(io.env)
+    const given = withDataFlag(io.env, values.data)
+    const { settings, problems } = readSettings(given)
     if (problems.length > 0) throw new CliError(problems.join(' '), 'Mend it in the environment, then start again.', 2)
     const stop = io.untilStopped()
     const passphrase = await givenPassphrase(name, values, io.env)
@@ -42,7 +46,7 @@ export const proxy: Command = {
       import('#agent/create-proxy.ts'),
       import('#agent/wallet-settings.ts'),
     ])
-    const env = await withLocalNodes(io.env, baseUrlOf(io.env), stateFolderOf(io.env))
+    const env = await withLocalNodes(given, baseUrlOf(given), stateFolderOf(given))
     const running = await createProxy({ ...settings, env }, passphrase, port).catch(error => {
       throw error instanceof ProxyProblem ? new CliError(error.message, error.nextStep) : error
     })

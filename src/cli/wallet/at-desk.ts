@@ -1,6 +1,7 @@
 import type { OwnerDesk } from '#agent/owner-desk.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'
+import { withDataFlag } from './data-flag.ts'
 
 type Desk = typeof import('#agent/owner-desk.ts')
 
@@ -12,7 +13,7 @@ export async function atDesk(
 ): Promise<number> {
   const module = await import('#agent/owner-desk.ts')
   const { stateFolderOf } = await import('#agent/wallet-settings.ts')
-  const desk = module.openOwnerDesk(stateFolderOf(data === undefined ? io.env : { FAREBOX_DATA: data }), io.env)
+  const desk = module.openOwnerDesk(stateFolderOf(withDataFlag(io.env, data)), io.env)
   try {
     return await work(desk, module)
   } catch (error) {
