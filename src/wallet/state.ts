@@ -54,7 +54,7 @@ function openDatabase(folder: string): DatabaseSync {
   // SQLite gives its WAL the mode of the database, so this keeps both from other users.
   ensurePrivateFile(path)
   // Each name would have a write-ahead log of its own, and what one process has written the other would not see.
-  if (statSync(path).nlink > 1) throw unusable(path, 'the file has a second name (a hard link)')
+  if (statSync(path).nlink > 1) throw unusable(path, 'the file has a second name (a hard link), which has to go first')
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
   try {
     const journal = turnToWal(database)

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { isLoopback } from '#contract/loopback.ts'
 import * as limits from '../limits.ts'
 import type { Answer, Value } from '../work.ts'
 import { JournalAway, readFailure, unusableJournal } from './failures.ts'
@@ -12,6 +13,7 @@ export async function openPool(url: string): Promise<pg.Pool> {
   if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol))
     throw unusableJournal('FAREBOX_JOURNAL_URL is no address of one', 'Write postgres://user:password@host:5432/name.')
   const { default: driver } = await import('pg')
+  refuseInClear(driver, url)
   const pool = new driver.Pool({
     connectionString: url,
     application_name: 'farebox wallet',
@@ -26,6 +28,31 @@ export async function openPool(url: string): Promise<pg.Pool> {
   pool.on('error', () => undefined)
   pool.on('connect', client => client.on('error', () => undefined))
   return pool
+}
+
+/**
+ * Payments that can still be collected lie in the journal signed. What counts is what the driver makes of address and
+ * environment; only the address itself may say that there is to be no TLS.
+ */
+function refuseInClear(driver: typeof pg, url: string): void {
+  const { host, ssl } = readByDriver(driver, url)
+  const isHere = host.startsWith('/') || isLoopback(host.includes(':') ? `[${host}]` : host)
+  if (isHere || ssl || new URL(url).searchParams.getAll('sslmode').at(-1) === 'disable') return
+  throw unusableJournal(
+    'FAREBOX_JOURNAL_URL names another machine without TLS, so caps, payees and signed payments would cross the network in clear',
+    'Add `?sslmode=verify-full` to the address, or `?sslmode=disable` where nobody else is on the way there.',
+  )
+}
+
+function readByDriver({ Client }: typeof pg, url: string): pg.Client {
+  try {
+    return new Client({ connectionString: url })
+  } catch {
+    throw unusableJournal(
+      'what FAREBOX_JOURNAL_URL says about TLS cannot be followed',
+      'Look at its `sslmode`, and at the files that it names.',
+    )
+  }
 }
 
 /** Settings of one transaction, so that a pooler between may hand out any connection. A replica that vanished frees the lock. */
