@@ -10,6 +10,7 @@ export {
   createChatCompletion,
 } from './chat.ts'
 export { Cost, TokenUsage } from './chat-completion.ts'
+export { createEmbedding, EmbeddingRequest, Embeddings } from './embeddings.ts'
 export * as errors from './errors.ts'
 export {
   CodedError,

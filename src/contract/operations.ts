@@ -1,4 +1,5 @@
 import { createChatCompletion } from './chat.ts'
+import { createEmbedding } from './embeddings.ts'
 import { listModelCompatibilityMapping, listModels, listModelTraits } from './models.ts'
 import type { Operation } from './operation.ts'
 import { getRateLimitLog, getRateLimits } from './rate-limits.ts'
@@ -13,6 +14,7 @@ export const operations = [
   listModelTraits,
   listModelCompatibilityMapping,
   createChatCompletion,
+  createEmbedding,
   quoteVideo,
   queueVideo,
   retrieveVideo,

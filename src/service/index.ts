@@ -1,11 +1,23 @@
 /** The door `farebox/service`: what is needed to run the metered API before models of one's own. */
 export { DemoChat, type DemoChatOptions } from './engines/demo/chat.ts'
+export { DemoEmbeddings } from './engines/demo/embeddings.ts'
 export { DemoVideo, type DemoVideoOptions } from './engines/demo/video.ts'
 export type * from './engines/engine.ts'
-export { type EngineProblem, type EngineTimeouts, OpenAiChat, type OpenAiChatOptions } from './engines/openai/chat.ts'
+export { OpenAiChat, type OpenAiChatOptions } from './engines/openai/chat.ts'
+export { OpenAiEmbeddings } from './engines/openai/embeddings.ts'
+export type { EngineProblem, EngineTimeouts, UpstreamOptions } from './engines/openai/upstream.ts'
 export type { Log } from './log.ts'
 export { type DemoEngines, demoModels } from './models/demo-models.ts'
-export type { ConsentPolicy, Model, TextModel, TextPrice, VideoModel, VideoPrice } from './models/model.ts'
+export type {
+  ConsentPolicy,
+  EmbeddingModel,
+  EmbeddingPrice,
+  Model,
+  TextModel,
+  TextPrice,
+  VideoModel,
+  VideoPrice,
+} from './models/model.ts'
 export { type OpenService, openService, type ServiceOptions } from './open-service.ts'
 export type { FacilitatorHeaders, FacilitatorRequest } from './payments/facilitators/facilitator-http.ts'
 export type {

@@ -1,6 +1,7 @@
 import type { Route } from './route.ts'
 import { completeVideoRoute } from './routes/complete-video.ts'
 import { createChatCompletionRoute } from './routes/create-chat-completion.ts'
+import { createEmbeddingRoute } from './routes/create-embedding.ts'
 import { getRateLimitLogRoute } from './routes/get-rate-limit-log.ts'
 import { getRateLimitsRoute } from './routes/get-rate-limits.ts'
 import { getReceiptRoute } from './routes/get-receipt.ts'
@@ -22,6 +23,7 @@ export const routes = [
   listModelTraitsRoute,
   listModelCompatibilityMappingRoute,
   createChatCompletionRoute,
+  createEmbeddingRoute,
   quoteVideoRoute,
   queueVideoRoute,
   retrieveVideoRoute,

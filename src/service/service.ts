@@ -10,7 +10,7 @@ import type { Funding } from './ledger/funding.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import type { Log } from './log.ts'
 import type { Catalogue } from './models/catalogue.ts'
-import type { TextModel, VideoModel } from './models/model.ts'
+import type { Model, VideoModel } from './models/model.ts'
 import type { SignInChallenge } from './payment-required.ts'
 import type { ChargeReceipts } from './receipts/charge-receipts.ts'
 import type { ServiceSettings } from './settings.ts'
@@ -70,7 +70,7 @@ export interface Caller {
 export interface Demand {
   operation: Operation
   /** Whose tier applies; null where the operation has no model. */
-  model: TextModel | VideoModel | null
+  model: Model | null
   /** Reserved before, corrected after. */
   tokens: number
 }

@@ -52,6 +52,17 @@ describe('the stock OpenAI client', () => {
     expect(usage > 0).toBe(include_usage)
   })
 
+  test('embeds texts, in the base64 that it asks for by itself', async () => {
+    const input = ['two texts', 'of words']
+    const { data, usage } = await openai.embeddings.create({ model: 'demo-embedding', input, dimensions: 8 })
+    expect(data.map(({ index, embedding }) => [index, embedding.length])).toEqual([
+      [0, 8],
+      [1, 8],
+    ])
+    expect(Math.hypot(...(data[0]?.embedding ?? []))).toBeCloseTo(1, 5)
+    expect(usage.prompt_tokens).toBeGreaterThan(0)
+  })
+
   test('maps our errors to its own classes', async () => {
     const create = (body: object) =>
       openai.chat.completions.create({ model: 'demo-chat', messages, ...body } as OpenAI.ChatCompletionCreateParams)

@@ -75,3 +75,6 @@ export const retryAfterSeconds = 3_600
 
 /** Nesting of an answer's JSON; real ones stay below 20. */
 export const answerDepth = 64
+
+/** Vectors of one answer: 2,048 of 1,024 dimensions, each printed in up to 22 characters. */
+export const vectorBytes = 64 * 1024 * 1024

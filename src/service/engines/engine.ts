@@ -3,6 +3,7 @@
  * it reports usage, and the caller prices it.
  */
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '#contract/chat.ts'
+import type { EmbeddingInput } from '#contract/embeddings.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
 
 export interface ChatCall {
@@ -18,6 +19,25 @@ export interface ChatEngine {
   complete(call: ChatCall): Promise<ChatCompletion>
   /** Ends normally after the last chunk; a chunk with `usage` may come last. Breaking off the loop ends the upstream call. */
   stream(call: ChatCall): AsyncIterable<ChatCompletionChunk>
+}
+
+export interface EmbeddingCall {
+  input: EmbeddingInput
+  engineModel: string
+  /** Only for a model that lets them be chosen. */
+  dimensions?: number
+  signal: AbortSignal
+}
+
+export interface EmbeddingResult {
+  /** One for each input, in their order. */
+  vectors: number[][]
+  /** Null where the engine does not say. */
+  promptTokens: number | null
+}
+
+export interface EmbeddingEngine {
+  embed(call: EmbeddingCall): Promise<EmbeddingResult>
 }
 
 export interface VideoCall {

@@ -1,4 +1,5 @@
 import type { ChatCompletionRequest } from '#contract/chat.ts'
+import type { EmbeddingRequest } from '#contract/embeddings.ts'
 import type { Operation } from '#contract/operation.ts'
 import { parseModelSuffix } from '#contract/service-parameters.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
@@ -23,6 +24,9 @@ export function demandOf(operation: Operation, body: unknown, service: Service):
   }
   if (operation.limit === 'video.queue') {
     return { operation, model: service.catalogue.video((body as VideoQueueRequest).model), tokens: 0 }
+  }
+  if (operation.limit === 'embedding') {
+    return { operation, model: service.catalogue.embedding((body as EmbeddingRequest).model), tokens: 0 }
   }
   return { operation, model: null, tokens: 0 }
 }

@@ -2,7 +2,7 @@ import { modelNotFound } from '#contract/errors.ts'
 import type { ModelRecord, ModelType } from '#contract/models.ts'
 import { VideoAspectRatio, VideoDuration, VideoResolution } from '#contract/video.ts'
 import { modelCount } from './bounds.ts'
-import type { Model, TextModel, VideoModel } from './model.ts'
+import type { EmbeddingModel, Model, TextModel, VideoModel } from './model.ts'
 import { modelRecord } from './model-record.ts'
 
 /** Ids stand in URLs, headers and a path's segment of logs; `=` would read as a suffix of options. */
@@ -37,6 +37,13 @@ export class Catalogue {
   video(name: string): VideoModel {
     const model = this.#named.get(`video ${name}`)
     if (model?.type !== 'video') throw modelNotFound()
+    return model
+  }
+
+  /** By id, trait or another provider's id. Throws `modelNotFound`, for a model of another type too. */
+  embedding(name: string): EmbeddingModel {
+    const model = this.#named.get(`embedding ${name}`)
+    if (model?.type !== 'embedding') throw modelNotFound()
     return model
   }
 
@@ -84,7 +91,15 @@ function checkModel(model: Model): void {
     if (!idPattern.test(name)) throw new Error(`${JSON.stringify(name)} cannot be a model's id.`)
   }
   if (model.type === 'text') checkTextModel(model)
+  else if (model.type === 'embedding') checkEmbeddingModel(model)
   else checkVideoModel(model)
+}
+
+function checkEmbeddingModel({ id, price, dimensions, maximumInputTokens }: EmbeddingModel): void {
+  if (price.inputPicoUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
+  if (!(dimensions >= 1 && maximumInputTokens >= 1)) {
+    throw new Error(`Model ${id} must take at least one token and give at least one dimension.`)
+  }
 }
 
 function checkTextModel({ id, price, contextTokens, maximumCompletionTokens }: TextModel): void {

@@ -1,9 +1,12 @@
 import { microUsd, pricePerMillion } from '#contract/money.ts'
-import type { ChatEngine, VideoEngine } from '../engines/engine.ts'
-import type { ConsentPolicy, Model, TextModel, VideoModel } from './model.ts'
+import { DemoEmbeddings, demoDimensions } from '../engines/demo/embeddings.ts'
+import type { ChatEngine, EmbeddingEngine, VideoEngine } from '../engines/engine.ts'
+import type { ConsentPolicy, EmbeddingModel, Model, TextModel, VideoModel } from './model.ts'
 
 export interface DemoEngines {
   chat: ChatEngine
+  /** One that needs nothing, where absent. */
+  embeddings?: EmbeddingEngine
   video: VideoEngine
 }
 
@@ -11,8 +14,9 @@ export interface DemoEngines {
 const createdAt = 1_793_491_200
 
 /** The models of a service that has no engine of its own yet; each says that it is a demonstration. */
-export const demoModels = ({ chat, video }: DemoEngines): Model[] => [
+export const demoModels = ({ chat, embeddings = new DemoEmbeddings(), video }: DemoEngines): Model[] => [
   demoChat(chat),
+  demoEmbedding(embeddings),
   demoVideo(video, 'demo-video', 'inline'),
   demoVideo(video, 'demo-video-url', 'download_url'),
 ]
@@ -52,6 +56,24 @@ const demoChat = (engine: ChatEngine): TextModel => ({
     supportsE2EE: false,
     supportsXSearch: false,
   },
+  engine,
+})
+
+const demoEmbedding = (engine: EmbeddingEngine): EmbeddingModel => ({
+  type: 'embedding',
+  id: 'demo-embedding',
+  name: 'Demo embedding',
+  description:
+    'A demonstration without a model behind it: vectors of the words and parts of words in a text, near each other where texts share them.',
+  createdAt,
+  privacy: 'private',
+  traits: ['default'],
+  engineName: 'demo',
+  engineModel: 'demo-embedding',
+  dimensions: demoDimensions,
+  hasDimensions: true,
+  maximumInputTokens: 8_192,
+  price: { inputPicoUsd: perMillion('0.02') },
   engine,
 })
 

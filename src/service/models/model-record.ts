@@ -1,5 +1,5 @@
 import { ModelRecord } from '#contract/models.ts'
-import type { Model, TextModel, TextPrice, VideoModel } from './model.ts'
+import type { EmbeddingModel, Model, TextModel, TextPrice, VideoModel } from './model.ts'
 
 /** The public record of a model; strict, so that a member that the contract does not know is found at start. */
 export function modelRecord(model: Model, ownedBy: string): ModelRecord {
@@ -16,9 +16,20 @@ export function modelRecord(model: Model, ownedBy: string): ModelRecord {
       privacy: model.privacy ?? 'anonymized',
       traits: [...model.traits],
       ...(model.deprecation ? { deprecation: model.deprecation } : {}),
-      ...(model.type === 'text' ? textSpec(model) : videoSpec(model)),
+      ...specOf(model),
     },
   })
+}
+
+function specOf(model: Model): Partial<ModelRecord['model_spec']> {
+  switch (model.type) {
+    case 'text':
+      return textSpec(model)
+    case 'embedding':
+      return embeddingSpec(model)
+    case 'video':
+      return videoSpec(model)
+  }
 }
 
 const textSpec = (model: TextModel) => ({
@@ -26,6 +37,14 @@ const textSpec = (model: TextModel) => ({
   maxCompletionTokens: model.maximumCompletionTokens,
   capabilities: model.capabilities,
   pricing: pricing(model.price),
+})
+
+/** A vector has no tokens of its own, so its price is nothing. */
+const embeddingSpec = ({ dimensions, hasDimensions, maximumInputTokens, price }: EmbeddingModel) => ({
+  embeddingDimensions: dimensions,
+  supportsCustomDimensions: hasDimensions,
+  maxInputTokens: maximumInputTokens,
+  pricing: pricing({ ...price, outputPicoUsd: 0n }),
 })
 
 /** Video models have no price in their record: ask for a quote. */

@@ -1,10 +1,10 @@
 import type { TextTier } from '#contract/limits.ts'
 import type { ModelRecord, VideoConstraints } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
-import type { ChatEngine, VideoEngine } from '../engines/engine.ts'
+import type { ChatEngine, EmbeddingEngine, VideoEngine } from '../engines/engine.ts'
 
 /** A model as the service sells it: its public record, its price and the engine behind it. */
-export type Model = TextModel | VideoModel
+export type Model = TextModel | EmbeddingModel | VideoModel
 
 interface AnyModel {
   id: string
@@ -41,6 +41,20 @@ export interface TextPrice {
   outputPicoUsd: bigint
   cachedInputPicoUsd?: bigint
 }
+
+export interface EmbeddingModel extends AnyModel {
+  type: 'embedding'
+  /** Of a vector, where the request does not choose fewer. */
+  dimensions: number
+  /** Whether a request may choose fewer. */
+  hasDimensions: boolean
+  /** Of each text. */
+  maximumInputTokens: number
+  price: EmbeddingPrice
+  engine: EmbeddingEngine
+}
+
+export type EmbeddingPrice = Pick<TextPrice, 'inputPicoUsd'>
 
 export interface VideoModel extends AnyModel {
   type: 'video'

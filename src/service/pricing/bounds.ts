@@ -27,3 +27,6 @@ export const usefulCompletionTokens = 256
 
 /** Tokens that an engine may report of one call; more is a fault of its counter, and the text is counted here instead. */
 export const reportedTokens = 1_000_000_000
+
+/** What a model adds to each text that it embeds: a beginning, an end, a word on what it is for. */
+export const embeddingFrameTokens = 16

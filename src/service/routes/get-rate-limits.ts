@@ -25,10 +25,14 @@ export const getRateLimitsRoute = route(getRateLimits, async (call, service) => 
   )
 })
 
-const limitedModel = (model: Model): LimitedModel =>
-  model.type === 'text'
-    ? { id: model.id, limit: 'text', tier: model.tier }
-    : { id: model.id, limit: 'video.queue', tier: null }
+/** The limit of the operation that runs models of a type. */
+const limitOfType = { text: 'text', embedding: 'embedding', video: 'video.queue' } as const
+
+const limitedModel = (model: Model): LimitedModel => ({
+  id: model.id,
+  limit: limitOfType[model.type],
+  tier: model.type === 'text' ? model.tier : null,
+})
 
 async function keyExpiry(store: Store, keyId: string): Promise<number | null> {
   const row = await store.read.selectFrom('api_key').select('expires_at_ms').where('id', '=', keyId).executeTakeFirst()

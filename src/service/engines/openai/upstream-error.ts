@@ -1,4 +1,3 @@
-import type { ChatCompletionRequest } from '#contract/chat.ts'
 import {
   contentViolation,
   contextTooLong,
@@ -23,7 +22,7 @@ export interface Refusal {
 }
 
 /** Our error for an answer of the engine that is no success. */
-export function refusalError({ status, retryAfter, body }: Refusal, request: ChatCompletionRequest): ServiceError {
+export function refusalError({ status, retryAfter, body }: Refusal, request: object): ServiceError {
   const wait = waitHeader(retryAfter)
   if (status === 429 || status === 529) return modelOverloaded(wait)
   if (status === 503) return modelAtCapacity(wait)
@@ -34,7 +33,7 @@ export function refusalError({ status, retryAfter, body }: Refusal, request: Cha
   return requestError(body, request)
 }
 
-function requestError(body: Record<string, unknown> | null, request: ChatCompletionRequest): ServiceError {
+function requestError(body: Record<string, unknown> | null, request: object): ServiceError {
   const { code, type, message, param } = detailsOf(body)
   const kind = `${code} ${type}`
   if (/context_length|exceed_context|context_window/.test(kind) || /context (length|size|window)/i.test(message)) {
@@ -51,7 +50,7 @@ function requestError(body: Record<string, unknown> | null, request: ChatComplet
 }
 
 /** Our error for an event of a running stream that says what went wrong. */
-export function eventError(error: unknown, request: ChatCompletionRequest): ServiceError {
+export function eventError(error: unknown, request: object): ServiceError {
   const { code, type } = detailsOf({ error })
   const status = Number(code)
   if (Number.isInteger(status) && status >= 400 && status < 600) {

@@ -149,10 +149,10 @@ const failures: [rule: string, answer: Answer, status: number, body: object, hea
   ],
   [
     '429 with a date',
-    asJson({}, 429, { 'retry-after': new Date(Date.now() + 20_000).toUTCString() }),
+    asJson({}, 429, { 'retry-after': new Date(Date.now() + 600_000).toUTCString() }),
     429,
     {},
-    { 'retry-after': expect.stringMatching(/^(19|20)$/) },
+    { 'retry-after': expect.stringMatching(/^(5[0-9]{2}|600)$/) },
   ],
   ['429 with an endless wait', asJson({}, 429, { 'retry-after': '999999' }), 429, {}, { 'retry-after': '3600' }],
   ['429 with nonsense', asJson(secret, 429, { 'retry-after': 'soon' }), 429, {}, {}],

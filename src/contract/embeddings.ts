@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { CodedError, DetailedError, KeyLimitReached, PayloadTooLarge, SignInError, StandardError } from './failures.ts'
+import { defineOperation } from './operation.ts'
+import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
+
+/** Texts, or tokens of the model's own, one or many (published contract §9). */
+export const embeddingInputs = 2_048
+
+const Token = z.number().int().min(1)
+const Tokens = z.array(Token).min(1)
+
+const EmbeddingInput = z.union([
+  z.string().min(1),
+  z.array(z.string().min(1)).min(1).max(embeddingInputs),
+  Tokens.max(embeddingInputs),
+  z.array(Tokens).min(1).max(embeddingInputs),
+])
+export type EmbeddingInput = z.output<typeof EmbeddingInput>
+
+export const EmbeddingRequest = z
+  .object({
+    model: z.string().min(1),
+    input: EmbeddingInput,
+    dimensions: z.number().int().min(1).optional(),
+    encoding_format: z.enum(['float', 'base64']).default('float'),
+    user: z.string().optional(),
+  })
+  .meta({ id: 'EmbeddingRequest' })
+export type EmbeddingRequest = z.output<typeof EmbeddingRequest>
+
+export const Embeddings = z
+  .strictObject({
+    object: z.literal('list'),
+    model: z.string(),
+    data: z.array(
+      z.strictObject({
+        object: z.literal('embedding'),
+        index: z.number().int().min(0),
+        /** As base64 the bytes of little-endian 32-bit floats. */
+        embedding: z.union([z.array(z.number()), z.string()]),
+      }),
+    ),
+    usage: z.strictObject({ prompt_tokens: z.number().int().min(0), total_tokens: z.number().int().min(0) }),
+  })
+  .meta({ id: 'Embeddings' })
+export type Embeddings = z.output<typeof Embeddings>
+
+export const createEmbedding = defineOperation({
+  id: 'createEmbedding',
+  method: 'POST',
+  path: '/embeddings',
+  tag: 'Embeddings',
+  summary: 'Vectors of texts; compatible with OpenAI clients',
+  auth: ['apiKey', 'wallet'],
+  charge: 'usage',
+  limit: 'embedding',
+  request: { body: EmbeddingRequest },
+  answer: { json: Embeddings },
+  failures: {
+    400: z.union([DetailedError, CodedError]),
+    401: z.union([StandardError, SignInError]),
+    402: z.union([StandardError, KeyLimitReached, DiscoveryRequired, WalletCreditRequired]),
+    403: StandardError,
+    404: StandardError,
+    413: PayloadTooLarge,
+    415: StandardError,
+    429: z.union([StandardError, CodedError]),
+    500: StandardError,
+    503: StandardError,
+    504: StandardError,
+  },
+})

@@ -1,0 +1,71 @@
+import type { EmbeddingRequest, Embeddings } from '#contract/embeddings.ts'
+import { balanceRemaining } from '#contract/headers.ts'
+import { boundedWait } from '../bounded-wait.ts'
+import { type Call, type JsonReply, json, principalOf } from '../call.ts'
+import type { ChargeOrder } from '../ledger/charge.ts'
+import { withCharge } from '../ledger/charges.ts'
+import { shortage, totalOf } from '../ledger/funding.ts'
+import type { EmbeddingModel } from '../models/model.ts'
+import {
+  type EmbeddingPart,
+  embeddingHold,
+  embeddingLines,
+  embeddingUsage,
+  partsOf,
+} from '../pricing/price-embedding.ts'
+import type { Service } from '../service.ts'
+import { checkEmbedding } from './check-embedding.ts'
+
+/** Vectors of the engine, under our model's id, charged by their tokens. */
+export async function answerEmbedding(call: Call, body: EmbeddingRequest, service: Service): Promise<JsonReply> {
+  const model = service.catalogue.embedding(body.model)
+  checkEmbedding(model, body)
+  const parts = partsOf(body.input)
+  const order = await orderOf(call, model, parts)
+  const { value, charged } = await withCharge(service.charges, order, async () => {
+    const { signal } = call
+    const { input, dimensions } = body
+    const asked = { input, engineModel: model.engineModel, ...(dimensions === undefined ? {} : { dimensions }), signal }
+    const result = await boundedWait(model.engine.embed(asked), { signal })
+    signal.throwIfAborted()
+    const usage = embeddingUsage(result.promptTokens, parts)
+    const reply = json(answerOf(model, { vectors: result.vectors, format: body.encoding_format, tokens: usage.tokens }))
+    return { value: reply, lines: embeddingLines(model, usage), alsoCommit: () => call.keep(() => reply) }
+  })
+  if (call.principal?.kind === 'wallet' && charged.availableMicroUsd !== null) {
+    call.set(balanceRemaining, charged.availableMicroUsd)
+  }
+  return value
+}
+
+async function orderOf(call: Call, model: EmbeddingModel, parts: readonly EmbeddingPart[]): Promise<ChargeOrder> {
+  const spendable = await call.spendable()
+  const amount = embeddingHold(model, parts)
+  if (amount > totalOf(spendable)) throw shortage(spendable, amount)
+  const { requestId: request, holdId } = call
+  return { request, holdId, principal: principalOf(call), model: model.id, amount }
+}
+
+interface Result {
+  vectors: readonly number[][]
+  format: EmbeddingRequest['encoding_format']
+  tokens: number
+}
+
+const answerOf = ({ id }: EmbeddingModel, { vectors, format, tokens }: Result): Embeddings => ({
+  object: 'list',
+  model: id,
+  data: vectors.map((vector, index) => ({
+    object: 'embedding',
+    index,
+    embedding: format === 'base64' ? base64Of(vector) : vector,
+  })),
+  usage: { prompt_tokens: tokens, total_tokens: tokens },
+})
+
+/** As OpenAI's clients read it: the bytes of little-endian 32-bit floats. */
+function base64Of(vector: readonly number[]): string {
+  const bytes = Buffer.alloc(vector.length * Float32Array.BYTES_PER_ELEMENT)
+  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * Float32Array.BYTES_PER_ELEMENT)
+  return bytes.toString('base64')
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { vectorBytes } from '../bounds.ts'
+import type { EmbeddingCall, EmbeddingEngine, EmbeddingResult } from '../engine.ts'
+import { OpenAiUpstream, type UpstreamOptions } from './upstream.ts'
+import { eventError } from './upstream-error.ts'
+
+const Answer = z.looseObject({
+  data: z.array(z.looseObject({ index: z.number().int().min(0).optional(), embedding: z.array(z.number()).min(1) })),
+  usage: z
+    .looseObject({ prompt_tokens: z.number().int().min(0) })
+    .nullish()
+    .catch(null),
+})
+
+/** Any server that speaks OpenAI's embeddings. */
+export class OpenAiEmbeddings implements EmbeddingEngine {
+  readonly #upstream: OpenAiUpstream
+
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor(options: UpstreamOptions) {
+    this.#upstream = new OpenAiUpstream(options, '/embeddings')
+  }
+
+  async embed({ input, engineModel, dimensions, signal }: EmbeddingCall): Promise<EmbeddingResult> {
+    const request = { input, ...(dimensions === undefined ? {} : { dimensions }) }
+    const body = { model: engineModel, ...request, encoding_format: 'float' }
+    try {
+      const value = await this.#upstream.json({ body, request, signal }, vectorBytes)
+      if (value?.error && !value.data) throw eventError(value.error, request)
+      return resultOf(value, countOf(input))
+    } catch (error) {
+      throw this.#upstream.known(error, signal)
+    }
+  }
+
+  /** Ends all connections. */
+  close(): Promise<void> {
+    return this.#upstream.close()
+  }
+}
+
+const countOf = (input: EmbeddingCall['input']): number =>
+  typeof input === 'string' || typeof input[0] === 'number' ? 1 : input.length
+
+/** A vector for each input and no more, in the order of the inputs; anything else was not what is sold. */
+function resultOf(value: unknown, count: number): EmbeddingResult {
+  const answer = Answer.safeParse(value).data
+  const rows = answer?.data.map((row, place) => ({ index: row.index ?? place, vector: row.embedding })) ?? []
+  const vectors = rows.sort((one, other) => one.index - other.index).map(({ vector }) => vector)
+  const isWhole = rows.length === count && rows.every(({ index }, place) => index === place)
+  if (!answer || !isWhole || vectors.some(vector => vector.length !== vectors[0]?.length)) {
+    throw new Error('The engine answered no embeddings of this request.')
+  }
+  return { vectors, promptTokens: answer.usage?.prompt_tokens ?? null }
+}
