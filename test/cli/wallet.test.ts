@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { nextSteps } from '#cli/wallet/next-steps.ts'
 import { systemClock } from '#contract/clock.ts'
 import { openApprovals } from '#wallet/approvals.ts'
 import { fileRecords } from '#wallet/file-records.ts'
@@ -68,6 +69,33 @@ test('create makes an encrypted wallet that pays where the service wants it', as
   expect(status.stdout).toContain('0.00 USD of 7.00 USD')
   const again = await run(['create', '--data', data, passphraseFile()])
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('already') })
+})
+
+test('create says what to fund, how the assistant opens it, and where to look', async () => {
+  const data = temporaryFolder()
+  const made = await run(['create', '--data', data, passphraseFile()])
+  const [base, solana] = made.stdout.trim().split('\n')
+  expect(made.stderr.trim().split('\n').slice(-3)).toEqual([
+    expect.stringMatching(`^1. .*to ${base} on Base .eip155:8453, token 0x.*or to ${solana} on Solana .token `),
+    expect.stringContaining(`\`farebox mcp --data '${data}' --passphrase-file FILE\` with the FAREBOX_BASE_URL`),
+    expect.stringContaining(`\`farebox wallet status --data '${data}'\``),
+  ])
+})
+
+test.each([
+  ['only the rails that the service is paid on', { networks: ['eip155:8453'] }, /on Base[^;]*; they/],
+  [
+    'local money for a service of this machine',
+    { service: 'http://127.0.0.1:1/api/v1' },
+    /farebox local fund 0xa --usd/,
+  ],
+  ['no passphrase where a keychain has it', { isInKeychain: true }, /start `farebox mcp` with .*keychain/],
+  ['the address of the service', { service: 'https://x.example/api/v1' }, /FAREBOX_BASE_URL=https:\/\/x\.example\/api/],
+])('the next steps name %s', (_, changes, says) => {
+  const usual = { address: '0xa', solanaAddress: 's', dataFlag: '', service: undefined, networks: [] }
+  const said = nextSteps({ ...usual, isInKeychain: false, ...changes }).join('\n')
+  expect(said).toMatch(says)
+  expect(said.includes('passphrase')).toBe(!('isInKeychain' in changes))
 })
 
 test('create asks at a terminal, shows the payee, and hides the passphrase', async () => {

@@ -1,10 +1,11 @@
 import { userInfo } from 'node:os'
-import { isLoopback } from '#contract/loopback.ts'
 import { parseArguments } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'
 import { atDesk } from './at-desk.ts'
+import { dataFlag, flagFor } from './data-flag.ts'
 import { givenPassphrase, passphraseFlags } from './given-passphrase.ts'
+import { nextSteps } from './next-steps.ts'
 import { readOffer } from './read-offer.ts'
 import { askHidden, askYes, plainText, requireTerminal } from './terminal.ts'
 
@@ -17,7 +18,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     options: {
       service: { type: 'string' },
       keychain: { type: 'boolean', default: false },
-      data: { type: 'string' },
+      ...dataFlag,
       ...passphraseFlags,
     },
   })
@@ -34,19 +35,14 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     io.output.print(address)
     io.output.print(solanaAddress)
     io.output.note(`The keys are in ${path}, encrypted. Keep the passphrase: nobody can recover it.`)
-    if (values.keychain)
-      io.output.note('The keychain of this system has them too, so the assistant needs no passphrase.')
-    io.output.note(fundingAdvice(service, address))
-    if (service !== undefined) io.output.note(`Give the assistant FAREBOX_BASE_URL=${service}`)
+    const { stateFolderOf } = await import('#agent/wallet-settings.ts')
+    const networks = payees.map(({ network }) => network)
+    const wallet = { address, solanaAddress, service, networks, isInKeychain: values.keychain }
+    for (const line of nextSteps({ ...wallet, dataFlag: flagFor(desk.folder, stateFolderOf({})) }))
+      io.output.note(plainText(line))
     return 0
   })
 }
-
-/** A service on this machine is paid on a chain of this machine, however much it looks like Base. */
-const fundingAdvice = (service: string | undefined, address: string): string =>
-  service !== undefined && isLoopback(new URL(service).hostname)
-    ? `That service is on this machine, so its money is most likely that of a local chain: \`farebox local fund ${address} --usd 10\`. Send it no real USDC.`
-    : 'Send the few USDC that you mean to spend to the first address on Base, or to the second one on Solana; they are all that can ever be lost.'
 
 async function confirmPayees(
   io: CommandIo,

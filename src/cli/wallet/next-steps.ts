@@ -1,0 +1,42 @@
+import { isLoopback } from '#contract/loopback.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
+
+export interface NewWallet {
+  address: string
+  solanaAddress: string
+  /** ` --data 'DIR'` where the commands need it. */
+  dataFlag: string
+  /** Absent where none was named. */
+  service: string | undefined
+  /** CAIP-2 networks on which the service is paid; empty where none was named. */
+  networks: readonly string[]
+  isInKeychain: boolean
+}
+
+/** All that is left to do before an assistant can pay, one step a line, in the order in which it is done. */
+export const nextSteps = (wallet: NewWallet): string[] => [
+  `1. ${funding(wallet)}`,
+  `2. ${starting(wallet)}`,
+  `3. Look at \`farebox wallet status${wallet.dataFlag}\`: the caps, what is left of them, and what waits for you.`,
+]
+
+/** A service on this machine is paid on a chain of this machine, however much it looks like Base. */
+function funding({ service, address, solanaAddress, networks }: NewWallet): string {
+  if (service !== undefined && isLoopback(new URL(service).hostname))
+    return `Fund it: that service is on this machine, so its money is most likely that of a local chain: \`farebox local fund ${address} --usd 10\`. Send it no real USDC.`
+  const rails = [
+    { network: evmNetwork, place: `to ${address} on Base (${evmNetwork}, token ${usdcOnEvm})` },
+    { network: solanaNetwork, place: `to ${solanaAddress} on Solana (token ${usdcOnSolana})` },
+  ]
+  const taken = rails.filter(({ network }) => networks.length === 0 || networks.includes(network))
+  const places = taken.map(({ place }) => place).join(', or ')
+  return `Send the few USDC that you mean to spend ${places}; they are all that can ever be lost.`
+}
+
+function starting({ service, dataFlag, isInKeychain }: NewWallet): string {
+  const address = service === undefined ? 'the FAREBOX_BASE_URL of the service' : `FAREBOX_BASE_URL=${service}`
+  const start = `let the assistant start \`farebox mcp${dataFlag}`
+  return isInKeychain
+    ? `In its settings, ${start}\` with ${address}; the keychain of this system opens the wallet.`
+    : `Write the passphrase to a file that only you may read (chmod 600); then, in its settings, ${start} --passphrase-file FILE\` with ${address}.`
+}
