@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { priceLines } from '#contract/money.ts'
 import { audit } from '#service/ledger/audit.ts'
-import { sqliteAuditReader } from '#service/ledger/audit-reader.ts'
 import { openSqliteStore } from '#service/store/sqlite/open.ts'
 import { nowMs } from '../store/sample-ops.ts'
 import { tamperWith, temporaryFolder } from '../store/sqlite-folder.ts'
@@ -55,14 +54,6 @@ test('books without anything count nothing', async () => {
     ...{ openHolds: 0, payments: 0, jobs: 0, claims: 0 },
   })
   empty.remove()
-})
-
-test('a reader of any store may be given, and stays open', async () => {
-  const reader = sqliteAuditReader(path)
-  const [first, second] = [await audit(reader, { clock }), await audit(reader, { clock })]
-  expect(first).toEqual(await audit(path, { clock }))
-  expect(second).toEqual(first)
-  await reader.close()
 })
 
 /** Takes the guards away that would stop the damage. */

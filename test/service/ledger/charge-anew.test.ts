@@ -76,20 +76,39 @@ describe.each(['settle', 'capture'] as const)('a call that ends by %s after its 
     expect(await ended()).toEqual({ entries, held: [], told })
   })
 
-  test('is told what its last checkpoint was charged, and charged nothing more', async () => {
-    const { charges, principal, ended } = await lost()
+  test.each([
+    ['by itself', {}, {}, { usd: 30n, staking: 0n }, ['CHARGE 30'], 'lost 40 of 70'],
+    [
+      'and written off in part',
+      {},
+      { writeOff: microUsd(5) },
+      { usd: 25n, staking: 0n },
+      ['WRITE_OFF 5', 'CHARGE 30'],
+      'lost 45 of 70',
+    ],
+    [
+      'with staking credit, and written off in part',
+      { stake: 10n },
+      { writeOff: microUsd(5) },
+      { usd: 15n, staking: 10n },
+      ['WRITE_OFF 5', 'STAKING 10', 'CHARGE 30'],
+      'lost 45 of 70',
+    ],
+  ])('is told what its last checkpoint was charged %s, and charged nothing more', async (...row) => {
+    const [, world, terms, cost, entries, told] = row
+    const { charges, principal, ended } = await lost(world)
     const charge = await charges.open(desk.order(principal, 100n))
     charge.meter(() => linesOf([30n, 40n]))
     const { holdId: hold, order } = charge
-    await mustCommit(desk.store, { ...(capture(hold, [30n], order.request) as Capture), writeOff: microUsd(5) })
+    await mustCommit(desk.store, { ...(capture(hold, [30n], order.request) as Capture), ...terms })
     const costs: object[] = []
-    const beside = (cost: object) => {
-      costs.push(cost)
+    const beside = (of: object) => {
+      costs.push(of)
       return [nonce(`kept ${hold}`)]
     }
-    expect(await end(charge, beside)).toMatchObject({ usd: 25n, staking: 0n, availableMicroUsd: null })
-    expect(costs.at(-1)).toEqual({ usd: 25n, staking: 0n })
-    expect(await ended()).toEqual({ entries: ['WRITE_OFF 5', 'CHARGE 30'], held: [], told: ['lost 45 of 70'] })
+    expect(await end(charge, beside)).toMatchObject({ ...cost, availableMicroUsd: null })
+    expect(costs.at(-1)).toEqual(cost)
+    expect(await ended()).toEqual({ entries, held: [], told: [told] })
     await expect(mustCommit(desk.store, nonce(`kept ${hold}`))).rejects.toThrow()
   })
 

@@ -94,9 +94,13 @@ describe('accounts are looked over', () => {
 
 describe('a watch', () => {
   const watchOf = () => {
-    const told: string[] = []
-    const log = { info() {}, warn() {}, error: (_: object, message: string) => void told.push(message) }
-    return { told, watch: new LedgerWatch({ store: opened.store, clock: new TestClock(), log }) }
+    const [told, facts]: [string[], object[]] = [[], []]
+    const error = (of: object, message: string) => {
+      told.push(message)
+      facts.push(of)
+    }
+    const log = { info() {}, warn() {}, error }
+    return { told, facts, watch: new LedgerWatch({ store: opened.store, clock: new TestClock(), log }) }
   }
   const closed = 'The books do not add up; new paid calls are refused until they do.'
 
@@ -117,16 +121,43 @@ describe('a watch', () => {
 
   test('looks at what is new alone, once it has seen what was there', async () => {
     await people(2)
-    const { watch } = watchOf()
+    const { watch, facts } = watchOf()
     await watch.lookOverAtStart()
     changed('entry SET posted_after = posted_after', 'seq = 1')
     await mustCommit(opened.store, grant(5n, 'grant:more', name(0)))
     changed('entry SET posted_after = posted_after + 1', 'seq = 3')
     await watch.lookOver()
-    expect(await watch.state()).toEqual({
-      state: 'read_only',
-      reason: 'An entry does not follow from the one before it.',
-    })
+    const reason = 'An entry does not follow from the one before it.'
+    expect(await watch.state()).toEqual({ state: 'read_only', reason })
+    expect(facts).toEqual([{ account: name(0), reason }])
+  })
+
+  test('closes at a start what does not add up, and names the account to the operator alone', async () => {
+    await people(2)
+    changed('account SET posted = posted + 1', `id = '${name(1)}'`)
+    const { watch, told, facts } = watchOf()
+    await watch.lookOverAtStart()
+    const reason = 'The balance of an account is not what its entries left.'
+    expect(await watch.state()).toEqual({ state: 'read_only', reason })
+    expect(told).toEqual([closed, 'The books are read-only; `farebox ledger reopen` opens them once they add up.'])
+    expect(facts).toEqual([{ account: name(1), reason }, { reason }])
+  })
+
+  test('looks at a start at entries that were there before it', async () => {
+    await people(2)
+    changed('entry SET posted_after = posted_after + 1', 'seq = 1')
+    changed('account SET posted = posted + 1', `id = '${name(0)}'`)
+    const { watch } = watchOf()
+    await watch.lookOverAtStart()
+    expect(await watch.state()).toMatchObject({ reason: 'An entry does not follow from the one before it.' })
+  })
+
+  test('closes again what was opened meanwhile', async () => {
+    const { watch } = watchOf()
+    await watch.close('One reason.')
+    await watch.reopen()
+    await watch.close('Another reason.')
+    expect(await watch.state()).toEqual({ state: 'read_only', reason: 'Another reason.' })
   })
 
   test('looks over ten slices at a start, and no more', async () => {
