@@ -5,7 +5,7 @@ export { DemoVideo, type DemoVideoOptions } from './engines/demo/video.ts'
 export type * from './engines/engine.ts'
 export { OpenAiChat, type OpenAiChatOptions } from './engines/openai/chat.ts'
 export { OpenAiEmbeddings } from './engines/openai/embeddings.ts'
-export type { EngineProblem, EngineTimeouts, UpstreamOptions } from './engines/openai/upstream.ts'
+export type { EngineProblem, EngineTimeouts, UpstreamOptions } from './engines/openai/upstream-options.ts'
 export type { Log } from './log.ts'
 export { type DemoEngines, demoModels } from './models/demo-models.ts'
 export type {

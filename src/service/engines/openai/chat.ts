@@ -5,8 +5,9 @@ import type { ChatCall, ChatEngine } from '../engine.ts'
 import { EventReader } from './event-reader.ts'
 import { type Forwarding, forwardedRequest } from './forwarded-request.ts'
 import { readChunk, readCompletion, readObject } from './read-answer.ts'
-import { OpenAiUpstream, type UpstreamOptions, type UpstreamResponse } from './upstream.ts'
+import { OpenAiUpstream, type UpstreamResponse } from './upstream.ts'
 import { eventError } from './upstream-error.ts'
+import type { UpstreamOptions } from './upstream-options.ts'
 
 export interface OpenAiChatOptions extends UpstreamOptions {
   lengthMember?: Forwarding['lengthMember']

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { vectorBytes } from '../bounds.ts'
 import type { EmbeddingCall, EmbeddingEngine, EmbeddingResult } from '../engine.ts'
-import { OpenAiUpstream, type UpstreamOptions } from './upstream.ts'
+import { OpenAiUpstream } from './upstream.ts'
 import { eventError } from './upstream-error.ts'
+import type { UpstreamOptions } from './upstream-options.ts'
 
 const Answer = z.looseObject({
   data: z.array(z.looseObject({ index: z.number().int().min(0).optional(), embedding: z.array(z.number()).min(1) })),

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { EmbeddingCall } from '#service/engines/engine.ts'
 import { OpenAiEmbeddings } from '#service/engines/openai/embeddings.ts'
-import type { UpstreamOptions } from '#service/engines/openai/upstream.ts'
+import type { UpstreamOptions } from '#service/engines/openai/upstream-options.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
 
