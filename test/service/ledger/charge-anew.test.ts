@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { AlsoCommitRefused } from '#service/ledger/charge.ts'
 import { Funding } from '#service/ledger/funding.ts'
+import type { Store } from '#service/store/store.ts'
 import type { Capture, KeyBudget } from '#service/store/units.ts'
-import { budget, capture, ledger, linesOf, mustCommit, nonce, release, revokeKey } from '../store/sample-ops.ts'
+import { budget, capture, hold, ledger, linesOf, mustCommit, nonce, release, revokeKey } from '../store/sample-ops.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
 
 let desk: ChargeDesk
@@ -14,10 +15,17 @@ beforeAll(async () => {
 afterAll(() => desk.dispose())
 
 /** A call of 30 and 40 under a hold of 100 that is gone, while other calls of its account hold some. */
-async function lost({ credit = 1_000n, others = 0n, limits = null as KeyBudget | null, stake = 0n } = {}) {
+async function lost({
+  credit = 1_000n,
+  others = 0n,
+  limits = null as KeyBudget | null,
+  stake = 0n,
+  store = desk.store,
+} = {}) {
   const told: string[] = []
   const principal = stake ? await desk.wallet(credit, stake) : await desk.customer(credit, limits)
   const charges = desk.charges({
+    store,
     funding: new Funding({ store: desk.store, clock: desk.clock, staking: stake ? desk.staking : null }),
     onHoldLost: (_, { totalMicroUsd, lostMicroUsd }) => told.push(`lost ${lostMicroUsd} of ${totalMicroUsd}`),
     onWriteOff: (_, amount) => told.push(`written off ${amount}`),
@@ -161,4 +169,41 @@ test('a release of what others have released is no error', async () => {
   const { charge, ended } = await lost()
   expect(await charge.release()).toEqual({ usd: 0n, staking: 0n, availableMicroUsd: null })
   expect(await ended()).toEqual({ entries: [], held: [], told: [] })
+})
+
+describe('where other calls take the credit after it was seen', () => {
+  /** Other calls take these, one before each attempt. */
+  async function raced(...amounts: bigint[]) {
+    let [of, attempts] = ['', 0]
+    const store: Store = {
+      ...desk.store,
+      async commit(units) {
+        if (units.some(({ id }) => id.endsWith('/anew'))) {
+          const amount = amounts[attempts++]
+          if (amount) await mustCommit(desk.store, hold(`${of} ${attempts}`, amount, of))
+        }
+        return desk.store.commit(units)
+      },
+    }
+    const world = await lost({ credit: 100n, store })
+    of = world.principal.account
+    const entries = () => desk.entriesOf(of)
+    return { ...world, entries, attempts: () => attempts }
+  }
+
+  test('it is charged as far as the rest reaches', async () => {
+    const { charge, entries, attempts } = await raced(50n)
+    expect(await charge.capture(linesOf([30n, 40n]))).toMatchObject({ usd: 50n, availableMicroUsd: 0n })
+    expect([await entries(), attempts()]).toEqual([['WRITE_OFF 20', 'CHARGE 30', 'CHARGE 40'], 2])
+  })
+
+  test('again and again, an answer that is not out is refused, and what was delivered is lost and told', async () => {
+    const late = await raced(40n, 10n, 10n)
+    await expect(late.charge.capture(linesOf([30n, 40n]))).rejects.toMatchObject({ name: 'InsufficientCredit' })
+    expect([await late.entries(), late.attempts(), (await late.ended()).told]).toEqual([[], 3, []])
+    const delivered = await raced(40n, 10n, 10n)
+    expect(await delivered.charge.settle()).toMatchObject({ usd: 0n, staking: 0n })
+    expect([await delivered.entries(), delivered.attempts()]).toEqual([[], 3])
+    expect((await delivered.ended()).told).toEqual(['lost 70 of 70'])
+  })
 })
