@@ -4,6 +4,11 @@ export const connectionLimits = {
   requestTimeoutMs: 60_000,
   /** A sign-in and a payment header side by side fit twice. */
   headerBytes: 32 * 1024,
+  /**
+   * An idle connection stays open longer than common proxies and clients keep theirs (60 s): where this end closes first,
+   * a request may be on its way already, and its sender cannot know whether it was begun.
+   */
+  idleMs: 65_000,
   connections: 10_000,
 } as const
 

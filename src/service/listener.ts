@@ -40,6 +40,7 @@ export class Listener {
         headersTimeout: connectionLimits.headersTimeoutMs,
         requestTimeout: connectionLimits.requestTimeoutMs,
         maxHeaderSize: connectionLimits.headerBytes,
+        keepAliveTimeout: connectionLimits.idleMs,
       },
     }) as Server
     server.maxConnections = connectionLimits.connections

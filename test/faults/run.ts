@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { inspect } from 'node:util'
 import { type FaultOptions, readOptions, replayOf, usage } from './options.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
@@ -27,7 +28,7 @@ async function main(options: FaultOptions): Promise<number> {
     if (isWell && options.folder === null) await rm(folder, { recursive: true, force: true })
     return isWell ? 0 : 1
   } catch (error) {
-    complain(`${error instanceof Error ? error.stack : error}`)
+    complain(inspect(error))
     complain(kept)
     return 1
   }

@@ -79,6 +79,12 @@ describe('over a socket an answer is the same as without one', () => {
   })
 })
 
+test('an idle connection is promised for longer than proxies keep theirs', async () => {
+  const answer = await client.request({ path: '/api/v1/models', method: 'GET' })
+  await answer.body.dump()
+  expect(answer.headers['keep-alive']).toBe('timeout=65')
+})
+
 describe('a body', () => {
   test('that does not say how long it is, and is too long, is told so', async () => {
     const piece = ' '.repeat(64 * 1024)

@@ -15,9 +15,12 @@ const Call = z.object({
 
 /** JSON-RPC over HTTP, for programs on this machine. */
 export function serveNode(node: SolanaNode, methods: Readonly<Record<string, Method>>): Server {
-  return createServer((request, response) => {
+  const server = createServer((request, response) => {
     answerRequest(request, response, node, methods).catch(() => response.destroy())
   })
+  // Whoever asks ends an idle connection: one that this end closes may carry a question already.
+  server.keepAliveTimeout = 0
+  return server
 }
 
 async function answerRequest(
