@@ -11,6 +11,7 @@ export interface CheckedRound {
   book: ServiceBook
   maxTotalMicroUsd: bigint
   cooldownMs: number
+  askAboveMicroUsd: bigint
 }
 
 export interface RoundFindings {
@@ -42,6 +43,8 @@ export async function checkRound({ records, stepsInOrder, book, ...policy }: Che
   if (counted + stayed !== signed)
     failures.push(`Of ${signed} micro-USD that were signed ${stayed} are proven dead, and ${counted} are counted.`)
   failures.push(...checkCooldown(payments, policy.cooldownMs))
+  const answers = await records.read(() => all("SELECT used_by FROM approvals WHERE state = 'approved'"))
+  failures.push(...checkAnswers(payments, new Set(answers.map(row => row.used_by)), policy.askAboveMicroUsd))
   return { failures, resolved }
 }
 
@@ -97,6 +100,21 @@ function checkCooldown(payments: readonly Payment[], cooldownMs: number): string
     )
     return occasion === 'after-402' && before ? [`${id} was paid after a 402 that ${before.id} had already paid.`] : []
   })
+}
+
+/** One yes, one payment. */
+const checkAnswers = (payments: readonly Payment[], used: ReadonlySet<unknown>, askAboveMicroUsd: bigint): string[] =>
+  payments
+    .filter(({ occasion, amountMicroUsd }) => occasion === 'asked' && amountMicroUsd > askAboveMicroUsd)
+    .filter(({ id, nonce }) => nonce !== null && !used.has(id))
+    .map(({ id }) => `${id} was signed without a yes of its own.`)
+
+/** Between two waves, when nobody is at work: whatever is open is reserved. */
+export async function checkReserved(records: Records): Promise<string[]> {
+  const payments = await records.read(() => listPayments(most))
+  return payments
+    .filter(({ state, counts }) => state !== 'confirmed' && state !== 'dead' && !counts)
+    .map(({ id, state }) => `${id} is ${state}, and nothing is reserved for it.`)
 }
 
 const sumOf = (payments: readonly Payment[]): bigint => payments.reduce((sum, each) => sum + each.amountMicroUsd, 0n)

@@ -11,7 +11,11 @@ export function checkSteps(steps: readonly Row[], payments: readonly Payment[], 
   const signatures = new Map<string, number>()
   for (const { payment_id, state } of steps) {
     const [id, next] = [String(payment_id), String(state)]
-    const others = [...states].filter(([other, at]) => other !== id && open.has(at))
+    // What is open at another service counts, and is no reason to wait.
+    const origin = byId.get(id)?.origin
+    const others = [...states].filter(
+      ([other, at]) => other !== id && open.has(at) && byId.get(other)?.origin === origin,
+    )
     if (next === 'planned' && others.length > 0) failures.push(`${id} was planned while ${others[0]?.[0]} was open.`)
     if (next === 'signed') signatures.set(id, (signatures.get(id) ?? 0) + 1)
     states.set(id, next)

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { paymentSignature } from '#contract/headers.ts'
 import { creditRequired } from '../../agent/pretend-service.ts'
-import { answerJson, littleServer, type Seen } from '../../client/little-server.ts'
+import { answerJson, type Handler, littleServer, type Seen } from '../../client/little-server.ts'
 import { seeded } from '../seeded.ts'
 import { type Behaviour, behaviours, settlesAtOnce } from './behaviours.ts'
 import * as bounds from './bounds.ts'
@@ -33,7 +33,10 @@ const chat = {
 }
 const priceMicroUsd = BigInt(bounds.callUsd * 1_000_000)
 
-/** A service that is paid, keeps exact books, and treats each payment and some calls as badly as the seed says. */
+/**
+ * A service that is paid, keeps exact books, and treats each payment and some calls as badly as the seed says. It has two
+ * addresses, which are two services for a wallet.
+ */
 export async function paidService({ seed, caps, first }: ServiceTerms) {
   const book = new ServiceBook(caps)
   const draws = seeded(seed, 'service')
@@ -76,16 +79,18 @@ export async function paidService({ seed, caps, first }: ServiceTerms) {
     answerJson(response, 200, { ...chat, cost: { usd: bounds.callUsd, diem: 0 } })
   }
 
-  const server = await littleServer(async (seen, response) => {
+  const answer: Handler = async (seen, response) => {
     const path = seen.path.replace('/api/v1', '')
     if (path.startsWith('/models')) return answerJson(response, 200, { object: 'list', type: 'all', data: [model] })
     if (path === '/x402/top-up') return topUp(seen, response)
     if (path === '/chat/completions') return call(response)
     answerJson(response, 404, { error: 'no such path' })
-  })
+  }
+  const doors = [await littleServer(answer), await littleServer(answer)] as const
   return {
-    ...server,
     book,
+    baseUrls: [doors[0].baseUrl, doors[1].baseUrl] as const,
+    close: async () => void (await Promise.all(doors.map(door => door.close()))),
     /** From now on answers come, but for those that never do. */
     recover: () => {
       isWell = true

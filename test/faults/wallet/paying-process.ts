@@ -12,18 +12,19 @@ import { readPolicy } from '#wallet/policy.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import { walletKey } from '../../agent/pretend-service.ts'
 import { takeOrder } from '../arm/fault-orders.ts'
+import { clockSkewMs, takeHalts } from './arm/halts.ts'
 import { tell } from './arm/tell.ts'
 import type { Action, Told, WalletPlace, WorkOrder } from './told.ts'
 
 /** Errors that tell a caller why nothing was bought; any other one is a fault of ours. */
 const expected = [WalletRefusal, NeedsApproval, NeedsPerson, ToolFailure, ClientError, ServiceError]
 
-const optionsOf = ({ baseUrl, folder, notesFolder, journalUrl, skewMs }: WalletPlace) => ({
+const optionsOf = ({ baseUrl, folder, notesFolder, journalUrl }: WalletPlace) => ({
   baseUrl,
   stateFolder: folder,
   notesFolder,
   journalUrl: journalUrl ?? undefined,
-  clock: { now: () => Date.now() + skewMs },
+  clock: { now: () => Date.now() + clockSkewMs() },
 })
 
 async function recover(place: WalletPlace): Promise<void> {
@@ -79,6 +80,7 @@ process.on('message', message => {
   if (typeof message !== 'object' || message === null) return
   const order = message as WorkOrder
   takeOrder({ kill: order.kill })
+  takeHalts(order)
   void work(order).then(done => {
     // A process that is killed would leave nothing to those that start after it.
     flushCompileCache()

@@ -32,6 +32,8 @@ export class ServiceBook {
   readonly authorizations = new Map<string, Authorization>()
   readonly failures: string[] = []
   creditMicroUsd = 0n
+  /** The wallet is switched off, and nobody had sent anything that could still be under way. */
+  isSwitchedOff = false
   readonly #caps: Caps
 
   constructor(caps: Caps) {
@@ -42,6 +44,7 @@ export class ServiceBook {
   present(header: string, draw: () => Behaviour): Authorization {
     const { authorization } = EvmPayload.parse(paymentSignature.parse(header)?.payload)
     const { nonce, from, value, validBefore } = authorization
+    if (this.isSwitchedOff) this.failures.push(`The payment ${nonce} was sent while the wallet was switched off.`)
     const known = this.authorizations.get(nonce)
     if (known) {
       known.presentations++

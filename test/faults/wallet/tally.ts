@@ -1,12 +1,26 @@
 import { behaviours } from './behaviours.ts'
-import { points } from './points.ts'
+import { points, pointsBetweenDecisions, pointsInDecisions } from './points.ts'
+import { storyNames } from './stories.ts'
 
-const others = ['two processes at once in a payment', 'a payment that another process has ended', 'a kill at no point']
+const others = [
+  'two processes at once in a payment',
+  'a payment that another process has ended',
+  'a kill at no point',
+  'switched off over a payment',
+  'a turn that ran out over a payment',
+  'a payment that a person agreed to',
+]
 
 /** What a run has to have met, and how often it has. */
 export class Tally {
   readonly states = new Map<string, number>(
-    [...behaviours.map(met), ...points.map(killedAt), ...others].map(state => [state, 0]),
+    [
+      ...storyNames.map(told),
+      ...behaviours.map(met),
+      ...points.map(killedAt),
+      ...[...pointsBetweenDecisions, ...pointsInDecisions].map(halted),
+      ...others,
+    ].map(state => [state, 0]),
   )
   rounds = 0
   processes = 0
@@ -27,4 +41,7 @@ export class Tally {
 
 export const met = (behaviour: string): string => `answered: ${behaviour}`
 export const killedAt = (point: string): string => `killed: ${point}`
-export const [atOnce = '', endedByAnother = '', killedAnywhere = ''] = others
+export const told = (story: string): string => `story: ${story}`
+export const halted = (point: string): string => `halted: ${point}`
+export const [atOnce = '', endedByAnother = '', killedAnywhere = '', switchedOff = '', ranOut = '', agreed = ''] =
+  others

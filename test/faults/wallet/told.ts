@@ -1,6 +1,6 @@
 import type { PolicySettings } from '#wallet/policy.ts'
 import type { FaultOrder } from '../arm/fault-orders.ts'
-import type { FlightPoint, Step } from './points.ts'
+import type { FlightPoint, HaltPoint, Step } from './points.ts'
 
 /** What a process of the harness does next. */
 export type Action = { kind: 'call' } | { kind: 'topUp'; usd: number; again: boolean }
@@ -20,13 +20,21 @@ export interface WorkOrder {
   place: WalletPlace
   actions: readonly Action[]
   kill: FaultOrder['kill']
+  /** Where it waits, the first time that it comes by, until its gate is there. */
+  halts: readonly HaltPoint[]
+  /** The folder of the gates. */
+  gates: string
 }
 
 /** What a process tells while it works. */
 export type Told =
   | { kind: 'step'; step: Step; id: string }
   | { kind: 'ready' }
+  /** Another process has the turn. */
+  | { kind: 'waits' }
   | { kind: 'waited' }
+  /** Goes on once there is a file of the name `gate`, with the clock's skew in it. */
+  | { kind: 'halted'; point: string; gate: string }
   | { kind: 'action'; action: number }
   | { kind: 'dies'; point: FlightPoint; nonce: string }
   | { kind: 'done'; answers: string[]; failures: string[] }

@@ -23,13 +23,15 @@ describe('wallets that share a budget, killed while they pay a service in troubl
     const tally = new Tally()
     const journals = await openJournals('sqlite')
     const failures: string[] = []
-    for (const seed of [26, 24, 286]) {
+    // A kill where every payment comes by, two that meet before they plan, and the switch thrown over a payment.
+    for (const seed of [50_004, 50_001, 50_005]) {
       failures.push(...(await playRound({ seed, folder: join(folder, `${seed}`), journals, crew, tally })))
     }
     expect(failures).toEqual([])
     expect(tally.authorizations).toBeGreaterThan(0)
     const states = [...tally.states]
     expect(states.filter(([state, times]) => state.startsWith(met('')) && times > 0)).not.toEqual([])
-    expect(states.filter(([state, times]) => state.startsWith('killed: ') && times > 0)).not.toEqual([])
+    for (const kind of ['killed: ', 'halted: '])
+      expect(states.filter(([state, times]) => state.startsWith(kind) && times > 0)).not.toEqual([])
   })
 })

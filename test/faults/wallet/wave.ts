@@ -1,7 +1,10 @@
+import { leaseMs } from '#wallet/limits.ts'
+import { Gates } from './gates.ts'
 import type { RoundJournal } from './journals.ts'
 import type { PaidService } from './paid-service.ts'
-import type { PlannedProcess } from './round-plan.ts'
-import { atOnce, endedByAnother, killedAnywhere, killedAt, type Tally } from './tally.ts'
+import type { PlannedProcess, PlannedWave } from './round-plan.ts'
+import type { Switch } from './switch.ts'
+import { atOnce, endedByAnother, halted, killedAnywhere, killedAt, ranOut, switchedOff, type Tally } from './tally.ts'
 import type { Told, WalletPlace } from './told.ts'
 import type { Crew, Worker } from './worker.ts'
 
@@ -13,38 +16,76 @@ export interface Stage {
   failures: string[]
   /** Who has signed which payment. */
   signers: Map<string, number>
-  place(process: number): WalletPlace
+  ownersSwitch: Switch
+  /** Where the files lie for which halted processes wait. */
+  gates: string
+  place(process: number, door: 0 | 1): WalletPlace
 }
 
 /** So many processes at once on one budget; ends when each has ended its actions, or died. */
-export async function playWave(stage: Stage, processes: readonly PlannedProcess[]): Promise<void> {
-  const workers = stage.crew.take(processes.length)
-  // Their starts take longer than their payments, and they are to pay at once.
-  await Promise.all(workers.map(worker => worker.ready))
-  await Promise.all(
-    workers.map(async (worker, index) => {
-      const planned = processes[index]
-      if (planned) await playProcess(stage, worker, index, planned)
-    }),
-  )
+export async function playWave(stage: Stage, wave: PlannedWave): Promise<void> {
+  const { processes, whileFirstHalts } = wave
+  const workers = await stage.crew.take(processes.length)
+  const gates = new Gates<Worker>(() => stage.journal.skewMs)
+  const play = async (worker: Worker, index: number): Promise<void> => {
+    const planned = processes[index]
+    if (planned) await playProcess({ ...stage, workers: gates, worker }, stage.place(index, wave.door), planned)
+  }
+  if (whileFirstHalts === null) {
+    gates.start(workers)
+    await Promise.all(workers.map(play))
+    return
+  }
+  const [first, ...others] = workers
+  if (!first) return
+  const rests = gates.lead(first)
+  const played = play(first, 0)
+  await rests
+  if (gates.isHalted(first)) await meanwhile(stage, whileFirstHalts)
+  gates.start(others)
+  const playing = others.map((worker, index) => play(worker, index + 1))
+  gates.letGo()
+  await Promise.all([played, ...playing])
 }
 
-async function playProcess(stage: Stage, worker: Worker, index: number, planned: PlannedProcess): Promise<void> {
-  const { tally, failures } = stage
-  const { actions, kill, killAfterMs } = planned
+async function meanwhile(
+  { service, journal, ownersSwitch, tally }: Stage,
+  what: NonNullable<PlannedWave['whileFirstHalts']>,
+): Promise<void> {
+  if (what === 'the switch is thrown') {
+    await ownersSwitch.off()
+    service.book.isSwitchedOff = true
+    tally.reach(switchedOff)
+  }
+  if (what === 'its turn runs out') {
+    await journal.advance(leaseMs + 1_000)
+    tally.reach(ranOut)
+  }
+}
+
+interface Playing extends Stage {
+  worker: Worker
+  workers: Gates<Worker>
+}
+
+async function playProcess(playing: Playing, place: WalletPlace, planned: PlannedProcess): Promise<void> {
+  const { tally, failures, worker, workers, gates } = playing
+  const { actions, kill, killAfterMs, halts } = planned
   tally.processes++
   const timer = killAfterMs === null ? undefined : setTimeout(() => worker.kill(), killAfterMs)
-  const onTold = listener(stage, worker)
-  const end = await worker.work({ place: stage.place(index), actions, kill }, onTold)
+  const end = await worker.work({ place, actions, kill, halts, gates }, listener(playing))
   clearTimeout(timer)
+  workers.ended(worker)
   failures.push(...end.failures)
   if (end.wasKilled) tally.reach(kill ? killedAt(kill.point) : killedAnywhere)
 }
 
-function listener({ service, tally, failures, signers }: Stage, worker: Worker): (told: Told) => void {
+function listener({ service, tally, failures, signers, worker, workers }: Playing): (told: Told) => void {
   let intents = 0
   return told => {
+    workers.told(worker, told)
     if (told.kind === 'waited') tally.reach(atOnce)
+    if (told.kind === 'halted') tally.reach(halted(told.point))
     if (told.kind === 'action') intents = 0
     if (told.kind === 'dies') {
       service.killAt(told.nonce, told.point, () => worker.kill())

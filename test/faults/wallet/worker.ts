@@ -20,11 +20,13 @@ export class Worker {
   readonly #process: ChildProcess
   /** Resolves once it takes orders, or has died before. */
   readonly ready: Promise<unknown>
+  readonly gone: Promise<unknown>
 
   constructor() {
     const env = { ...process.env, NODE_COMPILE_CACHE: compiled }
     this.#process = fork(child, { env, execArgv: ['--import', arm], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-    this.ready = Promise.race([once(this.#process, 'message'), once(this.#process, 'exit')])
+    this.gone = once(this.#process, 'exit')
+    this.ready = Promise.race([once(this.#process, 'message'), this.gone])
   }
 
   get pid(): number {
@@ -70,25 +72,37 @@ export class Worker {
 
   async end(): Promise<void> {
     if (!this.isRunning) return
-    const gone = once(this.#process, 'exit')
     this.kill()
-    await gone
+    await this.gone
   }
 }
 
 /** Processes that are at hand, because a start costs more than what most of them are asked for. */
 export class Crew {
-  readonly #workers: Worker[] = []
+  #workers: Worker[] = []
+  #isEnding = false
 
-  /** So many that live; those that were killed are replaced. */
-  take(count: number): Worker[] {
-    const alive = this.#workers.filter(worker => worker.isRunning)
-    while (alive.length < count) alive.push(new Worker())
-    this.#workers.splice(0, Infinity, ...alive)
-    return alive.slice(0, count)
+  /** So many that take orders; whoever is killed is replaced at once, while others still work. */
+  async take(count: number): Promise<Worker[]> {
+    this.#workers = this.#workers.filter(worker => worker.isRunning)
+    while (this.#workers.length < count) this.#add()
+    const taken = this.#workers.slice(0, count)
+    await Promise.all(taken.map(worker => worker.ready))
+    // One that died of an order for others is none any more.
+    return taken.every(worker => worker.isRunning) ? taken : this.take(count)
   }
 
   async end(): Promise<void> {
+    this.#isEnding = true
     await Promise.all(this.#workers.map(worker => worker.end()))
+  }
+
+  #add(): void {
+    const worker = new Worker()
+    this.#workers.push(worker)
+    void worker.gone.then(() => {
+      this.#workers = this.#workers.filter(each => each !== worker)
+      if (!this.#isEnding) this.#add()
+    })
   }
 }

@@ -1,13 +1,13 @@
 import * as real from '#wallet/journal.ts'
 import type { Work } from '#wallet/work.ts'
-import { comeBy } from '../../arm/fault-orders.ts'
 import type { Step } from '../points.ts'
+import { pass } from './halts.ts'
 import { written } from './steps-written.ts'
 
 export * from '#wallet/journal.ts'
 
 function* stepping(step: Step, id: string, work: Work<void>): Work<void> {
-  comeBy(`before ${step}`)
+  pass(`before ${step}`)
   yield* work
   written(step, id)
 }

@@ -1,16 +1,23 @@
 import { withTopUpLease as real } from '#wallet/top-up-lease.ts'
-import { comeBy } from '../../arm/fault-orders.ts'
+import { pass } from './halts.ts'
 import { tell } from './tell.ts'
 
 export * from '#wallet/top-up-lease.ts'
 
-export const withTopUpLease: typeof real = (records, pause, work) =>
-  real(records, pause, async lease => {
+export const withTopUpLease: typeof real = (records, pause, work) => {
+  let hasTold = false
+  const telling: typeof pause = ms => {
+    if (!hasTold) tell({ kind: 'waits' })
+    hasTold = true
+    return pause(ms)
+  }
+  return real(records, telling, async lease => {
     if (lease.hasWaited) tell({ kind: 'waited' })
-    comeBy('turn taken')
+    pass('turn taken')
     try {
       return await work(lease)
     } finally {
-      comeBy('turn over')
+      pass('turn over')
     }
   })
+}

@@ -1,5 +1,5 @@
 import { openRecords as open } from '#wallet/open-records.ts'
-import { comeBy } from '../../arm/fault-orders.ts'
+import { pass } from './halts.ts'
 import { beginDecision, type StepWritten } from './steps-written.ts'
 import { tell } from './tell.ts'
 
@@ -16,7 +16,7 @@ export const openRecords: typeof open = (...where) => {
       })
       for (const { step, id } of steps) {
         tell({ kind: 'step', step, id })
-        comeBy(`after ${step}`)
+        pass(`after ${step}`)
       }
       return result
     },

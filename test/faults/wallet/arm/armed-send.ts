@@ -1,20 +1,21 @@
 import { paymentSignature } from '#contract/headers.ts'
 import { EvmPayload } from '#contract/payment.ts'
 import { sendOnce as real } from '#wallet/send-payment.ts'
-import { comeBy, isDueAt } from '../../arm/fault-orders.ts'
+import { isDueAt } from '../../arm/fault-orders.ts'
 import { flightPoints } from '../points.ts'
+import { pass } from './halts.ts'
 import { tellAndWait } from './tell.ts'
 
 export * from '#wallet/send-payment.ts'
 
 export const sendOnce: typeof real = async (send, payload, address) => {
-  comeBy('before sending')
+  pass('before sending')
   for (const point of flightPoints) {
     // The service kills the process, because it alone knows when the payment has come to it.
     if (isDueAt(point)) await tellAndWait({ kind: 'dies', point, nonce: nonceOf(payload) })
   }
   const outcome = await real(send, payload, address)
-  comeBy('answered')
+  pass('answered')
   return outcome
 }
 

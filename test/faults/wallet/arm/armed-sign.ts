@@ -1,9 +1,16 @@
 import { signerOf as real } from '#wallet/sign-payment.ts'
-import { around } from '../../arm/around.ts'
+import { pass } from './halts.ts'
 
 export * from '#wallet/sign-payment.ts'
 
 export const signerOf: typeof real = async till => {
+  // Everything open has ended, and nothing is planned yet: two who are both here would both plan.
+  pass('before planning')
   const sign = await real(till)
-  return (...signing) => around('signing', () => sign(...signing))
+  return async (...signing) => {
+    pass('before signing')
+    const signed = await sign(...signing)
+    pass('after signing')
+    return signed
+  }
 }
