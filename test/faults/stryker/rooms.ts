@@ -15,7 +15,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'test/service/ledger/{lapsed-holds,list-balances,funding,watched-store,export-csv}.test.ts',
       'test/service/ledger/{charge-ends,charge-leases,charge-anew,charges-stream}.test.ts',
       'test/service/ledger/{look-over,audit-edges,audit-reader,charges-reach,charges-watch,audit}.test.ts',
-      'test/service/ledger/{audit-transfers-evm,audit-transfers-svm}.test.ts',
+      'test/service/ledger/{audit-chain-cases,audit-transfers-evm,audit-transfers-svm}.test.ts',
       'test/service/ledger/{charges-property,audit-chain}.test.ts',
       'test/service/charge-unknown.test.ts',
     ],
