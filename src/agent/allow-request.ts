@@ -44,7 +44,11 @@ export async function allowRequest(
   const mayBeUnpriced = unpriced === 'allow' && price.amountMicroUsd === null
   await allowCall(
     core,
-    { what: price.what, quotedMicroUsd: mayBeUnpriced ? zeroUsd : price.amountMicroUsd },
+    {
+      what: price.what,
+      quotedMicroUsd: mayBeUnpriced ? zeroUsd : price.amountMicroUsd,
+      operation: operation?.id ?? null,
+    },
     { requestHash: allowed.hash, by: attempt },
   )
   return { ...allowed, price }

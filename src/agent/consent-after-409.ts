@@ -2,6 +2,7 @@ import { NeedsConsent } from '#contract/failures.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import type { ConsentAttestation } from '#contract/video.ts'
 import { NeedsApproval } from '#wallet/needs-approval.ts'
+import type { Order } from '#wallet/order.ts'
 import type { Core } from './core.ts'
 
 /** A provider's key becomes the name of a member that we send. */
@@ -17,7 +18,11 @@ const agreed: ConsentAttestation = {
  * The members with which a person's consent goes along, where they have agreed to exactly this text for exactly this
  * request; throws the question where not. Null for another error.
  */
-export async function consentAfter409({ approvals }: Core, error: ServiceError, hash: string) {
+export async function consentAfter409(
+  { approvals, policy, wallet }: Core,
+  error: ServiceError,
+  { operation, requestHash: hash }: NonNullable<Order['call']>,
+) {
   if (error.kind !== 'needs_consent') return null
   const {
     consent_flow: provider,
@@ -28,6 +33,7 @@ export async function consentAfter409({ approvals }: Core, error: ServiceError, 
   if (!providerPattern.test(provider) || provider === '__proto__') return null
   const { policy_text: policyText, consent_version: policyVersion } = consent
   const facts = { kind: 'consent', provider, policyText, policyVersion, docsUrl, faceMediaRoles } as const
-  if (!(await approvals.isApproved(facts, hash))) throw new NeedsApproval(await approvals.ask(facts, hash))
+  const call = { origin: policy.origin, operation, address: wallet?.address ?? null }
+  if (!(await approvals.isApproved(facts, hash))) throw new NeedsApproval(await approvals.ask(facts, hash, call))
   return { consents: { [provider]: agreed } }
 }

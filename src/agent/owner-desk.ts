@@ -1,21 +1,23 @@
 import { systemClock } from '#contract/clock.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { attestations } from '#toolkit/attestations.ts'
-import { type Approvals, openApprovals } from '#wallet/approvals.ts'
+import { type Approvals, openApprovals, recordExpired } from '#wallet/approvals.ts'
 import { listPayments, type Payment } from '#wallet/journal.ts'
 import { defaultNotesFolder, moveJournal } from '#wallet/journal-of-key.ts'
 import { ownJournal, refuseOther } from '#wallet/journal-owner.ts'
 import { type CreatedKeys, keyFileAddresses, unlockKeyFile } from '#wallet/key-file.ts'
+import type { WalletKey } from '#wallet/keys.ts'
 import { openRecords } from '#wallet/open-records.ts'
 import { addPayee } from '#wallet/payees.ts'
 import { defaultRails, isAddressOn, type Payee, sameRail, serviceOrigin } from '#wallet/policy.ts'
 import { resolvePayment } from '#wallet/recover.ts'
+import { listRefusals, type RefusalRecord } from '#wallet/refusals.ts'
 import { tightenByFile } from '#wallet/settings-file.ts'
 import { openState } from '#wallet/state.ts'
 import { start, stop } from '#wallet/stop-switch.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
-import { createKeys, exportKeys, knownAddresses } from './wallet-keys.ts'
-import { type AgentEnvironment, journalUrlOf, policyOf } from './wallet-settings.ts'
+import { createKeys, environmentKeys, exportKeys, folderKeys, knownAddresses } from './wallet-keys.ts'
+import { type AgentEnvironment, baseUrlOf, journalUrlOf, policyOf } from './wallet-settings.ts'
 
 /** The wallet as its owner meets it at a terminal. Nothing here signs; every method throws the wallet's refusal. */
 export interface OwnerDesk {
@@ -39,6 +41,10 @@ export interface OwnerDesk {
   exportKeys(passphrase: string): ReturnType<typeof exportKeys>
   status(addresses: readonly [string, ...string[]]): Promise<WalletStatus>
   receipts(limit: number): Promise<Payment[]>
+  /** What the wallet refused to pay, newest first. */
+  refusals(limit: number): Promise<RefusalRecord[]>
+  /** Of the environment, of a local chain, else those that the passphrase or the system's keychain opens; for statements. */
+  openKeys(passphrase: string | null): Promise<readonly WalletKey[]>
   approvals: Approvals
   pin(payee: Payee, by: string): Promise<void>
   /** A person's word on a payment whose outcome nobody else can tell. */
@@ -84,6 +90,15 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
       return records.read(nowMs => walletStatus({ folder, policy, addresses }, nowMs))
     },
     receipts: limit => records.read(() => listPayments(limit)),
+    refusals: limit =>
+      records.decide(function* (nowMs) {
+        yield* recordExpired(nowMs)
+        return yield* listRefusals(limit)
+      }),
+    async openKeys(passphrase) {
+      const given = await environmentKeys(env)
+      return given.length > 0 ? given : (await folderKeys(folder, baseUrlOf(env), passphrase)).keys
+    },
     approvals: openApprovals(records, folder),
     pin: (payee, by) =>
       records.decide(function* (nowMs) {

@@ -3,8 +3,10 @@ import { topUpUsd } from '#contract/limits.ts'
 import { fromUsdNumber, type MicroUsd, microUsd } from '#contract/money.ts'
 import { WalletCreditRequired } from '#contract/payment-required.ts'
 import type { ServiceError } from '#contract/service-error.ts'
+import type { Order } from '#wallet/order.ts'
 import type { PaidOrder } from '#wallet/pay.ts'
 import type { Core } from './core.ts'
+import type { PricedCall } from './price-call.ts'
 
 /** Whether an answer 402 is one that credit mends: not one that did not know the caller, nor one of the top-up itself. */
 export const wantsCredit = ({ status, kind }: ServiceError): boolean =>
@@ -17,12 +19,12 @@ export const wantsCredit = ({ status, kind }: ServiceError): boolean =>
 export async function payAfter402(
   { client, topUps, wallet }: Core,
   error: ServiceError,
-  priceMicroUsd: MicroUsd | null,
-  purpose: string,
+  { amountMicroUsd: priceMicroUsd, what: purpose }: PricedCall,
+  call: NonNullable<Order['call']>,
 ): Promise<PaidOrder | null> {
   if (!wallet || !wantsCredit(error)) return null
   const accepts = await topUps.requirements()
-  const order = { origin: client.address.origin, accepts, amountMicroUsd: missing(error, priceMicroUsd), purpose }
+  const order = { origin: client.address.origin, accepts, amountMicroUsd: missing(error, priceMicroUsd), purpose, call }
   try {
     return await wallet.pay({ ...order, occasion: 'after-402' }, topUps.send)
   } catch (refusal) {

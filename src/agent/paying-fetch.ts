@@ -88,12 +88,17 @@ async function answer(core: Core, { ask }: FetchRules, answering: Answering): Pr
 const saying = ({ message }: Refusing) => ({ [refusalHeader]: headerText(message) })
 
 /** What to send after an answer that credit or a consent mends; null where neither does. */
-async function mend(core: Core, { sent, price, hash }: Answering, error: ServiceError): Promise<ProgramRequest | null> {
+async function mend(
+  core: Core,
+  { sent, price, hash, operation }: Answering,
+  error: ServiceError,
+): Promise<ProgramRequest | null> {
+  const call = { operation: operation?.id ?? null, requestHash: hash }
   if (wantsCredit(error)) {
-    const purpose = price?.what ?? 'Credit that a request of a program asked for'
-    return (await payAfter402(core, error, price?.amountMicroUsd ?? null, purpose)) && sent
+    const wanted = price ?? { what: 'Credit that a request of a program asked for', amountMicroUsd: null }
+    return (await payAfter402(core, error, wanted, call)) && sent
   }
-  const consent = sent.json ? await consentAfter409(core, error, hash) : null
+  const consent = sent.json ? await consentAfter409(core, error, call) : null
   return consent && sent.json ? withMembers(sent, sent.json, consent.consents) : null
 }
 

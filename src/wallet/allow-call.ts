@@ -4,6 +4,7 @@ import { NeedsApproval } from './needs-approval.ts'
 import type { Policy } from './policy.ts'
 import type { Records } from './records.ts'
 import { WalletRefusal } from './refusal.ts'
+import { recorded } from './refusals.ts'
 import type { State } from './state.ts'
 import { isStopped } from './stop-switch.ts'
 
@@ -12,6 +13,8 @@ export interface CallRules {
   state: Pick<State, 'folder'>
   records: Records
   approvals: Approvals
+  /** Who would pay; null or absent with an API key. */
+  wallet?: { address: string } | null
 }
 
 /** One try to make a call: `requestHash` binds an approval to the very request, `by` names the try that uses it up. */
@@ -25,12 +28,14 @@ export interface Attempt {
  * an attempt that bought nothing gives it back with `approvals.giveBack(by)`. Throws `WalletRefusal` or `NeedsApproval`.
  */
 export async function allowCall(
-  { policy, state, records, approvals }: CallRules,
+  { policy, state, records, approvals, wallet }: CallRules,
   call: PlannedCall,
   { requestHash, by }: Attempt,
 ): Promise<void> {
   const decision = decideCall(policy, { isStopped: await records.read(() => isStopped(state.folder)) }, call)
-  if (decision.kind === 'refused') throw new WalletRefusal(decision.refusal)
+  const decided = { origin: policy.origin, operation: call.operation ?? null, address: wallet?.address ?? null }
+  if (decision.kind === 'refused')
+    return recorded(records, decided, { requestHash }, () => Promise.reject(new WalletRefusal(decision.refusal)))
   if (decision.kind === 'allowed' || (await approvals.use(decision.facts, requestHash, by))) return
-  throw new NeedsApproval(await approvals.ask(decision.facts, requestHash))
+  throw new NeedsApproval(await approvals.ask(decision.facts, requestHash, decided))
 }

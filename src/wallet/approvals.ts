@@ -6,7 +6,8 @@ import { newId } from './new-id.ts'
 import { addPayee } from './payees.ts'
 import { defaultStateFolder } from './private-file.ts'
 import type { Records } from './records.ts'
-import { WalletRefusal } from './refusal.ts'
+import { type RefusedTerms, WalletRefusal } from './refusal.ts'
+import { type DecidedCall, recorded, recordRefusal } from './refusals.ts'
 import { all, change, first, type Row, type Work } from './work.ts'
 
 export interface Approval {
@@ -27,7 +28,7 @@ export interface Approval {
 /** Questions to a person and their answers, shared by all processes on these records. */
 export interface Approvals {
   /** The row that waits for the answer; the same question of the same request is one row. Refused after a no. */
-  ask(facts: ApprovalFacts, requestHash: string): Promise<ApprovalQuestion>
+  ask(facts: ApprovalFacts, requestHash: string, call?: DecidedCall): Promise<ApprovalQuestion>
   /** Whether a person has agreed to exactly this and it still serves. */
   isApproved(facts: ApprovalFacts, requestHash: string): Promise<boolean>
   /** Uses up an approval of spending; false where there is none. */
@@ -43,7 +44,10 @@ export interface Approvals {
 
 /** `folder` stands in the advice where to approve. */
 export const openApprovals = (records: Records, folder: string): Approvals => ({
-  ask: (facts, requestHash) => records.decide(nowMs => ask(facts, requestHash, nowMs, folder)),
+  ask(facts, requestHash, call) {
+    const asking = () => records.decide(nowMs => ask(facts, requestHash, nowMs, folder, call))
+    return call ? recorded(records, call, {}, asking) : asking()
+  },
   isApproved: (facts, requestHash) =>
     records.read(function* (nowMs) {
       return (yield* findUsable(facts, requestHash, nowMs)) !== null
@@ -59,7 +63,14 @@ export const openApprovals = (records: Records, folder: string): Approvals => ({
 export const hashOfFacts = (facts: ApprovalFacts): string => createHash('sha256').update(write(facts)).digest('hex')
 
 /** Inside a decision, so that a waiting question is never doubled. */
-export function* ask(facts: ApprovalFacts, requestHash: string, nowMs: number, folder: string): Work<ApprovalQuestion> {
+export function* ask(
+  facts: ApprovalFacts,
+  requestHash: string,
+  nowMs: number,
+  folder: string,
+  call?: DecidedCall,
+): Work<ApprovalQuestion> {
+  const terms = termsOf(facts, requestHash)
   const same = yield* first(
     `SELECT * FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND expires_at_ms > ?
      AND state IN ('pending', 'denied') ORDER BY created_at_ms DESC LIMIT 1`,
@@ -68,21 +79,58 @@ export function* ask(facts: ApprovalFacts, requestHash: string, nowMs: number, f
   if (same?.state === 'denied')
     throw new WalletRefusal({
       rule: 'denied',
-      sentence: 'A person has said no to this.',
+      sentence: saidNo,
       nextStep: 'Do not ask again; do something else, or talk with the person.',
+      terms,
     })
   if (same) return asQuestion(read(same, nowMs), folder)
-  yield* refuseFlood(nowMs)
-  checkText(facts)
+  yield* recordExpired(nowMs)
+  yield* refuseFlood(nowMs, terms)
+  checkText(facts, terms)
   const id = newId('ask')
   const expiresAtMs = nowMs + limits.questionLifeMs
   yield* change(
-    `INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms)
-     VALUES (?, ?, ?, ?, 'pending', ?, ?)`,
+    `INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms, origin, operation, address)
+     VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
     ...[id, facts.kind, requestHash, write(facts), nowMs, expiresAtMs],
+    ...[call?.origin ?? null, call?.operation ?? null, call?.address ?? null],
   )
   return asQuestion({ id, facts, expiresAtMs }, folder)
 }
+
+const saidNo = 'A person has said no to this.'
+
+const termsOf = (facts: ApprovalFacts, requestHash: string): RefusedTerms => ({
+  requestHash,
+  ...(facts.kind === 'payee' && { network: facts.network, asset: facts.asset, payTo: facts.payTo }),
+  ...(facts.kind !== 'consent' && facts.amountMicroUsd !== null && { amountMicroUsd: facts.amountMicroUsd }),
+})
+
+/** What a question was about, as far as its row tells; null for one of an earlier version. */
+function callOf({ origin, operation, address }: Row): DecidedCall | null {
+  const text = (value: unknown) => (typeof value === 'string' ? value : null)
+  return typeof origin === 'string' ? { origin, operation: text(operation), address: text(address) } : null
+}
+
+/** Questions that nobody answered in time, and yeses that nobody used, are refusals too, of the moment at which they ended. */
+export function* recordExpired(nowMs: number): Work<void> {
+  const rows = yield* all(
+    `SELECT * FROM approvals WHERE noted = 0 AND expires_at_ms <= ? AND expires_at_ms > ? AND used_by IS NULL
+       AND (state = 'pending' OR (state = 'approved' AND kind = 'spend')) ORDER BY expires_at_ms LIMIT ?`,
+    ...[nowMs, nowMs - limits.refusalsKeptMs, limits.maxListed],
+  )
+  for (const row of rows) {
+    yield* change('UPDATE approvals SET noted = 1 WHERE id = ?', String(row.id))
+    const call = callOf(row)
+    const { facts, requestHash, expiresAtMs } = read(row, nowMs)
+    const sentence = row.state === 'pending' ? unanswered : unused
+    const terms = termsOf(facts, requestHash)
+    if (call) yield* recordRefusal({ ...call, rule: 'expired', sentence, terms }, expiresAtMs)
+  }
+}
+
+const unanswered = 'A person was asked, and nobody answered in time.'
+const unused = 'A person had agreed, and the time of their yes ran out before it was used.'
 
 function* findUsable(facts: ApprovalFacts, requestHash: string, nowMs: number): Work<string | null> {
   const row = yield* first(
@@ -123,7 +171,15 @@ function* resolve(id: string, { isApproved, by }: { isApproved: boolean; by: str
     ...[isApproved ? 'approved' : 'denied', nowMs, by, nowMs + limits.approvalLifeMs, id],
   )
   if (isApproved && approval.facts.kind === 'payee') yield* addPayee(approval.facts, by, nowMs)
+  if (!isApproved) yield* recordDenied(approval, nowMs)
   return (yield* find(id, nowMs)) ?? approval
+}
+
+function* recordDenied({ id, facts, requestHash }: Approval, nowMs: number): Work<void> {
+  const row = yield* first('SELECT origin, operation, address FROM approvals WHERE id = ?', id)
+  const call = row ? callOf(row) : null
+  const terms = termsOf(facts, requestHash)
+  if (call) yield* recordRefusal({ ...call, rule: 'denied', sentence: saidNo, terms }, nowMs)
 }
 
 function* find(id: string, nowMs: number): Work<Approval | null> {
@@ -136,7 +192,7 @@ function* list(only: Approval['state'] | undefined, nowMs: number): Work<Approva
   return rows.map(row => read(row, nowMs)).filter(approval => only === undefined || approval.state === only)
 }
 
-function* refuseFlood(nowMs: number): Work<void> {
+function* refuseFlood(nowMs: number, terms: RefusedTerms): Work<void> {
   const row = yield* first(
     `SELECT count(*) AS waiting FROM approvals WHERE state = 'pending' AND expires_at_ms > ?`,
     nowMs,
@@ -146,15 +202,17 @@ function* refuseFlood(nowMs: number): Work<void> {
     rule: 'too-many-questions',
     sentence: `${limits.maxPendingApprovals} questions wait for a person already.`,
     nextStep: 'Let the person answer some with `farebox wallet approve`.',
+    terms,
   })
 }
 
-function checkText(facts: ApprovalFacts): void {
+function checkText(facts: ApprovalFacts, terms: RefusedTerms): void {
   if (facts.kind !== 'consent' || facts.policyText.length <= limits.maxPolicyTextLength) return
   throw new WalletRefusal({
     rule: 'order',
     sentence: 'The policy text is too long to be shown whole, so nobody can agree to it here.',
     nextStep: "Agree on the service's own site, or use another model.",
+    terms,
   })
 }
 

@@ -12,7 +12,7 @@ import {
   samePayee,
   sameRail,
 } from './policy.ts'
-import type { Refusal, Rule } from './refusal.ts'
+import type { Refusal, RefusedTerms, Rule } from './refusal.ts'
 import { isSolanaProgram } from './solana-programs.ts'
 
 export interface ChosenOption {
@@ -46,22 +46,23 @@ export function chooseOption(
   order: Pick<Order, 'accepts'>,
   known: readonly Payee[],
 ): Choice {
-  const failures: [Rule, string][] = []
+  const failures: Failure[] = []
   const sound: ChosenOption[] = []
   for (const option of order.accepts.slice(0, limits.maxOptions)) {
     const failure = firstFailure(option, { policy, amount, payer })
-    if (failure) failures.push(failure)
+    if (failure) failures.push({ rule: failure[0], why: failure[1], option })
     else sound.push(asChosen(option, policy.origin, known))
   }
   const chosen = sound.find(candidate => candidate.isKnownPayee) ?? sound[0]
   if (chosen) return { kind: 'chosen', chosen }
-  const [rule, why] = furthest(failures)
+  const { rule, why, option } = furthest(failures)
   return {
     kind: 'refused',
     refusal: {
       rule,
       sentence: `The service's offer is not paid: ${why}.`,
       nextStep: 'Nothing was signed; tell whoever runs the service, or use another one.',
+      terms: offered(option, rule === 'price-bait' ? amount : null),
     },
   }
 }
@@ -103,8 +104,28 @@ function firstFailure(option: PaymentOption, terms: Terms): [Rule, string] | nul
   return null
 }
 
+interface Failure {
+  rule: Rule
+  why: string
+  option: unknown
+}
+
+/** Of an offer what may stand in a record: a service's words are kept where they are plain ones. */
+function offered(option: unknown, ours: MicroUsd | null): RefusedTerms {
+  const { network, asset, payTo, amount } = isRecord(option) ? option : {}
+  return {
+    ...(isPlain(network) && { network }),
+    ...(isPlain(asset) && { asset }),
+    ...(isPlain(payTo) && { payTo }),
+    ...(ours !== null && { amountMicroUsd: BigInt(String(amount)), limitMicroUsd: ours }),
+  }
+}
+
+/** As addresses and names of chains are written. */
+const isPlain = (value: unknown): value is string => typeof value === 'string' && /^[\w:.-]{1,128}$/.test(value)
+
 /** The failure of the offer that came furthest says most. */
-function furthest(failures: readonly [Rule, string][]): [Rule, string] {
+function furthest(failures: readonly Failure[]): Failure {
   const order: readonly Rule[] = [
     'offer',
     'scheme',
@@ -119,7 +140,9 @@ function furthest(failures: readonly [Rule, string][]): [Rule, string] {
     'price-bait',
   ]
   return (
-    failures.toSorted((one, other) => order.indexOf(other[0]) - order.indexOf(one[0]))[0] ?? ['offer', 'it is empty']
+    failures.toSorted((one, other) => order.indexOf(other.rule) - order.indexOf(one.rule))[0] ?? {
+      ...{ rule: 'offer', why: 'it is empty', option: null },
+    }
   )
 }
 

@@ -4,7 +4,7 @@ import { type ChosenOption, chooseOption } from './choose-option.ts'
 import type { ApprovalFacts } from './needs-approval.ts'
 import type { Order } from './order.ts'
 import type { Payee, Policy } from './policy.ts'
-import type { Refusal, Rule } from './refusal.ts'
+import type { Refusal, RefusedTerms, Rule } from './refusal.ts'
 
 /** What counts against the caps: planned, signed, sent, unknown and confirmed alike. */
 export interface Spent {
@@ -77,7 +77,9 @@ const topUpFacts = (policy: Policy, amountMicroUsd: MicroUsd, { payee }: ChosenO
 
 const refused = (refusal: Refusal): Decision => ({ kind: 'refused', refusal })
 
-const refusal = (rule: Rule, sentence: string, nextStep: string): Refusal => ({ rule, sentence, nextStep })
+const refusal = (rule: Rule, sentence: string, nextStep: string, terms: RefusedTerms = {}): Refusal => ({
+  ...{ rule, sentence, nextStep, terms },
+})
 
 function whetherAtAll(policy: Policy, situation: Situation, order: Order): Refusal | null {
   if (situation.isStopped) return stopped
@@ -112,12 +114,14 @@ function beyondCap(policy: Policy, situation: Situation, order: Order, amount: M
       'max-total',
       `${displayUsd(amount)} more would pass the wallet's total of ${displayUsd(policy.maxTotalMicroUsd)}; ${displayUsd(spent.totalMicroUsd)} of it is used or reserved.`,
       'Whoever owns the wallet may raise FAREBOX_MAX_TOTAL_USD.',
+      withLimit(policy.maxTotalMicroUsd, spent.totalMicroUsd),
     )
   if (spent.dayMicroUsd + amount > policy.maxDayMicroUsd)
     return refusal(
       'max-day',
       `${displayUsd(amount)} more would pass the cap of ${displayUsd(policy.maxDayMicroUsd)} in 24 hours; ${displayUsd(spent.dayMicroUsd)} of it is used or reserved.`,
       'Wait until older payments are a day old, or let whoever owns the wallet raise FAREBOX_MAX_DAY_USD.',
+      withLimit(policy.maxDayMicroUsd, spent.dayMicroUsd),
     )
   const waitMs = (spent.lastPaymentAtMs ?? -Infinity) + policy.cooldownMs - nowMs
   if (order.occasion === 'after-402' && waitMs > 0)
@@ -129,17 +133,26 @@ function beyondCap(policy: Policy, situation: Situation, order: Order, amount: M
   return null
 }
 
+/** Caps may have been lowered below what is spent already. */
+const withLimit = (limitMicroUsd: bigint, spentMicroUsd: bigint): RefusedTerms => ({
+  limitMicroUsd,
+  leftMicroUsd: limitMicroUsd > spentMicroUsd ? limitMicroUsd - spentMicroUsd : 0n,
+})
+
 const overCap = (rule: 'max-payment' | 'max-call', amount: bigint, cap: bigint): Refusal =>
   refusal(
     rule,
     `${displayUsd(amount)} is more than the wallet may spend at once, which is ${displayUsd(cap)}.`,
     `Ask for less, or let whoever owns the wallet raise ${rule === 'max-call' ? 'FAREBOX_MAX_CALL_USD' : 'FAREBOX_MAX_PAYMENT_USD'}.`,
+    { amountMicroUsd: amount, limitMicroUsd: cap },
   )
 
 /** A call that would be charged; `quotedMicroUsd` is null where it cannot be priced beforehand. */
 export interface PlannedCall {
   what: string
   quotedMicroUsd: MicroUsd | null
+  /** Id of the operation; for the record of a refusal. */
+  operation?: string | null
 }
 
 export type CallDecision =

@@ -80,6 +80,12 @@ export const maxListed = 1_000
 /** A policy's text is a page or two; it is kept whole or not at all. */
 export const maxPolicyTextLength = 100_000
 
+/** A caller that is refused and tries again says nothing new within an hour. */
+export const sameRefusalMs = 60 * 60 * 1_000
+/** Refusals that are kept, some 4 MB: by number because a loop makes many, by age because nobody asks after a year. */
+export const keptRefusals = 5_000
+export const refusalsKeptMs = 365 * dayMs
+
 /** The published contract's advice for a signed-in message: nonce of 16 hex characters, five minutes. */
 export const signInNonceBytes = 8
 export const signInLifeMs = 300_000

@@ -124,4 +124,35 @@ export const walletMigrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    // Amounts are texts, because a service may ask for more than a number holds. `noted` marks questions whose end is recorded.
+    name: '0006-refusals',
+    sql: `
+      CREATE TABLE refusals (
+        id TEXT PRIMARY KEY,
+        same TEXT NOT NULL,
+        rule TEXT NOT NULL,
+        sentence TEXT NOT NULL,
+        first_at_ms INTEGER NOT NULL,
+        last_at_ms INTEGER NOT NULL,
+        times INTEGER NOT NULL DEFAULT 1,
+        address TEXT,
+        origin TEXT NOT NULL,
+        operation TEXT,
+        network TEXT,
+        asset TEXT,
+        pay_to TEXT,
+        amount_micro_usd TEXT,
+        limit_micro_usd TEXT,
+        left_micro_usd TEXT,
+        request_hash TEXT
+      ) STRICT;
+      CREATE INDEX refusals_by_same ON refusals (same, first_at_ms);
+      CREATE INDEX refusals_by_time ON refusals (last_at_ms);
+      ALTER TABLE approvals ADD COLUMN origin TEXT;
+      ALTER TABLE approvals ADD COLUMN operation TEXT;
+      ALTER TABLE approvals ADD COLUMN address TEXT;
+      ALTER TABLE approvals ADD COLUMN noted INTEGER NOT NULL DEFAULT 0 CHECK (noted IN (0, 1));
+    `,
+  },
 ]

@@ -12,6 +12,8 @@ export interface Order {
   occasion: 'after-402' | 'asked'
   /** For `asked`: one of the same amount that was confirmed within this time is this one, so nothing is paid anew. */
   sameWithinMs?: number
+  /** The call that it is for, where there is one: the id of its operation and the hash of its request. */
+  call?: { operation: string | null; requestHash: string }
   /** What it is for, in our words, for the receipt. */
   purpose: string
 }

@@ -1,4 +1,5 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import { topUp } from '#contract/top-up.ts'
 import { ask, hashOfFacts, useApproval } from './approvals.ts'
 import { withPayer } from './choose-payer.ts'
 import { type Decision, decide, type Payable, type Situation } from './decide.ts'
@@ -9,6 +10,7 @@ import { newId } from './new-id.ts'
 import type { Order } from './order.ts'
 import { payeesOf } from './payees.ts'
 import { WalletRefusal } from './refusal.ts'
+import type { DecidedCall } from './refusals.ts'
 import type { Send } from './send-payment.ts'
 import { finishOpen, followed, settle } from './settle.ts'
 import { signerOf } from './sign-payment.ts'
@@ -53,6 +55,11 @@ export async function pay(whole: Till, order: Order, send: Send): Promise<PaidOr
   })
 }
 
+/** What a payment is for, for the record of its refusal. */
+export const decidedCall = ({ origin, call }: Order, address: string): DecidedCall => ({
+  ...{ origin, address, operation: call ? call.operation : topUp.id },
+})
+
 const paid = (payment: journal.Payment, isEarlier: boolean): PaidOrder => ({
   receiptId: payment.id,
   amountMicroUsd: payment.amountMicroUsd,
@@ -93,11 +100,14 @@ async function planPayment(till: Till, lease: TopUpLease, order: Order): Promise
     return yield* planWithin(till, order, nowMs)
   })
   if (outcome instanceof NeedsApproval) throw outcome
-  if (outcome.kind === 'refused') throw new WalletRefusal(outcome.refusal)
+  if (outcome.kind === 'refused') throw refusedBy(till, outcome)
   return outcome
 }
 
 type Refused = Extract<Decision, { kind: 'refused' }>
+
+const refusedBy = ({ key: { address } }: Till, { refusal }: Refused): WalletRefusal =>
+  new WalletRefusal({ ...refusal, terms: { address, ...refusal.terms } })
 
 /** A question is an outcome and not thrown, because its row has to stay. */
 function* planWithin(till: Till, order: Order, nowMs: number): Work<Planned | Refused | NeedsApproval> {
@@ -108,7 +118,8 @@ function* planWithin(till: Till, order: Order, nowMs: number): Work<Planned | Re
   const { facts, onceAgreed } = decision
   const isAgreed = onceAgreed !== null && (yield* useApproval(facts, hashOfFacts(facts), id, nowMs))
   if (isAgreed) return yield* reserve(till, order, { id, ...onceAgreed, atMs: nowMs })
-  return new NeedsApproval(yield* ask(facts, hashOfFacts(facts), nowMs, till.folder))
+  const call = decidedCall(order, till.key.address)
+  return new NeedsApproval(yield* ask(facts, hashOfFacts(facts), nowMs, till.folder, call))
 }
 
 function* reserve({ key, policy }: Till, order: Order, payable: Omit<Planned, 'kind'>): Work<Planned> {

@@ -27,6 +27,7 @@ export type Rule =
   | 'payment-rejected'
   | 'outcome-unknown'
   | 'denied'
+  | 'expired'
   | 'too-many-questions'
   | 'key'
   | 'node'
@@ -42,6 +43,22 @@ export interface Refusal {
   /** What happened, with its figures. No key, no signature, no stranger's words. */
   sentence: string
   nextStep: string
+  /** What the rule was held against, where there is more than the sentence; for the record. */
+  terms?: RefusedTerms | undefined
+}
+
+/** What was refused, as far as it is known. Words of a service are in it only where they are plain ones. */
+export interface RefusedTerms {
+  /** The address that would have paid. */
+  address?: string
+  network?: string
+  asset?: string
+  payTo?: string
+  amountMicroUsd?: bigint
+  limitMicroUsd?: bigint
+  /** What was left of the limit. */
+  leftMicroUsd?: bigint
+  requestHash?: string
 }
 
 /** The wallet says no. Unless the rule is `outcome-unknown`, `payment-open` or `payment-rejected`, nothing was signed. */
@@ -50,11 +67,13 @@ export class WalletRefusal extends Error implements Refusal {
   readonly rule: Rule
   readonly sentence: string
   readonly nextStep: string
+  readonly terms: RefusedTerms | undefined
 
-  constructor({ rule, sentence, nextStep }: Refusal, options?: ErrorOptions) {
+  constructor({ rule, sentence, nextStep, terms }: Refusal, options?: ErrorOptions) {
     super(`${sentence} ${nextStep}`, options)
     this.rule = rule
     this.sentence = sentence
     this.nextStep = nextStep
+    this.terms = terms
   }
 }

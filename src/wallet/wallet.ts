@@ -3,16 +3,18 @@ import { type Clock, systemClock } from '#contract/clock.ts'
 import { type Approvals, openApprovals } from './approvals.ts'
 import type { ChainNodes } from './ask-node.ts'
 import { accountOf } from './choose-payer.ts'
+import { amountOf } from './decide.ts'
 import { fileRecords } from './file-records.ts'
 import { listPayments, type Payment } from './journal.ts'
 import { claimOnce, defaultNotesFolder } from './journal-of-key.ts'
 import type { WalletKey } from './keys.ts'
 import type { Order } from './order.ts'
-import { type PaidOrder, pay } from './pay.ts'
+import { decidedCall, type PaidOrder, pay } from './pay.ts'
 import { addPayee } from './payees.ts'
 import type { Payee, Policy } from './policy.ts'
 import type { Records } from './records.ts'
 import { recover } from './recover.ts'
+import { recorded } from './refusals.ts'
 import type { Send } from './send-payment.ts'
 import { tightenByFile } from './settings-file.ts'
 import { signIn } from './sign-in.ts'
@@ -93,9 +95,13 @@ export function openWallet(options: WalletOptions): Wallet {
       const asked = keys.find(each => each.address === address)
       return signIn(asked ?? (await accountOf(till)) ?? key, policy, url, clock.now())
     },
-    async pay(order, send) {
-      await claim()
-      return pay(till, order, send)
+    pay(order, send) {
+      const { call } = order
+      const terms = { amountMicroUsd: amountOf(order), ...(call && { requestHash: call.requestHash }) }
+      return recorded(records, decidedCall(order, key.address), terms, async () => {
+        await claim()
+        return pay(till, order, send)
+      })
     },
     status: () => records.read(nowMs => walletStatus({ folder, policy, addresses, found: till.found.address }, nowMs)),
     receipts: limit => records.read(() => listPayments(limit)),

@@ -15,7 +15,7 @@ const name = 'farebox wallet'
 const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
        farebox wallet address [--rail base|solana] [--qr] [--data DIR]
        farebox wallet status [--json] [--data DIR]
-       farebox wallet receipts [--json | --csv] [--data DIR]
+       farebox wallet receipts [--refused] [--json | --csv] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
        farebox wallet approve ID [--deny] [--data DIR]
        farebox wallet open [--no-browser] [--data DIR]
        farebox wallet resolve ID [--data DIR]
@@ -42,6 +42,7 @@ move      makes this journal the one that counts for the wallet's keys on this m
   --passphrase-fd N  reads the passphrase from an open file descriptor, for example 0 for the standard input
   --deny             answers no
   --no-browser       prints the link only
+  --refused          what the wallet refused to pay instead; as JSON each with a statement that its key has signed
   --json             amounts as texts of micro-USD
   --csv              a table for a spreadsheet
   --data DIR         the wallet's folder (FAREBOX_DATA, or ~/.farebox; \`farebox up\` keeps one in DIR/agent)`

@@ -5,7 +5,10 @@ import { parseArguments, wrongUsage } from '../arguments.ts'
 import type { CommandIo } from '../command.ts'
 import { asJson } from './as-json.ts'
 import { atDesk } from './at-desk.ts'
+import { type Columns, csvTable } from './csv-table.ts'
+import { passphraseFlags } from './given-passphrase.ts'
 import { listedReceipts, shownReceipts } from './limits.ts'
+import { showRefusals } from './show-refusals.ts'
 import { plainText } from './terminal.ts'
 
 const command = 'farebox wallet receipts'
@@ -13,19 +16,22 @@ const options = {
   data: { type: 'string' },
   json: { type: 'boolean', default: false },
   csv: { type: 'boolean', default: false },
+  refused: { type: 'boolean', default: false },
+  ...passphraseFlags,
 } as const
 
-/** What left the wallet and what services charged, newest first: as lines, as JSON, or as CSV. */
+/** What left the wallet and what services charged, or what it refused, newest first: as lines, as JSON, or as CSV. */
 export async function showReceipts(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command, options })
   if (values.json && values.csv) throw wrongUsage(command, 'Choose one of `--json` and `--csv`')
+  if (values.refused) return showRefusals(command, values, io)
   return atDesk(io, values.data, async desk => {
     const { keptCharges } = await import('#agent/kept-charges.ts')
     const most = values.json || values.csv ? listedReceipts : shownReceipts
     const payments = (await desk.receipts(most)).map(topUp)
     const receipts = [...payments, ...keptCharges(desk.folder, most).map(charge)].sort((a, b) => b.atMs - a.atMs)
     if (values.json) io.output.print(asJson(receipts.map(({ kind, whole }) => ({ ...whole, kind }))))
-    else if (values.csv) await io.output.stream(csv(receipts))
+    else if (values.csv) await io.output.stream(csvTable(columns, receipts))
     else if (receipts.length === 0) io.output.print('The wallet has not paid anything yet.')
     else for (const receipt of receipts) io.output.print(plainText(lineOf(receipt)))
     return 0
@@ -78,7 +84,7 @@ function lineOf({ atMs, kind, amount, state, service, id, what, usage, problem }
   return [...parts, kind === 'top-up' ? null : problem].filter(Boolean).join('  ')
 }
 
-const columns: readonly [name: string, value: (receipt: Shown) => string | null][] = [
+const columns: Columns<Shown> = [
   ['time', ({ atMs }) => new Date(atMs).toISOString()],
   ['kind', ({ kind }) => kind],
   ['amount_usd', ({ amount }) => (amount === null ? null : formatUsd(amount))],
@@ -92,9 +98,3 @@ const columns: readonly [name: string, value: (receipt: Shown) => string | null]
   ['problem', ({ problem }) => problem],
   ['receipt', ({ receipt }) => receipt],
 ]
-
-async function* csv(receipts: readonly Shown[]): AsyncGenerator<string> {
-  const { csvText } = await import('#service/ledger/csv-text.ts')
-  yield `${columns.map(([name]) => name).join(',')}\r\n`
-  for (const receipt of receipts) yield `${columns.map(([, value]) => csvText(value(receipt))).join(',')}\r\n`
-}

@@ -110,4 +110,35 @@ export const postgresMigrations: readonly Migration[] = [
       );
     `,
   },
+  {
+    name: '0003-refusals',
+    sql: `
+      CREATE TABLE refusals (
+        rowid BIGINT GENERATED ALWAYS AS IDENTITY,
+        id TEXT PRIMARY KEY,
+        same TEXT NOT NULL,
+        rule TEXT NOT NULL,
+        sentence TEXT NOT NULL,
+        first_at_ms BIGINT NOT NULL,
+        last_at_ms BIGINT NOT NULL,
+        times INTEGER NOT NULL DEFAULT 1,
+        address TEXT,
+        origin TEXT NOT NULL,
+        operation TEXT,
+        network TEXT,
+        asset TEXT,
+        pay_to TEXT,
+        amount_micro_usd TEXT,
+        limit_micro_usd TEXT,
+        left_micro_usd TEXT,
+        request_hash TEXT
+      );
+      CREATE INDEX refusals_by_same ON refusals (same, first_at_ms);
+      CREATE INDEX refusals_by_time ON refusals (last_at_ms);
+      ALTER TABLE approvals ADD COLUMN origin TEXT;
+      ALTER TABLE approvals ADD COLUMN operation TEXT;
+      ALTER TABLE approvals ADD COLUMN address TEXT;
+      ALTER TABLE approvals ADD COLUMN noted INTEGER NOT NULL DEFAULT 0 CHECK (noted IN (0, 1));
+    `,
+  },
 ]

@@ -1,0 +1,73 @@
+import { afterEach, expect, test } from 'vitest'
+import { payingFetch } from '#agent/paying-fetch.ts'
+import { listRefusals } from '#wallet/refusals.ts'
+import type { OpenAgent } from './open-agent.ts'
+import { openAgent } from './open-agent.ts'
+import { type PretendOptions, payTo, pretendService } from './pretend-service.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function setUp(service: PretendOptions = {}, options: Partial<OpenAgent> = {}) {
+  const server = await pretendService(service)
+  closing.push(server.close)
+  const agent = await openAgent({ baseUrl: server.baseUrl, ...options })
+  closing.push(agent.close)
+  const fetch = payingFetch(agent.core, { models: agent.desks.models, takesConsents: true })
+  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'the secret of the call' }] })
+  const headers = { 'content-type': 'application/json' }
+  return {
+    ...agent,
+    origin: new URL(server.baseUrl).origin,
+    post: () => fetch(`${server.baseUrl}/chat/completions`, { method: 'POST', headers, body }),
+    refusals: () => agent.core.records.read(() => listRefusals(99)),
+  }
+}
+
+const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/)
+
+test('a call above its cap is on record with what it was, by tool and by fetch', async () => {
+  const { chat, post, refusals, origin, core } = await setUp({}, { settings: { maxCallUsd: '0.000001' } })
+  await expect(chat('the secret of the call')).rejects.toThrow()
+  expect((await post()).status).toBe(403)
+  const record = { rule: 'max-call', operation: 'createChatCompletion', origin, limitMicroUsd: 1n, requestHash: sha256 }
+  const rows = await refusals()
+  expect(rows).toMatchObject([
+    { ...record, address: core.wallet?.address },
+    { ...record, address: core.wallet?.address },
+  ])
+  expect(JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? `${value}` : value))).not.toContain('secret')
+})
+
+test('a top-up after a 402 that is refused names the call that wanted it', async () => {
+  const { chat, refusals, origin } = await setUp({}, { settings: { maxPaymentUsd: '4' } })
+  for (let time = 0; time < 3; time++) await expect(chat()).rejects.toThrow()
+  expect(await refusals()).toMatchObject([
+    { rule: 'max-payment', operation: 'createChatCompletion', origin, requestHash: sha256, times: 3 },
+  ])
+})
+
+test('a consent that a person does not give is a refusal of that call', async () => {
+  const { video, refusals, core } = await setUp({ asksConsent: true, credit: 5 })
+  const { question } = await video().catch(error => error)
+  await core.approvals.resolve(question.approvalId, { isApproved: false, by: 'a test' })
+  await expect(video()).rejects.toThrow(/said no/)
+  expect(await refusals()).toMatchObject([
+    { rule: 'denied', operation: 'queueVideo', requestHash: sha256, times: 2, payTo: null },
+  ])
+})
+
+test('an API key is held against the caps too, and has no address', async () => {
+  const { chat, refusals } = await setUp({ credit: 5 }, { apiKey: 'key', settings: { maxCallUsd: '0.000001' } })
+  await expect(chat()).rejects.toThrow()
+  expect(await refusals()).toMatchObject([{ rule: 'max-call', address: null }])
+})
+
+test('a payee that a person does not agree to', async () => {
+  const { chat, refusals, core } = await setUp({}, { isNewPayee: true })
+  const { question } = await chat().catch(error => error)
+  await core.approvals.resolve(question.approvalId, { isApproved: false, by: 'a test' })
+  expect(await refusals()).toMatchObject([{ rule: 'denied', payTo, operation: 'createChatCompletion' }])
+})
