@@ -9,3 +9,6 @@ export async function* readEvents(response: Response): AsyncGenerator<string> {
     for (const event of events) yield event.replace(/^data: /, '')
   }
 }
+
+/** Whether an event says that the stream has failed: whatever follows it, nothing was acknowledged. */
+export const isFailure = (event: unknown): boolean => typeof event === 'object' && event !== null && 'error' in event

@@ -2,7 +2,7 @@ import type { Round } from '../round.ts'
 import type { Seeded } from '../seeded.ts'
 import { costOf, refused, requestIdOf, send } from '../send.ts'
 import { chatOf, longChat } from './prompts.ts'
-import { readEvents } from './read-events.ts'
+import { isFailure, readEvents } from './read-events.ts'
 
 /** Streams that are read to their end. `[DONE]` is the acknowledgement; most of them tell their cost before it. */
 export async function streamedChat(round: Round, seeded: Seeded): Promise<void> {
@@ -36,13 +36,15 @@ async function streamOnce(round: Round, seeded: Seeded, asked: object): Promise<
   book.charge('stream', requestIdOf(response), end.costMicroUsd)
 }
 
-/** Null where it broke off. */
+/** Null where it broke off, or said that it failed. */
 async function readToEnd(response: Response): Promise<{ costMicroUsd: bigint | null } | null> {
   let costMicroUsd: bigint | null = null
   try {
     for await (const data of readEvents(response)) {
       if (data === '[DONE]') return { costMicroUsd }
-      costMicroUsd = costOf(JSON.parse(data)) ?? costMicroUsd
+      const event = JSON.parse(data)
+      if (isFailure(event)) return null
+      costMicroUsd = costOf(event) ?? costMicroUsd
     }
   } catch {
     // The server was killed.

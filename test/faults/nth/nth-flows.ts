@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fromUsdNumber } from '#contract/money.ts'
 import { TopUpResult } from '#contract/top-up.ts'
 import type { LoadKind, SignedTopUp } from '../book.ts'
-import { readEvents } from '../loads/read-events.ts'
+import { isFailure, readEvents } from '../loads/read-events.ts'
 import { costOf, requestIdOf } from '../send.ts'
 import type { NthWorld } from './nth-world.ts'
 
@@ -39,11 +39,13 @@ async function stream(world: NthWorld, events = Number.POSITIVE_INFINITY): Promi
   try {
     for await (const data of readEvents(response)) {
       if (data === '[DONE]') return world.book.charge('stream', requestId, costMicroUsd)
-      costMicroUsd = costOf(JSON.parse(data)) ?? costMicroUsd
+      const event = JSON.parse(data)
+      if (isFailure(event)) break
+      costMicroUsd = costOf(event) ?? costMicroUsd
       if (--left === 0) break
     }
   } catch {
-    // It broke off, as it may where its charge cannot be written.
+    // It broke off, as it may where nothing more can be written.
   }
   world.book.open.add(requestId)
 }
