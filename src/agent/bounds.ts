@@ -17,8 +17,8 @@ export const closingMs = 5_000
 export const modelsLifeMs = 5 * 60 * 1_000
 /** Limits of a caller change rarely; a look is free but counts as a request. */
 export const limitsLifeMs = 60 * 1_000
-/** A picture is counted as this many tokens for the bound of a chat's price; published vision models stay below. */
-export const pictureTokens = 4_096
+/** What a service puts before the first message: a template, and a prompt of its own (brief §1.5). The one thing nobody tells. */
+export const templateTokens = 4_096
 /** Models that are named where one is not there. */
 export const nearModels = 3
 /** Roles and separators of a message. */

@@ -2,24 +2,57 @@ import type { ChatCompletionRequest } from '#contract/chat.ts'
 import type { ChatMessage, ContentPart } from '#contract/chat-message.ts'
 import { tokenPricing } from '#contract/model-pricing.ts'
 import type { ModelRecord } from '#contract/models.ts'
-import { addUsd, type MicroUsd, priceLines, pricePerMillion } from '#contract/money.ts'
-import { messageTokens, pictureTokens } from './bounds.ts'
+import { addUsd, type MicroUsd, priceLines, pricePerMillion, zeroUsd } from '#contract/money.ts'
+import { messageTokens, templateTokens } from './bounds.ts'
 import { hasUnboundedExtras } from './chat-extras.ts'
 
 /**
- * The most that a chat can cost: a token is a byte at least, answers end at their limit, and of several prices of one
- * kind the dearest is taken. Null where it cannot be said: no price, no limit, or a member that may cost more.
+ * The most that a chat can cost: a token is a byte at least, answers end at their limit, of several prices of one kind the
+ * dearest is taken, and of several models that may answer the dearest one. Null where it cannot be said: no price, no
+ * limit, or a member that may cost more. `records` are all of the service's, for a model that another one may stand in for.
  */
-export function chatBound(record: ModelRecord, body: ChatCompletionRequest): MicroUsd | null {
+export function chatBound(
+  record: ModelRecord,
+  body: ChatCompletionRequest,
+  records: readonly ModelRecord[] = [record],
+): MicroUsd | null {
+  if (hasUnboundedExtras(record, body)) return null
+  let most: MicroUsd | null = zeroUsd
+  for (const model of answeringModels(record, records) ?? [null]) {
+    const amount = model && boundAt(model, body)
+    if (amount === null) return null
+    if (amount > most) most = amount
+  }
+  return most
+}
+
+function boundAt(record: ModelRecord, body: ChatCompletionRequest): MicroUsd | null {
   const prices = dearestPrices(record)
   const input = inputTokens(record, body)
   const output = outputTokens(record, body)
-  if (!prices || input === null || output === null || hasUnboundedExtras(record, body)) return null
+  if (!prices || input === null || output === null) return null
   const lines = [
     { units: input, unitPricePicoUsd: prices.input },
     { units: output, unitPricePicoUsd: prices.output },
   ]
   return addUsd(...priceLines(lines))
+}
+
+/**
+ * The model itself, and where its service may answer by a replacement, that one as well, and so on: on which day it begins
+ * to is the service's to say. Null where a replacement is not known.
+ */
+function answeringModels(record: ModelRecord, records: readonly ModelRecord[]): ModelRecord[] | null {
+  const models = [record]
+  for (let last: ModelRecord = record; last.model_spec.deprecation?.autoRemap; ) {
+    const { replacementModelId: id } = last.model_spec.deprecation
+    if (models.some(model => model.id === id)) return models
+    const next = records.find(model => model.id === id)
+    if (!next) return null
+    models.push(next)
+    last = next
+  }
+  return models
 }
 
 interface DearestPrices {
@@ -59,45 +92,35 @@ function outputTokens({ model_spec: spec }: ModelRecord, body: ChatCompletionReq
 }
 
 /**
- * Bytes of all that is sent, because members that we do not read may become part of the prompt as well. Only the media
- * themselves are counted otherwise, because their data URLs are long and their tokens are not.
+ * Bytes of all that is sent, because members that we do not read may become part of the prompt as well, and what the
+ * service may put before it. Only media are counted otherwise: their data URLs are long, and their tokens are what the
+ * service says, which only the context bounds.
  */
 function inputTokens({ model_spec: spec }: ModelRecord, body: ChatCompletionRequest): bigint | null {
   const media = body.messages.flatMap(mediaOf)
-  const blank = media.reduce((sum, { data }) => sum + bytesOf(data), 0)
-  const pictures = media.filter(({ isPicture }) => isPicture).length
-  const counted = bytesOf(body) - blank + body.messages.length * messageTokens + pictures * pictureTokens
-  if (pictures === media.length) return BigInt(counted)
+  const blank = media.reduce((sum, data) => sum + bytesOf(data), 0)
+  const counted = templateTokens + bytesOf(body) - blank + body.messages.length * messageTokens
+  if (media.length === 0) return BigInt(counted)
   return spec.availableContextTokens ? BigInt(Math.max(spec.availableContextTokens, counted)) : null
 }
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
-interface Medium {
-  /** What is not counted by its bytes. */
-  data: string
-  /** Of a fixed number of tokens; nobody can bound those of sound, films and files but by the context. */
-  isPicture: boolean
-}
+/** The data of media, at the exact places of the contract's parts and nowhere else. */
+const mediaOf = ({ content }: ChatMessage): string[] =>
+  Array.isArray(content) ? content.map(mediumOf).filter(data => data !== null) : []
 
-/** At the exact places of the contract's parts, and nowhere else. */
-const mediaOf = ({ content }: ChatMessage): Medium[] =>
-  Array.isArray(content) ? content.map(mediumOf).filter(medium => medium !== null) : []
-
-function mediumOf(part: ContentPart): Medium | null {
+function mediumOf(part: ContentPart): string | null {
   switch (part.type) {
     case 'text':
       return null
     case 'image_url':
-      return { data: pictureData(part.image_url.url), isPicture: true }
+      return part.image_url.url
     case 'input_audio':
-      return { data: part.input_audio.data, isPicture: false }
+      return part.input_audio.data
     case 'video_url':
-      return { data: part.video_url.url, isPicture: false }
+      return part.video_url.url
     case 'file':
-      return { data: part.file.file_data, isPicture: false }
+      return part.file.file_data
   }
 }
-
-/** What is no picture's data may be read as text. */
-const pictureData = (url: string): string => (/^data:image\//i.test(url) ? url : '')

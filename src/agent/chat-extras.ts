@@ -4,12 +4,14 @@ import { ServiceParameters } from '#contract/service-parameters.ts'
 
 /**
  * Whether a chat asks for something that is billed beside its tokens, or that runs another model: searches, scraping, a
- * character, fallbacks, and whatever the contract does not name. A member that is unknown further inside is only text.
+ * character, fallbacks, a cache that keeps longer than its one price says, and whatever the contract does not name. A
+ * member that is unknown further inside is only text.
  */
 export const hasUnboundedExtras = (record: ModelRecord, body: ChatCompletionRequest): boolean =>
   hasOtherMembers(body, ChatCompletionRequest.shape) ||
   Boolean(body.fallbacks?.length) ||
   Boolean(body.tools?.some(isHostedTool)) ||
+  keepsLonger(body) ||
   [...Object.entries(body.service_parameters ?? {}), ...suffixOptions(record, body.model)].some(isBilledOption)
 
 /** Members that are set and that a schema does not name: nobody here knows what they cost. */
@@ -19,6 +21,25 @@ export const hasOtherMembers = (body: object, shape: object): boolean =>
 /** A function is the caller's own and runs for nothing; any other tool is run and billed by somebody else. */
 const isHostedTool = (tool: object): boolean =>
   !('function' in tool) || ('type' in tool && tool.type !== undefined && tool.type !== 'function')
+
+/** A record has one price of writing into a cache, which is that of the shortest time; services take more for others. */
+const keepsLonger = ({ prompt_cache_retention: retention, ...body }: ChatCompletionRequest): boolean =>
+  ![undefined, null, 'default'].includes(retention) || hasLongCache(body)
+
+const shortestCache = '5m'
+
+function hasLongCache(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(([name, member]) =>
+    name === 'cache_control' ? !isShortCache(member) : hasLongCache(member),
+  )
+}
+
+const isShortCache = (control: unknown): boolean =>
+  typeof control !== 'object' ||
+  control === null ||
+  !('ttl' in control) ||
+  [undefined, shortestCache].includes(control.ttl as string)
 
 /** Options that a service bills for, or that put text of unknown length before the prompt. */
 const billedOptions: ReadonlySet<string> = new Set([

@@ -52,8 +52,9 @@ const pictureMembers = { frontal_image_url: true, reference_image_urls: true }
 
 async function priceChat(models: ModelRecords, body: ChatCompletionRequest): Promise<PricedCall> {
   const record = await models.find(body.model)
-  if (!record) throw noSuchModel(body.model, await models.all())
-  return { what: `A chat with ${shownId(body.model)}`, amountMicroUsd: chatBound(record, body) }
+  const records = await models.all()
+  if (!record) throw noSuchModel(body.model, records)
+  return { what: `A chat with ${shownId(body.model)}`, amountMicroUsd: chatBound(record, body, records) }
 }
 
 function noSuchModel(id: string, records: readonly ModelRecord[]): ToolFailure {

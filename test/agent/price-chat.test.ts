@@ -75,19 +75,9 @@ describe('text counts by its bytes wherever it stands', () => {
   })
 })
 
-describe('media count by their kind', () => {
-  const least = Number(chatBound(record(), withParts(text)))
-  const image = { type: 'image_url', image_url: { url: picture } }
-
-  test('each picture is a fixed number of tokens, however long its data', () => {
-    const one = Number(chatBound(record(), withParts(text, image)))
-    const two = Number(chatBound(record(), withParts(text, image, image)))
-    expect(one - least).toBeGreaterThanOrEqual(4_096)
-    expect(two - one).toBeGreaterThanOrEqual(4_096)
-    expect(two).toBeLessThan(10_000)
-  })
-
+describe('media fill the context, because what they are in tokens is the service’s to say', () => {
   const unbounded = [
+    ['a picture', { type: 'image_url', image_url: { url: picture } }],
     ['sound', { type: 'input_audio', input_audio: { data: long, format: 'wav' } }],
     ['a film', { type: 'video_url', video_url: { url: 'https://x.example/a.mp4' } }],
     ['a file', { type: 'file', file: { file_data: long } }],
@@ -100,7 +90,7 @@ describe('media count by their kind', () => {
     expect(chatBound(record({ availableContextTokens: 0 }), withParts(text, part))).toBeNull()
   })
   test('text that is longer than the context counts as long as it is', () => {
-    const body = withParts({ ...text, text: long }, unbounded[1][1])
+    const body = withParts({ ...text, text: long }, unbounded[0][1])
     expect(chatBound(record({ availableContextTokens: 50_000 }), body)).toBeGreaterThan(100_000n)
   })
 })
@@ -143,9 +133,43 @@ describe('the dearest price and the largest limit count', () => {
   })
 })
 
+describe('of models that may answer the dearest counts', () => {
+  const retired = (replacementModelId?: string, autoRemap = true) => ({
+    deprecation: { autoRemap, date: '2026-12-01', removesAt: '2027-01-01', replacementModelId },
+  })
+  const named = (id: string, spec: object = {}) => ({ ...record(spec), id })
+  const dear = { pricing: { input: usd(1), output: usd(50) } }
+  const boundAmong = (spec: object, ...others: ModelRecord[]) => {
+    const model = record(spec)
+    return chatBound(model, chat(), [model, ...others])
+  }
+  const alone = Number(bound())
+  test.each([
+    ['a dearer replacement', [named('next', dear)], alone + 100 * 48],
+    ['a cheaper one', [named('next', { pricing: { input: usd(0.1), output: usd(1) } })], alone],
+    ['one with a longer answer', [named('next', { maxCompletionTokens: 1_000 })], alone + 900 * 2],
+    ['a replacement of the replacement', [named('next', retired('last')), named('last', dear)], alone + 100 * 48],
+    ['two that replace each other', [named('next', { ...retired('m'), ...dear })], alone + 100 * 48],
+  ])('%s', (_rule, others, expected) => {
+    expect(boundAmong(retired('next'), ...others)).toBe(BigInt(expected))
+  })
+  test.each([
+    ['it is not listed', retired('next'), []],
+    ['nobody says which it is', retired(), [named('next')]],
+    ['its price is not known', retired('next'), [named('next', { pricing: undefined })]],
+    ['it has no limit', retired('next'), [named('next', { maxCompletionTokens: 0, availableContextTokens: 0 })]],
+  ])('no bound where a replacement is not known: %s', (_rule, spec, others) => {
+    expect(boundAmong(spec, ...others)).toBeNull()
+  })
+  test('one that nobody is sent to by itself counts for nothing', () => {
+    expect(boundAmong(retired('next', false), named('next', dear))).toBe(BigInt(alone))
+  })
+})
+
 describe('what nobody can bound has no price', () => {
   const options = (service_parameters: object) => ({ service_parameters })
   const tool = (members: object) => ({ tools: [members] })
+  const cached = (cache_control: unknown) => ({ messages: [{ role: 'user', content: [{ ...text, cache_control }] }] })
   test.each([
     ['another model as a fallback', { fallbacks: [{ model: 'dear' }] }],
     ['a web search', options({ enable_web_search: 'on' })],
@@ -160,6 +184,11 @@ describe('what nobody can bound has no price', () => {
     ['a tool of unknown type', tool({ type: 'web_search_preview', function: { name: 'f' } })],
     ['an unknown member', { web_search_options: {} }],
     ['an unknown limit', { maxCompletionTokens: 1_000_000 }],
+    ['a cache of a day', { prompt_cache_retention: '24h' }],
+    ['an extended cache', { prompt_cache_retention: 'extended' }],
+    ['a part that is kept for an hour', cached({ type: 'ephemeral', ttl: '1h' })],
+    ['a part that is kept in a way that nobody knows', cached({ type: 'ephemeral', ttl: 'for ever' })],
+    ['a tool that is kept for an hour', tool({ function: { name: 'f' }, cache_control: { ttl: '1h' } })],
     ['a suffix of web search', { model: 'm:enable_web_search=on' }],
     ['a suffix of web search by another value', { model: 'm:enable_web_search=yes' }],
     ['a suffix of scraping behind another one', { model: 'm:disable_thinking=true&enable_web_scraping=true' }],
@@ -173,6 +202,9 @@ describe('what nobody can bound has no price', () => {
 
   test.each([
     ['no fallbacks', { fallbacks: [] }],
+    ['a cache of the usual time', { prompt_cache_retention: 'default' }],
+    ['a part that is kept for the usual time', cached({ type: 'ephemeral' })],
+    ['and says so', cached({ type: 'ephemeral', ttl: '5m' })],
     ['a search that is off', options({ enable_web_search: 'off', enable_web_scraping: false })],
     ['how an answer looks', options({ strip_thinking_response: true, include_service_system_prompt: false })],
     ['functions of the caller', tool({ type: 'function', function: { name: 'f' } })],
@@ -181,11 +213,11 @@ describe('what nobody can bound has no price', () => {
     ['a suffix of thinking', { model: 'm:disable_thinking=true' }],
     ['a suffix of a search that is off', { model: 'm:enable_web_search=off' }],
   ])('a price stays: %s', (_rule, changes) => {
-    expect(bound(changes)).toBeLessThan(1_000n)
+    expect(bound(changes)).toBeLessThan(5_000n)
   })
 
   test('a colon of the model’s own id is no suffix', () => {
-    expect(chatBound({ ...record(), id: 'm:8b' }, chat({ model: 'm:8b' }))).toBeLessThan(1_000n)
+    expect(chatBound({ ...record(), id: 'm:8b' }, chat({ model: 'm:8b' }))).toBeLessThan(5_000n)
     expect(chatBound(record(), chat({ model: 'm:8b' }))).toBeNull()
   })
 })
