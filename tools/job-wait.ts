@@ -7,7 +7,7 @@ export default defineTool({
   name: 'job_wait',
   title: 'Wait for a job',
   description:
-    'Waits for a job and saves its file, returning the path. Still running is no error: call it again. Needs a wallet or key. Free.',
+    'Waits for a job; returns its answer or the path of its file. Still running is no error: call it again. Needs a wallet or key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     job_id: z.string().min(1).describe('From the tool that started it, or job_list.'),

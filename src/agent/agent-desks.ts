@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { MicroUsd } from '#contract/money.ts'
 import type { Paid } from '#toolkit/tool-context.ts'
 import { closingMs } from './bounds.ts'
+import { CallJobs } from './call-jobs.ts'
 import type { Core } from './core.ts'
 import { explain } from './explain.ts'
 import { JobRows } from './job-rows.ts'
@@ -20,6 +21,7 @@ export class AgentDesks {
   readonly jobRows: JobRows
   readonly models: ModelRecords
   readonly paidCalls: PaidCalls
+  readonly callJobs: CallJobs
   readonly limits: LimitsDesk
   readonly receipts: ReceiptDesk
   readonly wallet: ToolWallet
@@ -35,7 +37,8 @@ export class AgentDesks {
     this.limits = new LimitsDesk(core)
     this.receipts = new ReceiptDesk(core)
     this.wallet = new ToolWallet(core, this.receipts)
-    this.resumed = resumeJobs(core, this.jobRows)
+    this.callJobs = new CallJobs(this)
+    this.resumed = resumeJobs(this)
   }
 
   async paid(chargedMicroUsd: MicroUsd | null, creditLeftMicroUsd: MicroUsd | null): Promise<Paid> {

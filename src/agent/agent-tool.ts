@@ -37,7 +37,8 @@ export const agentTool = (tool: Tool, host: ToolHost, ask: AskPerson | undefined
     for (let question = 0; ; question++) {
       const delivered: (() => void)[] = []
       const whenDelivered = (run: () => void) => void delivered.push(run)
-      const outcome = await runTool(tool, args, () => host.context({ signal, report: () => {}, whenDelivered }))
+      const invocation = { signal, report: () => {}, whenDelivered, called: { name: tool.name, given: args } }
+      const outcome = await runTool(tool, args, () => host.context(invocation))
       switch (outcome.kind) {
         case 'done':
           for (const run of delivered) run()

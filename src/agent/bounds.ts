@@ -29,8 +29,10 @@ export const pollMs = { first: 1_000, most: 5_000, growth: 1.5 } as const
 /** A start takes up so many running jobs, no older than the service keeps their media. */
 export const resumedJobs = 20
 export const resumedJobMs = 24 * 60 * 60 * 1_000
-/** Assistants give a call up after 60 s, so a longer one is left to the next same call before that. */
+/** Assistants give a call up after 60 s, so a longer one becomes a job before that. */
 export const longCallMs = 40_000
+/** Services keep an answer by its key for a day; later the same key would buy another, so we stop well before. */
+export const keysKeptMs = 20 * 60 * 60 * 1_000
 /** One process saves a job's file at a time; a dead one is taken over after this. */
 export const savingLeaseMs = 10 * 60 * 1_000
 /** An unknown fault of a job's answer is asked for again this often in one wait. */

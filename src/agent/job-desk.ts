@@ -1,4 +1,3 @@
-import { ClientError } from '#client/client-error.ts'
 import { retryAtMs } from '#client/retry.ts'
 import { ProviderContentPolicy } from '#contract/failures.ts'
 import { zeroUsd } from '#contract/money.ts'
@@ -8,23 +7,36 @@ import type { JobDesk, JobView } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Invocation } from '#toolkit/tool-host.ts'
 import { jobFaults, pollMs } from './bounds.ts'
+import type { CallJobs } from './call-jobs.ts'
 import type { Core } from './core.ts'
+import { isPassing } from './is-passing.ts'
 import { type JobRow, type JobRows, jobView } from './job-rows.ts'
 import { saveVideo } from './save-video.ts'
 import { wasRefunded } from './was-refunded.ts'
 
-export type Waiting = Required<Invocation>
+export type Waiting = Required<Omit<Invocation, 'called'>>
+
+export interface JobWorld {
+  core: Core
+  jobRows: JobRows
+  callJobs: CallJobs
+}
 
 /** Asks after jobs and saves what they made. */
 export class Jobs implements JobDesk {
   readonly #core: Core
   readonly #rows: JobRows
+  readonly #calls: CallJobs
   readonly #waiting: Waiting
+  readonly #deliver: (job: JobRow) => Promise<never>
 
-  constructor(core: Core, rows: JobRows, waiting: Waiting) {
+  /** `deliver` throws the result of a call that is done, as the tool that was called says it. */
+  constructor({ core, jobRows, callJobs }: JobWorld, waiting: Waiting, deliver: (job: JobRow) => Promise<never>) {
     this.#core = core
-    this.#rows = rows
+    this.#rows = jobRows
+    this.#calls = callJobs
     this.#waiting = waiting
+    this.#deliver = deliver
   }
 
   async list(limit: number): Promise<JobView[]> {
@@ -32,7 +44,10 @@ export class Jobs implements JobDesk {
   }
 
   async wait(jobId: string, timeoutMs: number): Promise<JobView> {
-    this.#own(jobId)
+    if (this.#own(jobId).kind === 'call') {
+      const job = await this.#calls.follow(jobId, timeoutMs, this.#waiting)
+      return job.state === 'completed' ? this.#deliver(job) : jobView(job)
+    }
     const { clock, pause } = this.#core
     const endMs = clock.now() + timeoutMs
     let pauseMs: number = pollMs.first
@@ -130,9 +145,3 @@ const endings: Readonly<Record<string, readonly ['failed' | 'deleted', string]>>
   MEDIA_NOT_FOUND: ['deleted', 'Its media are gone: expired or deleted.'],
   MEDIA_GONE: ['deleted', 'Its media are gone: expired or deleted.'],
 }
-
-/** What another question may mend. */
-const isPassing = (error: unknown): boolean =>
-  error instanceof ClientError
-    ? error.kind === 'unreachable' || error.kind === 'no-answer'
-    : error instanceof ServiceError && error.retry === 'later'

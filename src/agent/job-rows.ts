@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Clock } from '#contract/clock.ts'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import type { JobView, SavedFile } from '#toolkit/tool-context.ts'
+import type { CalledTool } from '#toolkit/tool-host.ts'
 import { newId } from '#wallet/new-id.ts'
 import { isRunning, thisProcess } from '#wallet/process-name.ts'
 import type { State } from '#wallet/state.ts'
@@ -14,6 +15,24 @@ export interface JobRow extends JobView {
   service: string
   queueId: string
   downloadUrl: string | null
+  /** The row of the paid call that became this job; null for one that the service queued. */
+  callId: string | null
+}
+
+/** A paid call that goes on as a job. */
+export interface NewCallJob {
+  service: string
+  model: string
+  callId: string
+  /** What was sent; JSON. */
+  request: unknown
+  tool: CalledTool
+}
+
+/** What only a call's job has; null once it is of no use any more. */
+export interface CallJobParts {
+  request: unknown
+  tool: CalledTool | null
 }
 
 export interface NewJob {
@@ -42,6 +61,50 @@ export class JobRows {
        VALUES (?, ?, ?, ?, ?, ?, 'running', ?)`,
     ).run(id, job.service, job.queueId, job.model, job.downloadUrl, job.priceMicroUsd, this.#clock.now())
     return id
+  }
+
+  /** The job of a call under way; the one that another caller of the same call has, where there is one. */
+  insertCall(job: NewCallJob): JobRow {
+    this.#prepared()
+    const row = this.#state.decide(db => {
+      db.prepare(
+        `INSERT INTO jobs (id, service, queue_id, model, state, started_at_ms, call_id, request, tool)
+         VALUES (?, ?, '', ?, 'running', ?, ?, ?, ?) ON CONFLICT (call_id) WHERE call_id IS NOT NULL DO NOTHING`,
+      ).run(
+        newId('job'),
+        job.service,
+        job.model,
+        this.#clock.now(),
+        job.callId,
+        JSON.stringify(job.request),
+        JSON.stringify(job.tool),
+      )
+      return db.prepare('SELECT * FROM jobs WHERE call_id = ?').get(job.callId)
+    })
+    if (!row) throw new Error('A job that was just written is not in its table.')
+    return read(row)
+  }
+
+  ofCall(callId: string): JobRow | null {
+    const row = this.#database().prepare('SELECT * FROM jobs WHERE call_id = ?').get(callId)
+    return row ? read(row) : null
+  }
+
+  callParts(id: string): CallJobParts {
+    const row = this.#database().prepare('SELECT request, tool FROM jobs WHERE id = ?').get(id)
+    const json = (value: SQLOutputValue | undefined) => (typeof value === 'string' ? JSON.parse(value) : null)
+    return { request: json(row?.request), tool: json(row?.tool) }
+  }
+
+  /** A call that comes to nothing. */
+  callFailed(id: string, failure: string, chargedMicroUsd: MicroUsd | null): void {
+    this.#run(
+      `UPDATE jobs SET state = 'failed', failure = ?, price_micro_usd = ?, request = NULL, tool = NULL
+       WHERE id = ? AND state = 'running'`,
+      failure,
+      chargedMicroUsd === null ? null : Number(chargedMicroUsd),
+      id,
+    )
   }
 
   find(id: string): JobRow | null {
@@ -139,7 +202,8 @@ const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof
 
 const read = (row: Record<string, SQLOutputValue>): JobRow => ({
   jobId: String(row.id),
-  kind: 'video',
+  kind: typeof row.call_id === 'string' ? 'call' : 'video',
+  callId: textOrNull(row.call_id),
   service: String(row.service),
   queueId: String(row.queue_id),
   model: String(row.model),
@@ -157,4 +221,4 @@ const read = (row: Record<string, SQLOutputValue>): JobRow => ({
 })
 
 /** Without what only we need. */
-export const jobView = ({ service: _s, queueId: _q, downloadUrl: _d, ...view }: JobRow): JobView => view
+export const jobView = ({ service: _s, queueId: _q, downloadUrl: _d, callId: _c, ...view }: JobRow): JobView => view

@@ -65,4 +65,14 @@ export const agentMigrations: readonly Migration[] = [
       ALTER TABLE paid_calls ADD COLUMN account TEXT;
     `,
   },
+  {
+    name: '0005-jobs-of-calls',
+    sql: `
+      ALTER TABLE paid_calls ADD COLUMN credit_left_micro_usd INTEGER;
+      ALTER TABLE jobs ADD COLUMN call_id TEXT;
+      ALTER TABLE jobs ADD COLUMN request TEXT;
+      ALTER TABLE jobs ADD COLUMN tool TEXT;
+      CREATE UNIQUE INDEX jobs_by_call ON jobs (call_id) WHERE call_id IS NOT NULL;
+    `,
+  },
 ]

@@ -28,13 +28,26 @@ export interface SentTerms {
 /** The terms are those of the last time that it was sent. */
 export interface PaidCallRow extends SentTerms {
   id: string
+  /** What makes it the same call as another. */
+  requestHash: string
+  operation: string
   state: PaidCallState
   chargedMicroUsd: MicroUsd | null
   createdAtMs: number
   updatedAtMs: number
   /** JSON of the answer. */
   answer: string | null
+  /** What the answer said. */
+  creditLeftMicroUsd: MicroUsd | null
+  /** The job that its answer started. */
   jobId: string | null
+}
+
+export interface KeptAnswer {
+  answer: unknown
+  /** Micro-USD, as all amounts; null where nobody said it. */
+  charged: MicroUsd | null
+  creditLeft: MicroUsd | null
 }
 
 export type Claim =
@@ -43,7 +56,7 @@ export type Claim =
   /** The same call was paid for and is not delivered. */
   | { kind: 'earlier'; row: PaidCallRow }
   /** Another process is at it. */
-  | { kind: 'running' }
+  | { kind: 'running'; row: PaidCallRow }
   /** The same call was sent and its answer lost; the row is this process's own now. */
   | { kind: 'lost'; row: PaidCallRow }
 
@@ -61,23 +74,17 @@ export class PaidCallRows {
   claim(hash: string, operation: string, isAgain: boolean): Claim {
     const nowMs = this.#clock.now()
     return this.#decide(db => {
-      db.prepare('DELETE FROM paid_calls WHERE updated_at_ms < ?').run(nowMs - paidCallsKeptMs)
+      forgetOld(db, nowMs - paidCallsKeptMs)
       const open = isAgain ? undefined : findOpen(db, hash, nowMs)
-      if (!open) return { kind: 'mine', id: insert(db, hash, operation, nowMs) }
-      const row = read(open)
-      if (row.state === 'answered' || row.state === 'delivered') return { kind: 'earlier', row }
-      if (row.state !== 'lost' && isRunning(String(open.owner))) return { kind: 'running' }
-      const isLost = row.state === 'lost' || row.state === 'sent'
-      // When its process ended is not known; its request was over by then, whoever waited for it.
-      const updatedAtMs = row.state === 'sent' ? Math.min(nowMs, row.updatedAtMs + paidAnswerMs) : row.updatedAtMs
-      db.prepare('UPDATE paid_calls SET owner = ?, state = ?, updated_at_ms = ? WHERE id = ?').run(
-        thisProcess(),
-        isLost ? 'lost' : 'planned',
-        updatedAtMs,
-        row.id,
-      )
-      // A planned one's process ended before anything was bought.
-      return isLost ? { kind: 'lost', row: { ...row, updatedAtMs } } : { kind: 'mine', id: row.id }
+      return open ? take(db, open, nowMs) : { kind: 'mine', id: insert(db, hash, operation, nowMs) }
+    })
+  }
+
+  /** The same of one row, however old it is; null where it is not kept any more or has failed. */
+  claimRow(id: string): Claim | null {
+    return this.#decide(db => {
+      const open = find(db, id)
+      return open && open.state !== 'failed' ? take(db, open, this.#clock.now()) : null
     })
   }
 
@@ -108,16 +115,16 @@ export class PaidCallRows {
   }
 
   /** The answer is on disk before anybody has it. `also` runs in the same transaction. */
-  answered(id: string, answer: unknown, chargedMicroUsd: MicroUsd | null, also?: (db: DatabaseSync) => string): void {
+  answered(id: string, { answer, charged, creditLeft }: KeptAnswer, also?: (db: DatabaseSync) => string): void {
     this.#decide(db => {
       const jobId = also?.(db) ?? null
       mark(db, id, 'answered', this.#clock.now())
-      db.prepare('UPDATE paid_calls SET answer = ?, charged_micro_usd = ?, job_id = ? WHERE id = ?').run(
-        JSON.stringify(answer),
-        chargedMicroUsd,
-        jobId,
-        id,
-      )
+      db.prepare(
+        'UPDATE paid_calls SET answer = ?, charged_micro_usd = ?, credit_left_micro_usd = ?, job_id = ? WHERE id = ?',
+      ).run(JSON.stringify(answer), charged, creditLeft, jobId, id)
+      db.prepare(
+        `UPDATE jobs SET state = 'completed', price_micro_usd = ?, request = NULL WHERE call_id = ? AND state = 'running'`,
+      ).run(charged, id)
     })
   }
 
@@ -129,10 +136,35 @@ export class PaidCallRows {
 
 const find = (db: DatabaseSync, id: string) => db.prepare('SELECT * FROM paid_calls WHERE id = ?').get(id)
 
+/** What is asked of a job that a call became is worth as much as its answer, and is not kept for longer. */
+function forgetOld(db: DatabaseSync, beforeMs: number): void {
+  db.prepare('DELETE FROM paid_calls WHERE updated_at_ms < ?').run(beforeMs)
+  db.prepare(
+    'UPDATE jobs SET request = NULL, tool = NULL WHERE call_id IS NOT NULL AND tool IS NOT NULL AND started_at_ms < ?',
+  ).run(beforeMs)
+}
+
+function take(db: DatabaseSync, open: Record<string, SQLOutputValue>, nowMs: number): Claim {
+  const row = read(open)
+  if (row.state === 'answered' || row.state === 'delivered') return { kind: 'earlier', row }
+  if (row.state !== 'lost' && isRunning(String(open.owner))) return { kind: 'running', row }
+  const isLost = row.state === 'lost' || row.state === 'sent'
+  // When its process ended is not known; its request was over by then, whoever waited for it.
+  const updatedAtMs = row.state === 'sent' ? Math.min(nowMs, row.updatedAtMs + paidAnswerMs) : row.updatedAtMs
+  db.prepare('UPDATE paid_calls SET owner = ?, state = ?, updated_at_ms = ? WHERE id = ?').run(
+    thisProcess(),
+    isLost ? 'lost' : 'planned',
+    updatedAtMs,
+    row.id,
+  )
+  // A planned one's process ended before anything was bought.
+  return isLost ? { kind: 'lost', row: { ...row, updatedAtMs } } : { kind: 'mine', id: row.id }
+}
+
 /**
  * The time of the same call runs from the last that happened to it, because a call itself may take nearly as long; what was
- * sent may still be worked on. What is paid for stays until somebody has it. A job counts as delivered once its file is,
- * whatever became of the answer that started it.
+ * sent may still be worked on, and what runs as a job is. What is paid for stays until somebody has it. A job that an answer
+ * started counts as delivered once its file is, whatever became of that answer.
  */
 const findOpen = (db: DatabaseSync, hash: string, nowMs: number) =>
   db
@@ -140,6 +172,8 @@ const findOpen = (db: DatabaseSync, hash: string, nowMs: number) =>
       `SELECT paid_calls.* FROM paid_calls LEFT JOIN jobs ON jobs.id = paid_calls.job_id
        WHERE request_hash = ?
          AND (paid_calls.state = 'answered'
+           OR (paid_calls.state IN ('planned', 'sent', 'lost')
+             AND EXISTS (SELECT 1 FROM jobs WHERE call_id = paid_calls.id AND state = 'running'))
            OR (paid_calls.state = 'sent' AND updated_at_ms > ?)
            OR (updated_at_ms > ? AND (paid_calls.state IN ('planned', 'lost')
              OR (paid_calls.state = 'delivered' AND jobs.state IN ('running', 'completed') AND jobs.delivered = 0))))
@@ -160,16 +194,22 @@ const mark = (db: DatabaseSync, id: string, state: PaidCallState, nowMs: number)
   db.prepare('UPDATE paid_calls SET state = ?, updated_at_ms = ? WHERE id = ?').run(state, nowMs, id)
 }
 
+const amountOrNull = (value: SQLOutputValue | undefined): MicroUsd | null =>
+  typeof value === 'number' || typeof value === 'bigint' ? microUsd(Number(value)) : null
+
 const read = (row: Record<string, SQLOutputValue>): PaidCallRow => ({
   id: String(row.id),
+  requestHash: String(row.request_hash),
+  operation: String(row.operation),
   state: row.state as PaidCallState,
-  chargedMicroUsd: row.charged_micro_usd === null ? null : microUsd(Number(row.charged_micro_usd)),
+  chargedMicroUsd: amountOrNull(row.charged_micro_usd),
+  creditLeftMicroUsd: amountOrNull(row.credit_left_micro_usd),
   createdAtMs: Number(row.created_at_ms),
   updatedAtMs: Number(row.updated_at_ms),
   answer: row.answer === null ? null : String(row.answer),
   consents: typeof row.consents === 'string' ? row.consents : null,
   isKeyed: row.with_key === 1,
-  allowedMicroUsd: row.allowed_micro_usd === null ? null : microUsd(Number(row.allowed_micro_usd)),
+  allowedMicroUsd: amountOrNull(row.allowed_micro_usd),
   account: typeof row.account === 'string' ? row.account : null,
   jobId: row.job_id === null ? null : String(row.job_id),
 })

@@ -2,18 +2,18 @@ import type { ClientAnswer } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
 import { principalOf } from '#client/credential.ts'
 import { type MicroUsd, zeroUsd } from '#contract/money.ts'
-import type { AnswerOf, CallOf, Operation } from '#contract/operation.ts'
+import type { CallOf, Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import type { PaidOptions } from '#toolkit/tool-context.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { allowCall } from '#wallet/allow-call.ts'
 import type { PaidOrder } from '#wallet/pay.ts'
-import { chargeShownMs } from './bounds.ts'
+import { chargeShownMs, keysKeptMs } from './bounds.ts'
 import { consentAfter409 } from './consent-after-409.ts'
 import type { Core } from './core.ts'
 import { isUnknownCharge, nobodyPays } from './explain.ts'
+import { isAnothersCall, wasLost, wasNeverCharged, wasNeverSent } from './lost-call.ts'
 import type { ModelRecords } from './model-records.ts'
-import type { PaidCallRow, PaidCallRows } from './paid-call-rows.ts'
+import type { Claim, PaidCallRow, PaidCallRows } from './paid-call-rows.ts'
 import { payAfter402, wantsCredit } from './pay-after-402.ts'
 import { type PricedCall, priceCall } from './price-call.ts'
 import { recoverOnce } from './recover-once.ts'
@@ -26,6 +26,14 @@ export type Bought<O extends Operation> =
   | { kind: 'bought'; rowId: string; price: PricedCall; answer: ClientAnswer<O> }
   /** An earlier, undelivered one of the same call. */
   | { kind: 'earlier'; row: PaidCallRow }
+  /** The same call is under way in another process. */
+  | { kind: 'elsewhere'; row: PaidCallRow }
+
+/** A paid call under way, with the row that it is written down in. */
+export interface Buying<O extends Operation> {
+  rowId: string
+  bought: Promise<Bought<O>>
+}
 
 /** Writes down what was bought in the transaction that keeps its answer. */
 export type Keep<O extends Operation> = (rowId: string, answer: ClientAnswer<O>, price: PricedCall) => void
@@ -39,8 +47,8 @@ export class PaidCalls {
   readonly #models: ModelRecords
   readonly #rows: PaidCallRows
   readonly #recover: () => Promise<void>
-  /** Calls of this process under way; the same one joins instead of buying twice. */
-  readonly #underWay = new Map<string, Promise<Bought<Operation>>>()
+  /** Calls of this process under way, by their rows; the same one joins instead of buying twice. */
+  readonly #underWay = new Map<string, { hash: string; bought: Promise<Bought<Operation>> }>()
 
   constructor(core: Core, models: ModelRecords, rows: PaidCallRows) {
     this.#core = core
@@ -53,24 +61,32 @@ export class PaidCalls {
    * Runs to its end whoever stops waiting, because what is paid for is kept. Throws the client's, the service's and the
    * wallet's errors as they are.
    */
-  buy<O extends Operation>(
-    operation: O,
-    call: CallOf<O>,
-    { again = false }: PaidOptions,
-    keep: Keep<O>,
-  ): Promise<Bought<O>> {
-    if (this.#core.pays === 'nothing') return Promise.reject(nobodyPays(this.#core))
-    const { client } = this.#core
-    const hash = requestHash(client.address.baseUrl, principalOf(client.credential), operation, call)
-    const running = this.#underWay.get(hash)
-    if (running && !again) return running.then(bought => this.#joined(bought))
-    const buying = this.#buy(operation, call, { again, hash }, keep)
-    this.#underWay.set(hash, buying)
-    const forget = () => {
-      if (this.#underWay.get(hash) === buying) this.#underWay.delete(hash)
-    }
-    buying.then(forget, forget)
-    return buying
+  buy<O extends Operation>(operation: O, call: CallOf<O>, { again = false }: PaidOptions, keep: Keep<O>): Buying<O> {
+    if (this.#core.pays === 'nothing') throw nobodyPays(this.#core)
+    const hash = this.#hashOf(operation, call)
+    const running = again ? undefined : [...this.#underWay].findLast(([, one]) => one.hash === hash)
+    if (running) return { rowId: running[0], bought: this.#joined(...running) }
+    const claim = this.#rows.claim(hash, operation.id, again)
+    return this.#begin({ operation, call, hash, claim, isOnlyAsked: false }, keep)
+  }
+
+  /** A call of this process under way, for whoever waits for its row. */
+  underWay(rowId: string): Promise<unknown> | null {
+    return this.#underWay.get(rowId)?.bought ?? null
+  }
+
+  /**
+   * Asks what became of a call that was sent, under its key where it has one. Nothing is bought anew, paid or consented to:
+   * a service that did nothing ends it. Null where another process is at it.
+   */
+  resume<O extends Operation>(rowId: string, operation: O, call: CallOf<O>, keep: Keep<O>): Buying<O> | null {
+    const hash = this.#hashOf(operation, call)
+    if (this.#rows.find(rowId)?.requestHash !== hash) throw isAnothersCall()
+    const claim = this.#rows.claimRow(rowId)
+    if (claim?.kind === 'running') return null
+    if (claim && claim.kind !== 'mine') return this.#begin({ operation, call, hash, claim, isOnlyAsked: true }, keep)
+    this.#rows.mark(rowId, 'failed')
+    throw wasNeverSent()
   }
 
   /** Somebody has the answer; the same call buys a new one from now on. */
@@ -80,24 +96,37 @@ export class PaidCalls {
 
   /** Ends when no call is under way any more. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#underWay.values())
+    await Promise.allSettled([...this.#underWay.values()].map(({ bought }) => bought))
   }
 
-  #joined(bought: Bought<Operation>): Extract<Bought<Operation>, { kind: 'earlier' }> {
-    return bought.kind === 'earlier' ? bought : { kind: 'earlier', row: this.#rows.get(bought.rowId) }
+  #hashOf<O extends Operation>(operation: O, call: CallOf<O>): string {
+    const { address, credential } = this.#core.client
+    return requestHash(address.baseUrl, principalOf(credential), operation, call)
   }
 
-  async #buy<O extends Operation>(
-    operation: O,
-    call: CallOf<O>,
-    { again, hash }: { again: boolean; hash: string },
-    keep: Keep<O>,
-  ): Promise<Bought<O>> {
-    const claim = this.#rows.claim(hash, operation.id, again)
-    if (claim.kind === 'earlier') return { kind: 'earlier', row: claim.row }
-    if (claim.kind === 'running') throw stillRunning()
-    const id = claim.kind === 'lost' ? claim.row.id : claim.id
+  async #joined(rowId: string, { bought }: { bought: Promise<unknown> }): Promise<Bought<never>> {
+    await bought
+    return { kind: 'earlier', row: this.#rows.get(rowId) }
+  }
+
+  #begin<O extends Operation>(order: Order<O>, keep: Keep<O>): Buying<O> {
+    const { claim, hash } = order
+    if (claim.kind === 'earlier' || claim.kind === 'running') {
+      const kind = claim.kind === 'earlier' ? 'earlier' : 'elsewhere'
+      return { rowId: claim.row.id, bought: Promise.resolve({ kind, row: claim.row }) }
+    }
+    const rowId = claim.kind === 'lost' ? claim.row.id : claim.id
+    const bought = this.#buy(order, rowId, keep)
+    this.#underWay.set(rowId, { hash, bought })
+    const forget = () => void this.#underWay.delete(rowId)
+    bought.then(forget, forget)
+    return { rowId, bought }
+  }
+
+  async #buy<O extends Operation>(order: Order<O>, id: string, keep: Keep<O>): Promise<Bought<O>> {
+    const { operation, call, hash, claim, isOnlyAsked } = order
     const standing: Standing = {
+      isOnlyAsked,
       mayBeCharged: claim.kind === 'lost',
       wentWithoutKey: claim.kind === 'lost' && !claim.row.isKeyed,
       consents: null,
@@ -110,8 +139,7 @@ export class PaidCalls {
       // What is sent again under its key was allowed up to this price: nobody is asked twice for one purchase.
       const isAllowed = isAtMost(price.amountMicroUsd, standing.allowedMicroUsd)
       const quotedMicroUsd = isAllowed ? zeroUsd : price.amountMicroUsd
-      const planned = { what: price.what, quotedMicroUsd, operation: operation.id }
-      await allowCall(this.#core, planned, { requestHash: hash, by: id })
+      await allowCall(this.#core, { what: price.what, quotedMicroUsd }, { requestHash: hash, by: id })
       if (!isAllowed) standing.allowedMicroUsd = price.amountMicroUsd
       const answer = await this.#send(operation, call, { rowId: id, hash, price, standing })
       // Where only the record fails, the call has been paid for: it must not be bought again by itself.
@@ -137,15 +165,18 @@ export class PaidCalls {
    */
   async #reconcile(row: PaidCallRow, standing: Standing): Promise<void> {
     const account = await this.#account()
-    if (row.isKeyed && row.account === account && (await this.#models.takesKeys())) {
+    const nowMs = this.#core.clock.now()
+    const isKept = row.isKeyed && nowMs < row.createdAtMs + keysKeptMs
+    if (isKept && row.account === account && (await this.#models.takesKeys())) {
       standing.consents = row.consents
       standing.allowedMicroUsd = row.allowedMicroUsd
       return
     }
     const shown = await shownCharge(this.#core, row.account ?? account, row.createdAtMs)
     const shownAtMs = row.updatedAtMs + chargeShownMs
-    if (shown !== 'none' || this.#core.clock.now() < shownAtMs) throw wasLost(shown, shownAtMs)
+    if (shown.kind !== 'none' || nowMs < shownAtMs) throw wasLost(shown, shownAtMs)
     standing.mayBeCharged = false
+    if (standing.isOnlyAsked) throw wasNeverCharged()
   }
 
   /** The wallet's address whose account at the service pays now; null with an API key. */
@@ -160,7 +191,6 @@ export class PaidCalls {
     { rowId, hash, price, standing }: { rowId: string; hash: string; price: PricedCall; standing: Standing },
   ): Promise<ClientAnswer<O>> {
     const idempotencyKey = (await this.#takesKeys(standing)) ? rowId : undefined
-    const asked = { operation: operation.id, requestHash: hash }
     let topUps = 0
     let hasPaid = false
     let hasConsent = standing.consents !== null
@@ -179,14 +209,17 @@ export class PaidCalls {
         // The service has said that it did nothing.
         standing.mayBeCharged = false
         this.#rows.mark(rowId, 'planned')
-        const consent = hasConsent ? null : await consentAfter409(this.#core, error, asked)
+        if (standing.isOnlyAsked) throw error
+        const consent = hasConsent ? null : await consentAfter409(this.#core, error, hash)
         if (consent) {
           hasConsent = true
           standing.consents = JSON.stringify(consent)
           continue
         }
         const paid: PaidOrder | null =
-          hasPaid || topUps === mostTopUps ? null : await payAfter402(this.#core, error, price, asked)
+          hasPaid || topUps === mostTopUps
+            ? null
+            : await payAfter402(this.#core, error, price.amountMicroUsd, price.what)
         if (!paid) throw error
         topUps++
         hasPaid = !paid.isEarlier
@@ -205,8 +238,19 @@ export class PaidCalls {
   }
 }
 
+/** One call to be made, or whose answer is to be had. */
+interface Order<O extends Operation> {
+  operation: O
+  call: CallOf<O>
+  hash: string
+  claim: Claim
+  isOnlyAsked: boolean
+}
+
 /** What is known of one call while it is made. */
 interface Standing {
+  /** Only what became of it is wanted: nothing is paid for it or agreed to. */
+  isOnlyAsked: boolean
   /** The service may have done and charged it. */
   mayBeCharged: boolean
   /** It was sent before, and no key with it. */
@@ -236,32 +280,3 @@ const isLost = (error: unknown): boolean =>
   error instanceof ClientError
     ? error.wasSent && error.kind !== 'redirected'
     : error instanceof ServiceError && isUnknownCharge(error)
-
-const stillRunning = (): ToolFailure =>
-  new ToolFailure({
-    happened: 'The same call is under way in another process.',
-    charged: zeroUsd,
-    next: 'Make the same call again in a moment: it returns that one. `again: true` buys another.',
-  })
-
-const lostWords = {
-  some: 'the records of the service show a charge since',
-  none: 'the records of the service show no charge yet',
-  unknown: 'nothing here can tell whether it was charged',
-} as const
-
-function wasLost(shown: keyof typeof lostWords, shownAtMs: number): ToolFailure {
-  const isOpen = shown === 'none'
-  return new ToolFailure({
-    happened: `The same call was sent a moment ago and its answer was lost on the way; ${lostWords[shown]}.`,
-    charged: 'unknown',
-    ...(isOpen ? { retryAtMs: shownAtMs } : {}),
-    next: isOpen
-      ? 'The same call buys it anew then, if there is still none; `again: true` does so at once.'
-      : 'Look at wallet_status; `again: true` buys it anew.',
-  })
-}
-
-/** The answer of an earlier call as it was kept. */
-export const keptAnswer = <O extends Operation>({ answer }: PaidCallRow): AnswerOf<O> =>
-  JSON.parse(answer ?? 'null') as AnswerOf<O>

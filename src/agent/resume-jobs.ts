@@ -1,13 +1,12 @@
 import { resumedJobMs, resumedJobs } from './bounds.ts'
-import type { Core } from './core.ts'
-import { Jobs } from './job-desk.ts'
-import type { JobRows } from './job-rows.ts'
+import { Jobs, type JobWorld } from './job-desk.ts'
 
 /**
- * Asks, once in a process, after the jobs that earlier ones left running, and saves what they made: media at the service
- * do not wait for ever for somebody who asks. Whoever waits for such a job meanwhile waits for the same file.
+ * Asks, once in a process, after the jobs that earlier ones left running, and saves what they made: media and answers at
+ * the service do not wait for ever for somebody who asks. Whoever waits for such a job meanwhile waits for the same one.
  */
-export function resumeJobs(core: Core, rows: JobRows): { once(): void; stop(): void } {
+export function resumeJobs(world: JobWorld): { once(): void; stop(): void } {
+  const { core, jobRows, callJobs } = world
   const stopping = new AbortController()
   const beganMs = core.clock.now()
   let isBegun = false
@@ -18,11 +17,17 @@ export function resumeJobs(core: Core, rows: JobRows): { once(): void; stop(): v
       if (isBegun || core.pays === 'nothing') return
       isBegun = true
       const started = { afterMs: beganMs - resumedJobMs, beforeMs: beganMs }
-      for (const { jobId } of rows.running(core.client.address.baseUrl, started, resumedJobs)) {
+      for (const { jobId, kind } of jobRows.running(core.client.address.baseUrl, started, resumedJobs)) {
+        const following =
+          kind === 'call'
+            ? callJobs.follow(jobId, resumedJobMs, waiting)
+            : new Jobs(world, waiting, nobodyIsThere).wait(jobId, resumedJobMs)
         // Whoever waits for it is told what stands in its way.
-        new Jobs(core, rows, waiting).wait(jobId, resumedJobMs).catch(() => {})
+        following.catch(() => {})
       }
     },
     stop: () => stopping.abort(),
   }
 }
+
+const nobodyIsThere = () => Promise.reject(new Error('A call is followed, not delivered.'))

@@ -1,6 +1,11 @@
+import { addUsd, fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { getWalletTransactions } from '#contract/wallet-records.ts'
 import { clockSkewMs } from './bounds.ts'
 import type { Core } from './core.ts'
+
+export type ShownCharge =
+  /** All charges since then together; null where their amounts do not read as ones. */
+  { kind: 'some'; amountMicroUsd: MicroUsd | null } | { kind: 'none' } | { kind: 'unknown' }
 
 /**
  * Whether a service's own records show a charge of this account since then: a wallet has one a rail, and the call was paid
@@ -10,18 +15,31 @@ export async function shownCharge(
   { client }: Pick<Core, 'client'>,
   account: string | null,
   sinceMs: number,
-): Promise<'some' | 'none' | 'unknown'> {
-  if (account === null) return 'unknown'
+): Promise<ShownCharge> {
+  if (account === null) return { kind: 'unknown' }
   try {
     const call = { params: { walletAddress: account }, query: {}, body: undefined }
     const { answer } = await client.call(getWalletTransactions, call, { attempts: 2 })
     const { transactions, pagination } = answer.data
     const earliestMs = sinceMs - clockSkewMs
-    const times = transactions.map(({ type, createdAt }) => ({ type, atMs: Date.parse(createdAt) }))
-    if (times.some(({ type, atMs }) => type === 'CHARGE' && !(atMs < earliestMs))) return 'some'
+    const isBefore = ({ createdAt }: { createdAt: string }) => Date.parse(createdAt) < earliestMs
+    const charges = transactions.filter(row => row.type === 'CHARGE' && !isBefore(row))
     // The newest come first; where all of a page are newer, more of them lie on the next.
-    return pagination.hasMore && !times.some(({ atMs }) => atMs < earliestMs) ? 'unknown' : 'none'
+    const hasMore = pagination.hasMore && !transactions.some(isBefore)
+    if (charges.length > 0) return { kind: 'some', amountMicroUsd: hasMore ? null : sumOf(charges) }
+    return { kind: hasMore ? 'unknown' : 'none' }
   } catch {
-    return 'unknown'
+    return { kind: 'unknown' }
   }
+}
+
+/** Charges are negative in the records. */
+function sumOf(charges: readonly { amount: number }[]): MicroUsd | null {
+  let sum: MicroUsd = zeroUsd
+  for (const { amount } of charges) {
+    const charged = fromUsdNumber(-amount)
+    if (charged === null) return null
+    sum = addUsd(sum, charged)
+  }
+  return sum
 }

@@ -99,7 +99,8 @@ async function run(desk: Desk, { name, given, context }: ToolCall): Promise<Tool
   try {
     const tool = await desk.catalogue.tools[name]?.()
     if (!tool) throw new Error(`The listing has ${name}, the catalogue has not.`)
-    const makeContext = async () => (await desk.host()).context({ signal, report: progress.report, whenDelivered })
+    const invocation = { signal, report: progress.report, whenDelivered, called: { name, given } }
+    const makeContext = async () => (await desk.host()).context(invocation)
     const outcome = await runTool(tool, given, makeContext)
     // Of a call that was cancelled nothing is written.
     if (outcome.kind === 'done' && !signal.aborted) desk.deliveries.expect(id, delivered)

@@ -3,7 +3,7 @@ export const instructions = `These tools use a metered inference service and pay
 
 How to work
 1. models_find first: model ids, prices and allowed values differ by model. It is free. Without a wallet or an API key only models_find, job_list, wallet_status and wallet_receipts work.
-2. Short work answers at once: chat.
+2. Short work answers at once: chat. Beyond 40 s it goes on as a job, and job_wait returns its answer.
 3. Long work is a job: create, wait, save. video_quote tells the price; video_create starts the job and returns its job_id; call job_wait with it until the job is done. "Still running" is a success: call job_wait again. When the job is done, the file is saved and its path returned. job_list finds jobs that were started before.
 
 Money

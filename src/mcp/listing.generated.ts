@@ -227,7 +227,7 @@ export const listing: Listing = {
     {
       "name": "job_wait",
       "title": "Wait for a job",
-      "description": "Waits for a job and saves its file, returning the path. Still running is no error: call it again. Needs a wallet or key. Free.",
+      "description": "Waits for a job; returns its answer or the path of its file. Still running is no error: call it again. Needs a wallet or key. Free.",
       "inputSchema": {
         "type": "object",
         "properties": {

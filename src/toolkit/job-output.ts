@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { zeroUsd } from '#contract/money.ts'
 import { strangeId } from './from-outside.ts'
 import { isoTime, sayUsd, Usd, usd } from './paid.ts'
+import { sayCost } from './say-failure.ts'
 import type { JobView } from './tool-context.ts'
 
 /** A job as tools show it. */
@@ -38,7 +40,7 @@ export function sayJob(job: JobOutput): string {
     case 'completed':
       return job.file
         ? `Job ${job.job_id} is done. Saved: ${job.file.path} (${job.file.mime_type}, ${job.file.bytes} bytes).`
-        : `Job ${job.job_id} is done, and not saved yet. Call job_wait with it to save its file.`
+        : `Job ${job.job_id} is done, and its result is not here yet. Call job_wait with it.`
     case 'failed':
       return `Job ${job.job_id} failed: ${job.failure ?? 'the reason is not known.'} ${sayRefund(job)}`
     case 'deleted':
@@ -52,13 +54,18 @@ export const sayStarted = (job: JobOutput, isEarlier: boolean): string =>
     ? `Job ${job.job_id} is queued${typically(job)}. Call job_wait with it.`
     : sayJob(job)
 
+/** The same for a call that took longer than its caller could wait. */
+export const sayBecameJob = ({ job_id }: Pick<JobOutput, 'job_id'>): string =>
+  `The model is still at work, and the call goes on as job ${job_id}. Call job_wait with it: it returns the answer and what it cost, and nothing is charged twice.`
+
 export const filesOf = ({ file }: Pick<JobOutput, 'file'>): { path: string; mimeType: string }[] =>
   file ? [{ path: file.path, mimeType: file.mime_type }] : []
 
 const typically = ({ typical_seconds }: JobOutput): string =>
   typical_seconds === null ? '' : `; such a job takes about ${typical_seconds} s`
 
-const sayRefund = ({ refunded, price_usd }: JobOutput): string =>
-  refunded
-    ? `Its price, ${sayUsd(price_usd)}, was refunded.`
-    : 'No refund is known of yet; wallet_status shows the credit.'
+function sayRefund({ refunded, price_usd }: JobOutput): string {
+  if (refunded) return `Its price, ${sayUsd(price_usd)}, was refunded.`
+  if (price_usd === null) return sayCost('unknown')
+  return price_usd === 0 ? sayCost(zeroUsd) : 'No refund is known of yet; wallet_status shows the credit.'
+}

@@ -2,18 +2,13 @@ import { zeroUsd } from '#contract/money.ts'
 import type { Tool } from './define-tool.ts'
 import { NeedsPerson, type Question } from './person.ts'
 import { sayRefusedArguments } from './refused-arguments.ts'
+import { ResultInstead, type ToolResult } from './result-instead.ts'
 import type { ToolContext } from './tool-context.ts'
 import { type FailureFacts, ToolFailure } from './tool-failure.ts'
 
 /** All that can become of one call of a tool. */
 export type ToolOutcome =
-  | {
-      kind: 'done'
-      output: Record<string, unknown>
-      /** The output in words. */
-      text: string
-      files: { path: string; mimeType: string }[]
-    }
+  | ({ kind: 'done' } & ToolResult)
   | { kind: 'failed'; facts: FailureFacts }
   | { kind: 'asks'; question: Question }
   /** A mistake of ours; the error is for the log only. */
@@ -48,6 +43,7 @@ export async function runTool(
 /** What an effect threw, sorted. */
 export function outcomeOf(error: unknown): ToolOutcome {
   if (error instanceof NeedsPerson) return { kind: 'asks', question: error.question }
+  if (error instanceof ResultInstead) return { kind: 'done', ...error.result }
   if (error instanceof ToolFailure) return failed(error.facts)
   return { kind: 'fault', error }
 }

@@ -3,7 +3,7 @@ import type { FailureFacts } from './tool-failure.ts'
 
 /** What happened, what it cost, when to come again and what to do next, in this order. */
 export function sayFailure({ happened, charged, retryAtMs, next }: FailureFacts, nowMs: number): string {
-  const sentences = [happened, sayCharge(charged)]
+  const sentences = [happened, sayCost(charged)]
   if (retryAtMs !== undefined) {
     const seconds = Math.max(0, Math.ceil((retryAtMs - nowMs) / 1000))
     sentences.push(`Come again in ${seconds} s, at ${new Date(retryAtMs).toISOString()}.`)
@@ -11,7 +11,8 @@ export function sayFailure({ happened, charged, retryAtMs, next }: FailureFacts,
   return [...sentences, next].join(' ')
 }
 
-function sayCharge(charged: FailureFacts['charged']): string {
+/** What a call cost that failed. */
+export function sayCost(charged: FailureFacts['charged']): string {
   if (charged === 'unknown') return 'What was charged is not known; wallet_receipts and wallet_status show it.'
   return charged === 0n ? 'Nothing was charged.' : `${displayUsd(charged)} was charged.`
 }

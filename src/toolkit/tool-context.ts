@@ -6,7 +6,7 @@ import type { AnswerOf, CallOf, Operation } from '#contract/operation.ts'
  * its own records, once, for every tool. Effects throw `NeedsPerson` or `ToolFailure`, which tools let pass.
  */
 export interface ToolContext {
-  /** Calls the service; `answer` is what the operation's 200 says. */
+  /** Calls the service; `answer` is what the operation's 200 says. Throws `ResultInstead` where it becomes a job. */
   call<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Answered<O>>
   /** The same for an operation that queues work: what it started becomes a job that survives a restart. */
   start<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Started>
@@ -49,7 +49,10 @@ export interface Started {
 }
 
 export interface JobDesk {
-  /** Waits until the job ends or `timeoutMs` is over, saves what it made, and reports progress meanwhile. Free. */
+  /**
+   * Waits until the job ends or `timeoutMs` is over, saves what it made, and reports progress meanwhile. Free. Of a call
+   * that became a job it throws `ResultInstead` with the result of that call.
+   */
   wait(jobId: string, timeoutMs: number): Promise<JobView>
   /** Newest first. */
   list(limit: number): Promise<JobView[]>
@@ -57,12 +60,14 @@ export interface JobDesk {
 
 export interface JobView {
   jobId: string
-  kind: 'video'
+  /** `call`: a call whose answer took longer than its caller could wait. */
+  kind: 'video' | 'call'
   model: string
   state: 'running' | 'completed' | 'failed' | 'deleted'
   startedAtMs: number
   /** How long such a job takes by experience; null when it is not known yet. */
   typicalMs: number | null
+  /** Of a call what it was charged, once that is known. */
   priceMicroUsd: MicroUsd | null
   refunded: boolean
   /** Present once it is completed and saved. */

@@ -10,6 +10,18 @@ export interface Invocation {
    * Absent where the caller has it as soon as the effect has run.
    */
   whenDelivered?: (run: () => void) => void
+  /**
+   * What was called, so that work which takes too long can become a job that gives the tool's result later. Absent where
+   * the caller makes the same call again instead.
+   */
+  called?: CalledTool
+}
+
+export interface CalledTool {
+  /** The tool's name. */
+  name: string
+  /** Its arguments as they came; JSON. */
+  given: unknown
 }
 
 /** What a frame needs from whoever carries the wallet and the client. Made on the first tool call, never before. */

@@ -259,7 +259,7 @@ test.each([
   credit = 0
   clock.nowMs += minutes(5)
   const next = isLater ? await open() : agent
-  expect((await failureOf(next.chat())).happened).toContain('show a charge since')
+  expect((await failureOf(next.chat())).happened).toContain('show a charge of 0.001 USD since')
   expect(keysOf(server, '/chat/completions')).toHaveLength(takesKeys ? 2 : 1)
 })
 
@@ -295,7 +295,7 @@ test('without keys, a charge in the records of the service keeps the call from b
   const { happened, charged, next } = await failureOf(agent.chat('lost'))
   expect([charged, happened, next]).toEqual([
     'unknown',
-    expect.stringContaining('show a charge since'),
+    expect.stringContaining('show a charge of 0.001 USD since'),
     expect.stringContaining('again: true'),
   ])
   expect(server.books.chats).toBe(1)
@@ -342,7 +342,7 @@ test('an answer that drips for ever ends, and counts as lost', async () => {
   expect(server.countOf('/chat/completions')).toBe(1)
 })
 
-test('a chat that takes longer than an assistant waits is left to the next same call, and paid once', async () => {
+test('a call of nobody who could wait for a job is left to the next same call, and paid once', async () => {
   let arrive = () => {}
   const arrived = new Promise<void>(resolve => {
     arrive = resolve

@@ -152,7 +152,7 @@ const failures: [why: string, facts: ConstructorParameters<typeof ToolFailure>[0
   [
     'a limit',
     { happened: 'The limit is reached.', charged: zeroUsd, retryAtMs: Date.now() + 60_000, next: 'Wait.' },
-    /^The limit is reached\. Nothing was charged\. Come again in (59|60) s, at 20\d\d-.*Z\. Wait\.$/,
+    /^The limit is reached\. Nothing was charged\. Come again in (5\d|60) s, at 20\d\d-.*Z\. Wait\.$/,
   ],
   [
     'a lost answer',

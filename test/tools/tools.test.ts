@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { runTool } from '#toolkit/run-tool.ts'
 import { tools } from '#tools/table.generated.ts'
-import { answers, doneJob, type FakeOptions, fakeHost, runningJob, videoModel } from '../mcp/fake-host.ts'
+import { answers, doneJob, type FakeOptions, fakeHost, runningJob, usd, videoModel } from '../mcp/fake-host.ts'
 
 /** One call of a tool as the shell makes it, without MCP. */
 async function call(name: string, given: Record<string, unknown>, options: FakeOptions = {}) {
@@ -176,7 +176,7 @@ const states: [state: string, job: Partial<typeof runningJob>, says: string, fil
   ['running', {}, 'still running; such a job takes about 60 s. Call job_wait with it again.', 0],
   ['running, new to us', { typicalMs: null }, 'Job job_1 is still running. Call job_wait', 0],
   ['done', doneJob, 'Saved: /home/ann/farebox files/a b.mp4 (video/mp4, 1234 bytes).', 1],
-  ['done, not saved', { state: 'completed' }, 'done, and not saved yet. Call job_wait', 0],
+  ['done, not fetched', { state: 'completed' }, 'done, and its result is not here yet. Call job_wait', 0],
   [
     'failed',
     { state: 'failed', failure: 'The engine gave up.', refunded: true },
@@ -184,6 +184,8 @@ const states: [state: string, job: Partial<typeof runningJob>, says: string, fil
     0,
   ],
   ['failed, unpaid back', { state: 'failed' }, 'No refund is known of yet', 0],
+  ['a call that cost nothing', { kind: 'call', state: 'failed', priceMicroUsd: usd(0) }, 'Nothing was charged.', 0],
+  ['a call that was lost', { kind: 'call', state: 'failed', priceMicroUsd: null }, 'What was charged is not known', 0],
   ['deleted', { state: 'deleted' }, 'was deleted', 0],
 ]
 test.each(states)('job_wait, %s', async (_state, job, says, files) => {

@@ -15,6 +15,7 @@ const replacements = new Map(
     ['agent/job-rows.ts', 'armed-job-rows.ts'],
     ['client/undici-wire.ts', 'armed-wire.ts'],
     ['mcp/tool-results.ts', 'armed-results.ts'],
+    ...(process.env.FAREBOX_TEST_LONG_CALLS === '1' ? [['agent/bounds.ts', 'armed-bounds.ts']] : []),
   ].map(([real = '', armed = '']) => [`${source}${real}`, `${here}${armed}`] as const),
 )
 

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Client as McpClient } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { Client } from '#client/client.ts'
 import { getWalletTransactions } from '#contract/wallet-records.ts'
+import { DemoChat } from '#service/engines/demo/chat.ts'
 import { keyFromHex } from '#wallet/keys.ts'
 import { readPolicy } from '#wallet/policy.ts'
 import { openWallet } from '#wallet/wallet.ts'
@@ -25,6 +26,9 @@ beforeAll(async () => {
 }, 240_000)
 afterAll(() => service?.close(), 60_000)
 
+/** The point at which a call that takes long has become a job, of which nobody has heard yet. */
+const atAJob = 'after the call is a job'
+
 /** `farebox mcp` on the one data folder; armed where it is to die at a point. */
 async function start(killedAt?: string) {
   const armed = killedAt === undefined ? [] : ['--import', arm]
@@ -37,6 +41,7 @@ async function start(killedAt?: string) {
     FAREBOX_PAYEE: service.payee,
     FAREBOX_ASK_ABOVE_USD: '5',
     FAREBOX_FAULT_ORDER: JSON.stringify(order),
+    FAREBOX_TEST_LONG_CALLS: killedAt === atAJob ? '1' : '',
   }
   const client = new McpClient({ name: 'test', version: '1' }, { capabilities: {} })
   await client.connect(
@@ -119,6 +124,34 @@ test.each([
   },
   240_000,
 )
+
+test('a chat whose process is killed once it is a job is delivered by that job in the next process, and charged once', async () => {
+  const before = await books()
+  const complete = DemoChat.prototype.complete
+  let answerNow = () => {}
+  const held = new Promise<void>(resolve => {
+    answerNow = resolve
+  })
+  const slow = vi.spyOn(DemoChat.prototype, 'complete').mockImplementation(async function (this: DemoChat, asked) {
+    await held
+    return complete.call(this, asked)
+  })
+  try {
+    await callAndKill(atAJob, 'chat', chat('a long one'))
+    const { jobs } = (await call('job_list', {})) as { jobs: { job_id: string; state: string }[] }
+    const job = jobs.find(({ state }) => state === 'running')
+    answerNow()
+    let done: Output = {}
+    for (let waits = 0; waits < 5 && typeof done.answer !== 'string'; waits++)
+      done = await call('job_wait', { job_id: job?.job_id })
+    expect(done).toMatchObject({ answer: expect.stringMatching(/./), charged_usd: expect.any(Number) })
+    const { charges, sum, currentBalance } = await books()
+    expect([charges - before.charges, sum]).toEqual([1, currentBalance])
+  } finally {
+    answerNow()
+    slow.mockRestore()
+  }
+}, 240_000)
 
 const video = { model: 'demo-video', duration: '2s', resolution: '360p', aspect_ratio: '1:1' }
 

@@ -1,0 +1,305 @@
+import { hostname } from 'node:os'
+import { afterEach, expect, test } from 'vitest'
+import { agentTool } from '#agent/agent-tool.ts'
+import { longCallMs, paidAnswerMs } from '#agent/bounds.ts'
+import { catalogue } from '#agent/catalogue.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { answerJson, type Seen } from '../client/little-server.ts'
+import { manualClock } from '../client/manual-clock.ts'
+import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { creditRequired, type PretendOptions, pretendService } from './pretend-service.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+type Agent = Awaited<ReturnType<typeof openAgent>>
+
+const isChat = (seen: Seen): boolean => seen.path.endsWith('/chat/completions')
+
+const oncePromise = () => {
+  let fulfil = () => {}
+  const promise = new Promise<void>(resolve => {
+    fulfil = resolve
+  })
+  return { promise, fulfil }
+}
+
+/**
+ * A service that holds its first chat until `release`, and agents on one folder for whom the long wait is over as soon as
+ * that chat has arrived, until it is released; every other wait is over at once and moves the clock.
+ */
+async function setUp(service: PretendOptions = {}, options: Partial<OpenAgent> = {}) {
+  const [arrived, held] = [oncePromise(), oncePromise()]
+  const clock = manualClock()
+  let [isFirst, isReleased] = [true, false]
+  const server = await pretendService({
+    credit: 5,
+    ...service,
+    instead: async (seen, response) => {
+      if (isFirst && isChat(seen)) {
+        isFirst = false
+        arrived.fulfil()
+        await held.promise
+      }
+      return (await service.instead?.(seen, response)) ?? false
+    },
+  })
+  closing.push(server.close)
+  const pause: OpenAgent['pause'] = async (ms, signal) => {
+    if (ms === paidAnswerMs) return new Promise(() => {})
+    if (ms === longCallMs && !isReleased) return arrived.promise
+    if (ms === longCallMs) return new Promise(() => {})
+    // Whoever waits lets what came from the service be read first.
+    await new Promise(resolve => setImmediate(resolve))
+    signal?.throwIfAborted()
+    clock.nowMs += ms
+  }
+  const stateFolder = temporaryFolder()
+  const open = async (more: Partial<OpenAgent> = {}) => {
+    const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder, clock, pause, ...options, ...more })
+    closing.push(agent.close)
+    return agent
+  }
+  const release = () => {
+    isReleased = true
+    held.fulfil()
+  }
+  return { server, clock, open, agent: await open(), release }
+}
+
+async function call(agent: Agent, name: string, args: object, signal?: AbortSignal) {
+  const tool = await catalogue.tools[name]?.()
+  if (!tool) throw new Error(`There is no ${name}.`)
+  return agentTool(tool, agent.host, undefined).call(args, signal ? { signal } : {})
+}
+
+const chat = { model: 'm', prompt: 'hi' }
+
+const wait = (agent: Agent, job_id: unknown, wait_seconds = 45) => call(agent, 'job_wait', { job_id, wait_seconds })
+
+const failureOf = async (run: Promise<unknown>): Promise<ToolFailure['facts']> => {
+  const error: unknown = await run.catch(thrown => thrown)
+  if (!(error instanceof ToolFailure)) throw error
+  return error.facts
+}
+
+/** The chat as a job whose call has ended in this process, however it did. */
+async function startedJob(world: Awaited<ReturnType<typeof setUp>>): Promise<string> {
+  const { output } = await call(world.agent, 'chat', chat)
+  world.release()
+  await world.agent.desks.paidCalls.settled()
+  return String(output.job_id)
+}
+
+test('a chat that takes longer than an assistant waits becomes a job, which gives the result of the chat', async () => {
+  const { agent, server, release } = await setUp()
+  const started = await call(agent, 'chat', chat)
+  expect(started.output).toMatchObject({ job_id: expect.stringMatching(/^job_/), state: 'running', charged_usd: null })
+  expect(started.text).toContain(`Call job_wait with it`)
+  const { job_id } = started.output
+  expect((await call(agent, 'job_list', {})).output.jobs).toMatchObject([{ job_id, model: 'm', state: 'running' }])
+  expect((await wait(agent, job_id, 3)).output).toMatchObject({ job_id, state: 'running' })
+  release()
+  await agent.desks.paidCalls.settled()
+  expect((await call(agent, 'job_list', {})).output.jobs).toMatchObject([{ state: 'completed', price_usd: 0.001 }])
+  for (let time = 0; time < 2; time++) {
+    const done = await wait(agent, job_id)
+    expect(done.output).toMatchObject({ answer: 'answer 1', charged_usd: 0.001, credit_left_usd: 4.999 })
+    expect(done.output).not.toHaveProperty('already_paid')
+    expect(done.text).toContain('answer of m')
+  }
+  expect(server.books.chats).toBe(1)
+  // Delivered is delivered: the same question again is another one.
+  expect((await call(agent, 'chat', chat)).output).toMatchObject({ answer: 'answer 2' })
+})
+
+test('a wait ends with the answer, not with its time', async () => {
+  const { agent, release } = await setUp()
+  const { output } = await call(agent, 'chat', chat)
+  const waiting = wait(agent, output.job_id)
+  release()
+  const done = await waiting
+  expect(done.output.state ?? done.output.answer).toMatch(/running|answer 1/)
+  await agent.desks.paidCalls.settled()
+  expect((await wait(agent, output.job_id, 0)).output).toMatchObject({ answer: 'answer 1' })
+})
+
+test('the same chat while its job runs is that job, and has the answer once it is there', async () => {
+  const { agent, server, release } = await setUp()
+  const { output } = await call(agent, 'chat', chat)
+  expect((await call(agent, 'chat', chat)).output).toMatchObject({ job_id: output.job_id, state: 'running' })
+  release()
+  await agent.desks.paidCalls.settled()
+  expect((await call(agent, 'chat', chat)).output).toMatchObject({ answer: 'answer 1', already_paid: true })
+  expect(server.books.chats).toBe(1)
+})
+
+test('a chat of another process is its job here too', async () => {
+  const { agent, open, release } = await setUp()
+  const { output } = await call(agent, 'chat', chat)
+  const other = await open()
+  expect((await call(other, 'chat', chat)).output).toMatchObject({ job_id: output.job_id, state: 'running' })
+  expect((await wait(other, output.job_id, 3)).output).toMatchObject({ state: 'running' })
+  release()
+  await agent.desks.paidCalls.settled()
+  expect((await wait(other, output.job_id)).output).toMatchObject({ answer: 'answer 1', charged_usd: 0.001 })
+})
+
+test('a chat that is cancelled before becomes no job', async () => {
+  const { agent, release } = await setUp()
+  const stop = new AbortController()
+  stop.abort()
+  await expect(call(agent, 'chat', chat, stop.signal)).rejects.toThrow(/abort/i)
+  release()
+  await agent.desks.paidCalls.settled()
+  expect((await call(agent, 'job_list', {})).output.jobs).toEqual([])
+})
+
+test('a chat that the service refuses late ends its job with the reason, and costs nothing', async () => {
+  const world = await setUp({
+    instead: (seen, response) => {
+      if (!isChat(seen)) return false
+      answerJson(response, 400, { error: 'strange words' })
+      return true
+    },
+  })
+  const job = await startedJob(world)
+  const { output, text } = await wait(world.agent, job)
+  expect(output).toMatchObject({
+    state: 'failed',
+    price_usd: 0,
+    failure: expect.stringContaining('does not take these values'),
+  })
+  expect(text).toContain('Nothing was charged.')
+  expect(text).not.toContain('strange words')
+})
+
+/** The answer is lost once, and the client's own repeat is not let in. */
+const losingOnce = (): PretendOptions => {
+  let chats = 0
+  return {
+    losesAnswers: 1,
+    instead: (seen, response) => {
+      if (!isChat(seen) || ++chats !== 2) return false
+      answerJson(response, 401, { error: 'Authentication failed' })
+      return true
+    },
+  }
+}
+
+const keysOf = (server: { seen: Seen[] }) => server.seen.filter(isChat).map(seen => seen.headers['idempotency-key'])
+
+test('a job whose process has ended asks for its answer under the same key, and is charged once', async () => {
+  const world = await setUp({ takesKeys: true, ...losingOnce() })
+  const job = await startedJob(world)
+  const later = await world.open()
+  expect((await wait(later, job)).output).toMatchObject({ answer: 'answer 1', charged_usd: 0.001 })
+  expect(world.server.books).toMatchObject({ chats: 1, credit: expect.closeTo(4.999) })
+  expect(new Set(keysOf(world.server)).size).toBe(1)
+})
+
+test('it does so at the first call after a start, whoever asks for what', async () => {
+  const world = await setUp({ takesKeys: true, ...losingOnce() })
+  const job = await startedJob(world)
+  world.clock.nowMs += 1
+  const later = await world.open()
+  await call(later, 'job_list', {})
+  await later.desks.paidCalls.settled()
+  expect((await call(later, 'job_list', {})).output.jobs).toMatchObject([{ job_id: job, state: 'completed' }])
+})
+
+test('a job whose process ended before its call was sent comes to nothing', async () => {
+  const world = await setUp({ takesKeys: true, ...losingOnce() })
+  const job = await startedJob(world)
+  const owner = `${process.pid}@${hostname()}#another-start`
+  world.agent.core.state.database().prepare(`UPDATE paid_calls SET state = 'planned', owner = ?`).run(owner)
+  const { text } = await wait(world.agent, job)
+  expect(text).toContain('ended before it was sent')
+  expect(text).toContain('Nothing was charged.')
+})
+
+test('a job pays for nothing: a service that had not begun ends it', async () => {
+  let isPoor = false
+  const lost = losingOnce()
+  const world = await setUp({
+    takesKeys: true,
+    ...lost,
+    instead: (seen, response) => {
+      if (!isPoor || !isChat(seen)) return lost.instead?.(seen, response) ?? false
+      answerJson(response, 402, creditRequired(0))
+      return true
+    },
+  })
+  const job = await startedJob(world)
+  isPoor = true
+  expect((await wait(world.agent, job)).output).toMatchObject({ state: 'failed', price_usd: 0 })
+  expect(world.server.books.signatures).toEqual([])
+})
+
+test('after a day, when its key may be forgotten, a job is not asked for under it any more', async () => {
+  const world = await setUp({ takesKeys: true, ...losingOnce() })
+  const job = await startedJob(world)
+  world.clock.nowMs += 21 * 60 * 60_000
+  const { text } = await wait(await world.open(), job)
+  expect(text).toContain('nothing here can tell whether it was charged')
+  expect(text).toContain('What was charged is not known')
+  expect(keysOf(world.server)).toHaveLength(2)
+})
+
+/** A service without keys that loses the first answer, and shows these charges. */
+const showing = (charges: () => object[]): PretendOptions => ({
+  losesAnswers: 1,
+  instead: (seen, response) => {
+    if (!seen.path.includes('/x402/transactions/')) return false
+    const pagination = { limit: 50, offset: 0, hasMore: false }
+    const data = { walletAddress: 'w', currentBalance: 5, transactions: charges(), pagination }
+    answerJson(response, 200, { success: true, data })
+    return true
+  },
+})
+
+const charge = (atMs: number) => {
+  const ids = { id: 't', requestId: 'r', modelId: 'm' }
+  return { ...ids, amount: -0.001, balanceAfter: 4.999, type: 'CHARGE', createdAt: new Date(atMs).toISOString() }
+}
+
+test('without keys a lost answer ends its job with what the service charged, and nothing is bought again', async () => {
+  const world = await setUp(showing(() => [charge(world.clock.nowMs)]))
+  const job = await startedJob(world)
+  for (let time = 0; time < 2; time++) {
+    const { output, text } = await wait(world.agent, job)
+    expect(output).toMatchObject({ state: 'failed', price_usd: null })
+    expect(text).toContain('show a charge of 0.001 USD since')
+  }
+  expect(world.server.countOf('/chat/completions')).toBe(1)
+})
+
+test('without keys and without a charge the job waits for one to be shown, and then ends', async () => {
+  const world = await setUp(showing(() => []))
+  const job = await startedJob(world)
+  const open = await failureOf(wait(world.agent, job))
+  expect(open).toMatchObject({ charged: 'unknown', next: expect.stringContaining('job_wait') })
+  world.clock.nowMs = Math.max(world.clock.nowMs, open.retryAtMs ?? 0)
+  const { output, text } = await wait(world.agent, job)
+  expect(output).toMatchObject({ state: 'failed', price_usd: 0 })
+  expect(text).toContain('show no charge for it')
+  expect(world.server.countOf('/chat/completions')).toBe(1)
+})
+
+test('a job of another wallet stays, and says whose it is', async () => {
+  const world = await setUp({ takesKeys: true, ...losingOnce() })
+  const job = await startedJob(world)
+  const other = await world.open({ apiKey: 'another', walletKey: undefined })
+  expect((await failureOf(wait(other, job))).happened).toContain('another wallet or API key')
+  expect((await wait(world.agent, job)).output).toMatchObject({ answer: 'answer 1' })
+})
+
+test('a job whose answer is not kept any more says so', async () => {
+  const world = await setUp()
+  const job = await startedJob(world)
+  world.clock.nowMs += 25 * 60 * 60_000
+  await call(world.agent, 'chat', { ...chat, prompt: 'another' })
+  expect((await failureOf(wait(world.agent, job))).happened).toContain('kept for a day')
+})
