@@ -139,7 +139,8 @@ export class PaidCalls {
       // What is sent again under its key was allowed up to this price: nobody is asked twice for one purchase.
       const isAllowed = isAtMost(price.amountMicroUsd, standing.allowedMicroUsd)
       const quotedMicroUsd = isAllowed ? zeroUsd : price.amountMicroUsd
-      await allowCall(this.#core, { what: price.what, quotedMicroUsd }, { requestHash: hash, by: id })
+      const planned = { what: price.what, quotedMicroUsd, operation: operation.id }
+      await allowCall(this.#core, planned, { requestHash: hash, by: id })
       if (!isAllowed) standing.allowedMicroUsd = price.amountMicroUsd
       const answer = await this.#send(operation, call, { rowId: id, hash, price, standing })
       // Where only the record fails, the call has been paid for: it must not be bought again by itself.
@@ -191,6 +192,7 @@ export class PaidCalls {
     { rowId, hash, price, standing }: { rowId: string; hash: string; price: PricedCall; standing: Standing },
   ): Promise<ClientAnswer<O>> {
     const idempotencyKey = (await this.#takesKeys(standing)) ? rowId : undefined
+    const asked = { operation: operation.id, requestHash: hash }
     let topUps = 0
     let hasPaid = false
     let hasConsent = standing.consents !== null
@@ -210,16 +212,14 @@ export class PaidCalls {
         standing.mayBeCharged = false
         this.#rows.mark(rowId, 'planned')
         if (standing.isOnlyAsked) throw error
-        const consent = hasConsent ? null : await consentAfter409(this.#core, error, hash)
+        const consent = hasConsent ? null : await consentAfter409(this.#core, error, asked)
         if (consent) {
           hasConsent = true
           standing.consents = JSON.stringify(consent)
           continue
         }
         const paid: PaidOrder | null =
-          hasPaid || topUps === mostTopUps
-            ? null
-            : await payAfter402(this.#core, error, price.amountMicroUsd, price.what)
+          hasPaid || topUps === mostTopUps ? null : await payAfter402(this.#core, error, price, asked)
         if (!paid) throw error
         topUps++
         hasPaid = !paid.isEarlier
