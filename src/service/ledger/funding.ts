@@ -62,11 +62,12 @@ export class Funding {
 
   /** What is left of one limit of a key's budget, and when that starts anew, as a 402 says it. */
   async keyLimit(principal: Principal, limit: 'usd' | 'staking'): Promise<KeyLimitReached['budget']> {
-    const budget = budgetOf(principal)
-    const most = budget?.[limit] ?? null
-    if (principal.kind !== 'key' || !budget || most === null) return undefined
+    if (principal.kind !== 'key' || !principal.budget) return undefined
+    const { keyId, budget } = principal
+    const most = budget[limit]
+    if (most === null) return undefined
     const atMs = this.#clock.now()
-    const left = (await budgetLeft(this.#store, principal.keyId, budget, atMs))[limit] ?? zeroUsd
+    const left = (await budgetLeft(this.#store, keyId, budget, atMs))[limit] ?? zeroUsd
     const nextMs = nextPeriodMs(budget.period, atMs)
     return {
       currency: limit === 'usd' ? 'USD' : 'DIEM',

@@ -7,7 +7,7 @@ import { Funding, type Spendable, shortage, totalOf } from '#service/ledger/fund
 import { InsufficientCredit, OverBudget } from '#service/ledger/refusals.ts'
 import { StakingCredits } from '#service/staking/staking-credits.ts'
 import type { BudgetPeriod, Refusal } from '#service/store/units.ts'
-import { budget, capture, hold, mustCommit, topUp } from '../store/sample-ops.ts'
+import { budget, capture, hold, linesOf, mustCommit, refund, topUp } from '../store/sample-ops.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
 
 let desk: ChargeDesk
@@ -238,6 +238,22 @@ describe('an account', () => {
     ]
     expect(await entriesOf(desk.store, account, 10, 0)).toEqual(shown)
     expect(await entriesOf(desk.store, account, 1, 1)).toEqual(shown.slice(1, 2))
+  })
+
+  test('shows what others pay of a charge as money back, and what they get of a refund as a charge', async () => {
+    const principal = await desk.wallet(100n, 10n)
+    const charge = await desk.charges({ funding }).open(desk.order(principal, 25n))
+    await charge.capture(linesOf([30n]))
+    await mustCommit(desk.store, refund(charge.order.request))
+    const shown = await entriesOf(desk.store, principal.account, 10, 0)
+    expect(shown.map(({ type, amountMicroUsd }) => [type, amountMicroUsd])).toEqual([
+      ['CHARGE', -10n],
+      ['REFUND', 25n],
+      ['CHARGE', -30n],
+      ['REFUND', 10n],
+      ['REFUND', 5n],
+      ['TOP_UP', 100n],
+    ])
   })
 })
 
