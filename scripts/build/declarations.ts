@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { doors } from './entries.ts'
+import { publicComments } from './public-comments.ts'
 import { type PackageImports, relativeSpecifiers } from './specifiers.ts'
 
 /** Writes the doors' declarations to `types` in `dist`, with specifiers that resolve inside the package, and no others. */
@@ -18,7 +19,7 @@ export async function declarations(root: string, dist: string): Promise<void> {
     shown.add(path)
     const way = [...from, path]
     const { text, leadsTo } = relativeSpecifiers(way, await readFile(join(types, path), 'utf8'), imports)
-    await writeFile(join(types, path), text)
+    await writeFile(join(types, path), publicComments(path, text))
     for (const next of leadsTo) await show(next, way)
   }
   const declarationOf = (path: string): string => path.replace(/\.ts$/, '.d.ts')

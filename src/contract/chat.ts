@@ -63,7 +63,7 @@ const length = {
   stop_token_ids: z.array(z.number()).nullish(),
 }
 
-/** OpenAI's request with the fields of published contract §5.1. Unknown members pass through to the engine (brief §1.4). */
+/** OpenAI's request with this contract's fields (published contract §5.1). Unknown members pass through to the engine (brief §1.4). */
 export const ChatCompletionRequest = z
   .looseObject({
     model: z.string().min(1),

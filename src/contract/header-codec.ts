@@ -14,7 +14,7 @@ export interface HeaderSchema {
 /** One header both ways. `parse` answers null for anything it does not know; it never throws. */
 export interface HeaderCodec<Value> {
   name: string
-  /** When a response carries it, in the words of the brief's tables. */
+  /** When a response carries it (brief §9). */
   when: string
   /** Its text in the words of the description (OpenAPI). */
   schema: HeaderSchema
@@ -98,7 +98,7 @@ export const httpDateHeader: Make<number> = (name, when) => ({
   },
 })
 
-/** ISO 8601 date alone, as brief §9.4 has it; a date-time is read too. */
+/** ISO 8601 date alone (brief §9.4); a date-time is read too. */
 export const dateHeader: Make<string> = (name, when) => ({
   name,
   when,

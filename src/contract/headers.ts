@@ -13,7 +13,7 @@ import {
 import { PaymentPayload, SettlementResponse } from './payment.ts'
 import { PaymentRequiredHeader } from './payment-required.ts'
 
-/** Every header of the brief's tables (§2.3, §5, §8.4, §9), with `service` as the vendor word. */
+/** Every header (brief §2.3, §5, §8.4, §9), with `service` as the vendor word. */
 
 export const authorization = textHeader('authorization', 'request, API key')
 export const signInWithX = textHeader('sign-in-with-x', 'request, wallet')
@@ -25,7 +25,7 @@ export const idempotentReplayed = booleanHeader(
   'an answer that was given before to the same key',
 )
 
-/** Not in the brief: without it a client can't tell whether a paid call may be repeated after a lost answer. */
+/** Beyond what is published (brief §9): without it a client can't tell whether a paid call may be repeated after a lost answer. */
 export const paidOncePerKey = booleanHeader(
   'x-service-paid-once-per-key',
   'the list of models, where every call that costs takes an Idempotency-Key',

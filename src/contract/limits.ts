@@ -1,4 +1,4 @@
-/** The limits of brief §8 as data, and those that it leaves open (top-up, records of a wallet, what only reads). */
+/** Limits as data (brief §8), those of a top-up, of a wallet's records and of what only reads among them. */
 
 export const textTiers = ['XS', 'S', 'M', 'L'] as const
 export type TextTier = (typeof textTiers)[number]

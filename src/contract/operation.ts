@@ -4,7 +4,7 @@ import type { LimitName } from './limits.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-/** Who may call: `apiKey` is brief §5.1, `wallet` §5.2. An empty list means anybody. */
+/** Who may call (brief §5.1, §5.2): with an API key, or with a wallet's sign-in. An empty list means anybody. */
 export type AuthScheme = 'apiKey' | 'wallet'
 
 /**

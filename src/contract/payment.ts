@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** x402 version 2 as the brief shows it (§2.1–§2.3). Answers are strict; what a client signs is read leniently and checked elsewhere. */
+/** x402 version 2 (brief §2.1–§2.3). Answers are strict; what a client signs is read leniently and checked elsewhere. */
 
 export const x402Version = 2
 

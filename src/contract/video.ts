@@ -13,7 +13,7 @@ import {
 import { defineOperation } from './operation.ts'
 import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
 
-/** Seconds as the brief writes them; `1 gen` and `Auto` are for models that decide themselves. */
+/** Seconds (brief §2.6); `1 gen` and `Auto` are for models that decide themselves. */
 export const VideoDuration = z.enum([
   '2s',
   '3s',
