@@ -1,15 +1,53 @@
-import { rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { bundle } from './bundle.ts'
 import { declarations } from './declarations.ts'
+import { writeSupportedNode } from './supported-node.ts'
 import { thirdPartyNotice } from './third-party.ts'
 
-/** Writes all of `dist`, after removing what was there. Answers what the bundle weighs. */
+/**
+ * Writes all of `dist`, and puts it in the place of what was there once it is whole: who runs or packs the old one sees no
+ * half of the new one, and two builds at once end with one of theirs. Answers what the bundle weighs.
+ */
 export async function buildPackage(root: string, dist = join(root, 'dist')): Promise<{ files: number; bytes: number }> {
-  await rm(dist, { recursive: true, force: true })
-  const metafile = await bundle(root, dist)
-  await writeFile(join(dist, 'THIRD-PARTY.txt'), await thirdPartyNotice(root, metafile))
-  await declarations(root, dist)
-  const outputs = Object.values(metafile.outputs)
-  return { files: outputs.length, bytes: outputs.reduce((sum, output) => sum + output.bytes, 0) }
+  await mkdir(dirname(dist), { recursive: true })
+  const part = await mkdtemp(join(dirname(dist), '.dist-'))
+  try {
+    const metafile = await bundle(root, part)
+    await writeFile(join(part, 'THIRD-PARTY.txt'), await thirdPartyNotice(root, metafile))
+    await writeSupportedNode(root, part)
+    await declarations(root, part)
+    // A folder of `mkdtemp` is its owner's alone; a package is for whoever may read the rest.
+    await chmod(part, 0o755)
+    await putInPlace(part, dist)
+    const outputs = Object.values(metafile.outputs)
+    return { files: outputs.length, bytes: outputs.reduce((sum, output) => sum + output.bytes, 0) }
+  } finally {
+    await rm(part, { recursive: true, force: true })
+  }
+}
+
+/** Builds that may finish between two renames of this one. */
+const attempts = 5
+
+async function putInPlace(part: string, dist: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const old = `${part}-old-${attempt}`
+    try {
+      await rename(dist, old).catch(ignoring('ENOENT'))
+      await rename(part, dist)
+      return
+    } catch (error) {
+      if (attempt === attempts || !isCode(error, 'ENOTEMPTY', 'EEXIST')) throw error
+    } finally {
+      await rm(old, { recursive: true, force: true })
+    }
+  }
+}
+
+const isCode = (error: unknown, ...codes: readonly string[]): boolean =>
+  codes.includes(String((error as NodeJS.ErrnoException).code))
+
+const ignoring = (code: string) => (error: unknown) => {
+  if (!isCode(error, code)) throw error
 }

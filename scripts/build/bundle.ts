@@ -1,6 +1,7 @@
 import { build, type Metafile } from 'esbuild'
 import { checkEntries, entryPoints, externals } from './entries.ts'
 import { sharedZod } from './shared-zod.ts'
+import { lateSqlite, supportedNodeFile } from './supported-node.ts'
 import { withoutAjv } from './without-ajv.ts'
 
 /** Bundles every entry with shared chunks into `dist`; the metafile says what went in. */
@@ -16,16 +17,16 @@ export async function bundle(root: string, dist: string): Promise<Metafile> {
     platform: 'node',
     target: 'node22.19',
     external: externals,
-    plugins: [sharedZod, withoutAjv],
+    plugins: [sharedZod, withoutAjv, lateSqlite],
     chunkNames: '[name]-[hash]',
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: 'none',
     metafile: true,
     logLevel: 'warning',
-    // CommonJS packages in the bundle ask for Node's modules by `require`.
+    // What an old Node is told comes first. CommonJS packages in the bundle ask for Node's modules by `require`.
     banner: {
-      js: `import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);`,
+      js: `import'./${supportedNodeFile}';import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);`,
     },
   })
   return metafile

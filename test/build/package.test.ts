@@ -18,6 +18,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'farebox-package-'))
   installed = join(folder, 'node_modules/farebox')
   await mkdir(installed, { recursive: true })
+  await mkdir(join(installed, 'dist'))
+  await writeFile(join(installed, 'dist/of-before.js'), '')
   await buildPackage(root, join(installed, 'dist'))
   await cp(join(root, 'bin'), join(installed, 'bin'), { recursive: true })
   await cp(join(root, 'package.json'), join(installed, 'package.json'))
@@ -25,6 +27,25 @@ beforeAll(async () => {
 }, 120_000)
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
+
+test('it stands whole in the place of what was there, and nothing is left beside it', async () => {
+  expect(await readdir(join(installed, 'dist'))).not.toContain('of-before.js')
+  expect((await readdir(installed)).sort()).toEqual(['bin', 'dist', 'package.json'])
+})
+
+test('on a Node that is too old, each door says so in a sentence before anything of it runs', async () => {
+  const old = `Object.defineProperty(process.versions, 'node', { value: '20.20.2' })`
+  for (const name of ['farebox', 'farebox/contract', 'farebox/toolkit', 'farebox/service']) {
+    const program = `${old}; await import('${name}').catch(({ message }) => console.log(message))`
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+      cwd: folder,
+      env: environment(),
+    })
+    expect(stdout).toMatch(/^farebox needs Node 22.19 or newer and this is 20.20.2: install it from \S+\n$/)
+  }
+  // Modules that it lacks would stop it before a line has run.
+  for (const { name, text } of await bundles()) expect(text.includes('from"node:sqlite"'), name).toBe(false)
+}, 60_000)
 
 const launcher = () => join(installed, 'bin/farebox.mjs')
 const environment = () => ({ PATH: process.env.PATH, HOME: folder, FAREBOX_DATA: join(folder, 'data') })
