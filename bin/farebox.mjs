@@ -15,7 +15,7 @@ const canRun = isNewEnough && (!isCheckout || Boolean(process.features.typescrip
 
 if (isCheckout && !existsSync(new URL('../node_modules/zod', import.meta.url))) {
   fail('farebox lacks the packages that it is made of: run npm ci in its folder and then the command again.')
-} else if (canRun) await run()
+} else if (canRun) await run().catch(couldNotStart)
 else if (!(await handOver())) {
   const remedy = isCheckout ? 'run npm ci in its folder, which brings one along, or install it' : 'install it'
   fail(
@@ -66,6 +66,12 @@ async function handOver() {
     else process.exitCode = code ?? 1
   })
   return true
+}
+
+function couldNotStart(error) {
+  const [reason] = String(error?.message ?? error).split('\n', 1)
+  fail(`farebox could not start: ${reason.replace(/\.$/, '')}. FAREBOX_DEBUG=1 shows where.`)
+  if (process.env.FAREBOX_DEBUG === '1') fail(error?.stack ?? '')
 }
 
 function fail(sentence) {

@@ -59,15 +59,15 @@ function tell(error: unknown, io: CommandIo): number {
     io.output.note(`${foreseen.message} ${foreseen.nextStep}`)
     return foreseen.exitCode
   }
-  const reason = error instanceof Error ? error.message : String(error)
-  io.output.note(`farebox stopped on an unforeseen error: ${reason}. FAREBOX_DEBUG=1 shows where.`)
+  const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1)
+  io.output.note(`farebox stopped on an unforeseen error: ${reason.replace(/\.$/, '')}. FAREBOX_DEBUG=1 shows where.`)
   if (io.env.FAREBOX_DEBUG === '1' && error instanceof Error) io.output.note(error.stack ?? '')
   return 1
 }
 
 function processIo(): CommandIo {
   let signal: AbortSignal | undefined
-  return {
+  const io: CommandIo = {
     output: processOutput(),
     env: process.env,
     stdin: process.stdin,
@@ -77,4 +77,7 @@ function processIo(): CommandIo {
       return signal
     },
   }
+  // What nobody awaits ends the process as before, in a sentence instead of a line of the bundle.
+  process.once('uncaughtException', error => process.exit(tell(error, io)))
+  return io
 }

@@ -131,6 +131,14 @@ test('a checkout without its packages says which command brings them', async () 
   expect(result.code).toBe(1)
 })
 
+test('what cannot be loaded is told in a sentence', async () => {
+  bundled()
+  writeFileSync(join(house, 'dist/cli.js'), `import './gone.js'\n`)
+  const result = await ended(start([], 'up'))
+  expect(result).toMatchObject({ code: 1, stdout: '' })
+  expect(result.stderr).toMatch(/^farebox could not start: [^\n]*gone\.js[^\n]*\. FAREBOX_DEBUG=1 shows where\.\n$/)
+})
+
 test('the real launcher starts the real table', () => {
   expect(execFileSync(process.execPath, [launcher, '--version'], { encoding: 'utf8' })).toBe(`${version}\n`)
 })

@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { PassThrough } from 'node:stream'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { parseArguments } from '#cli/arguments.ts'
 import { CliError } from '#cli/cli-error.ts'
@@ -22,7 +24,7 @@ const greet: CommandEntry = {
       })
       const [name] = positionals
       if (name === 'nobody') throw new CliError('There is nobody to greet.', 'Name somebody.')
-      if (name === 'bug') throw new TypeError('unforeseen')
+      if (name === 'bug') throw new TypeError('unforeseen.\n    at a line of it')
       io.output.print(`hello ${name}${values.times ? ` ${values.times}` : ''}${values.loud ? '!' : ''}`)
       return 0
     },
@@ -72,6 +74,27 @@ test.each(rows)('farebox %j ends with %i', async (args, code, stdout, stderr) =>
   expect(result.stderr).toMatch(stderr)
   expect(result.code).toBe(code)
 })
+
+test.each([
+  ['an error that nobody awaits', `setTimeout(() => { throw new Error('late') })`, 'late'],
+  ['a rejection that nobody awaits', `Promise.reject(new Error('unheard'))`, 'unheard'],
+  ['a value that is no error', `setTimeout(() => { throw 'a word' })`, 'a word'],
+])(
+  '%s ends the process with one sentence',
+  async (_, broken, reason) => {
+    const program = `import { main } from ${JSON.stringify(new URL('../../src/cli/main.ts', import.meta.url))}
+await main(['--version']); ${broken}; setTimeout(() => {}, 60_000)`
+    const args = ['--input-type=module', '-e', program]
+    const { code, stderr } = await promisify(execFile)(process.execPath, args, { env: {} }).catch(error => error)
+    const sentence = `farebox stopped on an unforeseen error: ${reason}. FAREBOX_DEBUG=1 shows where.\n`
+    expect({ code, stderr }).toEqual({ code: 1, stderr: sentence })
+    const debugged = await promisify(execFile)(process.execPath, args, { env: { FAREBOX_DEBUG: '1' } }).catch(
+      error => error,
+    )
+    expect(debugged.stderr.startsWith(sentence)).toBe(true)
+  },
+  60_000,
+)
 
 test('the version is that of package.json', () => {
   expect(version).toBe(packageJson.version)
