@@ -5,6 +5,7 @@ import type { ApprovalFacts, ApprovalQuestion } from './needs-approval.ts'
 import { newId } from './new-id.ts'
 import { addPayee } from './payees.ts'
 import { defaultStateFolder } from './private-file.ts'
+import { inTheWay } from './questions-in-the-way.ts'
 import type { Records } from './records.ts'
 import { type RefusedTerms, WalletRefusal } from './refusal.ts'
 import { type DecidedCall, recorded, recordRefusal } from './refusals.ts'
@@ -85,8 +86,8 @@ export function* ask(
     })
   if (same) return asQuestion(read(same, nowMs), folder)
   yield* recordExpired(nowMs)
-  yield* refuseFlood(nowMs, terms)
   checkText(facts, terms)
+  const madeRoom = yield* makeRoom(facts, terms, nowMs, call)
   const id = newId('ask')
   const expiresAtMs = nowMs + limits.questionLifeMs
   yield* change(
@@ -95,7 +96,7 @@ export function* ask(
     ...[id, facts.kind, requestHash, write(facts), nowMs, expiresAtMs],
     ...[call?.origin ?? null, call?.operation ?? null, call?.address ?? null],
   )
-  return asQuestion({ id, facts, expiresAtMs }, folder)
+  return asQuestion({ id, facts, expiresAtMs }, folder, madeRoom)
 }
 
 const saidNo = 'A person has said no to this.'
@@ -129,6 +130,7 @@ export function* recordExpired(nowMs: number): Work<void> {
   }
 }
 
+const pushedOut = 'A person was asked, and newer questions took its place before anybody answered.'
 const unanswered = 'A person was asked, and nobody answered in time.'
 const unused = 'A person had agreed, and the time of their yes ran out before it was used.'
 
@@ -188,22 +190,48 @@ function* find(id: string, nowMs: number): Work<Approval | null> {
 }
 
 function* list(only: Approval['state'] | undefined, nowMs: number): Work<Approval[]> {
-  const rows = yield* all('SELECT * FROM approvals ORDER BY created_at_ms DESC, rowid DESC LIMIT ?', limits.maxListed)
+  // However many have ended since, one that waits is never left out.
+  const [which, values] = only === 'pending' ? [`WHERE state = 'pending' AND expires_at_ms > ?`, [nowMs]] : ['', []]
+  const newestFirst = `SELECT * FROM approvals ${which} ORDER BY created_at_ms DESC, rowid DESC LIMIT ?`
+  const rows = yield* all(newestFirst, ...values, limits.maxListed)
   return rows.map(row => read(row, nowMs)).filter(approval => only === undefined || approval.state === only)
 }
 
-function* refuseFlood(nowMs: number, terms: RefusedTerms): Work<void> {
-  const row = yield* first(
-    `SELECT count(*) AS waiting FROM approvals WHERE state = 'pending' AND expires_at_ms > ?`,
-    nowMs,
-  )
-  if (Number(row?.waiting) < limits.maxPendingApprovals) return
-  throw new WalletRefusal({
-    rule: 'too-many-questions',
-    sentence: `${limits.maxPendingApprovals} questions wait for a person already.`,
-    nextStep: 'Let the person answer some with `farebox wallet approve`.',
-    terms,
-  })
+/** Who has ended a question that nobody answered. */
+export const newerQuestion = 'a newer question'
+
+/** Returns what to say of it; refused where nothing of this service can make room. */
+function* makeRoom(
+  { kind }: ApprovalFacts,
+  terms: RefusedTerms,
+  nowMs: number,
+  call: DecidedCall | undefined,
+): Work<string | null> {
+  const sort = {
+    kind,
+    requestHash: terms.requestHash ?? '',
+    origin: call?.origin ?? '',
+    operation: call?.operation ?? '',
+  }
+  const { rows, sentence, isFull } = yield* inTheWay(sort, nowMs)
+  if (isFull)
+    throw new WalletRefusal({
+      rule: 'too-many-questions',
+      sentence: `${limits.maxPendingApprovals} questions wait for a person already.`,
+      nextStep: 'Let the person answer some with `farebox wallet approve`.',
+      terms,
+    })
+  for (const row of rows) {
+    yield* change(
+      'UPDATE approvals SET expires_at_ms = ?, decided_by = ?, noted = 1 WHERE id = ?',
+      ...[nowMs, newerQuestion, String(row.id)],
+    )
+    const asked = callOf(row)
+    const { facts, requestHash } = read(row, nowMs)
+    const about = termsOf(facts, requestHash)
+    if (asked) yield* recordRefusal({ ...asked, rule: 'expired', sentence: pushedOut, terms: about }, nowMs)
+  }
+  return sentence
 }
 
 function checkText(facts: ApprovalFacts, terms: RefusedTerms): void {
@@ -219,9 +247,10 @@ function checkText(facts: ApprovalFacts, terms: RefusedTerms): void {
 function asQuestion(
   { id, facts, expiresAtMs }: Pick<Approval, 'id' | 'facts' | 'expiresAtMs'>,
   folder: string,
+  madeRoom: string | null = null,
 ): ApprovalQuestion {
   const where = folder === defaultStateFolder() ? '' : ` --data '${folder}'`
-  const howToApprove = `Run \`farebox wallet approve ${id}${where}\` in a terminal of your own.`
+  const howToApprove = `Run \`farebox wallet approve ${id}${where}\` in a terminal of your own.${madeRoom === null ? '' : ` ${madeRoom}`}`
   return { approvalId: id, facts, howToApprove, expiresAtMs }
 }
 

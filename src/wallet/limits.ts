@@ -73,8 +73,9 @@ export const maxRecovered = 50
 export const questionLifeMs = 60 * 60 * 1_000
 /** A yes that was not used yet; a consent serves its one request for as long. */
 export const approvalLifeMs = 30 * 60 * 1_000
-/** An assistant in a loop must not fill the list that a person has to read. */
+/** What a person can read; and of one sort less, so that an assistant in a loop leaves room for others. */
 export const maxPendingApprovals = 50
+export const maxPendingOfSort = 10
 /** Rows that are told at once. */
 export const maxListed = 1_000
 /** A policy's text is a page or two; it is kept whole or not at all. */

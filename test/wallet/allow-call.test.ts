@@ -62,10 +62,3 @@ test('only the attempt that used a yes gives it back', async () => {
   expect(await outcome()).toBe('allowed')
   dispose()
 })
-
-test('an assistant in a loop cannot fill the list of questions', async () => {
-  const { outcome, dispose } = await setUp()
-  for (let n = 0; n < 50; n++) expect(await outcome({ requestHash: `request ${n}` })).toBeInstanceOf(NeedsApproval)
-  expect(await outcome({ requestHash: 'request 50' })).toMatchObject({ rule: 'too-many-questions' })
-  dispose()
-})

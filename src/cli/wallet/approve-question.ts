@@ -10,7 +10,8 @@ import { askYes, plainText, requireTerminal } from './terminal.ts'
 
 const command = 'farebox wallet approve'
 
-type Facts = NonNullable<Awaited<ReturnType<OwnerDesk['approvals']['get']>>>['facts']
+type Approval = NonNullable<Awaited<ReturnType<OwnerDesk['approvals']['get']>>>
+type Facts = Approval['facts']
 
 /**
  * Shows what is asked, whole, and records the person's answer. Each of several questions has to be answered with yes, and
@@ -29,7 +30,7 @@ export async function approveQuestion(args: readonly string[], io: CommandIo): P
     const question = await desk.approvals.get(id)
     if (question?.state !== 'pending')
       throw new CliError(
-        question ? `The question ${id} is ${question.state}.` : `There is no question ${plainText(id).slice(0, 40)}.`,
+        question ? `The question ${id} ${endOf(question)}.` : `There is no question ${plainText(id).slice(0, 40)}.`,
         '`farebox wallet status` lists what waits for an answer.',
       )
     for (const line of shown(question.facts)) io.output.print(plainText(line))
@@ -40,6 +41,9 @@ export async function approveQuestion(args: readonly string[], io: CommandIo): P
     return isApproved || values.deny ? 0 : 1
   })
 }
+
+const endOf = ({ state, decidedBy }: Approval): string =>
+  state === 'expired' && decidedBy !== null ? `has made room for ${decidedBy}` : `is ${state}`
 
 function shown(facts: Facts): string[] {
   if (facts.kind === 'spend') {

@@ -1,0 +1,100 @@
+/** Who may take how much of the list that a person has to read. */
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type Approvals, openApprovals } from '#wallet/approvals.ts'
+import type { ApprovalFacts } from '#wallet/needs-approval.ts'
+import { listRefusals } from '#wallet/refusals.ts'
+import { withPostgres } from '../postgres/with-postgres.ts'
+import { origin, payTo, usd } from './sample-wallet.ts'
+import { fileStore, type OpenTestStore, postgresStore } from './test-store.ts'
+
+/** Each question is a commit that is synced. */
+vi.setConfig({ testTimeout: 60_000 })
+
+const unpriced = (what: string): ApprovalFacts => ({ kind: 'spend', what, amountMicroUsd: null, because: 'No price.' })
+const payee: ApprovalFacts = {
+  kind: 'payee',
+  origin,
+  network: 'eip155:8453',
+  asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  payTo,
+  amountMicroUsd: usd(5),
+}
+const by = (operation: string | null, service = origin) => ({ origin: service, operation, address: null })
+
+describe('in a file', () => questionsContract(fileStore))
+withPostgres('in PostgreSQL', cluster => questionsContract(postgresStore(cluster)))
+
+function questionsContract(openStore: OpenTestStore): void {
+  const setUp = async () => {
+    const store = await openStore()
+    onTestFinished(() => store.dispose())
+    const records = store.open()
+    const approvals = openApprovals(records, '/data')
+    const flood = async (count: number, ...call: Parameters<typeof by>) => {
+      for (let n = 0; n < count; n++) {
+        await approvals.ask(unpriced(`${call.join(' ')} ${n}`), `${call.join(' ')} ${n}`, by(...call))
+      }
+    }
+    const waiting = async () => (await approvals.list('pending')).map(({ facts }) => nameOf(facts)).reverse()
+    return { store, records, approvals, flood, waiting }
+  }
+  const nameOf = (facts: ApprovalFacts) => (facts.kind === 'spend' ? facts.what : facts.kind)
+  const ask = (approvals: Approvals, what: string, hash = what, call = by('chat')) =>
+    approvals.ask(unpriced(what), hash, call)
+
+  test('fifty requests without a price leave room for what else has to be asked, and for themselves', async () => {
+    const { approvals, flood, waiting } = await setUp()
+    await ask(approvals, 'a chat')
+    await approvals.ask(payee, 'payee', by('chat'))
+    await flood(60, null)
+    const last = Array.from({ length: 10 }, (_, n) => ` ${50 + n}`)
+    expect(await waiting()).toEqual(['a chat', 'payee', ...last])
+    const video = await ask(approvals, 'a video', 'a video', by('video'))
+    expect(video.howToApprove).not.toContain('made room')
+  })
+
+  test('whoever is asked for is told that the oldest of the same sort made room, and the record keeps it', async () => {
+    const { approvals, flood, records } = await setUp()
+    const oldest = await ask(approvals, 'first')
+    await flood(9, 'chat')
+    const next = await ask(approvals, 'one more')
+    expect(next.howToApprove).toMatch(/approve ask_.*10 questions of the same sort waited already.*the oldest has made/)
+    const over = { state: 'expired', decidedBy: 'a newer question' }
+    expect(await approvals.get(oldest.approvalId)).toMatchObject(over)
+    const late = approvals.resolve(oldest.approvalId, { isApproved: true, by: 'dialogue' })
+    await expect(late).rejects.toMatchObject({ rule: 'not-found' })
+    const [refused] = await records.read(() => listRefusals(9))
+    expect(refused).toMatchObject({ rule: 'expired', operation: 'chat', sentence: expect.stringContaining('newer') })
+  })
+
+  test('the same question is one row, and at another price takes the place of the one before', async () => {
+    const { approvals, waiting } = await setUp()
+    const one = await ask(approvals, 'a chat')
+    expect((await ask(approvals, 'a chat')).approvalId).toBe(one.approvalId)
+    const facts: ApprovalFacts = { kind: 'spend', what: 'dearer', amountMicroUsd: usd(3), because: 'It costs more.' }
+    await approvals.ask(facts, 'a chat', by('chat'))
+    expect(await waiting()).toEqual(['dearer'])
+  })
+
+  test('a full list makes room for a service by its own questions, and for another one not at all', async () => {
+    const { approvals, flood, waiting } = await setUp()
+    for (const operation of ['a', 'b', 'c', 'd', 'e']) await flood(10, operation)
+    await ask(approvals, 'one more')
+    expect(await waiting()).toHaveLength(50)
+    expect((await waiting())[0]).toBe('a 1')
+    const other = ask(approvals, 'x', 'x', by('chat', 'https://other.example'))
+    await expect(other).rejects.toMatchObject({ rule: 'too-many-questions' })
+  })
+
+  test('a question that waits is listed, however many have ended since', async () => {
+    const { approvals, store, flood, waiting } = await setUp()
+    await ask(approvals, 'a chat')
+    await flood(1, null)
+    const [at, ended] = [store.now() + 1, store.now() - 1]
+    await store.tamper(`INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms)
+      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1200)
+      SELECT 'old' || n, 'spend', 'old', facts, 'pending', ${at}, ${ended} FROM numbers, approvals
+      WHERE request_hash = 'a chat'`)
+    expect((await waiting())[0]).toBe('a chat')
+  })
+}
