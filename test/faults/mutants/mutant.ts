@@ -16,8 +16,8 @@ export interface Patch {
 export type Check =
   /** A file of tests, and what the title of one of them has in it. */
   | { tests: string; title?: string }
-  /** Arguments of `npm run faults`. */
-  | { faults: readonly string[] }
+  /** Arguments of `npm run faults`, and what one of its findings has to say where not every finding will do. */
+  | { faults: readonly string[]; says?: string }
 
 export const checkWords = (check: Check): string =>
   'tests' in check

@@ -11,7 +11,7 @@ export type Verdict = { is: 'sound' } | { is: 'caught'; by: string } | { is: 'br
 const checkMs = 300_000
 
 export const runCheck = (folder: string, check: Check): Promise<Verdict> =>
-  'tests' in check ? runTests(folder, check) : runFaults(folder, check.faults)
+  'tests' in check ? runTests(folder, check) : runFaults(folder, check)
 
 interface TestReport {
   numPassedTests: number
@@ -34,11 +34,16 @@ async function runTests(folder: string, { tests, title }: { tests: string; title
   return numPassedTests > 0 ? { is: 'sound' } : { is: 'broken', why: 'No test of that name ran.' }
 }
 
-async function runFaults(folder: string, args: readonly string[]): Promise<Verdict> {
-  const { code, output } = await start(folder, join(folder, 'test/faults/run.ts'), [...args, '--quiet'])
+async function runFaults(
+  folder: string,
+  { faults, says = '' }: { faults: readonly string[]; says?: string },
+): Promise<Verdict> {
+  const { code, output } = await start(folder, join(folder, 'test/faults/run.ts'), [...faults, '--quiet'])
   if (code === 0) return { is: 'sound' }
-  const found = output.split('\n').find(line => line.startsWith('✗'))
-  return found ? { is: 'caught', by: `faults ${args.join(' ')}: ${found}` } : { is: 'broken', why: lastLine(output) }
+  const findings = output.split('\n').filter(line => line.startsWith('✗'))
+  const found = findings.find(line => line.includes(says))
+  if (found) return { is: 'caught', by: `faults ${faults.join(' ')}: ${found}` }
+  return { is: 'broken', why: findings[0] ? `It found something else: ${findings[0]}` : lastLine(output) }
 }
 
 const lastLine = (output: string): string => output.trim().split('\n').at(-1) ?? ''

@@ -1,0 +1,145 @@
+import type { Check, Mutant } from './mutant.ts'
+
+const wallet = 'src/wallet'
+
+/** A round in which the mistake can show, and what the finding has to say: by another one it would be caught by accident. */
+const round = (seed: number, says: string): Check => ({ faults: ['--wallet', '1', '--seed', `${seed}`], says })
+
+export const walletMutants: readonly Mutant[] = [
+  {
+    name: 'wallet: forget to reserve',
+    patches: [
+      { file: `${wallet}/journal.ts`, find: `VALUES (?, 'planned', 1,`, replace: `VALUES (?, 'planned', 0,` },
+      // The table would not take such a row.
+      { file: `${wallet}/migrations.ts`, find: `counts = 1 OR state = 'dead'`, replace: 'counts >= 0' },
+    ],
+    check: round(50013, 'are signed, over the'),
+  },
+  {
+    name: 'wallet: forget to count an open intent',
+    patches: [
+      {
+        file: `${wallet}/journal.ts`,
+        find: `AS amount FROM payments WHERE counts = 1')`,
+        replace: `AS amount FROM payments WHERE state = \\'confirmed\\'')`,
+      },
+      {
+        file: `${wallet}/journal.ts`,
+        find: ` OR state IN ('planned', 'signed', 'sent', 'unknown'))\`,`,
+        replace: `) AND state = 'confirmed'\`,`,
+      },
+    ],
+    check: round(50013, 'are signed, over the'),
+  },
+  {
+    name: 'wallet: no turn',
+    patches: [
+      {
+        file: `${wallet}/top-up-lease.ts`,
+        find: '  if (held && Number(held.expires_at_ms) > nowMs && mayRun(String(held.owner)))',
+        replace: `  if (mayRun('') && Number(held?.expires_at_ms) < 0)`,
+      },
+      {
+        file: `${wallet}/top-up-lease.ts`,
+        find: `    if ((yield* first('SELECT token FROM top_up_lease'))?.token !== token) throw lost()`,
+        replace: `    if ((yield* first('SELECT token FROM top_up_lease'))?.token === '') throw lost()`,
+      },
+    ],
+    check: round(50001, 'was planned while'),
+  },
+  {
+    name: 'wallet: go on after the turn has run out',
+    patches: [
+      {
+        file: `${wallet}/top-up-lease.ts`,
+        find: `    if ((yield* first('SELECT token FROM top_up_lease'))?.token !== token) throw lost()`,
+        replace: `    if ((yield* first('SELECT token FROM top_up_lease'))?.token === '') throw lost()`,
+      },
+    ],
+    check: round(50066, 'was planned while'),
+  },
+  {
+    name: 'wallet: send before the row is written',
+    patches: [
+      {
+        file: `${wallet}/pay.ts`,
+        find: '    await followed(id, () => records.decide(store))\n',
+        replace: '    await send(signed.payload)\n    await followed(id, () => records.decide(store))\n',
+      },
+    ],
+    check: round(50010, 'which is in no row'),
+  },
+  {
+    name: 'wallet: a second authorisation after a lost answer',
+    patches: [
+      {
+        file: `${wallet}/settle.ts`,
+        find: '    else if (!(await buryRejected(till, lease, payment))) throw stillOpen(payment)',
+        replace: '    else await buryRejected(till, lease, payment)',
+      },
+    ],
+    check: round(50024, 'was planned while'),
+  },
+  {
+    name: 'wallet: release what the service says it refused',
+    patches: [
+      {
+        file: `${wallet}/settle.ts`,
+        find: `payment.reason ?? 'rejected', true, nowMs)`,
+        replace: `payment.reason ?? 'rejected', false, nowMs)`,
+      },
+    ],
+    check: round(50011, 'was signed and released'),
+  },
+  {
+    name: 'wallet: no cooldown',
+    patches: [
+      {
+        file: `${wallet}/decide.ts`,
+        find: `  if (order.occasion === 'after-402' && waitMs > 0)`,
+        replace: `  if (order.occasion === 'after-402' && waitMs > policy.cooldownMs)`,
+      },
+    ],
+    check: round(50040, 'was paid after a 402'),
+  },
+  {
+    name: 'wallet: a day that ends at midnight',
+    patches: [
+      { file: `${wallet}/journal.ts`, find: '    nowMs - dayMs,\n', replace: '    nowMs - (nowMs % dayMs),\n' },
+    ],
+    check: round(50009, 'over the cap of a day'),
+  },
+  {
+    name: 'wallet: one yes for two payments',
+    patches: [
+      {
+        file: `${wallet}/approvals.ts`,
+        find: `     AND used_by IS NULL AND expires_at_ms > ? LIMIT 1`,
+        replace: `     AND expires_at_ms > ? LIMIT 1`,
+      },
+      {
+        file: `${wallet}/approvals.ts`,
+        find: `SET used_by = ? WHERE id = ? AND used_by IS NULL'`,
+        replace: `SET used_by = ? WHERE id = ?'`,
+      },
+    ],
+    check: round(50008, 'without a yes of its own'),
+  },
+  {
+    name: 'wallet: switched off, and what is under way goes on',
+    patches: [
+      {
+        file: `${wallet}/pay.ts`,
+        find: '      yield* lease.check()\n      // The switch may have been thrown since; what is not stored is never sent.\n      yield* refuseWhenStopped(folder)\n',
+        replace: '      yield* lease.check()\n',
+      },
+      { file: `${wallet}/settle.ts`, find: '        yield* refuseWhenStopped(folder)\n', replace: '' },
+      {
+        file: `${wallet}/settle.ts`,
+        find: '  { records, folder, pause }: Till,',
+        replace: '  { records, pause }: Till,',
+      },
+    ],
+    check: round(50005, 'while the wallet was switched off'),
+  },
+]
