@@ -112,7 +112,7 @@ describe('a hold that was refused is', () => {
   const said: [why: Refusal, error: object][] = [
     ['no_account', { name: 'InsufficientCredit', neededMicroUsd: 200n }],
     ['insufficient_funds', { name: 'InsufficientCredit', neededMicroUsd: 200n }],
-    ['over_budget', { name: 'OverBudget', limit: 'usd' }],
+    ['over_budget', { name: 'OverBudget', limit: 'usd', neededMicroUsd: 200n }],
     ['no_key', { kind: 'AUTHENTICATION_FAILED' }],
     ['too_many_open', { kind: 'X402_CONCURRENCY_LIMIT' }],
     ['read_only', { kind: 'LEDGER_READ_ONLY' }],
