@@ -37,6 +37,11 @@ export class Worker {
     return this.#process.exitCode === null && this.#process.signalCode === null
   }
 
+  /** By itself, which no order asks for. */
+  get endedWith(): number | null {
+    return this.#process.exitCode
+  }
+
   kill(): void {
     this.#process.kill('SIGKILL')
   }
@@ -88,7 +93,9 @@ export class Crew {
     while (this.#workers.length < count) this.#add()
     const taken = this.#workers.slice(0, count)
     await Promise.all(taken.map(worker => worker.ready))
-    // One that died of an order for others is none any more.
+    const failed = taken.find(worker => worker.endedWith !== null)
+    if (failed) throw new Error(`A wallet ended with ${failed.endedWith} before it had an order.`)
+    // One that was killed late for an order before is none any more.
     return taken.every(worker => worker.isRunning) ? taken : this.take(count)
   }
 
@@ -102,7 +109,7 @@ export class Crew {
     this.#workers.push(worker)
     void worker.gone.then(() => {
       this.#workers = this.#workers.filter(each => each !== worker)
-      if (!this.#isEnding) this.#add()
+      if (!this.#isEnding && worker.endedWith === null) this.#add()
     })
   }
 }
