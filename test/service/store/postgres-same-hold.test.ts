@@ -26,7 +26,6 @@ import {
   nowMs,
   release,
   renew,
-  unit,
 } from './sample-ops.ts'
 
 const timeout = 120_000
@@ -134,25 +133,22 @@ withPostgres('two processes that mean the same hold', cluster => {
     ])('what is extended and %s keeps nothing held', { timeout }, async (_how, end, posted) => {
       const ending = await gate('ending')
       const extending = await gate('extending')
-      const ended = one.commit([unit(end), unit(nonce('ending'))])
+      const ended = commitOps(one, end, nonce('ending'))
       await whenWaiting(cluster(), 1)
       await mustCommit(other, hold('hold', 10n))
-      const extended = other.commit([unit(extend('hold', 5n)), unit(nonce('extending'))])
+      const extended = commitOps(other, extend('hold', 5n), nonce('extending'))
       await whenWaiting(cluster(), 2)
       await ending.begin()
       // It has read the hold, and waits for the account that the extension has locked.
       await whenWaiting(cluster(), 1, forRow)
       await extending.begin()
-      expect([(await extended).map(told), (await ended).map(told)]).toEqual([
-        ['ok', 'ok'],
-        ['ok', 'ok'],
-      ])
+      expect([told(await extended), told(await ended)]).toEqual(['ok', 'ok'])
       expect(await soundBalance()).toEqual({ posted, held: 0n })
     })
 
     test('what is renewed is not ended as lapsed', { timeout }, async () => {
       const renewing = await gate('renewing')
-      const renewed = one.commit([unit(renew('hold', lease(nowMs + 60_000))), unit(nonce('renewing'))])
+      const renewed = commitOps(one, renew('hold', lease(nowMs + 60_000)), nonce('renewing'))
       await whenWaiting(cluster(), 1)
       await mustCommit(other, hold('hold', 10n, 'ada', lease(nowMs)))
       await renewing.usedByAnother()
@@ -162,7 +158,7 @@ withPostgres('two processes that mean the same hold', cluster => {
       const ended = commitOps(other, release('hold', nowMs + 1))
       await whenWaiting(cluster(), 2, forRow)
       await renewing.commit()
-      expect([(await renewed).map(told), told(await ended)]).toEqual([['ok', 'ok'], 'lease_live'])
+      expect([told(await renewed), told(await ended)]).toEqual(['ok', 'lease_live'])
       expect(await soundBalance()).toEqual({ posted: 1_000_000n, held: 10n })
     })
   })
