@@ -28,6 +28,16 @@ export {
 } from './failures.ts'
 export { decodeBase64Json, type HeaderCodec, type HeaderSchema } from './header-codec.ts'
 export * as headers from './headers.ts'
+export {
+  GeneratedImages,
+  GenerateImageRequest,
+  generateImage,
+  ImageFormat,
+  listImageStyles,
+  SimpleImageRequest,
+  SimpleImages,
+  simpleGenerateImage,
+} from './images.ts'
 export { describeIssues } from './issues.ts'
 export * as limits from './limits.ts'
 export { ModelPricing, tokenPricing } from './model-pricing.ts'

@@ -73,10 +73,11 @@ function describeAnswers(operation: Operation, printer: SchemaPrinter): Record<s
 
 /** JSON, and beside it each event of a stream or the bytes of a file. */
 function successContent({ answer }: Operation, printer: SchemaPrinter): Record<string, { schema: DescribedSchema }> {
+  const types = typeof answer.bytes === 'string' ? [answer.bytes] : (answer.bytes ?? [])
   return {
     ...(answer.json ? { [json]: { schema: printer.print(answer.json, 'output') } } : {}),
     ...(answer.events ? { 'text/event-stream': { schema: printer.print(answer.events, 'output') } } : {}),
-    ...(answer.bytes ? { [answer.bytes]: { schema: { type: 'string', format: 'binary' } } } : {}),
+    ...Object.fromEntries(types.map(type => [type, { schema: { type: 'string', format: 'binary' } }])),
   }
 }
 
@@ -105,5 +106,5 @@ const statusWords: Readonly<Record<number, string>> = {
 function descriptionOf({ answer }: Operation, status: number): string {
   if (status !== 200) return statusWords[status] ?? 'The request was refused'
   if (answer.events) return 'Done; as a stream each event is one such chunk, and `data: [DONE]` is the last'
-  return answer.bytes ? 'How far it is, or the finished file' : 'Done'
+  return typeof answer.bytes === 'string' ? 'How far it is, or the finished file' : 'Done'
 }

@@ -28,8 +28,8 @@ export interface AnswerShape {
   json?: z.ZodType
   /** Each `data:` event of a `text/event-stream`. */
   events?: z.ZodType
-  /** Content type of raw bytes. */
-  bytes?: string
+  /** Content type of raw bytes, or each that there may be. */
+  bytes?: string | readonly string[]
   headers?: readonly string[]
 }
 

@@ -1,5 +1,6 @@
 import { createChatCompletion } from './chat.ts'
 import { createEmbedding } from './embeddings.ts'
+import { generateImage, listImageStyles, simpleGenerateImage } from './images.ts'
 import { listModelCompatibilityMapping, listModels, listModelTraits } from './models.ts'
 import type { Operation } from './operation.ts'
 import { getRateLimitLog, getRateLimits } from './rate-limits.ts'
@@ -15,6 +16,9 @@ export const operations = [
   listModelCompatibilityMapping,
   createChatCompletion,
   createEmbedding,
+  generateImage,
+  simpleGenerateImage,
+  listImageStyles,
   quoteVideo,
   queueVideo,
   retrieveVideo,

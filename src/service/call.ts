@@ -33,18 +33,28 @@ export interface Work {
   /** Whether the same key brings the answer again: then one that is not kept must not look whole. */
   hasKey: boolean
   /** Operations that keep this answer, for the commit that charges it; none without a key. */
-  keep(reply: () => JsonReply): Promise<readonly Op[]>
+  keep(reply: () => WholeReply): Promise<readonly Op[]>
   /** The same for a stream: what has gone out so far, then these events, then its end. */
   keepStream(lastEvents: () => readonly unknown[]): Promise<readonly Op[]>
 }
 
 /** What a route answers: JSON as it is, or one of the others said so. */
-export type Reply = JsonReply | EventsReply | FileReply
+export type Reply = WholeReply | EventsReply | FileReply
+
+/** What is there as a whole, and can be kept for a repeat. */
+export type WholeReply = JsonReply | BytesReply
 
 export interface JsonReply {
   kind: 'json'
   status: number
   body: unknown
+}
+
+/** A 200 that is a file, small enough to be in memory. */
+export interface BytesReply {
+  kind: 'bytes'
+  mimeType: string
+  bytes: Buffer
 }
 
 /** Events of a stream, each already an object; `[DONE]` follows by itself. */

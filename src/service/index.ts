@@ -1,10 +1,12 @@
 /** The door `farebox/service`: what is needed to run the metered API before models of one's own. */
 export { DemoChat, type DemoChatOptions } from './engines/demo/chat.ts'
 export { DemoEmbeddings } from './engines/demo/embeddings.ts'
+export { DemoImages } from './engines/demo/images.ts'
 export { DemoVideo, type DemoVideoOptions } from './engines/demo/video.ts'
 export type * from './engines/engine.ts'
 export { OpenAiChat, type OpenAiChatOptions } from './engines/openai/chat.ts'
 export { OpenAiEmbeddings } from './engines/openai/embeddings.ts'
+export { OpenAiImages } from './engines/openai/images.ts'
 export type { EngineProblem, EngineTimeouts, UpstreamOptions } from './engines/openai/upstream-options.ts'
 export type { Log } from './log.ts'
 export { type DemoEngines, demoModels } from './models/demo-models.ts'

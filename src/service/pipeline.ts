@@ -75,7 +75,7 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
     // A top-up counts itself, because only it can tell a payment that has come before.
     const grant = route.operation.charge === 'payment' ? null : await take()
     const reply = await route.answer(callOf({ exchange, request, spendable, grant, take, work }), service)
-    if (reply.kind === 'json')
+    if (reply.kind === 'json' || reply.kind === 'bytes')
       await answerWithReceipt({ operation: route.operation, exchange, service }, work.requestId)
     return reply
   })

@@ -2,12 +2,14 @@ import type { Route } from './route.ts'
 import { completeVideoRoute } from './routes/complete-video.ts'
 import { createChatCompletionRoute } from './routes/create-chat-completion.ts'
 import { createEmbeddingRoute } from './routes/create-embedding.ts'
+import { generateImageRoute } from './routes/generate-image.ts'
 import { getRateLimitLogRoute } from './routes/get-rate-limit-log.ts'
 import { getRateLimitsRoute } from './routes/get-rate-limits.ts'
 import { getReceiptRoute } from './routes/get-receipt.ts'
 import { getReceiptKeysRoute } from './routes/get-receipt-keys.ts'
 import { getWalletBalanceRoute } from './routes/get-wallet-balance.ts'
 import { getWalletTransactionsRoute } from './routes/get-wallet-transactions.ts'
+import { listImageStylesRoute } from './routes/list-image-styles.ts'
 import { listModelCompatibilityMappingRoute } from './routes/list-model-compatibility-mapping.ts'
 import { listModelTraitsRoute } from './routes/list-model-traits.ts'
 import { listModelsRoute } from './routes/list-models.ts'
@@ -15,6 +17,7 @@ import { listReceiptsRoute } from './routes/list-receipts.ts'
 import { queueVideoRoute } from './routes/queue-video.ts'
 import { quoteVideoRoute } from './routes/quote-video.ts'
 import { retrieveVideoRoute } from './routes/retrieve-video.ts'
+import { simpleGenerateImageRoute } from './routes/simple-generate-image.ts'
 import { topUpRoute } from './routes/top-up.ts'
 
 /** Each operation of the contract has its route here; a test compares the two lists. */
@@ -24,6 +27,9 @@ export const routes = [
   listModelCompatibilityMappingRoute,
   createChatCompletionRoute,
   createEmbeddingRoute,
+  generateImageRoute,
+  simpleGenerateImageRoute,
+  listImageStylesRoute,
   quoteVideoRoute,
   queueVideoRoute,
   retrieveVideoRoute,

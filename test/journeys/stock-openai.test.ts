@@ -63,6 +63,11 @@ describe('the stock OpenAI client', () => {
     expect(usage.prompt_tokens).toBeGreaterThan(0)
   })
 
+  test('makes pictures', async () => {
+    const { data } = await openai.images.generate({ model: 'demo-image', prompt: 'a boat', size: '256x256' })
+    expect(Buffer.from(data?.[0]?.b64_json ?? '', 'base64').toString('latin1', 1, 4)).toBe('PNG')
+  })
+
   test('maps our errors to its own classes', async () => {
     const create = (body: object) =>
       openai.chat.completions.create({ model: 'demo-chat', messages, ...body } as OpenAI.ChatCompletionCreateParams)

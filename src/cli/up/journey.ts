@@ -40,7 +40,7 @@ export async function runJourney(options: JourneyOptions): Promise<JourneyEnd> {
   if (signal.aborted) return 'stopped'
   await mkdir(folder.output, { recursive: true })
   const picture = join(folder.output, 'journey-picture.png')
-  await writeFile(picture, drawPicture(Date.now()))
+  await writeFile(picture, await drawPicture(Date.now()))
   const person = new JourneyPerson()
   try {
     const assistant = await openAssistant({

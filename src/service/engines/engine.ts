@@ -4,6 +4,7 @@
  */
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '#contract/chat.ts'
 import type { EmbeddingInput } from '#contract/embeddings.ts'
+import type { ImageFormat } from '#contract/images.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
 
 export interface ChatCall {
@@ -38,6 +39,31 @@ export interface EmbeddingResult {
 
 export interface EmbeddingEngine {
   embed(call: EmbeddingCall): Promise<EmbeddingResult>
+}
+
+/** What a picture is made of, with nothing that its model does not take. */
+export interface PictureRequest {
+  prompt: string
+  negativePrompt?: string
+  width: number
+  height: number
+  count: number
+  format: ImageFormat
+  seed?: number
+  steps?: number
+  cfgScale?: number
+  style?: string
+}
+
+export interface ImageCall {
+  request: PictureRequest
+  engineModel: string
+  signal: AbortSignal
+}
+
+export interface ImageEngine {
+  /** Pictures in the format of the request, one at least and no more than were asked for; only those are charged. */
+  generate(call: ImageCall): Promise<Buffer[]>
 }
 
 export interface VideoCall {

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { ServiceError } from '#contract/service-error.ts'
 import { toVendor } from '#contract/vendor.ts'
-import { type EventsReply, type FileReply, type JsonReply, json, type Reply, type Work } from '../call.ts'
+import { type EventsReply, type FileReply, json, type Reply, type WholeReply, type Work } from '../call.ts'
 import { AlsoCommitRefused } from '../ledger/charge.ts'
 import { InsufficientCredit, OverBudget } from '../ledger/refusals.ts'
-import { eventBytes, lastEventBytes, send, sendText, setEventHeaders } from '../middleware/send.ts'
+import { eventBytes, lastEventBytes, send, sendBytes, sendText, setEventHeaders } from '../middleware/send.ts'
 import { entryRefs } from '../store/entry-refs.ts'
 import type { Op } from '../store/units.ts'
 import { keptAnswerBytes, workAfterLeavingMs } from './bounds.ts'
@@ -53,8 +53,8 @@ export class KeyedWork implements Work {
     }
   }
 
-  async keep(reply: () => JsonReply): Promise<readonly Op[]> {
-    this.#answer = this.#jsonAnswer(reply())
+  async keep(reply: () => WholeReply): Promise<readonly Op[]> {
+    this.#answer = this.#wholeAnswer(reply())
     return [await this.#claim.keep(this.#textToKeep(this.#answer))]
   }
 
@@ -77,16 +77,20 @@ export class KeyedWork implements Work {
     return service.claims.space.take(account, Buffer.byteLength(text)) ? text : notKept
   }
 
-  #jsonAnswer({ status, body }: JsonReply): KeptAnswer {
+  #wholeAnswer(reply: WholeReply): KeptAnswer {
     const { exchange, service } = this.#keyed
-    const headers = new Map(exchange.answerHeaders)
-    headers.set('content-type', jsonType)
     const { vendor } = service.settings
-    const text = JSON.stringify(toVendor(body, vendor))
-    return { status, headers: lastingHeaders(headers, vendor), body: Buffer.from(text, 'utf8') }
+    const isJson = reply.kind === 'json'
+    const headers = new Map(exchange.answerHeaders)
+    headers.set('content-type', isJson ? jsonType : reply.mimeType)
+    return {
+      status: isJson ? reply.status : 200,
+      headers: lastingHeaders(headers, vendor),
+      body: isJson ? Buffer.from(JSON.stringify(toVendor(reply.body, vendor)), 'utf8') : reply.bytes,
+    }
   }
 
-  async #sendWhole(reply: JsonReply | FileReply): Promise<Response | 'lost'> {
+  async #sendWhole(reply: WholeReply | FileReply): Promise<Response | 'lost'> {
     const { exchange, service } = this.#keyed
     if (!this.#claim.kept && !(await this.#claim.finish(await this.#written(reply)))) {
       this.#over()
@@ -95,13 +99,14 @@ export class KeyedWork implements Work {
     this.#over()
     if (reply.kind === 'file') return send(exchange, reply, service.settings.vendor)
     exchange.ended()
-    const { status, body } = this.#answer ?? this.#jsonAnswer(reply)
+    const { status, body } = this.#answer ?? this.#wholeAnswer(reply)
+    if (reply.kind === 'bytes') return sendBytes(exchange, body, reply.mimeType)
     return sendText(exchange, body.toString('utf8'), jsonType, status)
   }
 
-  async #written(reply: JsonReply | FileReply): Promise<string> {
-    if (reply.kind === 'json') {
-      this.#answer = this.#jsonAnswer(reply)
+  async #written(reply: WholeReply | FileReply): Promise<string> {
+    if (reply.kind !== 'file') {
+      this.#answer = this.#wholeAnswer(reply)
       return this.#textToKeep(this.#answer)
     }
     if (reply.bytes > keptAnswerBytes) return notKept
@@ -174,7 +179,7 @@ export class KeyedWork implements Work {
       const charged = await this.#hasCharged()
       if (charged && this.#stream) await this.#claim.finish(this.#streamAnswer([brokenOff]))
       else if (charged && error instanceof ServiceError)
-        await this.#claim.finish(this.#textToKeep(this.#jsonAnswer(json(error.body, error.status))))
+        await this.#claim.finish(this.#textToKeep(this.#wholeAnswer(json(error.body, error.status))))
       else if (charged || !isRefusal(error)) await this.#claim.leave()
       else await this.#free()
     } catch (another) {

@@ -28,5 +28,8 @@ export function demandOf(operation: Operation, body: unknown, service: Service):
   if (operation.limit === 'embedding') {
     return { operation, model: service.catalogue.embedding((body as EmbeddingRequest).model), tokens: 0 }
   }
+  if (operation.limit === 'image') {
+    return { operation, model: service.catalogue.image((body as { model: string }).model), tokens: 0 }
+  }
   return { operation, model: null, tokens: 0 }
 }

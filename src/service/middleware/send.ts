@@ -16,6 +16,9 @@ export async function send(exchange: Exchange, reply: Reply, vendor: string): Pr
     case 'json':
       exchange.ended()
       return sendJson(exchange, reply.status, toVendor(reply.body, vendor))
+    case 'bytes':
+      exchange.ended()
+      return sendBytes(exchange, reply.bytes, reply.mimeType)
     case 'events':
       setEventHeaders(headers)
       return exchange.response(eventStream(reply, vendor, exchange))
@@ -31,6 +34,12 @@ export function setEventHeaders(headers: Map<string, string>): void {
 
 export const sendJson = (exchange: Exchange, status: number, body: unknown): Promise<Response> =>
   sendText(exchange, JSON.stringify(body), 'application/json', status)
+
+export function sendBytes(exchange: Exchange, bytes: Buffer, contentType: string, status = 200): Response {
+  exchange.answerHeaders.set('content-type', contentType)
+  exchange.answerHeaders.set('content-length', bytes.byteLength.toString())
+  return exchange.response(new Uint8Array(bytes), status)
+}
 
 export async function sendText(exchange: Exchange, text: string, contentType: string, status = 200): Promise<Response> {
   const headers = exchange.answerHeaders

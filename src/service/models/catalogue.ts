@@ -2,7 +2,7 @@ import { modelNotFound } from '#contract/errors.ts'
 import type { ModelRecord, ModelType } from '#contract/models.ts'
 import { VideoAspectRatio, VideoDuration, VideoResolution } from '#contract/video.ts'
 import { modelCount } from './bounds.ts'
-import type { EmbeddingModel, Model, TextModel, VideoModel } from './model.ts'
+import type { EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
 import { modelRecord } from './model-record.ts'
 
 /** Ids stand in URLs, headers and a path's segment of logs; `=` would read as a suffix of options. */
@@ -44,6 +44,13 @@ export class Catalogue {
   embedding(name: string): EmbeddingModel {
     const model = this.#named.get(`embedding ${name}`)
     if (model?.type !== 'embedding') throw modelNotFound()
+    return model
+  }
+
+  /** By id, trait or another provider's id. Throws `modelNotFound`, for a model of another type too. */
+  image(name: string): ImageModel {
+    const model = this.#named.get(`image ${name}`)
+    if (model?.type !== 'image') throw modelNotFound()
     return model
   }
 
@@ -92,6 +99,7 @@ function checkModel(model: Model): void {
   }
   if (model.type === 'text') checkTextModel(model)
   else if (model.type === 'embedding') checkEmbeddingModel(model)
+  else if (model.type === 'image') checkImageModel(model)
   else checkVideoModel(model)
 }
 
@@ -108,6 +116,12 @@ function checkTextModel({ id, price, contextTokens, maximumCompletionTokens }: T
   if (!(maximumCompletionTokens >= 1 && maximumCompletionTokens <= contextTokens)) {
     throw new Error(`Model ${id} must complete at least one token, and not more than its context of ${contextTokens}.`)
   }
+}
+
+function checkImageModel({ id, price, sideDivisor, longestSide }: ImageModel): void {
+  if (price.perPictureMicroUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
+  if (!(sideDivisor >= 1 && longestSide >= sideDivisor))
+    throw new Error(`Model ${id} must make a picture of some size.`)
 }
 
 function checkVideoModel({ id, price, constraints }: VideoModel): void {

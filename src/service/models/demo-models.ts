@@ -1,12 +1,14 @@
 import { microUsd, pricePerMillion } from '#contract/money.ts'
 import { DemoEmbeddings, demoDimensions } from '../engines/demo/embeddings.ts'
-import type { ChatEngine, EmbeddingEngine, VideoEngine } from '../engines/engine.ts'
-import type { ConsentPolicy, EmbeddingModel, Model, TextModel, VideoModel } from './model.ts'
+import { DemoImages } from '../engines/demo/images.ts'
+import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine } from '../engines/engine.ts'
+import type { ConsentPolicy, EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
 
 export interface DemoEngines {
   chat: ChatEngine
-  /** One that needs nothing, where absent. */
+  /** These need nothing, and are there where absent. */
   embeddings?: EmbeddingEngine
+  images?: ImageEngine
   video: VideoEngine
 }
 
@@ -14,9 +16,15 @@ export interface DemoEngines {
 const createdAt = 1_793_491_200
 
 /** The models of a service that has no engine of its own yet; each says that it is a demonstration. */
-export const demoModels = ({ chat, embeddings = new DemoEmbeddings(), video }: DemoEngines): Model[] => [
+export const demoModels = ({
+  chat,
+  embeddings = new DemoEmbeddings(),
+  images = new DemoImages(),
+  video,
+}: DemoEngines): Model[] => [
   demoChat(chat),
   demoEmbedding(embeddings),
+  demoImage(images),
   demoVideo(video, 'demo-video', 'inline'),
   demoVideo(video, 'demo-video-url', 'download_url'),
 ]
@@ -74,6 +82,28 @@ const demoEmbedding = (engine: EmbeddingEngine): EmbeddingModel => ({
   hasDimensions: true,
   maximumInputTokens: 8_192,
   price: { inputPicoUsd: perMillion('0.02') },
+  engine,
+})
+
+const demoImage = (engine: ImageEngine): ImageModel => ({
+  type: 'image',
+  id: 'demo-image',
+  name: 'Demo image',
+  description: 'A demonstration: a real PNG of colours that follow from the prompt, with its words in it.',
+  createdAt,
+  privacy: 'private',
+  traits: ['default'],
+  engineName: 'demo',
+  engineModel: 'demo-image',
+  promptCharacters: 1_500,
+  formats: ['png'],
+  sideDivisor: 8,
+  longestSide: 1_792,
+  steps: { default: 1, max: 1 },
+  styles: ['Demo Poster', 'Demo Sketch'],
+  hasNegativePrompt: false,
+  hasSeed: true,
+  price: { perPictureMicroUsd: microUsd(10_000) },
   engine,
 })
 

@@ -1,5 +1,6 @@
 import { ModelRecord } from '#contract/models.ts'
-import type { EmbeddingModel, Model, TextModel, TextPrice, VideoModel } from './model.ts'
+import { toUsdNumber } from '#contract/money.ts'
+import type { EmbeddingModel, ImageModel, Model, TextModel, TextPrice, VideoModel } from './model.ts'
 
 /** The public record of a model; strict, so that a member that the contract does not know is found at start. */
 export function modelRecord(model: Model, ownedBy: string): ModelRecord {
@@ -27,6 +28,8 @@ function specOf(model: Model): Partial<ModelRecord['model_spec']> {
       return textSpec(model)
     case 'embedding':
       return embeddingSpec(model)
+    case 'image':
+      return imageSpec(model)
     case 'video':
       return videoSpec(model)
   }
@@ -46,6 +49,14 @@ const embeddingSpec = ({ dimensions, hasDimensions, maximumInputTokens, price }:
   maxInputTokens: maximumInputTokens,
   pricing: pricing({ ...price, outputPicoUsd: 0n }),
 })
+
+const imageSpec = ({ promptCharacters, steps, sideDivisor, price }: ImageModel) => {
+  const usd = toUsdNumber(price.perPictureMicroUsd)
+  return {
+    constraints: { promptCharacterLimit: promptCharacters, steps, widthHeightDivisor: sideDivisor },
+    pricing: { generation: { usd, diem: usd } },
+  }
+}
 
 /** Video models have no price in their record: ask for a quote. */
 const videoSpec = (model: VideoModel) => ({ constraints: model.constraints })

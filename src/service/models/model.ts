@@ -1,10 +1,11 @@
+import type { ImageFormat } from '#contract/images.ts'
 import type { TextTier } from '#contract/limits.ts'
 import type { ModelRecord, VideoConstraints } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
-import type { ChatEngine, EmbeddingEngine, VideoEngine } from '../engines/engine.ts'
+import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine } from '../engines/engine.ts'
 
 /** A model as the service sells it: its public record, its price and the engine behind it. */
-export type Model = TextModel | EmbeddingModel | VideoModel
+export type Model = TextModel | EmbeddingModel | ImageModel | VideoModel
 
 interface AnyModel {
   id: string
@@ -55,6 +56,24 @@ export interface EmbeddingModel extends AnyModel {
 }
 
 export type EmbeddingPrice = Pick<TextPrice, 'inputPicoUsd'>
+
+export interface ImageModel extends AnyModel {
+  type: 'image'
+  /** Of a prompt. */
+  promptCharacters: number
+  /** The first is what a request gets that asks for none. */
+  formats: readonly [ImageFormat, ...ImageFormat[]]
+  /** Width and height are multiples of it. */
+  sideDivisor: number
+  longestSide: number
+  steps: { default: number; max: number }
+  /** Names for `style_preset`. */
+  styles: readonly string[]
+  hasNegativePrompt: boolean
+  hasSeed: boolean
+  price: { perPictureMicroUsd: MicroUsd }
+  engine: ImageEngine
+}
 
 export interface VideoModel extends AnyModel {
   type: 'video'

@@ -26,7 +26,7 @@ export const getRateLimitsRoute = route(getRateLimits, async (call, service) => 
 })
 
 /** The limit of the operation that runs models of a type. */
-const limitOfType = { text: 'text', embedding: 'embedding', video: 'video.queue' } as const
+const limitOfType = { text: 'text', embedding: 'embedding', image: 'image', video: 'video.queue' } as const
 
 const limitedModel = (model: Model): LimitedModel => ({
   id: model.id,

@@ -33,10 +33,10 @@ test.each([
 test.each([
   ['text', ['demo-chat']],
   ['video', ['demo-video', 'demo-video-url']],
-  ['image', []],
+  ['image', ['demo-image']],
   ['code', []],
   ['embedding', ['demo-embedding']],
-  ['all', ['demo-chat', 'demo-embedding', 'demo-video', 'demo-video-url']],
+  ['all', ['demo-chat', 'demo-embedding', 'demo-image', 'demo-video', 'demo-video-url']],
 ] as const)('the list of %s models', (type, ids) => {
   const records = catalogue.records(type)
   expect(records.map(record => record.id)).toEqual(ids)
@@ -53,7 +53,7 @@ test('code models are text models made for code', () => {
 })
 
 test('prices stand in the record per million tokens, and videos have none', () => {
-  const [text, , video] = catalogue.records('all')
+  const [text, , , video] = catalogue.records('all')
   expect(text?.model_spec.pricing).toEqual({ input: { usd: 0.15, diem: 0.15 }, output: { usd: 0.6, diem: 0.6 } })
   expect(text).toMatchObject({ owned_by: 'service', context_length: 131_072, model_spec: { traits: ['default'] } })
   expect(video?.model_spec.pricing).toBeUndefined()

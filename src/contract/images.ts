@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import {
+  CodedError,
+  ContentViolation,
+  DetailedError,
+  KeyLimitReached,
+  PayloadTooLarge,
+  SignInError,
+  StandardError,
+} from './failures.ts'
+import { defineOperation } from './operation.ts'
+import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
+
+export const imageFormats = ['jpeg', 'png', 'webp'] as const
+export const ImageFormat = z.enum(imageFormats)
+export type ImageFormat = z.output<typeof ImageFormat>
+
+const imageTypes = imageFormats.map(format => `image/${format}`)
+
+/** Pixels; what a model makes of them stands in its record. */
+const Side = z.number().int().positive().max(1_280)
+
+/** Published contract §7.1. Where a model has no such choice, `steps` and its like are hints that it may ignore. */
+export const GenerateImageRequest = z
+  .object({
+    model: z.string().min(1),
+    prompt: z.string().min(1).max(7_500),
+    negative_prompt: z.string().max(7_500).optional(),
+    width: Side.default(1_024),
+    height: Side.default(1_024),
+    variants: z.number().int().min(1).max(4).default(1),
+    format: ImageFormat.optional(),
+    return_binary: z.boolean().default(false),
+    seed: z.number().int().min(-999_999_999).max(999_999_999).optional(),
+    style_preset: z.string().optional(),
+    safe_mode: z.boolean().default(true),
+    steps: z.number().int().positive().optional(),
+    cfg_scale: z.number().positive().max(20).optional(),
+    lora_strength: z.number().int().min(0).max(100).optional(),
+    hide_watermark: z.boolean().default(false),
+    embed_exif_metadata: z.boolean().default(false),
+    aspect_ratio: z.string().optional(),
+    resolution: z.string().optional(),
+    quality: z.enum(['low', 'medium', 'high']).optional(),
+    enable_web_search: z.boolean().optional(),
+    inpaint: z.null().optional(),
+  })
+  .meta({ id: 'GenerateImageRequest' })
+export type GenerateImageRequest = z.output<typeof GenerateImageRequest>
+
+export const GeneratedImages = z
+  .strictObject({
+    id: z.string(),
+    /** Base64. */
+    images: z.array(z.string()),
+    /** Milliseconds. */
+    timing: z.strictObject({
+      inferenceDuration: z.number(),
+      inferencePreprocessingTime: z.number(),
+      inferenceQueueTime: z.number(),
+      total: z.number(),
+    }),
+  })
+  .meta({ id: 'GeneratedImages' })
+
+const failures = {
+  400: z.union([DetailedError, CodedError]),
+  401: z.union([StandardError, SignInError]),
+  402: z.union([StandardError, KeyLimitReached, DiscoveryRequired, WalletCreditRequired]),
+  403: StandardError,
+  404: StandardError,
+  413: PayloadTooLarge,
+  415: StandardError,
+  422: ContentViolation,
+  429: z.union([StandardError, CodedError]),
+  500: StandardError,
+  503: StandardError,
+  504: StandardError,
+}
+
+export const generateImage = defineOperation({
+  id: 'generateImage',
+  method: 'POST',
+  path: '/image/generate',
+  tag: 'Image',
+  summary: 'Make pictures of a prompt, as base64 or as bytes',
+  auth: ['apiKey', 'wallet'],
+  charge: 'usage',
+  limit: 'image',
+  request: { body: GenerateImageRequest },
+  answer: { json: GeneratedImages, bytes: imageTypes },
+  failures,
+})
+
+const sizes = ['256x256', '512x512', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'] as const
+
+/** OpenAI's request (published contract §7.2). What it names beyond size and format is taken, and changes nothing. */
+export const SimpleImageRequest = z
+  .object({
+    model: z.string().min(1).default('default'),
+    prompt: z.string().min(1).max(1_500),
+    n: z.literal(1).nullish(),
+    size: z.enum(['auto', ...sizes]).nullish(),
+    output_format: ImageFormat.nullish(),
+    response_format: z.enum(['b64_json', 'url']).nullish(),
+    background: z.enum(['transparent', 'opaque', 'auto']).nullish(),
+    moderation: z.enum(['low', 'auto']).nullish(),
+    output_compression: z.number().int().min(0).max(100).nullish(),
+    quality: z.enum(['auto', 'high', 'medium', 'low', 'hd', 'standard']).nullish(),
+    style: z.enum(['vivid', 'natural']).nullish(),
+    user: z.string().optional(),
+  })
+  .meta({ id: 'SimpleImageRequest' })
+export type SimpleImageRequest = z.output<typeof SimpleImageRequest>
+
+export const SimpleImages = z
+  .strictObject({
+    created: z.number().int(),
+    data: z.array(z.union([z.strictObject({ b64_json: z.string() }), z.strictObject({ url: z.string() })])),
+  })
+  .meta({ id: 'SimpleImages' })
+
+export const simpleGenerateImage = defineOperation({
+  id: 'simpleGenerateImage',
+  method: 'POST',
+  path: '/images/generations',
+  tag: 'Image',
+  summary: 'Make a picture of a prompt; compatible with OpenAI clients',
+  auth: ['apiKey', 'wallet'],
+  charge: 'usage',
+  limit: 'image',
+  request: { body: SimpleImageRequest },
+  answer: { json: SimpleImages },
+  failures,
+})
+
+export const listImageStyles = defineOperation({
+  id: 'imageStylesList',
+  method: 'GET',
+  path: '/image/styles',
+  tag: 'Image',
+  summary: 'Styles that a picture can be asked for',
+  auth: [],
+  charge: 'free',
+  limit: 'read',
+  request: {},
+  answer: {
+    json: z.strictObject({ object: z.literal('list'), data: z.array(z.string()) }).meta({ id: 'ImageStyles' }),
+  },
+  failures: { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError },
+})

@@ -1,0 +1,42 @@
+import { isBlurred } from '#contract/headers.ts'
+import type { GenerateImageRequest } from '#contract/images.ts'
+import { type BytesReply, type Call, type JsonReply, json } from '../call.ts'
+import type { Service } from '../service.ts'
+import { checkImage } from './check-image.ts'
+import { type Made, makePictures } from './make-pictures.ts'
+
+/** The native request (published contract §7.1). */
+export async function answerGenerateImage(call: Call, body: GenerateImageRequest, service: Service) {
+  const model = service.catalogue.image(body.model)
+  checkImage(model, body)
+  const { prompt, negative_prompt: negativePrompt, width, height, seed, steps, cfg_scale: cfgScale } = body
+  const request = {
+    ...{ prompt, width, height, count: body.variants, format: body.format ?? model.formats[0] },
+    ...(negativePrompt ? { negativePrompt } : {}),
+    ...(seed ? { seed } : {}),
+    ...(steps === undefined ? {} : { steps }),
+    ...(cfgScale === undefined ? {} : { cfgScale }),
+    ...(body.style_preset === undefined ? {} : { style: body.style_preset }),
+  }
+  const reply = await makePictures(
+    call,
+    { model, request, replyOf: made => (body.return_binary ? bytesOf(made) : jsonOf(call.requestId, made)) },
+    service,
+  )
+  // Nothing here blurs: pictures go out as the engine made them.
+  if (body.safe_mode) call.set(isBlurred, false)
+  return reply
+}
+
+function bytesOf({ pictures: [bytes = Buffer.alloc(0)], format }: Made): BytesReply {
+  return { kind: 'bytes', mimeType: `image/${format}`, bytes }
+}
+
+function jsonOf(requestId: string, { pictures, startedAtMs, endedAtMs }: Made): JsonReply {
+  const total = endedAtMs - startedAtMs
+  return json({
+    id: `generate-image-${requestId}`,
+    images: pictures.map(bytes => bytes.toString('base64')),
+    timing: { inferenceDuration: total, inferencePreprocessingTime: 0, inferenceQueueTime: 0, total },
+  })
+}
