@@ -13,7 +13,8 @@ export async function agentOf(desks: AgentDesks, { onApproval, unpricedCalls }: 
   const host = toolHost(desks)
   const loaded = await Promise.all(Object.values(catalogue.tools).map(load => load()))
   const tools = loaded.map(tool => agentTool(tool, host, onApproval))
-  const rules = { models: desks.models, ask: onApproval, unpriced: unpricedCalls, takesConsents: true }
+  const { models, receipts } = desks
+  const rules = { models, receipts, ask: onApproval, unpriced: unpricedCalls, takesConsents: true }
   return {
     fetch: payingFetch(desks.core, rules),
     tools,

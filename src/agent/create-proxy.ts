@@ -37,11 +37,11 @@ export async function createProxy(
 
 async function open(settings: AgentSettings, desks: AgentDesks, port: number): Promise<RunningProxy> {
   try {
-    const { core, models } = desks
+    const { core, models, receipts } = desks
     if (core.pays === 'nothing') throw nobodyPays(core)
     const token = settings.proxyToken ?? `fbx_${randomBytes(tokenBytes).toString('base64url')}`
     // What comes through may be written by a model: a consent in it is nobody's.
-    const fetch = payingFetch(core, { models, unpriced: settings.unpricedCalls, takesConsents: false })
+    const fetch = payingFetch(core, { models, receipts, unpriced: settings.unpricedCalls, takesConsents: false })
     const { baseUrl } = core.client.address
     const proxy = await openProxy({ port, fetch, baseUrl, token, clock: core.clock })
     const close = async () => {

@@ -1,3 +1,4 @@
+import { bucketOf } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
 import { errorBytes } from '#client/limits.ts'
 import { readBytes } from '#client/read-body.ts'
@@ -16,12 +17,16 @@ import { payAfter402, wantsCredit } from './pay-after-402.ts'
 import type { AskPerson } from './person-asked.ts'
 import { personFor } from './person-for.ts'
 import { type ProgramRequest, readProgramRequest, withMembers } from './program-request.ts'
+import type { ReceiptDesk } from './receipt-desk.ts'
+import { isReceipted, wantingReceipt, withReceiptKept } from './receipt-of-fetch.ts'
 import { recoverOnce } from './recover-once.ts'
 import { headerText, nobodyPaysAnswer, type Refusing, refusedAnswer } from './refused-answer.ts'
 import type { UnpricedCalls } from './unpriced-calls.ts'
 
 export interface FetchRules {
   models: ModelRecords
+  /** Where receipts of what is bought are kept. */
+  receipts: ReceiptDesk
   /** Who decides what only a person decides; where nobody does, such a request is answered with a refusal. */
   ask?: AskPerson | undefined
   unpriced?: UnpricedCalls | undefined
@@ -32,7 +37,8 @@ export interface FetchRules {
 /**
  * A `fetch` for the service's origin alone: it brings the credential, holds each request's price against the caps of a
  * call, and after a 402 it tops up within the policy and repeats the request once. What the policy refuses is answered
- * with 403, in the shape that clients of OpenAI read, and is not sent. Streams pass as they come; a redirect is an error.
+ * with 403, in the shape that clients of OpenAI read, and is not sent; what has to wait longer for the service's limits
+ * than a call may is answered with 429. Streams pass as they come; a redirect is an error.
  */
 export function payingFetch(core: Core, rules: FetchRules): Fetch {
   const recover = recoverOnce(core)
@@ -43,7 +49,7 @@ export function payingFetch(core: Core, rules: FetchRules): Fetch {
     const allowed = await withPerson(core, rules.ask, () =>
       allowRequest(core, rules.models, sent, rules.unpriced ?? 'ask'),
     )
-    if ('refusal' in allowed) return refusedAnswer(allowed.refusal)
+    if ('refusal' in allowed) return refusedAnswer(allowed.refusal, core.clock.now())
     const { attempt, price } = allowed.value
     if (price && core.pays === 'nothing') return nobodyPaysAnswer(core.lockedWallet)
     try {
@@ -54,8 +60,9 @@ export function payingFetch(core: Core, rules: FetchRules): Fetch {
       return response
     } catch (error) {
       const isRefused = error instanceof WalletRefusal
-      if (isRefused || (error instanceof ClientError && !error.wasSent)) await core.approvals.giveBack(attempt)
-      if (isRefused) return refusedAnswer(error)
+      const wasNotSent = error instanceof ClientError && !error.wasSent
+      if (isRefused || wasNotSent) await core.approvals.giveBack(attempt)
+      if (isRefused || (wasNotSent && error.retryAtMs !== null)) return refusedAnswer(error, core.clock.now())
       throw error
     }
   }
@@ -70,19 +77,32 @@ interface Answering extends AllowedRequest {
 }
 
 /** At most one payment and one consent; each is followed by the same request once more. */
-async function answer(core: Core, { ask }: FetchRules, answering: Answering): Promise<Response> {
+async function answer(core: Core, { ask, receipts }: FetchRules, answering: Answering): Promise<Response> {
+  const { operation, signal } = answering
   const mended = new Set<number>()
   for (let { sent } = answering; ; ) {
-    const response = await core.client.exchange(sent, { signal: answering.signal })
-    if ((response.status !== 402 && response.status !== 409) || mended.has(response.status)) return asResponse(response)
-    mended.add(response.status)
+    const bucket = operation ? bucketOf(operation, { body: sent.json }) : undefined
+    const wanted = isReceipted(operation) ? wantingReceipt(sent) : sent
+    const response = await core.client.exchange(wanted, { signal, bucket })
+    const { status } = response
+    if (status < 300 && isReceipted(operation)) {
+      return asResponse(withReceiptKept(receipts, { ...answering, operation }, response, core.clock))
+    }
+    const isOver = !mendable.has(status) || mended.has(status)
+    if (isOver && status !== 429) return asResponse(response)
+    mended.add(status)
+    // Reading it tells the client what the service says of this caller: that it is blocked, or has too many calls at once.
     const { error, again } = await readRefusal(core, answering, response)
+    if (isOver) return again()
     const next = await withPerson(core, ask, () => mend(core, { ...answering, sent }, error))
-    if ('refusal' in next) return response.status === 402 ? refusedAnswer(next.refusal) : again(saying(next.refusal))
+    if ('refusal' in next)
+      return status === 402 ? refusedAnswer(next.refusal, core.clock.now()) : again(saying(next.refusal))
     if (next.value === null) return again()
     sent = next.value
   }
 }
+
+const mendable: ReadonlySet<number> = new Set([402, 409])
 
 /** A question of the service stays what it is, so that its text can be read; who can answer it stands beside it. */
 const saying = ({ message }: Refusing) => ({ [refusalHeader]: headerText(message) })

@@ -28,18 +28,28 @@ export class ReceiptDesk {
     this.#rows = new ReceiptRows(core.state)
   }
 
-  /** Writes down a paid call with the receipt that came with it. What cannot be written costs nobody the answer. */
-  keep(call: string, operation: Operation, answer: ClientAnswer<Operation>, price: PricedCall): void {
+  /**
+   * Writes down a paid call with the receipt that came with it; `comesLater` where none could, as with a stream. What
+   * cannot be written costs nobody the answer.
+   */
+  keep(
+    call: string,
+    operation: Operation,
+    answer: ClientAnswer<Operation>,
+    price: PricedCall,
+    { comesLater = false }: { comesLater?: boolean } = {},
+  ): void {
     try {
       const { receipt, model } = answer.headers
       const request = this.#chargedRequest(answer.headers)
-      this.#rows.add({
+      const row: ReceiptRow = {
         ...{ service: this.#service, id: request === null ? newId('charge') : `charge:${request}`, call },
         ...{ state: receipt === null ? 'unsigned' : 'unchecked', problem: null, receipt },
         ...{ what: price.what, request, operation: operation.id, model, atMs: this.#core.clock.now() },
         saidMicroUsd: operation.charge === 'quote' ? price.amountMicroUsd : saidCost(answer.answer),
         mostMicroUsd: price.amountMicroUsd,
-      })
+      }
+      this.#rows.add(row, comesLater)
     } catch {
       // The service has it, and `list` fetches what is missing.
     }
@@ -76,7 +86,7 @@ export class ReceiptDesk {
   /** A service that sent none where one was wanted, and has no keys, is another one of the contract. */
   #mayHaveReceipts(): boolean {
     const isKnown = this.#rows.keysOf(this.#service).size > 0
-    return isKnown || !this.#rows.list(1, 'unsigned').some(({ service }) => service === this.#service)
+    return isKnown || !this.#rows.hasRefused(this.#service)
   }
 
   async #checked(row: ReceiptRow): Promise<ReceiptRow> {

@@ -39,4 +39,10 @@ export const receiptMigrations: readonly Migration[] = [
       CREATE INDEX charge_receipts_by_call ON charge_receipts (call_id) WHERE call_id IS NOT NULL;
     `,
   },
+  {
+    name: '0003-receipts-of-streams',
+    sql: `
+      ALTER TABLE charge_receipts ADD COLUMN comes_later INTEGER NOT NULL DEFAULT 0 CHECK (comes_later IN (0, 1));
+    `,
+  },
 ]

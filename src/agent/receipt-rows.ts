@@ -34,16 +34,17 @@ export class ReceiptRows {
     this.#state = state
   }
 
-  /** Keeps the first of a name; the oldest beyond a bound go. */
-  add(row: ReceiptRow): void {
+  /** Keeps the first of a name; the oldest beyond a bound go. `comesLater`: no receipt could come with the answer. */
+  add(row: ReceiptRow, comesLater = false): void {
     this.#decide(db => {
       db.prepare(
         `INSERT INTO charge_receipts (service, id, state, problem, receipt, what, request, operation, model,
-           said_micro_usd, most_micro_usd, at_ms, call_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           said_micro_usd, most_micro_usd, at_ms, call_id, comes_later)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO NOTHING`,
       ).run(
         ...([row.service, row.id, row.state, row.problem, row.receipt, row.what, row.request, row.operation] as const),
-        ...([row.model, row.saidMicroUsd, row.mostMicroUsd, row.atMs, row.call] as const),
+        ...([row.model, row.saidMicroUsd, row.mostMicroUsd, row.atMs, row.call, comesLater ? 1 : 0] as const),
       )
       db.prepare(
         `DELETE FROM charge_receipts WHERE at_ms < (
@@ -90,6 +91,12 @@ export class ReceiptRows {
         : db.prepare(`SELECT * FROM charge_receipts WHERE state = ? ${order}`).all(state, limit),
     )
     return rows.map(read)
+  }
+
+  /** Whether a service sent none with an answer that could have brought it. */
+  hasRefused(service: string): boolean {
+    const missing = `SELECT 1 FROM charge_receipts WHERE service = ? AND state = 'unsigned' AND comes_later = 0 LIMIT 1`
+    return this.#decide(db => db.prepare(missing).get(service)) !== undefined
   }
 
   /** Public keys of a service by their names, as they were first seen. */

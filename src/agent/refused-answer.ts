@@ -12,14 +12,19 @@ export type Refusing = WalletRefusal | NeedsApproval | ClientError | ServiceErro
  * Nothing was sent, or nothing was paid. Clients of OpenAI repeat a 5xx and a lost connection by themselves and a 403
  * never, and they show `error.message`.
  */
-export function refusedAnswer(refusal: Refusing): Response {
+export function refusedAnswer(refusal: Refusing, nowMs: number): Response {
   if (refusal instanceof ServiceError) {
     return Response.json(refusal.body, { status: refusal.status, headers: { ...refusal.headers, ...notAgain } })
   }
   if (refusal instanceof ToolFailure) return noSuchModel(refusal)
   const error = { message: refusal.message, type: 'farebox_refusal', param: null, code: codeOf(refusal) }
-  const headers = { [refusalHeader]: headerText(refusal.message), ...notAgain }
-  return Response.json({ error }, { status: 403, headers })
+  const headers = { [refusalHeader]: headerText(refusal.message) }
+  // What only has to wait is said as the service says it: clients come again when they are told to.
+  if (refusal instanceof ClientError && refusal.retryAtMs !== null) {
+    const seconds = Math.max(1, Math.ceil((refusal.retryAtMs - nowMs) / 1_000))
+    return Response.json({ error }, { status: 429, headers: { ...headers, 'retry-after': `${seconds}` } })
+  }
+  return Response.json({ error }, { status: 403, headers: { ...headers, ...notAgain } })
 }
 
 /** Pricing found that there is nothing to be bought by this name; the service would answer 404 as well. */

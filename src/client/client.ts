@@ -227,7 +227,7 @@ export class Client {
 }
 
 /** Services count by limit and model (brief §8). */
-function bucketOf(operation: Operation, call: object): string {
+export function bucketOf(operation: Operation, call: object): string {
   const model = (call as { body?: { model?: unknown } }).body?.model
   return `${operation.limit} ${typeof model === 'string' ? model.slice(0, bucketModelCharacters) : ''}`
 }

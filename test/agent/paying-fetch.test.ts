@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Fetch } from '#agent/fetch.ts'
 import { refusalHeader } from '#agent/fetch.ts'
 import { type FetchRules, payingFetch } from '#agent/paying-fetch.ts'
+import { rateLimitExceeded, tooManyFailures } from '#contract/errors.ts'
 import type { PersonAnswer, Question } from '#toolkit/person.ts'
 import { type OpenAgent, openAgent } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
@@ -11,13 +12,14 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-type Opening = PretendOptions & Pick<OpenAgent, 'settings'> & { rules?: Partial<Omit<FetchRules, 'models'>> }
+type Opening = PretendOptions &
+  Pick<OpenAgent, 'settings'> & { rules?: Partial<Omit<FetchRules, 'models' | 'receipts'>> }
 
 async function open({ rules, settings, ...options }: Opening = {}) {
   const server = await pretendService({ credit: 5, ...options })
   const agent = await openAgent({ baseUrl: server.baseUrl, ...(settings ? { settings } : {}) })
   closing.push(server.close, agent.close)
-  const fetch = payingFetch(agent.core, { models: agent.desks.models, takesConsents: true, ...rules })
+  const fetch = payingFetch(agent.core, { ...agent.desks, takesConsents: true, ...rules })
   return { server, fetch, agent }
 }
 
@@ -193,6 +195,53 @@ test.each([
   const answer = await post(opened, '/chat/completions', chat)
   expect([answer.status, await answer.json()]).toMatchObject([403, { error: { code } }])
   expect(opened.server.books.signatures).toEqual([])
+})
+
+describe('what the service says of its limits', () => {
+  const inAnHour = () => `${Math.ceil(Date.now() / 1_000) + 3_600}`
+  const usedUp = () => ({
+    'x-ratelimit-limit-requests': '1',
+    'x-ratelimit-remaining-requests': '0',
+    'x-ratelimit-reset-requests': inAnHour(),
+  })
+
+  test.each<[rule: string, status: number, headers: () => Record<string, string>, body: unknown]>([
+    ['in a refusal, by the time to come again', 429, () => ({ 'retry-after': '3600' }), rateLimitExceeded().body],
+    ['in a refusal, by its window', 429, usedUp, rateLimitExceeded().body],
+    ['in an answer that used up the last of it', 200, usedUp, {}],
+  ])('%s is known to the next request, and to the tools of every process', async (_rule, status, headers, body) => {
+    const opened = await open({
+      instead: ({ path }, response) => {
+        if (!path.endsWith('/chat/completions')) return false
+        response.writeHead(status, { 'content-type': 'application/json', ...headers() }).end(JSON.stringify(body))
+        return true
+      },
+    })
+    const first = await post(opened, '/chat/completions', chat)
+    expect([first.status, await first.json()]).toEqual([status, body])
+    const next = await post(opened, '/chat/completions', chat)
+    expect([next.status, await next.json()]).toMatchObject([429, { error: { code: 'limit-reached' } }])
+    expect(Number(next.headers.get('retry-after'))).toBeGreaterThan(3_000)
+    const other = await openAgent({ baseUrl: opened.server.baseUrl, stateFolder: opened.agent.stateFolder })
+    closing.push(other.close)
+    await expect(other.chat()).rejects.toMatchObject({ facts: { charged: 0n, retryAtMs: expect.any(Number) } })
+    expect(opened.server.countOf('/chat/completions')).toBe(1)
+  })
+
+  test('that it blocks this caller keeps everything back, also of another kind', async () => {
+    const { status, body } = tooManyFailures()
+    const opened = await open({
+      instead: ({ path }, response) => {
+        if (!path.endsWith('/chat/completions')) return false
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+        return true
+      },
+    })
+    expect((await post(opened, '/chat/completions', chat)).status).toBe(status)
+    const next = await opened.fetch(`${opened.server.baseUrl}/other`)
+    expect([next.status, await next.json()]).toMatchObject([429, { error: { code: 'breaker-open' } }])
+    expect(opened.server.countOf('/other')).toBe(0)
+  })
 })
 
 describe('a person', () => {

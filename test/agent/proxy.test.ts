@@ -17,7 +17,7 @@ const token = 'a-token-of-these-tests'
 async function open({ settings, ...options }: PretendOptions & Pick<OpenAgent, 'settings'> = {}) {
   const service = await pretendService({ credit: 5, ...options })
   const agent = await openAgent({ baseUrl: service.baseUrl, ...(settings ? { settings } : {}) })
-  const fetch = payingFetch(agent.core, { models: agent.desks.models, takesConsents: false })
+  const fetch = payingFetch(agent.core, { ...agent.desks, takesConsents: false })
   const proxy = await openProxy({ port: 0, fetch, baseUrl: service.baseUrl, token, clock: systemClock })
   closing.push(service.close, agent.close, proxy.close)
   const openai = new OpenAI({ baseURL: proxy.url, apiKey: token, maxRetries: 3 })

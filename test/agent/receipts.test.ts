@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { payingFetch } from '#agent/paying-fetch.ts'
 import { createChatCompletion } from '#contract/chat.ts'
 import { queueVideo } from '#contract/video.ts'
 import { SigningKey } from '#service/receipts/signing-key.ts'
@@ -77,6 +78,43 @@ test('a paid call keeps its receipt, verified, with what was used', async () => 
   ])
   await chat('two')
   expect(paths.filter(path => path === '/farebox/receipt_keys')).toHaveLength(1)
+})
+
+describe('a call of a program by the paying fetch', () => {
+  const post = (more: object) => {
+    const fetch = payingFetch(agent.core, { ...agent.desks, takesConsents: true })
+    return fetch('http://127.0.0.1:8402/api/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...hello, max_tokens: 20, ...more }),
+    })
+  }
+  const verified = { kind: 'charge', state: 'verified', amountMicroUsd: answerMicroUsd, what: 'A chat with scripted' }
+
+  test('keeps its receipt as a tool does, once its answer is read', async () => {
+    const answer = await post({})
+    expect(await answer.json()).toMatchObject({ object: 'chat.completion' })
+    expect(await charges()).toMatchObject([verified])
+  })
+
+  test('has the receipt of a stream later', async () => {
+    const answer = await post({ stream: true })
+    expect(await answer.text()).toContain('[DONE]')
+    expect(await charges()).toMatchObject([verified])
+  })
+
+  test('has the receipt of an answer that the program did not read', async () => {
+    const answer = await post({})
+    await answer.body?.cancel()
+    expect(await charges()).toMatchObject([verified])
+  })
+
+  test('is told where the service says something else than its answer', async () => {
+    between = (request, answer) =>
+      isChat(request) ? withHeader(answer, forged.sign(claimsOf(answer.headers.get('x-farebox-receipt')))) : answer
+    expect(await (await post({})).json()).toMatchObject({ object: 'chat.completion' })
+    expect(await charges()).toMatchObject([{ state: 'unverified' }])
+  })
 })
 
 describe('a receipt that does not hold is told and kept, and the answer given', () => {

@@ -15,7 +15,7 @@ async function setUp(service: PretendOptions = {}, options: Partial<OpenAgent> =
   closing.push(server.close)
   const agent = await openAgent({ baseUrl: server.baseUrl, ...options })
   closing.push(agent.close)
-  const fetch = payingFetch(agent.core, { models: agent.desks.models, takesConsents: true })
+  const fetch = payingFetch(agent.core, { ...agent.desks, takesConsents: true })
   const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'the secret of the call' }] })
   const headers = { 'content-type': 'application/json' }
   return {
