@@ -17,7 +17,7 @@ import { openState } from '#wallet/state.ts'
 import { start, stop } from '#wallet/stop-switch.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
 import { createKeys, environmentKeys, exportKeys, folderKeys, knownAddresses } from './wallet-keys.ts'
-import { type AgentEnvironment, baseUrlOf, journalUrlOf, policyOf } from './wallet-settings.ts'
+import { type AgentEnvironment, baseUrlOf, journalUrlOf, nodesOf, policyOf } from './wallet-settings.ts'
 
 /** The wallet as its owner meets it at a terminal. Nothing here signs; every method throws the wallet's refusal. */
 export interface OwnerDesk {
@@ -105,7 +105,7 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
         yield* refuseOther(keyFileAddresses(folder) ?? [], folder)
         yield* addPayee(payee, by, nowMs)
       }),
-    resolve: (id, hasLeft, by) => records.decide(nowMs => resolvePayment(id, hasLeft, by, nowMs)),
+    resolve: (id, hasLeft, by) => resolvePayment({ records, nodes: nodesOf(env) }, id, hasLeft, by),
     stop: by => records.decide(nowMs => stop(by, nowMs)),
     start: () => records.decide(start),
     async move() {

@@ -23,8 +23,11 @@ export interface Payment extends Payee {
   createdAtMs: number
   updatedAtMs: number
   nonce: string | null
-  /** After this the chain takes it no more. */
+  /** After this the chain takes it no more; on Solana an estimate. */
   validBeforeMs: number | null
+  /** On Solana: the last height at which a block may hold it. Null on the other rail, and of one signed by an earlier version. */
+  lastValidBlockHeight: number | null
+  memo: string | null
   sends: number
   /** The service's last answer was a no. */
   isRejected: boolean
@@ -56,10 +59,11 @@ export function* plan({ id, order, payee, address, amountMicroUsd }: PlannedPaym
 }
 
 /** The bytes are on disk before anybody else has seen them. */
-export function* toSigned(id: string, { nonce, validBeforeMs, payload }: SignedPayment, nowMs: number): Work<void> {
+export function* toSigned(id: string, signed: SignedPayment, nowMs: number): Work<void> {
+  const { nonce, validBeforeMs, payload, chainLife } = signed
   yield* change(
-    'UPDATE payments SET nonce = ?, valid_before_ms = ?, payload = ? WHERE id = ?',
-    ...[nonce, validBeforeMs, payload, id],
+    'UPDATE payments SET nonce = ?, valid_before_ms = ?, last_valid_height = ?, memo = ?, payload = ? WHERE id = ?',
+    ...[nonce, validBeforeMs, chainLife?.lastValidBlockHeight ?? null, chainLife?.memo ?? null, payload, id],
   )
   yield* step(id, ['planned'], 'signed', null, nowMs)
 }
@@ -261,6 +265,8 @@ function read(row: Row): Payment {
     updatedAtMs: Number(row.updated_at_ms),
     nonce: textOrNull(row.nonce),
     validBeforeMs: numberOrNull(row.valid_before_ms),
+    lastValidBlockHeight: numberOrNull(row.last_valid_height),
+    memo: textOrNull(row.memo),
     sends: Number(row.sends),
     isRejected: row.rejected === 1,
     reason: textOrNull(row.reason),

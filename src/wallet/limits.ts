@@ -43,6 +43,14 @@ export const transferMemoBytes = 16
 /** A blockhash serves for 150 blocks of 0.4 s; a chain that is slow makes them longer, hardly beyond a second. */
 export const blockhashLifeMs = 150_000
 
+/** Of a first block's hash, as CAIP-2 has it. */
+export const genesisCharacters = 32
+/** A page of an address's transactions is below the bound of an answer; a wallet pays far less often than so many pages. */
+export const listedTransactions = 50
+export const transactionPages = 40
+/** A chain's time of a block and the journal's may differ by less. */
+export const chainClockMs = 600_000
+
 /** Options of one 402 that are read; honest services offer two. */
 export const maxOptions = 16
 /** `extra` of an option is echoed in our header, which has to fit into 8 KiB. */

@@ -155,4 +155,11 @@ export const walletMigrations: readonly Migration[] = [
       ALTER TABLE approvals ADD COLUMN noted INTEGER NOT NULL DEFAULT 0 CHECK (noted IN (0, 1));
     `,
   },
+  {
+    name: '0007-life-on-solana',
+    sql: `
+      ALTER TABLE payments ADD COLUMN last_valid_height INTEGER;
+      ALTER TABLE payments ADD COLUMN memo TEXT;
+    `,
+  },
 ]

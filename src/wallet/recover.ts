@@ -3,6 +3,7 @@ import { deadMarginMs } from './limits.ts'
 import { WalletRefusal } from './refusal.ts'
 import type { Send } from './send-payment.ts'
 import { buryRejected, dropPlanned, isOver, openHere, sendUntilAnswered } from './settle.ts'
+import { solanaEnd } from './solana-end.ts'
 import type { Till } from './till.ts'
 import { withTopUpLease } from './top-up-lease.ts'
 import type { Work } from './work.ts'
@@ -23,15 +24,30 @@ export async function recover(till: Till, send: Send): Promise<journal.Payment[]
 }
 
 /** A person has looked at the chain and says whether an open or buried payment has left the wallet. */
-export function* resolvePayment(id: string, hasLeft: boolean, by: string, nowMs: number): Work<journal.Payment> {
+export async function resolvePayment(
+  { records, nodes }: Pick<Till, 'records' | 'nodes'>,
+  id: string,
+  hasLeft: boolean,
+  by: string,
+): Promise<journal.Payment> {
+  const known = await records.read(() => resolvable(id))
+  const end = await solanaEnd(nodes, known)
+  if (end?.kind === 'taken' && !hasLeft)
+    throw refusal(`The chain holds the payment ${id} as ${end.transaction}.`, 'It has left the wallet: answer left.')
+  return records.decide(function* (nowMs) {
+    const payment = yield* resolvable(id)
+    const isDone = end ? end.kind !== 'open' : isOver(payment, nowMs, deadMarginMs)
+    if (!isDone) throw refusal(`The payment ${id} could still be collected.`, 'Wait until its authorisation is over.')
+    yield* journal.toResolved(id, hasLeft, by, nowMs)
+    return yield* journal.paymentOf(id)
+  })
+}
+
+function* resolvable(id: string): Work<journal.Payment> {
   const payment = yield* journal.findPayment(id)
   if (!payment) throw refusal('There is no such payment.', 'Look at `farebox wallet receipts`.')
-  if (payment.state !== 'dead' && payment.state !== 'unknown')
-    throw refusal(`The payment ${id} is ${payment.state}.`, 'Only one whose outcome is unknown can be resolved.')
-  if (!isOver(payment, nowMs, deadMarginMs))
-    throw refusal(`The payment ${id} could still be collected.`, 'Wait until its authorisation is over.')
-  yield* journal.toResolved(id, hasLeft, by, nowMs)
-  return yield* journal.paymentOf(id)
+  if (payment.state === 'dead' || payment.state === 'unknown') return payment
+  throw refusal(`The payment ${id} is ${payment.state}.`, 'Only one whose outcome is unknown can be resolved.')
 }
 
 const refusal = (sentence: string, nextStep: string): WalletRefusal =>

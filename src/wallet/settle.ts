@@ -4,6 +4,7 @@ import * as journal from './journal.ts'
 import * as limits from './limits.ts'
 import { WalletRefusal } from './refusal.ts'
 import { type Send, type SendOutcome, sendOnce } from './send-payment.ts'
+import { type ChainEnd, solanaEnd } from './solana-end.ts'
 import { refuseWhenStopped } from './stop-switch.ts'
 import type { Till } from './till.ts'
 import type { TopUpLease } from './top-up-lease.ts'
@@ -97,12 +98,23 @@ function* record(id: string, outcome: SendOutcome, nowMs: number): Work<journal.
  * The service still says no when the authorisation is long over: another payment may be thought of. It keeps counting
  * against the caps, because the service alone says that it took nothing; a person who has looked at the chain releases it.
  */
-export const buryRejected = ({ records }: Till, lease: TopUpLease, payment: journal.Payment): Promise<boolean> =>
-  records.decide(function* (nowMs) {
-    if (!payment.isRejected || !isOver(payment, nowMs, limits.deadMarginWithoutChainMs)) return false
+export async function buryRejected(till: Till, lease: TopUpLease, payment: journal.Payment): Promise<boolean> {
+  if (!payment.isRejected) return false
+  const end = await endOf(till, payment)
+  return till.records.decide(function* (nowMs) {
+    const isDone = end ? end.kind !== 'open' : isOver(payment, nowMs, limits.deadMarginWithoutChainMs)
+    if (!isDone) return false
     yield* lease.check()
     yield* journal.toDead(payment.id, payment.reason ?? 'rejected', true, nowMs)
     return true
+  })
+}
+
+/** By the chain where that tells; a node that cannot be asked ends nothing. */
+const endOf = ({ nodes }: Till, payment: journal.Payment): Promise<ChainEnd | null> =>
+  solanaEnd(nodes, payment).catch(error => {
+    if (error instanceof WalletRefusal) return { kind: 'open' }
+    throw error
   })
 
 /** Whether the chain would take the payment no more, with a margin for clocks and late blocks. */

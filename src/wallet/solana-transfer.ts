@@ -32,6 +32,7 @@ export async function composeTransfer({ payer, payTo, mint, amount, feePayer, li
   ])
   const [owner, mintAddress] = [kit.address(payer), kit.address(mint)]
   const [source, destination] = await Promise.all([tokenAccountOf(payer, mint), tokenAccountOf(payTo, mint)])
+  const memo = randomBytes(limits.transferMemoBytes).toString('hex')
   const instructions = [
     computeBudget.getSetComputeUnitLimitInstruction({ units: limits.transferComputeUnits }),
     computeBudget.getSetComputeUnitPriceInstruction({ microLamports: limits.transferMicroLamportsPerUnit }),
@@ -45,7 +46,7 @@ export async function composeTransfer({ payer, payTo, mint, amount, feePayer, li
     }),
     {
       programAddress: kit.address(memoProgram),
-      data: Buffer.from(randomBytes(limits.transferMemoBytes).toString('hex')),
+      data: Buffer.from(memo),
     },
   ]
   const blockhash = {
@@ -61,6 +62,7 @@ export async function composeTransfer({ payer, payTo, mint, amount, feePayer, li
   const { messageBytes, signatures } = kit.compileTransaction(message)
   return {
     bytes: Uint8Array.from(messageBytes),
+    memo,
     /** The whole transaction in base64, the fee payer's signature still to come. */
     withSignature: (signature: Uint8Array): string =>
       kit.getBase64EncodedWireTransaction({

@@ -41,7 +41,7 @@ export async function signSvmPayment(
 ): Promise<SignedPayment> {
   const feePayer = String(option.extra?.feePayer)
   const terms = { payer: key.address, payTo: payee.payTo, mint: payee.asset, feePayer, lifetime }
-  const { bytes, withSignature } = await composeTransfer({ ...terms, amount: amountMicroUsd })
+  const { bytes, memo, withSignature } = await composeTransfer({ ...terms, amount: amountMicroUsd })
   const transaction = withSignature(key.signBytes(bytes))
   const { scheme, network, asset, payTo, maxTimeoutSeconds, extra } = option
   const amount = amountMicroUsd.toString()
@@ -51,5 +51,6 @@ export async function signSvmPayment(
     // The transaction's own name is the fee payer's signature, which is not there yet.
     nonce: createHash('sha256').update(bytes).digest('hex'),
     validBeforeMs: nowMs + blockhashLifeMs,
+    chainLife: { lastValidBlockHeight: Number(lifetime.lastValidBlockHeight), memo },
   }
 }

@@ -57,6 +57,8 @@ function recordsContract(openStore: OpenTestStore): void {
       updatedAtMs: store.now(),
       nonce: expect.stringMatching(/^0x[0-9a-f]{64}$/),
       validBeforeMs: store.now() + 300_000,
+      lastValidBlockHeight: null,
+      memo: null,
       sends: 1,
       isRejected: false,
       reason: null,

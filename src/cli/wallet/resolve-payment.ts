@@ -5,7 +5,9 @@ import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'
 import { atDesk } from './at-desk.ts'
 import { confirmOwner } from './confirm-owner.ts'
+import { withDataFlag } from './data-flag.ts'
 import { shownReceipts } from './limits.ts'
+import { withLocalNodes } from './local-nodes.ts'
 import { askLine, plainText, requireTerminal } from './terminal.ts'
 
 const command = 'farebox wallet resolve'
@@ -20,7 +22,7 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
   const [id] = positionals
   if (id === undefined) throw wrongUsage(command, 'The id of the payment is missing')
   requireTerminal(io, command)
-  return atDesk(io, values.data, async desk => {
+  return atDesk(await besideChain(io, values.data), values.data, async desk => {
     const payment = (await desk.receipts(shownReceipts)).find(each => each.id === id)
     if (!payment)
       throw new CliError('There is no such payment among the last ones.', '`farebox wallet receipts` lists them.')
@@ -36,4 +38,11 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
     io.output.print(answer === 'left' ? 'Recorded as spent.' : 'Recorded as not spent; the caps have its amount back.')
     return 0
   })
+}
+
+/** Of a payment on Solana the chain says whether it is over; where the folder is one of `farebox up`, that chain is known. */
+async function besideChain(io: CommandIo, data: string | undefined): Promise<CommandIo> {
+  const { baseUrlOf, stateFolderOf } = await import('#agent/wallet-settings.ts')
+  const env = await withLocalNodes(io.env, baseUrlOf(io.env), stateFolderOf(withDataFlag(io.env, data)))
+  return { ...io, env: { ...io.env, ...env } }
 }

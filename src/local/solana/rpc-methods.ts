@@ -2,7 +2,7 @@ import { type Address, isAddress } from '@solana/kit'
 import type { SolanaNode } from './node.ts'
 import { NodeError, nodeCodes } from './node-error.ts'
 import { accountAnswer, tokenAccountsOf, tokenBalanceAnswer } from './rpc-accounts.ts'
-import { statusAnswer, transactionAnswer } from './rpc-transactions.ts'
+import { memoOf, statusAnswer, transactionAnswer } from './rpc-transactions.ts'
 import type { Commitment } from './slots.ts'
 import { mintUsdc, usdcBalance } from './usdc.ts'
 
@@ -134,10 +134,11 @@ const transactionMethods = (changed: () => void): Readonly<Record<string, Method
     return all
       .slice(from, until === -1 ? undefined : until)
       .slice(0, limit)
-      .map(({ signature, slot, err, atSeconds, height }) => ({
-        ...{ signature, slot, err, blockTime: atSeconds, memo: null },
-        confirmationStatus: node.slots.commitmentOf(height).status,
-      }))
+      .map(executed => {
+        const { signature, slot, err, atSeconds, height } = executed
+        const { status } = node.slots.commitmentOf(height)
+        return { signature, slot, err, blockTime: atSeconds, memo: memoOf(executed), confirmationStatus: status }
+      })
   },
   getTransaction: ({ node, params, config }) => {
     const executed = node.executedOf(textIn(params[0]))

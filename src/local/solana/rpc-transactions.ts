@@ -49,6 +49,21 @@ function encodedTransaction(bytes: Uint8Array, encoding: unknown) {
   }
 }
 
+const memoPrograms: ReadonlySet<string> = new Set([
+  'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
+  'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo',
+])
+
+/** A transaction's memos as a node lists them, each after its length; null where there is none. */
+export function memoOf({ transaction }: Executed): string | null {
+  const { messageBytes } = getTransactionDecoder().decode(Buffer.from(transaction, 'base64'))
+  const { staticAccounts, instructions } = getCompiledTransactionMessageDecoder().decode(messageBytes)
+  const memos = instructions
+    .filter(({ programAddressIndex }) => memoPrograms.has(staticAccounts[programAddressIndex] ?? ''))
+    .map(({ data = new Uint8Array() }) => `[${data.length}] ${Buffer.from(data).toString()}`)
+  return memos.length === 0 ? null : memos.join('; ')
+}
+
 /** One line of `getSignatureStatuses`. */
 export function statusAnswer(executed: Executed | null, slots: Slots) {
   if (!executed) return null

@@ -141,4 +141,11 @@ export const postgresMigrations: readonly Migration[] = [
       ALTER TABLE approvals ADD COLUMN noted INTEGER NOT NULL DEFAULT 0 CHECK (noted IN (0, 1));
     `,
   },
+  {
+    name: '0004-life-on-solana',
+    sql: `
+      ALTER TABLE payments ADD COLUMN last_valid_height BIGINT;
+      ALTER TABLE payments ADD COLUMN memo TEXT;
+    `,
+  },
 ]

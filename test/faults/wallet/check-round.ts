@@ -66,7 +66,7 @@ async function resolveOpen(
     if (behaviour !== wanted)
       failures.push(`${id} is ${state} at rest, and its service was: ${behaviour ?? 'not asked'}.`)
     try {
-      await records.decide(nowMs => resolvePayment(id, settledMicroUsd > 0n, 'the harness', nowMs))
+      await resolvePayment({ records, nodes: {} }, id, settledMicroUsd > 0n, 'the harness')
       resolved++
     } catch (error) {
       failures.push(`${id} is ${state} and has no way out: ${error instanceof Error ? error.message : error}`)
