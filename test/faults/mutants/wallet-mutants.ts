@@ -59,6 +59,27 @@ export const walletMutants: readonly Mutant[] = [
     check: round(50066, 'was planned while'),
   },
   {
+    name: 'wallet: sign before the row is written',
+    patches: [
+      {
+        file: `${wallet}/pay.ts`,
+        find: '    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, order)\n',
+        replace: `    const early = await records.read(function* (nowMs) {
+      return { ...decide(till.policy, yield* situationOf(till, nowMs), order), nowMs }
+    })
+    const first = early.kind === 'allowed' ? await sign(early.chosen, early.amountMicroUsd, early.nowMs) : null
+    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, order)
+`,
+      },
+      {
+        file: `${wallet}/pay.ts`,
+        find: '    const signed = await sign(chosen, amountMicroUsd, atMs)\n',
+        replace: '    const signed = first ?? (await sign(chosen, amountMicroUsd, atMs))\n',
+      },
+    ],
+    check: round(50013, 'was signed before its row'),
+  },
+  {
     name: 'wallet: send before the row is written',
     patches: [
       {

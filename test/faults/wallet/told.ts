@@ -29,6 +29,7 @@ export interface WorkOrder {
 /** What a process tells while it works. */
 export type Told =
   | { kind: 'step'; step: Step; id: string }
+  | { kind: 'signs' }
   | { kind: 'ready' }
   /** Another process has the turn. */
   | { kind: 'waits' }

@@ -91,6 +91,7 @@ function listener({ service, tally, failures, signers, worker, workers }: Playin
       service.killAt(told.nonce, told.point, () => worker.kill())
       worker.answer()
     }
+    if (told.kind === 'signs' && intents === 0) failures.push('A payment was signed before its row was written.')
     if (told.kind !== 'step') return
     if (told.step === 'planned' && ++intents > 1) failures.push(`One call planned a second payment, ${told.id}.`)
     if (told.step === 'signed') signers.set(told.id, worker.pid)

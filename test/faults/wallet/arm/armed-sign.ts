@@ -1,5 +1,6 @@
 import { signerOf as real } from '#wallet/sign-payment.ts'
 import { pass } from './halts.ts'
+import { tell } from './tell.ts'
 
 export * from '#wallet/sign-payment.ts'
 
@@ -8,6 +9,7 @@ export const signerOf: typeof real = async till => {
   pass('before planning')
   const sign = await real(till)
   return async (...signing) => {
+    tell({ kind: 'signs' })
     pass('before signing')
     const signed = await sign(...signing)
     pass('after signing')
