@@ -1,12 +1,13 @@
 import { systemClock } from '#contract/clock.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { attestations } from '#toolkit/attestations.ts'
-import { type Approvals, openApprovals, recordExpired } from '#wallet/approvals.ts'
+import { type Approval, type Approvals, openApprovals, recordExpired } from '#wallet/approvals.ts'
 import { listPayments, type Payment } from '#wallet/journal.ts'
 import { defaultNotesFolder, moveJournal } from '#wallet/journal-of-key.ts'
 import { ownJournal, refuseOther } from '#wallet/journal-owner.ts'
 import { type CreatedKeys, keyFileAddresses, unlockKeyFile } from '#wallet/key-file.ts'
 import type { WalletKey } from '#wallet/keys.ts'
+import { questionInShort } from '#wallet/needs-approval.ts'
 import { openRecords } from '#wallet/open-records.ts'
 import { addPayee } from '#wallet/payees.ts'
 import { defaultRails, isAddressOn, type Payee, sameRail, serviceOrigin } from '#wallet/policy.ts'
@@ -46,6 +47,8 @@ export interface OwnerDesk {
   /** Of the environment, of a local chain, else those that the passphrase or the system's keychain opens; for statements. */
   openKeys(passphrase: string | null): Promise<readonly WalletKey[]>
   approvals: Approvals
+  /** What waits for a person, newest first, each with a few words for a list. */
+  questions(): Promise<readonly (Approval & { inShort: string })[]>
   pin(payee: Payee, by: string): Promise<void>
   /** A person's word on a payment whose outcome nobody else can tell. */
   resolve(id: string, hasLeft: boolean, by: string): Promise<Payment>
@@ -59,6 +62,7 @@ export interface OwnerDesk {
 
 export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk {
   const records = openRecords(openState(folder), systemClock, journalUrlOf(env))
+  const approvals = openApprovals(records, folder)
   return {
     folder,
     async create(passphrase, isForKeychain) {
@@ -99,7 +103,9 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
       const given = await environmentKeys(env)
       return given.length > 0 ? given : (await folderKeys(folder, baseUrlOf(env), passphrase)).keys
     },
-    approvals: openApprovals(records, folder),
+    approvals,
+    questions: async () =>
+      (await approvals.list('pending')).map(asked => ({ ...asked, inShort: questionInShort(asked.facts) })),
     pin: (payee, by) =>
       records.decide(function* (nowMs) {
         yield* refuseOther(keyFileAddresses(folder) ?? [], folder)

@@ -1,4 +1,5 @@
-import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import type { MicroUsd } from '#contract/money.ts'
+import { errorAsJson } from './error-as-json.ts'
 
 /** What only a person decides. The text of a policy stands here whole, exactly as the service sent it. */
 export type Question = ConsentQuestion | SpendQuestion | PayeeQuestion
@@ -6,6 +7,8 @@ export type Question = ConsentQuestion | SpendQuestion | PayeeQuestion
 interface Asked {
   /** Names the row that waits for the answer; it is bound to the request and to the text. */
   approvalId: string
+  /** What is asked, in a few words for a list or a log; a policy is only ever shown whole. */
+  inShort: string
   /** Where it can be answered without the assistant, in one sentence. */
   howToApprove: string
   expiresAtMs: number
@@ -55,23 +58,14 @@ export class NeedsPerson extends Error {
   readonly question: Question
 
   constructor(question: Question) {
-    super(`A person has to decide: ${inShort(question)} (${question.approvalId}). ${question.howToApprove}`)
+    const because = question.kind === 'spend' ? `, because ${question.because}` : ''
+    super(`A person has to decide: ${question.inShort}${because} (${question.approvalId}). ${question.howToApprove}`)
     this.name = 'NeedsPerson'
     this.question = question
   }
-}
 
-/** For a log or a terminal; a policy's text is only ever shown whole. */
-function inShort(question: Question): string {
-  switch (question.kind) {
-    case 'spend': {
-      const amount =
-        question.amountMicroUsd === null ? 'a price that is not known' : displayUsd(question.amountMicroUsd)
-      return `${question.what} for ${amount}, because ${question.because}`
-    }
-    case 'payee':
-      return `${displayUsd(question.amountMicroUsd)} to an address that was not paid before`
-    case 'consent':
-      return 'a policy that needs their consent'
+  /** For a log: amounts as texts of micro-USD. */
+  toJSON(): Record<string, unknown> {
+    return errorAsJson(this, { question: this.question })
   }
 }

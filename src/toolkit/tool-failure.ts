@@ -1,4 +1,5 @@
 import type { MicroUsd } from '#contract/money.ts'
+import { errorAsJson } from './error-as-json.ts'
 
 export interface FailureFacts {
   /** What happened, one sentence in our words; never a stranger's text. */
@@ -19,5 +20,10 @@ export class ToolFailure extends Error {
     super(facts.happened)
     this.name = 'ToolFailure'
     this.facts = facts
+  }
+
+  /** For a log: amounts as texts of micro-USD. */
+  toJSON(): Record<string, unknown> {
+    return errorAsJson(this, { facts: this.facts })
   }
 }

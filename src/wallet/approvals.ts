@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { microUsd } from '#contract/money.ts'
 import * as limits from './limits.ts'
-import type { ApprovalFacts, ApprovalQuestion } from './needs-approval.ts'
+import { type ApprovalFacts, type ApprovalQuestion, questionInShort } from './needs-approval.ts'
 import { newId } from './new-id.ts'
 import { addPayee } from './payees.ts'
 import { defaultStateFolder } from './private-file.ts'
@@ -251,7 +251,7 @@ function asQuestion(
 ): ApprovalQuestion {
   const where = folder === defaultStateFolder() ? '' : ` --data '${folder}'`
   const howToApprove = `Run \`farebox wallet approve ${id}${where}\` in a terminal of your own.${madeRoom === null ? '' : ` ${madeRoom}`}`
-  return { approvalId: id, facts, howToApprove, expiresAtMs }
+  return { approvalId: id, facts, inShort: questionInShort(facts), howToApprove, expiresAtMs }
 }
 
 /** Members in a fixed order, so that equal facts are equal texts. */

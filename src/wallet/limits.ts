@@ -86,6 +86,9 @@ export const maxPendingApprovals = 50
 export const maxPendingOfSort = 10
 /** Rows that are told at once. */
 export const maxListed = 1_000
+/** A name in a line that says what is asked; the question itself shows it whole. */
+export const maxNameLength = 80
+
 /** A policy's text is a page or two; it is kept whole or not at all. */
 export const maxPolicyTextLength = 100_000
 

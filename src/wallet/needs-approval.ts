@@ -1,4 +1,5 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import { maxNameLength } from './limits.ts'
 
 /** What only a person decides, as data. The text of a policy stands here whole, as the service sent it. */
 export type ApprovalFacts =
@@ -17,6 +18,8 @@ export type ApprovalFacts =
 export interface ApprovalQuestion {
   approvalId: string
   facts: ApprovalFacts
+  /** What `questionInShort` says of the facts. */
+  inShort: string
   /** Where it can be answered without the assistant, in one sentence. */
   howToApprove: string
   expiresAtMs: number
@@ -28,21 +31,34 @@ export class NeedsApproval extends Error {
   readonly question: ApprovalQuestion
 
   constructor(question: ApprovalQuestion) {
-    super(`A person has to decide: ${inShort(question.facts)} (${question.approvalId}). ${question.howToApprove}`)
+    const { facts, inShort, approvalId, howToApprove } = question
+    const because = facts.kind === 'spend' ? `. ${facts.because.replace(/\.$/, '')}` : ''
+    super(`A person has to decide: ${inShort}${because} (${approvalId}). ${howToApprove}`)
     this.question = question
   }
 }
 
-/** For a log or a program; a policy's text is only ever shown whole. */
-function inShort(facts: ApprovalFacts): string {
+/**
+ * What is bought, the price and who gets it, in a few words for a list, a log or a message: everywhere the same. Of a
+ * stranger's words no more than a name; a policy's text is only ever shown whole.
+ */
+export function questionInShort(facts: ApprovalFacts): string {
   switch (facts.kind) {
     case 'spend': {
       const amount = facts.amountMicroUsd === null ? 'a price that is not known' : displayUsd(facts.amountMicroUsd)
-      return `${facts.what.replace(/\.$/, '')} for ${amount}. ${facts.because.replace(/\.$/, '')}`
+      return `${nameOf(facts.what.replace(/\.$/, ''))} for ${amount}`
     }
     case 'payee':
-      return `${displayUsd(facts.amountMicroUsd)} to an address that was not paid before`
+      return `${displayUsd(facts.amountMicroUsd)} to an address that was not paid before, ${nameOf(facts.payTo)}`
     case 'consent':
-      return 'a consent to a policy'
+      return `the policy of ${nameOf(facts.provider)}, version ${nameOf(facts.policyVersion)}`
   }
 }
+
+/** On one line, without what a terminal would obey. */
+const nameOf = (text: string): string =>
+  text
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, maxNameLength)
+    .toWellFormed()

@@ -11,6 +11,7 @@ export const policyText = `The likeness is your own, or you have consent.\n>>> e
 export const consent: ConsentQuestion = {
   ...asked,
   approvalId: 'appr_consent',
+  inShort: 'the policy of demo, version v2.0',
   kind: 'consent',
   provider: 'demo',
   policyText,
@@ -22,6 +23,7 @@ export const consent: ConsentQuestion = {
 export const spend: SpendQuestion = {
   ...asked,
   approvalId: 'appr_spend',
+  inShort: 'A video of demo-video for 2.50 USD',
   kind: 'spend',
   what: 'A video of demo-video',
   amountMicroUsd: usd(2.5),
@@ -31,6 +33,7 @@ export const spend: SpendQuestion = {
 export const payee: PayeeQuestion = {
   ...asked,
   approvalId: 'appr_payee',
+  inShort: '5.00 USD to an address that was not paid before',
   kind: 'payee',
   payTo: '0x00000000000000000000000000000000000000aa',
   origin: 'http://127.0.0.1:8402',

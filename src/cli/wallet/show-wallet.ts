@@ -13,7 +13,7 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
   const { values } = parseArguments(args, { command: 'farebox wallet status', options })
   return atDesk(io, values.data, async desk => {
     const status = await desk.status(await addressesOf(desk))
-    const questions = await desk.approvals.list('pending')
+    const questions = await desk.questions()
     if (values.json) io.output.print(asJson({ ...status, questions }))
     else
       for (const line of [...statusLines(status), ...questionLines(questions, values.data)])
@@ -63,27 +63,11 @@ function openLine({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Stat
   return `${what}: ${receiptId}, ${displayUsd(amountMicroUsd)}; it is sent again before anything else is paid, or look at the chain and run \`farebox wallet resolve ${receiptId}\`${until}`
 }
 
-type Questions = Awaited<ReturnType<OwnerDesk['approvals']['list']>>
+type Questions = Awaited<ReturnType<OwnerDesk['questions']>>
 
 /** With the folder, where it was named: the advice is followed to the letter. */
 const questionLines = (questions: Questions, data: string | undefined): string[] =>
   questions.map(
-    ({ id, facts }) =>
-      `waits for a person: ${asked(facts)}; \`farebox wallet approve ${id}${data === undefined ? '' : ` --data '${data}'`}\``,
+    ({ id, inShort }) =>
+      `waits for a person: ${inShort}; \`farebox wallet approve ${id}${data === undefined ? '' : ` --data '${data}'`}\``,
   )
-
-function asked(facts: Questions[number]['facts']): string {
-  switch (facts.kind) {
-    case 'spend': {
-      const amount = facts.amountMicroUsd === null ? 'a price that is not known' : displayUsd(facts.amountMicroUsd)
-      return `${facts.what.replace(/\.$/, '').slice(0, shownCharacters)} for ${amount}`
-    }
-    case 'payee':
-      return `${displayUsd(facts.amountMicroUsd)} to ${facts.payTo}, which was not paid before`
-    case 'consent':
-      return `the policy of ${facts.provider.slice(0, shownCharacters)}, version ${facts.policyVersion.slice(0, shownCharacters)}`
-  }
-}
-
-/** Of a stranger's words in one line; `approve` shows them whole. */
-const shownCharacters = 80
