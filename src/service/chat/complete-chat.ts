@@ -1,10 +1,10 @@
 import type { ChatCompletion } from '#contract/chat.ts'
 import type { TokenUsage } from '#contract/chat-completion.ts'
-import { balanceRemaining } from '#contract/headers.ts'
 import { boundedWait } from '../bounded-wait.ts'
 import { type Call, type JsonReply, json } from '../call.ts'
 import { type Cost, printedCost } from '../ledger/charge.ts'
 import { withCharge } from '../ledger/charges.ts'
+import { tellRemaining } from '../sell.ts'
 import type { Service } from '../service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { usageLines, usageOfCompletion } from './chat-usage.ts'
@@ -28,9 +28,7 @@ export async function completeChat(call: Call, plan: ChatPlan, service: Service)
     return { value, lines: usageLines(plan, counted), alsoCommit }
   })
   call.tokensUsed(value.usage.total_tokens)
-  if (call.principal?.kind === 'wallet' && charged.availableMicroUsd !== null) {
-    call.set(balanceRemaining, charged.availableMicroUsd)
-  }
+  tellRemaining(call, charged.availableMicroUsd)
   return replyOf(plan, value, charged)
 }
 

@@ -1,9 +1,9 @@
 import type { ChatCompletionChunk } from '#contract/chat.ts'
-import { balanceRemaining } from '#contract/headers.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import type { Call, EventsReply } from '../call.ts'
 import { type Charge, type Cost, printedCost } from '../ledger/charge.ts'
 import { type Metered, streamWithCharge } from '../ledger/charges.ts'
+import { tellRemaining } from '../sell.ts'
 import type { Service } from '../service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { ChatTab } from './chat-tab.ts'
@@ -17,9 +17,7 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
   const { charge, events } = await streamWithCharge(service.charges, plan.order, call.signal, open =>
     meteredChat(call, plan, open),
   )
-  if (call.principal?.kind === 'wallet' && charge.heldAvailableMicroUsd !== null) {
-    call.set(balanceRemaining, charge.heldAvailableMicroUsd)
-  }
+  tellRemaining(call, charge.heldAvailableMicroUsd)
   const broken = (error: unknown): unknown => {
     // Under a key a part of an answer must not look like its end, which another process may have, or a repeat will bring.
     if (call.signal.aborted || call.hasKey) throw error

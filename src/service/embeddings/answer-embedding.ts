@@ -1,18 +1,9 @@
 import type { EmbeddingRequest, Embeddings } from '#contract/embeddings.ts'
-import { balanceRemaining } from '#contract/headers.ts'
 import { boundedWait } from '../bounded-wait.ts'
-import { type Call, type JsonReply, json, principalOf } from '../call.ts'
-import type { ChargeOrder } from '../ledger/charge.ts'
-import { withCharge } from '../ledger/charges.ts'
-import { shortage, totalOf } from '../ledger/funding.ts'
+import { type Call, type JsonReply, json } from '../call.ts'
 import type { EmbeddingModel } from '../models/model.ts'
-import {
-  type EmbeddingPart,
-  embeddingHold,
-  embeddingLines,
-  embeddingUsage,
-  partsOf,
-} from '../pricing/price-embedding.ts'
+import { embeddingHold, embeddingLines, embeddingUsage, partsOf } from '../pricing/price-embedding.ts'
+import { sell } from '../sell.ts'
 import type { Service } from '../service.ts'
 import { checkEmbedding } from './check-embedding.ts'
 
@@ -21,8 +12,8 @@ export async function answerEmbedding(call: Call, body: EmbeddingRequest, servic
   const model = service.catalogue.embedding(body.model)
   checkEmbedding(model, body)
   const parts = partsOf(body.input)
-  const order = await orderOf(call, model, parts)
-  const { value, charged } = await withCharge(service.charges, order, async () => {
+  const sale = { model: model.id, amount: embeddingHold(model, parts) }
+  return sell(call, sale, service, async () => {
     const { signal } = call
     const { input, dimensions } = body
     const asked = { input, engineModel: model.engineModel, ...(dimensions === undefined ? {} : { dimensions }), signal }
@@ -32,18 +23,6 @@ export async function answerEmbedding(call: Call, body: EmbeddingRequest, servic
     const reply = json(answerOf(model, { vectors: result.vectors, format: body.encoding_format, tokens: usage.tokens }))
     return { value: reply, lines: embeddingLines(model, usage), alsoCommit: () => call.keep(() => reply) }
   })
-  if (call.principal?.kind === 'wallet' && charged.availableMicroUsd !== null) {
-    call.set(balanceRemaining, charged.availableMicroUsd)
-  }
-  return value
-}
-
-async function orderOf(call: Call, model: EmbeddingModel, parts: readonly EmbeddingPart[]): Promise<ChargeOrder> {
-  const spendable = await call.spendable()
-  const amount = embeddingHold(model, parts)
-  if (amount > totalOf(spendable)) throw shortage(spendable, amount)
-  const { requestId: request, holdId } = call
-  return { request, holdId, principal: principalOf(call), model: model.id, amount }
 }
 
 interface Result {

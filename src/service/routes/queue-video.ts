@@ -1,10 +1,10 @@
-import { balanceRemaining } from '#contract/headers.ts'
 import { queueVideo } from '#contract/video.ts'
 import { json, principalOf } from '../call.ts'
 import { checkVideo } from '../models/check-video.ts'
 import { settledRequest } from '../models/video-settings.ts'
 import { quoteVideo } from '../pricing/price-video.ts'
 import { route } from '../route.ts'
+import { tellRemaining } from '../sell.ts'
 import type { QueuedJob } from '../service.ts'
 
 /** Checks come before the charge, so that a refused request never touches money. */
@@ -23,6 +23,6 @@ export const queueVideoRoute = route(queueVideo, async (call, service) => {
     price: quoteVideo(model, call.body),
     alsoCommit: queued => call.keep(() => replyOf(queued)),
   })
-  if (principal.kind === 'wallet' && job.availableMicroUsd !== null) call.set(balanceRemaining, job.availableMicroUsd)
+  tellRemaining(call, job.availableMicroUsd)
   return replyOf(job)
 })
