@@ -56,7 +56,13 @@ describe('the journey', () => {
     const second = await spawnUp({ folder: first.folder, args: ['--once'] })
     expect(await second.ended).toBe(0)
     expect(step(second, 'chat')?.detail).toContain('there was no 402')
-    expect(step(second, 'receipts')?.detail).toContain('1 payment of the wallet')
+    const told = (up: SpawnedUp) => String(step(up, 'receipts')?.detail).split('\n')
+    expect(told(first)[0]).toBe('1 payment of the wallet')
+    expect(told(second)[0]).toContain('the wallet paid nothing')
+    // Those of the first run are kept, and not told again.
+    const charges = (up: SpawnedUp) => told(up).filter(line => / for .*receipt verified/.test(line))
+    expect(charges(second)).toHaveLength(3)
+    expect(charges(second).filter(line => charges(first).includes(line))).toEqual([])
   }, 60_000)
 
   test('a wallet that has paid nothing says so, where the credit came from elsewhere', async () => {

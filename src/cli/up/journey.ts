@@ -97,6 +97,8 @@ class Journey {
   readonly #report: Report
   readonly #picture: string
   readonly #signal: AbortSignal
+  /** Of the clock that receipts are told by, which has whole seconds. */
+  readonly #startedAtMs = Math.floor(Date.now() / 1_000) * 1_000
   #end: JourneyEnd = 'succeeded'
 
   constructor(assistant: Assistant, person: JourneyPerson, report: Report, picture: string, signal: AbortSignal) {
@@ -227,11 +229,16 @@ class Journey {
     return { costUsd: null, detail: `credit ${Number(data.credit_usd).toFixed(6)} USD; ${list}` }
   }
 
+  /** Of this run: the folder keeps those of earlier ones too. */
   async #receipts(): Promise<Told> {
-    const { receipts, charges } = await this.#kept()
+    const kept = await this.#kept()
+    const isNew = (at: string) => Date.parse(at) >= this.#startedAtMs
+    const receipts = kept.receipts.filter(({ at }) => isNew(at))
+    // A line begins with its time.
+    const charges = kept.charges.filter(line => isNew(line.slice(0, line.indexOf(': '))))
     const charged = [`${charges.length} charge${charges.length === 1 ? '' : 's'}, with signed receipts`, ...charges]
     if (!receipts.length) {
-      const detail = 'none: the wallet paid nothing, the credit came from elsewhere'
+      const detail = 'none: the wallet paid nothing, the credit was there before'
       return { costUsd: null, detail: [detail, ...charged].join('\n') }
     }
     const rows = receipts.map(
