@@ -62,6 +62,25 @@ const settings = [
     required: false,
   },
   {
+    key: 'solana_key',
+    variable: 'FAREBOX_SOLANA_KEY',
+    type: 'string',
+    title: 'Solana key',
+    description:
+      'Private key of a small wallet on Solana, base58 as wallets export it, instead of the one on Base or beside it.',
+    sensitive: true,
+    required: false,
+  },
+  {
+    key: 'solana_rpc_url',
+    variable: 'FAREBOX_SOLANA_RPC_URL',
+    type: 'string',
+    title: 'Solana node',
+    description: 'Its address, https://host/path. Without one nothing is paid on Solana.',
+    sensitive: true,
+    required: false,
+  },
+  {
     key: 'max_day_usd',
     variable: 'FAREBOX_MAX_DAY_USD',
     type: 'string',
