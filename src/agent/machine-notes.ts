@@ -3,6 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Notes, SharedNotes } from '#client/shared-notes.ts'
 import type { Clock } from '#contract/clock.ts'
 import { busyTimeoutMs } from '#wallet/limits.ts'
+import { mayRun, thisOwner } from '#wallet/process-name.ts'
 import { type State, stateFileName } from '#wallet/state.ts'
 import { notesKeptMs } from './bounds.ts'
 import { agentMigrations } from './migrations.ts'
@@ -21,6 +22,7 @@ export function machineNotes(state: State, clock: Clock): SharedNotes {
   let opened: Opened | undefined
   let isClosed = false
   return {
+    owner: { name: thisOwner(), mayRun },
     together(use) {
       // An answer that comes after the end must not make the file anew.
       if (isClosed) throw new Error('The notes of this machine are closed.')

@@ -10,14 +10,16 @@ import {
   flightLifeMs,
   probePauseMs,
 } from './limits.ts'
-import { readNote } from './shared-notes.ts'
+import { goneOf, type NoteOwner, readNote } from './shared-notes.ts'
 
 const CallerNote = z.object({
   changedAtMs: z.number(),
   /** Failures of the last window, oldest first. Unanswered ones need not have been seen by the service. */
   failures: z.array(z.object({ atMs: z.number(), wasAnswered: z.boolean() })),
   /** Calls under way, each of which may fail. */
-  flights: z.array(z.object({ id: z.string(), untilMs: z.number(), isProbe: z.boolean() })),
+  flights: z.array(
+    z.object({ id: z.string(), untilMs: z.number(), isProbe: z.boolean(), owner: z.string().optional() }),
+  ),
   /** Null while all is well. Until then nothing is sent; from then on one probe at a time, until one succeeds. */
   openUntilMs: z.number().nullable(),
 })
@@ -61,11 +63,36 @@ export function judge(note: CallerNote, nowMs: number, { own, mostOwn }: { own: 
   return { kind: 'go', isProbe: openUntilMs !== null }
 }
 
-export const withFlight = (note: CallerNote, id: string, isProbe: boolean, nowMs: number): CallerNote => ({
+export const withFlight = (
+  note: CallerNote,
+  id: string,
+  isProbe: boolean,
+  nowMs: number,
+  owner?: string,
+): CallerNote => ({
   ...note,
   changedAtMs: nowMs,
-  flights: [...note.flights, { id, untilMs: nowMs + flightLifeMs, isProbe }],
+  flights: [...note.flights, { id, untilMs: nowMs + flightLifeMs, isProbe, ...(owner === undefined ? {} : { owner }) }],
 })
+
+/**
+ * Calls whose process has ended get no answer any more. A few are free at once; more may have failed together at the
+ * service just then, so they count until that has left its window, and open nothing.
+ */
+export function withoutGone(note: CallerNote, owner: NoteOwner | undefined, nowMs: number): CallerNote {
+  const gone = goneOf(note.flights, owner)
+  if (gone.length === 0) return note
+  const others = note.flights.filter(flight => !gone.includes(flight))
+  const untilMs = nowMs + breakerWindowMs
+  const held = gone.map(flight => ({ id: flight.id, untilMs: Math.min(flight.untilMs, untilMs), isProbe: false }))
+  const wasProbe = gone.some(({ isProbe }) => isProbe)
+  return {
+    ...note,
+    changedAtMs: nowMs,
+    flights: gone.length < breakerUncountedUnanswered ? others : [...others, ...held],
+    openUntilMs: wasProbe ? latest([note.openUntilMs, nowMs + probePauseMs]) : note.openUntilMs,
+  }
+}
 
 /** One call less under way, and perhaps one failure more. */
 export function withEnd(note: CallerNote, id: string, end: FlightEnd, nowMs: number): CallerNote {

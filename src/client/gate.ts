@@ -9,6 +9,7 @@ import {
   withBlock,
   withEnd,
   withFlight,
+  withoutGone,
 } from './breaker.ts'
 import { ClientError } from './client-error.ts'
 import type { LimitWindow } from './limit-window.ts'
@@ -20,6 +21,7 @@ import {
   withAnswer,
   withCall,
   withoutCall,
+  withoutGoneCalls,
   withPause,
 } from './limiter.ts'
 import { turnPauseMs } from './limits.ts'
@@ -126,18 +128,29 @@ export class Gate {
   #admit(notes: Notes, id: string, bucket: string | null, waitedUntilMs: number): Step {
     const { clock, caller, turns } = this.#options
     const nowMs = clock.now()
-    const note = callerNote(notes.read(callerKey(caller)), nowMs)
+    const note = this.#caller(notes, nowMs)
     const verdict = judge(note, nowMs, { own: turns.taken, mostOwn: turns.most })
     if (verdict.kind !== 'go') return verdict
     if (bucket !== null) {
       const windowMs = Math.max(nowMs, waitedUntilMs)
-      const known = bucketNote(notes.read(bucketKey(caller, bucket)), windowMs)
+      const { owner } = this.#options.notes
+      const noted = bucketNote(notes.read(bucketKey(caller, bucket)), windowMs)
+      const known = withoutGoneCalls(noted, owner, nowMs)
       const room = roomIn(known, windowMs)
       if (room.kind !== 'go') return room
-      writeBucket(notes, caller, bucket, withCall(known, id, nowMs))
+      writeBucket(notes, caller, bucket, withCall(known, id, nowMs, owner?.name))
     }
-    writeCaller(notes, caller, withFlight(note, id, verdict.isProbe, nowMs))
+    writeCaller(notes, caller, withFlight(note, id, verdict.isProbe, nowMs, this.#options.notes.owner?.name))
     return verdict
+  }
+
+  /** The note as it holds now. That others have died is written down at once, so that it counts from when it was seen. */
+  #caller(notes: Notes, nowMs: number): CallerNote {
+    const { caller, notes: shared } = this.#options
+    const noted = callerNote(notes.read(callerKey(caller)), nowMs)
+    const note = withoutGone(noted, shared.owner, nowMs)
+    if (note !== noted) writeCaller(notes, caller, note)
+    return note
   }
 
   #passage(id: string, bucket: string | null): Passage {

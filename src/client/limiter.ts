@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { LimitWindow } from './limit-window.ts'
 import { flightLifeMs, sameResetMs } from './limits.ts'
-import { readNote } from './shared-notes.ts'
+import { goneOf, type NoteOwner, readNote } from './shared-notes.ts'
 
 const figure = z.number().nullable()
 
@@ -17,7 +17,7 @@ const BucketNote = z.object({
   /** A refusal that said no more than when to come again. */
   pausedUntilMs: z.number(),
   /** Sent since the service counted for us: its next answer takes them off. */
-  flights: z.array(z.object({ id: z.string(), untilMs: z.number() })),
+  flights: z.array(z.object({ id: z.string(), untilMs: z.number(), owner: z.string().optional() })),
 })
 
 /** What the service last said of one limit and model, and what was sent since, from all processes that share it. */
@@ -66,11 +66,15 @@ export function roomIn(note: BucketNote, nowMs: number): Room {
   return requestsLeft !== null && requestsLeft > 0 && flights.length >= requestsLeft ? { kind: 'full' } : { kind: 'go' }
 }
 
-export const withCall = (note: BucketNote, id: string, nowMs: number): BucketNote => ({
+export const withCall = (note: BucketNote, id: string, nowMs: number, owner?: string): BucketNote => ({
   ...note,
   changedAtMs: nowMs,
-  flights: [...note.flights, { id, untilMs: nowMs + flightLifeMs }],
+  flights: [...note.flights, { id, untilMs: nowMs + flightLifeMs, ...(owner === undefined ? {} : { owner }) }],
 })
+
+/** Calls whose process has ended took one each, and no answer will say so. */
+export const withoutGoneCalls = (note: BucketNote, owner: NoteOwner | undefined, nowMs: number): BucketNote =>
+  goneOf(note.flights, owner).reduce((known, { id }) => withAnswer(known, id, null, nowMs), note)
 
 /** A call that was never sent took nothing. */
 export const withoutCall = (note: BucketNote, id: string, nowMs: number): BucketNote => ({

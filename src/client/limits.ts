@@ -44,7 +44,7 @@ export const probePauseMs = 3_000
 /** Added to a block's 30 s, so that all clients do not return in one instant. */
 export const blockJitterMs = 2_000
 
-/** A call whose process has died is taken for one under way this long: its connection has ended by then. */
+/** A call of which nobody knows whether its process has died is under way this long: its connection has ended by then. */
 export const flightLifeMs = connectTimeoutMs + headersTimeoutMs + 10_000
 /** Calls of one process at once; with one more process of the same caller the breaker's ceiling is reached. */
 export const mostAtOnce = 16

@@ -16,7 +16,17 @@ export interface Notes {
 export interface SharedNotes {
   /** Runs `use` alone among all who share these notes. It must not await. Throws where they are closed or cannot be had. */
   together<Result>(use: (notes: Notes) => Result): Result
+  /** Absent where one process has them alone. */
+  owner?: NoteOwner
   close(): void
+}
+
+/** Whose calls are noted as under way, so that those of a process that has died are not waited for. */
+export interface NoteOwner {
+  /** Of this process. */
+  name: string
+  /** False only where it is certain that the process of that name has ended. */
+  mayRun(name: string): boolean
 }
 
 /** Notes of one process alone. */
@@ -48,6 +58,17 @@ export function readNote<Schema extends z.ZodType<{ changedAtMs: number }>>(
   if (text === null) return null
   const note = schema.safeParse(jsonOf(text)).data
   return note && note.changedAtMs <= nowMs + clockStepMs ? note : null
+}
+
+/** Of calls under way, those whose process has certainly ended. */
+export function goneOf<Flight extends { owner?: string | undefined }>(
+  flights: readonly Flight[],
+  self: NoteOwner | undefined,
+): Flight[] {
+  if (!self) return []
+  const others = new Set(flights.flatMap(({ owner }) => (owner === undefined || owner === self.name ? [] : [owner])))
+  const gone = new Set([...others].filter(owner => !self.mayRun(owner)))
+  return gone.size === 0 ? [] : flights.filter(({ owner }) => owner !== undefined && gone.has(owner))
 }
 
 function jsonOf(text: string): unknown {

@@ -42,3 +42,12 @@ export function isRunning(name: string): boolean {
     return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }
+
+/** Names this process and where its number means something, for records that other machines may read too. */
+export const thisOwner = (): string => `${thisProcess()} ${thisMachine()}`
+
+/** Whether the process of such a name may still run; of one elsewhere nothing is known. */
+export function mayRun(owner: string): boolean {
+  const [process = '', machine = thisMachine()] = owner.split(' ')
+  return machine !== thisMachine() || isRunning(process)
+}

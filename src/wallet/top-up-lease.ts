@@ -1,6 +1,6 @@
 import { leaseMs, leasePollMs, leaseWaitMs } from './limits.ts'
 import { newId } from './new-id.ts'
-import { isRunning, thisMachine, thisProcess } from './process-name.ts'
+import { mayRun, thisOwner } from './process-name.ts'
 import type { Records } from './records.ts'
 import { WalletRefusal } from './refusal.ts'
 import { change, first, type Work } from './work.ts'
@@ -63,15 +63,9 @@ function* tryTake(token: string, nowMs: number): Work<{ isTaken: boolean; atMs: 
     `INSERT INTO top_up_lease ("only", token, owner, expires_at_ms) VALUES (1, ?, ?, ?)
      ON CONFLICT ("only") DO UPDATE
      SET token = excluded.token, owner = excluded.owner, expires_at_ms = excluded.expires_at_ms`,
-    ...[token, `${thisProcess()} ${thisMachine()}`, nowMs + leaseMs],
+    ...[token, thisOwner(), nowMs + leaseMs],
   )
   return { isTaken: true, atMs: nowMs }
-}
-
-/** Of a process elsewhere nothing is known, so its turn is waited for until it ends. */
-function mayRun(owner: string): boolean {
-  const [process = '', machine = thisMachine()] = owner.split(' ')
-  return machine !== thisMachine() || isRunning(process)
 }
 
 function* renew(token: string, nowMs: number): Work<void> {

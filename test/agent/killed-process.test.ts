@@ -49,6 +49,46 @@ test('killed before the answer: the same call does not buy again, unless told', 
   }
 })
 
+test('killed with calls under way: none of them counts for another process any more', async () => {
+  const stateFolder = temporaryFolder()
+  const calls = 3
+  let open = 0
+  let haveArrived = () => {}
+  const arrived = new Promise<void>(resolve => {
+    haveArrived = resolve
+  })
+  const server = await pretendService({
+    credit: 5,
+    instead: seen => {
+      if (!seen.path.endsWith('/chat/completions')) return false
+      if (++open === calls) haveArrived()
+      return true
+    },
+  })
+  const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder })
+  const flights = () => {
+    const rows = agent.core.state.database().prepare(`SELECT note FROM notes WHERE key LIKE 'caller %'`).all()
+    return rows.flatMap(({ note }) => JSON.parse(String(note)).flights)
+  }
+  try {
+    const running = spawn(process.execPath, [child, server.baseUrl, stateFolder, `${calls}`], { stdio: 'inherit' })
+    const ended = once(running, 'exit')
+    await Promise.race([arrived, ended])
+    await agent.desks.models.all()
+    expect(flights(), 'alive, they count').toHaveLength(calls)
+    running.kill('SIGKILL')
+    await ended
+    await agent
+      .context()
+      .limits()
+      .catch(() => {})
+    expect(flights()).toEqual([])
+  } finally {
+    await agent.close()
+    await server.close()
+  }
+}, 60_000)
+
 test('killed while paying: the same call goes on with the same signed payment', async () => {
   const { server, agent } = await killedAt('/x402/top-up')
   try {

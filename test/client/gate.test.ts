@@ -2,7 +2,15 @@ import { afterEach, expect, test } from 'vitest'
 import type { FlightEnd } from '#client/breaker.ts'
 import { Gate, type Passage } from '#client/gate.ts'
 import type { LimitWindow } from '#client/limit-window.ts'
-import { breakerFailures, mostAtOnce, turnLifeMs } from '#client/limits.ts'
+import {
+  breakerCeiling,
+  breakerFailures,
+  breakerWindowMs,
+  mostAtOnce,
+  probePauseMs,
+  turnLifeMs,
+  turnPauseMs,
+} from '#client/limits.ts'
 import { memorySharedNotes, type SharedNotes } from '#client/shared-notes.ts'
 import { Turns } from '#client/turns.ts'
 import { WaitBudget } from '#client/wait-budget.ts'
@@ -58,6 +66,79 @@ function twoProcesses() {
   const notes = { ...memorySharedNotes(), close: () => {} }
   return { time, one: processOf(time, notes), other: processOf(time, notes) }
 }
+
+/** Three processes that share notes, of which one can die. */
+function mortalProcesses() {
+  const time = new VirtualTime()
+  const shared = { ...memorySharedNotes(), close: () => {} }
+  const dead = new Set<string>()
+  const named = (name: string) =>
+    processOf(time, { ...shared, owner: { name, mayRun: (other: string) => !dead.has(other) } })
+  return { time, dead, one: named('one'), mortal: named('mortal'), late: named('late') }
+}
+
+test('a few calls of a process that has died are free at once', async () => {
+  const { one, mortal, late, dead } = mortalProcesses()
+  mortal.enter(4)
+  one.enter(breakerCeiling - 4)
+  await one.soon()
+  late.enter()
+  await late.soon(5_000)
+  expect([one.passages.length, late.passages.length]).toEqual([breakerCeiling - 4, 0])
+  dead.add('mortal')
+  await late.soon(turnPauseMs)
+  expect(late.passages).toHaveLength(1)
+})
+
+test('many calls of a process that has died count as long as failures do, and no longer', async () => {
+  const { one, mortal, late, dead } = mortalProcesses()
+  mortal.enter(16)
+  one.enter(breakerCeiling - 16)
+  await one.soon()
+  dead.add('mortal')
+  late.enter()
+  await late.soon(breakerWindowMs - 1_000)
+  expect(late.passages).toHaveLength(0)
+  await late.soon(1_000 + turnPauseMs)
+  expect([late.passages.length, late.refusals.length]).toEqual([1, 0])
+})
+
+test('a probe of a process that has died is another one’s', async () => {
+  const { time, one, mortal, late, dead } = mortalProcesses()
+  for (let count = 0; count < breakerFailures; count++) {
+    one.enter()
+    await one.soon()
+    one.end('failed')
+  }
+  await one.soon(breakerWindowMs)
+  mortal.enter()
+  await mortal.soon()
+  expect(mortal.passages).toHaveLength(1)
+  late.enter()
+  await late.soon()
+  expect(late.refusals).toMatchObject([{ kind: 'breaker-open' }])
+  dead.add('mortal')
+  late.enter()
+  await late.soon()
+  expect(late.refusals.at(-1)).toMatchObject({ retryAtMs: time.now() + probePauseMs })
+  await late.soon(probePauseMs)
+  late.enter()
+  await late.soon()
+  expect(late.passages).toHaveLength(1)
+})
+
+test('what a process sent that has died has taken its part of the window', async () => {
+  const { time, one, mortal, late, dead } = mortalProcesses()
+  one.enter()
+  await one.soon()
+  one.end('succeeded', windowOf(time, { requestsLeft: 2 }))
+  mortal.enter()
+  await mortal.soon()
+  dead.add('mortal')
+  late.enter(2)
+  await late.soon(5_000)
+  expect(late.passages).toHaveLength(1)
+})
 
 test('what one process was told, the other waits for: nothing goes before the reset', async () => {
   const { time, one, other } = twoProcesses()
