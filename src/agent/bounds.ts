@@ -4,8 +4,10 @@
 export const sameCallMs = 10 * 60 * 1_000
 /** One paid request ends after this, however its answer drips: as long as the service works on for a caller who has left. */
 export const paidAnswerMs = 10 * 60 * 1_000
-/** A service that shows no charge for a lost call so long after it will show none. */
+/** Most services have shown a charge so long after an answer was lost; the others may do it later, so a person is asked then. */
 export const chargeShownMs = 3 * 60 * 1_000
+/** For as long a call without a key whose answer was lost is no new wish, because it may have been charged. */
+export const lostCallMs = 60 * 60 * 1_000
 /** Clocks of services may be off by this (design: both ways). */
 export const clockSkewMs = 60 * 1_000
 /** Rows of delivered calls are kept for a day, for whoever looks into a charge. */

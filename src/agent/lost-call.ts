@@ -22,7 +22,7 @@ export function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
       charged: 'unknown',
       ...(isOpen ? { retryAtMs: shownAtMs } : {}),
       next: isOpen
-        ? 'The same call buys it anew then, if there is still none; `again: true` does so at once.'
+        ? 'The same call asks the person then whether to buy it anew, if there is still none; `again: true` buys it at once.'
         : 'Look at wallet_status; `again: true` buys it anew.',
     },
     !isOpen,
@@ -30,12 +30,12 @@ export function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
 }
 
 /** Of a call whose answer alone is wanted: it is not bought anew by itself. */
-export const wasNeverCharged = (): LostCall =>
+export const showsNoCharge = (): LostCall =>
   new LostCall(
     {
       happened: 'Its answer was lost on the way, and the records of the service show no charge for it.',
-      charged: zeroUsd,
-      next: 'The same call buys it anew.',
+      charged: 'unknown',
+      next: 'The same call asks the person whether to buy it anew, because the service may still charge for it.',
     },
     true,
   )

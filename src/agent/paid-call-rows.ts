@@ -4,7 +4,7 @@ import { type MicroUsd, microUsd } from '#contract/money.ts'
 import { newId } from '#wallet/new-id.ts'
 import { isRunning, thisProcess } from '#wallet/process-name.ts'
 import type { State } from '#wallet/state.ts'
-import { paidAnswerMs, paidCallsKeptMs, sameCallMs } from './bounds.ts'
+import { lostCallMs, paidAnswerMs, paidCallsKeptMs, sameCallMs } from './bounds.ts'
 import { agentMigrations } from './migrations.ts'
 
 /**
@@ -164,7 +164,8 @@ function take(db: DatabaseSync, open: Record<string, SQLOutputValue>, nowMs: num
 /**
  * The time of the same call runs from the last that happened to it, because a call itself may take nearly as long; what was
  * sent may still be worked on, and what runs as a job is. What is paid for stays until somebody has it. A job that an answer
- * started counts as delivered once its file is, whatever became of that answer.
+ * started counts as delivered once its file is, whatever became of that answer. What went without a key may have been
+ * charged, so it is remembered for longer, unless it was bought again since.
  */
 const findOpen = (db: DatabaseSync, hash: string, nowMs: number) =>
   db
@@ -175,11 +176,14 @@ const findOpen = (db: DatabaseSync, hash: string, nowMs: number) =>
            OR (paid_calls.state IN ('planned', 'sent', 'lost')
              AND EXISTS (SELECT 1 FROM jobs WHERE call_id = paid_calls.id AND state = 'running'))
            OR (paid_calls.state = 'sent' AND updated_at_ms > ?)
+           OR (paid_calls.state IN ('sent', 'lost') AND with_key = 0 AND updated_at_ms > ? AND NOT EXISTS
+             (SELECT 1 FROM paid_calls newer WHERE newer.request_hash = paid_calls.request_hash
+                AND newer.rowid > paid_calls.rowid AND newer.state IN ('answered', 'delivered')))
            OR (updated_at_ms > ? AND (paid_calls.state IN ('planned', 'lost')
              OR (paid_calls.state = 'delivered' AND jobs.state IN ('running', 'completed') AND jobs.delivered = 0))))
        ORDER BY created_at_ms DESC, paid_calls.rowid DESC LIMIT 1`,
     )
-    .get(hash, nowMs - sameCallMs - paidAnswerMs, nowMs - sameCallMs)
+    .get(hash, nowMs - sameCallMs - paidAnswerMs, nowMs - lostCallMs, nowMs - sameCallMs)
 
 function insert(db: DatabaseSync, hash: string, operation: string, nowMs: number): string {
   const id = newId('call')

@@ -11,7 +11,7 @@ import { chargeShownMs, keysKeptMs } from './bounds.ts'
 import { consentAfter409 } from './consent-after-409.ts'
 import type { Core } from './core.ts'
 import { isUnknownCharge, nobodyPays } from './explain.ts'
-import { isAnothersCall, wasLost, wasNeverCharged, wasNeverSent } from './lost-call.ts'
+import { isAnothersCall, showsNoCharge, wasLost, wasNeverSent } from './lost-call.ts'
 import type { ModelRecords } from './model-records.ts'
 import type { Claim, PaidCallRow, PaidCallRows } from './paid-call-rows.ts'
 import { payAfter402, wantsCredit } from './pay-after-402.ts'
@@ -128,6 +128,7 @@ export class PaidCalls {
     const standing: Standing = {
       isOnlyAsked,
       mayBeCharged: claim.kind === 'lost',
+      mayBeSecond: false,
       wentWithoutKey: claim.kind === 'lost' && !claim.row.isKeyed,
       consents: null,
       allowedMicroUsd: null,
@@ -139,8 +140,11 @@ export class PaidCalls {
       // What is sent again under its key was allowed up to this price: nobody is asked twice for one purchase.
       const isAllowed = isAtMost(price.amountMicroUsd, standing.allowedMicroUsd)
       const quotedMicroUsd = isAllowed ? zeroUsd : price.amountMicroUsd
-      const planned = { what: price.what, quotedMicroUsd, operation: operation.id }
+      const { mayBeSecond } = standing
+      const planned = { what: price.what, quotedMicroUsd, operation: operation.id, mayBeSecond }
       await allowCall(this.#core, planned, { requestHash: hash, by: id })
+      // By a person's word it is a new call now, whatever becomes of the first one.
+      if (mayBeSecond) standing.mayBeCharged = false
       if (!isAllowed) standing.allowedMicroUsd = price.amountMicroUsd
       const answer = await this.#send(operation, call, { rowId: id, hash, price, standing })
       // Where only the record fails, the call has been paid for: it must not be bought again by itself.
@@ -161,8 +165,8 @@ export class PaidCalls {
 
   /**
    * What can be known of a call whose answer was lost. Where the service keeps answers by their keys, a request that went
-   * with one is sent again with it, from the same account; otherwise the service's records may show that it took nothing.
-   * Throws where neither helps.
+   * with one is sent again with it, from the same account; otherwise a person decides, once the service's records have had
+   * time to show a charge. Throws where they do, and before.
    */
   async #reconcile(row: PaidCallRow, standing: Standing): Promise<void> {
     const account = await this.#account()
@@ -176,8 +180,9 @@ export class PaidCalls {
     const shown = await shownCharge(this.#core, row.account ?? account, row.createdAtMs)
     const shownAtMs = row.updatedAtMs + chargeShownMs
     if (shown.kind !== 'none' || nowMs < shownAtMs) throw wasLost(shown, shownAtMs)
-    standing.mayBeCharged = false
-    if (standing.isOnlyAsked) throw wasNeverCharged()
+    if (standing.isOnlyAsked) throw showsNoCharge()
+    // A service may work on for longer, and charge when it is done.
+    standing.mayBeSecond = true
   }
 
   /** The wallet's address whose account at the service pays now; null with an API key. */
@@ -253,6 +258,8 @@ interface Standing {
   isOnlyAsked: boolean
   /** The service may have done and charged it. */
   mayBeCharged: boolean
+  /** To send it again may be to pay for it twice, so a person has to agree. */
+  mayBeSecond: boolean
   /** It was sent before, and no key with it. */
   wentWithoutKey: boolean
   /** JSON of the members that go along by a person's word. */

@@ -153,6 +153,8 @@ export interface PlannedCall {
   quotedMicroUsd: MicroUsd | null
   /** Id of the operation; for the record of a refusal. */
   operation?: string | null
+  /** The same was sent before, and nobody can say that it will not be charged. */
+  mayBeSecond?: boolean
 }
 
 export type CallDecision =
@@ -166,10 +168,14 @@ export function decideCall(policy: Policy, situation: Pick<Situation, 'isStopped
   if (situation.isStopped) return { kind: 'refused', refusal: stopped }
   if (amountMicroUsd !== null && amountMicroUsd > policy.maxCallMicroUsd)
     return { kind: 'refused', refusal: overCap('max-call', amountMicroUsd, policy.maxCallMicroUsd) }
-  if (amountMicroUsd !== null && amountMicroUsd <= policy.askAboveMicroUsd) return { kind: 'allowed' }
-  const because =
-    amountMicroUsd === null
-      ? 'Its price is not known beforehand.'
-      : `It costs more than ${displayUsd(policy.askAboveMicroUsd)}.`
+  const because = whyAsked(policy, call)
+  if (because === null) return { kind: 'allowed' }
   return { kind: 'asks', facts: { kind: 'spend', what: call.what, amountMicroUsd, because } }
+}
+
+/** Null where nobody has to be asked. */
+function whyAsked({ askAboveMicroUsd }: Policy, { quotedMicroUsd, mayBeSecond = false }: PlannedCall): string | null {
+  if (mayBeSecond) return 'It was sent before and its answer was lost: the service may charge for both.'
+  if (quotedMicroUsd === null) return 'Its price is not known beforehand.'
+  return quotedMicroUsd > askAboveMicroUsd ? `It costs more than ${displayUsd(askAboveMicroUsd)}.` : null
 }

@@ -283,7 +283,7 @@ test('without keys and without a charge the job waits for one to be shown, and t
   expect(open).toMatchObject({ charged: 'unknown', next: expect.stringContaining('job_wait') })
   world.clock.nowMs = Math.max(world.clock.nowMs, open.retryAtMs ?? 0)
   const { output, text } = await wait(world.agent, job)
-  expect(output).toMatchObject({ state: 'failed', price_usd: 0 })
+  expect(output).toMatchObject({ state: 'failed', price_usd: null })
   expect(text).toContain('show no charge for it')
   expect(world.server.countOf('/chat/completions')).toBe(1)
 })

@@ -328,7 +328,7 @@ test('a call that an earlier start with our number left planned is taken over', 
 const laterTries: [rule: string, state: string, atMinutes: number[], chats: number][] = [
   ['sent by a process that ended is the same one while it may be worked on', 'sent', [19], 1],
   ['sent by a process that ended stays the same one after a look', 'sent', [9, 18], 1],
-  ['sent by a process that ended is over after that', 'sent', [21], 2],
+  ['sent by a process that ended is over after an hour', 'sent', [61], 2],
   ['planned by a process that ended is taken over', 'planned', [9], 2],
   ['that failed buys at once', 'failed', [0], 2],
   ['whose answer nobody has is given for nothing for a day', 'answered', [23 * 60], 1],
