@@ -96,6 +96,7 @@ export function* ask(
     ...[id, facts.kind, requestHash, write(facts), nowMs, expiresAtMs],
     ...[call?.origin ?? null, call?.operation ?? null, call?.address ?? null],
   )
+  yield* forgetUnanswered()
   return asQuestion({ id, facts, expiresAtMs }, folder, madeRoom)
 }
 
@@ -128,6 +129,15 @@ export function* recordExpired(nowMs: number): Work<void> {
     const terms = termsOf(facts, requestHash)
     if (call) yield* recordRefusal({ ...call, rule: 'expired', sentence, terms }, expiresAtMs)
   }
+}
+
+/** How they ended is in the record of refusals. What a person answered is kept. */
+function* forgetUnanswered(): Work<void> {
+  yield* change(
+    `DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE state = 'pending' AND noted = 1
+       ORDER BY expires_at_ms DESC, rowid DESC LIMIT ? OFFSET ?)`,
+    ...[limits.maxListed, limits.keptUnanswered],
+  )
 }
 
 const pushedOut = 'A person was asked, and newer questions took its place before anybody answered.'

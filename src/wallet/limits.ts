@@ -84,6 +84,8 @@ export const approvalLifeMs = 30 * 60 * 1_000
 /** What a person can read; and of one sort less, so that an assistant in a loop leaves room for others. */
 export const maxPendingApprovals = 50
 export const maxPendingOfSort = 10
+/** Questions that nobody answered: so many can still be told of by their names; a loop makes more, each as long as its text. */
+export const keptUnanswered = 200
 /** Rows that are told at once. */
 export const maxListed = 1_000
 /** A name in a line that says what is asked; the question itself shows it whole. */

@@ -1,8 +1,10 @@
 /** Who may take how much of the list that a person has to read. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Approvals, openApprovals } from '#wallet/approvals.ts'
+import { keptUnanswered } from '#wallet/limits.ts'
 import type { ApprovalFacts } from '#wallet/needs-approval.ts'
 import { listRefusals } from '#wallet/refusals.ts'
+import { all } from '#wallet/work.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
 import { origin, payTo, usd } from './sample-wallet.ts'
 import { fileStore, type OpenTestStore, postgresStore } from './test-store.ts'
@@ -96,5 +98,24 @@ function questionsContract(openStore: OpenTestStore): void {
       SELECT 'old' || n, 'spend', 'old', facts, 'pending', ${at}, ${ended} FROM numbers, approvals
       WHERE request_hash = 'a chat'`)
     expect((await waiting())[0]).toBe('a chat')
+  })
+
+  test('questions that nobody answered are forgotten, the oldest first, and what a person answered is not', async () => {
+    const { approvals, records, store, flood } = await setUp()
+    const answered = await ask(approvals, 'a chat')
+    await approvals.resolve(answered.approvalId, { isApproved: true, by: 'dialogue' })
+    const pushedOut = await ask(approvals, 'pushed out')
+    const at = store.now() - 1_000
+    await store.tamper(`INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms, noted)
+      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 500)
+      SELECT 'old' || n, 'spend', 'old', facts, 'pending', ${at}, ${at} + n, 1 FROM numbers, approvals
+      WHERE request_hash = 'a chat'`)
+    await flood(10, 'chat')
+    const rows = await records.read(() => all('SELECT id FROM approvals'))
+    expect(rows).toHaveLength(keptUnanswered + 11)
+    expect(await approvals.get('old500')).toMatchObject({ state: 'expired' })
+    expect(await approvals.get('old1')).toBeNull()
+    expect(await approvals.get(pushedOut.approvalId)).toMatchObject({ decidedBy: 'a newer question' })
+    expect(await approvals.get(answered.approvalId)).toMatchObject({ state: 'approved' })
   })
 }
