@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { displayUsd } from '#contract/money.ts'
 import { modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
@@ -34,11 +35,15 @@ export default defineTool({
   }),
 
   async run(context, { model: part = '' }) {
-    const { creditMicroUsd, source, models, window } = await context.limits()
+    const { creditMicroUsd, refill, source, models, window } = await context.limits()
+    const notes = [
+      ...(source === 'answers' ? [observed] : []),
+      ...(refill ? [`Credit below ${displayUsd(refill.below)} is refilled by ${displayUsd(refill.by)}.`] : []),
+    ]
     const found = models.filter(({ model }) => model.toLowerCase().includes(part.toLowerCase()))
     return {
       credit_usd: usd(creditMicroUsd),
-      ...(source === 'answers' && { note: observed }),
+      ...(notes.length > 0 && { note: notes.join(' ') }),
       window: window && {
         requests_left: window.requestsLeft,
         requests_reset_at: window.requestsResetAtMs === null ? null : isoTime(window.requestsResetAtMs),
@@ -57,7 +62,7 @@ export default defineTool({
   say({ credit_usd, note, window, models, found }) {
     const rest = found - models.length
     // A list that names no limit of tokens has none; an answer may just not have said it.
-    const unsaid = note === undefined ? 'unlimited' : 'unknown'
+    const unsaid = note?.startsWith(observed) ? 'unknown' : 'unlimited'
     return [
       credit_usd === null ? 'The credit is not known.' : `Credit: ${sayUsd(credit_usd)}.`,
       ...(window

@@ -60,7 +60,8 @@ export class AgentDesks {
   async close(): Promise<void> {
     const { client, state, records } = this.core
     this.resumed.stop()
-    await Promise.race([this.paidCalls.settled(), sleep(closingMs, undefined, { ref: false })])
+    const settled = this.paidCalls.settled().then(() => this.core.refills.settled())
+    await Promise.race([settled, sleep(closingMs, undefined, { ref: false })])
     await client.close()
     await records.close()
     state.close()

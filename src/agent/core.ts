@@ -8,6 +8,7 @@ import type { Records } from '#wallet/records.ts'
 import type { State } from '#wallet/state.ts'
 import type { Wallet } from '#wallet/wallet.ts'
 import type { Files } from './files.ts'
+import type { Refills } from './refills.ts'
 
 /** What one agent is made of; every part of the room takes what it needs of it. */
 export interface Core {
@@ -23,6 +24,8 @@ export interface Core {
   /** The wallet's journal; with others' where several processes share one budget. */
   records: Records
   approvals: Approvals
+  /** What answers tell of the credit goes to it. */
+  refills: Refills
   files: Files
   clock: Clock
   /** How the agent waits. */

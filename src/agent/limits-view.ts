@@ -3,7 +3,8 @@ import type { SeenLimit } from '#client/limits-seen.ts'
 import { fromUsdNumber } from '#contract/money.ts'
 import { getRateLimits, type RateLimits } from '#contract/rate-limits.ts'
 import { ServiceError } from '#contract/service-error.ts'
-import type { LimitsView } from '#toolkit/tool-context.ts'
+import type { LimitsView, WalletView } from '#toolkit/tool-context.ts'
+import type { Policy } from '#wallet/policy.ts'
 import { limitsLifeMs } from './bounds.ts'
 import type { Core } from './core.ts'
 import { nobodyPays } from './explain.ts'
@@ -21,14 +22,16 @@ export class LimitsDesk {
   }
 
   async view(): Promise<LimitsView> {
-    const { client, pays } = this.#core
+    const { client, pays, wallet } = this.#core
     if (pays === 'nothing') throw nobodyPays(this.#core)
     const limits = await this.#limits()
     const listed = limits ? listedModels(limits) : []
     const usd = limits?.data.balances.USD
+    const refill = wallet && refillOf(wallet.policy)
     const last = client.limitsSeen.last
     return {
       creditMicroUsd: usd === undefined ? null : fromUsdNumber(usd),
+      ...(refill && { refill }),
       source: listed.length > 0 ? 'service' : 'answers',
       models: listed.length > 0 ? listed : client.limitsSeen.models().map(seenModel),
       window: last && {
@@ -54,6 +57,10 @@ export class LimitsDesk {
     return limits
   }
 }
+
+/** Of a wallet's policy. */
+export const refillOf = ({ refill }: Pick<Policy, 'refill'>): WalletView['refill'] =>
+  refill && { below: refill.belowMicroUsd, by: refill.byMicroUsd }
 
 function listedModels({ data }: RateLimits): LimitsView['models'] {
   return data.rateLimits.flatMap(({ apiModelId, rateLimits }) => {

@@ -19,6 +19,7 @@ import type { Core } from './core.ts'
 import type { CoreOptions } from './core-options.ts'
 import { Files } from './files.ts'
 import { machineNotes } from './machine-notes.ts'
+import { Refills } from './refills.ts'
 
 /** What lies in the state folder beside what was given. */
 export interface FoundWallet {
@@ -55,11 +56,13 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
   const credential: Credential = wallet ? { payer: wallet } : apiKey ? { apiKey } : null
   const notes = machineNotes(state, clock)
   const client = new Client({ baseUrl, credential, clock, notes, vendor: options.vendor, fetch: options.fetch })
+  const topUps = new TopUpDesk(client)
   const output = resolve(options.outputFolder ?? `${state.folder}/output`)
   const inputs = (options.inputFolders ?? []).map(folder => resolve(folder))
   return {
     client,
-    topUps: new TopUpDesk(client),
+    topUps,
+    refills: new Refills({ client, topUps, wallet, clock }),
     wallet,
     lockedWallet: found.lockedWallet ?? null,
     pays: wallet ? 'wallet' : apiKey ? 'apiKey' : 'nothing',

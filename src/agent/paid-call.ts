@@ -206,10 +206,14 @@ export class PaidCalls {
       const request = withConsents(call, consents)
       const isKeyed = idempotencyKey !== undefined
       this.#rows.sent(rowId, { consents, allowedMicroUsd, isKeyed, account: await this.#account() })
+      const sentAtMs = this.#core.clock.now()
       try {
-        return await withinTime(this.#core, signal =>
+        const answer = await withinTime(this.#core, signal =>
           this.#core.client.call(operation, request, { idempotencyKey, signal }),
         )
+        const { balanceRemaining, balanceBefore } = answer.headers
+        this.#core.refills.noticed({ balanceMicroUsd: balanceRemaining ?? balanceBefore, sentAtMs })
+        return answer
       } catch (error) {
         if (!(error instanceof ServiceError) || isLost(error)) throw error
         if (standing.mayBeCharged && !saysNothingWasDone(error)) throw error

@@ -83,8 +83,10 @@ async function answer(core: Core, { ask, receipts }: FetchRules, answering: Answ
   for (let { sent } = answering; ; ) {
     const bucket = operation ? bucketOf(operation, { body: sent.json }) : undefined
     const wanted = isReceipted(operation) ? wantingReceipt(sent) : sent
+    const sentAtMs = core.clock.now()
     const response = await core.client.exchange(wanted, { signal, bucket })
     const { status } = response
+    if (answering.price) core.refills.noticedIn(response, sentAtMs)
     if (status < 300 && isReceipted(operation)) {
       return asResponse(withReceiptKept(receipts, { ...answering, operation }, response, core.clock))
     }

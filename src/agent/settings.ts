@@ -2,8 +2,9 @@ import { decodeBase58 } from '#contract/base58.ts'
 import { isLoopback } from '#contract/loopback.ts'
 import { parseUsd } from '#contract/money.ts'
 import { isVendor } from '#contract/vendor.ts'
-import { highestCapMicroUsd } from '#wallet/limits.ts'
+import { defaultCaps, highestCapMicroUsd } from '#wallet/limits.ts'
 import { isEvmAddress, isSolanaAddress } from '#wallet/policy.ts'
+import { refillProblem, refillVariables } from '#wallet/refill-settings.ts'
 import { tokenCharacters } from './proxy/bounds.ts'
 import type { AgentEnvironment } from './wallet-settings.ts'
 
@@ -31,6 +32,9 @@ const caps = [
   'FAREBOX_ASK_ABOVE_USD',
 ] as const
 
+/** Settings that are an amount of USD. */
+const amounts = [...caps, refillVariables.below, refillVariables.by] as const
+
 /** Reads the environment of an agent. Each problem is one sentence that names its variable; no value of a key is repeated. */
 export function readSettings(env: AgentEnvironment): { settings: AgentSettings; problems: string[] } {
   const given = (name: string): string | undefined => env[name]?.trim() || undefined
@@ -52,7 +56,8 @@ export function readSettings(env: AgentEnvironment): { settings: AgentSettings; 
     },
     problems: [
       ...checks.flatMap(check => check(given) ?? []),
-      ...caps.flatMap(name => capProblem(name, given(name))),
+      ...amounts.flatMap(name => capProblem(name, given(name))),
+      ...refillProblems(given),
       ...misspeltCaps(env),
     ],
   }
@@ -61,8 +66,18 @@ export function readSettings(env: AgentEnvironment): { settings: AgentSettings; 
 /** A cap that nobody reads would be taken for one that holds. */
 const misspeltCaps = (env: AgentEnvironment): string[] =>
   Object.keys(env)
-    .filter(name => /^FAREBOX_(?:MAX|ASK)_/.test(name) && !caps.some(cap => cap === name))
-    .map(name => `${name.slice(0, 80)} is no setting; the caps are ${caps.join(', ')}.`)
+    .filter(name => /^FAREBOX_(?:MAX|ASK|REFILL)_/.test(name) && !amounts.some(amount => amount === name))
+    .map(
+      name =>
+        `${name.slice(0, 80)} is no setting; the caps are ${caps.join(', ')}, and ${amounts.slice(caps.length).join(' and ')} refill credit.`,
+    )
+
+function refillProblems(given: (name: string) => string | undefined): string[] {
+  const { below, by, maxPayment } = refillVariables
+  const texts = { below: given(below), by: given(by), maxPayment: given(maxPayment) ?? defaultCaps.maxPaymentUsd }
+  const problem = refillProblem(texts, refillVariables)
+  return problem ? [`${problem[0]}. ${problem[1]}`] : []
+}
 
 type Check = (given: (name: string) => string | undefined) => string | null
 

@@ -9,6 +9,7 @@ import { sameCallMs } from './bounds.ts'
 import { chargeReceipt } from './charge-receipt.ts'
 import type { Core } from './core.ts'
 import { nobodyPays } from './explain.ts'
+import { refillOf } from './limits-view.ts'
 import type { ReceiptDesk } from './receipt-desk.ts'
 
 /** The wallet as tools see it. */
@@ -27,7 +28,7 @@ export class ToolWallet implements WalletDesk {
     const view = { pays, service: client.address.baseUrl, creditMicroUsd: credit }
     if (!wallet) {
       const next = pays === 'nothing' ? nobodyPays(this.#core).facts.next : null
-      const none = { address: null, network: null, caps: null, spent: null, payee: null }
+      const none = { address: null, network: null, caps: null, spent: null, refill: null, payee: null }
       return { ...view, ...none, unresolved: 0, next }
     }
     const status = await wallet.status()
@@ -45,6 +46,7 @@ export class ToolWallet implements WalletDesk {
         askAbove: caps.askAboveMicroUsd,
       },
       spent: { today: status.spentDayMicroUsd, total: status.spentTotalMicroUsd },
+      refill: refillOf(wallet.policy),
       unresolved: status.openPayments.length + status.heldPayments.length,
       payee: status.payees.find(payee => payee.network === network)?.payTo ?? null,
       next: nextStep(status),
@@ -104,14 +106,17 @@ export async function creditOf({ client, wallet, pays }: Core): Promise<MicroUsd
 
 type Status = Awaited<ReturnType<NonNullable<Core['wallet']>['status']>>
 
-function nextStep({ isStopped, isDryRun, openPayments, heldPayments, payees }: Status): string | null {
+function nextStep({ isStopped, isDryRun, openPayments, heldPayments, payees, refill }: Status): string | null {
   if (isStopped)
     return 'The wallet is switched off; the person can run `farebox wallet start`, or remove the file `stop` from its data folder.'
-  if (isDryRun) return 'This is a dry run: no payment is signed until the person unsets FAREBOX_DRY_RUN.'
+  if (isDryRun)
+    return `This is a dry run: no payment is signed until the person unsets FAREBOX_DRY_RUN.${refill?.note ? ` Of a refill it said: ${refill.note}` : ''}`
   const [open] = openPayments
   if (open) return openStep(open)
   const [held] = heldPayments
   if (held) return heldStep(held, heldPayments.length)
+  if (refill?.isHalted)
+    return `Credit is not refilled ahead of need any more. ${refill.note ?? ''} The person should look at what the service charges, and can run \`farebox wallet start\` to go on.`
   if (payees.length === 0) return 'The first payment asks the person whether the payee is the right one.'
   return null
 }

@@ -40,6 +40,8 @@ export function policyOf(env: AgentEnvironment, more: Omit<Partial<PolicySetting
     maxTotalUsd: env.FAREBOX_MAX_TOTAL_USD || undefined,
     maxCallUsd: env.FAREBOX_MAX_CALL_USD || undefined,
     askAboveUsd: env.FAREBOX_ASK_ABOVE_USD || undefined,
+    refillBelowUsd: env.FAREBOX_REFILL_BELOW_USD || undefined,
+    refillByUsd: env.FAREBOX_REFILL_BY_USD || undefined,
     // Whatever stands there but a plain no keeps the money in.
     dryRun: !['', '0', 'false', 'no'].includes((env.FAREBOX_DRY_RUN ?? '').toLowerCase()),
     ...more,

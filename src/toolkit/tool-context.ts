@@ -105,6 +105,8 @@ export interface WalletView {
   creditMicroUsd: MicroUsd | null
   caps: { perPayment: MicroUsd; perCall: MicroUsd; perDay: MicroUsd; total: MicroUsd; askAbove: MicroUsd } | null
   spent: { today: MicroUsd; total: MicroUsd } | null
+  /** Credit that is refilled ahead of need; null where it is not. */
+  refill: { below: MicroUsd; by: MicroUsd } | null
   /** Payments whose outcome is not known yet; their amounts count as spent. */
   unresolved: number
   payee: string | null
@@ -150,6 +152,8 @@ export interface ChargeReceipt {
 
 export interface LimitsView {
   creditMicroUsd: MicroUsd | null
+  /** Credit that the wallet refills ahead of need; absent where it does not. */
+  refill?: NonNullable<WalletView['refill']>
   /** Where `models` comes from: the service's own list, or what its last answers said where it has none. */
   source: 'service' | 'answers'
   models: { model: string; requestsPerMinute: number | null; tokensPerMinute: number | null }[]

@@ -54,11 +54,11 @@ export function decide(policy: Policy, situation: Situation, order: Order): Deci
   const { chosen } = choice
   if (!chosen.isKnownPayee)
     return { kind: 'asks', facts: { kind: 'payee', ...chosen.payee, amountMicroUsd }, onceAgreed: null }
-  const needsPerson = order.occasion === 'asked' && amountMicroUsd > policy.askAboveMicroUsd
+  const needsPerson = order.occasion !== 'after-402' && amountMicroUsd > policy.askAboveMicroUsd
   return needsPerson
     ? {
         kind: 'asks',
-        facts: topUpFacts(policy, amountMicroUsd, chosen),
+        facts: topUpFacts(policy, order.occasion, amountMicroUsd, chosen),
         onceAgreed: { amountMicroUsd, chosen },
       }
     : { kind: 'allowed', amountMicroUsd, chosen }
@@ -68,9 +68,14 @@ export function decide(policy: Policy, situation: Situation, order: Order): Deci
 export const amountOf = ({ occasion, amountMicroUsd }: Order): MicroUsd =>
   occasion === 'after-402' && amountMicroUsd < minimumTopUpMicroUsd ? minimumTopUpMicroUsd : amountMicroUsd
 
-const topUpFacts = (policy: Policy, amountMicroUsd: MicroUsd, { payee }: ChosenOption): ApprovalFacts => ({
+const topUpFacts = (
+  policy: Policy,
+  occasion: Order['occasion'],
+  amountMicroUsd: MicroUsd,
+  { payee }: ChosenOption,
+): ApprovalFacts => ({
   kind: 'spend',
-  what: `A top-up of ${displayUsd(amountMicroUsd)} at ${policy.origin}, paid to ${payee.payTo} on ${payee.network}.`,
+  what: `A ${occasion === 'refill' ? 'refill' : 'top-up'} of ${displayUsd(amountMicroUsd)} at ${policy.origin}, paid to ${payee.payTo} on ${payee.network}.`,
   amountMicroUsd,
   because: `It was not called for by an answer 402, and it is more than ${displayUsd(policy.askAboveMicroUsd)}.`,
 })
@@ -124,7 +129,7 @@ function beyondCap(policy: Policy, situation: Situation, order: Order, amount: M
       withLimit(policy.maxDayMicroUsd, spent.dayMicroUsd),
     )
   const waitMs = (spent.lastPaymentAtMs ?? -Infinity) + policy.cooldownMs - nowMs
-  if (order.occasion === 'after-402' && waitMs > 0)
+  if (order.occasion !== 'asked' && waitMs > 0)
     return refusal(
       'cooldown',
       'The wallet has just paid, and the service still asks for money.',

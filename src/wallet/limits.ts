@@ -30,6 +30,10 @@ export const deadMarginWithoutChainMs = 600_000
 
 /** Two top-ups after a 402 within this time mean that the first one did not help; a third would not either. */
 export const cooldownMs = 60_000
+/** A refill that a person was asked about, or that met a fault, is thought of again after this; calls are many. */
+export const refillAgainMs = 60_000
+/** Of a refill this part at least has to show in the next credit that is told, or refilling stops: calls spend meanwhile. */
+export const refillShown = { numerator: 1n, denominator: 2n }
 /** A 402 that was answered before a payment was credited arrives within this time after it: look again, pay nothing. */
 export const lookAgainMs = 10_000
 

@@ -162,4 +162,66 @@ export const walletMigrations: readonly Migration[] = [
       ALTER TABLE payments ADD COLUMN memo TEXT;
     `,
   },
+  {
+    // SQLite alters no CHECK, so payments and their steps move into tables that know refills, in their order.
+    name: '0008-refills',
+    sql: `
+      CREATE TABLE new_payments (
+        id TEXT PRIMARY KEY,
+        state TEXT NOT NULL CHECK (state IN ('planned', 'signed', 'sent', 'unknown', 'confirmed', 'dead')),
+        counts INTEGER NOT NULL CHECK (counts IN (0, 1)),
+        occasion TEXT NOT NULL CHECK (occasion IN ('after-402', 'asked', 'refill')),
+        purpose TEXT NOT NULL,
+        address TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        network TEXT NOT NULL,
+        asset TEXT NOT NULL,
+        pay_to TEXT NOT NULL,
+        amount_micro_usd INTEGER NOT NULL CHECK (amount_micro_usd > 0),
+        created_at_ms INTEGER NOT NULL,
+        updated_at_ms INTEGER NOT NULL,
+        nonce TEXT UNIQUE,
+        valid_before_ms INTEGER,
+        payload TEXT,
+        sends INTEGER NOT NULL DEFAULT 0,
+        rejected INTEGER NOT NULL DEFAULT 0 CHECK (rejected IN (0, 1)),
+        reason TEXT,
+        confirmed_at_ms INTEGER,
+        credited_micro_usd INTEGER,
+        balance_micro_usd INTEGER,
+        transaction_hash TEXT,
+        last_valid_height INTEGER,
+        memo TEXT,
+        CHECK (state IN ('planned', 'dead') OR nonce IS NOT NULL),
+        CHECK (state NOT IN ('signed', 'sent', 'unknown') OR payload IS NOT NULL),
+        CHECK (counts = 1 OR state = 'dead')
+      ) STRICT;
+      INSERT INTO new_payments SELECT * FROM payments ORDER BY rowid;
+      CREATE TABLE new_steps (
+        payment_id TEXT NOT NULL REFERENCES new_payments (id),
+        at_ms INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        note TEXT
+      ) STRICT;
+      INSERT INTO new_steps SELECT * FROM payment_steps ORDER BY rowid;
+      DROP TABLE payment_steps;
+      DROP TABLE payments;
+      ALTER TABLE new_payments RENAME TO payments;
+      ALTER TABLE new_steps RENAME TO payment_steps;
+      CREATE INDEX payments_open ON payments (state) WHERE state IN ('planned', 'signed', 'sent', 'unknown');
+      CREATE INDEX payments_by_time ON payments (created_at_ms);
+      CREATE INDEX payment_steps_of ON payment_steps (payment_id);
+
+      CREATE TABLE refills (
+        origin TEXT NOT NULL,
+        address TEXT NOT NULL,
+        payment_id TEXT,
+        before_micro_usd INTEGER NOT NULL DEFAULT 0,
+        halted INTEGER NOT NULL DEFAULT 0 CHECK (halted IN (0, 1)),
+        not_before_ms INTEGER NOT NULL,
+        note TEXT,
+        PRIMARY KEY (origin, address)
+      ) STRICT;
+    `,
+  },
 ]

@@ -1,6 +1,16 @@
 import type { MicroUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 
+/** Credit at the service, as an answer of it told. */
+export interface SeenCredit {
+  balanceMicroUsd: MicroUsd
+  /**
+   * How long ago the request was sent that was answered with it: what was paid since may not be in it. Asked when it is
+   * held against the journal, whose clock is another one.
+   */
+  agoMs(): number
+}
+
 /** What a client wants paid, with the offer as the service sent it. */
 export interface Order {
   /** Origin of the service that answered 402. */
@@ -8,8 +18,10 @@ export interface Order {
   accepts: readonly PaymentOption[]
   /** What is missing, or what somebody wants to top up. */
   amountMicroUsd: MicroUsd
-  /** `after-402` pays by itself within the caps; `asked` is a top-up that somebody wants. */
-  occasion: 'after-402' | 'asked'
+  /** `after-402` pays by itself within the caps; `asked` is a top-up that somebody wants; `refill` is ahead of need. */
+  occasion: 'after-402' | 'asked' | 'refill'
+  /** For `refill`: the credit that called for it, and when the request was sent that told it, by the clock of the records. */
+  seen?: Pick<SeenCredit, 'balanceMicroUsd'> & { sentAtMs: number }
   /** For `asked`: one of the same amount that was confirmed within this time is this one, so nothing is paid anew. */
   sameWithinMs?: number
   /** The call that it is for, where there is one: the id of its operation and the hash of its request. */

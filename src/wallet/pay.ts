@@ -9,6 +9,7 @@ import { NeedsApproval } from './needs-approval.ts'
 import { newId } from './new-id.ts'
 import type { Order } from './order.ts'
 import { payeesOf } from './payees.ts'
+import { refillPlanned } from './refill-rows.ts'
 import { WalletRefusal } from './refusal.ts'
 import type { DecidedCall } from './refusals.ts'
 import type { Send } from './send-payment.ts'
@@ -75,6 +76,8 @@ const paid = (payment: journal.Payment, isEarlier: boolean): PaidOrder => ({
  */
 async function recentPayment({ records, key, policy }: Till, lease: TopUpLease, order: Order) {
   if (order.origin !== policy.origin) return null
+  if (order.occasion === 'refill')
+    return records.read(() => journal.confirmedSince(key.address, policy.origin, order.seen?.sentAtMs ?? 0))
   if (order.occasion === 'asked') {
     const { sameWithinMs, amountMicroUsd } = order
     const same = { address: key.address, origin: policy.origin, amountMicroUsd }
@@ -128,6 +131,7 @@ function* reserve({ key, policy }: Till, order: Order, payable: Omit<Planned, 'k
   const purpose = order.purpose.slice(0, limits.maxPurposeLength)
   const planned = { id, order: { ...order, purpose }, payee: chosen.payee, address: key.address, amountMicroUsd }
   yield* journal.plan(planned, atMs)
+  if (order.seen) yield* refillPlanned({ origin: policy.origin, address: key.address }, id, order.seen)
   return { ...payable, kind: 'planned' }
 }
 

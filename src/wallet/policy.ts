@@ -3,6 +3,7 @@ import { isLoopback } from '#contract/loopback.ts'
 import { type MicroUsd, parseUsd } from '#contract/money.ts'
 import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
 import * as limits from './limits.ts'
+import { type Refill, refillProblem, refillSettings } from './refill-settings.ts'
 import { type Rule, WalletRefusal } from './refusal.ts'
 
 /** A token on a chain that may be paid with; its unit is a micro-USD (six decimals), whatever an offer says. */
@@ -36,6 +37,8 @@ export interface Policy {
   cooldownMs: number
   /** Decide everything, sign no payment. */
   dryRun: boolean
+  /** Null where credit is bought only after a 402 or a wish. */
+  refill: Refill | null
 }
 
 export interface PolicySettings {
@@ -47,6 +50,9 @@ export interface PolicySettings {
   maxTotalUsd?: string | undefined
   maxCallUsd?: string | undefined
   askAboveUsd?: string | undefined
+  /** Credit below the first is refilled by the second, within the caps; both or neither. */
+  refillBelowUsd?: string | undefined
+  refillByUsd?: string | undefined
   rails?: readonly Rail[]
   /** Payees of this service that the configuration pins. */
   payees?: readonly (Rail & { payTo: string })[]
@@ -61,7 +67,7 @@ export const defaultRails: readonly Rail[] = [
 
 const settingNames: ReadonlySet<string> = new Set<keyof PolicySettings>([
   ...(['serviceUrl', 'maxPaymentUsd', 'maxDayUsd', 'maxTotalUsd', 'maxCallUsd', 'askAboveUsd'] as const),
-  ...(['rails', 'payees', 'cooldownMs', 'dryRun'] as const),
+  ...(['refillBelowUsd', 'refillByUsd', 'rails', 'payees', 'cooldownMs', 'dryRun'] as const),
 ])
 
 /** A policy from settings; throws a refusal that names the setting, also one that is none: a misspelt cap holds nothing. */
@@ -85,7 +91,17 @@ export function readPolicy(settings: PolicySettings): Policy {
     maxAuthorizationSeconds: limits.maxAuthorizationSeconds,
     cooldownMs: settings.cooldownMs ?? limits.cooldownMs,
     dryRun: settings.dryRun ?? false,
+    refill: readRefill(settings),
   }
+}
+
+function readRefill(settings: PolicySettings): Refill | null {
+  const { refillBelowUsd: below, refillByUsd: by, maxPaymentUsd = limits.defaultCaps.maxPaymentUsd } = settings
+  const problem = refillProblem({ below, by, maxPayment: maxPaymentUsd }, refillSettings)
+  if (problem) throw settingsRefusal(...problem)
+  return below === undefined || by === undefined
+    ? null
+    : { belowMicroUsd: readUsdCap('refillBelowUsd', below), byMicroUsd: readUsdCap('refillByUsd', by) }
 }
 
 type Cap = keyof typeof limits.defaultCaps
@@ -138,6 +154,7 @@ export function tighten(policy: Policy, by: Partial<Policy>): Policy {
     maxAuthorizationSeconds: Math.min(policy.maxAuthorizationSeconds, by.maxAuthorizationSeconds ?? Infinity),
     cooldownMs: Math.max(policy.cooldownMs, by.cooldownMs ?? 0),
     dryRun: policy.dryRun || (by.dryRun ?? false),
+    refill: by.refill === null ? null : policy.refill,
   }
 }
 

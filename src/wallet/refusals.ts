@@ -56,6 +56,8 @@ const policyRules: ReadonlySet<Rule> = new Set<Rule>([
   ...(['too-many-questions', 'other-journal'] as const),
 ])
 
+export const isPolicyRule = (rule: Rule): boolean => policyRules.has(rule)
+
 /** Runs what may refuse to pay; its refusal is on record before its caller has it. */
 export async function recorded<Result>(
   records: Records,
@@ -66,7 +68,7 @@ export async function recorded<Result>(
   try {
     return await run()
   } catch (error) {
-    if (error instanceof WalletRefusal && policyRules.has(error.rule)) {
+    if (error instanceof WalletRefusal && isPolicyRule(error.rule)) {
       const refused = { ...call, ...{ rule: error.rule, sentence: error.sentence } }
       const whole = { ...refused, terms: { ...terms, ...error.terms } }
       // It is no less a refusal where nobody can write it down.

@@ -20,6 +20,8 @@ const Settings = z.strictObject({
   networks: z.array(z.string()).optional(),
   cooldownSeconds: z.number().int().nonnegative().optional(),
   dryRun: z.boolean().optional(),
+  /** Refilling can be switched off here, and not on. */
+  refill: z.literal(false).optional(),
 })
 
 /** The policy, narrowed by the settings file of the folder where there is one. One that cannot be read stops the wallet. */
@@ -57,5 +59,6 @@ function narrowing(settings: z.output<typeof Settings>, policy: Policy): Partial
     ...(settings.networks && { rails: policy.rails.filter(rail => settings.networks?.includes(rail.network)) }),
     ...(settings.cooldownSeconds !== undefined && { cooldownMs: settings.cooldownSeconds * 1_000 }),
     ...(settings.dryRun !== undefined && { dryRun: settings.dryRun }),
+    ...(settings.refill === false && { refill: null }),
   }
 }

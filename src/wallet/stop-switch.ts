@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { stopped } from './decide.ts'
+import { resumeRefills } from './refill-rows.ts'
 import { WalletRefusal } from './refusal.ts'
 import { change, first, type Work } from './work.ts'
 
@@ -32,6 +33,8 @@ export function* stop(by: string, nowMs: number): Work<void> {
   yield* change('INSERT INTO stops (one, at_ms, by_whom) VALUES (1, ?, ?) ON CONFLICT DO NOTHING', nowMs, by)
 }
 
+/** A person has looked, so credit is refilled again too. */
 export function* start(): Work<void> {
   yield* change('DELETE FROM stops')
+  yield* resumeRefills()
 }

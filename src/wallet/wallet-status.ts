@@ -4,6 +4,8 @@ import { heldPayments, openPayments, spentOf } from './journal.ts'
 import { dayMs } from './limits.ts'
 import { payeesOf } from './payees.ts'
 import type { Payee, Policy } from './policy.ts'
+import { refillRowsOf } from './refill-rows.ts'
+import type { Refill } from './refill-settings.ts'
 import { isStopped, type Stop, stopOf } from './stop-switch.ts'
 import type { Work } from './work.ts'
 
@@ -35,6 +37,15 @@ export interface WalletStatus {
   /** Given up after the service's no; they count against the caps until a person has looked at the chain. */
   heldPayments: { receiptId: string; amountMicroUsd: MicroUsd }[]
   payees: Payee[]
+  /** Null where credit is not refilled ahead of need. */
+  refill: RefillStatus | null
+}
+
+export interface RefillStatus extends Refill {
+  /** A refill did not show in the credit, and a person has to look. */
+  isHalted: boolean
+  /** What the last one came to where it was not paid. */
+  note: string | null
 }
 
 export interface StatusTerms {
@@ -74,7 +85,14 @@ export function* walletStatus(terms: StatusTerms, nowMs: number): Work<WalletSta
     })),
     heldPayments: held.map(({ id, amountMicroUsd }) => ({ receiptId: id, amountMicroUsd })),
     payees: [...policy.payees, ...(yield* payeesOf(policy.origin))],
+    refill: policy.refill && { ...policy.refill, ...(yield* refillingOf(policy.origin, addresses)) },
   }
+}
+
+function* refillingOf(origin: string, addresses: readonly string[]): Work<Omit<RefillStatus, keyof Refill>> {
+  const rows = (yield* refillRowsOf(origin)).filter(({ address }) => addresses.includes(address))
+  const told = rows.find(({ isHalted }) => isHalted) ?? rows.find(({ note }) => note !== null)
+  return { isHalted: told?.isHalted ?? false, note: told?.note ?? null }
 }
 
 /** Caps may have been lowered below what is spent already. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '#contract/clock.ts'
+import type { PaymentOption } from '#contract/payment.ts'
 import { type Approvals, openApprovals } from './approvals.ts'
 import type { ChainNodes } from './ask-node.ts'
 import { accountOf } from './choose-payer.ts'
@@ -8,12 +9,13 @@ import { fileRecords } from './file-records.ts'
 import { listPayments, type Payment } from './journal.ts'
 import { claimOnce, defaultNotesFolder } from './journal-of-key.ts'
 import type { WalletKey } from './keys.ts'
-import type { Order } from './order.ts'
+import type { Order, SeenCredit } from './order.ts'
 import { decidedCall, type PaidOrder, pay } from './pay.ts'
 import { addPayee } from './payees.ts'
 import type { Payee, Policy } from './policy.ts'
 import type { Records } from './records.ts'
 import { recover } from './recover.ts'
+import { refillCredit } from './refill.ts'
 import { recorded } from './refusals.ts'
 import type { Send } from './send-payment.ts'
 import { tightenByFile } from './settings-file.ts'
@@ -57,6 +59,8 @@ export interface Wallet {
   signIn(url: string, address?: string): Promise<string>
   /** One payment within the policy; an open one is sent again first, the same bytes. */
   pay(order: Order, send: Send): Promise<PaidOrder>
+  /** Where the policy refills credit ahead of need, and an answer has told too little of it. Fails for nobody. */
+  refill(seen: SeenCredit, offers: () => Promise<readonly PaymentOption[]>, send: Send): Promise<void>
   status(): Promise<WalletStatus>
   /** Newest first. */
   receipts(limit: number): Promise<Payment[]>
@@ -81,6 +85,14 @@ export function openWallet(options: WalletOptions): Wallet {
   const claimed = claimOnce(options.notesFolder ?? defaultNotesFolder(), keys, records)
   // A dry run signs no payment, so that it may be tried beside a wallet that does.
   const claim = async () => (policy.dryRun ? undefined : claimed())
+  const payOne = (order: Order, send: Send): Promise<PaidOrder> => {
+    const { call } = order
+    const terms = { amountMicroUsd: amountOf(order), ...(call && { requestHash: call.requestHash }) }
+    return recorded(records, decidedCall(order, key.address), terms, async () => {
+      await claim()
+      return pay(till, order, send)
+    })
+  }
   return {
     address: key.address,
     addresses,
@@ -95,13 +107,12 @@ export function openWallet(options: WalletOptions): Wallet {
       const asked = keys.find(each => each.address === address)
       return signIn(asked ?? (await accountOf(till)) ?? key, policy, url, clock.now())
     },
-    pay(order, send) {
-      const { call } = order
-      const terms = { amountMicroUsd: amountOf(order), ...(call && { requestHash: call.requestHash }) }
-      return recorded(records, decidedCall(order, key.address), terms, async () => {
-        await claim()
-        return pay(till, order, send)
-      })
+    pay: payOne,
+    async refill(seen, offers, send) {
+      const { refill } = policy
+      if (!refill) return
+      const address = ((await accountOf(till)) ?? key).address
+      await refillCredit({ till, refill, address, seen }, offers, order => payOne(order, send))
     },
     status: () => records.read(nowMs => walletStatus({ folder, policy, addresses, found: till.found.address }, nowMs)),
     receipts: limit => records.read(() => listPayments(limit)),

@@ -81,6 +81,8 @@ export interface PretendOptions {
   takesKeys?: boolean
   /** Breaks the connection instead of sending so many first answers of paid work, which is done and charged. */
   losesAnswers?: number
+  /** What the answers to paid work say of the credit, in USD, where it is not what the books say. */
+  told?: () => number
   /** Takes the place of an answer. */
   instead?: (seen: Seen, response: ServerResponse) => boolean | Promise<boolean>
 }
@@ -156,7 +158,11 @@ export async function pretendService(options: PretendOptions = {}) {
     }
     const before = books.credit
     books.credit -= price
-    const headers = { 'x-service-balance-usd': before.toFixed(6), 'x-balance-remaining': books.credit.toFixed(6) }
+    const told = options.told?.()
+    const headers = {
+      'x-service-balance-usd': (told ?? before).toFixed(6),
+      'x-balance-remaining': (told ?? books.credit).toFixed(6),
+    }
     const made = answer()
     if (key !== undefined) kept.set(key, [made, headers])
     deliver(response, made, headers)

@@ -1,9 +1,12 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { payingFetch } from '#agent/paying-fetch.ts'
 import { listRefusals } from '#wallet/refusals.ts'
 import type { OpenAgent } from './open-agent.ts'
 import { openAgent } from './open-agent.ts'
 import { type PretendOptions, payTo, pretendService } from './pretend-service.ts'
+
+/** Each step is a commit that is synced, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 60_000 })
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {

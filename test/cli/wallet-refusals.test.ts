@@ -1,11 +1,14 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { verifyMessage } from 'viem'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import type { SignedRefusal } from '#agent/signed-refusals.ts'
 import { createKeyFile } from '#wallet/key-file.ts'
 import { attacker, fakeService, option, order, origin, sampleWallet, secret } from '../wallet/sample-wallet.ts'
 import { atTerminal as run } from './at-terminal.ts'
+
+/** Each step is a commit that is synced, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 60_000 })
 
 const env = { FAREBOX_WALLET_KEY: secret }
 const call = { operation: 'createChatCompletion', requestHash: 'ab'.repeat(32) }

@@ -16,6 +16,7 @@ import {
   fakeService,
   option,
   order,
+  origin,
   payTo,
   sampleWallet,
   secret,
@@ -231,6 +232,35 @@ test.each([
   expect(await wallet.receipts(1)).toMatchObject([{ state: code === 0 ? 'dead' : 'unknown', counts }])
   expect((await run(args)).stderr).toContain('for a person at a terminal')
   dispose()
+})
+
+test('status says how credit is refilled, and what has become of it', async () => {
+  const settings = { refillBelowUsd: '1', refillByUsd: '5', askAboveUsd: '9' }
+  const { wallet, folder, clock, dispose } = await sampleWallet(settings)
+  closing.push(dispose)
+  const env = {
+    ...{ FAREBOX_WALLET_KEY: secret, FAREBOX_BASE_URL: `${origin}/api/v1` },
+    ...{ FAREBOX_REFILL_BELOW_USD: '1', FAREBOX_REFILL_BY_USD: '5' },
+  }
+  const status = async () => (await run(['status', '--data', folder], null, env)).stdout
+  expect(await status()).toContain('\nrefills credit below 1.00 USD by 5.00 USD\n')
+  const see = () =>
+    wallet.refill(
+      { balanceMicroUsd: usd(0.2), agoMs: () => 0 },
+      async () => [option()],
+      fakeService(wallet.address, 'credit').send,
+    )
+  await see()
+  clock.advance(1)
+  await see()
+  expect(await status()).toMatch(
+    /by 5\.00 USD; it has stopped: The refill pay_\S+ of 5\.00 USD did not show .*start` to go on\n/,
+  )
+  await run(['start', '--data', folder], [])
+  expect(await status()).toContain('\nrefills credit below 1.00 USD by 5.00 USD\n')
+  expect((await run(['status', '--data', folder], null, { FAREBOX_WALLET_KEY: secret })).stdout).not.toContain(
+    'refills',
+  )
 })
 
 test('status says what still counts against the caps, and what to do', async () => {

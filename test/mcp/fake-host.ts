@@ -71,6 +71,7 @@ const wallet: WalletView = {
   network: 'eip155:8453',
   creditMicroUsd: usd(4.75),
   caps: { perPayment: usd(5), perCall: usd(10), perDay: usd(10), total: usd(20), askAbove: usd(1) },
+  refill: null,
   spent: { today: usd(5), total: usd(5) },
   unresolved: 0,
   payee: receipt.payTo,

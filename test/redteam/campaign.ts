@@ -3,6 +3,7 @@ import type { Door } from './doors.ts'
 import { doors } from './doors.ts'
 import { facilitatorDoors, facilitatorModes, runFacilitator, silentMode } from './facilitator-modes.ts'
 import { mcpRuns, runMcp } from './mcp-runs.ts'
+import { ownAttacks } from './own-attacks.ts'
 import { ownControls, runControl } from './own-controls.ts'
 import { paperAttacks } from './paper-attacks.ts'
 import { type RailName, rails } from './rails.ts'
@@ -42,6 +43,7 @@ export async function campaign(options: CampaignOptions = {}): Promise<Row[]> {
     ),
     ...inTurn(runsOf(topUpAttacks), doors).map(run => () => runTopUp(run)),
     ...inTurn(runsOf(paperAttacks, facilitatorDoors), facilitatorDoors).map(run => () => runTopUp(run, 'paper')),
+    ...inTurn(runsOf(ownAttacks, facilitatorDoors), facilitatorDoors).map(run => () => runTopUp(run, 'own')),
     ...facts.flatMap(rail => ownControls.map(control => () => runControl(control, rail))),
     ...onRailsInTurn.map(scenario => () => runScenario(scenario, 'corpus')),
     ...controlScenarios.map(scenario => () => runScenario(scenario, 'corpus-control')),

@@ -123,7 +123,7 @@ function receipt({ payment, response, books }: Taken, lies: Record<string, unkno
 
 function chat(
   books: Books,
-  { chatUsd = () => 0.001, credit, isFree, isNeverLetIn, says }: TopUpPlay,
+  { chatUsd = () => 0.001, credit, isFree, isNeverLetIn, says, saysUsd }: TopUpPlay,
   response: ServerResponse,
 ) {
   const price = isFree ? 0 : chatUsd(books.chats)
@@ -133,13 +133,14 @@ function chat(
   }
   const before = books.creditUsd
   books.creditUsd -= price
+  const said = saysUsd?.(books.chats)
   books.chats++
   const message = { role: 'assistant', content: says ?? 'hello' }
   const choices = [{ index: 0, finish_reason: 'stop', message }]
   const cost = { usd: price, diem: 0 }
   const headers = {
-    'x-service-balance-usd': before.toFixed(6),
-    'x-balance-remaining': books.creditUsd.toFixed(6),
+    'x-service-balance-usd': (said ?? before).toFixed(6),
+    'x-balance-remaining': (said ?? books.creditUsd).toFixed(6),
   }
   const body = { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, cost }
   answer(response, 200, body, headers)

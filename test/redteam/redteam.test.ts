@@ -29,6 +29,7 @@ describe('the wallet against services that want more than their due', () => {
     expect([count('top-up', 'evm'), count('top-up', 'svm')]).toEqual([39, 36])
     expect(new Set(of('corpus').map(({ category }) => category)).size).toBe(16)
     expect([count('facilitator', 'evm'), count('facilitator', 'svm')]).toEqual([7, 7])
+    expect([count('own', 'evm'), count('own', 'svm')]).toEqual([5, 5])
     expect([count('control', 'evm'), count('control', 'svm')]).toEqual([13, 13])
   })
 

@@ -6,7 +6,7 @@ import type { Violation } from './score.ts'
 /** What one run came to. */
 export interface Row {
   /** Which of the lists below it belongs to. */
-  part: 'corpus' | 'top-up' | 'facilitator' | 'paper' | 'control' | 'corpus-control'
+  part: 'corpus' | 'top-up' | 'facilitator' | 'paper' | 'own' | 'control' | 'corpus-control'
   id: string
   category: string
   severity: Severity

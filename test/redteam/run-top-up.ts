@@ -46,7 +46,7 @@ const offerRules: ReadonlySet<string> = new Set([
   ...['network', 'asset', 'authorization-lifetime', 'price-bait', 'unreadable-offer', 'redirect'],
 ])
 
-export async function runTopUp(run: TopUpRun, part: 'top-up' | 'paper' = 'top-up'): Promise<Row> {
+export async function runTopUp(run: TopUpRun, part: 'top-up' | 'paper' | 'own' = 'top-up'): Promise<Row> {
   const { id, category, severity, rail, door } = run
   const { replies, found } = await playRun(run)
   const rules = rulesOf(replies)

@@ -54,6 +54,7 @@ const partNames: Readonly<Record<Row['part'], string>> = {
   'top-up': 'the same at the top-up, where this wallet does pay',
   facilitator: 'hostile facilitators',
   paper: 'attacks from papers',
+  own: 'attacks on what only this wallet does',
   control: 'our controls, which have to be paid',
   'corpus-control': "the corpus's own controls",
 }

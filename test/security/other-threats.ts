@@ -316,4 +316,17 @@ export const otherThreats: readonly Threat[] = [
       shown('wallet/receipts.test.ts', 'is of no receipt: another algorithm', 'is flagged: more than was allowed'),
     ],
   },
+  {
+    id: 'W11',
+    threat: 'a service that says the credit is low whatever is paid, where the wallet refills it',
+    answer: 'refilled once, within the caps, and then not before a person has looked',
+    shownBy: [
+      shown(
+        'agent/refill.test.ts',
+        'is refilled once, and then not before a person has looked',
+        'and neither where it grants a little of it',
+        'gets no more than the day allows where it shows each refill once',
+      ),
+    ],
+  },
 ]

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { microUsd } from '#contract/money.ts'
 import { runTool } from '#toolkit/run-tool.ts'
 import { tools } from '#tools/table.generated.ts'
 import { answers, doneJob, type FakeOptions, fakeHost, runningJob, usd, videoModel } from '../mcp/fake-host.ts'
@@ -239,6 +240,19 @@ test('limits of a service that lists none are those of its last answers, and it 
   expect(output).toMatchObject({ note: expect.stringContaining('lists no limits'), credit_usd: null })
   expect(text).toContain('lists no limits; these are what its last answers said.')
   expect(text).toContain('- m: 20 requests and unknown tokens a minute')
+})
+
+test('limits say when the wallet refills credit ahead of need', async () => {
+  const refill = { below: microUsd(1_000_000), by: microUsd(5_000_000) }
+  const models = [{ model: 'm', requestsPerMinute: 20, tokensPerMinute: null }]
+  const view = { creditMicroUsd: microUsd(2_000_000), refill, source: 'service', models, window: null } as const
+  const { output, text } = await call('limits', {}, { limits: { ...view, models } })
+  expect(output.note).toBe('Credit below 1.00 USD is refilled by 5.00 USD.')
+  expect(text).toContain('- m: 20 requests and unlimited tokens a minute')
+  const seen = await call('limits', {}, { limits: { ...view, models, source: 'answers' } })
+  expect(seen.output.note).toMatch(
+    /^The service lists no limits; .* Credit below 1\.00 USD is refilled by 5\.00 USD\.$/,
+  )
 })
 
 test('wallet_status names the caps', async () => {

@@ -1,7 +1,7 @@
 import { signatureBytes, address as solanaAddress, verifyOffchainMessageEnvelope } from '@solana/kit'
 import fc from 'fast-check'
 import { verifyMessage } from 'viem'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { decodeBase58, encodeBase58 } from '#contract/base58.ts'
 import { readSignInMessage } from '#contract/sign-in-message.ts'
 import { keyFromHex } from '#wallet/keys.ts'
@@ -9,6 +9,9 @@ import { refusalStatement, signStatement } from '#wallet/refusal-statement.ts'
 import type { RefusalRecord } from '#wallet/refusals.ts'
 import { newSolanaSeed, SolanaKey } from '#wallet/solana-key.ts'
 import { origin, payTo, secret, usd } from './sample-wallet.ts'
+
+/** Each step is a commit that is synced, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 60_000 })
 
 const refusal = (changes: Partial<RefusalRecord> = {}): RefusalRecord => ({
   ...{ id: 'no_1', rule: 'max-day', sentence: '5.00 USD more would pass the cap.', times: 3 },

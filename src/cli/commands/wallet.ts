@@ -31,7 +31,7 @@ open      shows everything that waits for you as a page of this machine, behind 
 resolve   records what you saw on the chain of a payment whose outcome is unknown
 export    shows the secret keys, after a passphrase; for a person at a terminal
 stop      switches off all processes that share the wallet's journal: nothing is signed, nothing is sent
-start     switches them on again; for a person at a terminal
+start     switches them on again, and refills where a refill had not shown; for a person at a terminal
 move      makes this journal the one that counts for the wallet's keys on this machine; for a person at a terminal
 
   --service URL      asks the service where it wants to be paid, shows it, and lets the wallet pay there

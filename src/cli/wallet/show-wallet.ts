@@ -35,6 +35,7 @@ function statusLines(status: Status): string[] {
     `paid or reserved in 24 hours: ${displayUsd(status.spentDayMicroUsd)} of ${displayUsd(caps.maxDayMicroUsd)}`,
     `paid or reserved in all: ${displayUsd(status.spentTotalMicroUsd)} of ${displayUsd(caps.maxTotalMicroUsd)}`,
     `at most for a payment ${displayUsd(caps.maxPaymentMicroUsd)}, for a call ${displayUsd(caps.maxCallMicroUsd)}; asks above ${displayUsd(caps.askAboveMicroUsd)}`,
+    ...refillLines(status),
     ...status.payees.map(({ payTo, network, asset }) => `may pay: ${payTo} on ${network}, token ${asset}`),
     ...status.openPayments.map(openLine),
     ...status.heldPayments.map(
@@ -42,6 +43,17 @@ function statusLines(status: Status): string[] {
         `refused by the service and still counted: ${receiptId}, ${displayUsd(amountMicroUsd)}; look at the chain, then \`farebox wallet resolve ${receiptId}\``,
     ),
   ]
+}
+
+function refillLines({ refill }: Status): string[] {
+  if (!refill) return []
+  const { belowMicroUsd, byMicroUsd, isHalted, note } = refill
+  const rule = `refills credit below ${displayUsd(belowMicroUsd)} by ${displayUsd(byMicroUsd)}`
+  if (isHalted)
+    return [
+      `${rule}; it has stopped: ${note ?? ''} Look at what the service charges, then run \`farebox wallet start\` to go on`,
+    ]
+  return [note === null ? rule : `${rule}; the last one: ${note}`]
 }
 
 const stoppedLines = ({ isStopped, stop }: Status): string[] => {

@@ -148,4 +148,22 @@ export const postgresMigrations: readonly Migration[] = [
       ALTER TABLE payments ADD COLUMN memo TEXT;
     `,
   },
+  {
+    name: '0005-refills',
+    sql: `
+      ALTER TABLE payments DROP CONSTRAINT payments_occasion_check;
+      ALTER TABLE payments ADD CHECK (occasion IN ('after-402', 'asked', 'refill'));
+
+      CREATE TABLE refills (
+        origin TEXT NOT NULL,
+        address TEXT NOT NULL,
+        payment_id TEXT,
+        before_micro_usd BIGINT NOT NULL DEFAULT 0,
+        halted INTEGER NOT NULL DEFAULT 0 CHECK (halted IN (0, 1)),
+        not_before_ms BIGINT NOT NULL,
+        note TEXT,
+        PRIMARY KEY (origin, address)
+      );
+    `,
+  },
 ]

@@ -10,8 +10,17 @@ export const walletMutants: readonly Mutant[] = [
     name: 'wallet: forget to reserve',
     patches: [
       { file: `${wallet}/journal.ts`, find: `VALUES (?, 'planned', 1,`, replace: `VALUES (?, 'planned', 0,` },
-      // The table would not take such a row.
-      { file: `${wallet}/migrations.ts`, find: `counts = 1 OR state = 'dead'`, replace: 'counts >= 0' },
+      // The table would not take such a row, neither as it was first made nor as it was moved.
+      {
+        file: `${wallet}/migrations.ts`,
+        find: `counts = 1 OR state = 'dead')\n      ) STRICT;\n      CREATE INDEX`,
+        replace: 'counts >= 0)\n      ) STRICT;\n      CREATE INDEX',
+      },
+      {
+        file: `${wallet}/migrations.ts`,
+        find: `counts = 1 OR state = 'dead')\n      ) STRICT;\n      INSERT`,
+        replace: 'counts >= 0)\n      ) STRICT;\n      INSERT',
+      },
     ],
     check: round(50013, 'are signed, over the'),
   },
@@ -117,7 +126,7 @@ export const walletMutants: readonly Mutant[] = [
     patches: [
       {
         file: `${wallet}/decide.ts`,
-        find: `  if (order.occasion === 'after-402' && waitMs > 0)`,
+        find: `  if (order.occasion !== 'asked' && waitMs > 0)`,
         replace: `  if (order.occasion === 'after-402' && waitMs > policy.cooldownMs)`,
       },
     ],

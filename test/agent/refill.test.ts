@@ -1,0 +1,278 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { payingFetch } from '#agent/paying-fetch.ts'
+import { sameRefusalMs } from '#wallet/limits.ts'
+import { listRefusals } from '#wallet/refusals.ts'
+import { start, stop } from '#wallet/stop-switch.ts'
+import { gate } from './gate.ts'
+import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { type PretendOptions, pretendService } from './pretend-service.ts'
+
+/** Each step is a commit that is synced, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 60_000 })
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+const minuteMs = 60_000
+/** Nobody is asked about a refill, and no cap is near. */
+const settings = { refillBelowUsd: '1', refillByUsd: '5', askAboveUsd: '9', maxDayUsd: '30', maxTotalUsd: '60' }
+
+/** A service where 0.5 USD of credit are left, and agents on one journal with a clock that its tests move. */
+async function setUp(service: PretendOptions = {}, options: Partial<OpenAgent> = {}) {
+  const server = await pretendService({ credit: 0.5, ...service })
+  closing.push(server.close)
+  let nowMs = Date.UTC(2026, 10, 22)
+  const stateFolder = temporaryFolder()
+  const open = async () => {
+    const clock = { now: () => nowMs }
+    const agent = await openAgent({
+      ...{ baseUrl: server.baseUrl, stateFolder, clock },
+      ...options,
+      settings: { ...settings, ...options.settings },
+    })
+    closing.push(agent.close)
+    return agent
+  }
+  const agent = await open()
+  let calls = 0
+  const { core } = agent
+  return {
+    ...{ agent, open, server, core },
+    /** One paid call, and then what it set off; the answer itself is waited for by nobody else. */
+    async chat(of = agent) {
+      await of.chat(`call ${++calls}`, true)
+      await of.core.refills.settled()
+    },
+    wait: (ms: number) => {
+      nowMs += ms
+    },
+    signed: () => new Set(server.books.signatures).size,
+    looks: () => server.countOf('/x402/top-up') - server.books.signatures.length,
+    payments: async () => (await core.wallet?.receipts(99))?.map(({ occasion, state }) => `${occasion} ${state}`),
+    refusals: () => core.records.read(() => listRefusals(99)),
+    refill: async () => (await core.wallet?.status())?.refill,
+  }
+}
+
+test('credit below the first amount is refilled by the second, once', async () => {
+  const { chat, wait, payments, server, refill } = await setUp()
+  await chat()
+  expect(await payments()).toEqual(['refill confirmed'])
+  expect(server.books.credit).toBeCloseTo(5.499)
+  wait(10 * minuteMs)
+  for (let time = 0; time < 3; time++) await chat()
+  expect(await payments()).toHaveLength(1)
+  expect(await refill()).toEqual({ belowMicroUsd: 1_000_000n, byMicroUsd: 5_000_000n, isHalted: false, note: null })
+})
+
+test('credit that was used up again is refilled again', async () => {
+  const { chat, wait, payments, server } = await setUp()
+  await chat()
+  wait(1_000)
+  await chat()
+  server.books.credit = 0.7
+  wait(minuteMs)
+  await chat()
+  expect(await payments()).toEqual(['refill confirmed', 'refill confirmed'])
+})
+
+test.each([
+  ['exactly the amount', { credit: 1.001 }, {}],
+  ['an API key, which is never topped up', {}, { apiKey: 'key' }],
+  ['no setting', {}, { settings: { refillBelowUsd: undefined, refillByUsd: undefined } }],
+])('nothing is refilled with %s', async (_, service, options) => {
+  const { chat, signed, looks } = await setUp(service, options)
+  await chat()
+  expect([signed(), looks()]).toEqual([0, 0])
+})
+
+test('nothing is refilled at a start, nor by calls that are free', async () => {
+  const { agent, server } = await setUp()
+  await agent.context().wallet.status()
+  await agent.core.refills.settled()
+  expect(server.countOf('/x402/top-up')).toBe(0)
+})
+
+test('a burst of calls refills once, and so do two agents on one journal', async () => {
+  const { chat, open, wait, payments, server, agent, refusals } = await setUp({ credit: 0.9 })
+  const other = await open()
+  const burst = () => Promise.all(Array.from({ length: 12 }, (_, n) => chat(n % 2 === 0 ? agent : other)))
+  await burst()
+  expect(await payments()).toEqual(['refill confirmed'])
+  wait(1_000)
+  await burst()
+  server.books.credit = 0.9
+  wait(minuteMs)
+  await burst()
+  expect(await payments()).toEqual(['refill confirmed', 'refill confirmed'])
+  expect(await refusals()).toEqual([])
+})
+
+test('what an answer told before a payment says nothing after it', async () => {
+  const held = gate()
+  const { agent, chat, wait, payments, refill, core } = await setUp({
+    instead: async seen => {
+      if (seen.body.includes('held')) await held.passed
+      return false
+    },
+  })
+  // Its request is sent before the refill of the other, and its answer comes after; the next call sees the credit.
+  const early = agent.chat('held', true)
+  await chat()
+  wait(5 * minuteMs)
+  held.open()
+  await early
+  await core.refills.settled()
+  expect(await payments()).toEqual(['refill confirmed'])
+  expect(await refill()).toMatchObject({ isHalted: false })
+})
+
+test('above the asking threshold a person is asked, and the call goes on', async () => {
+  const { chat, wait, core, signed, refill } = await setUp({}, { settings: { askAboveUsd: '1' } })
+  await chat()
+  wait(minuteMs)
+  await chat()
+  const pending = await core.approvals.list('pending')
+  expect(pending).toMatchObject([{ facts: { kind: 'spend', what: expect.stringMatching(/^A refill of 5.00 USD/) } }])
+  expect([signed(), (await refill())?.note]).toEqual([0, 'A person is asked about it.'])
+  await core.approvals.resolve(pending[0]?.id ?? '', { isApproved: true, by: 'a test' })
+  wait(minuteMs)
+  await chat()
+  expect(signed()).toBe(1)
+})
+
+test('a person who says no is not asked again for a day', async () => {
+  const { chat, wait, core, signed, refusals } = await setUp({}, { settings: { askAboveUsd: '1' } })
+  await chat()
+  const [question] = await core.approvals.list('pending')
+  await core.approvals.resolve(question?.id ?? '', { isApproved: false, by: 'a test' })
+  for (let time = 0; time < 10; time++) {
+    wait(minuteMs)
+    await chat()
+  }
+  expect([signed(), await core.approvals.list('pending')]).toEqual([0, []])
+  expect(await refusals()).toMatchObject([{ rule: 'denied', operation: 'topUpX402Balance', times: 2 }])
+})
+
+test('one that a cap refuses is one refusal an hour, fails no call and asks the service nothing more', async () => {
+  const { chat, wait, refusals, signed, looks, refill } = await setUp({}, { settings: { maxDayUsd: '4' } })
+  for (let time = 0; time < 10; time++) {
+    await chat()
+    wait(minuteMs)
+  }
+  expect(await refusals()).toMatchObject([{ rule: 'max-day', times: 1, amountMicroUsd: 5_000_000n }])
+  expect([signed(), looks()]).toEqual([0, 1])
+  expect((await refill())?.note).toMatch(/cap of 4\.00 USD in 24 hours/)
+  wait(sameRefusalMs)
+  await chat()
+  expect(await refusals()).toHaveLength(2)
+})
+
+test('a dry run says what it would have done', async () => {
+  const { chat, signed, refill, refusals, agent } = await setUp({}, { settings: { dryRun: true } })
+  await chat()
+  expect([signed(), await refusals()]).toEqual([0, []])
+  expect((await refill())?.note).toMatch(/^Dry run: 5\.00 USD would have been paid to /)
+  expect((await agent.context().wallet.status()).next).toMatch(/Of a refill it said: Dry run/)
+})
+
+test('a wallet that is switched off while a call is under way refills nothing', async () => {
+  const held = gate()
+  const { agent, core, signed, looks, refusals } = await setUp({
+    instead: async seen => {
+      if (seen.path.endsWith('/chat/completions')) await held.passed
+      return false
+    },
+  })
+  const calling = agent.chat()
+  await held.reached
+  await core.records.decide(nowMs => stop('a test', nowMs))
+  held.open()
+  await calling
+  await core.refills.settled()
+  expect([signed(), looks(), await refusals()]).toEqual([0, 0, []])
+})
+
+test('soon after a payment nothing is refilled', async () => {
+  const { chat, wait, payments } = await setUp({ credit: 0 }, { settings: { refillBelowUsd: '50' } })
+  await chat()
+  wait(minuteMs - 1)
+  await chat()
+  expect(await payments()).toEqual(['after-402 confirmed'])
+  wait(1)
+  await chat()
+  expect(await payments()).toEqual(['refill confirmed', 'after-402 confirmed'])
+})
+
+test('while a refill has no answer there is no second one', async () => {
+  const { chat, wait, payments, signed } = await setUp({
+    payments: ['lose after', 'lose after', 'lose after', 'credit'],
+  })
+  await chat()
+  expect(await payments()).toEqual(['refill unknown'])
+  wait(minuteMs)
+  await chat()
+  expect([await payments(), signed()]).toEqual([['refill unknown'], 1])
+}, 30_000)
+
+describe('a service that says 0 whatever is paid', () => {
+  const lying: PretendOptions = { credit: 50, told: () => 0 }
+
+  test('is refilled once, and then not before a person has looked', async () => {
+    const { chat, wait, payments, refusals, refill, agent, core } = await setUp(lying)
+    for (let time = 0; time < 20; time++) {
+      await chat()
+      wait(2 * minuteMs)
+    }
+    expect(await payments()).toEqual(['refill confirmed'])
+    expect(await refill()).toMatchObject({ isHalted: true })
+    expect(await refusals()).toMatchObject([{ rule: 'refill-unseen', times: 1 }])
+    expect((await agent.context().wallet.status()).next).toMatch(/did not show in the credit: 0\.00 USD before it/)
+    await core.records.decide(start)
+    expect(await refill()).toMatchObject({ isHalted: false, note: null })
+    for (let time = 0; time < 5; time++) {
+      await chat()
+      wait(2 * minuteMs)
+    }
+    expect(await payments()).toHaveLength(2)
+  })
+
+  test('and neither where it grants a little of it', async () => {
+    let said = 0
+    const more = () => {
+      said += 0.01
+      return said
+    }
+    const { chat, wait, payments } = await setUp({ credit: 50, told: more })
+    for (let time = 0; time < 20; time++) {
+      await chat()
+      wait(2 * minuteMs)
+    }
+    expect(await payments()).toHaveLength(1)
+  })
+
+  test('gets no more than the day allows where it shows each refill once', async () => {
+    let call = 0
+    const { chat, wait, payments } = await setUp(
+      { credit: 50, told: () => (call++ % 2 === 0 ? 0 : 9) },
+      { settings: { maxDayUsd: '10' } },
+    )
+    for (let time = 0; time < 40; time++) {
+      await chat()
+      wait(minuteMs)
+    }
+    expect(await payments()).toEqual(['refill confirmed', 'refill confirmed'])
+  })
+})
+
+test('programs that call by fetch have it too', async () => {
+  const { agent, core, server, payments } = await setUp()
+  const fetch = payingFetch(core, { ...agent.desks, takesConsents: true })
+  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+  const headers = { 'content-type': 'application/json' }
+  expect((await fetch(`${server.baseUrl}/chat/completions`, { method: 'POST', headers, body })).status).toBe(200)
+  await core.refills.settled()
+  expect(await payments()).toEqual(['refill confirmed'])
+})

@@ -1,0 +1,175 @@
+import { rmSync } from 'node:fs'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { microUsd } from '#contract/money.ts'
+import { fileRecords } from '#wallet/file-records.ts'
+import { listPayments, type Payment } from '#wallet/journal.ts'
+import { migrate } from '#wallet/migrate.ts'
+import { walletMigrations } from '#wallet/migrations.ts'
+import type { SeenCredit } from '#wallet/order.ts'
+import type { PolicySettings } from '#wallet/policy.ts'
+import { openState } from '#wallet/state.ts'
+import { start } from '#wallet/stop-switch.ts'
+import { withPostgres } from '../postgres/with-postgres.ts'
+import { fakeClock, fakeService, option, order, sampleWallet, temporaryFolder, usd } from './sample-wallet.ts'
+import { fileStore, type OpenTestStore, postgresStore, type TestStore } from './test-store.ts'
+
+/** Each step is a commit that is synced, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 60_000 })
+
+describe('refills in a file', () => refillsContract(fileStore))
+withPostgres('refills in PostgreSQL', cluster => refillsContract(postgresStore(cluster)))
+
+const settings = { refillBelowUsd: '1', refillByUsd: '5', askAboveUsd: '9', maxDayUsd: '30', maxTotalUsd: '60' }
+const offers = async () => [option()]
+
+/** Replicas of one wallet, whose journal says for all of them when it is refilled. */
+function refillsContract(openStore: OpenTestStore): void {
+  let store: TestStore
+  const opened: (() => void)[] = []
+  afterEach(async () => {
+    for (const dispose of opened.splice(0)) dispose()
+    await store.dispose()
+  })
+
+  const setUp = async (more: Partial<PolicySettings> = {}, replicas = 1) => {
+    store = await openStore()
+    const samples = await Promise.all(
+      Array.from({ length: replicas }, () => sampleWallet({ ...settings, ...more }, { records: store.open() })),
+    )
+    opened.push(...samples.map(({ dispose }) => dispose))
+    const [wallet = expect.fail(), ...others] = samples.map(sample => sample.wallet)
+    const service = fakeService(wallet.address, 'credit')
+    const see = (balanceUsd: number, agoMs = 0, by = wallet) =>
+      by.refill({ balanceMicroUsd: usd(balanceUsd), agoMs: () => agoMs } satisfies SeenCredit, offers, service.send)
+    return { wallet, wallets: [wallet, ...others], service, see, settled: () => service.settled.size }
+  }
+
+  test('replicas that see one low credit refill it once', async () => {
+    const { see, wallets, settled, wallet } = await setUp({}, 4)
+    await Promise.all(wallets.flatMap(replica => [1, 2, 3].map(() => see(0.5, 0, replica))))
+    expect(settled()).toBe(1)
+    expect(await wallet.receipts(9)).toMatchObject([{ occasion: 'refill', state: 'confirmed', amountMicroUsd: usd(5) }])
+  })
+
+  test('credit that was told before the refill is old, by the clock of the journal', async () => {
+    const { see, settled, wallet } = await setUp()
+    await see(0.5)
+    await store.advance(10 * 60_000)
+    await see(0.4, 10 * 60_000)
+    await see(0.4, 11 * 60_000)
+    expect([settled(), (await wallet.status()).refill?.isHalted]).toEqual([1, false])
+    await see(0.4, 10 * 60_000 - 1)
+    expect([settled(), (await wallet.status()).refill?.isHalted]).toEqual([1, true])
+  })
+
+  test('an answer older than the last payment calls for nothing, and asks the service nothing', async () => {
+    const { wallet, service } = await setUp({ cooldownMs: 0 })
+    await wallet.pay(order(), service.send)
+    await store.advance(5_000)
+    const asked = () => expect.fail('the service was asked')
+    await wallet.refill({ balanceMicroUsd: usd(0.1), agoMs: () => 5_000 }, asked, service.send)
+    expect((await wallet.status()).refill?.note).toBe(null)
+    await wallet.refill({ balanceMicroUsd: usd(0.1), agoMs: () => 4_999 }, offers, service.send)
+    expect(service.settled.size).toBe(2)
+  })
+
+  test('a payment that comes while the service is asked is enough, however long that takes', async () => {
+    const { wallet, service } = await setUp({ cooldownMs: 0 })
+    const slowly = async () => {
+      await wallet.pay(order(), service.send)
+      await store.advance(5 * 60_000)
+      return [option()]
+    }
+    await wallet.refill({ balanceMicroUsd: usd(0.5), agoMs: () => 0 }, slowly, service.send)
+    expect((await wallet.receipts(9)).map(({ occasion }) => occasion)).toEqual(['after-402'])
+  })
+
+  test.each([
+    ['half of it is enough, because calls spend meanwhile', 3, false],
+    ['less is not', 2.999999, true],
+  ])('a refill has to show in the credit: %s', async (_, balanceUsd, isHalted) => {
+    const { see, wallet } = await setUp({ refillBelowUsd: '20' })
+    await see(0.5)
+    await store.advance(1)
+    await see(balanceUsd)
+    expect((await wallet.status()).refill?.isHalted).toBe(isHalted)
+  })
+
+  test('a person who has looked lets it go on', async () => {
+    const { see, wallet, settled } = await setUp()
+    const anHour = () => store.advance(60 * 60_000)
+    await see(0)
+    await anHour()
+    for (let time = 0; time < 3; time++) await see(0)
+    expect((await wallet.status()).refill).toMatchObject({ isHalted: true, note: expect.stringContaining('not show') })
+    await store.open().decide(start)
+    await anHour()
+    await see(0)
+    expect(settled()).toBe(2)
+  })
+
+  test('a debt that a service claims is not made up for', async () => {
+    const { see, wallet } = await setUp()
+    await see(-1_000_000)
+    await store.advance(1)
+    await see(-999_990)
+    expect((await wallet.status()).refill?.isHalted).toBe(true)
+  })
+
+  test('a fault of the service is noted, and the next is thought of a minute later', async () => {
+    const { wallet, see, settled } = await setUp()
+    const asked: number[] = []
+    const failing = () => {
+      asked.push(store.now())
+      return Promise.reject(new TypeError('no'))
+    }
+    const seen = { balanceMicroUsd: microUsd(0), agoMs: () => 0 }
+    for (let time = 0; time < 3; time++) await wallet.refill(seen, failing, expect.fail)
+    expect(asked).toHaveLength(1)
+    expect((await wallet.status()).refill?.note).toBe('The service did not say how it is paid.')
+    await store.advance(60_000)
+    await see(0)
+    expect([settled(), (await wallet.status()).refill?.note]).toEqual([1, null])
+  })
+}
+
+test('a journal of an earlier version keeps its payments, their steps and their order', async () => {
+  const folder = temporaryFolder()
+  const state = openState(folder)
+  const earlier = walletMigrations.filter(({ name }) => name < '0008')
+  state.decide(database => migrate(database, 'wallet', earlier))
+  state.decide(database => {
+    for (const id of ['pay_b', 'pay_a', 'pay_c']) {
+      database
+        .prepare(
+          `INSERT INTO payments (id, state, counts, occasion, purpose, address, origin, network, asset, pay_to,
+             amount_micro_usd, created_at_ms, updated_at_ms)
+           VALUES (?, 'planned', 1, 'asked', 'x', 'me', 'https://s.example', 'n', 'a', 'p', 5000000, 7, 7)`,
+        )
+        .run(id)
+      database
+        .prepare(`INSERT INTO payment_steps (payment_id, at_ms, state, note) VALUES (?, 7, 'planned', ?)`)
+        .run(id, `of ${id}`)
+    }
+  })
+  const records = fileRecords(state, fakeClock())
+  const payments = await records.read(() => listPayments(9))
+  expect(payments.map(({ id }: Payment) => id)).toEqual(['pay_c', 'pay_a', 'pay_b'])
+  const database = state.database()
+  const steps = database.prepare('SELECT payment_id, note FROM payment_steps').all()
+  expect(steps.map(({ note }) => note)).toEqual(['of pay_b', 'of pay_a', 'of pay_c'])
+  expect(database.prepare('PRAGMA foreign_key_check').all()).toEqual([])
+  const orphan = database.prepare(`INSERT INTO payment_steps (payment_id, at_ms, state) VALUES ('nobody', 1, 'sent')`)
+  expect(() => orphan.run()).toThrow(/FOREIGN KEY/)
+  expect(() => database.exec(`UPDATE payments SET occasion = 'whim'`)).toThrow(/CHECK/)
+  await records.close()
+  rmSync(folder, { recursive: true })
+})
+
+test('an order after a 402 is no refill', async () => {
+  const { wallet, dispose } = await sampleWallet(settings)
+  const service = fakeService(wallet.address, 'credit')
+  await wallet.pay(order(), service.send)
+  expect(await wallet.receipts(9)).toMatchObject([{ occasion: 'after-402' }])
+  dispose()
+})
