@@ -22,8 +22,8 @@ export const serviceMutants: readonly Mutant[] = [
       },
       {
         file: 'src/service/routes/queue-video.ts',
-        find: `  if (principal.kind === 'wallet'`,
-        replace: `  await service.consent.require(model, call.body)\n  if (principal.kind === 'wallet'`,
+        find: '  tellRemaining(call,',
+        replace: '  await service.consent.require(model, call.body)\n  tellRemaining(call,',
       },
     ],
     check: { tests: 'test/service/video.test.ts', title: 'asks for consent' },
