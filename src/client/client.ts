@@ -21,6 +21,7 @@ import { classOf } from './retry-table.ts'
 import { retryAfterMs } from './server-hint.ts'
 import { type ServiceAddress, serviceAddress } from './service-address.ts'
 import { memorySharedNotes, type SharedNotes } from './shared-notes.ts'
+import { SignInSkew } from './sign-in-skew.ts'
 import { Turns } from './turns.ts'
 import { undiciWire } from './undici-wire.ts'
 import { type Pause, WaitBudget } from './wait-budget.ts'
@@ -84,6 +85,7 @@ export class Client {
   readonly #wire: Wire
   readonly #closeWire: () => Promise<void>
   readonly #gate: Gate
+  readonly #skew = new SignInSkew()
   readonly #options: ClientOptions
 
   constructor(options: ClientOptions) {
@@ -126,8 +128,15 @@ export class Client {
     if (new URL(request.url).origin !== this.address.origin) {
       throw new ClientError('not-allowed', 'This client speaks to its own service only.', { wasSent: false })
     }
-    const passage = await this.#gate.enter(bucket ?? null, budget)
-    const response = await this.#through(passage, { ...request, signal }, isAnonymous ? null : this.credential)
+    const credential = isAnonymous ? null : this.credential
+    const send = async () =>
+      this.#through(await this.#gate.enter(bucket ?? null, budget), { ...request, signal }, credential)
+    let response = await send()
+    // Once: what is refused again is refused for another reason.
+    if (credential && 'payer' in credential && this.#skew.learnsFrom(response, this.clock.now())) {
+      response.discard()
+      response = await send()
+    }
     if (response.status < 300 || response.status >= 400) return response
     response.discard()
     throw new ClientError('redirected', 'The service answered by a redirect, which is not followed.', { wasSent: true })
@@ -162,7 +171,7 @@ export class Client {
   async #through(passage: Passage, request: WireRequest, credential: Credential): Promise<WireResponse> {
     let end: FlightEnd = 'not-sent'
     try {
-      const headers = { ...request.headers, ...(await credentialHeaders(credential, request.url)) }
+      const headers = { ...request.headers, ...(await credentialHeaders(credential, request.url, this.#skew.ms)) }
       end = 'unanswered'
       const response = await this.#wire({ ...request, headers })
       const inOurs = { ...response, headers: inOurWords(response.headers, this.vendor) }

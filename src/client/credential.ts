@@ -7,10 +7,14 @@ import type { Payer } from './payer.ts'
 export type Credential = { apiKey: string } | { payer: Payer } | null
 
 /** Headers of one request. A wallet signs in anew for each, because a nonce serves once. */
-export async function credentialHeaders(credential: Credential, url: string): Promise<Record<string, string>> {
+export async function credentialHeaders(
+  credential: Credential,
+  url: string,
+  skewMs: number,
+): Promise<Record<string, string>> {
   if (!credential) return {}
   if ('apiKey' in credential) return { [authorization.name]: `Bearer ${credential.apiKey}` }
-  return { [signInWithX.name]: await credential.payer.signIn(url) }
+  return { [signInWithX.name]: await credential.payer.signIn(url, { skewMs }) }
 }
 
 /** Tells callers apart without holding their secrets. */

@@ -55,6 +55,10 @@ export const lessonMs = 1_000
 /** Whoever waits for a turn looks again after this, because other processes cannot wake it. */
 export const turnPauseMs = 250
 
+/** A sign-in that was refused is signed anew by the service's clock where that is so far from ours; a slow answer is not. */
+export const leastSkewMs = 30_000
+export const longestSkewMs = 10 * 60 * 1_000
+
 /** What a top-up offers changes rarely; every look costs a 402. */
 export const requirementsLifeMs = 5 * 60 * 1_000
 

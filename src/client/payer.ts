@@ -4,8 +4,11 @@ import type { TopUpResult } from '#contract/top-up.ts'
 /** Who signs in for a client, and pays what the client's `SendPayment` sends. Nothing else holds a key. */
 export interface Payer {
   readonly address: string
-  /** Value of a fresh `SIGN-IN-WITH-X` header for a request to `url`; the message is the payer's own, never a server's text. */
-  signIn(url: string): Promise<string>
+  /**
+   * Value of a fresh `SIGN-IN-WITH-X` header for a request to `url`; the message is the payer's own, never a server's text.
+   * `skewMs`: how far the service's clock is ahead of this machine's.
+   */
+  signIn(url: string, options?: { skewMs?: number }): Promise<string>
 }
 
 /** Sends one signed payment. Never throws: an answer that did not come is an outcome. */

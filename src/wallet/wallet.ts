@@ -55,8 +55,11 @@ export interface Wallet {
   useAccount(address: string | null): void
   /** As it holds: the environment's, narrowed by the settings file. */
   readonly policy: Policy
-  /** Value of `SIGN-IN-WITH-X` for one request to the configured service; of the account in use unless told. */
-  signIn(url: string, address?: string): Promise<string>
+  /**
+   * Value of `SIGN-IN-WITH-X` for one request to the configured service; of the account in use unless told. `skewMs`: how
+   * far the service's clock is ahead of the wallet's.
+   */
+  signIn(url: string, options?: { address?: string; skewMs?: number }): Promise<string>
   /** One payment within the policy; an open one is sent again first, the same bytes. */
   pay(order: Order, send: Send): Promise<PaidOrder>
   /** Where the policy refills credit ahead of need, and an answer has told too little of it. Fails for nobody. */
@@ -102,10 +105,10 @@ export function openWallet(options: WalletOptions): Wallet {
       till.found.address = address
     },
     approvals: openApprovals(records, folder),
-    async signIn(url, address) {
+    async signIn(url, { address, skewMs = 0 } = {}) {
       await records.read(() => refuseWhenStopped(folder))
       const asked = keys.find(each => each.address === address)
-      return signIn(asked ?? (await accountOf(till)) ?? key, policy, url, clock.now())
+      return signIn(asked ?? (await accountOf(till)) ?? key, policy, url, clock.now() + skewMs)
     },
     pay: payOne,
     async refill(seen, offers, send) {
