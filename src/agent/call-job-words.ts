@@ -21,11 +21,15 @@ export function endOfCall(
   return { failure: sayEnd(worded), chargedMicroUsd: costNothing ? zeroUsd : null }
 }
 
-/** The job goes on: what one question came to says nothing of what its call was charged. A person is asked as ever. */
+/**
+ * The job goes on: what one question came to says nothing of what its call was charged. What has to be mended first is told
+ * before that; the advice for a lost call is for who has no job of it. A person is asked as ever.
+ */
 export function notYetAnswered(error: unknown, core: Core): unknown {
   const worded = inWords(error, core)
   if (!(worded instanceof ToolFailure)) return error
-  const next = 'The job goes on: call job_wait with it again.'
+  const isLost = error instanceof LostCall || (error instanceof ClientError && error.wasSent)
+  const next = `${isLost ? '' : `${worded.facts.next} `}The job goes on: call job_wait with it again.`
   return new ToolFailure({ ...worded.facts, charged: 'unknown', next })
 }
 

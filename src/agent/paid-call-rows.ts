@@ -140,8 +140,9 @@ const find = (db: DatabaseSync, id: string) => db.prepare('SELECT * FROM paid_ca
 function forgetOld(db: DatabaseSync, beforeMs: number): void {
   db.prepare('DELETE FROM paid_calls WHERE updated_at_ms < ?').run(beforeMs)
   db.prepare(
-    'UPDATE jobs SET request = NULL, tool = NULL WHERE call_id IS NOT NULL AND tool IS NOT NULL AND started_at_ms < ?',
-  ).run(beforeMs)
+    `UPDATE jobs SET request = NULL, tool = NULL WHERE call_id IS NOT NULL AND tool IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM paid_calls WHERE paid_calls.id = jobs.call_id)`,
+  ).run()
 }
 
 function take(db: DatabaseSync, open: Record<string, SQLOutputValue>, nowMs: number): Claim {

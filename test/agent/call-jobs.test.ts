@@ -292,7 +292,20 @@ test('a job of another wallet stays, and says whose it is', async () => {
   const world = await setUp({ takesKeys: true, ...losingOnce() })
   const job = await startedJob(world)
   const other = await world.open({ apiKey: 'another', walletKey: undefined })
-  expect((await failureOf(wait(other, job))).happened).toContain('another wallet or API key')
+  expect(await failureOf(wait(other, job))).toMatchObject({
+    happened: expect.stringContaining('another wallet or API key'),
+    next: expect.stringContaining('start this server with that one'),
+  })
+  expect((await wait(world.agent, job)).output).toMatchObject({ answer: 'answer 1' })
+})
+
+test('a job gives its result for as long as its answer is kept, however late that came', async () => {
+  const world = await setUp()
+  const job = await startedJob(world)
+  world.clock.nowMs += 23 * 60 * 60_000
+  expect((await wait(world.agent, job)).output).toMatchObject({ answer: 'answer 1' })
+  world.clock.nowMs += 2 * 60 * 60_000
+  await call(world.agent, 'chat', { ...chat, prompt: 'another' })
   expect((await wait(world.agent, job)).output).toMatchObject({ answer: 'answer 1' })
 })
 
