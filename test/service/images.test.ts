@@ -111,6 +111,10 @@ describe('§7.1 POST /image/generate', () => {
     expect(await second.response.text()).toBe(await first.response.text())
     expect([first.lines.length, second.lines.length]).toEqual([1, 0])
     expect(second.response.headers.get('idempotent-replayed')).toBe('true')
+    expect([first, second].map(({ response }) => response.headers.get('x-service-is-blurred'))).toEqual([
+      'false',
+      'false',
+    ])
   })
 
   test('fewer pictures than asked for cost less', async () => {

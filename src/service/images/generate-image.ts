@@ -18,14 +18,12 @@ export async function answerGenerateImage(call: Call, body: GenerateImageRequest
     ...(cfgScale === undefined ? {} : { cfgScale }),
     ...(body.style_preset === undefined ? {} : { style: body.style_preset }),
   }
-  const reply = await makePictures(
-    call,
-    { model, request, replyOf: made => (body.return_binary ? bytesOf(made) : jsonOf(call.requestId, made)) },
-    service,
-  )
-  // Nothing here blurs: pictures go out as the engine made them.
-  if (body.safe_mode) call.set(isBlurred, false)
-  return reply
+  const replyOf = (made: Made) => {
+    // Nothing here blurs: pictures go out as the engine made them.
+    if (body.safe_mode) call.set(isBlurred, false)
+    return body.return_binary ? bytesOf(made) : jsonOf(call.requestId, made)
+  }
+  return makePictures(call, { model, request, replyOf }, service)
 }
 
 function bytesOf({ pictures: [bytes = Buffer.alloc(0)], format }: Made): BytesReply {
