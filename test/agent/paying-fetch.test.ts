@@ -301,7 +301,10 @@ describe('a policy that needs consent', () => {
   test('without a person the 409 is handed on and says where to approve', async () => {
     const opened = await open({ asksConsent: true })
     const answer = await post(opened, '/video/queue', video)
-    expect([answer.status, answer.headers.get(refusalHeader)]).toEqual([409, expect.stringMatching(/the policy of demo.*ask_/)])
+    expect([answer.status, answer.headers.get(refusalHeader)]).toEqual([
+      409,
+      expect.stringMatching(/the policy of demo.*ask_/),
+    ])
     expect(await answer.json()).toMatchObject({ error: { code: 'needs_consent' } })
   })
 
