@@ -151,8 +151,8 @@ test.each(refusals)('refused: %s', async (_why, name, given, says) => {
 const failures: [why: string, facts: ConstructorParameters<typeof ToolFailure>[0], says: RegExp][] = [
   [
     'a limit',
-    { happened: 'The limit is reached.', charged: zeroUsd, retryAtMs: Date.now() + 60_000, next: 'Wait.' },
-    /^The limit is reached\. Nothing was charged\. Come again in (5\d|60) s, at 20\d\d-.*Z\. Wait\.$/,
+    { happened: 'The limit is reached.', charged: zeroUsd, retryAtMs: Date.now() + 600_000, next: 'Wait.' },
+    /^The limit is reached\. Nothing was charged\. Come again in (5\d\d|600) s, at 20\d\d-.*Z\. Wait\.$/,
   ],
   [
     'a lost answer',
