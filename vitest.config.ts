@@ -7,8 +7,8 @@ export default defineConfig({
     pool: 'forks',
     setupFiles: ['test/own-notes.ts'],
     // Tests that start a chain or a server say so themselves; a plain test that needs longer than this is stuck.
-    testTimeout: 15_000,
-    hookTimeout: 30_000,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     // What a test waits for comes in milliseconds, unless the machine is busy with other tests.
     expect: { poll: { timeout: 10_000 } },
   },
