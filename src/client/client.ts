@@ -129,11 +129,15 @@ export class Client {
       throw new ClientError('not-allowed', 'This client speaks to its own service only.', { wasSent: false })
     }
     const credential = isAnonymous ? null : this.credential
-    const send = async () =>
-      this.#through(await this.#gate.enter(bucket ?? null, budget), { ...request, signal }, credential)
+    let signedMs = 0
+    const send = async () => {
+      const passage = await this.#gate.enter(bucket ?? null, budget)
+      signedMs = this.#skew.ms
+      return this.#through(passage, { ...request, signal }, credential)
+    }
     let response = await send()
     // Once: what is refused again is refused for another reason.
-    if (credential && 'payer' in credential && this.#skew.learnsFrom(response, this.clock.now())) {
+    if (credential && 'payer' in credential && this.#skew.learnsFrom(response, signedMs, this.clock.now())) {
       response.discard()
       response = await send()
     }

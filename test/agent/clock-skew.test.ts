@@ -11,12 +11,27 @@ afterEach(async () => {
 
 const minutes = (count: number): number => count * 60_000
 
+interface Skewed {
+  aheadMs: number
+  apiKey?: string
+  isDeaf?: boolean
+  /** So many chats have to be there before the first is answered. */
+  together?: number
+}
+
 /** A service that takes sign-ins of the last minute by its own clock, and an agent whose clock goes wrong by so much. */
-async function setUp({ aheadMs, apiKey, isDeaf = false }: { aheadMs: number; apiKey?: string; isDeaf?: boolean }) {
+async function setUp({ aheadMs, apiKey, isDeaf = false, together = 1 }: Skewed) {
+  let [arrived, allAreThere] = [0, () => {}]
+  const all = new Promise<void>(resolve => {
+    allAreThere = resolve
+  })
   const server = await pretendService({
     credit: 5,
-    instead: (seen, response) => {
+    instead: async (seen, response) => {
       if (!seen.path.endsWith('/chat/completions')) return false
+      arrived++
+      if (arrived === together) allAreThere()
+      await all
       const signIn = readSignInHeader(String(seen.headers['sign-in-with-x'] ?? ''))
       const issuedAtMs = signIn.ok ? signIn.claim.issuedAtMs : Number.NaN
       if (!isDeaf && Math.abs(issuedAtMs - Date.now()) < minutes(1)) return false
@@ -40,6 +55,13 @@ test.each([minutes(-5), minutes(5), minutes(-9), minutes(9)])(
     expect(chats()).toBe(3)
   },
 )
+
+test('calls that were under way together with the wrong time are each signed anew', async () => {
+  const { agent, chats } = await setUp({ aheadMs: minutes(5), together: 3 })
+  const answers = await Promise.all(['one', 'two', 'three'].map(prompt => agent.chat(prompt)))
+  expect(answers).toHaveLength(3)
+  expect(chats()).toBe(6)
+})
 
 test.each([
   ['whose clock goes wrong by more than is followed', { aheadMs: minutes(-11) }, [1, 2]],
