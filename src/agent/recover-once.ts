@@ -22,7 +22,11 @@ export function recoverOnce(core: Core): () => Promise<void> {
     }
   }
   return () => {
-    recovery ??= recover()
+    recovery ??= recover().catch(error => {
+      // A journal that is away now is there for a later call.
+      recovery = undefined
+      throw error
+    })
     return recovery
   }
 }

@@ -1,7 +1,8 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { keyFromHex } from '#wallet/keys.ts'
 import { readPolicy } from '#wallet/policy.ts'
+import { WalletRefusal } from '#wallet/refusal.ts'
 import type { Sent } from '#wallet/send-payment.ts'
 import { openWallet } from '#wallet/wallet.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
@@ -65,4 +66,15 @@ test('a refused payment that is over still counts, and status says who can relea
   expect(status).toMatchObject({ unresolved: 1, spent: { total: 5_000_000n } })
   const [payment] = await agent.context().wallet.receipts(5)
   expect(status.next).toContain(`farebox wallet resolve ${payment?.id}`)
+})
+
+test('a journal that was away at the first paid call is asked again at the next one', async () => {
+  const { server, agent } = await setUp(lost)
+  const away = { rule: 'journal-away', sentence: 'The journal is away.', nextStep: 'Try again.' } as const
+  const { wallet } = agent.core
+  if (!wallet) throw new Error('There is no wallet.')
+  vi.spyOn(wallet, 'status').mockRejectedValueOnce(new WalletRefusal(away))
+  await expect(agent.chat()).rejects.toThrow('The journal is away.')
+  await agent.chat()
+  expect(server.books).toMatchObject({ chats: 1, signatures: [expect.any(String)] })
 })
