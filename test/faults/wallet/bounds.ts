@@ -29,8 +29,8 @@ export const validityOverMs = (authorizationSeconds + 600 + 60) * 1_000
 /** Between the two waves of a round: a moment, within the cooldown, past it, past an authorisation, past a day. */
 export const jumpsMs = [0, 20_000, cooldownMs + 1_000, validityOverMs, 25 * 60 * 60 * 1_000] as const
 
-/** From so many rounds on every state has to be met; below it is only told which were not. */
-export const roundsForAll = 300
+/** From so many rounds on every state has to be met; below it is only told which were not. In 320 each point was halted at. */
+export const roundsForAll = 500
 
 /** With the smallest top-up, nearly each call needs a payment of its own. */
 export const callUsd = 4
