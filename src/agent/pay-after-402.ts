@@ -1,6 +1,6 @@
 import { balanceUsd } from '#contract/headers.ts'
-import { topUpUsd } from '#contract/limits.ts'
 import { fromUsdNumber, type MicroUsd, microUsd } from '#contract/money.ts'
+import { smallestTopUpMicroUsd } from '#contract/payment.ts'
 import { WalletCreditRequired } from '#contract/payment-required.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import type { Order } from '#wallet/order.ts'
@@ -34,8 +34,6 @@ export async function payAfter402(
   }
 }
 
-const smallestTopUp = microUsd(topUpUsd.minimum * 1_000_000)
-
 /** What the call needs less what is there; the wallet raises it to the smallest top-up. Never the suggested amount. */
 export function missing({ body, headers }: ServiceError, priceMicroUsd: MicroUsd | null): MicroUsd {
   const said = WalletCreditRequired.safeParse(body)
@@ -46,7 +44,7 @@ export function missing({ body, headers }: ServiceError, priceMicroUsd: MicroUsd
     microUsd(0)
   // Our own price, or where there is none the smallest top-up, bounds what a service may claim to need; nobody owes it
   // what a balance below zero says.
-  const bound = priceMicroUsd ?? smallestTopUp
+  const bound = priceMicroUsd ?? smallestTopUpMicroUsd
   const wanted = needed !== null && needed < bound ? needed : bound
   const difference = wanted - (available > 0n ? available : 0n)
   return microUsd(difference > 0n ? difference : 1n)

@@ -1,8 +1,13 @@
 import { z } from 'zod'
+import { topUpUsd } from './limits.ts'
+import { microUsd } from './money.ts'
 
 /** x402 version 2 (brief §2.1–§2.3). Answers are strict; what a client signs is read leniently and checked elsewhere. */
 
 export const x402Version = 2
+
+/** In the token's base units, which are micro-USD. */
+export const smallestTopUpMicroUsd = microUsd(topUpUsd.minimum * 1_000_000)
 
 /** Digits only: `BigInt('')` is 0 and `BigInt('0x10')` is 16, so a looser text would pass for an amount. */
 export const BaseUnits = z.string().regex(/^\d{1,18}$/, 'digits only, in base units of the token')

@@ -1,5 +1,5 @@
-import { topUpUsd } from '#contract/limits.ts'
-import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
+import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import { smallestTopUpMicroUsd } from '#contract/payment.ts'
 import { type ChosenOption, chooseOption } from './choose-option.ts'
 import type { ApprovalFacts } from './needs-approval.ts'
 import type { Order } from './order.ts'
@@ -39,8 +39,6 @@ export type Decision =
   /** `onceAgreed` is paid where a person has agreed to just these facts; a new payee is decided anew. */
   | { kind: 'asks'; facts: ApprovalFacts; onceAgreed: Payable | null }
 
-export const minimumTopUpMicroUsd = microUsd(BigInt(topUpUsd.minimum) * 1_000_000n)
-
 /** Whether an order is paid, and with how much. Pure: the same question has the same answer. */
 export function decide(policy: Policy, situation: Situation, order: Order): Decision {
   const before = whetherAtAll(policy, situation, order)
@@ -66,7 +64,7 @@ export function decide(policy: Policy, situation: Situation, order: Order): Deci
 
 /** After a 402 what is missing, at least the service's minimum of 5 USD, whatever more it suggests. */
 export const amountOf = ({ occasion, amountMicroUsd }: Order): MicroUsd =>
-  occasion === 'after-402' && amountMicroUsd < minimumTopUpMicroUsd ? minimumTopUpMicroUsd : amountMicroUsd
+  occasion === 'after-402' && amountMicroUsd < smallestTopUpMicroUsd ? smallestTopUpMicroUsd : amountMicroUsd
 
 const topUpFacts = (
   policy: Policy,
@@ -96,11 +94,11 @@ function whetherAtAll(policy: Policy, situation: Situation, order: Order): Refus
     )
   if (order.amountMicroUsd <= 0n)
     return refusal('order', 'A payment has to be above 0 USD.', 'Name an amount of at least 5 USD.')
-  if (order.occasion === 'asked' && order.amountMicroUsd < minimumTopUpMicroUsd)
+  if (order.occasion === 'asked' && order.amountMicroUsd < smallestTopUpMicroUsd)
     return refusal(
       'minimum',
-      `A top-up is ${displayUsd(minimumTopUpMicroUsd)} at least.`,
-      `Ask for ${displayUsd(minimumTopUpMicroUsd)} or more.`,
+      `A top-up is ${displayUsd(smallestTopUpMicroUsd)} at least.`,
+      `Ask for ${displayUsd(smallestTopUpMicroUsd)} or more.`,
     )
   return null
 }

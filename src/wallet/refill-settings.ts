@@ -1,5 +1,5 @@
-import { topUpUsd } from '#contract/limits.ts'
-import { displayUsd, type MicroUsd, microUsd, parseUsd } from '#contract/money.ts'
+import { displayUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
+import { smallestTopUpMicroUsd } from '#contract/payment.ts'
 
 /** Credit that is bought ahead of need. */
 export interface Refill {
@@ -24,8 +24,6 @@ export const refillVariables: Names = {
 
 export const refillSettings: Names = { below: 'refillBelowUsd', by: 'refillByUsd', maxPayment: 'maxPaymentUsd' }
 
-const smallest = microUsd(topUpUsd.minimum * 1_000_000)
-
 /** What is wrong with the two settings together, by the names under which they were given; null where nothing is. */
 export function refillProblem(
   { below, by, maxPayment }: RefillTexts,
@@ -38,8 +36,8 @@ export function refillProblem(
     ]
   // A text that is no amount is told by itself.
   const [amount, most] = [parseUsd(by ?? ''), parseUsd(maxPayment)]
-  if (amount !== null && amount < smallest)
-    return [`${names.by} is less than services take`, `Refill by ${displayUsd(smallest)} at least.`]
+  if (amount !== null && amount < smallestTopUpMicroUsd)
+    return [`${names.by} is less than services take`, `Refill by ${displayUsd(smallestTopUpMicroUsd)} at least.`]
   if (amount !== null && most !== null && amount > most)
     return [
       `${names.by} is more than ${names.maxPayment} allows, which is ${displayUsd(most)}`,

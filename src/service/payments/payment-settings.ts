@@ -1,5 +1,4 @@
-import { topUpUsd } from '#contract/limits.ts'
-import { type PaymentOption, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
+import { type PaymentOption, smallestTopUpMicroUsd, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
 import type { FacilitatorHeaders } from './facilitators/facilitator-http.ts'
 import { SolanaKey } from './solana/solana-key.ts'
 import type { SolanaCommitment } from './solana/svm-executed.ts'
@@ -67,7 +66,7 @@ export function feePayerOf({ feePayerKey, facilitator }: SolanaPaymentSettings):
 const solanaOption = (solana: SolanaPaymentSettings): PaymentOption => ({
   scheme: 'exact',
   network: solanaNetwork,
-  amount: `${topUpUsd.minimum * 1_000_000}`,
+  amount: `${smallestTopUpMicroUsd}`,
   asset: usdcOnSolana,
   payTo: solana.payTo,
   maxTimeoutSeconds,

@@ -1,6 +1,6 @@
 import { topUpUsd } from '#contract/limits.ts'
 import { microUsd } from '#contract/money.ts'
-import { BaseUnits, networkAliases, type PaymentOption } from '#contract/payment.ts'
+import { BaseUnits, networkAliases, type PaymentOption, smallestTopUpMicroUsd } from '#contract/payment.ts'
 import { checkEvmTerms, decodeEvmPayment, type UntimelyPayment, untimelyEvm } from '../evm/check-evm-payment.ts'
 import type { ReceivedPayment } from '../payment/payment-header.ts'
 import { refusedPayment } from '../payment/payment-reasons.ts'
@@ -31,14 +31,13 @@ export function checkTerms(payment: SignedPayment, received: ReceivedPayment): v
   checkAmount(payment, accepted)
 }
 
-const minimum = microUsd(topUpUsd.minimum * 1_000_000)
 const maximum = microUsd(topUpUsd.maximum * 1_000_000)
 
 function checkAmount(payment: SignedPayment, accepted: ReceivedPayment['accepted']): void {
-  const bounds = { minimumAmount: `${minimum}`, maximumAmount: `${maximum}` }
+  const bounds = { minimumAmount: `${smallestTopUpMicroUsd}`, maximumAmount: `${maximum}` }
   const signed = amountOf(payment)
   const amounts = accepted ? [BigInt(accepted.amount), signed] : [signed]
-  if (amounts.some(amount => amount < minimum)) throw refusedPayment('amount_too_low', bounds)
+  if (amounts.some(amount => amount < smallestTopUpMicroUsd)) throw refusedPayment('amount_too_low', bounds)
   if (amounts.some(amount => amount > maximum)) throw refusedPayment('amount_too_high', bounds)
   if (accepted && BigInt(accepted.amount) !== signed) throw refusedPayment('amount_mismatch')
 }
