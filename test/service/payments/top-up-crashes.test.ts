@@ -166,11 +166,10 @@ describe('a facilitator that fails', () => {
 
   test('slow: the request answers that it is pending, the work goes on, the resend is credited', async () => {
     const { payment } = await payer(world)
-    let go = () => {}
+    // Resolved once, whether or not a slow machine has come to the settlement by then.
+    const { promise: told, resolve: go } = Promise.withResolvers<void>()
     const settle = async (signed: Parameters<typeof world.facilitator.settle>[0]) => {
-      await new Promise<void>(resolve => {
-        go = resolve
-      })
+      await told
       return world.facilitator.settle(signed)
     }
     const topUps = world.compose({ facilitator: withFacilitator(world.facilitator, { settle }), answerWaitMs: 300 })
