@@ -2,7 +2,7 @@ import { systemClock } from '#contract/clock.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { attestations } from '#toolkit/attestations.ts'
 import { type Approval, type Approvals, openApprovals, recordExpired } from '#wallet/approvals.ts'
-import { listPayments, type Payment } from '#wallet/journal.ts'
+import { findPayment, listPayments, type Payment } from '#wallet/journal.ts'
 import { defaultNotesFolder, moveJournal } from '#wallet/journal-of-key.ts'
 import { ownJournal, refuseOther } from '#wallet/journal-owner.ts'
 import { type CreatedKeys, keyFileAddresses, unlockKeyFile } from '#wallet/key-file.ts'
@@ -42,6 +42,8 @@ export interface OwnerDesk {
   exportKeys(passphrase: string): ReturnType<typeof exportKeys>
   status(addresses: readonly [string, ...string[]]): Promise<WalletStatus>
   receipts(limit: number): Promise<Payment[]>
+  /** However old it is; null where there is none of that id. */
+  payment(id: string): Promise<Payment | null>
   /** What the wallet refused to pay, newest first. */
   refusals(limit: number): Promise<RefusalRecord[]>
   /** Of the environment, of a local chain, else those that the passphrase or the system's keychain opens; for statements. */
@@ -94,6 +96,7 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
       return records.read(nowMs => walletStatus({ folder, policy, addresses }, nowMs))
     },
     receipts: limit => records.read(() => listPayments(limit)),
+    payment: id => records.read(() => findPayment(id)),
     refusals: limit =>
       records.decide(function* (nowMs) {
         yield* recordExpired(nowMs)

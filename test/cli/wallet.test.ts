@@ -279,6 +279,24 @@ test('status says what still counts against the caps, and what to do', async () 
   dispose()
 })
 
+test('a payment is resolved however many were made since', async () => {
+  const { wallet, folder, dispose } = await sampleWallet({}, { clock: fakeClock(Date.now() - 3_600_000) })
+  await wallet.pay(order(), fakeService(wallet.address, 'lose before').send).catch(() => undefined)
+  const id = (await wallet.receipts(1))[0]?.id ?? ''
+  const state = openState(folder)
+  state.database().exec(`INSERT INTO payments (id, state, counts, occasion, purpose, address, origin, network, asset,
+      pay_to, amount_micro_usd, created_at_ms, updated_at_ms)
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1200)
+    SELECT 'later' || n, 'dead', 0, occasion, purpose, address, origin, network, asset, pay_to, amount_micro_usd,
+      created_at_ms + n, updated_at_ms + n FROM numbers, payments`)
+  state.close()
+  expect(await run(['resolve', id, '--data', folder], ['stayed'])).toMatchObject({ code: 0 })
+  expect((await run(['resolve', 'pay_none', '--data', folder], ['stayed'])).stderr).toContain(
+    'There is no such payment',
+  )
+  dispose()
+})
+
 test('resolve takes no word on a payment that can still be collected', async () => {
   const { wallet, folder, dispose } = await sampleWallet({}, { clock: systemClock })
   await wallet.pay(order(), fakeService(wallet.address, 'lose before').send).catch(() => undefined)

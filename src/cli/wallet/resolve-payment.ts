@@ -6,7 +6,6 @@ import type { CommandIo } from '../command.ts'
 import { atDesk } from './at-desk.ts'
 import { confirmOwner } from './confirm-owner.ts'
 import { withDataFlag } from './data-flag.ts'
-import { shownReceipts } from './limits.ts'
 import { withLocalNodes } from './local-nodes.ts'
 import { askLine, plainText, requireTerminal } from './terminal.ts'
 
@@ -23,9 +22,8 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
   if (id === undefined) throw wrongUsage(command, 'The id of the payment is missing')
   requireTerminal(io, command)
   return atDesk(await besideChain(io, values.data), values.data, async desk => {
-    const payment = (await desk.receipts(shownReceipts)).find(each => each.id === id)
-    if (!payment)
-      throw new CliError('There is no such payment among the last ones.', '`farebox wallet receipts` lists them.')
+    const payment = await desk.payment(id)
+    if (!payment) throw new CliError('There is no such payment.', '`farebox wallet status` names what can be resolved.')
     const { address, payTo, network, nonce, amountMicroUsd } = payment
     io.output.print(
       plainText(`${displayUsd(amountMicroUsd)} from ${address} to ${payTo} on ${network}, nonce ${nonce}`),
