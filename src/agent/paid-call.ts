@@ -211,8 +211,7 @@ export class PaidCalls {
         const answer = await withinTime(this.#core, signal =>
           this.#core.client.call(operation, request, { idempotencyKey, signal }),
         )
-        const { balanceRemaining, balanceBefore } = answer.headers
-        this.#core.refills.noticed({ balanceMicroUsd: balanceRemaining ?? balanceBefore, sentAtMs })
+        this.#core.refills.noticed(answer.headers, sentAtMs)
         return answer
       } catch (error) {
         if (!(error instanceof ServiceError) || isLost(error)) throw error

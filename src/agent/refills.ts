@@ -1,15 +1,17 @@
-import { answerHeaders } from '#client/answer-headers.ts'
+import { type AnswerHeaders, answerHeaders } from '#client/answer-headers.ts'
 import type { Client } from '#client/client.ts'
 import type { TopUpDesk } from '#client/top-up.ts'
 import type { WireResponse } from '#client/wire.ts'
 import type { Clock } from '#contract/clock.ts'
-import type { MicroUsd } from '#contract/money.ts'
+import type { SeenCredit } from '#wallet/order.ts'
 import type { Wallet } from '#wallet/wallet.ts'
 
-interface Noticed {
-  balanceMicroUsd: MicroUsd
+interface Noticed extends Pick<SeenCredit, 'balanceMicroUsd' | 'beforeCallMicroUsd'> {
   sentAtMs: number
 }
+
+/** As the headers of an answer say it. */
+type ToldCredit = Pick<AnswerHeaders, 'balanceRemaining' | 'balanceBefore'>
 
 export interface RefillParts {
   client: Client
@@ -32,9 +34,10 @@ export class Refills {
   }
 
   /** `sentAtMs` is when the request was sent, by the agent's clock. */
-  noticed({ balanceMicroUsd, sentAtMs }: { balanceMicroUsd: MicroUsd | null; sentAtMs: number }): void {
+  noticed({ balanceRemaining, balanceBefore }: ToldCredit, sentAtMs: number): void {
+    const balanceMicroUsd = balanceRemaining ?? balanceBefore
     if (!this.#parts.wallet?.policy.refill || balanceMicroUsd === null) return
-    this.#last = { balanceMicroUsd, sentAtMs }
+    this.#last = { balanceMicroUsd, beforeCallMicroUsd: balanceBefore, sentAtMs }
     this.#running ??= this.#run().finally(() => {
       this.#running = null
     })
@@ -45,8 +48,7 @@ export class Refills {
     if (status < 200 || status >= 300) return
     const { balanceBefore, balanceRemaining } = answerHeaders(headers, this.#parts.clock.now())
     const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true
-    const left = isStream ? balanceBefore : balanceRemaining
-    this.noticed({ balanceMicroUsd: left ?? balanceBefore, sentAtMs })
+    this.noticed({ balanceRemaining: isStream ? null : balanceRemaining, balanceBefore }, sentAtMs)
   }
 
   /** Ends when no refill is under way any more. */
@@ -57,8 +59,8 @@ export class Refills {
   async #run(): Promise<void> {
     const { wallet, topUps, clock } = this.#parts
     for (let next = this.#take(); wallet && next; next = this.#take()) {
-      const { balanceMicroUsd, sentAtMs } = next
-      const seen = { balanceMicroUsd, agoMs: () => Math.max(0, clock.now() - sentAtMs) }
+      const { sentAtMs, ...told } = next
+      const seen = { ...told, agoMs: () => Math.max(0, clock.now() - sentAtMs) }
       // Where even the note of a failure cannot be written, the next answer finds the journal again.
       await wallet.refill(seen, () => topUps.requirements(), topUps.send).catch(() => undefined)
     }

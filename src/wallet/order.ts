@@ -4,6 +4,8 @@ import type { PaymentOption } from '#contract/payment.ts'
 /** Credit at the service, as an answer of it told. */
 export interface SeenCredit {
   balanceMicroUsd: MicroUsd
+  /** What it was before the call that was answered took its price; absent where it was not told. */
+  beforeCallMicroUsd?: MicroUsd | null
   /**
    * How long ago the request was sent that was answered with it: what was paid since may not be in it. Asked when it is
    * held against the journal, whose clock is another one.

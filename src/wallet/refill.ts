@@ -117,7 +117,9 @@ function* whetherShown(row: RefillRow, seen: SeenCredit, sentAtMs: number): Work
   if (confirmedAtMs === null || sentAtMs <= confirmedAtMs) return { kind: 'nothing' }
   const { numerator, denominator } = limits.refillShown
   const least = row.beforeMicroUsd + (amountMicroUsd * numerator) / denominator
-  if (seen.balanceMicroUsd >= least) return { kind: 'seen' }
+  // One dear call may have used up what it shows.
+  const { balanceMicroUsd: left, beforeCallMicroUsd: before } = seen
+  if (left >= least || (before != null && before >= least)) return { kind: 'seen' }
   return { kind: 'unseen', paymentId: id, amountMicroUsd, beforeMicroUsd: row.beforeMicroUsd }
 }
 

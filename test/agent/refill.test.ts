@@ -67,6 +67,17 @@ test('credit below the first amount is refilled by the second, once', async () =
   expect(await refill()).toEqual({ belowMicroUsd: 1_000_000n, byMicroUsd: 5_000_000n, isHalted: false, note: null })
 })
 
+test('a refill that one dear call uses up was seen all the same', async () => {
+  const { agent, chat, wait, payments, refill, core } = await setUp({ quote: 4.8 })
+  await chat()
+  wait(2 * minuteMs)
+  await agent.video()
+  await core.refills.settled()
+  expect(await refill()).toMatchObject({ isHalted: false, note: null })
+  await chat()
+  expect(await payments()).toEqual(['refill confirmed', 'refill confirmed'])
+})
+
 test('credit that was used up again is refilled again', async () => {
   const { chat, wait, payments, server } = await setUp()
   await chat()

@@ -62,6 +62,16 @@ function refillsContract(openStore: OpenTestStore): void {
     expect([settled(), (await wallet.status()).refill?.isHalted]).toEqual([1, true])
   })
 
+  test('a refill that one dear call has used up since was seen all the same', async () => {
+    const { wallet, service, see } = await setUp()
+    await see(0.5)
+    await store.advance(1_000)
+    const seen = { balanceMicroUsd: usd(1.2), beforeCallMicroUsd: usd(5.5), agoMs: () => 0 }
+    await wallet.refill(seen, offers, service.send)
+    await see(1.1)
+    expect((await wallet.status()).refill).toMatchObject({ isHalted: false, note: null })
+  })
+
   test('an answer older than the last payment calls for nothing, and asks the service nothing', async () => {
     const { wallet, service } = await setUp({ cooldownMs: 0 })
     await wallet.pay(order(), service.send)
