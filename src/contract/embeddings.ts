@@ -4,7 +4,7 @@ import { defineOperation } from './operation.ts'
 import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
 
 /** Texts, or tokens of the model's own, one or many (published contract §9). */
-export const embeddingInputs = 2_048
+const embeddingInputs = 2_048
 
 const Token = z.number().int().min(1)
 const Tokens = z.array(Token).min(1)

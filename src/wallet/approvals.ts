@@ -208,7 +208,7 @@ function* list(only: Approval['state'] | undefined, nowMs: number): Work<Approva
 }
 
 /** Who has ended a question that nobody answered. */
-export const newerQuestion = 'a newer question'
+const newerQuestion = 'a newer question'
 
 /** Returns what to say of it; refused where nothing of this service can make room. */
 function* makeRoom(

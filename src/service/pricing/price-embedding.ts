@@ -17,8 +17,7 @@ export function partsOf(input: EmbeddingInput): readonly EmbeddingPart[] {
 const isTokens = (input: readonly unknown[]): input is number[] => typeof input[0] === 'number'
 
 /** The most tokens that these parts can have: a byte is never more than one. */
-export const mostTokens = (parts: readonly EmbeddingPart[]): number =>
-  parts.reduce((sum, part) => sum + mostTokensOf(part), 0)
+const mostTokens = (parts: readonly EmbeddingPart[]): number => parts.reduce((sum, part) => sum + mostTokensOf(part), 0)
 
 export const mostTokensOf = (part: EmbeddingPart): number =>
   embeddingFrameTokens + (typeof part === 'string' ? Buffer.byteLength(part) : part.length)
