@@ -1,6 +1,7 @@
 import { audit } from '#service/ledger/audit.ts'
 import { type AuditReader, postgresAuditReader, sqliteAuditReader } from '#service/ledger/audit-reader.ts'
 import type { AuditReport } from '#service/ledger/audit-report.ts'
+import { recoveryMs, sharedLapsedMs } from './bounds.ts'
 import { type LedgerRows, readLedger } from './checks/ledger-rows.ts'
 
 /** The books of one store, read behind the service's back. */
@@ -9,15 +10,18 @@ export interface Books {
   read(): Promise<LedgerRows>
   /** The service's own audit, which shares nothing with its ledger. */
   audit(expiredHoldMs: number): Promise<AuditReport>
+  /** How long a hold may stay beyond its lease while processes are killed again and again. */
+  lapsedMs: number
 }
 
-export const sqliteBooks = (database: string): Books => booksOf(async () => sqliteAuditReader(database))
+export const sqliteBooks = (database: string): Books => booksOf(async () => sqliteAuditReader(database), recoveryMs)
 
-export const postgresBooks = (url: string): Books => booksOf(() => postgresAuditReader(url))
+export const postgresBooks = (url: string): Books => booksOf(() => postgresAuditReader(url), sharedLapsedMs)
 
-const booksOf = (open: () => Promise<AuditReader>): Books => ({
+const booksOf = (open: () => Promise<AuditReader>, lapsedMs: number): Books => ({
   read: () => withReader(open, readLedger),
   audit: expiredHoldMs => withReader(open, reader => audit(reader, { expiredHoldMs })),
+  lapsedMs,
 })
 
 async function withReader<Value>(

@@ -71,6 +71,12 @@ export const quietPollMs = 250
 /** Beyond a lease's end: 15 s in which its owner could have renewed it, a round of recovery (5 s) before and after, and a restart in between. */
 export const recoveryMs = 40_000
 
+/**
+ * Who shares books ends no hold before they were calm for 15 s, which services that are killed in turns with their
+ * database may never let them be: only at rest must all of them have come free.
+ */
+export const sharedLapsedMs = 60 * 60 * 1000
+
 /** What one start of the server is given at first, and what right before its kill, so that the kill meets some under way. */
 export const budgetAtStart = { payments: 2, solanaPayments: 1, videos: 1, keys: 2, stakers: 1 }
 /** Below the 10 new payments a minute that the server takes from an address. */

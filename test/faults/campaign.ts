@@ -157,13 +157,13 @@ export class Campaign {
   }
 
   /** Now and then the start itself is killed as well. */
-  async #restart({ victim = 'server', nextStart, onNextStart }: KillPlan): Promise<void> {
+  async #restart({ victim = 'server', nextStart, onNextStart, mayComplain }: KillPlan): Promise<void> {
     const moments = this.#seeded('restart')
     if (nextStart || moments.once(bounds.killedStarts)) {
       const starting = await this.#servers.spawn(victim, nextStart)
       if (nextStart) onNextStart?.(await starting.diesWithin(bounds.armedStartMs))
       else await sleep(moments.below(bounds.killedStartMs))
-      await this.#kill(victim)
+      await this.#kill(victim, mayComplain)
       this.#killedStarts++
     }
     const startedMs = performance.now()

@@ -26,12 +26,16 @@ export interface Checked {
 }
 
 /** What must hold at any moment, a second after a kill as well. */
-export async function checkStanding(checked: Checked, findings: Findings): Promise<LedgerRows> {
+export async function checkStanding(
+  checked: Checked,
+  findings: Findings,
+  lapsedMs = checked.books.lapsedMs,
+): Promise<LedgerRows> {
   const { book, books, earlier } = checked
   // The books first: what they have credited by then must have come by the time that the chain is asked.
   const rows = await books.read()
   const transfers = await transfersOf(checked)
-  await checkBooks(books, recoveryMs, findings)
+  await checkBooks(books, lapsedMs, findings)
   checkCharges(book, rows, findings)
   checkStrangers(book, rows, earlier, findings)
   checkKeyed(book, rows, findings)
@@ -41,7 +45,7 @@ export async function checkStanding(checked: Checked, findings: Findings): Promi
   checkTopUps(book, rows, transfers, findings)
   // And the other way round: what has come by now must be known by the next look at the books.
   checkChainInFlight(await books.read(), transfers, findings)
-  const overdue = rows.holds.filter(({ leaseUntilMs }) => leaseUntilMs < Date.now() - recoveryMs)
+  const overdue = rows.holds.filter(({ leaseUntilMs }) => leaseUntilMs < Date.now() - lapsedMs)
   findings.holdsLeft = overdue.length
   if (overdue.length) findings.fail(`${overdue.length} holds are beyond their lease.`)
   return rows
@@ -50,7 +54,7 @@ export async function checkStanding(checked: Checked, findings: Findings): Promi
 /** What must hold once every lease has ended and nothing is under way. */
 export async function checkAtRest(checked: Checked, findings: Findings): Promise<void> {
   const { book } = checked
-  const rows = await checkStanding(checked, findings)
+  const rows = await checkStanding(checked, findings, recoveryMs)
   const transfers = await transfersOf(checked)
   checkChainAtRest(rows, transfers, findings)
   checkAnswered(book, transfers, findings)
