@@ -1,16 +1,14 @@
 import type { Client } from '#client/client.ts'
 import { type ChatCompletionRequest, createChatCompletion } from '#contract/chat.ts'
-import type { ModelRecord } from '#contract/models.ts'
-import { fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { fromUsdNumber, type MicroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
 import { queueVideo, quoteVideo, VideoQueueRequest } from '#contract/video.ts'
-import { strangeId, withoutHidden } from '#toolkit/from-outside.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { nearModels, shownIdCharacters } from './bounds.ts'
+import { withoutHidden } from '#toolkit/from-outside.ts'
+import { shownIdCharacters } from './bounds.ts'
 import { chatBound } from './chat-bound.ts'
 import { hasOtherMembers } from './chat-extras.ts'
 import type { ModelRecords } from './model-records.ts'
-import { nearNames } from './near-names.ts'
+import { noTextModel } from './no-such-model.ts'
 
 export interface PricedCall {
   /** What would be bought, in our words. */
@@ -53,21 +51,8 @@ const pictureMembers = { frontal_image_url: true, reference_image_urls: true }
 async function priceChat(models: ModelRecords, body: ChatCompletionRequest): Promise<PricedCall> {
   const record = await models.find(body.model)
   const records = await models.all()
-  if (!record) throw noSuchModel(body.model, records)
+  if (record?.type !== 'text') throw noTextModel(body.model, record, records)
   return { what: `A chat with ${shownId(body.model)}`, amountMicroUsd: chatBound(record, body, records) }
-}
-
-function noSuchModel(id: string, records: readonly ModelRecord[]): ToolFailure {
-  const chats = records.filter(({ type }) => type === 'text').map(({ id: name }) => strangeId(name, shownIdCharacters))
-  const near = nearNames(id, chats, nearModels)
-  return new ToolFailure({
-    happened: `The service has no model ${strangeId(id, shownIdCharacters)}.`,
-    charged: zeroUsd,
-    next:
-      near.length > 0
-        ? `Similar ones are ${near.join(', ')}; models_find has them all.`
-        : 'Look at models_find for ids.',
-  })
 }
 
 const shownId = (id: string): string => withoutHidden(id).replaceAll('\n', ' ').slice(0, shownIdCharacters)

@@ -77,6 +77,19 @@ test('a chat by its tool says what it cost and what is left', async () => {
   expect(output.budget_left_usd).toBe(5)
 })
 
+test.each([
+  ['demo-image', /^demo-image is no text model; it makes pictures\./, /^Text models are demo-chat/],
+  ['demo-embedding', /^demo-embedding is no text model; it makes vectors of texts\./, /^Text models are demo-chat/],
+  ['demo-chatt', /^The service has no model demo-chatt\./, /^Similar ones are demo-chat/],
+  ['zzz', /^The service has no model zzz\./, /models_find/],
+])('a chat with %s is nobody’s question: it is told at once which models there are', async (model, happened, next) => {
+  const before = asked.length
+  await expect(call('chat', { model, prompt: 'Hello' })).rejects.toMatchObject({
+    facts: { happened: expect.stringMatching(happened), charged: 0n, next: expect.stringMatching(next) },
+  })
+  expect(asked).toHaveLength(before)
+})
+
 test.each(['demo-video', 'demo-video-url'])(
   'a video of %s is quoted, started, waited for and saved',
   async model => {
