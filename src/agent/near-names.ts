@@ -1,5 +1,10 @@
-/** The names that are most like one that is not there, the likest first; only those that share a good part with it. */
-export function nearNames(wanted: string, names: readonly string[], most: number): string[] {
+/** The names that are most like one that is not there, the likest first; only those that share a good part with it (0 to 1). */
+export function nearNames(
+  wanted: string,
+  names: readonly string[],
+  most: number,
+  leastLikeness = usualLikeness,
+): string[] {
   const pairs = pairsOf(wanted)
   return names
     .map(name => ({ name, likeness: likeness(pairs, pairsOf(name)) }))
@@ -9,7 +14,7 @@ export function nearNames(wanted: string, names: readonly string[], most: number
     .map(({ name }) => name)
 }
 
-const leastLikeness = 0.35
+const usualLikeness = 0.35
 
 /** Two letters that follow each other, which survive a word that moved and a letter that is wrong. */
 function pairsOf(name: string): Set<string> {

@@ -6,6 +6,7 @@ import { defaultCaps, highestCapMicroUsd } from '#wallet/limits.ts'
 import { isEvmAddress, isSolanaAddress } from '#wallet/policy.ts'
 import { refillProblem, refillVariables } from '#wallet/refill-settings.ts'
 import { tokenCharacters } from './proxy/bounds.ts'
+import { amounts, strangeVariables } from './strange-variables.ts'
 import type { AgentEnvironment } from './wallet-settings.ts'
 
 /** What an environment says, checked and not yet acted on: nothing of the wallet or the client is loaded by it. */
@@ -23,17 +24,6 @@ export interface AgentSettings {
   proxyToken: string | undefined
   unpricedCalls: 'ask' | 'allow'
 }
-
-const caps = [
-  'FAREBOX_MAX_PAYMENT_USD',
-  'FAREBOX_MAX_DAY_USD',
-  'FAREBOX_MAX_TOTAL_USD',
-  'FAREBOX_MAX_CALL_USD',
-  'FAREBOX_ASK_ABOVE_USD',
-] as const
-
-/** Settings that are an amount of USD. */
-const amounts = [...caps, refillVariables.below, refillVariables.by] as const
 
 /** Reads the environment of an agent. Each problem is one sentence that names its variable; no value of a key is repeated. */
 export function readSettings(env: AgentEnvironment): { settings: AgentSettings; problems: string[] } {
@@ -58,19 +48,10 @@ export function readSettings(env: AgentEnvironment): { settings: AgentSettings; 
       ...checks.flatMap(check => check(given) ?? []),
       ...amounts.flatMap(name => capProblem(name, given(name))),
       ...refillProblems(given),
-      ...misspeltCaps(env),
+      ...strangeVariables(Object.keys(env)),
     ],
   }
 }
-
-/** A cap that nobody reads would be taken for one that holds. */
-const misspeltCaps = (env: AgentEnvironment): string[] =>
-  Object.keys(env)
-    .filter(name => /^FAREBOX_(?:MAX|ASK|REFILL)_/.test(name) && !amounts.some(amount => amount === name))
-    .map(
-      name =>
-        `${name.slice(0, 80)} is no setting; the caps are ${caps.join(', ')}, and ${amounts.slice(caps.length).join(' and ')} refill credit.`,
-    )
 
 function refillProblems(given: (name: string) => string | undefined): string[] {
   const { below, by, maxPayment } = refillVariables

@@ -1,4 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { agentFromEnvironment } from '#agent/agent-from-environment.ts'
 import { readSettings } from '#agent/settings.ts'
 
 const secret = 'ab'.repeat(31)
@@ -20,12 +22,45 @@ test.each([
   ['FAREBOX_MAX_TOTAL_USD', '-1'],
   ['FAREBOX_MAX_CALL_USD', '1000001'],
   ['FAREBOX_ASK_ABOVE_USD', 'NaN'],
-  ['FAREBOX_MAX_CAL_USD', 'a cap that nobody would read'],
 ])('%s=%s is one sentence that names it and repeats no value', (name, value) => {
   const { problems } = readSettings({ [name]: value })
   expect(problems).toHaveLength(1)
   expect(problems[0]).toMatch(new RegExp(`^${name} .*\\.$`))
   expect(problems[0]).not.toContain(value)
+})
+
+test.each([
+  ['FAREBOX_DRYRUN', 'FAREBOX_DRY_RUN'],
+  ['FAREBOX_DRY', 'FAREBOX_DRY_RUN'],
+  ['FAREBOX_MAX_CAL_USD', 'FAREBOX_MAX_CALL_USD'],
+  ['FAREBOX_MAX_DAYS_USD', 'FAREBOX_MAX_DAY_USD'],
+  ['FAREBOX_MAXDAYUSD', 'FAREBOX_MAX_DAY_USD'],
+  ['FAREBOX_REFIL_BELOW_USD', 'FAREBOX_REFILL_BELOW_USD'],
+  ['FAREBOX_UNPRICED_CALL', 'FAREBOX_UNPRICED_CALLS'],
+  ['FAREBOX_PAYEES', 'FAREBOX_PAYEE'],
+  ['FAREBOX_SOLANA_URL', 'FAREBOX_SOLANA_RPC_URL'],
+])('%s, which nobody would read, is refused with the name that was meant: %s', (name, meant) => {
+  expect(readSettings({ [name]: '1' }).problems).toEqual([`${name} is no setting. Did you mean ${meant}?`])
+})
+
+test('a bound on money that is like no setting is refused with all caps', () => {
+  const [problem] = readSettings({ FAREBOX_BUDGET: '1' }).problems
+  expect(problem).toMatch(/^FAREBOX_BUDGET is no setting\. The caps are FAREBOX_MAX_PAYMENT_USD, .*\.$/)
+})
+
+test('a program is refused its agent by a misspelt variable', async () => {
+  await expect(agentFromEnvironment({ env: { FAREBOX_DRYRUN: '1' } })).rejects.toThrow(
+    new TypeError('FAREBOX_DRYRUN is no setting. Did you mean FAREBOX_DRY_RUN?'),
+  )
+})
+
+test('every variable that the code names is known, and what others set is left alone', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
+  const named = files.flatMap(file => readFileSync(`src/${file}`, 'utf8').match(/\bFAREBOX_[A-Z_]*[A-Z]\b/g) ?? [])
+  expect(named.length).toBeGreaterThan(50)
+  const foreign = ['FAREBOX_PORT', 'FAREBOX_PORT_8402_TCP_PROTO', 'FAREBOX_SERVICE_HOST', 'FAREBOX_OPENAI_API_KEY']
+  const names = [...named, ...foreign, 'FAREBOX_TEST_ALL', 'FAREBOX_TEST_KEY', 'FAREBOX_FAULT_ORDER']
+  expect(readSettings(Object.fromEntries(names.map(name => [name, '']))).problems).toEqual([])
 })
 
 test('an empty environment and a whole one have no problem', () => {
