@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { MicroUsd } from '#contract/money.ts'
 import type { Paid } from '#toolkit/tool-context.ts'
 import { closingMs } from './bounds.ts'
@@ -56,12 +55,18 @@ export class AgentDesks {
     }
   }
 
-  /** Lets paid calls end for a moment, so that their answers are kept; what is still open then stands in its row. */
+  /**
+   * Lets paid calls end for a moment, so that their answers are kept; what is still open then stands in its row and is not
+   * repeated any more, because a repeat that a closing program breaks off would say less than is known.
+   */
   async close(): Promise<void> {
-    const { client, state, records } = this.core
+    const { client, state, records, pause } = this.core
     this.resumed.stop()
+    const waiting = new AbortController()
     const settled = this.paidCalls.settled().then(() => this.core.refills.settled())
-    await Promise.race([settled, sleep(closingMs, undefined, { ref: false })])
+    await Promise.race([settled, pause(closingMs, waiting.signal)])
+    waiting.abort()
+    await this.paidCalls.giveUp()
     await client.close()
     await records.close()
     state.close()

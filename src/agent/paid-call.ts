@@ -19,7 +19,7 @@ import { type PricedCall, priceCall } from './price-call.ts'
 import { recoverOnce } from './recover-once.ts'
 import { requestHash } from './request-hash.ts'
 import { shownCharge } from './shown-charge.ts'
-import { withinTime } from './within-time.ts'
+import { noAnswer, withinTime } from './within-time.ts'
 
 /** What a paid call came to. */
 export type Bought<O extends Operation> =
@@ -49,6 +49,9 @@ export class PaidCalls {
   readonly #recover: () => Promise<void>
   /** Calls of this process under way, by their rows; the same one joins instead of buying twice. */
   readonly #underWay = new Map<string, { hash: string; bought: Promise<Bought<Operation>> }>()
+  /** The rows of those whose answer is awaited. */
+  readonly #sent = new Set<string>()
+  readonly #closing = new AbortController()
 
   constructor(core: Core, models: ModelRecords, rows: PaidCallRows) {
     this.#core = core
@@ -97,6 +100,15 @@ export class PaidCalls {
   /** Ends when no call is under way any more. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#underWay.values()].map(({ bought }) => bought))
+  }
+
+  /**
+   * Gives up every answer that is awaited and sends nothing any more. Ends when the rows of those calls say that theirs are
+   * lost, so that the same call asks for them.
+   */
+  async giveUp(): Promise<void> {
+    this.#closing.abort(noAnswer('This program ended before the answer came.'))
+    await Promise.allSettled([...this.#sent].map(rowId => this.underWay(rowId)))
   }
 
   #hashOf<O extends Operation>(operation: O, call: CallOf<O>): string {
@@ -205,10 +217,13 @@ export class PaidCalls {
       const { consents, allowedMicroUsd } = standing
       const request = withConsents(call, consents)
       const isKeyed = idempotencyKey !== undefined
-      this.#rows.sent(rowId, { consents, allowedMicroUsd, isKeyed, account: await this.#account() })
+      const account = await this.#account()
+      if (this.#closing.signal.aborted) throw isClosing()
+      this.#rows.sent(rowId, { consents, allowedMicroUsd, isKeyed, account })
       const sentAtMs = this.#core.clock.now()
+      this.#sent.add(rowId)
       try {
-        const answer = await withinTime(this.#core, signal =>
+        const answer = await withinTime(this.#core, this.#closing.signal, signal =>
           this.#core.client.call(operation, request, { idempotencyKey, signal }),
         )
         this.#core.refills.noticed(answer.headers, sentAtMs)
@@ -231,6 +246,8 @@ export class PaidCalls {
         if (!paid) throw error
         topUps++
         hasPaid = !paid.isEarlier
+      } finally {
+        this.#sent.delete(rowId)
       }
     }
   }
@@ -284,6 +301,9 @@ function withConsents<O extends Operation>(call: CallOf<O>, consents: string | n
 
 /** Of a call that was sent before: these two are said once its key is looked up, and any other may be said before that. */
 const saysNothingWasDone = (error: ServiceError): boolean => wantsCredit(error) || error.kind === 'needs_consent'
+
+const isClosing = (): ClientError =>
+  new ClientError('not-allowed', 'This program is about to end, so nothing more is sent.', { wasSent: false })
 
 /** Whether the service may have done and charged what was asked for. */
 const isLost = (error: unknown): boolean =>

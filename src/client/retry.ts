@@ -47,7 +47,8 @@ export async function withRetry<Result>(attempt: () => Promise<Result>, options:
       },
     })
   } catch (error) {
-    throw callClass === 'keyed' ? asFarAsKnown(error, wasLost, clock.now()) : error
+    const isGivenUp = signal?.aborted === true && !isAnswerOrOurs(error)
+    throw callClass === 'keyed' && !isGivenUp ? asFarAsKnown(error, wasLost, clock.now()) : error
   }
 }
 
@@ -55,11 +56,15 @@ export async function withRetry<Result>(attempt: () => Promise<Result>, options:
 const isForbidden = (error: unknown): boolean =>
   error instanceof ServiceError && shouldRetry.parse(error.headers[shouldRetry.name] ?? '') === false
 
-/** A last refusal says nothing of an attempt before it whose answer was lost, nor of one that is still at work. */
+const isAnswerOrOurs = (error: unknown): boolean => error instanceof ClientError || error instanceof ServiceError
+
+/**
+ * What ends the last attempt, a wallet's refusal and an unreadable disk included, says nothing of one before it whose answer
+ * was lost, nor of one that is still at work.
+ */
 function asFarAsKnown(error: unknown, wasLost: boolean, nowMs: number): unknown {
   const outcome = outcomeOf(error)
-  const isOurs = error instanceof ClientError || error instanceof ServiceError
-  if (!isOurs || outcome === 'lost' || !(wasLost || outcome === 'under-way')) return error
+  if (outcome === 'lost' || !(wasLost || outcome === 'under-way')) return error
   return new ClientError('no-answer', 'An earlier attempt of this call may have been done; its answer did not come.', {
     wasSent: true,
     retryAtMs: retryAtMs(error, nowMs),

@@ -18,6 +18,8 @@ import {
   unknownError,
 } from '#contract/errors.ts'
 import { ServiceError } from '#contract/service-error.ts'
+import { stopped } from '#wallet/decide.ts'
+import { WalletRefusal } from '#wallet/refusal.ts'
 import { manualClock } from './manual-clock.ts'
 
 const unreachable = new ClientError('unreachable', 'x', { wasSent: false })
@@ -130,6 +132,9 @@ test('without a hint the wait is full jitter, doubled to its cap; with one it is
   expect(delayOf(rateLimitExceeded({ 'retry-after': '4' }), 1, nowMs, () => 1)).toBe(4_400)
 })
 
+const switchedOff = new WalletRefusal(stopped)
+const unreadable = new Error('The disk is gone.')
+
 type Ending = [last: string, attempts: readonly unknown[], expected: object]
 test.each<Ending>([
   ['no connection', [lost, unreachable], { kind: 'no-answer', wasSent: true, cause: unreachable }],
@@ -141,6 +146,8 @@ test.each<Ending>([
   ],
   ['a key in use', [errors['a key in use']], { kind: 'no-answer', wasSent: true }],
   ['no answer again', [lost, lost], { kind: 'no-answer', wasSent: true }],
+  ['a wallet that is switched off', [lost, switchedOff], { kind: 'no-answer', wasSent: true, cause: switchedOff }],
+  ['records that cannot be read', [lost, unreadable], { kind: 'no-answer', wasSent: true, cause: unreadable }],
 ])(
   'what a keyed call says after a lost answer is that it may have been done: then %s',
   async (_, attempts, expected) => {

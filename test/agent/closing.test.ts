@@ -1,0 +1,109 @@
+import { afterEach, expect, test } from 'vitest'
+import { agentTool } from '#agent/agent-tool.ts'
+import { closingMs, longCallMs } from '#agent/bounds.ts'
+import { catalogue } from '#agent/catalogue.ts'
+import { start, stop } from '#wallet/stop-switch.ts'
+import { manualClock } from '../client/manual-clock.ts'
+import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { type PretendOptions, pretendService } from './pretend-service.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+type Agent = Awaited<ReturnType<typeof openAgent>>
+
+const oncePromise = () => {
+  let fulfil = () => {}
+  const promise = new Promise<void>(resolve => {
+    fulfil = resolve
+  })
+  return { promise, fulfil }
+}
+
+/** A service that holds its first chat until `release`; `pause` says which waits of the agent are over, and when. */
+async function setUp(
+  waits: (ms: number, arrived: Promise<void>) => Promise<void>,
+  service: PretendOptions = {},
+  options: Partial<OpenAgent> = {},
+) {
+  const [arrived, held] = [oncePromise(), oncePromise()]
+  let isFirst = true
+  const server = await pretendService({
+    credit: 5,
+    takesKeys: true,
+    ...service,
+    instead: async seen => {
+      if (!isFirst || !seen.path.endsWith('/chat/completions')) return false
+      isFirst = false
+      arrived.fulfil()
+      await held.promise
+      return false
+    },
+  })
+  closing.push(server.close)
+  const shared = { baseUrl: server.baseUrl, stateFolder: temporaryFolder(), clock: manualClock(), ...options }
+  const open = async (more: Partial<OpenAgent> = {}) => {
+    const agent = await openAgent({ ...shared, ...more })
+    closing.push(agent.close)
+    return agent
+  }
+  const agent = await open({ pause: ms => waits(ms, arrived.promise) })
+  return { server, open, agent, arrived: arrived.promise, release: held.fulfil }
+}
+
+const statesOf = ({ core }: Agent) =>
+  core.state
+    .database()
+    .prepare('SELECT state FROM paid_calls')
+    .all()
+    .map(row => row.state)
+
+const never = () => new Promise<void>(() => {})
+
+async function call(agent: Agent, name: string, args: object) {
+  const tool = await catalogue.tools[name]?.()
+  if (!tool) throw new Error(`There is no ${name}.`)
+  return agentTool(tool, agent.host, undefined).call(args, {})
+}
+
+const onlyClosing = (ms: number) => (ms === closingMs ? Promise.resolve() : never())
+
+test('a call whose agent is closed in the middle of it is lost, and the next process has its answer', async () => {
+  const { server, open, agent, arrived, release } = await setUp(onlyClosing)
+  const calling = agent.chat().catch(error => error)
+  await arrived
+  await agent.host.close()
+  expect(await calling).toMatchObject({ facts: { charged: 'unknown' } })
+  expect(statesOf(agent)).toEqual(['lost'])
+  release()
+  const { answer } = await (await open()).chat()
+  expect(answer.choices[0]?.message.content).toBe('answer 1')
+  expect(server.books.chats).toBe(1)
+  expect(new Set(server.seen.flatMap(seen => seen.headers['idempotency-key'] ?? [])).size).toBe(1)
+})
+
+test('so is one that had become a job, which the next process goes on with', async () => {
+  const { server, open, agent, release } = await setUp((ms, arrived) => (ms === longCallMs ? arrived : onlyClosing(ms)))
+  const { job_id } = (await call(agent, 'chat', { model: 'm', prompt: 'hi' })).output
+  await agent.host.close()
+  expect(statesOf(agent)).toEqual(['lost'])
+  release()
+  const next = await open()
+  expect((await call(next, 'job_wait', { job_id, wait_seconds: 45 })).output).toMatchObject({ answer: 'answer 1' })
+  expect(server.books.chats).toBe(1)
+})
+
+test('one whose wallet is switched off before its repeat is lost, and not bought anew when it is on again', async () => {
+  const { server, agent, arrived, release } = await setUp(never, { losesAnswers: 1 })
+  const calling = agent.chat().catch(error => error)
+  await arrived
+  await agent.core.records.decide(nowMs => stop('a test', nowMs))
+  release()
+  expect(await calling).toMatchObject({ facts: { charged: 'unknown' } })
+  expect(statesOf(agent)).toEqual(['lost'])
+  await agent.core.records.decide(() => start())
+  expect((await agent.chat()).answer.choices[0]?.message.content).toBe('answer 1')
+  expect(server.books.chats).toBe(1)
+})
