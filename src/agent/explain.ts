@@ -7,6 +7,7 @@ import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/needs-approval.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import type { Core } from './core.ts'
+import { keyLimitWords } from './key-limit-words.ts'
 import { personFor } from './person-for.ts'
 
 export interface Circumstances {
@@ -182,7 +183,8 @@ function wordsFor(error: ServiceError, { pays }: Circumstances): readonly [strin
   if (error.kind === 'INVALID_REQUEST') return refusedFields(error.body)
   if (error.kind === 'INSUFFICIENT_BALANCE' || error.kind === 'PAYMENT_REQUIRED') return noCredit(pays)
   return (
-    serviceWords[error.kind] ?? [
+    serviceWords[error.kind] ??
+    keyLimitWords(error.kind, error.body) ?? [
       `The service answered ${error.status} in a way that its contract does not know.`,
       error.status >= 500 ? 'Try again later.' : 'Change the arguments, or let the person check FAREBOX_BASE_URL.',
     ]
