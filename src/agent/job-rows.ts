@@ -1,12 +1,13 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Clock } from '#contract/clock.ts'
-import { type MicroUsd, microUsd } from '#contract/money.ts'
+import type { MicroUsd } from '#contract/money.ts'
 import type { JobView, SavedFile } from '#toolkit/tool-context.ts'
 import type { CalledTool } from '#toolkit/tool-host.ts'
 import { newId } from '#wallet/new-id.ts'
 import { isRunning, thisProcess } from '#wallet/process-name.ts'
 import type { State } from '#wallet/state.ts'
 import { listedJobs, savingLeaseMs } from './bounds.ts'
+import { exactly, keptAmount } from './kept-integers.ts'
 import { agentMigrations } from './migrations.ts'
 
 /** A job as it is kept: what is shown, and what only we need to ask after it. */
@@ -79,14 +80,14 @@ export class JobRows {
         JSON.stringify(job.request),
         JSON.stringify(job.tool),
       )
-      return db.prepare('SELECT * FROM jobs WHERE call_id = ?').get(job.callId)
+      return exactly(db, 'SELECT * FROM jobs WHERE call_id = ?').get(job.callId)
     })
     if (!row) throw new Error('A job that was just written is not in its table.')
     return read(row)
   }
 
   ofCall(callId: string): JobRow | null {
-    const row = this.#database().prepare('SELECT * FROM jobs WHERE call_id = ?').get(callId)
+    const row = exactly(this.#database(), 'SELECT * FROM jobs WHERE call_id = ?').get(callId)
     return row ? read(row) : null
   }
 
@@ -108,31 +109,32 @@ export class JobRows {
   }
 
   find(id: string): JobRow | null {
-    const row = this.#database().prepare('SELECT * FROM jobs WHERE id = ?').get(id)
+    const row = exactly(this.#database(), 'SELECT * FROM jobs WHERE id = ?').get(id)
     return row ? read(row) : null
   }
 
   /** Newest first. */
   list(limit: number): JobRow[] {
-    return this.#database()
-      .prepare('SELECT * FROM jobs ORDER BY started_at_ms DESC, rowid DESC LIMIT ?')
+    return exactly(this.#database(), 'SELECT * FROM jobs ORDER BY started_at_ms DESC, rowid DESC LIMIT ?')
       .all(Math.min(limit, listedJobs))
       .map(read)
   }
 
   /** Those of a service that run and were started in that time, the newest first. */
   running(service: string, { afterMs, beforeMs }: { afterMs: number; beforeMs: number }, most: number): JobRow[] {
-    return this.#database()
-      .prepare(
-        `SELECT * FROM jobs WHERE state = 'running' AND service = ? AND started_at_ms > ? AND started_at_ms < ?
+    return exactly(
+      this.#database(),
+      `SELECT * FROM jobs WHERE state = 'running' AND service = ? AND started_at_ms > ? AND started_at_ms < ?
          ORDER BY started_at_ms DESC LIMIT ?`,
-      )
+    )
       .all(service, afterMs, beforeMs, most)
       .map(read)
   }
 
+  /** A service says it: what is no time says nothing. */
   typical(id: string, ms: number): void {
-    this.#run('UPDATE jobs SET typical_ms = ? WHERE id = ?', Math.round(ms), id)
+    if (Number.isSafeInteger(Math.round(ms)))
+      this.#run('UPDATE jobs SET typical_ms = ? WHERE id = ?', Math.round(ms), id)
   }
 
   ended(id: string, state: 'failed' | 'deleted', failure: string, isRefunded: boolean): void {
@@ -211,8 +213,8 @@ const read = (row: Record<string, SQLOutputValue>): JobRow => ({
   state: row.state as JobRow['state'],
   startedAtMs: Number(row.started_at_ms),
   typicalMs: row.typical_ms === null ? null : Number(row.typical_ms),
-  priceMicroUsd: row.price_micro_usd === null ? null : microUsd(Number(row.price_micro_usd)),
-  refunded: row.refunded === 1,
+  priceMicroUsd: keptAmount(row.price_micro_usd),
+  refunded: row.refunded === 1n,
   file:
     typeof row.file_path === 'string'
       ? { path: row.file_path, mimeType: String(row.file_mime_type), bytes: Number(row.file_bytes) }

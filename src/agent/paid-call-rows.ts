@@ -1,10 +1,11 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Clock } from '#contract/clock.ts'
-import { type MicroUsd, microUsd } from '#contract/money.ts'
+import type { MicroUsd } from '#contract/money.ts'
 import { newId } from '#wallet/new-id.ts'
 import { isRunning, thisProcess } from '#wallet/process-name.ts'
 import type { State } from '#wallet/state.ts'
 import { lostCallMs, paidAnswerMs, paidCallsKeptMs, sameCallMs } from './bounds.ts'
+import { exactly, keptAmount } from './kept-integers.ts'
 import { agentMigrations } from './migrations.ts'
 
 /**
@@ -134,7 +135,7 @@ export class PaidCallRows {
   }
 }
 
-const find = (db: DatabaseSync, id: string) => db.prepare('SELECT * FROM paid_calls WHERE id = ?').get(id)
+const find = (db: DatabaseSync, id: string) => exactly(db, 'SELECT * FROM paid_calls WHERE id = ?').get(id)
 
 /** What is asked of a job that a call became is worth as much as its answer, and is not kept for longer. */
 function forgetOld(db: DatabaseSync, beforeMs: number): void {
@@ -169,9 +170,9 @@ function take(db: DatabaseSync, open: Record<string, SQLOutputValue>, nowMs: num
  * charged, so it is remembered for longer, unless it was bought again since.
  */
 const findOpen = (db: DatabaseSync, hash: string, nowMs: number) =>
-  db
-    .prepare(
-      `SELECT paid_calls.* FROM paid_calls LEFT JOIN jobs ON jobs.id = paid_calls.job_id
+  exactly(
+    db,
+    `SELECT paid_calls.* FROM paid_calls LEFT JOIN jobs ON jobs.id = paid_calls.job_id
        WHERE request_hash = ?
          AND (paid_calls.state = 'answered'
            OR (paid_calls.state IN ('planned', 'sent', 'lost')
@@ -183,8 +184,7 @@ const findOpen = (db: DatabaseSync, hash: string, nowMs: number) =>
            OR (updated_at_ms > ? AND (paid_calls.state IN ('planned', 'lost')
              OR (paid_calls.state = 'delivered' AND jobs.state IN ('running', 'completed') AND jobs.delivered = 0))))
        ORDER BY created_at_ms DESC, paid_calls.rowid DESC LIMIT 1`,
-    )
-    .get(hash, nowMs - sameCallMs - paidAnswerMs, nowMs - lostCallMs, nowMs - sameCallMs)
+  ).get(hash, nowMs - sameCallMs - paidAnswerMs, nowMs - lostCallMs, nowMs - sameCallMs)
 
 function insert(db: DatabaseSync, hash: string, operation: string, nowMs: number): string {
   const id = newId('call')
@@ -199,22 +199,19 @@ const mark = (db: DatabaseSync, id: string, state: PaidCallState, nowMs: number)
   db.prepare('UPDATE paid_calls SET state = ?, updated_at_ms = ? WHERE id = ?').run(state, nowMs, id)
 }
 
-const amountOrNull = (value: SQLOutputValue | undefined): MicroUsd | null =>
-  typeof value === 'number' || typeof value === 'bigint' ? microUsd(Number(value)) : null
-
 const read = (row: Record<string, SQLOutputValue>): PaidCallRow => ({
   id: String(row.id),
   requestHash: String(row.request_hash),
   operation: String(row.operation),
   state: row.state as PaidCallState,
-  chargedMicroUsd: amountOrNull(row.charged_micro_usd),
-  creditLeftMicroUsd: amountOrNull(row.credit_left_micro_usd),
+  chargedMicroUsd: keptAmount(row.charged_micro_usd),
+  creditLeftMicroUsd: keptAmount(row.credit_left_micro_usd),
   createdAtMs: Number(row.created_at_ms),
   updatedAtMs: Number(row.updated_at_ms),
   answer: row.answer === null ? null : String(row.answer),
   consents: typeof row.consents === 'string' ? row.consents : null,
-  isKeyed: row.with_key === 1,
-  allowedMicroUsd: amountOrNull(row.allowed_micro_usd),
+  isKeyed: row.with_key === 1n,
+  allowedMicroUsd: keptAmount(row.allowed_micro_usd),
   account: typeof row.account === 'string' ? row.account : null,
   jobId: row.job_id === null ? null : String(row.job_id),
 })

@@ -74,8 +74,7 @@ export class ReceiptDesk {
   /** Newest first. Those that could not be checked before are, and what the wallet was not told of is fetched. */
   async list(limit: number): Promise<ReceiptRow[]> {
     if (this.#core.pays !== 'nothing' && this.#mayHaveReceipts()) await this.#fetchMissing().catch(() => undefined)
-    for (const row of this.#rows.list(recheckedReceipts, 'unchecked'))
-      if (row.service === this.#service) await this.#checked(row)
+    for (const row of this.#rows.unchecked(this.#service, recheckedReceipts)) await this.#checked(row)
     return this.#rows.list(limit)
   }
 
@@ -157,6 +156,7 @@ export class ReceiptDesk {
       return known.state === 'unsigned'
     }
     const claims = readReceipt(receipt)?.claims
+    const nowMs = this.#core.clock.now()
     this.#rows.add({
       ...{ service: this.#service, id, state: 'unchecked', problem: null, receipt, what: null, call: null },
       ...{
@@ -166,7 +166,8 @@ export class ReceiptDesk {
         saidMicroUsd: null,
         mostMicroUsd: null,
       },
-      atMs: claims ? claims.iat * 1000 : this.#core.clock.now(),
+      // Nobody has checked it yet: a time to come would keep it above all others.
+      atMs: claims ? Math.min(nowMs, claims.iat * 1000) : nowMs,
     })
     return true
   }

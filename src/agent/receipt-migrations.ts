@@ -45,4 +45,12 @@ export const receiptMigrations: readonly Migration[] = [
       ALTER TABLE charge_receipts ADD COLUMN comes_later INTEGER NOT NULL DEFAULT 0 CHECK (comes_later IN (0, 1));
     `,
   },
+  {
+    // A service could name any time, and what is of a far one stood above all others for ever.
+    name: '0004-receipts-of-no-far-time',
+    sql: `
+      UPDATE charge_receipts SET at_ms = unixepoch() * 1000 WHERE at_ms > unixepoch() * 1000 OR at_ms < 0;
+      CREATE INDEX charge_receipts_of_service ON charge_receipts (service, at_ms);
+    `,
+  },
 ]

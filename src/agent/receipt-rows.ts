@@ -1,9 +1,9 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import { type MicroUsd, microUsd } from '#contract/money.ts'
 import type { ReceiptKeys } from '#contract/receipts.ts'
 import type { KnownCall } from '#wallet/receipt-problem.ts'
 import type { State } from '#wallet/state.ts'
 import { keptReceipts } from './bounds.ts'
+import { exactly, keptAmount } from './kept-integers.ts'
 import { receiptMigrations } from './receipt-migrations.ts'
 
 /**
@@ -34,7 +34,7 @@ export class ReceiptRows {
     this.#state = state
   }
 
-  /** Keeps the first of a name; the oldest beyond a bound go. `comesLater`: no receipt could come with the answer. */
+  /** Keeps the first of a name; of its service the oldest beyond a bound go. `comesLater`: no receipt could come with the answer. */
   add(row: ReceiptRow, comesLater = false): void {
     this.#decide(db => {
       db.prepare(
@@ -47,9 +47,10 @@ export class ReceiptRows {
         ...([row.model, row.saidMicroUsd, row.mostMicroUsd, row.atMs, row.call, comesLater ? 1 : 0] as const),
       )
       db.prepare(
-        `DELETE FROM charge_receipts WHERE at_ms < (
-           SELECT at_ms FROM charge_receipts ORDER BY at_ms DESC LIMIT 1 OFFSET ${keptReceipts})`,
-      ).run()
+        `DELETE FROM charge_receipts WHERE rowid IN (
+           SELECT rowid FROM charge_receipts WHERE service = ?
+           ORDER BY at_ms DESC, rowid DESC LIMIT -1 OFFSET ${keptReceipts})`,
+      ).run(row.service)
     })
   }
 
@@ -71,26 +72,28 @@ export class ReceiptRows {
 
   find(service: string, id: string): ReceiptRow | null {
     const row = this.#decide(db =>
-      db.prepare('SELECT * FROM charge_receipts WHERE service = ? AND id = ?').get(service, id),
+      exactly(db, 'SELECT * FROM charge_receipts WHERE service = ? AND id = ?').get(service, id),
     )
     return row ? read(row) : null
   }
 
   /** Of a paid call, by its row. */
   ofCall(call: string): ReceiptRow | null {
-    const row = this.#decide(db => db.prepare('SELECT * FROM charge_receipts WHERE call_id = ?').get(call))
+    const row = this.#decide(db => exactly(db, 'SELECT * FROM charge_receipts WHERE call_id = ?').get(call))
     return row ? read(row) : null
   }
 
-  /** Newest first; of one state where it is named. */
-  list(limit: number, state?: ReceiptState): ReceiptRow[] {
-    const order = 'ORDER BY at_ms DESC, rowid DESC LIMIT ?'
-    const rows = this.#decide(db =>
-      state === undefined
-        ? db.prepare(`SELECT * FROM charge_receipts ${order}`).all(limit)
-        : db.prepare(`SELECT * FROM charge_receipts WHERE state = ? ${order}`).all(state, limit),
-    )
-    return rows.map(read)
+  /** Of all services, newest first. */
+  list(limit: number): ReceiptRow[] {
+    const newest = 'SELECT * FROM charge_receipts ORDER BY at_ms DESC, rowid DESC LIMIT ?'
+    return this.#decide(db => exactly(db, newest).all(limit)).map(read)
+  }
+
+  /** Of a service, those that wait for its keys, newest first. */
+  unchecked(service: string, limit: number): ReceiptRow[] {
+    const newest = `SELECT * FROM charge_receipts WHERE service = ? AND state = 'unchecked'
+      ORDER BY at_ms DESC, rowid DESC LIMIT ?`
+    return this.#decide(db => exactly(db, newest).all(service, limit)).map(read)
   }
 
   /** Whether a service sent none with an answer that could have brought it. */
@@ -129,8 +132,6 @@ export const kindOf = ({ id }: Pick<ReceiptRow, 'id'>): KnownCall['kind'] =>
   id.startsWith('refund:') ? 'refund' : 'charge'
 
 const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof value === 'string' ? value : null)
-const usdOrNull = (value: SQLOutputValue | undefined): MicroUsd | null =>
-  value === null || value === undefined ? null : microUsd(Number(value))
 
 const read = (row: Record<string, SQLOutputValue>): ReceiptRow => ({
   service: String(row.service),
@@ -143,7 +144,7 @@ const read = (row: Record<string, SQLOutputValue>): ReceiptRow => ({
   request: textOrNull(row.request),
   operation: textOrNull(row.operation),
   model: textOrNull(row.model),
-  saidMicroUsd: usdOrNull(row.said_micro_usd),
-  mostMicroUsd: usdOrNull(row.most_micro_usd),
+  saidMicroUsd: keptAmount(row.said_micro_usd),
+  mostMicroUsd: keptAmount(row.most_micro_usd),
   atMs: Number(row.at_ms),
 })

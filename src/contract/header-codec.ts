@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { z } from 'zod'
 import { headerBytes } from './limits.ts'
-import { formatUsd, type MicroUsd, parseUsd } from './money.ts'
+import { formatUsd, isCredibleUsd, type MicroUsd, parseUsd } from './money.ts'
 import { parseJsonWithUniqueNames } from './safe-json.ts'
 
 export interface HeaderSchema {
@@ -70,7 +70,10 @@ export const usdHeader: Make<MicroUsd> = (name, when) => ({
   when,
   schema: { type: 'string', pattern: '^-?[0-9]+[.][0-9]{6}$' },
   format: formatUsd,
-  parse: parseUsd,
+  parse: text => {
+    const amount = parseUsd(text)
+    return amount !== null && isCredibleUsd(amount) ? amount : null
+  },
 })
 
 /** ISO 8601 with milliseconds and `Z`; the value is Unix time in milliseconds. */

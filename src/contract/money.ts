@@ -4,10 +4,16 @@ export type MicroUsd = bigint & { readonly [microUsdBrand]: true }
 
 const MICRO_PER_USD = 1_000_000n
 const PICO_PER_MICRO = 1_000_000n
+/** A thousand million USD: what a service says beyond it is a mistake or a trap, and counts as not said. */
+const LARGEST_CREDIBLE_USD = 1_000_000_000n
 
 export const microUsd = (amount: bigint | number): MicroUsd => BigInt(amount) as MicroUsd
 
 export const zeroUsd: MicroUsd = microUsd(0)
+
+/** Whether a service can mean it, debts included. */
+export const isCredibleUsd = (amount: bigint): boolean =>
+  (amount < 0n ? -amount : amount) <= LARGEST_CREDIBLE_USD * MICRO_PER_USD
 
 /** Brands again what arithmetic on bigints has made plain. */
 export const addUsd = (...amounts: readonly bigint[]): MicroUsd =>
@@ -39,7 +45,7 @@ export const toUsdNumber = (amount: bigint): number => Number(amount) / Number(M
 
 /** Reads a JSON number of USD that a service answered, to the nearest micro-USD; null when it is no amount. */
 export function fromUsdNumber(amount: number): MicroUsd | null {
-  if (!Number.isFinite(amount) || Math.abs(amount) > 1e9) return null
+  if (!Number.isFinite(amount) || Math.abs(amount) > Number(LARGEST_CREDIBLE_USD)) return null
   return microUsd(Math.round(amount * Number(MICRO_PER_USD)))
 }
 

@@ -6,6 +6,9 @@ import { DiscoveryRequired } from './payment-required.ts'
 
 /** Signed receipts of charges and refunds: farebox's own, beside the published contract. */
 
+/** The last second that ISO 8601 writes with a year of four digits, Unix seconds. */
+const lastSecond = 253_402_300_799
+
 /** A whole number as text, as JSON has no integers of that size. */
 const digits = z.string().regex(/^(0|[1-9]\d{0,38})$/)
 
@@ -26,7 +29,7 @@ export const ReceiptClaims = z.object({
   /** Who was charged: the address of a wallet, or an account. */
   sub: z.string(),
   /** When the books took it, Unix seconds. */
-  iat: z.number().int(),
+  iat: z.number().int().min(0).max(lastSecond),
   kind: z.enum(['charge', 'refund']),
   /** The request that was charged, as its answer's `cf-ray` named it. */
   request: z.string(),

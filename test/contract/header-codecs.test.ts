@@ -174,6 +174,8 @@ test.each([
   [headers.balanceUsd, '1e3'],
   [headers.balanceUsd, '.5'],
   [headers.balanceUsd, '1.0000001'],
+  [headers.balanceUsd, '1000000000.000001'],
+  [headers.balanceRemaining, '-999999999999.000000'],
   [headers.timestamp, '2026-11-21'],
   [headers.timestamp, '2026-13-21T10:00:00Z'],
   [headers.date, '2026-11-21T10:00:00Z'],
