@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { listOf } from './bounded-list.ts'
 
 /** Messages of a chat request (brief §4.3): text, pictures, `input_audio`, `video_url`, files. */
 
@@ -56,17 +57,17 @@ export const ReasoningDetail = z.looseObject({
 
 const UserMessage = z.looseObject({
   role: z.literal('user'),
-  content: z.union([z.string(), z.array(ContentPart)]),
+  content: z.union([z.string(), listOf(ContentPart)]),
   name: z.string().nullish(),
 })
 
 const AssistantMessage = z.looseObject({
   role: z.literal('assistant'),
-  content: z.union([z.string(), z.array(TextPart)]).nullish(),
+  content: z.union([z.string(), listOf(TextPart)]).nullish(),
   name: z.string().nullish(),
   reasoning_content: z.string().nullish(),
-  reasoning_details: z.array(ReasoningDetail).nullish(),
-  tool_calls: z.array(ToolCall).nullish(),
+  reasoning_details: listOf(ReasoningDetail).nullish(),
+  tool_calls: listOf(ToolCall).nullish(),
 })
 
 const ToolMessage = z.looseObject({
@@ -76,7 +77,7 @@ const ToolMessage = z.looseObject({
   name: z.string().nullish(),
 })
 
-const systemMember = { content: z.union([z.string(), z.array(TextPart)]), name: z.string().nullish() }
+const systemMember = { content: z.union([z.string(), listOf(TextPart)]), name: z.string().nullish() }
 const SystemMessage = z.looseObject({ role: z.literal('system'), ...systemMember })
 const DeveloperMessage = z.looseObject({ role: z.literal('developer'), ...systemMember })
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { listOf } from './bounded-list.ts'
 import { ChatCompletion, ChatCompletionChunk } from './chat-completion.ts'
 import { ChatMessage } from './chat-message.ts'
 import {
@@ -59,20 +60,20 @@ const length = {
   max_tokens: z.number().int().positive().nullish(),
   max_completion_tokens: z.number().int().positive().nullish(),
   n: z.number().int().min(1).max(16).nullish(),
-  stop: z.union([z.string(), z.array(z.string()).min(1).max(4)]).nullish(),
-  stop_token_ids: z.array(z.number()).nullish(),
+  stop: z.union([z.string(), listOf(z.string()).min(1).max(4)]).nullish(),
+  stop_token_ids: listOf(z.number()).nullish(),
 }
 
 /** OpenAI's request with this contract's fields (published contract §5.1). Unknown members pass through to the engine (brief §1.4). */
 export const ChatCompletionRequest = z
   .looseObject({
     model: z.string().min(1),
-    messages: z.array(ChatMessage).min(1),
+    messages: listOf(ChatMessage).min(1),
     ...sampling,
     ...length,
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
-    tools: z.array(Tool).nullish(),
+    tools: listOf(Tool).nullish(),
     tool_choice: z
       .union([
         z.string(),
@@ -89,11 +90,10 @@ export const ChatCompletionRequest = z
     text: z.looseObject({ verbosity: Verbosity.optional() }).nullish(),
     prompt_cache_key: z.string().nullish(),
     prompt_cache_retention: z.enum(['default', 'extended', '24h']).nullish(),
-    fallbacks: z
-      .array(z.looseObject({ model: z.string().min(1) }))
+    fallbacks: listOf(z.looseObject({ model: z.string().min(1) }))
       .max(10)
       .nullish(),
-    include: z.array(z.string()).nullish(),
+    include: listOf(z.string()).nullish(),
     metadata: z.looseObject({}).nullish(),
     store: z.boolean().nullish(),
     user: z.string().nullish(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { listOf } from './bounded-list.ts'
 import { CodedError, DetailedError, KeyLimitReached, PayloadTooLarge, SignInError, StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
 import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
@@ -7,13 +8,13 @@ import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
 const embeddingInputs = 2_048
 
 const Token = z.number().int().min(1)
-const Tokens = z.array(Token).min(1)
+const Tokens = listOf(Token).min(1)
 
 const EmbeddingInput = z.union([
   z.string().min(1),
-  z.array(z.string().min(1)).min(1).max(embeddingInputs),
+  listOf(z.string().min(1)).min(1).max(embeddingInputs),
   Tokens.max(embeddingInputs),
-  z.array(Tokens).min(1).max(embeddingInputs),
+  listOf(Tokens).min(1).max(embeddingInputs),
 ])
 export type EmbeddingInput = z.output<typeof EmbeddingInput>
 

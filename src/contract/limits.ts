@@ -86,6 +86,9 @@ export const headerBytes = 8 * 1024
 /** Nesting of any JSON that comes from outside; real bodies stay below 20. */
 export const jsonDepth = 64
 
+/** Values of a body, members and items at all levels: the 300,000 tokens that OpenAI embeds at once, and some more. */
+export const bodyValues = 320_000
+
 /** A page of receipts is signed while its caller waits, so it has fewer. */
 export const paging = {
   transactions: { default: 50, maximum: 100 },

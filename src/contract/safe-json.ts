@@ -5,9 +5,13 @@
 
 export type ParsedJson = { ok: true; value: unknown } | { ok: false; reason: string }
 
-/** For bodies: refuses nesting deeper than `maximumDepth`, drops members named `__proto__`. */
-export function parseJson(text: string, maximumDepth: number): ParsedJson {
-  if (deeperThan(text, maximumDepth)) return { ok: false, reason: `nests deeper than ${maximumDepth} levels` }
+/**
+ * For bodies: refuses nesting deeper than `maximumDepth` and more than `maximumValues` members and items at all levels,
+ * both before anything is made of the text; drops members named `__proto__`.
+ */
+export function parseJson(text: string, maximumDepth: number, maximumValues = Number.POSITIVE_INFINITY): ParsedJson {
+  const reason = excess(text, maximumDepth, maximumValues)
+  if (reason !== null) return { ok: false, reason }
   try {
     return { ok: true, value: JSON.parse(text, mayNamePrototype(text) ? withoutPrototype : undefined) }
   } catch {
@@ -31,6 +35,7 @@ const withoutPrototype = (name: string, value: unknown): unknown => (name === '_
 const quote = 0x22
 const backslash = 0x5c
 const colon = 0x3a
+const comma = 0x2c
 const jsonSpace: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
 
 /** Index just after the string that starts at `start`. */
@@ -44,18 +49,22 @@ function endOfString(text: string, start: number): number {
   return at
 }
 
-/** One pass over the characters, cheap enough for every body. */
-function deeperThan(text: string, maximumDepth: number): boolean {
+/** One pass over the characters, cheap enough for every body. What holds values has one more of them than commas. */
+function excess(text: string, maximumDepth: number, maximumValues: number): string | null {
   let depth = 0
+  let values = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === quote) at = endOfString(text, at) - 1
+    else if (code === comma) values++
     else if (code === 0x7b || code === 0x5b) {
       depth++
-      if (depth > maximumDepth) return true
+      values++
+      if (depth > maximumDepth) return `nests deeper than ${maximumDepth} levels`
     } else if (code === 0x7d || code === 0x5d) depth--
+    if (values > maximumValues) return `has more than ${maximumValues} values; send fewer at once`
   }
-  return false
+  return null
 }
 
 /** The first name that an object of this valid JSON has twice, or null. */

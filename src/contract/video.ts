@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { listOf } from './bounded-list.ts'
+import { recordOf } from './bounded-record.ts'
 import {
   CodedError,
   ContentViolation,
@@ -112,24 +114,23 @@ export const VideoQueueRequest = z
     prompt: z.string().min(1).max(10_000),
     ...priceInputs,
     negative_prompt: z.string().max(10_000).optional(),
-    consents: z.record(z.string(), ConsentAttestation).optional(),
+    consents: recordOf(ConsentAttestation).optional(),
     image_url: ImageUrl.optional(),
     end_image_url: ImageUrl.optional(),
     audio_url: AudioUrl.optional(),
-    reference_image_urls: z.array(ImageUrl).max(9).optional(),
-    reference_video_urls: z.array(VideoUrl).max(3).optional(),
-    reference_audio_urls: z.array(AudioUrl).max(3).optional(),
-    elements: z
-      .array(
-        z.looseObject({
-          frontal_image_url: ImageUrl.optional(),
-          reference_image_urls: z.array(ImageUrl).max(3).optional(),
-          video_url: VideoUrl.optional(),
-        }),
-      )
+    reference_image_urls: listOf(ImageUrl).max(9).optional(),
+    reference_video_urls: listOf(VideoUrl).max(3).optional(),
+    reference_audio_urls: listOf(AudioUrl).max(3).optional(),
+    elements: listOf(
+      z.looseObject({
+        frontal_image_url: ImageUrl.optional(),
+        reference_image_urls: listOf(ImageUrl).max(3).optional(),
+        video_url: VideoUrl.optional(),
+      }),
+    )
       .max(4)
       .optional(),
-    scene_image_urls: z.array(ImageUrl).max(4).optional(),
+    scene_image_urls: listOf(ImageUrl).max(4).optional(),
   })
   .check(context => {
     const { reference_audio_urls: audio, reference_image_urls: images, reference_video_urls: videos } = context.value

@@ -38,6 +38,42 @@ test.each([
   expect(parseJson(text, 64).ok).toBe(isFine)
 })
 
+test.each([
+  ['items', '[1,2,3,4]', 4],
+  ['members', '{"a":1,"b":2,"c":3}', 3],
+  ['values at two levels', '{"a":[1,2],"b":{"c":3}}', 5],
+  ['commas in a text', '[",,,,,,"]', 1],
+  ['commas in a name', '{",,,,,,\\"":1}', 1],
+  ['a value alone', '7', 0],
+])('%s are counted', (_, text, values) => {
+  expect(parseJson(text, 64, values).ok).toBe(true)
+  expect(parseJson(text, 64, values - 1)).toEqual(
+    values ? { ok: false, reason: expect.stringContaining(`more than ${values - 1} values`) } : expect.anything(),
+  )
+})
+
+test('what is not empty has its values and no more', () => {
+  const count = (value: unknown): number =>
+    typeof value === 'object' && value !== null
+      ? Object.values(value).reduce((sum: number, each) => sum + 1 + count(each), 0)
+      : 0
+  const some = fc.letrec<{ value: unknown }>(tie => ({
+    value: fc.oneof(
+      fc.constantFrom(0, 'a,b', null),
+      fc.array(tie('value'), { minLength: 1, maxLength: 4 }),
+      fc.dictionary(fc.constantFrom('x', 'y,', '"'), tie('value'), { minKeys: 1 }),
+    ),
+  })).value
+  fc.assert(
+    fc.property(some, value => {
+      const text = JSON.stringify(value)
+      expect(parseJson(text, 64, count(value)).ok).toBe(true)
+      fc.pre(count(value) > 0)
+      expect(parseJson(text, 64, count(value) - 1).ok).toBe(false)
+    }),
+  )
+})
+
 test('a member named __proto__ is dropped, however it is spelled', () => {
   for (const text of [
     '{"__proto__":{"a":1},"b":2}',

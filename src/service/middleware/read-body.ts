@@ -1,6 +1,6 @@
 import { invalidContentType, invalidRequest, payloadTooLarge } from '#contract/errors.ts'
 import { isJsonMediaType } from '#contract/json-media-type.ts'
-import { bodyBytes, jsonDepth } from '#contract/limits.ts'
+import { bodyBytes, bodyValues, jsonDepth } from '#contract/limits.ts'
 import type { Operation } from '#contract/operation.ts'
 import { parseJson } from '#contract/safe-json.ts'
 
@@ -27,7 +27,7 @@ export async function readBody(operation: Operation, source: BodySource): Promis
     throw invalidBody('The body is empty; send JSON.')
   }
   if (!operation.request.bodyOptional) requireJson(source.header('content-type')[0])
-  const parsed = parseJson(text, jsonDepth)
+  const parsed = parseJson(text, jsonDepth, bodyValues)
   if (!parsed.ok) throw invalidBody(`The body ${parsed.reason}.`)
   return parsed.value
 }

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { mostFaults } from '#contract/bounded-list.ts'
+import { ChatCompletionRequest } from '#contract/chat.ts'
+import { EmbeddingRequest } from '#contract/embeddings.ts'
+import { describeIssues } from '#contract/issues.ts'
+import type { Operation } from '#contract/operation.ts'
+import { operations } from '#contract/operations.ts'
+import { VideoQueueRequest } from '#contract/video.ts'
+
+/** Every schema inside one, and the one itself. */
+function inside(value: unknown, seen = new Set<z.core.$ZodType>()): Set<z.core.$ZodType> {
+  if (value instanceof z.core.$ZodType) {
+    if (seen.has(value)) return seen
+    seen.add(value)
+    inside(Object.values(value._zod.def), seen)
+  } else if (Array.isArray(value)) for (const each of value) inside(each, seen)
+  else if (typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype) {
+    inside(Object.values(value), seen)
+  }
+  return seen
+}
+
+const bodies = (operations as readonly Operation[]).flatMap(({ id, request: { body } }) =>
+  body ? [[id, body] as const] : [],
+)
+
+test.each(bodies)('the lists and records of %s are bounded ones', (_id, body) => {
+  const schemas = [...inside(body)]
+  expect(schemas.length).toBeGreaterThan(1)
+  const unbounded = schemas.filter(schema => {
+    if (schema instanceof z.ZodArray) return !schema._zod.traits.has('BoundedList')
+    if (!(schema instanceof z.ZodRecord)) return false
+    return !schema._zod.traits.has('BoundedRecord') && !(schema.valueType instanceof z.ZodUnknown)
+  })
+  expect(unbounded).toEqual([])
+})
+
+const zeros = Array(200_000).fill(0)
+const members = Object.fromEntries(zeros.map((zero, index) => [`k${index}`, zero]))
+const chat = { model: 'm', messages: [{ role: 'user', content: 'x' }] }
+
+test.each<[string, z.ZodType, object]>([
+  ['tokens in a list', EmbeddingRequest, { model: 'm', input: [zeros] }],
+  ['tokens', EmbeddingRequest, { model: 'm', input: zeros }],
+  ['many lists of tokens', EmbeddingRequest, { model: 'm', input: Array(2_000).fill(zeros.slice(0, 100)) }],
+  ['texts and one token', EmbeddingRequest, { model: 'm', input: ['a', ...zeros] }],
+  ['content', ChatCompletionRequest, { ...chat, messages: [{ role: 'user', content: zeros }] }],
+  ['content of an assistant', ChatCompletionRequest, { ...chat, messages: [{ role: 'assistant', content: zeros }] }],
+  ['messages', ChatCompletionRequest, { ...chat, messages: zeros }],
+  ['tools', ChatCompletionRequest, { ...chat, tools: zeros }],
+  ['stops', ChatCompletionRequest, { ...chat, stop: zeros }],
+  ['consents', VideoQueueRequest, { model: 'm', prompt: 'p', duration: '5s', consents: members }],
+  ['references', VideoQueueRequest, { model: 'm', prompt: 'p', duration: '5s', reference_image_urls: zeros }],
+])('two hundred thousand faults are a few: %s', (_name, schema, request) => {
+  const { error } = schema.safeParse(request)
+  expect(count(error?.issues ?? [])).toBeLessThan(4 * mostFaults)
+  if (!error) return
+  const answer = describeIssues(error, request)
+  expect(answer.issues?.length).toBeGreaterThan(0)
+  expect(JSON.stringify(answer).length).toBeLessThan(10_000)
+})
+
+/** With those of the alternatives of unions. */
+const count = (issues: readonly z.core.$ZodIssue[]): number =>
+  issues.reduce((sum, issue) => sum + 1 + (issue.code === 'invalid_union' ? count(issue.errors.flat()) : 0), 0)
