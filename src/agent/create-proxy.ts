@@ -38,7 +38,7 @@ export async function createProxy(
 async function open(settings: AgentSettings, desks: AgentDesks, port: number): Promise<RunningProxy> {
   try {
     const { core, models, receipts } = desks
-    if (core.pays === 'nothing') throw nobodyPays(core)
+    if (core.pays === 'nothing') throw nobodyPays(core, 'farebox proxy')
     const token = settings.proxyToken ?? `fbx_${randomBytes(tokenBytes).toString('base64url')}`
     // What comes through may be written by a model: a consent in it is nobody's.
     const fetch = payingFetch(core, { models, receipts, unpriced: settings.unpricedCalls, takesConsents: false })

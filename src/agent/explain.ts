@@ -27,8 +27,11 @@ export function explain(error: unknown, circumstances: Circumstances): unknown {
   return error
 }
 
-/** Without a wallet or a key paid tools name the one thing that mends it. */
-export const nobodyPays = ({ lockedWallet }: Pick<Core, 'lockedWallet'>): ToolFailure =>
+/** Without a wallet or a key paid tools, and a proxy at its start, name the one thing that mends it. */
+export const nobodyPays = (
+  { lockedWallet }: Pick<Core, 'lockedWallet'>,
+  command: 'farebox mcp' | 'farebox proxy' = 'farebox mcp',
+): ToolFailure =>
   new ToolFailure(
     lockedWallet === null
       ? {
@@ -39,7 +42,7 @@ export const nobodyPays = ({ lockedWallet }: Pick<Core, 'lockedWallet'>): ToolFa
       : {
           happened: `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and this server was not given it.`,
           charged: zeroUsd,
-          next: 'Ask the person to start this server as `farebox mcp --passphrase-file FILE`, or with FAREBOX_API_KEY in its environment.',
+          next: `Ask the person to start this server as \`${command} --passphrase-file FILE\`, or with FAREBOX_API_KEY in its environment.`,
         },
   )
 

@@ -64,7 +64,11 @@ test('--data names the folder of the wallet, before the environment does', async
   const folder = temporaryFolder()
   await createKeyFile(folder, 'a passphrase of some length')
   const end = await runCommand(['proxy', '--port', '0', '--data', folder], { FAREBOX_DATA: temporaryFolder() })
-  expect(end).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--passphrase-file') })
+  expect(end).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('`farebox proxy --passphrase-file FILE`'),
+  })
 })
 
 describe('it does not start', () => {
