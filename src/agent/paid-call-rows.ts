@@ -4,7 +4,7 @@ import type { MicroUsd } from '#contract/money.ts'
 import { newId } from '#wallet/new-id.ts'
 import { isRunning, thisProcess } from '#wallet/process-name.ts'
 import type { State } from '#wallet/state.ts'
-import { lostCallMs, paidAnswerMs, paidCallsKeptMs, sameCallMs } from './bounds.ts'
+import { clockSkewMs, lostCallMs, paidAnswerMs, paidCallsKeptMs, sameCallMs } from './bounds.ts'
 import { exactly, keptAmount } from './kept-integers.ts'
 import { agentMigrations } from './migrations.ts'
 
@@ -149,7 +149,9 @@ function forgetOld(db: DatabaseSync, beforeMs: number): void {
 function take(db: DatabaseSync, open: Record<string, SQLOutputValue>, nowMs: number): Claim {
   const row = read(open)
   if (row.state === 'answered' || row.state === 'delivered') return { kind: 'earlier', row }
-  if (row.state !== 'lost' && isRunning(String(open.owner))) return { kind: 'running', row }
+  // A number of a process may have been given to another one, and of another machine's nothing is known.
+  const isOver = row.state === 'sent' && nowMs > row.updatedAtMs + paidAnswerMs + clockSkewMs
+  if (row.state !== 'lost' && !isOver && isRunning(String(open.owner))) return { kind: 'running', row }
   const isLost = row.state === 'lost' || row.state === 'sent'
   // When its process ended is not known; its request was over by then, whoever waited for it.
   const updatedAtMs = row.state === 'sent' ? Math.min(nowMs, row.updatedAtMs + paidAnswerMs) : row.updatedAtMs

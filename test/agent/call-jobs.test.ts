@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
 import { agentTool } from '#agent/agent-tool.ts'
-import { longCallMs, paidAnswerMs } from '#agent/bounds.ts'
+import { clockSkewMs, longCallMs, paidAnswerMs } from '#agent/bounds.ts'
 import { catalogue } from '#agent/catalogue.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
@@ -208,6 +208,29 @@ test('it does so at the first call after a start, whoever asks for what', async 
   await call(later, 'job_list', {})
   await later.desks.paidCalls.settled()
   expect((await call(later, 'job_list', {})).output.jobs).toMatchObject([{ job_id: job, state: 'completed' }])
+})
+
+const gone: [rule: string, owner: string][] = [
+  ['another container', '7@0123456789ab#another-start'],
+  ['a process whose number another one has now', `${process.ppid}@${hostname()}#another-start`],
+]
+
+test.each(gone)('a job of %s is asked for once its request must be over', async (_rule, owner) => {
+  const world = await setUp({ takesKeys: true })
+  const { output } = await call(world.agent, 'chat', chat)
+  world.agent.core.state.database().prepare('UPDATE paid_calls SET owner = ?').run(owner)
+  world.clock.nowMs += paidAnswerMs
+  const later = await world.open()
+  expect((await wait(later, output.job_id, 0)).output).toMatchObject({ state: 'running' })
+  expect(keysOf(world.server)).toHaveLength(1)
+  world.clock.nowMs += clockSkewMs + 1
+  await wait(later, output.job_id, 0)
+  await later.desks.paidCalls.settled()
+  expect((await wait(later, output.job_id)).output).toMatchObject({ answer: 'answer 1' })
+  expect(new Set(keysOf(world.server)).size).toBe(1)
+  world.release()
+  await world.agent.desks.paidCalls.settled()
+  expect(world.server.books.chats).toBe(1)
 })
 
 test('a job whose process ended before its call was sent comes to nothing', async () => {
