@@ -5,7 +5,7 @@ import { type Approval, type Approvals, openApprovals, recordExpired } from '#wa
 import { findPayment, listPayments, type Payment } from '#wallet/journal.ts'
 import { defaultNotesFolder, moveJournal } from '#wallet/journal-of-key.ts'
 import { ownJournal, refuseOther } from '#wallet/journal-owner.ts'
-import { type CreatedKeys, keyFileAddresses, unlockKeyFile } from '#wallet/key-file.ts'
+import { type CreatedKeys, keyFileAddresses, refuseSecondKeyFile, unlockKeyFile } from '#wallet/key-file.ts'
 import type { WalletKey } from '#wallet/keys.ts'
 import { questionInShort } from '#wallet/needs-approval.ts'
 import { openRecords } from '#wallet/open-records.ts'
@@ -23,6 +23,8 @@ import { type AgentEnvironment, baseUrlOf, journalUrlOf, nodesOf, policyOf } fro
 /** The wallet as its owner meets it at a terminal. Nothing here signs; every method throws the wallet's refusal. */
 export interface OwnerDesk {
   readonly folder: string
+  /** Refused where the folder holds encrypted keys, which are never replaced. */
+  refuseSecond(): void
   /** New keys, encrypted; with `isForKeychain` in the system's keychain too. */
   create(passphrase: string, isForKeychain: boolean): Promise<CreatedKeys>
   /** Of the environment's keys, the encrypted file or the local one, in this order; one a rail, empty where there is none. */
@@ -67,6 +69,7 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
   const approvals = openApprovals(records, folder)
   return {
     folder,
+    refuseSecond: () => refuseSecondKeyFile(folder),
     async create(passphrase, isForKeychain) {
       const created = await createKeys(folder, passphrase, isForKeychain)
       await records.decide(nowMs => ownJournal(created.address, nowMs))

@@ -65,7 +65,7 @@ export async function createKeyFile(
 ): Promise<CreatedKeys> {
   checkPassphrase(passphrase)
   const path = join(folder, keyFileName)
-  if (existsSync(path)) throw existing(path)
+  refuseSecondKeyFile(folder)
   const secret = Buffer.concat([Buffer.from((await newKeyHex()).slice(2), 'hex'), newSolanaSeed()])
   try {
     const [evm, solana] = await keysOf(secret)
@@ -81,6 +81,12 @@ export async function createKeyFile(
   } finally {
     secret.fill(0)
   }
+}
+
+/** Refused where the folder holds a key file, whatever is in it. */
+export function refuseSecondKeyFile(folder: string): void {
+  const path = join(folder, keyFileName)
+  if (existsSync(path)) throw existing(path)
 }
 
 /** The addresses of the folder's encrypted keys, Base first, without their passphrase; null where there is no key file. */

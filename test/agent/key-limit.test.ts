@@ -6,7 +6,11 @@ import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
 
 const month = {
-  ...{ currency: 'USD', period: 'month', limit: 5, left: 0.25, startsAnewAt: '2026-12-01T00:00:00.000Z' },
+  currency: 'USD',
+  period: 'month',
+  limit: 5,
+  left: 0.25,
+  startsAnewAt: '2026-12-01T00:00:00.000Z',
 } as const
 
 test.each([

@@ -40,7 +40,7 @@ test('as lines, newest first, each with its sentence', async () => {
     `2026-11-21T00:00:01.000Z  refused  5.00 USD  asset  ${origin}  =1+1  The service's offer is not paid: it is for a token that is not allowed.`,
     `2026-11-21T00:00:00.000Z  refused  7.00 USD  max-payment  ${origin}  createChatCompletion  3 times  7.00 USD is more than the wallet may spend at once, which is 6.00 USD.`,
   ])
-  expect((await run(['receipts', '--data', folder])).stdout).toBe('The wallet has not paid anything yet.\n')
+  expect((await run(['receipts', '--data', folder], null, env)).stdout).toBe('The wallet has not paid anything yet.\n')
 })
 
 test('as CSV, where no word is a formula', async () => {

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -106,6 +106,16 @@ test('create asks at a terminal, shows the payee, and hides the passphrase', asy
   expect(made.code).toBe(0)
   expect(`${made.stdout}${made.stderr}`).not.toContain(passphrase)
   expect((await unlockKeyFile(data, passphrase))?.map(key => key.address)).toEqual(made.stdout.trim().split('\n'))
+})
+
+test('create says that there is a wallet before it asks anything', async () => {
+  const data = temporaryFolder()
+  await createKeyFile(data, passphrase)
+  const before = readFileSync(join(data, 'wallet.json'), 'utf8')
+  const made = await run(['create', '--service', await service(402, offer), '--data', data], [])
+  expect(made).toMatchObject({ code: 1, stdout: '' })
+  expect(made.stderr).toMatch(/^There is a wallet in \S+ already\. Move that file away first/)
+  expect(readFileSync(join(data, 'wallet.json'), 'utf8')).toBe(before)
 })
 
 const failures: [what: string, answer: [number, unknown], args: string[], typed: string[] | null, said: RegExp][] = [
@@ -306,3 +316,15 @@ test('resolve takes no word on a payment that can still be collected', async () 
   expect(await wallet.receipts(1)).toMatchObject([{ state: 'unknown', counts: true }])
   dispose()
 })
+
+test.each([[[]], [['--refused']]])(
+  'receipts of a folder without a wallet and payments say that there is none: %j',
+  async flags => {
+    const nowhere = temporaryFolder()
+    const { code, stdout, stderr } = await run(['receipts', ...flags, '--data', nowhere])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toBe((await run(['status', '--data', nowhere])).stderr)
+    expect(stderr).toContain(`There is no wallet in ${nowhere}.`)
+    expect(await run(['receipts', ...flags, '--json', '--data', nowhere])).toMatchObject({ code: 0, stdout: '[]\n' })
+  },
+)

@@ -26,6 +26,8 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
   if (given === null) requireTerminal(io, command)
   return atDesk(io, values.data, async (desk, { payeesOffered }) => {
     const { service } = values
+    // Before a person has answered anything in vain.
+    desk.refuseSecond()
     // Who may be paid is its owner's to say, and no keys are made for a wallet that could not say it.
     if (service !== undefined) await desk.isGuarded()
     const payees = service === undefined ? [] : payeesOffered(service, await readOffer(service))

@@ -4,7 +4,7 @@ import { displayUsd, formatUsd } from '#contract/money.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import type { CommandIo } from '../command.ts'
 import { asJson } from './as-json.ts'
-import { atDesk } from './at-desk.ts'
+import { addressesOf, atDesk } from './at-desk.ts'
 import { type Columns, csvTable } from './csv-table.ts'
 import { passphraseFlags } from './given-passphrase.ts'
 import { listedReceipts, shownReceipts } from './limits.ts'
@@ -32,8 +32,10 @@ export async function showReceipts(args: readonly string[], io: CommandIo): Prom
     const receipts = [...payments, ...keptCharges(desk.folder, most).map(charge)].sort((a, b) => b.atMs - a.atMs)
     if (values.json) io.output.print(asJson(receipts.map(({ kind, whole }) => ({ ...whole, kind }))))
     else if (values.csv) await io.output.stream(csvTable(columns, receipts))
-    else if (receipts.length === 0) io.output.print('The wallet has not paid anything yet.')
-    else for (const receipt of receipts) io.output.print(plainText(lineOf(receipt)))
+    else if (receipts.length === 0) {
+      await addressesOf(desk)
+      io.output.print('The wallet has not paid anything yet.')
+    } else for (const receipt of receipts) io.output.print(plainText(lineOf(receipt)))
     return 0
   })
 }

@@ -2,7 +2,7 @@ import type { OwnerDesk } from '#agent/owner-desk.ts'
 import { displayUsd, formatUsd } from '#contract/money.ts'
 import type { CommandIo } from '../command.ts'
 import { asJson } from './as-json.ts'
-import { atDesk } from './at-desk.ts'
+import { addressesOf, atDesk } from './at-desk.ts'
 import { type Columns, csvTable } from './csv-table.ts'
 import { givenPassphrase } from './given-passphrase.ts'
 import { listedReceipts, shownReceipts } from './limits.ts'
@@ -23,8 +23,10 @@ export async function showRefusals(command: string, values: Values, io: CommandI
     const refusals = await desk.refusals(values.json || values.csv ? listedReceipts : shownReceipts)
     if (values.json) io.output.print(asJson(await signed(io, desk, refusals, passphrase)))
     else if (values.csv) await io.output.stream(csvTable(columns, refusals))
-    else if (refusals.length === 0) io.output.print('The wallet has not refused anything yet.')
-    else for (const refusal of refusals) io.output.print(plainText(lineOf(refusal)))
+    else if (refusals.length === 0) {
+      await addressesOf(desk)
+      io.output.print('The wallet has not refused anything yet.')
+    } else for (const refusal of refusals) io.output.print(plainText(lineOf(refusal)))
     return 0
   })
 }
