@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { LimitWindow } from './limit-window.ts'
-import { flightLifeMs, sameResetMs } from './limits.ts'
+import { believedResetMs, flightLifeMs, sameResetMs } from './limits.ts'
 import { goneOf, type NoteOwner, readNote } from './shared-notes.ts'
 
 const figure = z.number().nullable()
@@ -33,19 +33,40 @@ const unknown: LimitWindow = {
   seenAtMs: 0,
 }
 
-/** The note as it holds now. In a new window everything is there again; when it ends, only its first answer can say. */
+/**
+ * The note as it holds now. In a new window everything is there again; when it ends, only its first answer can say. One
+ * that may go on, because its end was said to be further off than is believed, has room for the one call that finds out.
+ */
 export function bucketNote(text: string | null, nowMs: number): BucketNote {
-  const note = readNote(BucketNote, text, nowMs)
-  if (!note) return { ...unknown, changedAtMs: nowMs, pausedUntilMs: 0, flights: [] }
+  const noted = readNote(BucketNote, text, nowMs)
+  if (!noted) return { ...unknown, changedAtMs: nowMs, pausedUntilMs: 0, flights: [] }
+  const note = { ...noted, ...believed(noted) }
+  const isNew = isOver(note.requestsResetAtMs, nowMs)
+  const isNewForTokens = isOver(note.tokensResetAtMs, nowMs)
+  const mayGoOn =
+    (isNew && note.requestsLeft === 0 && isFar(note.requestsResetAtMs, note)) ||
+    (isNewForTokens && note.tokensLeft === 0 && isFar(note.tokensResetAtMs, note))
   return {
     ...note,
-    ...(isOver(note.requestsResetAtMs, nowMs) && { requestsLeft: note.requestsLimit, requestsResetAtMs: null }),
-    ...(isOver(note.tokensResetAtMs, nowMs) && { tokensLeft: note.tokensLimit, tokensResetAtMs: null }),
+    ...(isNew && { requestsLeft: note.requestsLimit, requestsResetAtMs: null }),
+    ...(isNewForTokens && { tokensLeft: note.tokensLimit, tokensResetAtMs: null }),
+    ...(mayGoOn && (isNew || note.requestsLeft !== 0) && { requestsLeft: 1 }),
     flights: note.flights.filter(({ untilMs }) => untilMs > nowMs),
   }
 }
 
 const isOver = (resetAtMs: number | null, nowMs: number): boolean => resetAtMs !== null && resetAtMs <= nowMs
+
+type Window = Pick<LimitWindow, 'requestsResetAtMs' | 'tokensResetAtMs' | 'seenAtMs'>
+
+/** One answer must not stop all calls of a day. */
+function believed({ requestsResetAtMs, tokensResetAtMs, seenAtMs }: Window): Window {
+  const near = (atMs: number | null) => (atMs === null ? null : Math.min(atMs, seenAtMs + believedResetMs))
+  return { requestsResetAtMs: near(requestsResetAtMs), tokensResetAtMs: near(tokensResetAtMs), seenAtMs }
+}
+
+const isFar = (resetAtMs: number | null, { seenAtMs }: Window): boolean =>
+  resetAtMs !== null && resetAtMs >= seenAtMs + believedResetMs
 
 export type Room =
   | { kind: 'go' }
@@ -84,8 +105,9 @@ export const withoutCall = (note: BucketNote, id: string, nowMs: number): Bucket
 })
 
 /** A call has ended. What its answer said counts, unless a later window is known; without a word, it took one. */
-export function withAnswer(note: BucketNote, id: string, said: LimitWindow | null, nowMs: number): BucketNote {
+export function withAnswer(note: BucketNote, id: string, answer: LimitWindow | null, nowMs: number): BucketNote {
   const ended = withoutCall(note, id, nowMs)
+  const said = answer && { ...answer, ...believed(answer) }
   if (said) return isOfEarlierWindow(note, said) ? ended : { ...ended, ...said, requestsLeft: lessOf(note, said) }
   const { requestsLeft } = note
   return requestsLeft === null ? ended : { ...ended, requestsLeft: Math.max(0, requestsLeft - 1) }

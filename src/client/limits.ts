@@ -30,6 +30,9 @@ export const resetJitter = 0.1
 /** A service that asks for more than a day has a clock or a unit of its own; a later time would not be read as one. */
 export const longestHintMs = 24 * 60 * 60 * 1_000
 
+/** Windows are of a minute; one that is said to end later is asked about with one call after this, whatever was said. */
+export const believedResetMs = 60 * 60 * 1_000
+
 /** Brief §7.3 blocks after more than 20 failures in 30 s; we stop well before. */
 export const breakerWindowMs = 30_000
 export const breakerFailures = 15

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { LimitWindow } from '#client/limit-window.ts'
 import { type BucketNote, bucketNote, roomIn, withAnswer, withCall, withoutCall, withPause } from '#client/limiter.ts'
-import { flightLifeMs } from '#client/limits.ts'
+import { believedResetMs, flightLifeMs } from '#client/limits.ts'
 
 const nowMs = 1_000_000
 const said = (more: Partial<LimitWindow> = {}): LimitWindow => ({
@@ -90,6 +90,41 @@ test('calls of a process that died stop counting when they cannot be under way a
   const note = sent(after(said({ requestsLeft: 1, requestsResetAtMs: null })), 1)
   expect(roomIn(later(note, flightLifeMs - 1), nowMs)).toEqual({ kind: 'full' })
   expect(roomIn(later(note, flightLifeMs), nowMs)).toEqual({ kind: 'go' })
+})
+
+const dayOffMs = nowMs + 24 * 60 * 60 * 1_000
+const believedUntilMs = nowMs + believedResetMs
+
+test.each<[string, Partial<LimitWindow>]>([
+  ['of requests', { requestsLeft: 0, requestsResetAtMs: dayOffMs }],
+  ['of requests without a limit', { requestsLimit: null, requestsLeft: 0, requestsResetAtMs: dayOffMs }],
+  ['of tokens', { tokensLimit: 9, tokensLeft: 0, tokensResetAtMs: dayOffMs }],
+  ['of both', { requestsLeft: 0, requestsResetAtMs: dayOffMs, tokensLeft: 0, tokensResetAtMs: dayOffMs }],
+])('an end %s that is said to be a day off is believed for an hour, then one call finds out', (_, window) => {
+  const note = after(said(window))
+  expect(roomIn(note, nowMs)).toEqual({ kind: 'used-up', untilMs: believedUntilMs })
+  expect(roomIn(later(note, believedResetMs - 1), believedUntilMs - 1)).toEqual({
+    kind: 'used-up',
+    untilMs: believedUntilMs,
+  })
+  const open = later(note, believedResetMs)
+  expect(roomIn(open, believedUntilMs)).toEqual({ kind: 'go' })
+  const probed = withCall(open, 'probe', believedUntilMs)
+  expect(roomIn(probed, believedUntilMs)).toEqual({ kind: 'full' })
+  const again = withAnswer(probed, 'probe', said({ ...window, seenAtMs: believedUntilMs }), believedUntilMs)
+  expect(roomIn(again, believedUntilMs)).toEqual({ kind: 'used-up', untilMs: believedUntilMs + believedResetMs })
+  const well = withAnswer(
+    probed,
+    'probe',
+    said({ requestsResetAtMs: believedUntilMs + 30_000, seenAtMs: believedUntilMs }),
+    believedUntilMs,
+  )
+  expect(roomIn(sent(well, 2), believedUntilMs)).toEqual({ kind: 'go' })
+})
+
+test('an end a day off that an earlier version noted is believed for no longer', () => {
+  const note = { ...after(said({ requestsLeft: 0 })), requestsResetAtMs: dayOffMs }
+  expect(roomIn(later(note, 0), nowMs)).toEqual({ kind: 'used-up', untilMs: believedUntilMs })
 })
 
 test('a note that is no note, or another version’s, is none', () => {
