@@ -18,7 +18,7 @@ import { ServiceError } from '#contract/service-error.ts'
 import type { Call, Work } from './call.ts'
 import type { Exchange } from './exchange.ts'
 import { failedAnswer } from './failed-answer.ts'
-import { hasKey, oncePerKey } from './idempotency/once-per-key.ts'
+import { isKnownKey, oncePerKey } from './idempotency/once-per-key.ts'
 import { spendableForMs } from './ledger/bounds.ts'
 import { InsufficientCredit, OverBudget } from './ledger/refusals.ts'
 import { demandOf } from './middleware/demand.ts'
@@ -65,8 +65,7 @@ export async function answer(route: Route, incoming: Incoming, service: Service)
 async function succeed(route: Route, incoming: Incoming, service: Service): Promise<Response> {
   const { exchange } = incoming
   const { requireCredit, spendable } = await admit(route, exchange, service)
-  // An answer that was paid for is given again, whatever credit is left: with a key this is asked once there is none.
-  if (!hasKey(route.operation, exchange)) requireCredit()
+  await requireCreditOrKnownKey(requireCredit, route.operation, exchange, service)
   exchange.onEnd(service.guards.enter(exchange))
   const body = await readBody(route.operation, incoming.body)
   const request = parseRequest(route.operation, { ...incoming, body })
@@ -79,6 +78,20 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
       await answerWithReceipt({ operation: route.operation, exchange, service }, work.requestId)
     return reply
   })
+}
+
+/** An answer that was paid for is given again, whatever credit is left; whoever has none may send a body for no other. */
+async function requireCreditOrKnownKey(
+  requireCredit: () => void,
+  operation: Operation,
+  exchange: Exchange,
+  service: Service,
+): Promise<void> {
+  try {
+    requireCredit()
+  } catch (error) {
+    if (!(await isKnownKey(operation, exchange, service))) throw error
+  }
 }
 
 interface Admission {

@@ -13,9 +13,19 @@ import type { KeptAnswer } from './kept-answer.ts'
 import { claimId, fingerprintOf, type KeyedRequest, readKey, reusedKey } from './keyed-request.ts'
 import { KeyedWork } from './keyed-work.ts'
 
-/** Whether a request asks for more than one of them to be one piece of work. */
-export const hasKey = (operation: Operation, exchange: Exchange): boolean =>
-  isIdempotent(operation) && exchange.principal !== null && readKey(name => exchange.header(name)) !== null
+/** Whether a request with the key of this one came before: its answer may be there already. Throws what `readKey` throws. */
+export async function isKnownKey(
+  operation: Operation,
+  exchange: Exchange,
+  { claims }: KeyedRequest['service'],
+): Promise<boolean> {
+  const key = keyOf(operation, exchange)
+  const { principal } = exchange
+  return key !== null && principal !== null && !!(await claims.find(claimId(principal.account, operation, key)))
+}
+
+const keyOf = (operation: Operation, exchange: Exchange): string | null =>
+  isIdempotent(operation) && exchange.principal ? readKey(name => exchange.header(name)) : null
 
 /**
  * Runs the work of a request, under an `Idempotency-Key` once: a repeat is given the first answer byte for byte, before
@@ -24,7 +34,7 @@ export const hasKey = (operation: Operation, exchange: Exchange): boolean =>
 export async function oncePerKey(keyed: KeyedRequest, run: (work: Work) => Promise<Reply>): Promise<Response> {
   const { operation, exchange, service } = keyed
   const { principal } = exchange
-  const key = isIdempotent(operation) && principal ? readKey(name => exchange.header(name)) : null
+  const key = keyOf(operation, exchange)
   if (key === null || !principal) {
     keyed.requireCredit()
     return send(exchange, await run(unkeyedWork(exchange)), service.settings.vendor)

@@ -15,7 +15,7 @@ afterEach(async () => {
 
 let nonces = 0
 
-async function ask(wallet: TestWallet, key: string): Promise<Response> {
+async function ask(wallet: TestWallet, key: string, body: object = {}): Promise<Response> {
   const signIn = await wallet.header({
     domain: '127.0.0.1:8402',
     uri: 'http://127.0.0.1:8402/api/v1/chat/completions',
@@ -23,7 +23,7 @@ async function ask(wallet: TestWallet, key: string): Promise<Response> {
     nonce: (++nonces).toString(16).padStart(16, '0'),
     issuedAt: new Date(desk.opened.clock.now()).toISOString(),
   })
-  return desk.ask('', { key, headers: { 'sign-in-with-x': signIn, authorization: '' } })
+  return desk.ask('', { key, body, headers: { 'sign-in-with-x': signIn, authorization: '' } })
 }
 
 async function fund(wallet: TestWallet, amount: number): Promise<void> {
@@ -47,6 +47,19 @@ test('a wallet whose credit is below the floor by now still gets the answer that
   expect([again.status, again.headers.get('x-balance-remaining')]).toEqual([200, '0.090995'])
   expect(await again.text()).toBe(await first.text())
   expect(await claims(desk)).toHaveLength(1)
+})
+
+test('a body is read without credit only where its key came before', async () => {
+  desk = await openKeyDesk()
+  desk.chat.play([{ text: 'dear' }, { usage: used(5, 1_000) }])
+  const wallet = evmWallet()
+  const wrong = { temperature: 9 }
+  expect((await ask(wallet, 'one', wrong)).status).toBe(402)
+  await fund(wallet, 101_000)
+  expect((await ask(wallet, 'one', wrong)).status).toBe(400)
+  expect((await ask(wallet, 'one')).status).toBe(200)
+  expect((await ask(wallet, 'one', wrong)).status).toBe(400)
+  expect((await ask(wallet, 'two', wrong)).status).toBe(402)
 })
 
 test('a wallet without an account leaves no row of a key behind', async () => {
