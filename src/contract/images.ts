@@ -34,7 +34,8 @@ export const GenerateImageRequest = z
     seed: z.number().int().min(-999_999_999).max(999_999_999).optional(),
     style_preset: z.string().optional(),
     safe_mode: z.boolean().default(true),
-    steps: z.number().int().positive().optional(),
+    // Models of diffusion are trained on a thousand; none can take more.
+    steps: z.number().int().min(1).max(1_000).optional(),
     cfg_scale: z.number().positive().max(20).optional(),
     lora_strength: z.number().int().min(0).max(100).optional(),
     hide_watermark: z.boolean().default(false),

@@ -33,9 +33,10 @@ beforeAll(async () => {
       const model = demo.find((each: Model): each is ImageModel => each.type === 'image')
       if (!model) throw new Error('There is no model of images.')
       const scripted: ImageModel = { ...model, traits: [], engine, price: { perPictureMicroUsd: microUsd(10_000) } }
+      const steps = { default: 20, max: 50 }
       return [
         ...demo,
-        { ...scripted, id: 'scripted', engineModel: 'inner', formats: ['png', 'jpeg'], hasNegativePrompt: true },
+        { ...scripted, id: 'scripted', engineModel: 'inner', formats: ['png', 'jpeg'], hasNegativePrompt: true, steps },
         { ...scripted, id: 'plain', hasSeed: false, styles: [] },
       ]
     },
@@ -146,6 +147,9 @@ const refusals: [rule: string, body: object, status: number, says: string][] = [
   ['a side too long', { ...body, height: 2_000 }, 400, '1280'],
   ['a format that the model does not make', { ...body, format: 'webp' }, 400, 'png, jpeg'],
   ['a format that there is not', { ...body, format: 'gif' }, 400, 'webp'],
+  ['more steps than the model takes', { ...body, steps: 51 }, 400, 'scripted takes 50 at most'],
+  ['more steps than any model takes', { ...body, model: 'plain', steps: 1_001 }, 400, '1000'],
+  ['no steps', { ...body, steps: 0 }, 400, 'steps'],
   ['five variants', { ...body, variants: 5 }, 400, '4'],
   ['bytes of several', { ...body, variants: 2, return_binary: true }, 400, 'one variant'],
   ['an unknown style', { ...body, style_preset: 'Anime' }, 400, 'Demo Poster, Demo Sketch'],
@@ -176,6 +180,12 @@ test('§7.1 hints that a model has no choice for, and a seed of nobody’s choic
   const { response } = await charged(await service.key(1), { ...body, model: 'plain', ...hints })
   expect(response.status).toBe(200)
   expect(engine.asked.at(-1)?.request).not.toHaveProperty('seed')
+  expect(engine.asked.at(-1)?.request).not.toHaveProperty('steps')
+})
+
+test('§7.1 as many steps as the model takes are passed on', async () => {
+  await charged(await service.key(1), { ...body, steps: 50 })
+  expect(engine.asked.at(-1)?.request).toMatchObject({ steps: 50 })
 })
 
 describe('§7.2 POST /images/generations', () => {

@@ -14,6 +14,9 @@ export function checkImage(model: ImageModel, request: GenerateImageRequest): vo
   for (const field of ['enable_web_search', 'embed_exif_metadata'] as const) {
     if (request[field]) throw notTaken(model, field)
   }
+  if (hasSteps(model) && request.steps && request.steps > model.steps.max) {
+    throw fieldError(['steps'], `${model.id} takes ${model.steps.max} at most`)
+  }
   // 0 is the contract's word for a seed of the service's own choice.
   if (request.seed && !model.hasSeed) throw notTaken(model, 'seed')
   if (request.style_preset !== undefined && !model.styles.includes(request.style_preset)) {
@@ -24,6 +27,9 @@ export function checkImage(model: ImageModel, request: GenerateImageRequest): vo
     throw fieldError(['return_binary'], 'gives the bytes of one picture; leave it out, or ask for one variant')
   }
 }
+
+/** Whether there is a choice; elsewhere the contract's `steps` is a hint, which no engine is given. */
+export const hasSteps = ({ steps }: ImageModel): boolean => steps.max > 1
 
 export function checkFormat(model: ImageModel, field: string, format: ImageFormat | null | undefined): void {
   if (!format || model.formats.includes(format)) return

@@ -2,7 +2,7 @@ import { isBlurred } from '#contract/headers.ts'
 import type { GenerateImageRequest } from '#contract/images.ts'
 import { type BytesReply, type Call, type JsonReply, json } from '../call.ts'
 import type { Service } from '../service.ts'
-import { checkImage } from './check-image.ts'
+import { checkImage, hasSteps } from './check-image.ts'
 import { type Made, makePictures } from './make-pictures.ts'
 
 /** The native request (published contract §7.1). */
@@ -14,7 +14,7 @@ export async function answerGenerateImage(call: Call, body: GenerateImageRequest
     ...{ prompt, width, height, count: body.variants, format: body.format ?? model.formats[0] },
     ...(negativePrompt ? { negativePrompt } : {}),
     ...(seed ? { seed } : {}),
-    ...(steps === undefined ? {} : { steps }),
+    ...(steps === undefined || !hasSteps(model) ? {} : { steps }),
     ...(cfgScale === undefined ? {} : { cfgScale }),
     ...(body.style_preset === undefined ? {} : { style: body.style_preset }),
   }
