@@ -82,8 +82,8 @@ describe('§9 embeddings', () => {
     expect([bytes.length, bytes.readFloatLE(0), bytes.readFloatLE(4)]).toEqual([8, 0.5, -0.25])
   })
 
-  test('tokens that an engine does not count are counted here, and the line says so', async () => {
-    engine.result = () => ({ ...one, promptTokens: null })
+  test.each([null, 0, 1e12])('where an engine counts %s, we count, and the line says so', async promptTokens => {
+    engine.result = () => ({ ...one, promptTokens })
     const { response, lines } = await charged(await service.key(1), { ...body, input: 'hello world' })
     expect(((await response.json()) as Embeddings).usage).toEqual({ prompt_tokens: 2, total_tokens: 2 })
     expect(lines.map(({ sku, units }) => [sku, units])).toEqual([['embedding.input.estimated', 2n]])

@@ -33,7 +33,8 @@ export interface EmbeddingUsage {
 
 /** The engine's word, or our own count where it has none that can be. */
 export function embeddingUsage(reported: number | null, parts: readonly EmbeddingPart[]): EmbeddingUsage {
-  if (reported !== null && reported <= reportedTokens) return { tokens: reported, counted: 'reported' }
+  // No input is empty, so none is no count.
+  if (reported && reported <= reportedTokens) return { tokens: reported, counted: 'reported' }
   const counter = new TokenCounter()
   const tokens = parts.reduce((sum, part) => sum + tokensOf(part, counter), 0)
   return { tokens, counted: 'estimated' }
