@@ -5,8 +5,11 @@ import { OpenAiUpstream } from './upstream.ts'
 import { eventError } from './upstream-error.ts'
 import type { UpstreamOptions } from './upstream-options.ts'
 
+/** Numbers, or the bytes of little-endian 32-bit floats; whatever else a server answers is no vector. */
+const Vector = z.union([z.array(z.number()).min(1), z.base64().min(1).transform(floatsOf)])
+
 const Answer = z.looseObject({
-  data: z.array(z.looseObject({ index: z.number().int().min(0).optional(), embedding: z.array(z.number()).min(1) })),
+  data: z.array(z.looseObject({ index: z.number().int().min(0).optional(), embedding: Vector })),
   usage: z
     .looseObject({ prompt_tokens: z.number().int().min(0) })
     .nullish()
@@ -24,7 +27,8 @@ export class OpenAiEmbeddings implements EmbeddingEngine {
 
   async embed({ input, engineModel, dimensions, signal }: EmbeddingCall): Promise<EmbeddingResult> {
     const request = { input, ...(dimensions === undefined ? {} : { dimensions }) }
-    const body = { model: engineModel, ...request, encoding_format: 'float' }
+    // A quarter of the bytes of printed numbers; a server that does not know it sends those.
+    const body = { model: engineModel, ...request, encoding_format: 'base64' }
     try {
       const value = await this.#upstream.json({ body, request, signal }, vectorBytes)
       if (value?.error && !value.data) throw eventError(value.error, request)
@@ -39,6 +43,15 @@ export class OpenAiEmbeddings implements EmbeddingEngine {
     return this.#upstream.close()
   }
 }
+
+function floatsOf(base64: string, context: z.RefinementCtx): number[] {
+  const bytes = Buffer.from(base64, 'base64')
+  const vector = Array.from({ length: bytes.length / floatBytes }, (_, index) => bytes.readFloatLE(index * floatBytes))
+  if (bytes.length % floatBytes || !vector.every(Number.isFinite)) context.addIssue('are no 32-bit floats')
+  return vector
+}
+
+const floatBytes = Float32Array.BYTES_PER_ELEMENT
 
 const countOf = (input: EmbeddingCall['input']): number =>
   typeof input === 'string' || typeof input[0] === 'number' ? 1 : input.length

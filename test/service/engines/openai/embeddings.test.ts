@@ -30,6 +30,7 @@ const call = (change: Partial<EmbeddingCall> = {}): EmbeddingCall => ({
 const noRequest: Upstream['seen'][number] = { url: '', headers: {}, body: {} }
 
 const row = (index: number, embedding: unknown = [index, 1]) => ({ object: 'embedding', index, embedding })
+const base64 = (vector: number[]) => Buffer.from(Float32Array.from(vector).buffer).toString('base64')
 const usage = { prompt_tokens: 5, total_tokens: 5 }
 
 test('vectors come in the order of their inputs, with the tokens that the server counts', async () => {
@@ -44,7 +45,15 @@ test('vectors come in the order of their inputs, with the tokens that the server
   expect(await engine.embed(call())).toEqual({ vectors, promptTokens: 5 })
   const [{ url, headers, body } = noRequest] = server.seen
   expect([url, headers.authorization]).toEqual(['/v1/embeddings', 'Bearer sk-canary'])
-  expect(body).toEqual({ model: 'inner', input: ['one', 'two'], encoding_format: 'float' })
+  expect(body).toEqual({ model: 'inner', input: ['one', 'two'], encoding_format: 'base64' })
+})
+
+test('vectors may come as the bytes of their floats, and both ways in one answer', async () => {
+  const [engine] = await engineFor(asJson({ data: [row(0, base64([0.5, -0.25])), row(1, [0.1, 2])], usage }))
+  expect((await engine.embed(call())).vectors).toEqual([
+    [0.5, -0.25],
+    [0.1, 2],
+  ])
 })
 
 test('chosen dimensions, and tokens of the model, pass', async () => {
@@ -73,7 +82,11 @@ test.each([
   ['one vector twice', { data: [row(0), row(0)], usage }],
   ['vectors of two lengths', { data: [row(0), row(1, [1])], usage }],
   ['an empty vector', { data: [row(0), row(1, [])], usage }],
-  ['words for a vector', { data: [row(0), row(1, 'AAAA')], usage }],
+  ['words for a vector', { data: [row(0), row(1, 'no vector')], usage }],
+  ['an empty text for a vector', { data: [row(0), row(1, '')], usage }],
+  ['half a float', { data: [row(0), row(1, base64([1, 2]).slice(0, 8))], usage }],
+  ['floats that are no numbers', { data: [row(0), row(1, base64([1, Number.NaN]))], usage }],
+  ['more floats than the other vector has', { data: [row(0), row(1, base64([1, 2, 3]))], usage }],
   ['no list', { data: {}, usage }],
   ['a list', [row(0), row(1)]],
   ['no JSON', 'vectors'],
