@@ -7,6 +7,7 @@ import { strangeId } from '#toolkit/from-outside.ts'
 import { allowCall } from '#wallet/allow-call.ts'
 import { newId } from '#wallet/new-id.ts'
 import { shownIdCharacters } from './bounds.ts'
+import { callInShort } from './call-in-short.ts'
 import type { Core } from './core.ts'
 import type { ModelRecords } from './model-records.ts'
 import { operationOf } from './operation-of.ts'
@@ -40,7 +41,9 @@ export async function allowRequest(
   const allowed = { attempt, operation, hash: hashOf(core, request, operation, body) }
   if (isFree(operation, request.method)) return { ...allowed, price: null }
   if (operation?.request.body && !operation.request.body.safeParse(body).success) throw unreadable(operation)
-  const price = operation ? await priceCall(core.client, models, operation, body) : unknownPrice(request)
+  const price = operation
+    ? await priceCall(core.client, models, operation, body)
+    : unknownPrice(request, body, core.client.address.origin)
   const mayBeUnpriced = unpriced === 'allow' && price.amountMicroUsd === null
   await allowCall(
     core,
@@ -66,9 +69,11 @@ const unreadable = ({ summary }: Operation): ClientError =>
     { wasSent: false },
   )
 
-function unknownPrice({ method, url }: ProgramRequest): PricedCall {
+function unknownPrice({ method, url }: ProgramRequest, body: unknown, origin: string): PricedCall {
   const path = strangeId(new URL(url).pathname, shownIdCharacters)
-  return { what: `A request of a program, ${method} ${path}`, amountMicroUsd: null }
+  const { model } = (body ?? {}) as { model?: unknown }
+  const by = typeof model === 'string' ? ` by ${strangeId(model, shownIdCharacters)}` : ''
+  return { what: callInShort(`A request of a program, ${method} ${path}${by}`, body, origin), amountMicroUsd: null }
 }
 
 function hashOf({ client }: Core, request: ProgramRequest, operation: Operation | null, body: unknown): string {

@@ -26,6 +26,11 @@ export const nearModels = 3
 /** Roles and separators of a message. */
 export const messageTokens = 16
 
+/** What a model adds to each text that it embeds: a beginning, an end, a word on what it is for. */
+export const embeddingFrameTokens = 16
+/** First words of a prompt, by which a person tells one question from another. */
+export const promptWordsCharacters = 32
+
 /** Between two questions after a job: the first soon, then slower; brief §8.2 allows 120 a minute. */
 export const pollMs = { first: 1_000, most: 5_000, growth: 1.5 } as const
 /** A start takes up so many running jobs, no older than the service keeps their media. */
@@ -54,7 +59,7 @@ export const listedJobs = 100
 /** What is known of a service's limits is over within minutes; the limits themselves are worth a day. */
 export const notesKeptMs = 24 * 60 * 60 * 1_000
 
-/** Receipts of charges that are kept: some 40 MB, years of a busy assistant; the oldest go first. */
+/** Receipts of charges that are kept of each service: some 40 MB, years of a busy assistant; the oldest go first. */
 export const keptReceipts = 20_000
 /** A service that does not answer about receipts keeps nobody from an answer for longer. */
 export const receiptAskMs = 3_000

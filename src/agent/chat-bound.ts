@@ -2,9 +2,10 @@ import type { ChatCompletionRequest } from '#contract/chat.ts'
 import type { ChatMessage, ContentPart } from '#contract/chat-message.ts'
 import { tokenPricing } from '#contract/model-pricing.ts'
 import type { ModelRecord } from '#contract/models.ts'
-import { addUsd, type MicroUsd, priceLines, pricePerMillion, zeroUsd } from '#contract/money.ts'
+import { addUsd, type MicroUsd, priceLines, pricePerMillion } from '#contract/money.ts'
 import { messageTokens, templateTokens } from './bounds.ts'
 import { hasUnboundedExtras } from './chat-extras.ts'
+import { mostOfAnswering } from './most-of-answering.ts'
 
 /**
  * The most that a chat can cost: a token is a byte at least, answers end at their limit, of several prices of one kind the
@@ -17,13 +18,7 @@ export function chatBound(
   records: readonly ModelRecord[] = [record],
 ): MicroUsd | null {
   if (hasUnboundedExtras(record, body)) return null
-  let most: MicroUsd | null = zeroUsd
-  for (const model of answeringModels(record, records) ?? [null]) {
-    const amount = model && boundAt(model, body)
-    if (amount === null) return null
-    if (amount > most) most = amount
-  }
-  return most
+  return mostOfAnswering(record, records, model => boundAt(model, body))
 }
 
 function boundAt(record: ModelRecord, body: ChatCompletionRequest): MicroUsd | null {
@@ -38,31 +33,14 @@ function boundAt(record: ModelRecord, body: ChatCompletionRequest): MicroUsd | n
   return addUsd(...priceLines(lines))
 }
 
-/**
- * The model itself, and where its service may answer by a replacement, that one as well, and so on: on which day it begins
- * to is the service's to say. Null where a replacement is not known.
- */
-function answeringModels(record: ModelRecord, records: readonly ModelRecord[]): ModelRecord[] | null {
-  const models = [record]
-  for (let last: ModelRecord = record; last.model_spec.deprecation?.autoRemap; ) {
-    const { replacementModelId: id } = last.model_spec.deprecation
-    if (models.some(model => model.id === id)) return models
-    const next = records.find(model => model.id === id)
-    if (!next) return null
-    models.push(next)
-    last = next
-  }
-  return models
-}
-
 interface DearestPrices {
   /** Pico-USD a token. */
   input: bigint
   output: bigint
 }
 
-/** Whether a prompt is read, written into a cache or long, is the service's to say. */
-function dearestPrices({ model_spec: spec }: ModelRecord): DearestPrices | null {
+/** Whether a text is read, written into a cache or long, is the service's to say. */
+export function dearestPrices({ model_spec: spec }: ModelRecord): DearestPrices | null {
   const prices = tokenPricing(spec.pricing)
   if (!prices) return null
   const tiers = prices.extended ? [prices, prices.extended] : [prices]

@@ -6,21 +6,33 @@ import { nearModels, shownIdCharacters } from './bounds.ts'
 import { nearNames } from './near-names.ts'
 
 /**
- * Why nobody can chat by this id: `record` is what the service has by it, null for nothing. It names the text models most
- * like it, or some where none is.
+ * Why there is nothing of that type to be bought by this id: `record` is what the service has by it, null for nothing. It
+ * names the models of the type that are most like it, or some where none is.
  */
-export function noTextModel(id: string, record: ModelRecord | null, records: readonly ModelRecord[]): ToolFailure {
+export function noSuchModel(
+  type: keyof typeof kinds,
+  id: string,
+  record: ModelRecord | null,
+  records: readonly ModelRecord[],
+): ToolFailure {
   const named = strangeId(id, shownIdCharacters)
-  const texts = records.filter(({ type }) => type === 'text').map(model => strangeId(model.id, shownIdCharacters))
-  const near = nearNames(id, texts, nearModels)
-  const ids = record && near.length === 0 ? texts.slice(0, nearModels) : near
-  const listed = `${record ? 'Text models' : 'Similar ones'} are ${ids.join(', ')}; models_find has them all.`
+  const { one, many } = kinds[type]
+  const names = records.filter(each => each.type === type).map(model => strangeId(model.id, shownIdCharacters))
+  const near = nearNames(id, names, nearModels)
+  const ids = record && near.length === 0 ? names.slice(0, nearModels) : near
+  const listed = `${record ? many : 'Similar ones'} are ${ids.join(', ')}; models_find has them all.`
   return new ToolFailure({
-    happened: record ? `${named} is no text model; it ${doings[record.type]}.` : `The service has no model ${named}.`,
+    happened: record ? `${named} is no ${one}; it ${doings[record.type]}.` : `The service has no model ${named}.`,
     charged: zeroUsd,
     next: ids.length > 0 ? listed : 'Look at models_find for ids.',
   })
 }
+
+const kinds = {
+  text: { one: 'text model', many: 'Text models' },
+  embedding: { one: 'model of embeddings', many: 'Models of embeddings' },
+  image: { one: 'model of pictures', many: 'Models of pictures' },
+} as const
 
 /** What models do, as the end of a sentence on one of them. */
 const doings: Readonly<Record<ModelType, string>> = {

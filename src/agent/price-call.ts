@@ -1,14 +1,20 @@
 import type { Client } from '#client/client.ts'
 import { type ChatCompletionRequest, createChatCompletion } from '#contract/chat.ts'
+import { createEmbedding, type EmbeddingRequest } from '#contract/embeddings.ts'
+import { GenerateImageRequest, generateImage, SimpleImageRequest, simpleGenerateImage } from '#contract/images.ts'
+import type { ModelRecord } from '#contract/models.ts'
 import { fromUsdNumber, type MicroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
 import { queueVideo, quoteVideo, VideoQueueRequest } from '#contract/video.ts'
 import { withoutHidden } from '#toolkit/from-outside.ts'
 import { shownIdCharacters } from './bounds.ts'
+import { callInShort } from './call-in-short.ts'
 import { chatBound } from './chat-bound.ts'
 import { hasOtherMembers } from './chat-extras.ts'
+import { embeddingBound } from './embedding-bound.ts'
+import { type ImageRequest, imageBound } from './image-bound.ts'
 import type { ModelRecords } from './model-records.ts'
-import { noTextModel } from './no-such-model.ts'
+import { noSuchModel } from './no-such-model.ts'
 
 export interface PricedCall {
   /** What would be bought, in our words. */
@@ -24,8 +30,19 @@ export async function priceCall(
   operation: Operation,
   body: unknown,
 ): Promise<PricedCall> {
+  const { what, amountMicroUsd } = await priceOf(client, models, operation, body)
+  return {
+    what: amountMicroUsd === null ? callInShort(what, body, client.address.origin) : what,
+    amountMicroUsd,
+  }
+}
+
+async function priceOf(client: Client, models: ModelRecords, operation: Operation, body: unknown): Promise<PricedCall> {
   if (operation.id === createChatCompletion.id) return priceChat(models, body as ChatCompletionRequest)
   if (operation.id === queueVideo.id) return priceVideo(client, body as VideoQueueRequest)
+  if (operation.id === createEmbedding.id) return priceEmbedding(models, body as EmbeddingRequest)
+  if (operation.id === generateImage.id) return pricePicture(models, body as ImageRequest, GenerateImageRequest)
+  if (operation.id === simpleGenerateImage.id) return pricePicture(models, body as ImageRequest, SimpleImageRequest)
   return { what: operation.summary, amountMicroUsd: null }
 }
 
@@ -51,8 +68,39 @@ const pictureMembers = { frontal_image_url: true, reference_image_urls: true }
 async function priceChat(models: ModelRecords, body: ChatCompletionRequest): Promise<PricedCall> {
   const record = await models.find(body.model)
   const records = await models.all()
-  if (record?.type !== 'text') throw noTextModel(body.model, record, records)
+  if (record?.type !== 'text') throw noSuchModel('text', body.model, record, records)
   return { what: `A chat with ${shownId(body.model)}`, amountMicroUsd: chatBound(record, body, records) }
+}
+
+async function priceEmbedding(models: ModelRecords, body: EmbeddingRequest): Promise<PricedCall> {
+  const record = await listed('embedding', models, body.model)
+  return {
+    what: `Vectors by ${shownId(body.model)}`,
+    amountMicroUsd: record && embeddingBound(record, body, await models.all()),
+  }
+}
+
+async function pricePicture(
+  models: ModelRecords,
+  body: ImageRequest,
+  request: typeof GenerateImageRequest | typeof SimpleImageRequest,
+): Promise<PricedCall> {
+  const model = body.model ?? defaultModel
+  const record = await listed('image', models, model)
+  return {
+    what: `Pictures by ${shownId(model)}`,
+    amountMicroUsd: record && imageBound(record, body, request, await models.all()),
+  }
+}
+
+/** What the service takes where a request names none: a trait, so which model it is stands in no record. */
+const defaultModel = 'default'
+
+/** Null for a name that is none of the list: the service may know it as a trait, or as another provider's. */
+async function listed(type: 'embedding' | 'image', models: ModelRecords, id: string): Promise<ModelRecord | null> {
+  const record = (await models.all()).find(each => each.id === id) ?? null
+  if (record && record.type !== type) throw noSuchModel(type, id, record, await models.all())
+  return record
 }
 
 const shownId = (id: string): string => withoutHidden(id).replaceAll('\n', ' ').slice(0, shownIdCharacters)

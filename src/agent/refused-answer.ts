@@ -1,7 +1,7 @@
 import { ClientError } from '#client/client-error.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import type { NeedsApproval } from '#wallet/needs-approval.ts'
+import { NeedsApproval } from '#wallet/needs-approval.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import { refusalHeader } from './fetch.ts'
 
@@ -17,8 +17,9 @@ export function refusedAnswer(refusal: Refusing, nowMs: number): Response {
     return Response.json(refusal.body, { status: refusal.status, headers: { ...refusal.headers, ...notAgain } })
   }
   if (refusal instanceof ToolFailure) return noSuchModel(refusal)
-  const error = { message: refusal.message, type: 'farebox_refusal', param: null, code: codeOf(refusal) }
-  const headers = { [refusalHeader]: headerText(refusal.message) }
+  const message = isUnpriced(refusal) ? `${refusal.message} ${howToAllow}` : refusal.message
+  const error = { message, type: 'farebox_refusal', param: null, code: codeOf(refusal) }
+  const headers = { [refusalHeader]: headerText(message) }
   // What only has to wait is said as the service says it: clients come again when they are told to.
   if (refusal instanceof ClientError && refusal.retryAtMs !== null) {
     const seconds = Math.max(1, Math.ceil((refusal.retryAtMs - nowMs) / 1_000))
@@ -26,6 +27,14 @@ export function refusedAnswer(refusal: Refusing, nowMs: number): Response {
   }
   return Response.json({ error }, { status: 403, headers: { ...headers, ...notAgain } })
 }
+
+const isUnpriced = (refusal: Refusing): boolean =>
+  refusal instanceof NeedsApproval &&
+  refusal.question.facts.kind === 'spend' &&
+  refusal.question.facts.amountMicroUsd === null
+
+const howToAllow =
+  "FAREBOX_UNPRICED_CALLS=allow (for createAgent, unpricedCalls: 'allow') sends such calls without asking; then only the caps of payments bound what they cost."
 
 /** Pricing found that there is nothing to be bought by this name; the service would answer 404 as well. */
 function noSuchModel({ facts: { happened, next } }: ToolFailure): Response {
