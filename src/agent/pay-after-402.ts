@@ -24,7 +24,8 @@ export async function payAfter402(
 ): Promise<PaidOrder | null> {
   if (!wallet || !wantsCredit(error)) return null
   const accepts = await topUps.requirements()
-  const order = { origin: client.address.origin, accepts, amountMicroUsd: missing(error, priceMicroUsd), purpose, call }
+  const amountMicroUsd = missing(error, priceMicroUsd)
+  const order = { origin: client.address.origin, accepts, amountMicroUsd, purpose, call, toldMicroUsd: told(error) }
   try {
     return await wallet.pay({ ...order, occasion: 'after-402' }, topUps.send)
   } catch (refusal) {
@@ -35,17 +36,21 @@ export async function payAfter402(
 }
 
 /** What the call needs less what is there; the wallet raises it to the smallest top-up. Never the suggested amount. */
-export function missing({ body, headers }: ServiceError, priceMicroUsd: MicroUsd | null): MicroUsd {
-  const said = WalletCreditRequired.safeParse(body)
+export function missing(error: ServiceError, priceMicroUsd: MicroUsd | null): MicroUsd {
+  const said = WalletCreditRequired.safeParse(error.body)
   const needed = said.success ? fromUsdNumber(said.data.minimumBalanceUsd ?? 0) : null
-  const available =
-    (said.success ? fromUsdNumber(said.data.currentBalanceUsd ?? 0) : null) ??
-    balanceUsd.parse(headers[balanceUsd.name] ?? '') ??
-    microUsd(0)
+  const available = told(error) ?? microUsd(0)
   // Our own price, or where there is none the smallest top-up, bounds what a service may claim to need; nobody owes it
   // what a balance below zero says.
   const bound = priceMicroUsd ?? smallestTopUpMicroUsd
   const wanted = needed !== null && needed < bound ? needed : bound
   const difference = wanted - (available > 0n ? available : 0n)
   return microUsd(difference > 0n ? difference : 1n)
+}
+
+/** The credit that a 402 tells; null where it tells none. */
+function told({ body, headers }: ServiceError): MicroUsd | null {
+  const said = WalletCreditRequired.safeParse(body)
+  const inBody = said.success && said.data.currentBalanceUsd != null ? fromUsdNumber(said.data.currentBalanceUsd) : null
+  return inBody ?? balanceUsd.parse(headers[balanceUsd.name] ?? '')
 }

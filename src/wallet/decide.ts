@@ -12,7 +12,7 @@ export interface Spent {
   totalMicroUsd: bigint
   /** When room comes back in the day's cap; null where nothing was spent. */
   oldestOfDayAtMs: number | null
-  /** The last confirmed payment. */
+  /** The last confirmed payment that another one has to wait after. */
   lastPaymentAtMs: number | null
 }
 

@@ -114,15 +114,21 @@ export function* toResolved(id: string, counts: boolean, by: string, nowMs: numb
 /** When a payment can last have been taken, which may be minutes after it was planned. */
 const takenAt = 'coalesce(confirmed_at_ms, valid_before_ms, created_at_ms)'
 
-/** What the caps see. The clock set back gains nothing: a row of the future is of today. */
-export function* spentOf(nowMs: number): Work<Spent> {
+/**
+ * What the caps see. The clock set back gains nothing: a row of the future is of today. The payment of `exceptId` is no last
+ * one.
+ */
+export function* spentOf(nowMs: number, exceptId: string | null = null): Work<Spent> {
   const day = yield* first(
     `SELECT coalesce(sum(amount_micro_usd), 0) AS amount, min(${takenAt}) AS oldest FROM payments
      WHERE counts = 1 AND (${takenAt} > ? OR state IN ('planned', 'signed', 'sent', 'unknown'))`,
     nowMs - dayMs,
   )
   const total = yield* first('SELECT coalesce(sum(amount_micro_usd), 0) AS amount FROM payments WHERE counts = 1')
-  const last = yield* first(`SELECT max(confirmed_at_ms) AS at FROM payments WHERE state = 'confirmed'`)
+  const last = yield* first(
+    `SELECT max(confirmed_at_ms) AS at FROM payments WHERE state = 'confirmed' AND id <> ?`,
+    exceptId ?? '',
+  )
   return {
     dayMicroUsd: BigInt(Number(day?.amount)),
     totalMicroUsd: BigInt(Number(total?.amount)),
@@ -162,11 +168,25 @@ export function* heldPayments(): Work<Payment[]> {
 }
 
 /** The last confirmed payment to a service at or after a time. */
-export function* confirmedSince(address: string, origin: string, atMs: number): Work<Payment | null> {
+export function* confirmedSince(
+  address: string,
+  origin: string,
+  atMs: number,
+  exceptId: string | null = null,
+): Work<Payment | null> {
   const row = yield* first(
-    `SELECT * FROM payments WHERE state = 'confirmed' AND address = ? AND origin = ? AND confirmed_at_ms >= ?
+    `SELECT * FROM payments WHERE state = 'confirmed' AND address = ? AND origin = ? AND confirmed_at_ms >= ? AND id <> ?
      ORDER BY confirmed_at_ms DESC LIMIT 1`,
-    ...[address, origin, atMs],
+    ...[address, origin, atMs, exceptId ?? ''],
+  )
+  return readOrNull(row)
+}
+
+export function* lastRefill(address: string, origin: string): Work<Payment | null> {
+  const row = yield* first(
+    `SELECT * FROM payments WHERE state = 'confirmed' AND occasion = 'refill' AND address = ? AND origin = ?
+     ORDER BY confirmed_at_ms DESC LIMIT 1`,
+    ...[address, origin],
   )
   return readOrNull(row)
 }

@@ -24,6 +24,8 @@ export interface Order {
   occasion: 'after-402' | 'asked' | 'refill'
   /** For `refill`: the credit that called for it, and when the request was sent that told it, by the clock of the records. */
   seen?: Pick<SeenCredit, 'balanceMicroUsd'> & { sentAtMs: number }
+  /** For `after-402`: the credit that the 402 told; null where it told none. */
+  toldMicroUsd?: MicroUsd | null
   /** For `asked`: one of the same amount that was confirmed within this time is this one, so nothing is paid anew. */
   sameWithinMs?: number
   /** The call that it is for, where there is one: the id of its operation and the hash of its request. */

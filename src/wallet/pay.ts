@@ -9,7 +9,7 @@ import { NeedsApproval } from './needs-approval.ts'
 import { newId } from './new-id.ts'
 import type { Order } from './order.ts'
 import { payeesOf } from './payees.ts'
-import { refillPlanned } from './refill-rows.ts'
+import { refillPlanned, shownRefill } from './refill-rows.ts'
 import { WalletRefusal } from './refusal.ts'
 import type { DecidedCall } from './refusals.ts'
 import type { Send } from './send-payment.ts'
@@ -87,7 +87,15 @@ async function recentPayment({ records, key, policy }: Till, lease: TopUpLease, 
   }
   const sinceMs = lease.askedAtMs - Math.min(limits.lookAgainMs, policy.cooldownMs)
   if (!lease.hasWaited && policy.cooldownMs === 0) return null
-  return records.read(() => journal.confirmedSince(key.address, policy.origin, sinceMs))
+  return records.read(function* () {
+    const passed = yield* passedRefill(key.address, order)
+    return yield* journal.confirmedSince(key.address, policy.origin, sinceMs, passed)
+  })
+}
+
+/** A refill whose credit has shown was not made for the call that a 402 answers, so that one need not wait after it. */
+function* passedRefill(address: string, { occasion, origin, toldMicroUsd = null }: Order): Work<string | null> {
+  return occasion === 'after-402' ? yield* shownRefill({ origin, address }, toldMicroUsd) : null
 }
 
 interface Planned extends Payable {
@@ -114,7 +122,7 @@ const refusedBy = ({ key: { address } }: Till, { refusal }: Refused): WalletRefu
 
 /** A question is an outcome and not thrown, because its row has to stay. */
 function* planWithin(till: Till, order: Order, nowMs: number): Work<Planned | Refused | NeedsApproval> {
-  const decision = decide(till.policy, yield* situationOf(till, nowMs), order)
+  const decision = decide(till.policy, yield* situationOf(till, order, nowMs), order)
   if (decision.kind === 'refused') return decision
   const id = newId('pay')
   if (decision.kind === 'allowed') return yield* reserve(till, order, { id, ...decision, atMs: nowMs })
@@ -142,10 +150,10 @@ const dryRun = ({ amountMicroUsd, chosen }: Payable): WalletRefusal =>
     nextStep: 'Unset FAREBOX_DRY_RUN to pay.',
   })
 
-function* situationOf({ folder, policy, key }: Till, nowMs: number): Work<Situation> {
+function* situationOf({ folder, policy, key }: Till, order: Order, nowMs: number): Work<Situation> {
   return {
     nowMs,
-    spent: yield* journal.spentOf(nowMs),
+    spent: yield* journal.spentOf(nowMs, yield* passedRefill(key.address, order)),
     approvedPayees: yield* payeesOf(policy.origin),
     isStopped: yield* isStopped(folder),
     payer: key.address,

@@ -1,7 +1,7 @@
 import type { MicroUsd } from '#contract/money.ts'
 import { microUsd } from '#contract/money.ts'
-import { findPayment, type Payment } from './journal.ts'
-import { maxListed } from './limits.ts'
+import { findPayment, lastRefill, type Payment } from './journal.ts'
+import { maxListed, refillShown } from './limits.ts'
 import type { SeenCredit } from './order.ts'
 import { all, change, first, type Row, type Work } from './work.ts'
 
@@ -37,6 +37,19 @@ export function* refillRowsOf(origin: string): Work<RefillRow[]> {
 /** The payment whose credit is waited for. */
 export function* awaitedRefill({ paymentId }: RefillRow): Work<Payment | null> {
   return paymentId === null ? null : yield* findPayment(paymentId)
+}
+
+/** The credit from which on a refill counts as shown. */
+export const leastShown = ({ beforeMicroUsd }: RefillRow, { amountMicroUsd }: Payment): bigint =>
+  beforeMicroUsd + (amountMicroUsd * refillShown.numerator) / refillShown.denominator
+
+/** Id of the last confirmed refill where its credit has been seen, or shows in what the service tells now. */
+export function* shownRefill(place: RefillPlace, toldMicroUsd: MicroUsd | null): Work<string | null> {
+  const refill = yield* lastRefill(place.address, place.origin)
+  const row = refill && (yield* refillRow(place))
+  if (!row || row.isHalted) return null
+  const isSeen = row.paymentId !== refill.id
+  return isSeen || (toldMicroUsd !== null && toldMicroUsd >= leastShown(row, refill)) ? refill.id : null
 }
 
 /** Whoever has this turn thinks of a refill alone until then. */

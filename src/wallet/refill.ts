@@ -8,6 +8,7 @@ import type { Order, SeenCredit } from './order.ts'
 import {
   awaitedRefill,
   haltRefills,
+  leastShown,
   noteRefill,
   type RefillPlace,
   type RefillRow,
@@ -115,8 +116,7 @@ function* whetherShown(row: RefillRow, seen: SeenCredit, sentAtMs: number): Work
   if (!payment || payment.state === 'dead') return null
   const { id, amountMicroUsd, confirmedAtMs } = payment
   if (confirmedAtMs === null || sentAtMs <= confirmedAtMs) return { kind: 'nothing' }
-  const { numerator, denominator } = limits.refillShown
-  const least = row.beforeMicroUsd + (amountMicroUsd * numerator) / denominator
+  const least = leastShown(row, payment)
   // One dear call may have used up what it shows.
   const { balanceMicroUsd: left, beforeCallMicroUsd: before } = seen
   if (left >= least || (before != null && before >= least)) return { kind: 'seen' }

@@ -3,9 +3,10 @@ import { payingFetch } from '#agent/paying-fetch.ts'
 import { sameRefusalMs } from '#wallet/limits.ts'
 import { listRefusals } from '#wallet/refusals.ts'
 import { start, stop } from '#wallet/stop-switch.ts'
+import { answerJson } from '../client/little-server.ts'
 import { gate } from './gate.ts'
 import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
-import { type PretendOptions, pretendService } from './pretend-service.ts'
+import { creditRequired, type PretendOptions, pretendService } from './pretend-service.ts'
 
 /** Each step is a commit that is synced, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 60_000 })
@@ -215,6 +216,44 @@ test('soon after a payment nothing is refilled', async () => {
   wait(1)
   await chat()
   expect(await payments()).toEqual(['refill confirmed', 'after-402 confirmed'])
+})
+
+const dearer: PretendOptions = { quote: 6 }
+
+test.each([0, 5_000, 15_000])('a refill %d ms ago does not keep a dearer call from paying what it lacks', async ms => {
+  const { chat, wait, payments, agent, server } = await setUp(dearer, { settings: { maxPaymentUsd: '9' } })
+  await chat()
+  wait(ms)
+  await agent.video()
+  expect(await payments()).toEqual(['after-402 confirmed', 'refill confirmed'])
+  expect(server.books.videos).toBe(1)
+  // A payment for one call keeps the next from paying soon after it, as ever.
+  wait(15_000)
+  await expect(agent.video('another')).rejects.toThrow('has just paid')
+})
+
+test('one that does not show in what the 402 tells does, and so it does where refilling has stopped', async () => {
+  let told: number | undefined
+  const { chat, wait, payments, agent, refill } = await setUp(
+    {
+      ...dearer,
+      told: () => told ?? 0.5,
+      instead: (seen, response) => {
+        if (!seen.path.endsWith('/video/queue')) return false
+        answerJson(response, 402, creditRequired(told ?? 0.5, 6))
+        return true
+      },
+    },
+    { settings: { maxPaymentUsd: '9' } },
+  )
+  await chat()
+  wait(15_000)
+  await expect(agent.video()).rejects.toThrow('has just paid')
+  await chat()
+  expect(await refill()).toMatchObject({ isHalted: true })
+  told = 5.5
+  await expect(agent.video('another')).rejects.toThrow('has just paid')
+  expect(await payments()).toEqual(['refill confirmed'])
 })
 
 test('while a refill has no answer there is no second one', async () => {
