@@ -3,8 +3,10 @@ import { getRateLimits } from '#contract/rate-limits.ts'
 import { getWalletBalance } from '#contract/wallet-records.ts'
 import type { ChargeReceipt, PaidOptions, Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import type { Payment } from '#wallet/journal.ts'
+import { listPayments, type Payment } from '#wallet/journal.ts'
+import { keyFileAddresses } from '#wallet/key-file.ts'
 import { railOf } from '#wallet/policy.ts'
+import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
 import { sameCallMs } from './bounds.ts'
 import { chargeReceipt } from './charge-receipt.ts'
 import type { Core } from './core.ts'
@@ -23,17 +25,17 @@ export class ToolWallet implements WalletDesk {
   }
 
   async status(): Promise<WalletView> {
-    const { wallet, pays, client } = this.#core
+    const { pays, client, policy } = this.#core
     const credit = await creditOf(this.#core)
     const view = { pays, service: client.address.baseUrl, creditMicroUsd: credit }
-    if (!wallet) {
-      const next = pays === 'nothing' ? nobodyPays(this.#core).facts.next : null
+    const missing = pays === 'nothing' ? nobodyPays(this.#core).facts.next : null
+    const status = await statusOf(this.#core)
+    if (!status) {
       const none = { address: null, network: null, caps: null, spent: null, refill: null, payee: null }
-      return { ...view, ...none, unresolved: 0, next }
+      return { ...view, ...none, unresolved: 0, next: missing }
     }
-    const status = await wallet.status()
     const { caps } = status
-    const network = railOf(wallet.policy, status.address)?.network ?? null
+    const network = railOf(policy, status.address)?.network ?? null
     return {
       ...view,
       address: status.address,
@@ -46,10 +48,10 @@ export class ToolWallet implements WalletDesk {
         askAbove: caps.askAboveMicroUsd,
       },
       spent: { today: status.spentDayMicroUsd, total: status.spentTotalMicroUsd },
-      refill: refillOf(wallet.policy),
+      refill: refillOf(policy),
       unresolved: status.openPayments.length + status.heldPayments.length,
       payee: status.payees.find(payee => payee.network === network)?.payTo ?? null,
-      next: nextStep(status),
+      next: missing ?? nextStep(status),
     }
   }
 
@@ -75,8 +77,9 @@ export class ToolWallet implements WalletDesk {
     }
   }
 
+  /** Reading needs no key: what a wallet paid stays told while it is locked. */
   async receipts(limit: number): Promise<Receipt[]> {
-    return (await this.#core.wallet?.receipts(limit))?.map(receiptOf) ?? []
+    return (await this.#core.records.read(() => listPayments(limit))).map(receiptOf)
   }
 
   async charges(limit: number): Promise<ChargeReceipt[]> {
@@ -104,9 +107,16 @@ export async function creditOf({ client, wallet, pays }: Core): Promise<MicroUsd
   }
 }
 
-type Status = Awaited<ReturnType<NonNullable<Core['wallet']>['status']>>
+/** Of a locked wallet too, because addresses are enough; null where there is none. */
+async function statusOf({ wallet, lockedWallet, state, policy, records }: Core): Promise<WalletStatus | null> {
+  if (wallet) return wallet.status()
+  if (lockedWallet === null) return null
+  const [, ...others] = keyFileAddresses(state.folder) ?? []
+  const terms = { folder: state.folder, policy, addresses: [lockedWallet, ...others] as const }
+  return records.read(nowMs => walletStatus(terms, nowMs))
+}
 
-function nextStep({ isStopped, isDryRun, openPayments, heldPayments, payees, refill }: Status): string | null {
+function nextStep({ isStopped, isDryRun, openPayments, heldPayments, payees, refill }: WalletStatus): string | null {
   if (isStopped)
     return 'The wallet is switched off; the person can run `farebox wallet start`, or remove the file `stop` from its data folder.'
   if (isDryRun)
@@ -121,14 +131,14 @@ function nextStep({ isStopped, isDryRun, openPayments, heldPayments, payees, ref
   return null
 }
 
-function openStep({ receiptId, amountMicroUsd, isRejected }: Status['openPayments'][number]): string {
+function openStep({ receiptId, amountMicroUsd, isRejected }: WalletStatus['openPayments'][number]): string {
   const payment = `the payment ${receiptId} of ${displayUsd(amountMicroUsd)}`
   return isRejected
     ? `The service refused ${payment}: the person should look whether the wallet holds enough USDC. The same payment is sent again before anything else is paid.`
     : `Whether ${payment} arrived is unknown. The same payment is sent again before anything else is paid.`
 }
 
-const heldStep = ({ receiptId, amountMicroUsd }: Status['heldPayments'][number], count: number): string =>
+const heldStep = ({ receiptId, amountMicroUsd }: WalletStatus['heldPayments'][number], count: number): string =>
   `${count === 1 ? 'A payment' : `${count} payments`} that the service refused still count${count === 1 ? 's' : ''} against the caps, because only the service says that nothing was taken. A person who has looked at the chain can run \`farebox wallet resolve ${receiptId}\` (${displayUsd(amountMicroUsd)}).`
 
 const receiptOf = (payment: Payment): Receipt => ({
