@@ -40,7 +40,7 @@ async function fundOnSolana({ dataDir, address, amountMicroUsd }: FaucetRequest)
   const chain = await findChain(solana, folder)
   if (!chain) {
     throw new LocalChainError(
-      `No local Solana chain runs in ${folder.path}; start one with farebox up --data ${dataDir}, where litesvm is installed.`,
+      `No local Solana chain runs in ${folder.path}; name the folder of the running farebox up with --data; it has one where litesvm is installed.`,
     )
   }
   return { address, ...(await mintLocalUsdc(loopbackUrl(chain.port), address, amountMicroUsd)) }
@@ -54,7 +54,9 @@ async function fundOnEvm({ dataDir, address, amountMicroUsd }: FaucetRequest): P
   const folder = chainFolderOf(dataDir)
   const chain = await findChain(anvil, folder)
   if (!chain) {
-    throw new LocalChainError(`No local chain runs in ${folder.path}; start it with farebox up --data ${dataDir}.`)
+    throw new LocalChainError(
+      `No local chain runs in ${folder.path}; name the folder of the running farebox up with --data.`,
+    )
   }
   const client = connectChain(loopbackUrl(chain.port))
   const transaction = await mintUsdc(client, to, amountMicroUsd)

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { nextSteps } from '#cli/wallet/next-steps.ts'
+import { tokenName } from '#cli/wallet/token-name.ts'
 import { systemClock } from '#contract/clock.ts'
+import { solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
 import { openApprovals } from '#wallet/approvals.ts'
 import { fileRecords } from '#wallet/file-records.ts'
 import { createKeyFile, unlockKeyFile } from '#wallet/key-file.ts'
@@ -59,7 +61,7 @@ test('create makes an encrypted wallet that pays where the service wants it', as
     code: 0,
     stdout: expect.stringMatching(/^0x[0-9a-fA-F]{40}\n[1-9A-HJ-NP-Za-km-z]{32,44}\n$/),
   })
-  expect(made.stderr).toContain(payTo)
+  expect(made.stderr).toContain(`wants to be paid at ${payTo}, in USDC on Base.`)
   expect(made.stderr).not.toContain(attacker)
   expect(made.stderr).toContain('Send it no real USDC')
   const keys = await unlockKeyFile(data, passphrase)
@@ -70,6 +72,15 @@ test('create makes an encrypted wallet that pays where the service wants it', as
   expect(status.stdout).toContain('0.00 USD of 7.00 USD')
   const again = await run(['create', '--data', data, passphraseFile()])
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('already') })
+})
+
+test.each([
+  [{ network: 'eip155:8453', asset: usdcOnEvm.toLowerCase() }, 'USDC on Base'],
+  [{ network: solanaNetwork, asset: usdcOnSolana }, 'USDC on Solana'],
+  [{ network: 'eip155:1', asset: usdcOnEvm }, `the token ${usdcOnEvm} on eip155:1`],
+  [{ network: solanaNetwork, asset: usdcOnSolana.toLowerCase() }, /^the token epjf/],
+])('a token is called by its name where it is just that one: %o', (token, name) => {
+  expect(tokenName(token)).toMatch(name)
 })
 
 test('create says what to fund, how the assistant opens it, and where to look', async () => {

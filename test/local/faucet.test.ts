@@ -21,7 +21,12 @@ test('the faucet mints on the running chain of a folder, beside its owner, each 
 test.each([
   ['no address', '0x1234', 1n, /not an EVM address/],
   ['an address mistyped', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92267', 1n, /not an EVM address/],
-  ['no running chain', newAccount().address, 1n, /No local chain runs in .*; start it with farebox up --data/],
+  [
+    'no running chain',
+    newAccount().address,
+    1n,
+    /No local chain runs in .*; name the folder of the running farebox up with --data/,
+  ],
 ])('%s is told in a sentence', async (_what, address, amountMicroUsd, sentence) => {
   const dataDir = await temporaryDataDir()
   await expect(fundFromFaucet({ dataDir, address, amountMicroUsd })).rejects.toThrow(sentence)

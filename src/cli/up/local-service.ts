@@ -35,6 +35,7 @@ export interface LocalService {
   /** Or why there is none. */
   solana: { rpcUrl: string } | { rpcUrl: null; problem: string }
   payee: string
+  models: readonly { id: string; type: string }[]
   wallet: { address: string; privateKey: string }
   close(): Promise<void>
 }
@@ -82,12 +83,13 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   stops.push(() => video.close())
   const adminToken = randomBytes(adminTokenBytes).toString('base64url')
   const isNew = !options.env?.FAREBOX_SECRET && (await readFolderSecrets(folder)) === null
+  const models = parts.demoModels({ chat: new parts.DemoChat(), video })
   const opening = parts.openService({
     publicUrl,
     folder: dirname(folder.database),
     ...(database === undefined ? {} : { database }),
     secrets: await secretsToStart(folder, options.env ?? {}),
-    models: parts.demoModels({ chat: new parts.DemoChat(), video }),
+    models,
     payments: {
       options: [optionOf(chain, keys.payee.address)],
       rpcUrl: chain.rpcUrl,
@@ -118,6 +120,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
     evmRpcUrl: chain.rpcUrl,
     solana: solana.settings ? { rpcUrl: solana.settings.rpcUrl } : { rpcUrl: null, problem: solana.problem },
     payee: payee.address,
+    models,
     wallet,
   }
 }

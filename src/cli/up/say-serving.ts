@@ -1,11 +1,18 @@
 import type { DataFolder } from '../data-folder.ts'
+import type { LocalService } from './local-service.ts'
 
 /** What a person has before them once `up` serves, and what to try next. */
-export function sayServing(baseUrl: string, folder: DataFolder): string[] {
+export function sayServing(
+  { baseUrl, models }: Pick<LocalService, 'baseUrl' | 'models'>,
+  folder: DataFolder,
+): string[] {
   const data = `--data ${/\s/.test(folder.root) ? `"${folder.root}"` : folder.root}`
+  const longest = Math.max(...models.map(({ id }) => id.length))
   return [
     '',
-    `Serving at ${baseUrl} until Ctrl-C. Models: demo-chat, demo-video. Everything is kept in ${folder.root}.`,
+    `Serving at ${baseUrl} until Ctrl-C. Everything is kept in ${folder.root}.`,
+    'Models:',
+    ...models.map(({ id, type }) => `  ${id.padEnd(longest)}  ${type}`),
     'In another terminal:',
     `  npx farebox keys create --usd 5 ${data}             makes an API key with 5 USD of test credit`,
     `  npx farebox local fund ADDRESS --usd 25 ${data}     gives a wallet of yours test money`,

@@ -8,6 +8,7 @@ import { givenPassphrase, passphraseFlags } from './given-passphrase.ts'
 import { nextSteps } from './next-steps.ts'
 import { readOffer } from './read-offer.ts'
 import { askHidden, askYes, plainText, requireTerminal } from './terminal.ts'
+import { tokenName } from './token-name.ts'
 
 const command = 'farebox wallet create'
 
@@ -56,8 +57,8 @@ async function confirmPayees(
       'The service offers no payment that this wallet can make.',
       'It pays USDC on Base and on Solana; ask whoever runs the service.',
     )
-  for (const { origin, network, asset, payTo } of payees)
-    io.output.note(plainText(`${origin} wants to be paid at ${payTo}, in the token ${asset} on ${network}.`))
+  for (const payee of payees)
+    io.output.note(plainText(`${payee.origin} wants to be paid at ${payee.payTo}, in ${tokenName(payee)}.`))
   if (!asksPerson || (await askYes(io, 'May the wallet pay there, within its caps, without asking again?'))) return
   throw new CliError('No wallet was made.', 'Compare the payee with what the service publishes, then run it again.')
 }
