@@ -5,6 +5,7 @@ import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import { sayUsd, Usd } from '#toolkit/paid.ts'
 import { videoChoices } from '#toolkit/video-choices.ts'
+import { sayingChoices } from '#toolkit/video-refusal.ts'
 
 export default defineTool({
   name: 'video_quote',
@@ -17,7 +18,9 @@ export default defineTool({
   async run(context, { video, ...choices }) {
     const video_url = video === undefined ? undefined : await context.files.asMediaUrl(video, 'video')
     const body = { ...choices, video_url }
-    const { answer } = await context.call(quoteVideo, { params: undefined, query: undefined, body })
+    const { answer } = await sayingChoices(context, choices, () =>
+      context.call(quoteVideo, { params: undefined, query: undefined, body }),
+    )
     const price = fromUsdNumber(answer.quote)
     return { model: strangeId(choices.model), price_usd: price === null ? null : toUsdNumber(price) }
   },

@@ -1,9 +1,9 @@
 import type { ModelRecord, ModelType } from '#contract/models.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
+import { nearNames } from '#toolkit/near-names.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { nearModels, shownIdCharacters } from './bounds.ts'
-import { nearNames } from './near-names.ts'
 
 /**
  * Why there is nothing of that type to be bought by this id: `record` is what the service has by it, null for nothing. It

@@ -1,5 +1,5 @@
+import { nearNames } from '#toolkit/near-names.ts'
 import { refillVariables } from '#wallet/refill-settings.ts'
-import { nearNames } from './near-names.ts'
 
 const caps = [
   'FAREBOX_MAX_PAYMENT_USD',

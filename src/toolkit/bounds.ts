@@ -30,3 +30,6 @@ export const descriptionCharacters = 160
 
 /** Pictures in one question or one video request (brief §2.6: nine references at most). */
 export const pictures = { chat: 8, reference: 9 } as const
+
+/** Models of videos that are named where one is not there. */
+export const nearVideoModels = 3
