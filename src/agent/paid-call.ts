@@ -49,6 +49,8 @@ export class PaidCalls {
   readonly #recover: () => Promise<void>
   /** Calls of this process under way, by their rows; the same one joins instead of buying twice. */
   readonly #underWay = new Map<string, { hash: string; bought: Promise<Bought<Operation>> }>()
+  /** What became of calls where it could not be written; until it is, their rows say that this process is at them. */
+  readonly #unwritten = new Map<string, 'lost' | 'failed'>()
   /** The rows of those whose answer is awaited. */
   readonly #sent = new Set<string>()
   readonly #closing = new AbortController()
@@ -69,6 +71,7 @@ export class PaidCalls {
     const hash = this.#hashOf(operation, call)
     const running = again ? undefined : [...this.#underWay].findLast(([, one]) => one.hash === hash)
     if (running) return { rowId: running[0], bought: this.#joined(...running) }
+    this.#writeUnwritten()
     const claim = this.#rows.claim(hash, operation.id, again)
     return this.#begin({ operation, call, hash, claim, isOnlyAsked: false }, keep)
   }
@@ -85,6 +88,7 @@ export class PaidCalls {
   resume<O extends Operation>(rowId: string, operation: O, call: CallOf<O>, keep: Keep<O>): Buying<O> | null {
     const hash = this.#hashOf(operation, call)
     if (this.#rows.find(rowId)?.requestHash !== hash) throw isAnothersCall()
+    this.#writeUnwritten()
     const claim = this.#rows.claimRow(rowId)
     if (claim?.kind === 'running') return null
     if (claim && claim.kind !== 'mine') return this.#begin({ operation, call, hash, claim, isOnlyAsked: true }, keep)
@@ -169,9 +173,25 @@ export class PaidCalls {
       if (state === 'answered') throw error
       const mayBeCharged = standing.mayBeCharged || isLost(error)
       // A try that sent nothing leaves the time of the one that was lost.
-      if (!mayBeCharged || state !== 'lost') this.#rows.mark(id, mayBeCharged ? 'lost' : 'failed')
+      if (!mayBeCharged || state !== 'lost') this.#ended(id, mayBeCharged ? 'lost' : 'failed')
       if (!mayBeCharged) await this.#core.approvals.giveBack(id)
       throw error
+    }
+  }
+
+  #ended(id: string, state: 'lost' | 'failed'): void {
+    this.#unwritten.set(id, state)
+    try {
+      this.#writeUnwritten()
+    } catch {
+      // As on a full disk: the next call writes it, and this one says what it came to.
+    }
+  }
+
+  #writeUnwritten(): void {
+    for (const [id, state] of this.#unwritten) {
+      this.#rows.mark(id, state)
+      this.#unwritten.delete(id)
     }
   }
 
