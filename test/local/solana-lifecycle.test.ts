@@ -148,7 +148,9 @@ test('the faucet mints on the running chain of a folder, beside its owner, each 
   await expect(tooMuch).rejects.toThrow(/mints up to 1000000000 USD/)
   await chain.stop()
   const late = fundFromFaucet({ dataDir, address: someone, amountMicroUsd: 1n })
-  await expect(late).rejects.toThrow(/No local Solana chain runs in .*; name the folder of the running farebox up with --data/)
+  await expect(late).rejects.toThrow(
+    /No local Solana chain runs in .*; name the folder of the running farebox up with --data/,
+  )
   const nowhere = fundFromFaucet({ dataDir, address: `${someone}1`, amountMicroUsd: 1n })
   await expect(nowhere).rejects.toThrow(/no address; give 0x .* or a Solana address in base58/)
 })
