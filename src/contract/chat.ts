@@ -2,18 +2,9 @@ import { z } from 'zod'
 import { listOf } from './bounded-list.ts'
 import { ChatCompletion, ChatCompletionChunk } from './chat-completion.ts'
 import { ChatMessage } from './chat-message.ts'
-import {
-  CodedError,
-  ContentViolation,
-  DetailedError,
-  KeyLimitReached,
-  OpenAiError,
-  PayloadTooLarge,
-  SignInError,
-  StandardError,
-} from './failures.ts'
+import { CodedError, ContentViolation, DetailedError, OpenAiError, StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
-import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
+import { paidFailures } from './paid-failures.ts'
 import { ServiceParameters } from './service-parameters.ts'
 
 export { ChatCompletion, ChatCompletionChunk, ChatMessage }
@@ -114,17 +105,10 @@ export const createChatCompletion = defineOperation({
   request: { body: ChatCompletionRequest },
   answer: { json: ChatCompletion, events: ChatCompletionChunk },
   failures: {
+    ...paidFailures,
     400: z.union([DetailedError, CodedError, OpenAiError]),
-    401: z.union([StandardError, SignInError]),
-    402: z.union([StandardError, KeyLimitReached, DiscoveryRequired, WalletCreditRequired]),
-    403: StandardError,
-    404: StandardError,
-    413: PayloadTooLarge,
     415: StandardError,
     422: ContentViolation,
-    429: z.union([StandardError, CodedError]),
-    500: StandardError,
-    503: StandardError,
     504: StandardError,
   },
 })

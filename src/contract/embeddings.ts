@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { listOf } from './bounded-list.ts'
-import { CodedError, DetailedError, KeyLimitReached, PayloadTooLarge, SignInError, StandardError } from './failures.ts'
+import { StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
-import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
+import { paidFailures } from './paid-failures.ts'
 
 /** Texts, or tokens of the model's own, one or many (published contract §9). */
 const embeddingInputs = 2_048
@@ -58,16 +58,8 @@ export const createEmbedding = defineOperation({
   request: { body: EmbeddingRequest },
   answer: { json: Embeddings },
   failures: {
-    400: z.union([DetailedError, CodedError]),
-    401: z.union([StandardError, SignInError]),
-    402: z.union([StandardError, KeyLimitReached, DiscoveryRequired, WalletCreditRequired]),
-    403: StandardError,
-    404: StandardError,
-    413: PayloadTooLarge,
+    ...paidFailures,
     415: StandardError,
-    429: z.union([StandardError, CodedError]),
-    500: StandardError,
-    503: StandardError,
     504: StandardError,
   },
 })

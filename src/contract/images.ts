@@ -1,15 +1,7 @@
 import { z } from 'zod'
-import {
-  CodedError,
-  ContentViolation,
-  DetailedError,
-  KeyLimitReached,
-  PayloadTooLarge,
-  SignInError,
-  StandardError,
-} from './failures.ts'
+import { ContentViolation, DetailedError, StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
-import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
+import { paidFailures } from './paid-failures.ts'
 
 export const imageFormats = ['jpeg', 'png', 'webp'] as const
 export const ImageFormat = z.enum(imageFormats)
@@ -65,17 +57,9 @@ export const GeneratedImages = z
   .meta({ id: 'GeneratedImages' })
 
 const failures = {
-  400: z.union([DetailedError, CodedError]),
-  401: z.union([StandardError, SignInError]),
-  402: z.union([StandardError, KeyLimitReached, DiscoveryRequired, WalletCreditRequired]),
-  403: StandardError,
-  404: StandardError,
-  413: PayloadTooLarge,
+  ...paidFailures,
   415: StandardError,
   422: ContentViolation,
-  429: z.union([StandardError, CodedError]),
-  500: StandardError,
-  503: StandardError,
   504: StandardError,
 }
 

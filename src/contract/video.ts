@@ -5,15 +5,14 @@ import {
   CodedError,
   ContentViolation,
   DetailedError,
-  KeyLimitReached,
   NeedsConsent,
-  PayloadTooLarge,
   ProviderContentPolicy,
   SignInError,
   StandardError,
 } from './failures.ts'
 import { defineOperation } from './operation.ts'
-import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
+import { paidFailures } from './paid-failures.ts'
+import { DiscoveryRequired } from './payment-required.ts'
 
 /** Seconds (brief §2.6); `1 gen` and `Auto` are for models that decide themselves. */
 export const VideoDuration = z.enum([
@@ -163,17 +162,9 @@ export const queueVideo = defineOperation({
   request: { body: VideoQueueRequest },
   answer: { json: VideoQueued },
   failures: {
-    400: z.union([DetailedError, CodedError]),
-    401: z.union([StandardError, SignInError]),
-    402: z.union([StandardError, KeyLimitReached, DiscoveryRequired, WalletCreditRequired]),
-    403: StandardError,
-    404: StandardError,
+    ...paidFailures,
     409: NeedsConsent,
-    413: PayloadTooLarge,
     422: ContentViolation,
-    429: z.union([StandardError, CodedError]),
-    500: StandardError,
-    503: StandardError,
   },
 })
 

@@ -28,30 +28,28 @@ export class Catalogue {
 
   /** By id, trait (`default`) or another provider's id. Throws `modelNotFound`, for a video model too. */
   text(name: string): TextModel {
-    const model = this.#named.get(`text ${name}`)
-    if (model?.type !== 'text') throw modelNotFound()
-    return model
+    return this.#find('text', name)
   }
 
   /** By id, trait or another provider's id. Throws `modelNotFound`, for a text model too. */
   video(name: string): VideoModel {
-    const model = this.#named.get(`video ${name}`)
-    if (model?.type !== 'video') throw modelNotFound()
-    return model
+    return this.#find('video', name)
   }
 
   /** By id, trait or another provider's id. Throws `modelNotFound`, for a model of another type too. */
   embedding(name: string): EmbeddingModel {
-    const model = this.#named.get(`embedding ${name}`)
-    if (model?.type !== 'embedding') throw modelNotFound()
-    return model
+    return this.#find('embedding', name)
   }
 
   /** By id, trait or another provider's id. Throws `modelNotFound`, for a model of another type too. */
   image(name: string): ImageModel {
-    const model = this.#named.get(`image ${name}`)
-    if (model?.type !== 'image') throw modelNotFound()
-    return model
+    return this.#find('image', name)
+  }
+
+  #find<Type extends Model['type']>(type: Type, name: string): Extract<Model, { type: Type }> {
+    const model = this.#named.get(`${type} ${name}`)
+    if (!model) throw modelNotFound()
+    return model as Extract<Model, { type: Type }>
   }
 
   get models(): readonly Model[] {

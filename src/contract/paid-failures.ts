@@ -1,0 +1,16 @@
+import { z } from 'zod'
+import { CodedError, DetailedError, KeyLimitReached, PayloadTooLarge, SignInError, StandardError } from './failures.ts'
+import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
+
+/** What every operation that costs a caller credit may answer beside its 200; each adds what is its own. */
+export const paidFailures = {
+  400: z.union([DetailedError, CodedError]),
+  401: z.union([StandardError, SignInError]),
+  402: z.union([StandardError, KeyLimitReached, DiscoveryRequired, WalletCreditRequired]),
+  403: StandardError,
+  404: StandardError,
+  413: PayloadTooLarge,
+  429: z.union([StandardError, CodedError]),
+  500: StandardError,
+  503: StandardError,
+} as const
