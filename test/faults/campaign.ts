@@ -143,15 +143,16 @@ export class Campaign {
     const seeded = this.#seeded('kill')
     await plan.untilKill({ server, sibling: sibling?.process ?? null, round, seeded, isAnswered })
     isOver = true
+    if (mayComplain) this.#servers.outliveTrouble()
     await this.#kill(victim, mayComplain)
     this.#kills++
     for (const failure of await load.ended) this.#findings.fail(failure)
   }
 
   async #kill(victim: Victim, mayComplain = false): Promise<void> {
-    const errors = await this.#servers.kill(victim)
+    const lines = await this.#servers.kill(victim)
     if (mayComplain) return
-    for (const line of errors.split('\n').filter(Boolean)) {
+    for (const line of lines) {
       this.#findings.fail(`The server wrote: ${line.slice(0, bounds.quotedCharacters)}`)
     }
   }

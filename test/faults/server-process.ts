@@ -20,6 +20,8 @@ export interface ReadyServer {
 export class ServerProcess {
   readonly #child: ChildProcess
   readonly #ended: Promise<number | null>
+  /** Whether it lived through a trouble of the world, of which it may tell later than the trouble lasted. */
+  hasOutlivedTrouble = false
   #errors = ''
 
   private constructor(args: readonly string[], env: NodeJS.ProcessEnv, order: FaultOrder | null) {

@@ -2,6 +2,13 @@ import type { FaultOrder } from './arm/fault-orders.ts'
 import { offeredOptions } from './loads/top-up.ts'
 import { ServerProcess } from './server-process.ts'
 
+/** What a service says of books that were away. */
+const outageLines = new Set([
+  'The books cannot be reached; calls wait, or are refused, until they can.',
+  'The books still cannot be reached.',
+  'The books can be reached again.',
+])
+
 export type Victim = 'server' | 'sibling'
 
 export interface RunningServer {
@@ -84,11 +91,17 @@ export class Servers {
     }
   }
 
-  /** What it wrote to stderr by then. */
-  async kill(which: Victim): Promise<string> {
-    const running = this.#running.get(which)
-    await running?.process.kill()
-    return running?.process.errors ?? ''
+  /** The lines that it wrote to stderr by then, without those that tell of a trouble that it lived through. */
+  async kill(which: Victim): Promise<string[]> {
+    const process = this.#running.get(which)?.process
+    await process?.kill()
+    const lines = (process?.errors ?? '').split('\n').filter(Boolean)
+    return process?.hasOutlivedTrouble ? lines.filter(line => !outageLines.has(line)) : lines
+  }
+
+  /** Who is alive now may tell of it whenever its life ends. */
+  outliveTrouble(): void {
+    for (const { process } of this.#running.values()) process.hasOutlivedTrouble = true
   }
 
   /** What the first one ended with. The second is asked before it, because the chain goes with the first. */
