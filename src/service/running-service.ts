@@ -26,6 +26,7 @@ import { LimitLog } from './limits/limit-log.ts'
 import { Limiter } from './limits/limiter.ts'
 import { Windows } from './limits/windows.ts'
 import { everyMediumHasAFace } from './media/face-detector.ts'
+import { type Fetcher, FirstUseFetcher } from './media/first-use-fetcher.ts'
 import { FolderMediaStore } from './media/folder-media-store.ts'
 import { Catalogue } from './models/catalogue.ts'
 import type { Model } from './models/model.ts'
@@ -48,6 +49,8 @@ export interface ServiceParts {
   payments: Payments
   /** Gives staking credit each day; none where absent. */
   stakes?: StakeReader
+  /** The guarded one where absent. */
+  fetcher?: Fetcher
   clock: Clock
   log: Log
   /** Opens the loopback API of the operator's commands. */
@@ -64,6 +67,7 @@ export class RunningService {
   readonly #media: FolderMediaStore
   readonly #ledger: LedgerWatch
   readonly #receipts: ChargeReceipts
+  readonly #fetcher = new FirstUseFetcher()
   readonly #timers: NodeJS.Timeout[] = []
   /** Names this service in leases; another one after every start. */
   readonly #owner = randomUUID()
@@ -116,6 +120,7 @@ export class RunningService {
         onAccepted: () => this.#runner.nudge(),
       }),
       links,
+      fetcher: parts.fetcher ?? this.#fetcher,
     }
     const { adminToken: token } = parts
     const { charges } = this.#service
@@ -163,7 +168,7 @@ export class RunningService {
       this.#service.log.warn({}, 'Some calls are still open; their holds lapse by themselves.')
     }
     waited.abort()
-    await this.#identity.close()
+    await Promise.all([this.#identity.close(), this.#fetcher.close()])
   }
 
   #every(intervalMs: number, what: string, run: () => Promise<unknown>): void {

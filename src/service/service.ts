@@ -9,6 +9,7 @@ import type { Charges } from './ledger/charges.ts'
 import type { Funding } from './ledger/funding.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import type { Log } from './log.ts'
+import type { Fetcher } from './media/first-use-fetcher.ts'
 import type { Catalogue } from './models/catalogue.ts'
 import type { Model, VideoModel } from './models/model.ts'
 import type { SignInChallenge } from './payment-required.ts'
@@ -37,6 +38,8 @@ export interface Service {
   consent: Consent
   jobs: Jobs
   links: Links
+  /** The only way to what a caller names by an address. */
+  fetcher: Fetcher
 }
 
 export type { Log }

@@ -9,6 +9,7 @@ import { DemoChat } from '#service/engines/demo/chat.ts'
 import { DemoVideo } from '#service/engines/demo/video.ts'
 import type { ChatEngine, VideoEngine } from '#service/engines/engine.ts'
 import { watchedBooks } from '#service/ledger/watched-store.ts'
+import type { Fetcher } from '#service/media/first-use-fetcher.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
 import { RunningService } from '#service/running-service.ts'
@@ -75,6 +76,8 @@ export interface OpenServiceOptions {
   payments?: Payments | ((store: Store) => Payments)
   /** Gives staking credit; none where absent. */
   stakes?: StakeReader
+  /** In the place of the guarded one, which reaches public addresses alone. */
+  fetcher?: Fetcher
   /** Stands before the real store, for a test of what becomes of its failures. */
   storeBefore?: (real: Store) => Store
   settings?: Partial<ServiceSettings>
@@ -115,6 +118,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     models: (options.models ?? demoModels)(engines),
     payments: typeof options.payments === 'function' ? options.payments(store) : (options.payments ?? unpaid),
     ...(options.stakes ? { stakes: options.stakes } : {}),
+    ...(options.fetcher ? { fetcher: options.fetcher } : {}),
     adminToken,
     clock,
     log,
