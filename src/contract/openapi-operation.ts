@@ -3,7 +3,7 @@ import { answerHeaders } from './answer-headers.ts'
 import type { HeaderSchema } from './header-codec.ts'
 import { idempotencyKey, wantReceipt } from './headers.ts'
 import type { DescribedSchema, SchemaPrinter } from './openapi-schema.ts'
-import { type AuthScheme, isIdempotent, isPaid, type Operation } from './operation.ts'
+import { type AuthScheme, type BodyType, bodyTypesOf, isIdempotent, isPaid, type Operation } from './operation.ts'
 
 /** Names of the security schemes in the description (brief §5). */
 export const securityNames: Record<AuthScheme, string> = { apiKey: 'BearerAuth', wallet: 'siwx' }
@@ -27,15 +27,17 @@ export function describeOperation(operation: Operation, printer: SchemaPrinter):
     security: auth.map(scheme => ({ [securityNames[scheme]]: [] })),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(request.body
-      ? {
-          requestBody: {
-            required: !request.bodyOptional,
-            content: { [json]: { schema: printer.print(request.body, 'input') } },
-          },
-        }
+      ? { requestBody: { required: !request.bodyOptional, content: bodyContent(operation, request.body, printer) } }
       : {}),
     responses: describeAnswers(operation, printer),
   }
+}
+
+const mediaTypes: Record<BodyType, string> = { json, multipart: 'multipart/form-data' }
+
+function bodyContent(operation: Operation, body: z.ZodType, printer: SchemaPrinter) {
+  const schema = printer.print(body, 'input')
+  return Object.fromEntries(bodyTypesOf(operation).map(type => [mediaTypes[type], { schema }]))
 }
 
 /** Each member of a path or query is a parameter of its own. */

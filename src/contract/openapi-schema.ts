@@ -38,8 +38,9 @@ function tidy(schema: DescribedSchema): DescribedSchema {
   return withNull(tidied)
 }
 
-/** Anything goes, and every integer is a safe one: said by silence. */
+/** Anything goes, every integer is a safe one, and a file is not encoded: said by silence. */
 const isAssumed = (keyword: string, value: unknown): boolean =>
+  (keyword === 'contentEncoding' && value === 'binary') ||
   (keyword === 'additionalProperties' && isRecord(value) && Object.keys(value).length === 0) ||
   (keyword === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   (keyword === 'minimum' && value === Number.MIN_SAFE_INTEGER)

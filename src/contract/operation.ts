@@ -13,12 +13,16 @@ export type AuthScheme = 'apiKey' | 'wallet'
  */
 export type Charge = 'free' | 'usage' | 'quote' | 'payment'
 
+export type BodyType = 'json' | 'multipart'
+
 export interface RequestShape {
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType
   /** A body that may be left out, content type included (brief §4.1). */
   bodyOptional?: boolean
+  /** How the body may come; absent: as JSON. A form's fields are parsed by the same schema, its files as `UploadedFile`. */
+  bodyTypes?: readonly BodyType[]
   /** Names of request headers that this operation reads beyond the credentials. */
   headers?: readonly string[]
 }
@@ -67,6 +71,9 @@ export const defineOperation = <const Id extends string, Request extends Request
   operation: Operation<Request, Answer, Id>,
 ): Operation<Request, Answer, Id> =>
   isIdempotent(operation) ? { ...operation, failures: withKeyFailures(operation) } : operation
+
+export const bodyTypesOf = ({ request }: Pick<Operation, 'request'>): readonly BodyType[] =>
+  request.bodyTypes ?? ['json']
 
 /** Whether the operation costs a caller credit. */
 export const isPaid = ({ charge }: Pick<Operation, 'charge'>): boolean => charge === 'usage' || charge === 'quote'

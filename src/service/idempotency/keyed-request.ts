@@ -32,9 +32,27 @@ export function readKey(header: HeaderReader): string | null {
 export const claimId = (account: string, operation: Operation, key: string): string =>
   hash([account, operation.id, key])
 
-/** Equal for equal requests, in whatever order their members were written. */
-export const fingerprintOf = (request: KeyedRequest['request']): string =>
-  hash([request.params, request.query, request.body])
+/** Equal for equal requests, in whatever order their members were written; a file counts by its name, type and bytes. */
+export const fingerprintOf = async ({ params, query, body }: KeyedRequest['request']): Promise<string> =>
+  hash([params, query, await withoutFiles(body)])
+
+/** Files are the fields of a form, or lie in a list of such a field. */
+async function withoutFiles(value: unknown, depth = 2): Promise<unknown> {
+  if (value instanceof File) {
+    const sha256 = createHash('sha256')
+      .update(new Uint8Array(await value.arrayBuffer()))
+      .digest('hex')
+    return { name: value.name, type: value.type, sha256 }
+  }
+  if (depth === 0 || typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    return value.some(item => item instanceof File)
+      ? Promise.all(value.map(item => withoutFiles(item, depth - 1)))
+      : value
+  }
+  const members = Object.entries(value).map(async ([name, member]) => [name, await withoutFiles(member, depth - 1)])
+  return Object.fromEntries(await Promise.all(members))
+}
 
 const hash = (parts: readonly unknown[]): string => createHash('sha256').update(canonicalJson(parts)).digest('hex')
 

@@ -40,7 +40,7 @@ export async function oncePerKey(keyed: KeyedRequest, run: (work: Work) => Promi
     return send(exchange, await run(unkeyedWork(exchange)), service.settings.vendor)
   }
   const claim = claimId(principal.account, operation, key)
-  const fingerprint = fingerprintOf(keyed.request)
+  const fingerprint = await fingerprintOf(keyed.request)
   const order = { claim, account: principal.account, request: exchange.requestId, fingerprint }
   const taken = await takeKey(order, principal, keyed)
   if (taken.state !== 'ours') return answerTaken(taken, keyed)

@@ -1,8 +1,9 @@
 import { invalidContentType, invalidRequest, payloadTooLarge } from '#contract/errors.ts'
 import { isJsonMediaType } from '#contract/json-media-type.ts'
 import { bodyBytes, bodyValues, jsonDepth } from '#contract/limits.ts'
-import type { Operation } from '#contract/operation.ts'
+import { bodyTypesOf, type Operation } from '#contract/operation.ts'
 import { parseJson } from '#contract/safe-json.ts'
+import { formBoundary, parseForm } from './parse-form.ts'
 
 /** What of a request the body reader needs; Node's own message and a web request both fit. */
 export interface BodySource {
@@ -13,20 +14,36 @@ export interface BodySource {
 
 const bytesLimit = (operation: Operation): number => {
   if (operation.limit === 'video.queue' || operation.path === '/video/quote') return bodyBytes.video
+  if (bodyTypesOf(operation).includes('multipart')) return bodyBytes.form
   return operation.limit === 'top-up' ? bodyBytes.topUp : bodyBytes.json
 }
 
-/** The JSON of a body; undefined where the operation takes none. Reads no more than its limit. */
+/** The JSON of a body, or the fields of a form; undefined where the operation takes none. Reads no more than its limit. */
 export async function readBody(operation: Operation, source: BodySource): Promise<unknown> {
   if (!operation.request.body) return undefined
   const encoding = source.header('content-encoding')[0]
   if (encoding && encoding !== 'identity') throw invalidContentType()
-  const text = await readText(source, bytesLimit(operation))
+  const type = source.header('content-type')[0]
+  const taken = bodyTypesOf(operation)
+  const boundary = taken.includes('multipart') ? formBoundary(type) : null
+  if (boundary === null && !taken.includes('json')) throw invalidContentType()
+  const bytes = await readBytes(source, bytesLimit(operation))
+  return boundary === null ? parsedJson(bytes, type, operation) : parsedForm(bytes, boundary)
+}
+
+function parsedForm(bytes: Uint8Array, boundary: string): unknown {
+  const parsed = parseForm(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), boundary)
+  if (!parsed.ok) throw invalidBody(`The form ${parsed.reason}.`)
+  return parsed.fields
+}
+
+function parsedJson(bytes: Uint8Array, type: string | undefined, operation: Operation): unknown {
+  const text = textOf(bytes)
   if (text.trim() === '') {
     if (operation.request.bodyOptional) return {}
     throw invalidBody('The body is empty; send JSON.')
   }
-  if (!operation.request.bodyOptional) requireJson(source.header('content-type')[0])
+  if (!operation.request.bodyOptional) requireJson(type)
   const parsed = parseJson(text, jsonDepth, bodyValues)
   if (!parsed.ok) throw invalidBody(`The body ${parsed.reason}.`)
   return parsed.value
@@ -41,11 +58,15 @@ const invalidBody = (message: string) =>
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-async function readText(source: BodySource, limit: number): Promise<string> {
+async function readBytes(source: BodySource, limit: number): Promise<Uint8Array> {
   const announced = Number(source.header('content-length')[0] ?? 0)
   if (announced > limit) throw tooLarge()
   const bytes = await source.read(limit)
   if (!bytes) throw tooLarge()
+  return bytes
+}
+
+function textOf(bytes: Uint8Array): string {
   try {
     return strictUtf8.decode(bytes)
   } catch {
