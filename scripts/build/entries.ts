@@ -13,6 +13,7 @@ export const doors = {
 export const threads = {
   'sqlite-writer-thread': 'src/service/store/sqlite/writer-thread.ts',
   'evm-signature-thread': 'src/service/identity/evm-thread.ts',
+  'page-thread': 'src/service/engines/web/page-thread.ts',
 }
 
 /** Files that start a process of their own, known the same way. */

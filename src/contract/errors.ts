@@ -230,6 +230,14 @@ export const modelAtCapacity = defineStandard(
   'The model is at capacity. Please try again later.',
   'later',
 )
+/** The operator of this service has set up no engine for it; to come again is of no use. */
+export const notSetUp = defineError({ kind: 'NOT_SET_UP', status: 503, body: StandardError, retry: 'never' })
+export const searchFailed = defineStandard(
+  'SEARCH_FAILED',
+  500,
+  'The web search failed, and nothing was charged. Please try again later.',
+  'later',
+)
 /** Nothing was held or charged; what had begun before goes on. */
 export const ledgerReadOnly = defineStandard(
   'LEDGER_READ_ONLY',

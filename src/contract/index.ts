@@ -2,6 +2,7 @@
 
 export { answerHeaders, type DescribedHeader } from './answer-headers.ts'
 export { apiVersion } from './api-version.ts'
+export { WebPage, WebScrapeRequest, WebSearchRequest, WebSearchResults, webScrape, webSearch } from './augment.ts'
 export {
   ChatCompletion,
   ChatCompletionChunk,

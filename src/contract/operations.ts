@@ -1,3 +1,4 @@
+import { webScrape, webSearch } from './augment.ts'
 import { createChatCompletion } from './chat.ts'
 import { createEmbedding } from './embeddings.ts'
 import { generateImage, listImageStyles, simpleGenerateImage } from './images.ts'
@@ -19,6 +20,8 @@ export const operations = [
   generateImage,
   simpleGenerateImage,
   listImageStyles,
+  webSearch,
+  webScrape,
   quoteVideo,
   queueVideo,
   retrieveVideo,

@@ -4,6 +4,7 @@ import { systemClock } from '#contract/clock.ts'
 import type { PlanName } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
 import { drainMs } from './bounds.ts'
+import type { PageReader, SearchEngine } from './engines/engine.ts'
 import type { Log } from './log.ts'
 import type { Model } from './models/model.ts'
 import { OutageLog } from './outage-log.ts'
@@ -25,6 +26,10 @@ export interface ServiceOptions {
   payments?: PaymentSettings
   /** The contract whose staked tokens give their wallet 1 USD of credit each a day; nobody has such credit where absent. */
   staking?: EvmStakeOptions
+  /** For searches of the web, and for chats that ask for one; both are refused where absent. */
+  search?: SearchEngine
+  /** For pages that callers name, alone and in chats; both are refused where absent. */
+  pages?: PageReader
   /** Comes before the callers' own system prompts unless they say no. */
   systemPrompt?: string
   /** Stands in the names of headers and members; `service` where absent. */

@@ -19,6 +19,8 @@ import { quoteVideoRoute } from './routes/quote-video.ts'
 import { retrieveVideoRoute } from './routes/retrieve-video.ts'
 import { simpleGenerateImageRoute } from './routes/simple-generate-image.ts'
 import { topUpRoute } from './routes/top-up.ts'
+import { webScrapeRoute } from './routes/web-scrape.ts'
+import { webSearchRoute } from './routes/web-search.ts'
 
 /** Each operation of the contract has its route here; a test compares the two lists. */
 export const routes = [
@@ -30,6 +32,8 @@ export const routes = [
   generateImageRoute,
   simpleGenerateImageRoute,
   listImageStylesRoute,
+  webSearchRoute,
+  webScrapeRoute,
   quoteVideoRoute,
   queueVideoRoute,
   retrieveVideoRoute,

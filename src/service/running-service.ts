@@ -4,6 +4,7 @@ import type { Hono } from 'hono'
 import type { Clock } from '#contract/clock.ts'
 import { createApp, type ServiceEnvironment } from './app.ts'
 import { drainMs, sweepIntervalMs } from './bounds.ts'
+import type { PageReader, SearchEngine } from './engines/engine.ts'
 import { RequestGuards } from './guards.ts'
 import { Claims } from './idempotency/claims.ts'
 import { ApiKeys } from './identity/api-keys.ts'
@@ -51,6 +52,9 @@ export interface ServiceParts {
   stakes?: StakeReader
   /** The guarded one where absent. */
   fetcher?: Fetcher
+  /** Searches the web, and reads its pages; each is refused by its name where absent. */
+  search?: SearchEngine
+  pages?: PageReader
   clock: Clock
   log: Log
   /** Opens the loopback API of the operator's commands. */
@@ -121,6 +125,7 @@ export class RunningService {
       }),
       links,
       fetcher: parts.fetcher ?? this.#fetcher,
+      web: { search: parts.search ?? null, pages: parts.pages ?? null },
     }
     const { adminToken: token } = parts
     const { charges } = this.#service

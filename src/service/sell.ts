@@ -7,7 +7,8 @@ import type { Service } from './service.ts'
 
 /** What is sold whole, and the most that it may cost. */
 export interface Sale {
-  model: string
+  /** Null for what no model is asked for. */
+  model: string | null
   amount: MicroUsd
 }
 

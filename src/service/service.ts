@@ -3,6 +3,7 @@ import type { MicroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SettlementResponse } from '#contract/payment.ts'
 import type { VideoQueueRequest, VideoStatus } from '#contract/video.ts'
+import type { PageReader, SearchEngine } from './engines/engine.ts'
 import type { Claims } from './idempotency/claims.ts'
 import type { Principal } from './identity/principal.ts'
 import type { Charges } from './ledger/charges.ts'
@@ -40,6 +41,13 @@ export interface Service {
   links: Links
   /** The only way to what a caller names by an address. */
   fetcher: Fetcher
+  web: Web
+}
+
+/** What the service reads of the web; null where its operator set nothing up for it. */
+export interface Web {
+  search: SearchEngine | null
+  pages: PageReader | null
 }
 
 export type { Log }

@@ -7,7 +7,7 @@ import type { PaymentOption } from '#contract/payment.ts'
 import { createKey } from '#service/create-key.ts'
 import { DemoChat } from '#service/engines/demo/chat.ts'
 import { DemoVideo } from '#service/engines/demo/video.ts'
-import type { ChatEngine, VideoEngine } from '#service/engines/engine.ts'
+import type { ChatEngine, PageReader, SearchEngine, VideoEngine } from '#service/engines/engine.ts'
 import { watchedBooks } from '#service/ledger/watched-store.ts'
 import type { Fetcher } from '#service/media/first-use-fetcher.ts'
 import { demoModels } from '#service/models/demo-models.ts'
@@ -80,6 +80,8 @@ export interface OpenServiceOptions {
   fetcher?: Fetcher
   /** Stands before the real store, for a test of what becomes of its failures. */
   storeBefore?: (real: Store) => Store
+  search?: SearchEngine
+  pages?: PageReader
   settings?: Partial<ServiceSettings>
   folder?: string
   clock?: TestClock
@@ -119,6 +121,8 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     payments: typeof options.payments === 'function' ? options.payments(store) : (options.payments ?? unpaid),
     ...(options.stakes ? { stakes: options.stakes } : {}),
     ...(options.fetcher ? { fetcher: options.fetcher } : {}),
+    ...(options.search ? { search: options.search } : {}),
+    ...(options.pages ? { pages: options.pages } : {}),
     adminToken,
     clock,
     log,

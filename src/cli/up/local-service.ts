@@ -84,6 +84,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   const adminToken = randomBytes(adminTokenBytes).toString('base64url')
   const isNew = !options.env?.FAREBOX_SECRET && (await readFolderSecrets(folder)) === null
   const models = parts.demoModels({ chat: new parts.DemoChat(), video })
+  const web = new parts.DemoWeb()
   const opening = parts.openService({
     publicUrl,
     folder: dirname(folder.database),
@@ -98,6 +99,9 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
       facilitatorKey: keys.facilitator.privateKey,
       ...(solana.settings ? { solana: solana.settings } : {}),
     },
+    // Nothing leaves this machine: no search engine is asked, and no page fetched.
+    search: web,
+    pages: web,
     adminToken,
     log,
   })
@@ -133,16 +137,17 @@ function publicHost(host: string): string {
 
 /** Nothing of the service or the chain is loaded before `up` needs it. */
 async function loadParts() {
-  const [service, settings, listener, chat, video, models, chains] = await Promise.all([
+  const [service, settings, listener, chat, video, web, models, chains] = await Promise.all([
     import('#service/open-service.ts'),
     import('#service/settings.ts'),
     import('#service/listener.ts'),
     import('#service/engines/demo/chat.ts'),
     import('#service/engines/demo/video.ts'),
+    import('#service/engines/demo/web.ts'),
     import('#service/models/demo-models.ts'),
     import('./local-chains.ts'),
   ])
-  return { ...service, ...settings, ...listener, ...chat, ...video, ...models, ...chains }
+  return { ...service, ...settings, ...listener, ...chat, ...video, ...web, ...models, ...chains }
 }
 
 type Parts = Awaited<ReturnType<typeof loadParts>>

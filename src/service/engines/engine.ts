@@ -66,6 +66,47 @@ export interface ImageEngine {
   generate(call: ImageCall): Promise<Buffer[]>
 }
 
+export interface SearchCall {
+  query: string
+  /** Results at most. */
+  limit: number
+  /** Whose index the caller wants, where the engine has a choice. */
+  provider?: 'google' | 'brave'
+  signal: AbortSignal
+}
+
+export interface SearchResult {
+  title: string
+  url: string
+  /** What the page says about it, as text. */
+  content: string
+  /** When the page is of, as the engine writes it; empty where it knows no date. */
+  date: string
+}
+
+export interface SearchEngine {
+  /** The best first; none is an answer too. */
+  search(call: SearchCall): Promise<SearchResult[]>
+}
+
+export interface PageCall {
+  /** As a caller wrote it. */
+  url: string
+  signal: AbortSignal
+}
+
+export interface ReadPage {
+  /** Empty where the page has none. */
+  title: string
+  /** Markdown. */
+  content: string
+}
+
+export interface PageReader {
+  /** Throws `PageUnread` where a page gives no text; any other error is a fault of the reader. */
+  read(call: PageCall): Promise<ReadPage>
+}
+
 export interface VideoCall {
   request: VideoQueueRequest
   engineModel: string

@@ -45,7 +45,7 @@ const refusal = (promise: Promise<unknown>) =>
     error => (error instanceof FetchRefused ? `${error.reason}: ${error.message}` : error),
   )
 
-describe('G1: what is not of the public web is never asked', () => {
+describe('what is not of the public web is never asked', () => {
   test.each([
     'http://127.0.0.1/',
     'http://127.1/',

@@ -1,0 +1,27 @@
+import { augmentMicroUsd } from '#contract/augment.ts'
+import { type MicroUsd, microUsd } from '#contract/money.ts'
+import type { Line } from '../store/units.ts'
+
+const picoPerMicro = 1_000_000
+
+/** What is looked at on the web for a caller: the searches and pages that succeeded. */
+export interface WebUse {
+  searches: number
+  pages: number
+}
+
+/** A line for each kind that was used; published contract §15. */
+export const webLines = ({ searches, pages }: WebUse): Line[] =>
+  [
+    { sku: 'web.search', count: searches },
+    { sku: 'web.scrape', count: pages },
+  ]
+    .filter(({ count }) => count > 0)
+    .map(({ sku, count }) => ({
+      sku,
+      units: BigInt(count),
+      unitPricePicoUsd: BigInt(augmentMicroUsd * picoPerMicro),
+      amount: microUsd(count * augmentMicroUsd),
+    }))
+
+export const webPrice = ({ searches, pages }: WebUse): MicroUsd => microUsd((searches + pages) * augmentMicroUsd)
