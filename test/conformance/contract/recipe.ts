@@ -1,0 +1,33 @@
+import type { Stand } from './stand.ts'
+
+/** Who asks. */
+export type Caller = 'key' | 'admin' | 'poor' | 'wallet' | 'nobody'
+
+export interface Asked {
+  /** Where it differs from the operation's own, with its parameters filled in. */
+  path?: string
+  query?: string
+  headers?: Readonly<Record<string, string>>
+  /** JSON, or a form. */
+  body?: unknown
+  as?: Caller
+}
+
+type Given<Value> = Value | ((stand: Stand) => Value | Promise<Value>)
+
+/** How one published operation is driven here. */
+export interface Recipe {
+  /** What succeeds, each in a way of its own; the first is what failures are made of. */
+  succeeds: readonly Given<Asked>[]
+  /** What reaches a status that the usual ways do not reach. */
+  reaches?: Readonly<Record<number, Given<Asked> | { answer: (stand: Stand) => Promise<Response> }>>
+  /** Statuses that nothing here leads to, and why. */
+  unreachable?: Readonly<Record<number, string>>
+  /** What a 500 comes of: its engine where absent and the body names a model, else the books. */
+  failsBy?: 'books'
+  /** Faults of an answer that are meant: how they begin, and why. */
+  tolerated?: readonly (readonly [fault: RegExp, why: string])[]
+}
+
+/** By the published id of their operation. */
+export type Recipes = Readonly<Record<string, Recipe>>

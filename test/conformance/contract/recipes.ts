@@ -1,0 +1,17 @@
+import type { Recipes } from './recipe.ts'
+import { chatRecipes } from './recipes/chat.ts'
+import { imageRecipes } from './recipes/images.ts'
+import { limitRecipes } from './recipes/limits.ts'
+import { modelRecipes } from './recipes/models.ts'
+import { videoRecipes } from './recipes/video.ts'
+import { x402Recipes } from './recipes/x402.ts'
+
+/** One file a family. */
+export const recipes: Recipes = {
+  ...chatRecipes,
+  ...imageRecipes,
+  ...limitRecipes,
+  ...modelRecipes,
+  ...videoRecipes,
+  ...x402Recipes,
+}

@@ -1,0 +1,133 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { microUsd } from '#contract/money.ts'
+import { DemoChat } from '#service/engines/demo/chat.ts'
+import { openWalletAccount, walletAccountId } from '#service/identity/wallet-account.ts'
+import { demoModels } from '#service/models/demo-models.ts'
+import type { Model } from '#service/models/model.ts'
+import type { Store } from '#service/store/store.ts'
+import { StoreError } from '#service/store/store-error.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { evmWallet } from '../../service/identity/signed-header.ts'
+import { type OpenedService, openService } from '../../service/open-service.ts'
+import { doublePayments } from './double-payments.ts'
+import { DoubleVideo } from './double-video.ts'
+import type { Asked, Caller } from './recipe.ts'
+
+/** The whole service with demonstrations for engines, and switches for what fails. */
+export interface Stand {
+  opened: OpenedService
+  wallet: { address: string }
+  /** What every model whose id begins with `failing-` throws. */
+  failure: unknown
+  /** What the books throw when they are read; null while they are well. */
+  away: Error | null
+  ask(method: string, path: string, asked: Asked): Promise<Response>
+  close(): Promise<void>
+}
+
+export const unreachableBooks = () => new StoreError('unreachable', 'The books are away.')
+
+export async function openStand(): Promise<Stand> {
+  const state: Pick<Stand, 'failure' | 'away'> = { failure: new Error('The engine failed.'), away: null }
+  const folder = await mkdtemp(join(tmpdir(), 'farebox-conformance-'))
+  const opened = await openService({
+    video: new DoubleVideo(folder),
+    chat: new DemoChat({ pause: async () => undefined }),
+    models: engines => {
+      const demo = demoModels(engines)
+      return [...demo, ...demo.map(model => failing(model, state))]
+    },
+    payments: doublePayments,
+    storeBefore: real => breakable(real, state),
+  })
+  const wallet = evmWallet()
+  await fund(opened, wallet.address)
+  const [rich, poor] = [await opened.key(1_000), await opened.key(0)]
+  let nonces = 0
+  const signIn = () =>
+    wallet.header({
+      domain: '127.0.0.1:8402',
+      uri: 'http://127.0.0.1:8402/api/v1/',
+      chain: '8453',
+      nonce: (++nonces).toString(16).padStart(16, '0'),
+      issuedAt: new Date(opened.clock.now()).toISOString(),
+    })
+  const credentials: Readonly<Record<Caller, () => Promise<Record<string, string>>>> = {
+    key: async () => ({ authorization: `Bearer ${rich}` }),
+    admin: async () => ({ authorization: `Bearer ${rich}` }),
+    poor: async () => ({ authorization: `Bearer ${poor}` }),
+    wallet: async () => ({ 'sign-in-with-x': await signIn() }),
+    nobody: async () => ({}),
+  }
+  const stand: Stand = Object.assign(state, {
+    opened,
+    wallet: { address: wallet.address },
+    async ask(method: string, path: string, { query = '', headers = {}, body, as = 'key', ...rest }: Asked) {
+      const isRaw = body === undefined || body instanceof FormData || typeof body === 'string'
+      return opened.request(`/api/v1${rest.path ?? path}${query}`, {
+        method,
+        headers: {
+          ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+          ...(await credentials[as]()),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
+      })
+    },
+    async close() {
+      await opened.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  })
+  return stand
+}
+
+/** The same model before an engine that throws whatever it is asked. */
+function failing(model: Model, state: Pick<Stand, 'failure'>): Model {
+  const engine = new Proxy(
+    {},
+    {
+      get: () => async () => {
+        throw state.failure
+      },
+    },
+  )
+  return { ...model, id: `failing-${model.id}`, traits: [], compatibleIds: [], engine } as unknown as Model
+}
+
+/** Reads fail while the switch is on; what is written arrives. */
+function breakable(real: Store, state: Pick<Stand, 'away'>): Store {
+  const read = guarded(real.read, () => {
+    if (state.away) throw state.away
+  })
+  return new Proxy(real, {
+    get(target, name) {
+      if (name === 'read') return read
+      const value = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+/** The same object, whose methods look at something first. */
+const guarded = <Target extends object>(object: Target, look: () => void): Target =>
+  new Proxy(object, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      return (...given: unknown[]) => {
+        look()
+        return value.apply(target, given)
+      }
+    },
+  })
+
+async function fund({ clock, store }: OpenedService, address: string): Promise<void> {
+  const [atMs, name] = [clock.now(), address.toLowerCase()]
+  const account = walletAccountId(name)
+  const ref = `grant:${account}:${atMs}`
+  const credit = { op: 'credit', account, amount: microUsd(100_000_000), source: 'system:grant', ref, atMs } as const
+  await store.commit([{ id: `${uuidV7(atMs)}/fund`, ops: [...openWalletAccount(name, atMs), credit] }])
+}
