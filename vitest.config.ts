@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
@@ -5,6 +6,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Processes, not threads: tests own their environment, their working folder and the writer's worker thread.
     pool: 'forks',
+    // Nine tenths of the time go by in waiting for chains, databases and processes, so two at once pay on two cores too.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     setupFiles: ['test/own-notes.ts'],
     // Tests that start a chain or a server say so themselves; a plain test that needs longer than this is stuck.
     testTimeout: 30_000,
