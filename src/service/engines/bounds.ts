@@ -81,3 +81,9 @@ export const vectorBytes = 64 * 1024 * 1024
 
 /** Pictures of one answer as base64: four of some megabytes each. */
 export const pictureAnswerBytes = 64 * 1024 * 1024
+
+/** The context of a GGUF file, where its operator says nothing: longer ones cost memory that most prompts never use. */
+export const ggufContextTokens = 8_192
+
+/** llama.cpp makes no context that is shorter. */
+export const leastContextTokens = 1_024
