@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import { z } from 'zod'
+import { keyRoles } from '#contract/api-keys.ts'
 import type { KeyOrder, NewCustomerKey } from '#service/create-key.ts'
 import type { KeyNeeds } from '#service/identity/api-keys.ts'
 import type { ListedKey } from '#service/listed-key.ts'
@@ -37,6 +38,7 @@ const Listed = z.array(
     id: z.string(),
     account: z.string(),
     prefix: z.string(),
+    role: z.enum(keyRoles).default('INFERENCE'),
     label: z.string(),
     createdAtMs: z.number(),
     expiresAtMs: z.number().nullable(),

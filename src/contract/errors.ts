@@ -74,6 +74,8 @@ export const authenticationFailed = defineStandard(
   'Authentication failed',
   'after-sign-in',
 )
+/** The key is good, and may not do this. */
+export const adminKeyRequired = defineStandard('ADMIN_KEY_REQUIRED', 401, 'Admin API key required', 'never')
 export const invalidSignIn = defineError({
   kind: 'X402_INVALID_SIGN_IN',
   status: 401,
@@ -135,6 +137,13 @@ export const receiptNotFound = defineStandard(
   'RECEIPT_NOT_FOUND',
   404,
   'There is no receipt of this request. A request has one once it has been charged.',
+  'never',
+)
+/** Somebody else's key is answered as one that does not exist. */
+export const keyNotFound = defineStandard(
+  'API_KEY_NOT_FOUND',
+  404,
+  'This account has no such API key; GET /api_keys lists those that it has.',
   'never',
 )
 export const routeNotFound = defineError({

@@ -1,6 +1,17 @@
 /** `farebox/contract`: what a client and a service of this API agree on. */
 
 export { answerHeaders, type DescribedHeader } from './answer-headers.ts'
+export {
+  ApiKey,
+  CreatedKey,
+  CreateKeyRequest,
+  createKey,
+  deleteKey,
+  getKey,
+  listKeys,
+  UpdateKeyRequest,
+  updateKey,
+} from './api-keys.ts'
 export { apiVersion } from './api-version.ts'
 export { WebPage, WebScrapeRequest, WebSearchRequest, WebSearchResults, webScrape, webSearch } from './augment.ts'
 export {

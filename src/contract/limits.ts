@@ -37,6 +37,7 @@ export const otherLimitNames = [
   'top-up',
   'wallet.balance',
   'wallet.transactions',
+  'keys.create',
   'read',
 ] as const
 
@@ -55,6 +56,7 @@ const defaultLimits: OtherLimits = {
   'top-up': { requestsPerMinute: 10 },
   'wallet.balance': { requestsPerMinute: 30 },
   'wallet.transactions': { requestsPerMinute: 20 },
+  'keys.create': { requestsPerMinute: 20 },
   read: { requestsPerMinute: 500 },
 }
 
@@ -108,6 +110,9 @@ export const paging = {
   transactions: { default: 50, maximum: 100 },
   receipts: { default: 20, maximum: 50 },
 } as const
+
+/** Keys that count which one account may have. */
+export const activeKeys = 500
 
 /** Rows of the log of requests that met a limit. */
 export const rateLimitLogRows = 50

@@ -22,6 +22,7 @@ export function describeOperation(operation: Operation, printer: SchemaPrinter):
     operationId: id,
     tags: [tag],
     summary,
+    ...(operation.adminKey ? { description: 'Takes an ADMIN key; an INFERENCE key is a 401.' } : {}),
     // Readers of a description skip what begins with x-; people see what other services of the contract do not have.
     ...(operation.isOwn ? { 'x-farebox-own': true } : {}),
     security: auth.map(scheme => ({ [securityNames[scheme]]: [] })),

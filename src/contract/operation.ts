@@ -53,6 +53,8 @@ export interface Operation<
   auth: readonly AuthScheme[]
   charge: Charge
   limit: LimitName
+  /** Only for ADMIN keys: it manages keys, or tells what the account spent. */
+  adminKey?: boolean
   /** Farebox's own: not of the published contract, so other services of it do not have it. */
   isOwn?: boolean
   /** Whether it takes an `Idempotency-Key`; absent: where it costs. */

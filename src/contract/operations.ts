@@ -1,3 +1,4 @@
+import { createKey, deleteKey, getKey, listKeys, updateKey } from './api-keys.ts'
 import { webScrape, webSearch } from './augment.ts'
 import { createChatCompletion } from './chat.ts'
 import { createEmbedding } from './embeddings.ts'
@@ -31,6 +32,11 @@ export const operations = [
   getWalletTransactions,
   getRateLimits,
   getRateLimitLog,
+  listKeys,
+  createKey,
+  updateKey,
+  deleteKey,
+  getKey,
   getReceiptKeys,
   listReceipts,
   getReceipt,

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
+import { keyRoles } from '#contract/api-keys.ts'
 import { authenticationFailed, forbidden, invalidRequest } from '#contract/errors.ts'
 import { describeIssues } from '#contract/issues.ts'
 import { jsonDepth } from '#contract/limits.ts'
@@ -60,6 +61,7 @@ const commands = {
   keys: z.strictObject({
     usd: z.string().refine(isGrant, `an amount of USD such as 5 or 0.25, at most ${mostGrantUsd}`),
     label: z.string().max(100),
+    role: z.enum(keyRoles).optional(),
     account: name.optional(),
     budget: Budget.optional(),
   }),
@@ -93,8 +95,12 @@ export async function answerAdmin(exchange: Exchange, request: Request, admin: A
 async function run(command: CommandName, body: string, admin: Admin): Promise<unknown> {
   switch (command) {
     case 'keys': {
-      const { usd, label, account, budget } = read(command, body)
-      const more = { ...(account === undefined ? {} : { account }), ...(budget ? { budget: budgetOf(budget) } : {}) }
+      const { usd, label, role, account, budget } = read(command, body)
+      const more = {
+        ...(account === undefined ? {} : { account }),
+        ...(budget ? { budget: budgetOf(budget) } : {}),
+        ...(role ? { role } : {}),
+      }
       return createKey(admin, { amountMicroUsd: parseUsd(usd) ?? 0n, label, ...more })
     }
     case 'keys/budget': {

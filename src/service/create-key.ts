@@ -1,3 +1,4 @@
+import type { KeyRole } from '#contract/api-keys.ts'
 import { microUsd } from '#contract/money.ts'
 import type { ApiKeys } from './identity/api-keys.ts'
 import type { KeyBudget, Op } from './store/units.ts'
@@ -10,6 +11,8 @@ export interface KeyOrder {
   /** Credit that the account is given; zero for none. */
   amountMicroUsd: bigint
   label: string
+  /** `INFERENCE` where absent; an `ADMIN` key makes and ends keys of its account over the API, and reads its bills. */
+  role?: KeyRole
   /** Another key of this account; absent for a new customer. */
   account?: string
   /** What this key may spend of its account's credit; all of it where absent. */
@@ -39,7 +42,7 @@ export async function createKey(
     const amount = microUsd(order.amountMicroUsd)
     ops.push({ op: 'credit', account, amount, source: 'system:grant', ref: `grant:${uuidV7(atMs)}`, atMs })
   }
-  const { label, budget = null } = order
-  const created = await service.keys.create({ account, label, expiresAtMs: null, budget, opening: ops })
+  const { label, role = 'INFERENCE', budget = null } = order
+  const created = await service.keys.create({ account, label, role, expiresAtMs: null, budget, opening: ops })
   return { key: created.secret, keyId: created.id, account }
 }

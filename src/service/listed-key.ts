@@ -1,3 +1,4 @@
+import type { KeyRole } from '#contract/api-keys.ts'
 import { formatUsd, type MicroUsd } from '#contract/money.ts'
 import type { ApiKeyRecord, KeyNeeds, KeyRefused } from './identity/api-keys.ts'
 import type { BudgetPeriod, KeyBudget } from './store/units.ts'
@@ -7,6 +8,7 @@ export interface ListedKey {
   id: string
   account: string
   prefix: string
+  role: KeyRole
   label: string
   createdAtMs: number
   expiresAtMs: number | null
@@ -23,8 +25,19 @@ export interface ListedBudget {
 }
 
 export const listedKey = (record: ApiKeyRecord): ListedKey => {
-  const { id, account, prefix, label, createdAtMs, expiresAtMs, revokedAtMs, needs, budget } = record
-  return { id, account, prefix, label, createdAtMs, expiresAtMs, revokedAtMs, needs, budget: budget && listed(budget) }
+  const { id, account, prefix, role, label, createdAtMs, expiresAtMs, revokedAtMs, needs, budget } = record
+  return {
+    id,
+    account,
+    prefix,
+    role,
+    label,
+    createdAtMs,
+    expiresAtMs,
+    revokedAtMs,
+    needs,
+    budget: budget && listed(budget),
+  }
 }
 
 function listed({ period, usd, staking }: KeyBudget): ListedBudget {

@@ -1,5 +1,5 @@
 import { apiVersion } from '#contract/api-version.ts'
-import { authenticationFailed } from '#contract/errors.ts'
+import { adminKeyRequired, authenticationFailed } from '#contract/errors.ts'
 import {
   balanceDiem,
   balanceUsd,
@@ -111,6 +111,7 @@ async function admit(route: Route, exchange: Exchange, service: Service): Promis
     if (!operation.auth.includes('wallet')) throw authenticationFailed()
     throw discovery(service.settings, operation, service.identity.challenge())
   }
+  if (operation.adminKey && !(principal.kind === 'key' && principal.role === 'ADMIN')) throw adminKeyRequired()
   const { clock, funding } = service
   const readAtMs = clock.now()
   const read = await funding.spendable(principal)

@@ -2,7 +2,10 @@ import type { Route } from './route.ts'
 import { completeVideoRoute } from './routes/complete-video.ts'
 import { createChatCompletionRoute } from './routes/create-chat-completion.ts'
 import { createEmbeddingRoute } from './routes/create-embedding.ts'
+import { createKeyRoute } from './routes/create-key.ts'
+import { deleteKeyRoute } from './routes/delete-key.ts'
 import { generateImageRoute } from './routes/generate-image.ts'
+import { getKeyRoute } from './routes/get-key.ts'
 import { getRateLimitLogRoute } from './routes/get-rate-limit-log.ts'
 import { getRateLimitsRoute } from './routes/get-rate-limits.ts'
 import { getReceiptRoute } from './routes/get-receipt.ts'
@@ -10,6 +13,7 @@ import { getReceiptKeysRoute } from './routes/get-receipt-keys.ts'
 import { getWalletBalanceRoute } from './routes/get-wallet-balance.ts'
 import { getWalletTransactionsRoute } from './routes/get-wallet-transactions.ts'
 import { listImageStylesRoute } from './routes/list-image-styles.ts'
+import { listKeysRoute } from './routes/list-keys.ts'
 import { listModelCompatibilityMappingRoute } from './routes/list-model-compatibility-mapping.ts'
 import { listModelTraitsRoute } from './routes/list-model-traits.ts'
 import { listModelsRoute } from './routes/list-models.ts'
@@ -19,6 +23,7 @@ import { quoteVideoRoute } from './routes/quote-video.ts'
 import { retrieveVideoRoute } from './routes/retrieve-video.ts'
 import { simpleGenerateImageRoute } from './routes/simple-generate-image.ts'
 import { topUpRoute } from './routes/top-up.ts'
+import { updateKeyRoute } from './routes/update-key.ts'
 import { webScrapeRoute } from './routes/web-scrape.ts'
 import { webSearchRoute } from './routes/web-search.ts'
 
@@ -43,6 +48,11 @@ export const routes = [
   getWalletTransactionsRoute,
   getRateLimitsRoute,
   getRateLimitLogRoute,
+  listKeysRoute,
+  createKeyRoute,
+  updateKeyRoute,
+  deleteKeyRoute,
+  getKeyRoute,
   getReceiptKeysRoute,
   listReceiptsRoute,
   getReceiptRoute,

@@ -103,6 +103,7 @@ export class RunningService {
       store,
       catalogue,
       identity: this.#identity,
+      keys: this.keys,
       guards: guardsOf(parts),
       charges: chargesOf(parts, funding, owner),
       funding,

@@ -5,6 +5,7 @@ import type { SettlementResponse } from '#contract/payment.ts'
 import type { VideoQueueRequest, VideoStatus } from '#contract/video.ts'
 import type { PageReader, SearchEngine } from './engines/engine.ts'
 import type { Claims } from './idempotency/claims.ts'
+import type { ApiKeys } from './identity/api-keys.ts'
 import type { Principal } from './identity/principal.ts'
 import type { Charges } from './ledger/charges.ts'
 import type { Funding } from './ledger/funding.ts'
@@ -27,6 +28,7 @@ export interface Service {
   store: Store
   catalogue: Catalogue
   identity: Identity
+  keys: Pick<ApiKeys, 'kept' | 'keptOne' | 'create' | 'setBudget' | 'revoke' | 'requireSecret'>
   guards: Guards
   charges: Charges
   funding: Funding

@@ -64,6 +64,16 @@ describe.each([
     })
   })
 
+  test('an ADMIN key lists the keys of its customer over the API', async () => {
+    const { key, keyId } = await during(() => created('--usd', '0', '--admin'))
+    expect((await during(() => keys('list'))).stdout).toMatch(/ {2}ADMIN {2}active {2}""\n$/)
+    await served(root, async service => {
+      const headers = { authorization: `Bearer ${key}` }
+      const answer = await service.fetch(new Request('http://127.0.0.1:8402/api/v1/api_keys', { headers }))
+      expect([answer.status, await answer.json()]).toMatchObject([200, { data: [{ id: keyId, apiKeyType: 'ADMIN' }] }])
+    })
+  })
+
   test.each([
     [['revoke', 'nothing'], 'There is no such key.'],
     [['create', '--account', 'nobody'], 'There is no such account.'],

@@ -10,7 +10,7 @@ import { openOperator } from '../operator.ts'
 
 const name = 'farebox keys'
 
-const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] [LIMITS] [--data DIR] [--json]
+const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] [--admin] [LIMITS] [--data DIR] [--json]
        farebox keys budget ID LIMITS | --none [--data DIR]
        farebox keys list [--account ID] [--data DIR] [--json]
        farebox keys revoke ID [--data DIR]
@@ -25,6 +25,7 @@ want the service stopped.
   --usd N       credit to start with, for example 5 or 0.25; 0 for none
   --label TEXT  what the key is for, shown in lists
   --account ID  another key of this customer; the keys of this customer only
+  --admin       a key that makes, changes and ends keys of its customer over the API, and reads the customer's bills
   --break-keys  drop former secrets though keys still need them, or take another secret where the one that the books
                 expect is lost: those keys end
   --data DIR    the service's folder (${defaultDataFolder}); its books where DATABASE_URL says, if it does
@@ -67,6 +68,7 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
       usd: { type: 'string' },
       label: { type: 'string', default: '' },
       account: { type: 'string' },
+      admin: { type: 'boolean', default: false },
       ...budgetOptions,
       data,
       json: { type: 'boolean', default: false },
@@ -83,6 +85,7 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
     const more = {
       ...(values.account === undefined ? {} : { account: values.account }),
       ...(limits ? { budget: limits } : {}),
+      ...(values.admin ? { role: 'ADMIN' as const } : {}),
     }
     const created = await operator.createKey({ usd, amountMicroUsd, label: values.label, ...more })
     if (values.json) io.output.printJson(created)

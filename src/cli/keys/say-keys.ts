@@ -18,6 +18,7 @@ export function sayKeys(keys: readonly ListedKey[], nowMs: number): string[] {
       `${key.prefix}…`,
       key.account,
       `made ${dayOf(key.createdAtMs)}`,
+      key.role === 'ADMIN' ? 'ADMIN' : '',
       stateOf(key, nowMs),
       needs[key.needs],
       limitsOf(key),

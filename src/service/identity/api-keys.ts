@@ -1,3 +1,5 @@
+import type { Selectable } from 'kysely'
+import type { KeyRole } from '#contract/api-keys.ts'
 import type { Clock } from '#contract/clock.ts'
 import { microUsd } from '#contract/money.ts'
 import { RecentMap } from '../recent-map.ts'
@@ -8,13 +10,26 @@ import type { ApiKeyTable } from '../store/tables.ts'
 import type { KeyBudget, Op, Refusal } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { cachedKeys, keyCacheMs, keyLabelCharacters, listedKeys } from './bounds.ts'
-import { isKeySecret, type KeyHash, keyHash, keyName, keyPrefix, markOf, newKeySecret, sameHash } from './key-secret.ts'
+import {
+  isKeySecret,
+  type KeyHash,
+  keyEnding,
+  keyHash,
+  keyName,
+  keyPrefix,
+  markOf,
+  newKeySecret,
+  sameHash,
+} from './key-secret.ts'
 import { liveKeysByMark, secretToNote } from './secret-of-books.ts'
 
 export interface ApiKeyRecord {
   id: string
   account: string
   prefix: string
+  /** The last characters of the secret; empty for a key of an older release. */
+  ending: string
+  role: KeyRole
   label: string
   createdAtMs: number
   /** Null where it never expires. */
@@ -35,8 +50,12 @@ export type KeyNeeds = 'current' | 'former' | 'missing' | 'unmarked'
 export interface NewKey {
   account: string
   label: string
+  /** `INFERENCE` where absent. */
+  role?: KeyRole
   expiresAtMs: number | null
   budget?: KeyBudget | null
+  /** Most keys that count which the account may have, this one included; any number where absent. */
+  mostActive?: number
   /** What has to exist before the key does, in the same unit: its account, and the credit of that. */
   opening?: readonly Op[]
 }
@@ -55,6 +74,12 @@ export class KeyRefused extends Error {
     this.name = 'KeyRefused'
     this.why = why
   }
+}
+
+/** What of a key its owner may change beside its budget. */
+export interface KeyChange {
+  label?: string
+  expiresAtMs?: number | null
 }
 
 interface Found {
@@ -96,12 +121,15 @@ export class ApiKeys {
   }
 
   /** The account must exist. Throws `KeyRefused` where the store does not take it. */
-  async create({ account, label, expiresAtMs, budget = null, opening = [] }: NewKey): Promise<CreatedKey> {
+  async create(order: NewKey): Promise<CreatedKey> {
+    const { account, role = 'INFERENCE', expiresAtMs, budget = null, opening = [] } = order
     const atMs = this.#clock.now()
     const secret = newKeySecret()
     const id = uuidV7(atMs)
-    const key = { account, prefix: keyPrefix(secret), label: label.slice(0, keyLabelCharacters), expiresAtMs, budget }
-    const made: Op = { op: 'key', key: id, hash: this.#hashes[0].hash(secret), atMs, ...key }
+    const shown = { prefix: keyPrefix(secret), ending: keyEnding(secret), label: labelOf(order.label) }
+    const key = { account, ...shown, role, expiresAtMs, budget }
+    const most = order.mostActive === undefined ? {} : { mostActive: order.mostActive }
+    const made: Op = { op: 'key', key: id, hash: this.#hashes[0].hash(secret), atMs, ...key, ...most }
     await this.#apply(`${id}:key`, ...opening, made)
     return { id, ...key, createdAtMs: atMs, revokedAtMs: null, needs: 'current', secret }
   }
@@ -114,10 +142,14 @@ export class ApiKeys {
     this.#found.clear()
   }
 
-  /** At once in this process, within a second in others. Null takes the limits away. Throws `KeyRefused`. */
-  async setBudget(id: string, budget: KeyBudget | null): Promise<void> {
+  /**
+   * At once in this process, within a second in others. A budget that is null takes the limits away; what else is absent
+   * stays. Throws `KeyRefused`.
+   */
+  async setBudget(id: string, budget: KeyBudget | null, more: KeyChange = {}): Promise<void> {
     const atMs = this.#clock.now()
-    await this.#apply(`${uuidV7(atMs)}:budget`, { op: 'keyBudget', key: id, budget, atMs })
+    const label = more.label === undefined ? {} : { label: labelOf(more.label) }
+    await this.#apply(`${uuidV7(atMs)}:budget`, { op: 'keyBudget', key: id, budget, ...more, ...label, atMs })
     this.#changes++
     this.#found.clear()
   }
@@ -139,6 +171,26 @@ export class ApiKeys {
     return rows.map(row => this.#recordOf(row))
   }
 
+  /** Of one account, newest first, without those that were revoked. At most `listedKeys`. */
+  async kept(account: string): Promise<ApiKeyRecord[]> {
+    const newest = this.#ofAccount(account).orderBy('id', 'desc').limit(listedKeys)
+    return (await newest.execute()).map(row => this.#recordOf(row))
+  }
+
+  /** A key of this account that has not been revoked, or null. */
+  async keptOne(account: string, id: string): Promise<ApiKeyRecord | null> {
+    const row = await this.#ofAccount(account).where('id', '=', id).executeTakeFirst()
+    return row ? this.#recordOf(row) : null
+  }
+
+  #ofAccount(account: string) {
+    return this.#store.read
+      .selectFrom('api_key')
+      .selectAll()
+      .where('account', '=', account)
+      .where('revoked_at_ms', 'is', null)
+  }
+
   /** Of every key that still counts, how many need which secret. */
   async needs(): Promise<Record<KeyNeeds, number>> {
     const found: Record<KeyNeeds, number> = { current: 0, former: 0, missing: 0, unmarked: 0 }
@@ -158,11 +210,13 @@ export class ApiKeys {
     return record
   }
 
-  #recordOf(row: ApiKeyTable): ApiKeyRecord {
+  #recordOf(row: Selectable<ApiKeyTable>): ApiKeyRecord {
     return {
       id: row.id,
       account: row.account,
       prefix: row.prefix,
+      ending: row.ending,
+      role: row.role,
       label: row.label,
       createdAtMs: row.created_at_ms,
       expiresAtMs: row.expires_at_ms,
@@ -184,10 +238,16 @@ export class ApiKeys {
   }
 }
 
+const labelOf = (label: string): string => label.slice(0, keyLabelCharacters)
+
 const counts = (record: ApiKeyRecord, nowMs: number): boolean =>
   record.revokedAtMs === null && (record.expiresAtMs === null || nowMs < record.expiresAtMs)
 
 const limitOf = (amount: bigint | null) => (amount === null ? null : microUsd(amount))
 
-const budgetOf = ({ budget_period: period, budget_usd, budget_staking_usd }: ApiKeyTable): KeyBudget | null =>
+const budgetOf = ({
+  budget_period: period,
+  budget_usd,
+  budget_staking_usd,
+}: Selectable<ApiKeyTable>): KeyBudget | null =>
   period === null ? null : { period, usd: limitOf(budget_usd), staking: limitOf(budget_staking_usd) }

@@ -3,8 +3,9 @@
 /** Random bytes of an API key's secret: 256 bits, so that guessing is hopeless and the hash needs no salt. */
 export const keySecretBytes = 32
 
-/** Characters of a key that lists show: enough to tell keys apart, and 220 bits stay unknown. */
+/** Characters of a key that lists show: enough to tell keys apart, and 184 bits stay unknown. */
 export const keyPrefixCharacters = 9
+export const keyEndingCharacters = 6
 
 /** Characters of a key's label, as the published contract has it. */
 export const keyLabelCharacters = 64

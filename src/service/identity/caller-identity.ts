@@ -78,7 +78,8 @@ export class CallerIdentity implements Identity {
   async #byKey(secret: string): Promise<Principal> {
     const key = await this.#keys.find(secret)
     if (!key) throw authenticationFailed()
-    return { kind: 'key', account: key.account, keyId: key.id, plan: this.#settings.plan, budget: key.budget }
+    const { account, id: keyId, role, budget } = key
+    return { kind: 'key', account, keyId, role, plan: this.#settings.plan, budget }
   }
 
   async #byWallet(operation: Operation, value: string): Promise<Principal> {

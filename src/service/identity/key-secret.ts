@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import { keyPrefixCharacters, keySecretBytes } from './bounds.ts'
+import { keyEndingCharacters, keyPrefixCharacters, keySecretBytes } from './bounds.ts'
 
 /** Starts every key, so that people and secret scanners recognise one. */
 const marker = 'fb_'
@@ -13,6 +13,8 @@ export const newKeySecret = (): string => `${marker}${randomBytes(keySecretBytes
 export const isKeySecret = (text: string): boolean => pattern.test(text)
 
 export const keyPrefix = (secret: string): string => secret.slice(0, keyPrefixCharacters)
+
+export const keyEnding = (secret: string): string => secret.slice(-keyEndingCharacters)
 
 /** How one server secret names keys. The database alone, without that secret, cannot even confirm a key. */
 export interface KeyHash {

@@ -1,3 +1,4 @@
+import type { KeyRole } from '#contract/api-keys.ts'
 import type { PlanName } from '#contract/limits.ts'
 import type { KeyBudget } from '../store/units.ts'
 
@@ -8,6 +9,8 @@ export interface KeyPrincipal {
   kind: 'key'
   account: string
   keyId: string
+  /** Absent: it manages nothing. */
+  role?: KeyRole
   plan: PlanName
   /** What this key may spend of its account's credit; absent or null where it has no limit of its own. */
   budget?: KeyBudget | null

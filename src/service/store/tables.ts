@@ -3,6 +3,7 @@
  * priced units (and any alias that ends in `_usd`) is a bigint, every other integer a safe number.
  */
 import type { Generated } from 'kysely'
+import type { KeyRole } from '#contract/api-keys.ts'
 import type { BudgetPeriod, ClaimState, JobState, LogLimit, OpenAccount, PaymentState } from './units.ts'
 
 export interface Tables {
@@ -48,6 +49,9 @@ export interface ApiKeyTable {
   /** Keyed hash of the secret, hex. */
   hash: string
   prefix: string
+  /** The last characters of the secret; empty for a key of an older release. */
+  ending: Generated<string>
+  role: Generated<KeyRole>
   label: string
   expires_at_ms: number | null
   created_at_ms: number

@@ -2,6 +2,7 @@
  * Units of work: the only way the service writes. A unit is plain data, applied whole or refused;
  * the same id again returns its first outcome. A unit that was refused left no trace, so a retry is judged anew.
  */
+import type { KeyRole } from '#contract/api-keys.ts'
 import type { MicroUsd } from '#contract/money.ts'
 
 export interface Unit {
@@ -64,6 +65,12 @@ export interface AddKey {
   /** The first characters of the secret, shown in lists. */
   prefix: string
   label: string
+  /** `INFERENCE` where absent: only an ADMIN key manages keys and reads the account's bills. */
+  role?: KeyRole
+  /** The last characters of the secret, shown to its owner. */
+  ending?: string
+  /** Most keys that count which the account may have, this one included. */
+  mostActive?: number
   expiresAtMs: number | null
   /** Absent or null: the key may spend what its account has. */
   budget?: KeyBudget | null
@@ -85,6 +92,9 @@ export interface SetKeyBudget {
   op: 'keyBudget'
   key: string
   budget: KeyBudget | null
+  /** With it, where they are there: what the key is for, and when it ends. */
+  label?: string
+  expiresAtMs?: number | null
   atMs: number
 }
 
@@ -363,6 +373,7 @@ export type Refusal =
   | 'no_account'
   | 'no_key'
   | 'key_exists'
+  | 'too_many_keys'
   | 'wallet_taken'
   | 'hold_exists'
   | 'no_hold'

@@ -24,10 +24,12 @@ const released: Record<string, string> = {
   'postgres/0006-accounts-stay': '6edf0452986fd803',
   'postgres/0007-receipt-keys': 'e152fb54d386421e',
   'postgres/0008-moved-holds': 'f68f8228f3c8a38d',
+  'postgres/0009-key-roles': '4dd6e64001e789d1',
   'sqlite/0001-first-tables': '826390911ef5a827',
   'sqlite/0002-budgets-staking-claims': 'cfddc14de8981b44',
   'sqlite/0003-secret-marks': '1862a339d68c9442',
   'sqlite/0004-receipt-keys': '59ac5bc65a95ec0d',
+  'sqlite/0005-key-roles': 'ba8987e3056ef346',
 }
 
 const folder = (engine: string) => new URL(`../../../src/service/store/${engine}/migrations/`, import.meta.url)

@@ -1,7 +1,7 @@
-import { entryRefs } from '../entry-refs.ts'
 import { storeOwed } from '../owed.ts'
 import type { KeyBudget, Op } from '../units.ts'
 import { arrayText, type Cell } from './array-text.ts'
+import { lockFor, noLocks } from './batch-locks.ts'
 import type { SentUnit } from './sent-unit.ts'
 
 /**
@@ -62,16 +62,6 @@ export const batchParameters = [
   ...['first_lines', 'line_counts', 'flushes', 'skus', 'line_units', 'prices', 'line_amounts'],
   ...['line_ops', 'line_places', 'line_sums'],
 ]
-
-/** What has to be locked before a batch is judged; see the function `lock_all`. */
-interface Locks {
-  accounts: Set<string>
-  holds: Set<string>
-  keys: Set<string>
-  charges: Set<string>
-  jobs: Set<string>
-  names: Set<string>
-}
 
 /** One array a parameter. */
 export function batchValues(units: readonly SentUnit[]): (string | null)[] {
@@ -172,15 +162,6 @@ function namesOfRows(op: Op): string[] {
   }
 }
 
-const noLocks = (): Locks => ({
-  accounts: new Set(),
-  holds: new Set(),
-  keys: new Set(),
-  charges: new Set(),
-  jobs: new Set(),
-  names: new Set(),
-})
-
 /** For each unit the place, counted from 1, of the one before it with the same id; 0 where there is none. */
 function twinsOf(units: readonly SentUnit[]): number[] {
   const places = new Map<string, number>()
@@ -275,17 +256,22 @@ function rareRowOf(op: RareOp): OpRow {
     case 'wallet':
       return { kind: 'wallet', name: op.wallet, account: op.account, atMs: op.atMs }
     case 'key': {
-      const { key: name, account, atMs, hash, prefix, label, expiresAtMs, budget } = op
+      const { key: name, account, atMs, hash, prefix, label, role, ending, mostActive, expiresAtMs, budget } = op
+      const shown = { prefix, label, role, ending }
       return {
         kind: 'key',
         name,
         account,
         atMs,
-        fields: json({ hash, prefix, label, expiresAtMs, ...budgetOf(budget) }),
+        fields: json({ hash, ...shown, mostActive, expiresAtMs, ...budgetOf(budget) }),
       }
     }
     case 'keyBudget':
-      return { kind: 'keyBudget', name: op.key, fields: json(budgetOf(op.budget)) }
+      return {
+        kind: 'keyBudget',
+        name: op.key,
+        fields: json({ ...budgetOf(op.budget), label: op.label, expiresAtMs: op.expiresAtMs }),
+      }
     case 'revokeKey':
       return { kind: 'revokeKey', name: op.key, atMs: op.atMs }
     case 'job':
@@ -323,72 +309,3 @@ const budgetOf = (budget: KeyBudget | null | undefined) =>
 /** Amounts travel as decimal text, because JSON has no large integers. */
 const json = (fields: object): string =>
   JSON.stringify(fields, (_name, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))
-
-/** Names that may have no row yet are locked by themselves; what belongs to an account is guarded by its row. */
-function lockFor(op: Op, unitId: string, locks: Locks): void {
-  switch (op.op) {
-    case 'hold':
-      locks.accounts.add(op.account)
-      locks.names.add(`hold:${op.hold}`)
-      return
-    case 'extend':
-    case 'renew':
-    case 'release':
-      locks.holds.add(op.hold)
-      return
-    case 'capture':
-      locks.holds.add(op.hold)
-      if (op.lines.length > 0) locks.names.add(`request:${op.request}`)
-      return
-    case 'credit':
-      locks.accounts.add(op.account)
-      locks.names.add(`ref:${op.ref}`)
-      return
-    case 'refund':
-      locks.charges.add(entryRefs.charge(op.request))
-      return
-    case 'keyBudget':
-    case 'revokeKey':
-      locks.keys.add(op.key)
-      return
-    case 'job':
-      locks.jobs.add(op.job)
-      if (op.from === null) for (const name of [`job:${op.job}`, `paid:${op.set.request}`]) locks.names.add(name)
-      return
-    default:
-      for (const name of freeNamesOf(op, unitId)) locks.names.add(name)
-  }
-}
-
-type NamedOp = Extract<
-  Op,
-  { op: 'account' | 'wallet' | 'key' | 'nonce' | 'payment' | 'claim' | 'limit' | 'ledger' | 'secret' | 'receiptKey' }
->
-
-function freeNamesOf(op: NamedOp, unitId: string): string[] {
-  switch (op.op) {
-    case 'account':
-      return [`account:${op.account}`]
-    case 'wallet':
-      return [`wallet:${op.wallet}`]
-    case 'key':
-      return [`key:${op.key}`, `hash:${op.hash}`]
-    case 'nonce':
-      return [`nonce:${op.key}`]
-    case 'payment':
-      return [`payment:${op.payment}`]
-    case 'claim':
-      return [`claim:${op.claim}`]
-    case 'limit':
-      // It has no name of its own, and a unit that is sent again must still wait for its first sending.
-      return [`unit:${unitId}`]
-    case 'ledger':
-      return ['ledger']
-    case 'secret':
-      return ['secret']
-    case 'receiptKey':
-      return [`receiptKey:${op.key}`]
-    default:
-      return []
-  }
-}

@@ -10,6 +10,7 @@ import { plainUnits } from './migrations/0005-plain-units.ts'
 import { accountsStay } from './migrations/0006-accounts-stay.ts'
 import { receiptKeys } from './migrations/0007-receipt-keys.ts'
 import { movedHolds } from './migrations/0008-moved-holds.ts'
+import { keyRoles } from './migrations/0009-key-roles.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 const migrations: Record<string, Migration> = {
@@ -21,6 +22,7 @@ const migrations: Record<string, Migration> = {
   '0006-accounts-stay': accountsStay,
   '0007-receipt-keys': receiptKeys,
   '0008-moved-holds': movedHolds,
+  '0009-key-roles': keyRoles,
 }
 
 /** Any number, as long as nothing else in the database locks it. */

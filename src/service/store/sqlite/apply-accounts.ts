@@ -15,12 +15,17 @@ export function accountAppliers(
   const walletOwner = database.prepare('SELECT account FROM wallet WHERE id = ?')
   const insertWallet = database.prepare('INSERT INTO wallet (id, account, created_at_ms) VALUES (?, ?, ?)')
   const keyExists = database.prepare('SELECT 1 FROM api_key WHERE id = ? OR hash = ?')
+  const activeKeys = database.prepare(
+    `SELECT count(*) AS keys FROM api_key
+      WHERE account = ? AND revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > ?)`,
+  )
   const insertKey = database.prepare(
-    `INSERT INTO api_key (id, account, hash, prefix, label, expires_at_ms, created_at_ms, budget_period, budget_usd,
-      budget_staking_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO api_key (id, account, hash, prefix, label, expires_at_ms, created_at_ms, role, ending, budget_period,
+      budget_usd, budget_staking_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const setBudget = database.prepare(
-    'UPDATE api_key SET budget_period = ?, budget_usd = ?, budget_staking_usd = ? WHERE id = ?',
+    `UPDATE api_key SET label = coalesce(?, label), expires_at_ms = CASE WHEN ? THEN ? ELSE expires_at_ms END,
+      budget_period = ?, budget_usd = ?, budget_staking_usd = ? WHERE id = ?`,
   )
   // A key that is revoked again keeps its first date.
   const revokeKey = database.prepare('UPDATE api_key SET revoked_at_ms = coalesce(revoked_at_ms, ?) WHERE id = ?')
@@ -40,13 +45,18 @@ export function accountAppliers(
     key(op) {
       if (!accountExists.get(op.account)) return 'no_account'
       if (keyExists.get(op.key, op.hash)) return 'key_exists'
+      const active = () => Number(activeKeys.get(op.account, op.atMs)?.keys)
+      if (op.mostActive !== undefined && active() >= op.mostActive) return 'too_many_keys'
       const words = [op.hash, op.prefix, op.label] as const
-      insertKey.run(op.key, op.account, ...words, op.expiresAtMs, op.atMs, ...budgetValues(op.budget))
+      const { role = 'INFERENCE', ending = '' } = op
+      insertKey.run(op.key, op.account, ...words, op.expiresAtMs, op.atMs, role, ending, ...budgetValues(op.budget))
       return null
     },
     keyBudget(op) {
       keys.delete(op.key)
-      return setBudget.run(...budgetValues(op.budget), op.key).changes === 0 ? 'no_key' : null
+      const end = [op.expiresAtMs === undefined ? 0 : 1, op.expiresAtMs ?? null] as const
+      const changed = setBudget.run(op.label ?? null, ...end, ...budgetValues(op.budget), op.key).changes
+      return changed === 0 ? 'no_key' : null
     },
     revokeKey(op) {
       keys.delete(op.key)

@@ -7,6 +7,7 @@ import { firstTables } from './migrations/0001-first-tables.ts'
 import { budgetsStakingClaims } from './migrations/0002-budgets-staking-claims.ts'
 import { secretMarks } from './migrations/0003-secret-marks.ts'
 import { receiptKeys } from './migrations/0004-receipt-keys.ts'
+import { keyRoles } from './migrations/0005-key-roles.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 const migrations: Record<string, Migration> = {
@@ -14,6 +15,7 @@ const migrations: Record<string, Migration> = {
   '0002-budgets-staking-claims': budgetsStakingClaims,
   '0003-secret-marks': secretMarks,
   '0004-receipt-keys': receiptKeys,
+  '0005-key-roles': keyRoles,
 }
 
 /** Brings the tables up to date, whole or not at all. The database stays open. */
