@@ -1,5 +1,5 @@
 /** Where the thread that makes Markdown of pages starts. Answers in the order of the questions. */
-import { type MessagePort, parentPort } from 'node:worker_threads'
+import { answerTasks } from '../../threads/answer-tasks.ts'
 import { optionalPackage } from '../optional-package.ts'
 import type { ConvertAnswer, ConvertRequest } from './page-thread-messages.ts'
 
@@ -11,13 +11,9 @@ interface Defuddle {
   Defuddle(document: unknown, url: string, options: object): Promise<{ title?: string; content: string }>
 }
 
-if (parentPort) serve(parentPort)
-
-function serve(port: MessagePort): void {
-  port.on('message', async (request: ConvertRequest) => {
-    port.postMessage(await converted(request).catch((error): ConvertAnswer => ({ problem: String(error) })))
-  })
-}
+answerTasks((request: ConvertRequest) =>
+  converted(request).catch((error): ConvertAnswer => ({ problem: String(error) })),
+)
 
 async function converted({ html, url }: ConvertRequest): Promise<ConvertAnswer> {
   const neededFor = 'Reading web pages'

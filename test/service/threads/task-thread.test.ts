@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { TaskThread } from '#service/threads/task-thread.ts'
+
+type Task = 'count' | 'hang' | 'die' | 'grow'
+
+const url = new URL('./odd-thread.ts', import.meta.url)
+const options = { name: 'odd', url, timeoutMs: 60_000, waiting: 3, heapMb: 32 }
+
+describe('a thread for tasks', { timeout: 60_000 }, () => {
+  let thread: TaskThread<Task, number>
+  beforeEach(() => {
+    thread = new TaskThread(options)
+  })
+  afterEach(() => thread.close())
+
+  test('answers one after the other, on one thread', async () => {
+    expect(await Promise.all([thread.run('count'), thread.run('count'), thread.run('count')])).toEqual([1, 2, 3])
+  })
+
+  test.each<[string, Task]>([
+    ['ends its thread', 'die'],
+    ['takes too much memory', 'grow'],
+  ])('a task that %s fails alone, and the next has a new thread', async (_, task) => {
+    const died = thread.run(task)
+    const next = thread.run('count')
+    await expect(died).rejects.toMatchObject({ name: 'TaskFailed', reason: 'died' })
+    expect(await next).toBe(1)
+  })
+
+  test('a task that hangs is given up', async () => {
+    const hasty = new TaskThread<Task, number>({ ...options, timeoutMs: 1 })
+    await expect(hasty.run('hang')).rejects.toMatchObject({ name: 'TaskFailed', reason: 'late' })
+    await hasty.close()
+  })
+
+  test('a task that nobody wants any more is ended, and one that waits is never begun', async () => {
+    const left = new AbortController()
+    const ended = Promise.allSettled([thread.run('hang', left.signal), thread.run('die', left.signal)])
+    const other = thread.run('count')
+    left.abort(new Error('gone'))
+    expect((await ended).map(each => each.status === 'rejected' && each.reason.message)).toEqual(['gone', 'gone'])
+    expect(await other).toBe(1)
+  })
+
+  test('more than may wait are told to come again', async () => {
+    const left = new AbortController()
+    const running = thread.run('hang', left.signal)
+    const waiting = [thread.run('count'), thread.run('count'), thread.run('count')]
+    await expect(thread.run('count')).rejects.toMatchObject({ status: 429 })
+    left.abort(new Error('gone'))
+    await expect(running).rejects.toThrow('gone')
+    expect(await Promise.all(waiting)).toEqual([1, 2, 3])
+  })
+
+  test('what waits when it is closed is refused, and so is what comes later', async () => {
+    const ended = Promise.allSettled([thread.run('hang'), thread.run('count')])
+    await thread.close()
+    expect((await ended).map(each => each.status === 'rejected' && each.reason)).toMatchObject([
+      { reason: 'died' },
+      { status: 429 },
+    ])
+    await expect(thread.run('count')).rejects.toMatchObject({ status: 429 })
+  })
+})
