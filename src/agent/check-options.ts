@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nearNames } from '#toolkit/near-names.ts'
+import { nearNames } from '#contract/near-names.ts'
 
 /**
  * Throws a `TypeError` for options that are not what `createAgent` and its like take: one sentence that names the option

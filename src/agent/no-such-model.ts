@@ -1,7 +1,7 @@
 import type { ModelRecord, ModelType } from '#contract/models.ts'
 import { zeroUsd } from '#contract/money.ts'
+import { nearNames } from '#contract/near-names.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
-import { nearNames } from '#toolkit/near-names.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { nearModels, shownIdCharacters } from './bounds.ts'
 

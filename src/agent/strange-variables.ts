@@ -1,4 +1,4 @@
-import { nearNames } from '#toolkit/near-names.ts'
+import { nearNames } from '#contract/near-names.ts'
 import { refillVariables } from '#wallet/refill-settings.ts'
 
 const caps = [
@@ -31,6 +31,7 @@ const known: readonly string[] = [
   'FAREBOX_DRY_RUN',
   'FAREBOX_DATA',
   'FAREBOX_DEBUG',
+  'FAREBOX_CONFIG',
   'FAREBOX_SECRET',
   'FAREBOX_FORMER_SECRET',
 ]

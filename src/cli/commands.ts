@@ -8,6 +8,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import('./commands/up.ts').then(module => module.up),
   },
   {
+    name: 'serve',
+    summary: 'Serve the API before your own models, by a configuration',
+    load: () => import('./commands/serve.ts').then(module => module.serve),
+  },
+  {
     name: 'keys',
     summary: 'Make, list and end API keys, and renew the secret behind them',
     load: () => import('./commands/keys.ts').then(module => module.keys),

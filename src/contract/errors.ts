@@ -173,6 +173,12 @@ export const answerNotKept = defineError({
   body: CodedError,
   retry: 'never',
 })
+export const modelGone = defineStandard(
+  'MODEL_GONE',
+  410,
+  'This model was removed and has no replacement. Choose another from the list of models.',
+  'after-change',
+)
 export const mediaGone = defineError({ kind: 'MEDIA_GONE', status: 410, body: StandardError, retry: 'never' })
 export const payloadTooLarge = defineError({
   kind: 'PAYLOAD_TOO_LARGE',

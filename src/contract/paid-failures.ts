@@ -9,6 +9,7 @@ export const paidFailures = {
   402: z.union([StandardError, KeyLimitReached, DiscoveryRequired, WalletCreditRequired]),
   403: StandardError,
   404: StandardError,
+  410: StandardError,
   413: PayloadTooLarge,
   429: z.union([StandardError, CodedError]),
   500: StandardError,

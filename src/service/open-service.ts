@@ -53,6 +53,11 @@ export interface OpenService {
   warm(): Promise<void>
   /** A customer with so much credit, a decimal amount of USD. The key is shown this once. */
   createKey(order: { usd: string; label?: string }): Promise<{ key: string; keyId: string; account: string }>
+  /**
+   * Sells other models from now on, at other prices and through other engines, and puts another system prompt before
+   * theirs. What runs goes on as it began. Throws a sentence where a model contradicts itself, and changes nothing then.
+   */
+  reload(changed: { models: readonly Model[]; systemPrompt?: string }): void
   /** Takes no more requests, lets running ones end, and frees the folder. */
   close(): Promise<void>
 }
@@ -85,6 +90,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     return {
       fetch: async (request, bindings) => service.app.fetch(request, bindings),
       warm: () => service.warm(),
+      reload: ({ models, systemPrompt = '' }) => service.reload({ models, systemPrompt }),
       async listen(at) {
         const listener = await (await loading.Listener).open(at)
         ends.push(() => listener.close(drainMs))

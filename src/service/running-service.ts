@@ -80,7 +80,7 @@ export class RunningService {
     const { settings, store, ledger, clock, log } = parts
     this.#ledger = ledger
     const owner = this.#owner
-    const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor })
+    const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor, clock })
     const serverSecrets = parts.secrets.map(secret => Buffer.from(secret)) as [Buffer, ...Buffer[]]
     this.keys = new ApiKeys({ store, clock, serverSecrets })
     this.#identity = new CallerIdentity({
@@ -161,6 +161,12 @@ export class RunningService {
   async warm(): Promise<void> {
     this.#identity.warm()
     await import('./chat/answer-chat.ts')
+  }
+
+  /** Sells other models from now on, with another prompt before theirs; what runs goes on as it began. Throws where a model contradicts itself, and changes nothing then. */
+  reload({ models, systemPrompt }: { models: readonly Model[]; systemPrompt: string }): void {
+    this.#service.catalogue.replace(models)
+    this.#service.settings = { ...this.#service.settings, systemPrompt }
   }
 
   /** Ends running charges first; jobs are left to their leases. The store stays open: whoever opened it closes it. */

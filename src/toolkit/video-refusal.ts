@@ -1,7 +1,7 @@
 import { listModels, type ModelRecord } from '#contract/models.ts'
+import { nearNames } from '#contract/near-names.ts'
 import { nearVideoModels, strangeIdCharacters } from './bounds.ts'
 import { strangeId } from './from-outside.ts'
-import { nearNames } from './near-names.ts'
 import type { ToolContext } from './tool-context.ts'
 import { ToolFailure } from './tool-failure.ts'
 

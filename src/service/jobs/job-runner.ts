@@ -124,7 +124,7 @@ export class JobRunner {
     const request = await job.input()
     if (!request) return { state: 'failed', reason: 'What was asked for cannot be read any more.' }
     try {
-      const { engine, engineModel } = catalogue.video(job.model)
+      const { engine, engineModel } = catalogue.ofJob('video', job.model)
       const { signal } = this.#stopping
       const call = { request, engineModel, jobId: job.id, signal }
       const answer = job.engineState ? engine.poll(call, job.engineState) : engine.start(call)

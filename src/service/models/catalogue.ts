@@ -1,29 +1,38 @@
-import { modelNotFound } from '#contract/errors.ts'
+import { type Clock, systemClock } from '#contract/clock.ts'
+import { modelGone, modelNotFound } from '#contract/errors.ts'
 import type { ModelRecord, ModelType } from '#contract/models.ts'
 import { VideoAspectRatio, VideoDuration, VideoResolution } from '#contract/video.ts'
 import { modelCount } from './bounds.ts'
+import { checkDeprecation, isRemoved, replacementOf } from './deprecation.ts'
 import type { EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
 import { modelRecord } from './model-record.ts'
 
 /** Ids stand in URLs, headers and a path's segment of logs; `=` would read as a suffix of options. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/
 
-/** The models that the service sells. Built once at start; throws a plain sentence where a model contradicts itself. */
-export class Catalogue {
-  readonly #models: readonly Model[]
-  readonly #records: ReadonlyMap<string, ModelRecord>
+/** Models as they are sold until others take their place. */
+interface Listed {
+  models: readonly Model[]
+  records: ReadonlyMap<string, ModelRecord>
   /** By type and id or trait, so that a trait can serve for each type. */
-  readonly #named = new Map<string, Model>()
+  named: ReadonlyMap<string, Model>
+}
 
-  constructor(models: readonly Model[], options: { ownedBy?: string } = {}) {
-    if (models.length > modelCount) throw new Error(`A service lists ${modelCount} models at most.`)
-    for (const model of models) checkModel(model)
-    const ids = new Set(models.map(model => model.id))
-    if (ids.size < models.length) throw new Error('Two models share an id.')
-    for (const model of models) this.#name(model, model.id)
-    for (const model of models) for (const name of otherNames(model)) this.#name(model, name)
-    this.#models = models
-    this.#records = new Map(models.map(model => [model.id, modelRecord(model, options.ownedBy ?? 'service')]))
+/** The models that the service sells. Throws a plain sentence where a model contradicts itself or another. */
+export class Catalogue {
+  readonly #ownedBy: string
+  readonly #clock: Clock
+  #listed: Listed
+
+  constructor(models: readonly Model[], options: { ownedBy?: string; clock?: Clock } = {}) {
+    this.#ownedBy = options.ownedBy ?? 'service'
+    this.#clock = options.clock ?? systemClock
+    this.#listed = listed(models, this.#ownedBy)
+  }
+
+  /** Sells these from now on; calls that have their model go on with it. Throws as the constructor does, and changes nothing then. */
+  replace(models: readonly Model[]): void {
+    this.#listed = listed(models, this.#ownedBy)
   }
 
   /** By id, trait (`default`) or another provider's id. Throws `modelNotFound`, for a video model too. */
@@ -47,17 +56,40 @@ export class Catalogue {
   }
 
   #find<Type extends Model['type']>(type: Type, name: string): Extract<Model, { type: Type }> {
-    const model = this.#named.get(`${type} ${name}`)
+    const asked = this.asked(type, name)
+    if (!asked) throw modelNotFound()
+    return this.#current(asked) as Extract<Model, { type: Type }>
+  }
+
+  /** The model of a name, also where another one answers for it by now. */
+  asked(type: Model['type'], name: string): Model | null {
+    return this.#listed.named.get(`${type} ${name}`) ?? null
+  }
+
+  /** The model of a job, whatever has become of it since the job was taken on. Throws `modelNotFound`. */
+  ofJob<Type extends Model['type']>(type: Type, id: string): Extract<Model, { type: Type }> {
+    const model = this.asked(type, id)
     if (!model) throw modelNotFound()
     return model as Extract<Model, { type: Type }>
   }
 
+  /** Throws `modelGone` where it was removed and nothing stands in for it. */
+  #current(model: Model): Model {
+    if (!isRemoved(model, this.#clock.now())) return model
+    const replacement = this.asked(model.type, replacementOf(model) ?? '')
+    if (!replacement) throw modelGone()
+    return this.#current(replacement)
+  }
+
   get models(): readonly Model[] {
-    return this.#models
+    return this.#listed.models
   }
 
   records(type: ModelType | 'all' | 'code'): ModelRecord[] {
-    return this.#models.filter(model => isOfType(model, type)).flatMap(model => this.#records.get(model.id) ?? [])
+    const { models, records } = this.#listed
+    return models
+      .filter(model => isOfType(model, type) && !isRemoved(model, this.#clock.now()))
+      .flatMap(model => records.get(model.id) ?? [])
   }
 
   /** Trait to model id. */
@@ -70,17 +102,33 @@ export class Catalogue {
     return this.#names(type, model => model.compatibleIds ?? [])
   }
 
+  /** Names of a removed model are those of what stands in for it. */
   #names(type: ModelType, namesOf: (model: Model) => readonly string[]): Record<string, string> {
-    const models = this.#models.filter(model => model.type === type)
-    return Object.fromEntries(models.flatMap(model => namesOf(model).map(name => [name, model.id])))
+    const now = this.#clock.now()
+    const models = this.#listed.models.filter(
+      model => model.type === type && !(isRemoved(model, now) && replacementOf(model) === null),
+    )
+    return Object.fromEntries(models.flatMap(model => namesOf(model).map(name => [name, this.#current(model).id])))
   }
+}
 
-  #name(model: Model, name: string): void {
-    const key = `${model.type} ${name}`
-    const other = this.#named.get(key)
-    if (other) throw new Error(`Models ${other.id} and ${model.id} share the name ${name}.`)
-    this.#named.set(key, model)
-  }
+function listed(models: readonly Model[], ownedBy: string): Listed {
+  if (models.length > modelCount) throw new Error(`A service lists ${modelCount} models at most.`)
+  for (const model of models) checkModel(model)
+  const ids = new Set(models.map(model => model.id))
+  if (ids.size < models.length) throw new Error('Two models share an id.')
+  const named = new Map<string, Model>()
+  for (const model of models) addName(named, model, model.id)
+  for (const model of models) for (const name of otherNames(model)) addName(named, model, name)
+  for (const model of models) checkDeprecation(model, models)
+  return { models, named, records: new Map(models.map(model => [model.id, modelRecord(model, ownedBy)])) }
+}
+
+function addName(named: Map<string, Model>, model: Model, name: string): void {
+  const key = `${model.type} ${name}`
+  const other = named.get(key)
+  if (other) throw new Error(`Models ${other.id} and ${model.id} share the name ${name}.`)
+  named.set(key, model)
 }
 
 const otherNames = ({ traits, compatibleIds = [] }: Model): readonly string[] => [...traits, ...compatibleIds]

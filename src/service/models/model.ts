@@ -3,6 +3,7 @@ import type { TextTier } from '#contract/limits.ts'
 import type { ModelRecord, VideoConstraints } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine } from '../engines/engine.ts'
+import type { UpstreamState } from '../engines/upstreams/upstream-pool.ts'
 
 /** A model as the service sells it: its public record, its price and the engine behind it. */
 export type Model = TextModel | EmbeddingModel | ImageModel | VideoModel
@@ -24,6 +25,8 @@ interface AnyModel {
   /** What its record claims; the weaker `anonymized` unless said otherwise. */
   privacy?: ModelRecord['model_spec']['privacy']
   deprecation?: NonNullable<ModelRecord['model_spec']['deprecation']>
+  /** How what it runs on stands, for figures; absent where it runs on one engine alone. */
+  upstreams?: { states(): readonly UpstreamState[]; waiting(): number }
 }
 
 export interface TextModel extends AnyModel {

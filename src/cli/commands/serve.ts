@@ -1,0 +1,81 @@
+import { parseArguments, wrongUsage } from '../arguments.ts'
+import type { Command } from '../command.ts'
+import { configPath, loadConfig, orTellFaults } from '../serve/load-config.ts'
+import { onReloadSignal } from '../serve/reload-signal.ts'
+import { sayConfig } from '../serve/say-config.ts'
+import { startServing } from '../serve/start-serving.ts'
+import { stderrLog } from '../stderr-log.ts'
+
+const name = 'farebox serve'
+
+const usage = `Usage: farebox serve [--config FILE] [--check] [--log-level LEVEL]
+
+Serves the API before your own models, by a configuration. Prints \`ready URL\` once it serves, and logs on stderr, one
+line of JSON each.
+
+  --config FILE      the configuration (FAREBOX_CONFIG, or farebox.yaml here); \`farebox init\` writes a first one
+  --check            only say what is wrong with it, or what would be served
+  --log-level LEVEL  error, warn or info; as the file has it where absent
+
+SIGTERM and Ctrl-C take no more requests, let running ones end and stop within a minute; a second one stops at once.
+SIGHUP reads the file anew: models, prices, limits and keys of upstreams change without breaking a stream off, and a
+faulty file changes nothing. docs/operations.md tells more.`
+
+const levels = ['error', 'warn', 'info'] as const
+type Level = (typeof levels)[number]
+
+export const serve: Command = {
+  usage,
+  async run(args, io) {
+    const { values } = parseArguments(args, {
+      command: name,
+      options: {
+        config: { type: 'string' },
+        check: { type: 'boolean', default: false },
+        'log-level': { type: 'string' },
+      },
+    })
+    const asked = levelOf(values['log-level'])
+    const path = configPath(values.config, io.env)
+    const config = await orTellFaults(path, io.output, () => loadConfig(path, io.env))
+    if (values.check) {
+      await orTellFaults(path, io.output, () => checkWhole(config))
+      for (const line of sayConfig(config.file)) io.output.print(line)
+      return 0
+    }
+    const hidden = new Set(config.secrets)
+    const hide = (secrets: ReadonlySet<string>) => {
+      for (const secret of secrets) hidden.add(secret)
+    }
+    const log = stderrLog(io.output, { level: asked ?? config.file.logLevel, hidden: () => hidden })
+    const stopped = io.untilStopped()
+    const serving = await orTellFaults(path, io.output, () => startServing({ path, config, env: io.env, log, hide }))
+    const stopReloads = onReloadSignal(() => serving.reload())
+    try {
+      io.output.print(`ready ${serving.baseUrl}`)
+      log.info({ models: serving.models, pid: process.pid }, 'The service is ready.')
+      if (!stopped.aborted) await new Promise(resolve => stopped.addEventListener('abort', resolve, { once: true }))
+      log.info({}, 'No more requests are taken; running ones end.')
+    } finally {
+      stopReloads()
+      await serving.close()
+    }
+    log.info({}, 'Stopped.')
+    return 0
+  },
+}
+
+function levelOf(text: string | undefined): Level | undefined {
+  if (text === undefined) return undefined
+  const level = levels.find(each => each === text)
+  if (level) return level
+  throw wrongUsage(name, `\`--log-level\` takes ${levels.join(', ')}`)
+}
+
+/** Makes every engine and reads every key, without asking anything of anybody. */
+async function checkWhole(config: Awaited<ReturnType<typeof loadConfig>>): Promise<void> {
+  const nothing = () => undefined
+  const log = { info: nothing, warn: nothing, error: nothing }
+  config.openModels({ folder: '.', log, keep: (_, make) => make() })
+  config.checkPayments()
+}

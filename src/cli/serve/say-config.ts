@@ -1,0 +1,16 @@
+import type { ConfigFile } from '#service/config/config-schema.ts'
+
+/** What a configuration would serve, without a secret. */
+export function sayConfig({ publicUrl, listen, payments, models }: ConfigFile): string[] {
+  const rails = payments ? ['Base or its like', ...(payments.solana ? ['Solana'] : [])] : []
+  const rows = (models as unknown as { id: string; type: string; upstreams: { engine: string }[] }[]).map(
+    ({ id, type, upstreams }) => [id, type, upstreams.map(({ engine }) => engine).join(', ')],
+  )
+  const widths = [0, 1].map(column => Math.max(...rows.map(row => row[column]?.length ?? 0)))
+  return [
+    `Would serve ${publicUrl} on ${listen.host}:${listen.port}.`,
+    rails.length ? `Top-ups in USDC on ${rails.join(' and ')}.` : 'No top-ups: credit comes with keys alone.',
+    'Models:',
+    ...rows.map(row => `  ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd()),
+  ]
+}

@@ -1,0 +1,183 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import type { ConfigFile } from '#service/config/config-schema.ts'
+import type { Config } from '#service/config/read-config.ts'
+import type { Log } from '#service/log.ts'
+import type { OpenService } from '#service/open-service.ts'
+import { booksOf } from '../books.ts'
+import { noteBooksPlace, requireNoBooksHere } from '../books-place.ts'
+import { CliError } from '../cli-error.ts'
+import { type DataFolder, dataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
+import { folderFailure } from '../folder-in-use.ts'
+import { secretsToStart } from '../folder-secrets.ts'
+import { faultsOf, loadConfig } from './load-config.ts'
+import { settingsThatWait } from './settings-that-wait.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export interface ServingOptions {
+  path: string
+  config: Config
+  env: Environment
+  log: Log
+  /** Called with what the log must not show, again after each reload. */
+  hide: (secrets: ReadonlySet<string>) => void
+}
+
+/** A service that runs by its configuration. */
+export interface Serving {
+  baseUrl: string
+  models: number
+  /** Takes models, prices, limits and keys of upstreams from the file anew. A faulty one changes nothing, and is told in the log. */
+  reload(): Promise<void>
+  /** Takes no more requests, lets running ones end, and ends. */
+  close(): Promise<void>
+}
+
+type Ends = (() => Promise<unknown>)[]
+
+const adminTokenBytes = 32
+
+/** Starts everything; what was started is stopped again where a later part fails. */
+export async function startServing(options: ServingOptions): Promise<Serving> {
+  const ends: Ends = []
+  const close = async () => {
+    const failures: unknown[] = []
+    for (const end of ends.splice(0).reverse()) await end().catch(error => failures.push(error))
+    if (failures.length) throw failures[0]
+  }
+  try {
+    return { ...(await start(options, ends)), close }
+  } catch (error) {
+    await close().catch(() => undefined)
+    throw error
+  }
+}
+
+async function start({ path, config, env, log, hide }: ServingOptions, ends: Ends): Promise<Omit<Serving, 'close'>> {
+  const { file } = config
+  const folder = dataFolder(resolve(dirname(path), file.data))
+  const [{ openService }, { drainMs }, { basePath }] = await Promise.all([
+    import('#service/open-service.ts'),
+    import('#service/bounds.ts'),
+    import('#service/settings.ts'),
+  ])
+  const kept = keptEngines(ends)
+  const around = { folder: folder.engines, log, keep: kept }
+  const models = config.openModels(around)
+  const listener = await listen(file.listen)
+  ends.push(() => listener.close(drainMs))
+  await mkdir(folder.root, { recursive: true, mode: 0o700 })
+  const adminToken = randomBytes(adminTokenBytes).toString('base64url')
+  const service = await open(openService, { config, folder, env, log, models, adminToken })
+  ends.push(() => service.close())
+  listener.serve((request, bindings) => service.fetch(request, bindings))
+  // Once more, and so before the service: no request may arrive at one that is closing.
+  ends.push(() => listener.close(drainMs))
+  const url = `http://${loopbackOf(file.listen.host)}:${listener.port}`
+  await writePrivateFile(folder.admin, JSON.stringify({ url, token: adminToken, pid: process.pid }))
+  ends.push(() => removeFile(folder.admin))
+  await service.warm()
+  let inForce = file
+  return {
+    baseUrl: `${file.publicUrl.replace(/\/+$/, '')}${basePath}`,
+    models: models.length,
+    async reload() {
+      try {
+        const next = await loadConfig(path, env)
+        hide(next.secrets)
+        const { systemPrompt } = next.file
+        service.reload({ models: next.openModels(around), systemPrompt })
+        log.info({ models: next.file.models.length }, 'The configuration was read anew.')
+        const settings = settingsThatWait(inForce, next.file)
+        if (settings.length) log.warn({ settings }, 'Some settings count from the next start on.')
+        inForce = next.file
+      } catch (error) {
+        const faults = faultsOf(error) ?? (error instanceof Error ? error.message : String(error))
+        log.error({ faults }, 'The configuration was not taken; the former one stays in force.')
+      }
+    },
+  }
+}
+
+interface Opening {
+  config: Config
+  folder: DataFolder
+  env: Environment
+  log: Log
+  models: Parameters<OpenService['reload']>[0]['models']
+  adminToken: string
+}
+
+async function open(
+  openService: typeof import('#service/open-service.ts').openService,
+  { config: { file }, folder, env, log, models, adminToken }: Opening,
+): Promise<OpenService> {
+  const database = file.database ?? env.DATABASE_URL
+  const books = await booksOf(folder.root, { ...env, DATABASE_URL: database })
+  if (books.database.engine === 'postgres') await requireNoBooksHere(folder)
+  const { paymentSettings } = await import('#service/config/payment-config.ts')
+  const [first, ...former] = file.secrets ?? (await secretsToStart(folder, env))
+  try {
+    const service = await openService({
+      publicUrl: file.publicUrl,
+      folder: dirname(folder.database),
+      ...(database ? { database } : {}),
+      secrets: [first, ...former],
+      models,
+      ...(file.payments ? { payments: paymentSettings(file.payments) } : {}),
+      ...(file.staking ? { staking: file.staking } : {}),
+      ...(file.vendor ? { vendor: file.vendor } : {}),
+      systemPrompt: file.systemPrompt,
+      plan: file.plan,
+      adminToken,
+      log,
+    })
+    await noteBooksPlace(folder, books.database)
+    return service
+  } catch (error) {
+    throw await folderFailure(error, folder)
+  }
+}
+
+/** Engines that every model and every reload shares; those that run something are ended with the service. */
+function keptEngines(ends: Ends) {
+  const kept = new Map<string, unknown>()
+  return <Engine>(name: string, make: () => Engine): Engine => {
+    const known = kept.get(name)
+    if (known) return known as Engine
+    const made = make()
+    kept.set(name, made)
+    const { close } = made as { close?: () => Promise<void> }
+    if (close) ends.unshift(() => close.call(made))
+    return made
+  }
+}
+
+async function listen(at: ConfigFile['listen']) {
+  const { Listener } = await import('#service/listener.ts')
+  try {
+    return await Listener.open(at)
+  } catch (error) {
+    throw listenFailure(error, at)
+  }
+}
+
+/** A sentence for the refusals that a person can mend; others as they are. */
+export function listenFailure(error: unknown, { host, port }: ConfigFile['listen']): unknown {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return new CliError(`Port ${port} is taken.`, 'Stop what listens there, or set another in `listen`.')
+  if (code === 'EACCES') return new CliError(`Port ${port} is not for this user.`, 'Set one from 1024 on in `listen`.')
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return new CliError(`This machine has no address ${host}.`, 'Set one that it has in `listen`, such as 127.0.0.1.')
+  }
+  return error
+}
+
+/** Operators' commands come from this machine, whatever the service listens on. */
+function loopbackOf(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  return host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
+}

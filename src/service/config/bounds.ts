@@ -1,0 +1,23 @@
+/** A configuration of a thousand models with all their texts stays below this. */
+export const configBytes = 4 * 1024 * 1024
+
+/** A file that a variable names as the place of its value. */
+export const valueFileBytes = 64 * 1024
+
+/** Aliases that a file may have: enough for a server that every model names, too few to blow a file up. */
+export const configAliases = 1_000
+
+/** Faults that are told at once; the rest shows once these are mended. */
+export const faultsTold = 20
+
+/** Of a value that was found, in a fault. */
+export const foundCharacters = 60
+
+/** Upstreams of one model. */
+export const upstreamsOfModel = 64
+
+/** Signs and hashes; a word could be guessed. */
+export const secretCharacters = 32
+
+/** Of a system prompt, a description or a policy. */
+export const textCharacters = 100_000

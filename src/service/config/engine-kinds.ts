@@ -1,0 +1,6 @@
+import type { EngineKind } from './engine-kind.ts'
+import { demoKind } from './engines/demo.ts'
+import { openAiKind } from './engines/openai.ts'
+
+/** Every word that `engine:` may be, in the order in which they are told. */
+export const engineKinds: readonly EngineKind[] = [openAiKind, demoKind]

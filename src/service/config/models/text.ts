@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { textTiers } from '#contract/limits.ts'
+import { ModelRecord } from '#contract/models.ts'
+import { pooledChat } from '../../engines/upstreams/pooled-engines.ts'
+import { count, PerMillionUsd } from '../config-values.ts'
+import { defineModelKind } from '../model-kind.ts'
+
+/** The largest context that is offered anywhere, with room. */
+const mostTokens = 100_000_000
+
+const Capabilities = ModelRecord.shape.model_spec.shape.capabilities.unwrap()
+
+const none: z.output<typeof Capabilities> = {
+  optimizedForCode: false,
+  quantization: 'not-available',
+  supportsFunctionCalling: false,
+  supportsAudioInput: false,
+  supportsReasoning: false,
+  supportsReasoningEffort: false,
+  supportsResponseSchema: false,
+  supportsMultipleImages: false,
+  supportsVision: false,
+  supportsVideoInput: false,
+  supportsWebSearch: false,
+  supportsLogProbs: false,
+  supportsTeeAttestation: false,
+  supportsE2EE: false,
+  supportsXSearch: false,
+}
+
+export const textKind = defineModelKind({
+  type: 'text',
+  shape: {
+    /** Its limits a minute. */
+    tier: z.enum(textTiers).default('S'),
+    contextTokens: count(1, mostTokens),
+    maximumCompletionTokens: count(1, mostTokens).optional(),
+    price: z.strictObject({
+      inputPerMillionUsd: PerMillionUsd,
+      outputPerMillionUsd: PerMillionUsd,
+      cachedInputPerMillionUsd: PerMillionUsd.optional(),
+    }),
+    capabilities: Capabilities.partial().default({}),
+  },
+  members: ({ tier, contextTokens, maximumCompletionTokens, price, capabilities }) => ({
+    tier,
+    contextTokens,
+    maximumCompletionTokens: maximumCompletionTokens ?? contextTokens,
+    price: {
+      inputPicoUsd: price.inputPerMillionUsd,
+      outputPicoUsd: price.outputPerMillionUsd,
+      ...(price.cachedInputPerMillionUsd === undefined ? {} : { cachedInputPicoUsd: price.cachedInputPerMillionUsd }),
+    },
+    capabilities: { ...none, ...capabilities },
+  }),
+  pooled: pooledChat,
+})

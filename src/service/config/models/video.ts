@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { microUsd } from '#contract/money.ts'
+import { VideoAspectRatio, VideoDuration, VideoResolution } from '#contract/video.ts'
+import { pooledVideo } from '../../engines/upstreams/pooled-engines.ts'
+import { count, Text, Usd } from '../config-values.ts'
+import { defineModelKind } from '../model-kind.ts'
+
+const Choices = <Value extends z.ZodType>(value: Value) => z.array(value).max(100)
+
+export const videoKind = defineModelKind({
+  type: 'video',
+  shape: {
+    aspectRatios: Choices(VideoAspectRatio).default([]),
+    resolutions: Choices(VideoResolution).default([]),
+    durations: Choices(VideoDuration),
+    input: z.enum(['image-to-video', 'text-to-video', 'video']).default('text-to-video'),
+    /** Whether it makes sound, and whether a request may choose. */
+    audio: z.boolean().default(false),
+    audioConfigurable: z.boolean().default(false),
+    promptCharacters: count(1, 100_000).optional(),
+    price: z.strictObject({
+      /** By resolution; `all` for a model without that choice. */
+      perSecondUsd: z.record(z.string(), Usd),
+      audioPerSecondUsd: Usd.default(microUsd(0)),
+    }),
+    /** The policy that a person has to agree to for pictures with a face. */
+    consent: z
+      .strictObject({ provider: z.string().min(1), title: z.string().min(1), version: z.string().min(1), text: Text })
+      .optional(),
+    delivery: z.enum(['inline', 'download_url']).default('inline'),
+  },
+  members: config => ({
+    constraints: {
+      aspect_ratios: config.aspectRatios,
+      resolutions: config.resolutions,
+      durations: config.durations,
+      model_type: config.input,
+      audio: config.audio,
+      audio_configurable: config.audioConfigurable,
+      ...(config.promptCharacters === undefined ? {} : { prompt_character_limit: config.promptCharacters }),
+    },
+    price: {
+      perSecondMicroUsd: Object.fromEntries(
+        Object.entries(config.price.perSecondUsd).map(([name, amount]) => [name === 'all' ? '' : name, amount]),
+      ),
+      audioPerSecondMicroUsd: config.price.audioPerSecondUsd,
+    },
+    consent: config.consent ?? null,
+    delivery: config.delivery,
+  }),
+  pooled: pooledVideo,
+})

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { evmNetwork, smallestTopUpMicroUsd, usdcOnEvm } from '#contract/payment.ts'
+import type { PaymentSettings, RemoteFacilitatorSettings } from '../payments/payment-settings.ts'
+import { count, HttpUrl } from './config-values.ts'
+
+const EvmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'an address: 0x and 40 hexadecimal digits')
+
+/** Long enough for a wallet to ask its owner. */
+const maxTimeoutSeconds = 300
+
+const Facilitator = z.strictObject({
+  url: HttpUrl,
+  /** The whole header, such as `Bearer …`. */
+  authorization: z.string().optional(),
+})
+
+const Evm = z
+  .strictObject({
+    /** CAIP-2; Base where absent. */
+    network: z
+      .string()
+      .regex(/^eip155:\d{1,18}$/, 'a network such as eip155:8453')
+      .default(evmNetwork),
+    token: z
+      .strictObject({ address: EvmAddress, name: z.string().min(1), version: z.string().min(1) })
+      .default({ address: usdcOnEvm, name: 'USD Coin', version: '2' }),
+    payTo: EvmAddress,
+    rpcUrl: HttpUrl,
+    confirmations: count(0, 10_000).default(10),
+    facilitatorKey: z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{64}$/, 'a private key: 0x and 64 hexadecimal digits')
+      .optional(),
+    facilitator: Facilitator.optional(),
+    feesPerHourWei: z
+      .string()
+      .regex(/^\d{1,30}$/, 'wei in quotes, digits only')
+      .optional(),
+    contractWallets: z.boolean().default(false),
+  })
+  .refine(
+    ({ facilitatorKey, facilitator }) => !facilitatorKey !== !facilitator,
+    'Either facilitatorKey or facilitator settles; set one of them',
+  )
+
+const Solana = z
+  .strictObject({
+    payTo: z.string().min(32).max(44),
+    rpcUrl: HttpUrl,
+    commitment: z.enum(['confirmed', 'finalized']).default('confirmed'),
+    feePayerKey: z.string().optional(),
+    facilitator: Facilitator.extend({ feePayer: z.string().min(32).max(44) }).optional(),
+  })
+  .refine(
+    ({ feePayerKey, facilitator }) => !feePayerKey !== !facilitator,
+    'Either feePayerKey or facilitator settles; set one of them',
+  )
+
+export const PaymentConfig = z.strictObject({ evm: Evm, solana: Solana.optional() })
+
+/** What `openService` takes. */
+export function paymentSettings({ evm, solana }: z.output<typeof PaymentConfig>): PaymentSettings {
+  const { network, token, payTo, facilitatorKey, facilitator, feesPerHourWei, ...rest } = evm
+  return {
+    ...rest,
+    options: [
+      {
+        scheme: 'exact',
+        network,
+        amount: `${smallestTopUpMicroUsd}`,
+        asset: token.address,
+        payTo,
+        maxTimeoutSeconds,
+        extra: { name: token.name, version: token.version },
+      },
+    ],
+    ...(facilitatorKey ? { facilitatorKey: facilitatorKey as `0x${string}` } : {}),
+    ...(facilitator ? { facilitator: facilitatorSettings(facilitator) } : {}),
+    ...(feesPerHourWei === undefined ? {} : { feesPerHourWei: BigInt(feesPerHourWei) }),
+    ...(solana ? { solana: solanaSettings(solana) } : {}),
+  }
+}
+
+function solanaSettings({ facilitator, ...rest }: z.output<typeof Solana>): NonNullable<PaymentSettings['solana']> {
+  if (!facilitator) return rest
+  return { ...rest, facilitator: { ...facilitatorSettings(facilitator), feePayer: facilitator.feePayer } }
+}
+
+const facilitatorSettings = ({ url, authorization }: z.output<typeof Facilitator>): RemoteFacilitatorSettings => ({
+  url,
+  ...(authorization === undefined ? {} : { headers: () => ({ authorization }) }),
+})

@@ -1,0 +1,155 @@
+import type { z } from 'zod'
+import { describeIssues } from '#contract/issues.ts'
+import { nearNames } from '#contract/near-names.ts'
+import { Catalogue } from '../models/catalogue.ts'
+import type { Model } from '../models/model.ts'
+import { paymentOptionsOf } from '../payments/payment-settings.ts'
+import { faultsTold, foundCharacters } from './bounds.ts'
+import { type ConfigFault, type ConfigPath, ConfigRefused } from './config-fault.ts'
+import { ConfigFile } from './config-schema.ts'
+import { type Environment, type FilledIn, fillIn } from './environment-values.ts'
+import type { ModelConfig } from './model-config.ts'
+import { openModel, type Surroundings } from './open-models.ts'
+import { paymentSettings } from './payment-config.ts'
+import { YamlFile } from './yaml-file.ts'
+
+export interface Config {
+  file: ConfigFile
+  /** What variables gave, to be kept out of logs. */
+  secrets: ReadonlySet<string>
+  /** Makes the models with their engines. Throws `ConfigRefused` where they cannot be meant. */
+  openModels(around: Surroundings): Model[]
+  /** Throws `ConfigRefused` where a key of payments cannot be read. */
+  checkPayments(): void
+}
+
+/** A configuration from its text. Throws `ConfigRefused` with every fault and its place. */
+export function readConfig(text: string, environment: Environment): Config {
+  const yaml = new YamlFile(text)
+  const filled = fillIn(yaml.value ?? {}, environment)
+  const early = filled.faults.map(({ path, sentence }) => yaml.fault(path, sentence))
+  const parsed = ConfigFile.safeParse(filled.value)
+  const late = parsed.success ? [] : schemaFaults(yaml, parsed.error, filled)
+  // What a variable did not give is no value of the wrong kind as well.
+  const told = new Set(early.map(({ field }) => field))
+  const faults = [...early, ...late.filter(({ field }) => !told.has(field))].sort(inOrder)
+  if (faults.length || !parsed.success) throw new ConfigRefused(faults.slice(0, faultsTold))
+  const file = parsed.data
+  return {
+    file,
+    secrets: filled.secrets,
+    openModels: around => openModels(file, yaml, around),
+    checkPayments: () => checkPayments(file, yaml),
+  }
+}
+
+const inOrder = (one: ConfigFault, other: ConfigFault): number => one.line - other.line || one.column - other.column
+
+function checkPayments({ payments }: ConfigFile, yaml: YamlFile): void {
+  if (!payments) return
+  try {
+    paymentOptionsOf(paymentSettings(payments))
+  } catch (error) {
+    throw new ConfigRefused([
+      yaml.fault(['payments', 'solana'], error instanceof Error ? error.message : String(error)),
+    ])
+  }
+}
+
+function openModels(file: ConfigFile, yaml: YamlFile, around: Surroundings): Model[] {
+  const faults: ConfigFault[] = []
+  const attempt = <Value>(path: ConfigPath, run: () => Value): Value | null => {
+    try {
+      return run()
+    } catch (error) {
+      faults.push(yaml.fault(path, error instanceof Error ? error.message : String(error)))
+      return null
+    }
+  }
+  const models = (file.models as unknown as ModelConfig[]).flatMap((config, index) => {
+    const model = attempt(['models', index], () => openModel(config, around))
+    return model ? [model] : []
+  })
+  if (!faults.length) attempt(['models'], () => new Catalogue(models))
+  if (faults.length) throw new ConfigRefused(faults)
+  return models
+}
+
+function schemaFaults(yaml: YamlFile, error: z.ZodError, { value, given }: FilledIn): ConfigFault[] {
+  const { issues = [] } = describeIssues(error, value)
+  const unknown = error.issues.flatMap(issue => {
+    if (issue.code !== 'unrecognized_keys') return []
+    const path = issue.path as (string | number)[]
+    return issue.keys.map(key => yaml.faultOfKey(path, key, unknownName(key, namesAt(path, value))))
+  })
+  const others = issues.flatMap(({ code, path, message }) => {
+    if (code === 'unrecognized_keys') return []
+    const place = path as ConfigPath
+    const found = valueAt(value, place)
+    return [yaml.fault(place, `${message}${found === undefined ? '' : `; found ${shown(found, given)}`}.`)]
+  })
+  return [...unknown, ...others]
+}
+
+/** A list or a map is told by its kind alone, and what a variable gave not at all: it may be a secret. */
+function shown(found: unknown, given: ReadonlySet<string>): string {
+  if (Array.isArray(found)) return 'a list'
+  if (found === null) return 'nothing'
+  if (typeof found === 'object') return 'a map'
+  if (typeof found === 'string' && [...given].some(value => found.includes(value))) return 'what its variable gives'
+  return JSON.stringify(found).slice(0, foundCharacters)
+}
+
+function unknownName(key: string, names: readonly string[]): string {
+  const [near] = nearNames(key, names, 1)
+  return near
+    ? `There is no such setting; ${near} is meant perhaps.`
+    : `There is no such setting; there are ${names.join(', ')}.`
+}
+
+function valueAt(value: unknown, path: ConfigPath): unknown {
+  let inside = value
+  for (const part of path) {
+    if (typeof inside !== 'object' || inside === null || !Object.hasOwn(inside, part)) return undefined
+    inside = (inside as Record<string | number, unknown>)[part]
+  }
+  return inside
+}
+
+/** The names that there are in the map of a path, by the schema. */
+function namesAt(path: ConfigPath, value: unknown): readonly string[] {
+  let schema: AnySchema | undefined = ConfigFile as unknown as AnySchema
+  let inside: unknown = value
+  for (const part of path) {
+    schema = optionOf(schema, inside)
+    schema = typeof part === 'number' ? schema?.def.element : schema?.def.shape?.[part]
+    inside = valueAt(inside, [part])
+  }
+  return Object.keys(optionOf(schema, inside)?.def.shape ?? {})
+}
+
+interface AnySchema {
+  def: {
+    shape?: Record<string, AnySchema>
+    element?: AnySchema
+    innerType?: AnySchema
+    in?: AnySchema
+    options?: readonly AnySchema[]
+    discriminator?: string
+    values?: readonly unknown[]
+  }
+}
+
+/** Without what stands around it, and of several the one that the value chooses. */
+function optionOf(schema: AnySchema | undefined, value: unknown): AnySchema | undefined {
+  let plain = schema
+  while (plain && !plain.def.shape && !plain.def.element && !plain.def.options) {
+    const inner: AnySchema | undefined = plain.def.innerType ?? plain.def.in
+    if (!inner) return plain
+    plain = inner
+  }
+  const { discriminator, options } = plain?.def ?? {}
+  if (!discriminator || !options) return plain
+  const chosen = valueAt(value, [discriminator])
+  return options.find(option => option.def.shape?.[discriminator]?.def.values?.includes(chosen)) ?? plain
+}

@@ -1,0 +1,38 @@
+import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine, VideoProgress } from '../engine.ts'
+import type { UpstreamPool } from './upstream-pool.ts'
+import { isNotBegun } from './upstream-verdict.ts'
+
+/** Each port of an engine, over several upstreams. */
+
+export const pooledChat = (pool: UpstreamPool<ChatEngine>): ChatEngine => ({
+  complete: call => pool.answer(call, (engine, asked) => engine.complete(asked)),
+  stream: call => pool.stream(call, (engine, asked) => engine.stream(asked)),
+})
+
+export const pooledEmbeddings = (pool: UpstreamPool<EmbeddingEngine>): EmbeddingEngine => ({
+  embed: call => pool.answer(call, (engine, asked) => engine.embed(asked)),
+})
+
+export const pooledImages = (pool: UpstreamPool<ImageEngine>): ImageEngine => ({
+  generate: call => pool.answer(call, (engine, asked) => engine.generate(asked)),
+})
+
+/** The job's state names the upstream that has it: no other one could be asked after it. */
+export const pooledVideo = (pool: UpstreamPool<VideoEngine>): VideoEngine => ({
+  async start(call) {
+    // One that may have begun would make a second video elsewhere.
+    const begun = await pool.answerBy(call, (engine, asked) => engine.start(asked), isNotBegun)
+    return ofUpstream(begun.value, begun.upstream)
+  },
+  async poll(call, { upstream, state }) {
+    const member = typeof upstream === 'string' ? pool.named(upstream) : null
+    if (!member || typeof upstream !== 'string') {
+      return { state: 'failed', reason: 'The upstream that had begun this job is not configured any more.' }
+    }
+    const { engine, engineModel } = member
+    return ofUpstream(await engine.poll({ ...call, engineModel }, state as Record<string, unknown>), upstream)
+  },
+})
+
+const ofUpstream = (progress: VideoProgress, upstream: string): VideoProgress =>
+  progress.state === 'running' ? { ...progress, engineState: { upstream, state: progress.engineState } } : progress

@@ -1,0 +1,279 @@
+import type { Clock } from '#contract/clock.ts'
+import { modelOffline, modelOverloaded, requestTimeout } from '#contract/errors.ts'
+import { noteRetry } from '../../request-context.ts'
+import { failoverMs, longestHintMs, newestShare, usualCallMs } from './bounds.ts'
+import { type HealthState, UpstreamHealth } from './upstream-health.ts'
+import { askedWaitMs, failureWord, verdictOf } from './upstream-verdict.ts'
+import { WaitingLine } from './waiting-line.ts'
+
+/** One server, or other means, that a model runs on. */
+export interface Upstream<Engine> {
+  /** Unique within its model; in figures, logs and the rows of jobs. */
+  name: string
+  engine: Engine
+  /** Its own name of the model. */
+  engineModel: string
+  /** Its share of the calls, against those of the others. */
+  weight: number
+  /** Calls at once. */
+  concurrency: number
+  /** Until the first piece of a stream, where that has a bound of its own. */
+  firstByteMs?: number
+}
+
+/** What an operator is told when it changes. */
+export interface UpstreamNews {
+  leftOut(upstream: string, reason: string): void
+  back(upstream: string): void
+}
+
+export interface PoolOptions<Engine> {
+  upstreams: readonly Upstream<Engine>[]
+  /** Calls that wait for a free place, and how long. */
+  queue: { length: number; waitMs: number }
+  clock: Clock
+  news?: UpstreamNews
+}
+
+/** How one upstream stands, for figures. Counts begin with the pool. */
+export interface UpstreamState {
+  name: string
+  state: HealthState
+  running: number
+  calls: number
+  /** By the kind of the error. */
+  failures: Readonly<Record<string, number>>
+}
+
+interface AnyCall {
+  engineModel: string
+  signal: AbortSignal
+}
+
+type Asked<Call, Engine, Result> = (engine: Engine, call: Call) => Result
+
+interface Member<Engine> extends Upstream<Engine> {
+  health: UpstreamHealth
+  running: number
+  calls: number
+  failures: Record<string, number>
+  /** Of the smooth round by weights: grows by the weight, falls by all weights when chosen. */
+  turn: number
+}
+
+/** One call on its way over upstreams. */
+interface Journey<Engine> {
+  signal: AbortSignal
+  startedMs: number
+  tried: Set<Member<Engine>>
+  /** Whether another may be asked after this error. */
+  mayRepeat: (error: unknown) => boolean
+}
+
+/** Several upstreams as one: shares by weight, health, a bounded line, and another try until the first byte. */
+export class UpstreamPool<Engine> {
+  readonly #members: readonly Member<Engine>[]
+  readonly #line: WaitingLine<Member<Engine>>
+  readonly #clock: Clock
+  readonly #news: UpstreamNews | null
+  #callMs = usualCallMs
+
+  constructor({ upstreams, queue, clock, news }: PoolOptions<Engine>) {
+    this.#clock = clock
+    this.#news = news ?? null
+    this.#members = upstreams.map(upstream => ({
+      ...upstream,
+      ...{ health: new UpstreamHealth(clock), running: 0, calls: 0, failures: {}, turn: 0 },
+    }))
+    this.#line = new WaitingLine({ ...queue, hint: () => this.#hint() })
+  }
+
+  /**
+   * A whole answer of one of them. Throws the last one's error; `modelOverloaded` where all are full, `modelOffline`
+   * where none is healthy. With `mayRepeat` only those errors lead to another.
+   */
+  async answer<Call extends AnyCall, Value>(
+    call: Call,
+    ask: Asked<Call, Engine, Promise<Value>>,
+    mayRepeat: (error: unknown) => boolean = () => true,
+  ): Promise<Value> {
+    return (await this.answerBy(call, ask, mayRepeat)).value
+  }
+
+  /** The same with the name of who gave it, for whoever must come to that one again. */
+  async answerBy<Call extends AnyCall, Value>(
+    call: Call,
+    ask: Asked<Call, Engine, Promise<Value>>,
+    mayRepeat: (error: unknown) => boolean = () => true,
+  ): Promise<{ value: Value; upstream: string }> {
+    const journey = this.#journey(call.signal, mayRepeat)
+    for (;;) {
+      const member = await this.#place(journey)
+      const startedMs = this.#clock.now()
+      try {
+        const value = await ask(member.engine, { ...call, engineModel: member.engineModel })
+        this.#well(member)
+        this.#took(startedMs)
+        return { value, upstream: member.name }
+      } catch (error) {
+        if (!this.#goesOn(journey, member, error)) throw error
+      } finally {
+        this.#leave(member)
+      }
+    }
+  }
+
+  /** A stream of one of them; before its first piece another may take over, after it none does. */
+  async *stream<Call extends AnyCall, Piece>(
+    call: Call,
+    ask: Asked<Call, Engine, AsyncIterable<Piece>>,
+  ): AsyncGenerator<Piece> {
+    const journey = this.#journey(call.signal, () => true)
+    for (;;) {
+      const member = await this.#place(journey)
+      const abort = new AbortController()
+      const signal = AbortSignal.any([call.signal, abort.signal])
+      const startedMs = this.#clock.now()
+      let hasBegun = false
+      let isDone = false
+      try {
+        const pieces = ask(member.engine, { ...call, engineModel: member.engineModel, signal })[Symbol.asyncIterator]()
+        try {
+          let step = await within(pieces.next(), member.firstByteMs)
+          hasBegun = true
+          this.#well(member)
+          for (; !step.done; step = await pieces.next()) yield step.value
+          isDone = true
+          this.#took(startedMs)
+          return
+        } finally {
+          // Once it is done its connection may serve the next call.
+          if (!isDone) abort.abort()
+          // Not awaited: one that hangs would keep its place.
+          Promise.resolve(pieces.return?.()).catch(() => undefined)
+        }
+      } catch (error) {
+        if (!this.#goesOn(journey, member, error, hasBegun)) throw error
+      } finally {
+        member.health.untold()
+        this.#leave(member)
+      }
+    }
+  }
+
+  /** The one of this name, for work that it has begun; null where it is not configured any more. */
+  named(name: string): Pick<Upstream<Engine>, 'engine' | 'engineModel'> | null {
+    return this.#members.find(member => member.name === name) ?? null
+  }
+
+  get states(): readonly UpstreamState[] {
+    return this.#members.map(({ name, health, running, calls, failures }) => ({
+      ...{ name, state: health.state, running, calls, failures: { ...failures } },
+    }))
+  }
+
+  /** Calls that wait for a free place. */
+  get waiting(): number {
+    return this.#line.length
+  }
+
+  #journey(signal: AbortSignal, mayRepeat: Journey<Engine>['mayRepeat']): Journey<Engine> {
+    return { signal, startedMs: this.#clock.now(), tried: new Set(), mayRepeat }
+  }
+
+  async #place(journey: Journey<Engine>): Promise<Member<Engine>> {
+    journey.signal.throwIfAborted()
+    const take = () => this.#take(journey)
+    // Whoever waits came first.
+    const member = this.#line.length ? null : take()
+    return member ?? this.#line.join(take, journey.signal)
+  }
+
+  #take({ tried }: Journey<Engine>): Member<Engine> | null {
+    const open = this.#members.filter(member => !tried.has(member) && member.health.isOpen)
+    if (!open.length) throw this.#noneOpen()
+    const free = open.filter(({ running, concurrency }) => running < concurrency)
+    const member = this.#nextOf(free)
+    if (!member) return null
+    member.running++
+    member.calls++
+    member.health.begin()
+    return member
+  }
+
+  /** Smooth weighted turns: with weights 3 and 1 the order is a a b a, and not a a a b. */
+  #nextOf(free: readonly Member<Engine>[]): Member<Engine> | null {
+    let best: Member<Engine> | null = null
+    let all = 0
+    for (const member of free) {
+      member.turn += member.weight
+      all += member.weight
+      if (!best || member.turn > best.turn) best = member
+    }
+    if (best) best.turn -= all
+    return best
+  }
+
+  #leave(member: Member<Engine>): void {
+    member.running--
+    this.#line.serve()
+  }
+
+  #well(member: Member<Engine>): void {
+    if (member.health.succeeded()) this.#news?.back(member.name)
+  }
+
+  #took(startedMs: number): void {
+    const tookMs = Math.max(1, this.#clock.now() - startedMs)
+    this.#callMs += (tookMs - this.#callMs) * newestShare
+  }
+
+  /** Notes what the error says of the upstream; true where another one is asked. */
+  #goesOn(journey: Journey<Engine>, member: Member<Engine>, error: unknown, hasBegun = false): boolean {
+    if (journey.signal.aborted) {
+      member.health.untold()
+      return false
+    }
+    const verdict = verdictOf(error)
+    if (verdict === 'answered') {
+      this.#well(member)
+      return false
+    }
+    const word = failureWord(error)
+    member.failures[word] = (member.failures[word] ?? 0) + 1
+    if (verdict === 'busy') member.health.busy(askedWaitMs(error))
+    else if (member.health.failed()) this.#news?.leftOut(member.name, word)
+    journey.tried.add(member)
+    const isLate = this.#clock.now() - journey.startedMs > failoverMs
+    const hasOther = this.#members.some(other => !journey.tried.has(other) && other.health.isOpen)
+    if (hasBegun || isLate || !hasOther || !journey.mayRepeat(error)) return false
+    noteRetry()
+    return true
+  }
+
+  #noneOpen() {
+    const waits = this.#members.map(({ health }) => health.waitMs)
+    const header = retryHeader(Math.min(longestHintMs, ...waits))
+    // One that is only spared is not offline.
+    return this.#members.some(({ health }) => health.state === 'up') ? modelOverloaded(header) : modelOffline(header)
+  }
+
+  /** When a place is likely to be free: those before it, at the pace of late. */
+  #hint(): Record<string, string> {
+    const places = this.#members.reduce((sum, { health, concurrency }) => sum + (health.isOpen ? concurrency : 0), 0)
+    return retryHeader(Math.min(longestHintMs, (this.#callMs * (this.#line.length + 1)) / Math.max(1, places)))
+  }
+}
+
+const retryHeader = (waitMs: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) })
+
+async function within<Value>(work: Promise<Value>, timeoutMs: number | undefined): Promise<Value> {
+  if (timeoutMs === undefined) return work
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(requestTimeout()), timeoutMs)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,129 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { chunk, event, finish, type Upstream, upstream } from '../../service/engines/openai/upstream.ts'
+import { runCommand } from '../run-command.ts'
+import { createKeyIn } from './created-key.ts'
+import { spawnServe } from './spawned-serve.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-check-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const model = (id: string, upstreams: string, price = '1') => `
+  - id: ${id}
+    type: text
+    contextTokens: 1000
+    price: { inputPerMillionUsd: ${price}, outputPerMillionUsd: ${price} }
+    upstreams: [${upstreams}]`
+
+const config = (models: string) => `publicUrl: http://127.0.0.1:8402
+listen: 127.0.0.1:0
+models:${models}
+`
+
+async function check(text: string, env: NodeJS.ProcessEnv = {}) {
+  const file = join(folder, 'farebox.yaml')
+  await writeFile(file, text)
+  return runCommand(['serve', '--check', '--config', file], env)
+}
+
+test('--check says what would be served', async () => {
+  const { code, stdout } = await check(config(model('one', '{ engine: demo }')))
+  expect([code, stdout]).toEqual([
+    0,
+    [
+      'Would serve http://127.0.0.1:8402 on 127.0.0.1:0.',
+      'No top-ups: credit comes with keys alone.',
+      'Models:',
+      '  one  text  demo',
+      '',
+    ].join('\n'),
+  ])
+})
+
+test.each([
+  [
+    'a fault',
+    config(model('one', '{ engine: demo, wait: 3 }')),
+    /:8:33 models\[0\]\.upstreams\[0\]\.wait: There is no such setting.*\n.*has a fault\. Mend it/,
+  ],
+  [
+    'a key that is not set',
+    config(model('one', `{ engine: openai, baseUrl: 'http://a.example/v1', apiKey: "\${NONE}" }`)),
+    /variable NONE is not set/,
+  ],
+])('--check says %s, and ends with 1', async (_, text, says) => {
+  const { code, stderr, stdout } = await check(text)
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(says)
+})
+
+test('a file that is not there, and a level that there is not, are told', async () => {
+  const none = await runCommand(['serve', '--config', join(folder, 'none.yaml')])
+  expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('farebox init')])
+  const level = await runCommand(['serve', '--log-level', 'loud'])
+  expect([level.code, level.stderr]).toEqual([2, expect.stringContaining('error, warn, info')])
+})
+
+/** Sends its first piece at once, and the rest when it is let. */
+async function slowServer(): Promise<Upstream & { go(): void }> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const server = await upstream(async response => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(event(chunk('first ')))
+    await promise
+    response.end(`${event(chunk('last'))}${event(finish)}data: [DONE]\n\n`)
+  })
+  return { ...server, go: resolve }
+}
+
+test.skipIf(process.platform === 'win32')(
+  'a reload and a stop break no stream off; a faulty file changes nothing; the key stays out of the log',
+  async () => {
+    const server = await slowServer()
+    const openai = `{ engine: openai, baseUrl: '${server.baseUrl}', apiKey: "\${ENGINE_KEY}" }`
+    const serve = await spawnServe(config(model('one', openai)), { ENGINE_KEY: 'key-of-the-engine' })
+    try {
+      const key = await createKeyIn(serve.folder)
+      const call = (path: string, body?: object) =>
+        fetch(`${serve.baseUrl}${path}`, {
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
+        })
+      const ids = async () => {
+        const { data } = (await (await call('/models')).json()) as { data: { id: string }[] }
+        return data.map(({ id }) => id)
+      }
+      const chat = { messages: [{ role: 'user', content: 'hi' }], stream: true }
+      const streamed = await call('/chat/completions', { ...chat, model: 'one' })
+      expect(streamed.status).toBe(200)
+      await serve.write(config(model('two', openai, '2')))
+      serve.child.kill('SIGHUP')
+      await serve.logged('The configuration was read anew.')
+      expect(await ids()).toEqual(['two'])
+      expect((await call('/chat/completions', { ...chat, model: 'one' })).status).toBe(404)
+      await serve.write('models: [')
+      serve.child.kill('SIGHUP')
+      await serve.logged('The configuration was not taken; the former one stays in force.')
+      expect(await ids()).toEqual(['two'])
+      serve.child.kill('SIGTERM')
+      await serve.logged('No more requests are taken; running ones end.')
+      await turn()
+      server.go()
+      expect(await streamed.text()).toContain('last')
+      expect(await serve.ended).toBe(0)
+      expect(server.seen[0]?.headers.authorization).toBe('Bearer key-of-the-engine')
+      expect(JSON.stringify(serve.log)).not.toContain('key-of-the-engine')
+    } finally {
+      await serve.dispose()
+      await server.close()
+    }
+  },
+)

@@ -1,0 +1,204 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ConfigRefused, faultLine } from '#service/config/config-fault.ts'
+import { readConfig } from '#service/config/read-config.ts'
+
+const silent = { info() {}, warn() {}, error() {} }
+const around = { folder: tmpdir(), log: silent, keep: <Engine>(_: string, make: () => Engine) => make() }
+
+const key = 'a-key-that-nobody-else-knows'
+const environment = { KEY: key, SECRET: 'x'.repeat(32), SHORT: 'short secret' }
+
+const whole = `
+publicUrl: https://api.example.com
+listen: '[::1]:9000'
+secrets: ['\${SECRET}']
+payments:
+  evm:
+    payTo: '0x000000000000000000000000000000000000dEaD'
+    rpcUrl: https://node.example.com
+    facilitator: { url: https://facilitator.example.com, authorization: '\${KEY}' }
+models:
+  - id: large
+    type: text
+    contextTokens: 8192
+    price: { inputPerMillionUsd: 0.15, outputPerMillionUsd: '0.60' }
+    traits: [default]
+    upstreams:
+      - &server { engine: openai, baseUrl: 'http://127.0.0.1:8000/v1', apiKey: '\${KEY}', model: inner/large, weight: 3 }
+      - { <<: *server, name: second, baseUrl: 'http://127.0.0.1:8001/v1' }
+  - id: vectors
+    type: embedding
+    dimensions: 4
+    price: { inputPerMillionUsd: 0.02 }
+    upstreams: [{ engine: demo }]
+  - id: pictures
+    type: image
+    price: { perPictureUsd: 0.01 }
+    upstreams: [{ engine: demo }]
+  - id: videos
+    type: video
+    durations: [4s]
+    price: { perSecondUsd: { all: 0.02 } }
+    upstreams: [{ engine: demo }]
+`
+
+test('a whole file is read, its variables filled in and its models made', () => {
+  const { file, secrets, openModels } = readConfig(whole, environment)
+  expect(file.listen).toEqual({ host: '::1', port: 9000 })
+  expect([...secrets]).toEqual(['x'.repeat(32), key])
+  const models = openModels(around)
+  expect(models.map(({ id, type, engineName }) => [id, type, engineName])).toEqual([
+    ['large', 'text', 'openai'],
+    ['vectors', 'embedding', 'demo'],
+    ['pictures', 'image', 'demo'],
+    ['videos', 'video', 'demo'],
+  ])
+  expect(models[0]).toMatchObject({
+    maximumCompletionTokens: 8192,
+    price: { inputPicoUsd: 150_000n, outputPicoUsd: 600_000n },
+    traits: ['default'],
+  })
+  expect(models[0]?.upstreams?.states().map(({ name }) => name)).toEqual(['openai-1', 'second'])
+  expect(models[3]).toMatchObject({ price: { perSecondMicroUsd: { '': 20_000n } } })
+})
+
+/** The file with one line changed, which is found by its text. */
+const changed = (from: string, to: string) => {
+  expect(whole).toContain(from)
+  return whole.replace(from, to)
+}
+
+function faultsOf(text: string): string[] {
+  try {
+    readConfig(text, environment).openModels(around)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigRefused)) throw error
+    return error.faults.map(fault => faultLine('f.yaml', fault))
+  }
+}
+
+test.each([
+  [
+    'an unknown setting, with the one that is meant',
+    'listen:',
+    'lisen:',
+    'f.yaml:3:1 lisen: There is no such setting; listen is meant perhaps.',
+  ],
+  [
+    'one of a model',
+    'contextTokens',
+    'contexTokens',
+    'f.yaml:13:5 models[0].contexTokens: There is no such setting; contextTokens is meant perhaps.',
+  ],
+  ['one that is missing', '    contextTokens: 8192\n', '', 'f.yaml:11:5 models[0].contextTokens: Field is required.'],
+  ['a wrong kind of value', '8192', 'much', 'f.yaml:13:20 models[0].contextTokens: Expected number; found "much".'],
+  [
+    'a price that is none',
+    '0.15',
+    '1e-9',
+    'f.yaml:14:34 models[0].price.inputPerMillionUsd: Must be an amount of USD such as 0.15; found 1e-9.',
+  ],
+  ['a type that there is not', 'type: text', 'type: txt', 'Allowed values: text, embedding, image, video'],
+  ['an engine that there is not', 'engine: openai,', 'engine: vllm,', 'Allowed values: openai, demo'],
+  [
+    'a literal key',
+    `apiKey: '\${KEY}'`,
+    'apiKey: sk-1234',
+    `models[0].upstreams[0].apiKey: A secret stands here in plain; write \${NAME}, and set that variable.`,
+  ],
+  [
+    'a literal secret',
+    `['\${SECRET}']`,
+    `[${'s'.repeat(40)}]`,
+    'f.yaml:4:11 secrets[0]: A secret stands here in plain',
+  ],
+  [
+    'a variable that is not set',
+    `\${SECRET}`,
+    `\${SECRETT}`,
+    'f.yaml:4:11 secrets[0]: The variable SECRETT is not set (nor SECRETT_FILE).',
+  ],
+  ['a variable that is no name', `\${SECRET}`, `\${secret word}`, 'names no variable'],
+  [
+    'a secret that is too short, without showing it',
+    `\${SECRET}`,
+    `\${SHORT}`,
+    'secrets[0]: Must have 32 random characters or more; found what its variable gives.',
+  ],
+  [
+    'a password in an address',
+    'https://node.example.com',
+    'https://me:word@node.example.com',
+    'f.yaml:8:13 payments.evm.rpcUrl: This address has a password in it',
+  ],
+  [
+    'a path in the public address',
+    'api.example.com',
+    'api.example.com/v1',
+    'f.yaml:2:12 publicUrl: Must be an address without a path',
+  ],
+  ['no settlement', `, authorization: '\${KEY}' }`, ` }\n    facilitatorKey: '\${KEY}'`, 'payments.evm'],
+  ['two models of one id', 'id: vectors', 'id: large', 'Two models share an id.'],
+  [
+    'two upstreams of one name',
+    'name: second',
+    'name: openai-1',
+    'f.yaml:11:5 models[0]: Two upstreams of large share a name.',
+  ],
+  ['no YAML', 'payments:', 'payments', 'f.yaml:'],
+  [
+    'the same setting twice',
+    'listen:',
+    'publicUrl: https://b.example.com\nlisten:',
+    'f.yaml:3:1 Map keys must be unique.',
+  ],
+])('%s is told with its place', (_, from, to, says) => {
+  const faults = faultsOf(changed(from, to))
+  expect(faults.join('\n')).toContain(says)
+  expect(faults.join('\n')).not.toContain(key)
+  expect(faults.join('\n')).not.toContain(environment.SHORT)
+})
+
+test('an empty file is told what it needs', () => {
+  expect(faultsOf('')).toEqual(['f.yaml:1:1 publicUrl: Field is required.', 'f.yaml:1:1 models: Field is required.'])
+})
+
+test('a variable may come from a file, which is read anew each time', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'farebox-config-'))
+  const file = join(folder, 'key')
+  const read = () => [...readConfig(whole, { ...environment, KEY: '', KEY_FILE: file }).secrets][1]
+  await writeFile(file, 'first\n')
+  expect(read()).toBe('first')
+  await writeFile(file, 'second\n')
+  expect(read()).toBe('second')
+  await rm(folder, { recursive: true })
+  expect(read).toThrow(ConfigRefused)
+})
+
+test('an address of figures that others reach needs a token', () => {
+  const metrics = (line: string) => faultsOf(whole.replace('payments:', `metrics: ${line}\npayments:`)).join()
+  expect(metrics("{ listen: '0.0.0.0:9402' }")).toContain('need a token')
+  expect(metrics("{ listen: '127.0.0.1:9402' }")).toBe('')
+  expect(metrics(`{ listen: '0.0.0.0:9402', token: '\${SECRET}' }`)).toBe('')
+})
+
+test('whatever stands in a file, only faults come of it', () => {
+  const value = fc.oneof(
+    fc.string(),
+    fc.integer(),
+    fc.boolean(),
+    fc.constantFrom(`\${KEY}`, '*a', '&a {}', '{', '- x', 'null'),
+  )
+  const line = fc.tuple(fc.constantFrom('publicUrl', 'models', 'listen', 'secrets', '  - id', '    type'), value)
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 12 }), lines => {
+      faultsOf(lines.map(([name, each]) => `${name}: ${each}`).join('\n'))
+    }),
+    { numRuns: 300 },
+  )
+})

@@ -1,0 +1,222 @@
+import { expect, test } from 'vitest'
+import { contentViolation, inferenceFailed, modelOffline, modelOverloaded } from '#contract/errors.ts'
+import { leaveOutMs } from '#service/engines/upstreams/bounds.ts'
+import { type PoolOptions, type Upstream, UpstreamPool } from '#service/engines/upstreams/upstream-pool.ts'
+import { isNotBegun } from '#service/engines/upstreams/upstream-verdict.ts'
+import { inRequest } from '#service/request-context.ts'
+import { TestClock } from '../../open-service.ts'
+
+/** Answers its name, or what a test says. */
+interface Scripted {
+  answer(): Promise<string>
+  pieces?(): AsyncIterable<string>
+}
+
+const says = (text: string): Scripted => ({ answer: async () => text })
+const fails = (error: () => unknown): Scripted => ({ answer: () => Promise.reject(error()) })
+
+const upstream = (name: string, engine: Scripted, more: Partial<Upstream<Scripted>> = {}): Upstream<Scripted> => ({
+  ...{ name, engine, engineModel: `model of ${name}`, weight: 1, concurrency: 10 },
+  ...more,
+})
+
+function poolOf(upstreams: Upstream<Scripted>[], more: Partial<PoolOptions<Scripted>> = {}) {
+  const clock = new TestClock()
+  const news: string[] = []
+  const pool = new UpstreamPool({
+    upstreams,
+    clock,
+    queue: { length: 1, waitMs: 60_000 },
+    news: { leftOut: (name, reason) => news.push(`${name} ${reason}`), back: name => news.push(`${name} back`) },
+    ...more,
+  })
+  const ask = (signal = new AbortController().signal) =>
+    pool.answer({ engineModel: 'public', signal }, engine => engine.answer())
+  return { pool, clock, news, ask }
+}
+
+const kindOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'answered',
+    error => error.kind ?? error.message,
+  )
+
+test('calls are shared by weight, in turns', async () => {
+  const { ask } = poolOf([upstream('a', says('a'), { weight: 3 }), upstream('b', says('b'))])
+  const order: string[] = []
+  for (let call = 0; call < 8; call++) order.push(await ask())
+  expect(order.join('')).toBe('aabaaaba')
+})
+
+test('each is asked for its own name of the model', async () => {
+  const { pool } = poolOf([upstream('a', says('a'))])
+  const { signal } = new AbortController()
+  expect(await pool.answer({ engineModel: 'public', signal }, async (_, call) => call.engineModel)).toBe('model of a')
+})
+
+test.each([
+  ['one that is down', modelOffline, 'b'],
+  ['one that fails', inferenceFailed, 'b'],
+  ['one that is overloaded', modelOverloaded, 'b'],
+  ['an error that nobody foresaw', () => new Error('oh'), 'b'],
+  ['a refusal of the request', () => contentViolation({ error: 'no' }), 'CONTENT_POLICY_VIOLATION'],
+])('after %s: %s', async (_, error, end) => {
+  const { ask } = poolOf([upstream('a', fails(error), { weight: 9 }), upstream('b', says('b'))])
+  const context = { traceId: '', traceFlags: '', retries: 0 }
+  const answer = await inRequest(context, () => ask().catch(thrown => thrown.kind))
+  expect([answer, context.retries]).toEqual([end, end === 'b' ? 1 : 0])
+})
+
+test('where all fail, the last error is told', async () => {
+  const { ask } = poolOf([upstream('a', fails(modelOffline)), upstream('b', fails(inferenceFailed))])
+  expect(await kindOf(ask())).toBe('INFERENCE_FAILED')
+})
+
+test('work that may have begun is not begun elsewhere', async () => {
+  const { pool } = poolOf([upstream('a', fails(inferenceFailed)), upstream('b', says('b'))])
+  const { signal } = new AbortController()
+  const call = { engineModel: 'public', signal }
+  expect(await kindOf(pool.answer(call, engine => engine.answer(), isNotBegun))).toBe('INFERENCE_FAILED')
+})
+
+test('three failures leave one out; one call tries it again, and a failed trial doubles the wait', async () => {
+  let isDown = true
+  const engine: Scripted = { answer: async () => (isDown ? Promise.reject(modelOffline()) : 'a') }
+  const { ask, clock, news, pool } = poolOf([upstream('a', engine)])
+  for (let call = 0; call < 3; call++) expect(await kindOf(ask())).toBe('MODEL_OFFLINE')
+  expect([news, pool.states[0]?.calls, pool.states[0]?.state]).toEqual([['a MODEL_OFFLINE'], 3, 'down'])
+  const refused = await ask().catch(error => error)
+  expect([refused.status, refused.headers['retry-after'], pool.states[0]?.calls]).toEqual([503, '5', 3])
+  clock.pass(leaveOutMs)
+  expect([await kindOf(ask()), pool.states[0]?.calls]).toEqual(['MODEL_OFFLINE', 4])
+  clock.pass(leaveOutMs)
+  expect([await kindOf(ask()), pool.states[0]?.calls]).toEqual(['MODEL_OFFLINE', 4])
+  clock.pass(leaveOutMs)
+  isDown = false
+  const both = await Promise.all([kindOf(ask()), kindOf(ask())])
+  expect([both, news, pool.states[0]?.state]).toEqual([
+    ['answered', 'MODEL_OFFLINE'],
+    ['a MODEL_OFFLINE', 'a back'],
+    'up',
+  ])
+})
+
+test('an overloaded one is spared as long as it asks, and keeps its health', async () => {
+  let isBusy = true
+  const engine: Scripted = {
+    answer: async () => (isBusy ? Promise.reject(modelOverloaded({ 'retry-after': '7' })) : 'a'),
+  }
+  const { ask, clock, pool } = poolOf([upstream('a', engine)])
+  expect(await kindOf(ask())).toBe('MODEL_OVERLOADED')
+  isBusy = false
+  const refused = await ask().catch(error => error)
+  expect([refused.kind, refused.headers['retry-after'], pool.states[0]?.state]).toEqual(['MODEL_OVERLOADED', '7', 'up'])
+  clock.pass(7_000)
+  expect(await ask()).toBe('a')
+})
+
+/** Answers when it is let. */
+function gated() {
+  const gates: (() => void)[] = []
+  const engine: Scripted = { answer: () => new Promise(resolve => gates.push(() => resolve('let'))) }
+  return { engine, open: () => gates.shift()?.() }
+}
+
+test('beyond the places calls wait in line; beyond the line they are told to come again', async () => {
+  const { engine, open } = gated()
+  const { ask, pool } = poolOf([upstream('a', engine, { concurrency: 1 })])
+  const [first, second] = [ask(), ask()]
+  const refused = await ask().catch(error => error)
+  expect([refused.kind, refused.status, Number(refused.headers['retry-after']) >= 1]).toEqual([
+    'MODEL_OVERLOADED',
+    429,
+    true,
+  ])
+  expect([pool.waiting, pool.states[0]?.running]).toEqual([1, 1])
+  open()
+  await first
+  open()
+  expect([await second, pool.waiting]).toEqual(['let', 0])
+  expect(pool.states[0]?.running).toBe(0)
+})
+
+test('who leaves the line, or waits too long, frees its place there', async () => {
+  const { engine, open } = gated()
+  const { ask, pool } = poolOf([upstream('a', engine, { concurrency: 1 })], { queue: { length: 1, waitMs: 1 } })
+  const first = ask()
+  const leaving = new AbortController()
+  const left = ask(leaving.signal)
+  leaving.abort(new Error('left'))
+  expect(await kindOf(left)).toBe('left')
+  expect(await kindOf(ask())).toBe('MODEL_OVERLOADED')
+  expect(pool.waiting).toBe(0)
+  open()
+  await first
+})
+
+test('who leaves while it is worked on says nothing of the upstream', async () => {
+  const leaving = new AbortController()
+  const { ask, pool } = poolOf([upstream('a', fails(inferenceFailed)), upstream('b', says('b'))])
+  leaving.abort(new Error('left'))
+  expect(await kindOf(ask(leaving.signal))).toBe('left')
+  expect(pool.states.map(({ calls }) => calls)).toEqual([0, 0])
+})
+
+async function* after(text: string, error?: unknown): AsyncGenerator<string> {
+  if (text) yield text
+  if (error) throw error
+}
+
+async function read(pieces: AsyncIterable<string>) {
+  let text = ''
+  try {
+    for await (const piece of pieces) text += piece
+  } catch (error) {
+    text += `!${(error as { kind?: string }).kind}`
+  }
+  return text
+}
+
+test.each([
+  ['before its first piece another takes over', '', 'b'],
+  ['after it none does', 'a', 'a!INFERENCE_FAILED'],
+])('of a stream that breaks: %s', async (_, text, end) => {
+  const breaks: Scripted = { ...says('a'), pieces: () => after(text, inferenceFailed()) }
+  const { pool } = poolOf([upstream('a', breaks), upstream('b', { ...says('b'), pieces: () => after('b') })])
+  const call = { engineModel: 'public', signal: new AbortController().signal }
+  expect(await read(pool.stream(call, engine => engine.pieces?.() ?? after('none')))).toBe(end)
+  expect(pool.states.map(({ running }) => running)).toEqual([0, 0])
+  expect(pool.states[0]?.failures).toEqual({ INFERENCE_FAILED: 1 })
+})
+
+test('a stream without a first piece in time is left for another, and ended', async () => {
+  let wasEnded = false
+  const hangs: Scripted = { ...says('a'), pieces: () => after('never') }
+  const { pool } = poolOf([
+    upstream('a', hangs, { firstByteMs: 1 }),
+    upstream('b', { ...says('b'), pieces: () => after('b') }),
+  ])
+  const call = { engineModel: 'public', signal: new AbortController().signal }
+  const pieces = pool.stream(call, (engine, { signal }) => {
+    if (engine !== hangs) return engine.pieces?.() ?? after('none')
+    signal.addEventListener('abort', () => {
+      wasEnded = true
+    })
+    return { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) }
+  })
+  expect([await read(pieces), wasEnded]).toEqual(['b', true])
+})
+
+test('a reader that leaves frees the place, and ends the call', async () => {
+  let wasEnded = false
+  const { pool } = poolOf([upstream('a', { ...says('a'), pieces: () => after('a') })])
+  const call = { engineModel: 'public', signal: new AbortController().signal }
+  const pieces = pool.stream(call, (_, { signal }) => {
+    signal.addEventListener('abort', () => {
+      wasEnded = true
+    })
+    return after('a')
+  })
+  for await (const _ of pieces) break
+  expect([pool.states[0]?.running, wasEnded]).toEqual([0, true])
+})
