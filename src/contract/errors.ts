@@ -211,6 +211,20 @@ export const providerContentPolicy = defineError({
   retry: 'after-change',
 })
 
+/** Both say the published sentence, then which video it is and what is allowed. */
+export const videoTooLong = defineError({
+  kind: 'VIDEO_DURATION_TOO_LONG',
+  status: 422,
+  body: ContentViolation,
+  retry: 'after-change',
+})
+export const videoTooShort = defineError({
+  kind: 'VIDEO_DURATION_TOO_SHORT',
+  status: 422,
+  body: ContentViolation,
+  retry: 'after-change',
+})
+
 export const rateLimitExceeded = defineStandard('RATE_LIMIT_EXCEEDED', 429, 'Rate limit exceeded', 'later')
 export const tooManyFailures = defineStandard(
   'FAILED_REQUESTS',

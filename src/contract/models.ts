@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { DetailedError, StandardError } from './failures.ts'
 import { ModelPricing } from './model-pricing.ts'
 import { defineOperation } from './operation.ts'
+import { UpscaleFactor, videoMediaFields } from './video.ts'
 
 export const modelTypes = ['asr', 'embedding', 'image', 'music', 'text', 'tts', 'upscale', 'inpaint', 'video'] as const
 export type ModelType = (typeof modelTypes)[number]
@@ -73,6 +74,10 @@ export const VideoConstraints = z.strictObject({
   audio: z.boolean(),
   audio_configurable: z.boolean(),
   prompt_character_limit: z.number().int().positive().optional(),
+  /** The media that it takes; where absent, a picture as its first frame, unless it makes videos of text alone. */
+  media: z.array(z.enum(videoMediaFields)).optional(),
+  /** Of an upscaler alone, which takes a video and no duration or resolution. */
+  upscale_factors: z.array(UpscaleFactor).min(1).optional(),
 })
 export type VideoConstraints = z.output<typeof VideoConstraints>
 

@@ -6,6 +6,7 @@ import {
   ContentViolation,
   DetailedError,
   NeedsConsent,
+  PayloadTooLarge,
   ProviderContentPolicy,
   SignInError,
   StandardError,
@@ -74,6 +75,7 @@ export type VideoResolution = z.output<typeof VideoResolution>
 
 /** 1 enhances quality, 2 doubles, 4 quadruples. */
 export const UpscaleFactor = z.literal([1, 2, 4]).meta({ type: 'integer' })
+export type UpscaleFactor = z.output<typeof UpscaleFactor>
 
 // Schemes in any case, and without a flag, which the description could not print.
 const mediaUrl = (kind: 'image' | 'audio' | 'video') =>
@@ -96,6 +98,39 @@ export const ConsentAttestation = z.strictObject({
   confirmed_screening_acknowledged: z.literal(true),
 })
 export type ConsentAttestation = z.output<typeof ConsentAttestation>
+
+/** The media that a request may name beside its prompt (brief §2.6). */
+export const videoMediaFields = [
+  'image_url',
+  'end_image_url',
+  'audio_url',
+  'video_url',
+  'reference_image_urls',
+  'reference_video_urls',
+  'reference_audio_urls',
+  'elements',
+  'scene_image_urls',
+] as const
+export type VideoMediaField = (typeof videoMediaFields)[number]
+
+/** Stands for the prompt of an upscaler, which has none: a character that nobody sees or writes. */
+export const noPrompt = '\u2060'
+
+/**
+ * Who has a video upscaled may leave out its length, which is detected, and a prompt, which is not used (published contract
+ * §4.2). Whether the model is one that may be asked so, its record tells.
+ */
+function withUpscaleDefaults(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('video_url' in body)) return body
+  return {
+    ...('prompt' in body ? {} : { prompt: noPrompt }),
+    ...('duration' in body ? {} : { duration: 'Auto' }),
+    ...body,
+  }
+}
+
+const orUpscale = <Schema extends z.ZodType>(schema: Schema): Schema =>
+  z.preprocess(withUpscaleDefaults, schema) as unknown as Schema
 
 const priceInputs = {
   duration: VideoDuration,
@@ -159,7 +194,7 @@ export const queueVideo = defineOperation({
   auth: ['apiKey', 'wallet'],
   charge: 'quote',
   limit: 'video.queue',
-  request: { body: VideoQueueRequest },
+  request: { body: orUpscale(VideoQueueRequest) },
   answer: { json: VideoQueued },
   failures: {
     ...paidFailures,
@@ -189,7 +224,7 @@ export const quoteVideo = defineOperation({
   auth: ['apiKey', 'wallet'],
   charge: 'free',
   limit: 'read',
-  request: { body: VideoQuoteRequest },
+  request: { body: orUpscale(VideoQuoteRequest) },
   answer: { json: VideoQuote },
   failures: {
     400: z.union([DetailedError, CodedError]),
@@ -197,6 +232,8 @@ export const quoteVideo = defineOperation({
     402: DiscoveryRequired,
     403: StandardError,
     404: StandardError,
+    413: PayloadTooLarge,
+    422: ContentViolation,
     429: StandardError,
     500: StandardError,
     503: StandardError,

@@ -34,6 +34,8 @@ export interface ServiceOptions {
   systemPrompt?: string
   /** Stands in the names of headers and members; `service` where absent. */
   vendor?: string
+  /** Hosts that callers' addresses may lead to although they are not public, as `host:port`; none where absent. */
+  fetchHosts?: readonly string[]
   plan?: PlanName
   /** Opens the loopback API of operators' commands, for whoever has this token. */
   adminToken?: string
@@ -137,6 +139,7 @@ const settingsOf = async (options: ServiceOptions) => ({
   plan: options.plan ?? ('default' as const),
   paymentOptions: await paymentOptions(options),
   mediaFolder: join(options.folder, 'media'),
+  fetchHosts: options.fetchHosts ?? [],
 })
 
 type Parts = Omit<ConstructorParameters<typeof import('./running-service.ts').RunningService>[0], 'payments'>

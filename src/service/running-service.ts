@@ -9,6 +9,7 @@ import { RequestGuards } from './guards.ts'
 import { Claims } from './idempotency/claims.ts'
 import { ApiKeys } from './identity/api-keys.ts'
 import { CallerIdentity } from './identity/caller-identity.ts'
+import { Attestations } from './jobs/attestations.ts'
 import { requireConsent } from './jobs/consent.ts'
 import { DownloadLinks } from './jobs/download-link.ts'
 import { expireMedia } from './jobs/expire-media.ts'
@@ -26,7 +27,7 @@ import { WalletSlots } from './limits/concurrency.ts'
 import { LimitLog } from './limits/limit-log.ts'
 import { Limiter } from './limits/limiter.ts'
 import { Windows } from './limits/windows.ts'
-import { everyMediumHasAFace } from './media/face-detector.ts'
+import { everyMediumHasAFace, type FaceDetector } from './media/face-detector.ts'
 import { type Fetcher, FirstUseFetcher } from './media/first-use-fetcher.ts'
 import { FolderMediaStore } from './media/folder-media-store.ts'
 import { Catalogue } from './models/catalogue.ts'
@@ -38,6 +39,8 @@ import type { StakeReader } from './staking/stake-reader.ts'
 import { StakingCredits } from './staking/staking-credits.ts'
 import { pruneStore } from './store/prune.ts'
 import type { Store } from './store/store.ts'
+import { FfmpegProbe, type MediaProbe } from './video-media/media-probe.ts'
+import { VideoMedia } from './video-media/video-media.ts'
 
 export interface ServiceParts {
   settings: ServiceSettings
@@ -55,6 +58,10 @@ export interface ServiceParts {
   /** Searches the web, and reads its pages; each is refused by its name where absent. */
   search?: SearchEngine
   pages?: PageReader
+  /** Tells whether media show a face; every one counts as if it did where absent. */
+  faces?: FaceDetector
+  /** Measures media; ffmpeg where absent. */
+  probe?: MediaProbe
   clock: Clock
   log: Log
   /** Opens the loopback API of the operator's commands. */
@@ -69,9 +76,9 @@ export class RunningService {
   readonly #identity: CallerIdentity
   readonly #runner: JobRunner
   readonly #media: FolderMediaStore
+  readonly #fetcher: FirstUseFetcher
   readonly #ledger: LedgerWatch
   readonly #receipts: ChargeReceipts
-  readonly #fetcher = new FirstUseFetcher()
   readonly #timers: NodeJS.Timeout[] = []
   /** Names this service in leases; another one after every start. */
   readonly #owner = randomUUID()
@@ -92,7 +99,11 @@ export class RunningService {
         log.error({ err: error }, 'A thread that verifies signatures ended; another is started.'),
     })
     this.#media = new FolderMediaStore(settings.mediaFolder)
+    this.#fetcher = new FirstUseFetcher({ privateHosts: settings.fetchHosts ?? [] })
+    const fetcher = parts.fetcher ?? this.#fetcher
     this.#runner = new JobRunner({ store, clock, catalogue, media: this.#media, log, owner })
+    const faces = parts.faces ?? everyMediumHasAFace
+    const attestations = new Attestations({ store, clock })
     const links = new DownloadLinks(settings.publicUrl, parts.secrets)
     const funding = fundingOf(parts)
     this.#receipts = new ChargeReceipts({ store, clock, issuer: baseUrl(settings), secret: parts.secrets[0] })
@@ -112,8 +123,9 @@ export class RunningService {
       receipts: this.#receipts,
       payments: parts.payments,
       consent: {
-        require: (model, request) => requireConsent(model, request, everyMediumHasAFace, docsUrl(settings)),
+        require: order => requireConsent(order, { faces, attestations, docsUrl: docsUrl(settings) }),
       },
+      media: new VideoMedia({ fetcher, probe: parts.probe ?? new FfmpegProbe(), log }),
       jobs: new VideoJobs({
         store,
         clock,
@@ -125,8 +137,9 @@ export class RunningService {
         onAccepted: () => this.#runner.nudge(),
       }),
       links,
-      fetcher: parts.fetcher ?? this.#fetcher,
+
       web: { search: parts.search ?? null, pages: parts.pages ?? null },
+      fetcher,
     }
     const { adminToken: token } = parts
     const { charges } = this.#service

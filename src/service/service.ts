@@ -7,6 +7,7 @@ import type { PageReader, SearchEngine } from './engines/engine.ts'
 import type { Claims } from './idempotency/claims.ts'
 import type { ApiKeys } from './identity/api-keys.ts'
 import type { Principal } from './identity/principal.ts'
+import type { ConsentOrder } from './jobs/consent.ts'
 import type { Charges } from './ledger/charges.ts'
 import type { Funding } from './ledger/funding.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
@@ -19,6 +20,7 @@ import type { ChargeReceipts } from './receipts/charge-receipts.ts'
 import type { ServiceSettings } from './settings.ts'
 import type { Store } from './store/store.ts'
 import type { Line, Op } from './store/units.ts'
+import type { VideoMedia } from './video-media/video-media.ts'
 
 /** Everything that answers requests, put together once at start. A route gets it whole and takes what it needs. */
 export interface Service {
@@ -39,6 +41,7 @@ export interface Service {
   receipts: Pick<ChargeReceipts, 'of' | 'list' | 'keys'>
   payments: Payments
   consent: Consent
+  media: Pick<VideoMedia, 'take'>
   jobs: Jobs
   links: Links
   /** The only way to what a caller names by an address. */
@@ -113,7 +116,7 @@ export interface TopUpRequest {
 
 export interface Consent {
   /** Throws `needsConsent` where a person's word is missing. Nothing has been held or charged by then. */
-  require(model: VideoModel, request: VideoQueueRequest): Promise<void>
+  require(order: ConsentOrder): Promise<void>
 }
 
 export interface Jobs {

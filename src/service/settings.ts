@@ -19,6 +19,8 @@ export interface ServiceSettings {
   paymentOptions: readonly PaymentOption[]
   /** Where finished media lie. */
   mediaFolder: string
+  /** Hosts, as `host:port`, that callers' addresses may lead to although they are not public. */
+  fetchHosts?: readonly string[]
 }
 
 export const basePath = '/api/v1'

@@ -9,6 +9,7 @@ import { DemoChat } from '#service/engines/demo/chat.ts'
 import { DemoVideo } from '#service/engines/demo/video.ts'
 import type { ChatEngine, PageReader, SearchEngine, VideoEngine } from '#service/engines/engine.ts'
 import { watchedBooks } from '#service/ledger/watched-store.ts'
+import type { FaceDetector } from '#service/media/face-detector.ts'
 import type { Fetcher } from '#service/media/first-use-fetcher.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
@@ -18,6 +19,7 @@ import type { ServiceSettings } from '#service/settings.ts'
 import type { StakeReader } from '#service/staking/stake-reader.ts'
 import { openSqliteStore } from '#service/store/sqlite/open.ts'
 import type { Store } from '#service/store/store.ts'
+import type { MediaProbe } from '#service/video-media/media-probe.ts'
 
 /** A clock that a test moves. */
 export class TestClock {
@@ -78,6 +80,9 @@ export interface OpenServiceOptions {
   stakes?: StakeReader
   /** In the place of the guarded one, which reaches public addresses alone. */
   fetcher?: Fetcher
+  /** Tells of faces, and measures media; what the service has by itself where absent. */
+  faces?: FaceDetector
+  probe?: MediaProbe
   /** Stands before the real store, for a test of what becomes of its failures. */
   storeBefore?: (real: Store) => Store
   search?: SearchEngine
@@ -123,6 +128,8 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     ...(options.fetcher ? { fetcher: options.fetcher } : {}),
     ...(options.search ? { search: options.search } : {}),
     ...(options.pages ? { pages: options.pages } : {}),
+    ...(options.faces ? { faces: options.faces } : {}),
+    ...(options.probe ? { probe: options.probe } : {}),
     adminToken,
     clock,
     log,

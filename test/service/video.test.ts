@@ -181,10 +181,10 @@ describe('video jobs', () => {
     ],
     ['§3.2 a consent for another provider', { ...ask, image_url: picture, consents: { other: agreed } }, 400, 'demo'],
     [
-      'an address that would have to be fetched',
+      'an address of this machine',
       { ...ask, image_url: 'http://127.0.0.1/picture.png', consents: { demo: agreed } },
       400,
-      'data URL',
+      'must be an address of the public web',
     ],
     ['§7 an unknown model', { ...ask, model: 'nothing' }, 404, 'not found'],
     ['§7 a text model', { ...ask, model: 'demo-chat' }, 404, 'not found'],

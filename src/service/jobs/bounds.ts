@@ -39,3 +39,6 @@ export const freedJobs = 500
 /** Jobs whose media are deleted one after the other before the next are read, and how often that is done in one sweep. */
 export const expirySliceJobs = 100
 export const expirySlices = 1_000
+
+/** How long a person's word on the same bytes and the same version of a policy holds: a year, and they are asked again. */
+export const attestationMs = 365 * 24 * 60 * 60 * 1000

@@ -3,57 +3,66 @@ import type { FaceMediaRole } from '#contract/failures.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
 import type { FaceDetector } from '../media/face-detector.ts'
 import { fieldError } from '../models/field-error.ts'
-import type { VideoModel } from '../models/model.ts'
+import type { ConsentPolicy, VideoModel } from '../models/model.ts'
+import type { TakenMedium } from '../video-media/video-media.ts'
+import type { Attestations } from './attestations.ts'
 
-interface RoledMedia {
-  role: FaceMediaRole
-  url: string
+export interface ConsentOrder {
+  account: string
+  model: VideoModel
+  request: VideoQueueRequest
+  media: readonly TakenMedium[]
 }
 
-/** The media that a face may be in, with the roles that the contract names (brief §3.2). */
-export function faceMedia(request: VideoQueueRequest): RoledMedia[] {
-  const media: RoledMedia[] = []
-  const add = (role: FaceMediaRole, ...urls: (string | undefined)[]) => {
-    for (const url of urls) if (url) media.push({ role, url })
-  }
-  add('image', request.image_url)
-  add('end_image', request.end_image_url)
-  add('video', request.video_url)
-  add('reference_image', ...(request.reference_image_urls ?? []), ...(request.scene_image_urls ?? []))
-  add('reference_video', ...(request.reference_video_urls ?? []))
-  for (const element of request.elements ?? []) {
-    add('reference_image', element.frontal_image_url, ...(element.reference_image_urls ?? []))
-    add('reference_video', element.video_url)
-  }
-  return media
+export interface ConsentParts {
+  faces: FaceDetector
+  attestations: Attestations
+  docsUrl: string
 }
 
 /**
- * Throws `needsConsent` where a picture with a face comes without a person's attestation. Nothing is held or charged
- * before it; text alone never asks.
+ * Throws `needsConsent` where a medium with a face comes without a person's attestation (brief §3.2). Nothing is held or
+ * charged before it; text alone never asks, and neither do bytes that this account has attested under the same policy.
  */
 export async function requireConsent(
-  model: VideoModel,
-  request: VideoQueueRequest,
-  faces: FaceDetector,
-  docsUrl: string,
+  order: ConsentOrder,
+  { faces, attestations, docsUrl }: ConsentParts,
 ): Promise<void> {
+  const { account, model, request, media } = order
   const { consent } = model
   refuseUnknownProviders(model, request)
-  if (!consent || request.consents?.[consent.provider]) return
+  const shown = media.filter(({ role }) => role !== null)
+  if (!consent || shown.length === 0) return
+  const under = { account, policy: `${consent.provider} ${consent.version}` }
+  if (request.consents?.[consent.provider]) return attestations.keep(under, hashesOf(shown))
+  const attested = await attestations.of(under, hashesOf(shown))
+  const roles = await rolesWithFaces(
+    shown.filter(({ hash }) => !attested.has(hash)),
+    faces,
+  )
+  if (roles.length) throw consentNeeded(consent, roles, docsUrl)
+}
+
+const hashesOf = (media: readonly TakenMedium[]): string[] => [...new Set(media.map(({ hash }) => hash))]
+
+async function rolesWithFaces(media: readonly TakenMedium[], faces: FaceDetector): Promise<FaceMediaRole[]> {
   const roles = new Set<FaceMediaRole>()
-  for (const { role, url } of faceMedia(request)) {
-    if (!roles.has(role) && (await faces.hasFace(url))) roles.add(role)
+  for (const medium of media) {
+    const { role, rule } = medium
+    if (role === null || roles.has(role) || rule.kind === 'audio') continue
+    if (await faces.hasFace({ kind: rule.kind, bytes: medium.bytes, format: medium.format })) roles.add(role)
   }
-  if (!roles.size) return
-  throw needsConsent({
-    error: { code: 'needs_consent', message: `${consent.title} consent is required for this request.` },
-    consent_flow: consent.provider,
-    face_media_roles: [...roles],
-    consent: { consent_version: consent.version, policy_text: consent.text },
+  return [...roles]
+}
+
+const consentNeeded = ({ provider, title, version, text }: ConsentPolicy, roles: FaceMediaRole[], docsUrl: string) =>
+  needsConsent({
+    error: { code: 'needs_consent', message: `${title} consent is required for this request.` },
+    consent_flow: provider,
+    face_media_roles: roles,
+    consent: { consent_version: version, policy_text: text },
     docs_url: docsUrl,
   })
-}
 
 /** Inside `consents` nothing unknown is taken: a person's word for one provider is not a word for another. */
 function refuseUnknownProviders(model: VideoModel, request: VideoQueueRequest): void {

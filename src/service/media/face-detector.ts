@@ -1,7 +1,16 @@
-/** Whether a medium shows a human face. */
+import type { MediaFormat } from '../video-media/media-format.ts'
+
+/** A picture or a video whose type is known. */
+export interface FaceMedium {
+  kind: 'image' | 'video'
+  bytes: Buffer
+  /** Null for pictures. */
+  format: MediaFormat | null
+}
+
+/** Whether a medium shows a human face. One that cannot tell says yes. */
 export interface FaceDetector {
-  /** `url` is an http(s) or data URL. */
-  hasFace(url: string): Promise<boolean>
+  hasFace(medium: FaceMedium): Promise<boolean>
 }
 
 /** Without a detector every medium counts as one with a face: consent is asked too often rather than too seldom. */

@@ -172,16 +172,23 @@ function checkImageModel({ id, price, sideDivisor, longestSide }: ImageModel): v
 
 function checkVideoModel({ id, price, constraints }: VideoModel): void {
   const { durations, resolutions, aspect_ratios: ratios } = constraints
-  if (durations.length === 0) throw new Error(`Model ${id} must allow a duration.`)
+  const factors = constraints.upscale_factors?.map(factor => `${factor}x`)
+  if (durations.length === 0 && !factors) throw new Error(`Model ${id} must allow a duration.`)
+  if (factors && (durations.length || resolutions.length || ratios.length)) {
+    throw new Error(
+      `Model ${id} upscales, so its video decides on duration, resolution and ratio; leave their lists empty.`,
+    )
+  }
   const unknown = [
     ...durations.filter(each => !VideoDuration.safeParse(each).success),
     ...resolutions.filter(each => !VideoResolution.safeParse(each).success),
     ...ratios.filter(each => !VideoAspectRatio.safeParse(each).success),
   ]
   if (unknown.length) throw new Error(`Model ${id} allows ${unknown.join(', ')}, which no request can ask for.`)
-  for (const resolution of resolutions.length ? resolutions : ['']) {
+  for (const resolution of factors ?? (resolutions.length ? resolutions : [''])) {
     const perSecond = price.perSecondMicroUsd[resolution]
     if (perSecond === undefined || perSecond < 0n) throw new Error(`Model ${id} has no price for "${resolution}".`)
   }
-  if (price.audioPerSecondMicroUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
+  if (price.audioPerSecondMicroUsd < 0n || (price.referencePerSecondMicroUsd ?? 0n) < 0n)
+    throw new Error(`Model ${id} has a price below zero.`)
 }

@@ -1,46 +1,51 @@
-import type { VideoQueueRequest, VideoQuoteRequest } from '#contract/video.ts'
+import { noPrompt, type VideoQueueRequest, type VideoQuoteRequest, videoMediaFields } from '#contract/video.ts'
 import { promptCharacters } from './bounds.ts'
 import { fieldError } from './field-error.ts'
 import type { VideoModel } from './model.ts'
-import { type Picture, readPicture } from './picture.ts'
-
-/** Media that no engine here takes yet; each is refused by its name, never ignored. */
-const untakenMedia = [
-  'end_image_url',
-  'audio_url',
-  'video_url',
-  'reference_image_urls',
-  'reference_video_urls',
-  'reference_audio_urls',
-  'elements',
-  'scene_image_urls',
-] as const
+import { isUpscaler, takenMedia, upscaleFactor } from './video-rules.ts'
 
 /** Checks what a quote depends on against the model's record. Throws `invalidRequest` with the allowed values. */
 export function checkVideoPrice(model: VideoModel, request: VideoQuoteRequest | VideoQueueRequest): void {
-  const { durations, resolutions, aspect_ratios: ratios, audio, audio_configurable: configurable } = model.constraints
-  checkChoice(model, 'duration', request.duration, durations)
-  checkChoice(model, 'resolution', request.resolution, resolutions)
+  const { durations, resolutions, aspect_ratios: ratios } = model.constraints
+  if (isUpscaler(model)) {
+    checkUpscale(model, request)
+  } else {
+    checkChoice(model, 'duration', request.duration, durations)
+    checkChoice(model, 'resolution', request.resolution, resolutions)
+    if (request.upscale_factor !== undefined) throw untaken(model, 'upscale_factor')
+  }
   checkChoice(model, 'aspect_ratio', request.aspect_ratio, ratios)
-  if (request.upscale_factor !== undefined) throw untaken(model, 'upscale_factor')
-  if (request.video_url !== undefined) throw untaken(model, 'video_url')
-  if (request.audio !== undefined && !configurable && request.audio !== audio) {
-    throw fieldError(
-      ['audio'],
-      `${model.id} always makes videos ${audio ? 'with' : 'without'} sound; allowed value: ${audio}`,
-    )
+  if (request.video_url !== undefined && !takenMedia(model).includes('video_url')) throw untaken(model, 'video_url')
+  checkAudio(model, request.audio)
+}
+
+/** All of a queue request that can be told without reading its media. Throws `invalidRequest`. */
+export function checkVideo(model: VideoModel, request: VideoQueueRequest): void {
+  checkVideoPrice(model, request)
+  checkPrompts(model, request)
+  const taken = takenMedia(model)
+  for (const field of videoMediaFields) {
+    if (!taken.includes(field) && isGiven(request[field])) throw untaken(model, field)
+  }
+  if (model.constraints.model_type === 'image-to-video' && request.image_url === undefined) {
+    throw fieldError(['image_url'], `${model.id} needs a picture: an address or a data URL (data:image/png;base64,…)`)
   }
 }
 
-/** All of a queue request, and the picture in it read and checked. Throws `invalidRequest`. */
-export function checkVideo(model: VideoModel, request: VideoQueueRequest): { image: Picture | null } {
-  checkVideoPrice(model, request)
-  checkPrompts(model, request)
-  for (const field of untakenMedia) {
-    const value = request[field]
-    if (value !== undefined && !(Array.isArray(value) && value.length === 0)) throw untaken(model, field)
+/** Its duration, whichever it is, is not looked at: the video has one (published contract §4.2). */
+function checkUpscale(model: VideoModel, request: VideoQuoteRequest | VideoQueueRequest): void {
+  const { upscale_factors: factors = [] } = model.constraints
+  if (request.resolution !== undefined) throw fieldError(['resolution'], 'Use upscale_factor instead of resolution')
+  checkChoice(model, 'upscale_factor', `${upscaleFactor(model, request.upscale_factor)}`, factors.map(String))
+  if (request.video_url === undefined) {
+    throw fieldError(['video_url'], `${model.id} needs the video to upscale: an address or a data URL`)
   }
-  return { image: checkImage(model, request.image_url) }
+}
+
+function checkAudio({ id, constraints }: VideoModel, asked: boolean | undefined): void {
+  const { audio, audio_configurable: configurable } = constraints
+  if (asked === undefined || configurable || asked === audio) return
+  throw fieldError(['audio'], `${id} always makes videos ${audio ? 'with' : 'without'} sound; allowed value: ${audio}`)
 }
 
 function checkChoice(model: VideoModel, field: string, value: string | undefined, allowed: readonly string[]): void {
@@ -53,6 +58,7 @@ function checkChoice(model: VideoModel, field: string, value: string | undefined
 }
 
 function checkPrompts(model: VideoModel, request: VideoQueueRequest): void {
+  if (request.prompt === noPrompt && !isUpscaler(model)) throw fieldError(['prompt'], `${model.id} needs a prompt`)
   const limit = model.constraints.prompt_character_limit ?? promptCharacters
   for (const field of ['prompt', 'negative_prompt'] as const) {
     const length = request[field]?.length ?? 0
@@ -60,18 +66,7 @@ function checkPrompts(model: VideoModel, request: VideoQueueRequest): void {
   }
 }
 
-function checkImage(model: VideoModel, url: string | undefined): Picture | null {
-  const { model_type: type } = model.constraints
-  if (url === undefined) {
-    if (type === 'image-to-video')
-      throw fieldError(['image_url'], `${model.id} needs a picture: a data URL (data:image/png;base64,…)`)
-    return null
-  }
-  if (type === 'text-to-video') throw untaken(model, 'image_url')
-  const read = readPicture(url)
-  if (!read.ok) throw fieldError(['image_url'], read.problem)
-  return read.picture
-}
+const isGiven = (value: unknown): boolean => value !== undefined && !(Array.isArray(value) && value.length === 0)
 
 const untaken = (model: VideoModel, field: string) =>
   fieldError([field], `${model.id} does not take ${field}; leave it out`)

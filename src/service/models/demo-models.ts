@@ -27,6 +27,7 @@ export const demoModels = ({
   demoImage(images),
   demoVideo(video, 'demo-video', 'inline'),
   demoVideo(video, 'demo-video-url', 'download_url'),
+  demoUpscaler(video),
 ]
 
 const demoChat = (engine: ChatEngine): TextModel => ({
@@ -140,6 +141,36 @@ const demoVideo = (engine: VideoEngine, id: string, delivery: VideoModel['delive
   },
   consent: demoConsent,
   delivery,
+  engine,
+})
+
+const demoUpscaler = (engine: VideoEngine): VideoModel => ({
+  type: 'video',
+  id: 'demo-video-upscale',
+  name: 'Demo video upscaler',
+  description:
+    'A demonstration without a model behind it: enlarges a video (video_url, at most 300 s) by a filter, 1, 2 or 4 times by upscale_factor.',
+  createdAt,
+  privacy: 'private',
+  traits: [],
+  engineName: 'demo',
+  engineModel: 'demo-video-upscale',
+  constraints: {
+    aspect_ratios: [],
+    resolutions: [],
+    durations: [],
+    model_type: 'video',
+    audio: true,
+    audio_configurable: false,
+    media: ['video_url'],
+    upscale_factors: [1, 2, 4],
+  },
+  price: {
+    perSecondMicroUsd: { '1x': microUsd(2_000), '2x': microUsd(4_000), '4x': microUsd(12_000) },
+    audioPerSecondMicroUsd: microUsd(0),
+  },
+  consent: null,
+  delivery: 'inline',
   engine,
 })
 

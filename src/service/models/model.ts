@@ -90,10 +90,12 @@ export interface VideoModel extends AnyModel {
 }
 
 export interface VideoPrice {
-  /** A second of video at each resolution that the model has; `''` where it has no choice. */
+  /** A second of video at each resolution that the model has, or at each factor of an upscaler (`2x`); `''` where it has no choice. */
   perSecondMicroUsd: Readonly<Record<string, MicroUsd>>
   /** What a second with sound costs beyond that. */
   audioPerSecondMicroUsd: MicroUsd
+  /** What a second of all reference videos together costs; nothing where absent. */
+  referencePerSecondMicroUsd?: MicroUsd
 }
 
 /** Brief §3.2. */

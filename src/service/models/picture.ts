@@ -31,13 +31,15 @@ export function readPicture(url: string): PictureRead {
     return problem(`the picture may have ${pictureBytes} bytes at most`)
   const bytes = fromBase64(text)
   if (!bytes) return problem('the data URL holds no valid base64')
-  return readBytes(declared, bytes)
+  return readPictureBytes(declared, bytes)
 }
 
-function readBytes(declared: PictureType, bytes: Buffer): PictureRead {
+/** `declared` is null for what came from an address, where only the bytes count. */
+export function readPictureBytes(declared: PictureType | null, bytes: Buffer): PictureRead {
   const type = typeOfBytes(bytes)
   if (type === null) return problem(`the bytes are no picture of the types ${pictureTypes.join(', ')}`)
-  if (type !== declared) return problem(`the data URL declares ${declared}, and its bytes are ${type}`)
+  if (declared !== null && type !== declared)
+    return problem(`the data URL declares ${declared}, and its bytes are ${type}`)
   const size = pictureSize(type, bytes)
   if (!size || size.width < 1 || size.height < 1) return problem('the picture is cut off or damaged')
   if (size.width * size.height > picturePixels) return problem(`the picture may have ${picturePixels} pixels at most`)
@@ -49,8 +51,8 @@ function declaredType(word: string): PictureType | undefined {
   return pictureTypes.find(type => type === (lower === 'jpg' ? 'jpeg' : lower))
 }
 
-/** Node's decoder skips what it does not know, so the length tells whether all of it was base64. */
-function fromBase64(text: string): Buffer | null {
+/** Null where it is none. Node's decoder skips what it does not know, so the length tells whether all of it was base64. */
+export function fromBase64(text: string): Buffer | null {
   if (text.length === 0 || text.length % 4 !== 0 || notBase64.test(text)) return null
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   const bytes = Buffer.from(text, 'base64')

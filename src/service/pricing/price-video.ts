@@ -1,7 +1,7 @@
 import { addUsd, type MicroUsd, microUsd, priceLines } from '#contract/money.ts'
 import type { VideoQueueRequest, VideoQuoteRequest } from '#contract/video.ts'
 import type { VideoModel } from '../models/model.ts'
-import { type VideoSettings, videoSettings } from '../models/video-settings.ts'
+import { type MediaLengths, noMedia, type VideoSettings, videoSettings } from '../models/video-settings.ts'
 import type { Line } from '../store/units.ts'
 
 export interface VideoPriceQuoted {
@@ -10,9 +10,15 @@ export interface VideoPriceQuoted {
 }
 
 /** What a video costs: the answer of a quote and, by the same lines, the charge. The request has passed `checkVideo`. */
-export function quoteVideo(model: VideoModel, request: VideoQuoteRequest | VideoQueueRequest): VideoPriceQuoted {
-  const settings = videoSettings(model, request)
-  const units = pricedUnits(model, settings)
+export function quoteVideo(
+  model: VideoModel,
+  request: VideoQuoteRequest | VideoQueueRequest,
+  lengths: MediaLengths = noMedia,
+): VideoPriceQuoted {
+  const units = [
+    ...pricedUnits(model, videoSettings(model, request, lengths)),
+    ...referenceUnits(model, lengths.references),
+  ]
   const amounts = priceLines(units)
   const lines = units.map((each, index) => ({ ...each, amount: amounts[index] ?? microUsd(0) }))
   return { total: addUsd(...amounts), lines }
@@ -20,15 +26,24 @@ export function quoteVideo(model: VideoModel, request: VideoQuoteRequest | Video
 
 const picoPerMicro = 1_000_000n
 
-function pricedUnits({ id, price }: VideoModel, { seconds, resolution, audio }: VideoSettings) {
-  const perSecond = price.perSecondMicroUsd[resolution ?? '']
-  if (perSecond === undefined) throw new Error(`Model ${id} has no price for the resolution "${resolution ?? ''}".`)
+function pricedUnits({ id, price }: VideoModel, { seconds, resolution, audio, upscaleFactor }: VideoSettings) {
+  const choice = upscaleFactor === null ? resolution : `${upscaleFactor}x`
+  const perSecond = price.perSecondMicroUsd[choice ?? '']
+  if (perSecond === undefined) throw new Error(`Model ${id} has no price for the resolution "${choice ?? ''}".`)
   const units = BigInt(seconds)
   const picture = {
-    sku: resolution ? `video.second.${resolution}` : 'video.second',
+    sku: choice ? `video.second.${choice}` : 'video.second',
     units,
     unitPricePicoUsd: perSecond * picoPerMicro,
   }
   if (!audio || price.audioPerSecondMicroUsd === 0n) return [picture]
   return [picture, { sku: 'video.audio.second', units, unitPricePicoUsd: price.audioPerSecondMicroUsd * picoPerMicro }]
+}
+
+/** Seconds that have begun, of all reference videos together. */
+function referenceUnits({ price }: VideoModel, seconds: number) {
+  const perSecond = price.referencePerSecondMicroUsd ?? 0n
+  if (perSecond === 0n || seconds === 0) return []
+  const units = BigInt(Math.ceil(seconds))
+  return [{ sku: 'video.reference.second', units, unitPricePicoUsd: perSecond * picoPerMicro }]
 }

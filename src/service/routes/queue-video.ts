@@ -12,15 +12,16 @@ export const queueVideoRoute = route(queueVideo, async (call, service) => {
   const principal = principalOf(call)
   const model = service.catalogue.video(call.body.model)
   checkVideo(model, call.body)
-  await service.consent.require(model, call.body)
+  const { request, media, lengths } = await service.media.take(call.body, call.signal)
+  await service.consent.require({ account: principal.account, model, request, media })
   const replyOf = ({ jobId, downloadUrl }: QueuedJob) =>
     json({ model: model.id, queue_id: jobId, ...(downloadUrl === null ? {} : { download_url: downloadUrl }) })
   const job = await service.jobs.accept({
     requestId: call.requestId,
     principal,
     model,
-    request: settledRequest(model, call.body),
-    price: quoteVideo(model, call.body),
+    request: settledRequest(model, request, lengths),
+    price: quoteVideo(model, request, lengths),
     alsoCommit: queued => call.keep(() => replyOf(queued)),
   })
   tellRemaining(call, job.availableMicroUsd)

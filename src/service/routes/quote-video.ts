@@ -1,13 +1,19 @@
 import { toUsdNumber } from '#contract/money.ts'
-import { quoteVideo } from '#contract/video.ts'
+import { noPrompt, quoteVideo } from '#contract/video.ts'
 import { json } from '../call.ts'
 import { checkVideoPrice } from '../models/check-video.ts'
+import { isUpscaler } from '../models/video-rules.ts'
+import { noMedia } from '../models/video-settings.ts'
 import { quoteVideo as priceOf } from '../pricing/price-video.ts'
 import { route } from '../route.ts'
 
-/** The same function that prices the charge, so a quote cannot differ from it. */
-export const quoteVideoRoute = route(quoteVideo, async ({ body }, service) => {
+/** The same function that prices the charge, so a quote cannot differ from it; the video of an upscale is read for it. */
+export const quoteVideoRoute = route(quoteVideo, async ({ body, signal }, service) => {
   const model = service.catalogue.video(body.model)
   checkVideoPrice(model, body)
-  return json({ quote: toUsdNumber(priceOf(model, body).total) })
+  const references = body.reference_video_total_duration ?? 0
+  const { lengths } = isUpscaler(model)
+    ? await service.media.take({ ...body, prompt: noPrompt }, signal)
+    : { lengths: { ...noMedia, references } }
+  return json({ quote: toUsdNumber(priceOf(model, body, lengths).total) })
 })

@@ -32,11 +32,11 @@ test.each([
 
 test.each([
   ['text', ['demo-chat']],
-  ['video', ['demo-video', 'demo-video-url']],
+  ['video', ['demo-video', 'demo-video-url', 'demo-video-upscale']],
   ['image', ['demo-image']],
   ['code', []],
   ['embedding', ['demo-embedding']],
-  ['all', ['demo-chat', 'demo-embedding', 'demo-image', 'demo-video', 'demo-video-url']],
+  ['all', ['demo-chat', 'demo-embedding', 'demo-image', 'demo-video', 'demo-video-url', 'demo-video-upscale']],
 ] as const)('the list of %s models', (type, ids) => {
   const records = catalogue.records(type)
   expect(records.map(record => record.id)).toEqual(ids)

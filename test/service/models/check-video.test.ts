@@ -1,13 +1,16 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { invalidRequest } from '#contract/errors.ts'
 import { DetailedError } from '#contract/failures.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { VideoQueueRequest } from '#contract/video.ts'
+import { GuardedFetcher } from '#service/media/guarded-fetcher.ts'
 import { pictureBytes } from '#service/models/bounds.ts'
 import { checkVideo, checkVideoPrice } from '#service/models/check-video.ts'
 import { readPicture } from '#service/models/picture.ts'
 import { settledRequest } from '#service/models/video-settings.ts'
+import { FfmpegProbe } from '#service/video-media/media-probe.ts'
+import { VideoMedia } from '#service/video-media/video-media.ts'
 import { videoModel } from './example-models.ts'
 import { dataUrl, gifHeader, jpegHeader, png, webpHeader } from './example-pictures.ts'
 
@@ -16,9 +19,20 @@ const request = (change: object = {}): VideoQueueRequest =>
   VideoQueueRequest.parse({ model: model.id, prompt: 'a boat', duration: '5s', ...change })
 const only = (change: object) => videoModel({ constraints: { ...model.constraints, ...change } })
 
-function problemOf(run: () => unknown): { field: string; message: string } {
+const fetcher = new GuardedFetcher()
+afterAll(() => fetcher.close())
+const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const { signal } = new AbortController()
+
+/** All checks in the order of a request. */
+async function checked(other: typeof model, asked: VideoQueueRequest) {
+  checkVideo(other, asked)
+  return (await new VideoMedia({ fetcher, probe: new FfmpegProbe(), log }).take(asked, signal)).media
+}
+
+async function problemOf(run: () => unknown): Promise<{ field: string; message: string }> {
   try {
-    run()
+    await run()
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     expect(error.kind).toBe(invalidRequest({ error: '' }).kind)
@@ -60,7 +74,7 @@ const refused: [rule: string, change: object, field: string, message: RegExp, mo
     ['scenes', { scene_image_urls: [picture] }, 'scene_image_urls', /does not take/],
     ['a picture that is missing', {}, 'image_url', /needs a picture/, only({ model_type: 'image-to-video' })],
     ['a picture too many', { image_url: picture }, 'image_url', /does not take/, only({ model_type: 'text-to-video' })],
-    ['an address', { image_url: 'https://example.com/a.png' }, 'image_url', /not fetched here; send .* data URL/],
+    ['a private address', { image_url: 'http://10.0.0.1/a.png' }, 'image_url', /must be an address of the public web/],
     ['no base64', { image_url: 'data:image/png,abc' }, 'image_url', /must be a data URL with base64/],
     [
       'a type that is not taken',
@@ -98,8 +112,8 @@ const refused: [rule: string, change: object, field: string, message: RegExp, mo
       /bytes at most/,
     ],
   ]
-test.each(refused)('%s is refused by name', (_rule, change, field, message, other = model) => {
-  const problem = problemOf(() => checkVideo(other, request(change)))
+test.each(refused)('%s is refused by name', async (_rule, change, field, message, other = model) => {
+  const problem = await problemOf(() => checked(other, request(change)))
   expect(problem.field).toBe(field)
   expect(problem.message).toMatch(message)
 })
@@ -110,8 +124,8 @@ test.each([
   ['Auto', { duration: 'Auto' }],
   ['empty lists', { reference_image_urls: [], elements: [] }],
   ['members that nobody knows', { guidance: 3 }],
-])('%s passes', (_rule, change) => {
-  expect(checkVideo(model, request(change))).toEqual({ image: null })
+])('%s passes', async (_rule, change) => {
+  expect(await checked(model, request(change))).toEqual([])
 })
 
 test.each([
@@ -119,12 +133,13 @@ test.each([
   ['jpg', dataUrl('jpg', jpegHeader), { type: 'jpeg', width: 64, height: 32 }],
   ['gif', dataUrl('GIF', gifHeader), { type: 'gif', width: 64, height: 32 }],
   ['webp', dataUrl('webp', webpHeader), { type: 'webp', width: 64, height: 32 }],
-])('a %s is read', (_type, url, expected) => {
-  expect(checkVideo(model, request({ image_url: url })).image).toMatchObject(expected)
+])('a %s is read', async (_type, url, expected) => {
+  expect(readPicture(url)).toMatchObject({ ok: true, picture: expected })
+  expect(await checked(model, request({ image_url: url }))).toMatchObject([{ mimeType: `image/${expected.type}` }])
 })
 
-test('a quote is checked like its request', () => {
-  expect(problemOf(() => checkVideoPrice(model, { model: model.id, duration: '20s' })).field).toBe('duration')
+test('a quote is checked like its request', async () => {
+  expect((await problemOf(() => checkVideoPrice(model, { model: model.id, duration: '20s' }))).field).toBe('duration')
   expect(checkVideoPrice(model, { model: model.id, duration: '5s', reference_video_total_duration: 3 })).toBeUndefined()
 })
 

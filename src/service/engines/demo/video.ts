@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { readPicture } from '../../models/picture.ts'
+import { isVideoFormat, mediaFormat } from '../../video-media/media-format.ts'
 import { encodedBytes, encodesAtOnce, encodesWaiting, rememberedFailures } from '../bounds.ts'
 import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '../engine.ts'
 import { drawCaption } from './caption.ts'
@@ -10,6 +11,7 @@ import { type Drawing, encoderArguments } from './encoder-arguments.ts'
 import { type Encoder, EncoderMissing, findEncoder } from './find-encoder.ts'
 import { EncodeFailed, runEncoder } from './run-encoder.ts'
 import { Slots } from './slots.ts'
+import { type Upscaling, upscaleArguments } from './upscale-arguments.ts'
 import { videoPlan } from './video-plan.ts'
 
 export interface DemoVideoOptions {
@@ -100,10 +102,13 @@ export class DemoVideo implements VideoEngine {
     const encoder = await this.#anEncoder()
     const folder = await this.#freshFolder(jobId)
     try {
-      const drawing = await prepare(folder, request)
-      await runEncoder(encoder.path, encoderArguments(drawing), { signal: this.#closing.signal })
-      await settle(drawing.outputPath)
-      await rename(drawing.outputPath, this.#pathOf(jobId))
+      const outputPath = join(folder, 'video.mp4')
+      const work = request.upscale_factor
+        ? upscaleArguments(await prepareUpscale(folder, outputPath, request, request.upscale_factor))
+        : encoderArguments(await prepare(folder, outputPath, request))
+      await runEncoder(encoder.path, work, { signal: this.#closing.signal })
+      await settle(outputPath)
+      await rename(outputPath, this.#pathOf(jobId))
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
@@ -132,7 +137,7 @@ export class DemoVideo implements VideoEngine {
 }
 
 /** Writes what the encoder reads. */
-async function prepare(folder: string, request: VideoCall['request']): Promise<Drawing> {
+async function prepare(folder: string, outputPath: string, request: VideoCall['request']): Promise<Drawing> {
   const plan = videoPlan(request)
   const caption = drawCaption(request.prompt, plan)
   const captionPath = join(folder, 'caption.rgba')
@@ -142,8 +147,23 @@ async function prepare(folder: string, request: VideoCall['request']): Promise<D
     caption,
     captionPath,
     image: await prepareImage(folder, request.image_url),
-    outputPath: join(folder, 'video.mp4'),
+    outputPath,
   }
+}
+
+/** The same for a video that is enlarged: it came whole, and was recognised when it was taken. */
+async function prepareUpscale(
+  folder: string,
+  outputPath: string,
+  { video_url: url = '' }: VideoCall['request'],
+  factor: Upscaling['factor'],
+): Promise<Upscaling> {
+  const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
+  const format = mediaFormat(bytes)
+  if (format === null || !isVideoFormat(format)) throw new EncodeFailed('The video cannot be read.', 'unknown format')
+  const sourcePath = join(folder, 'source')
+  await writeFile(sourcePath, bytes)
+  return { sourcePath, format, factor, outputPath }
 }
 
 async function prepareImage(folder: string, url: string | undefined): Promise<Drawing['image']> {

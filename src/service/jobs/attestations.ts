@@ -1,0 +1,53 @@
+import type { Clock } from '#contract/clock.ts'
+import { commitSurely } from '../store/commit-surely.ts'
+import type { Store } from '../store/store.ts'
+import { uuidV7 } from '../store/uuid-v7.ts'
+import { attestationMs } from './bounds.ts'
+
+/** Whose word it is, and on which policy and version. */
+export interface AttestedUnder {
+  account: string
+  policy: string
+}
+
+/**
+ * Media that a person has attested, by the hash of their bytes (published contract §4.3). They stand among the keys that
+ * are used once: here one that is there already says that nobody has to be asked again.
+ */
+export class Attestations {
+  readonly #store: Store
+  readonly #clock: Clock
+
+  constructor({ store, clock }: { store: Store; clock: Clock }) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Those of `hashes` that were attested. */
+  async of(under: AttestedUnder, hashes: readonly string[]): Promise<Set<string>> {
+    const keys = new Map(hashes.map(hash => [keyOf(under, hash), hash]))
+    const rows = await this.#store.read
+      .selectFrom('nonce')
+      .select('id')
+      .where('id', 'in', [...keys.keys()])
+      .where('expires_at_ms', '>', this.#clock.now())
+      .execute()
+    return new Set(rows.flatMap(({ id }) => keys.get(id) ?? []))
+  }
+
+  async keep(under: AttestedUnder, hashes: readonly string[]): Promise<void> {
+    const known = await this.of(under, hashes)
+    const atMs = this.#clock.now()
+    for (const hash of hashes) {
+      if (known.has(hash)) continue
+      const key = keyOf(under, hash)
+      // Refused where somebody was faster, and then it is there all the same.
+      await commitSurely(this.#store, {
+        id: `${uuidV7(atMs)}/attest`,
+        ops: [{ op: 'nonce', key, expiresAtMs: atMs + attestationMs }],
+      })
+    }
+  }
+}
+
+const keyOf = ({ account, policy }: AttestedUnder, hash: string): string => `attested:${account}:${policy}:${hash}`

@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { encoderEnvironment } from '../engines/demo/encoder-environment.ts'
+import { type Encoder, EncoderMissing, findEncoder } from '../engines/demo/find-encoder.ts'
+import { Slots } from '../engines/demo/slots.ts'
+import * as bounds from './bounds.ts'
+import type { MediaFormat } from './media-format.ts'
+
+export interface Probed {
+  /** Up to the end of its last picture or sample, as its packets say it. */
+  seconds: number
+  /** Of a video; null for sound. */
+  width: number | null
+  height: number | null
+}
+
+/** Reads how long a medium is. */
+export interface MediaProbe {
+  /** Null for what cannot be read as that format. Throws where nothing on this machine can read any. */
+  probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | null>
+}
+
+/** The reader of each format is named, so that no content is taken for a playlist or a script. */
+const readers: Record<MediaFormat, string> = { mp4: 'mov', mov: 'mov', webm: 'matroska', wav: 'wav', mp3: 'mp3' }
+
+/** Walks through a medium's packets with ffmpeg: a header may claim any length, and the length is the price. */
+export class FfmpegProbe implements MediaProbe {
+  readonly #find: () => Promise<Encoder>
+  readonly #slots = new Slots(bounds.probesAtOnce, bounds.probesWaiting)
+  #ffmpeg: Promise<Encoder> | null = null
+
+  constructor(find: () => Promise<Encoder> = findEncoder) {
+    this.#find = find
+  }
+
+  async probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | null> {
+    if (this.#slots.full) throw new Error('Too many media wait to be read.')
+    const { path: program } = await this.#found()
+    return this.#slots.run(() => inFile(bytes, path => walk(program, path, format, signal)))
+  }
+
+  /** What is missing may be installed meanwhile. */
+  #found(): Promise<Encoder> {
+    this.#ffmpeg ??= this.#find().catch(error => {
+      this.#ffmpeg = null
+      throw error
+    })
+    return this.#ffmpeg
+  }
+}
+
+export const isProbeMissing = (error: unknown): boolean => error instanceof EncoderMissing
+
+/** Formats that keep their index at the end cannot be read from a pipe. */
+async function inFile<Value>(bytes: Buffer, use: (path: string) => Promise<Value>): Promise<Value> {
+  const folder = await mkdtemp(join(tmpdir(), 'farebox-media-'))
+  try {
+    const path = join(folder, 'medium')
+    await writeFile(path, bytes, { mode: 0o600 })
+    return await use(path)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function walk(program: string, path: string, format: MediaFormat, signal: AbortSignal): Promise<Probed | null> {
+  const isSound = format === 'wav' || format === 'mp3'
+  const args = [
+    ...['-hide_banner', '-nostdin', '-nostats', '-protocol_whitelist', 'file'],
+    ...['-f', readers[format], '-i', `file:${path}`],
+    ...['-map', isSound ? '0:a:0' : '0:v:0', '-c', 'copy', '-progress', 'pipe:1', '-f', 'null', '-'],
+  ]
+  const said = await output(program, args, signal)
+  return said && probedOf(said, isSound)
+}
+
+/** Null where the program ends without success: then the file is none of its format. */
+function output(program: string, args: string[], signal: AbortSignal): Promise<{ out: string; log: string } | null> {
+  const options = {
+    timeout: bounds.probeMs,
+    maxBuffer: bounds.probeOutputBytes,
+    env: encoderEnvironment(),
+    windowsHide: true,
+    killSignal: 'SIGKILL' as const,
+    signal,
+  }
+  return new Promise((resolve, reject) => {
+    execFile(program, args, options, (error, out, log) => {
+      if (signal.aborted) reject(signal.reason)
+      else resolve(error ? null : { out, log })
+    })
+  })
+}
+
+/** The longer of what the header claims and what the packets come to. */
+function probedOf({ out, log }: { out: string; log: string }, isSound: boolean): Probed | null {
+  const [input = ''] = log.split('\nOutput #0')
+  const claimed = secondsOf(/^ {2}Duration: ([\d:.]+),/m.exec(input)?.[1])
+  const walked = Math.max(0, ...[...out.matchAll(/^out_time=([\d:.]+)$/gm)].map(([, time]) => secondsOf(time)))
+  const seconds = Math.max(claimed, walked)
+  if (!(seconds > 0)) return null
+  if (isSound) return { seconds, width: null, height: null }
+  const [, width, height] = /^ {2}Stream #0.*: Video: .*?[ ,](\d{1,5})x(\d{1,5})[ ,]/m.exec(input) ?? []
+  return width && height ? { seconds, width: Number(width), height: Number(height) } : null
+}
+
+/** `00:01:02.50` is 62.5; 0 where it is nothing. */
+const secondsOf = (clock: string | undefined): number =>
+  clock?.split(':').reduce((seconds, part) => seconds * 60 + Number(part), 0) ?? 0

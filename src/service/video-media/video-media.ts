@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { modelOffline, payloadTooLarge } from '#contract/errors.ts'
+import type { VideoQueueRequest } from '#contract/video.ts'
+import type { Log } from '../log.ts'
+import type { Fetcher } from '../media/first-use-fetcher.ts'
+import { fieldError } from '../models/field-error.ts'
+import type { MediaLengths } from '../models/video-settings.ts'
+import * as bounds from './bounds.ts'
+import { checkReferenceTotals, checkSeconds } from './check-seconds.ts'
+import { isProbeMissing, type MediaProbe } from './media-probe.ts'
+import { type NamedMedium, namedMedia } from './named-media.ts'
+import { type ReadMedium, readMedium } from './read-medium.ts'
+
+/** A medium whose bytes were read and found to be what its field takes. */
+export interface TakenMedium extends Pick<NamedMedium, 'path' | 'rule' | 'role'>, ReadMedium {
+  /** Of the bytes, SHA-256 in hex. */
+  hash: string
+  /** Null for pictures. */
+  seconds: number | null
+}
+
+export interface TakenMedia {
+  /** With the bytes of every medium in it: the engine works on what was checked, whatever an address leads to by then. */
+  request: VideoQueueRequest
+  media: readonly TakenMedium[]
+  lengths: MediaLengths
+}
+
+/** Reads the media of requests: fetches, recognises, measures. */
+export class VideoMedia {
+  readonly #fetcher: Fetcher
+  readonly #probe: MediaProbe
+  readonly #log: Log
+
+  constructor({ fetcher, probe, log }: { fetcher: Fetcher; probe: MediaProbe; log: Log }) {
+    this.#fetcher = fetcher
+    this.#probe = probe
+    this.#log = log
+  }
+
+  /**
+   * Throws `invalidRequest`, `videoTooLong`, `videoTooShort` or `payloadTooLarge`, which name the field, and `modelOffline`
+   * where nothing here can measure what was sent.
+   */
+  async take(request: VideoQueueRequest, signal: AbortSignal): Promise<TakenMedia> {
+    const media: TakenMedium[] = []
+    const pinned = structuredClone(request)
+    let room = bounds.requestMediaBytes
+    // One after the other, so that a request has the memory of one fetch beside what it keeps.
+    for (const named of namedMedia(request)) {
+      const read = await readMedium(named, { fetcher: this.#fetcher, mostBytes: room, signal })
+      room -= read.bytes.length
+      if (room < 0) throw tooMuch()
+      const seconds = await this.#seconds(named, read, signal)
+      const { path, rule, role } = named
+      media.push({ path, rule, role, ...read, hash: createHash('sha256').update(read.bytes).digest('hex'), seconds })
+      if (!named.url.startsWith('data:')) pin(pinned, path, dataUrl(read))
+    }
+    checkReferenceTotals(media)
+    return { request: pinned, media, lengths: lengthsOf(media) }
+  }
+
+  async #seconds({ path, rule }: NamedMedium, { bytes, format }: ReadMedium, signal: AbortSignal) {
+    if (rule.kind === 'image' || format === null) return null
+    const probed = await this.#probe.probe(bytes, format, signal).catch(error => {
+      signal.throwIfAborted()
+      this.#log.error({ err: error }, 'A medium of a request could not be measured, so the request was refused.')
+      throw isProbeMissing(error) ? modelOffline() : error
+    })
+    if (!probed) throw fieldError(path, `the ${format} file is cut off or damaged`)
+    checkSeconds(path, probed.seconds, rule)
+    return probed.seconds
+  }
+}
+
+function lengthsOf(media: readonly TakenMedium[]): MediaLengths {
+  const of = (field: string) => media.filter(({ path }) => path[0] === field).map(({ seconds }) => seconds ?? 0)
+  const [video = null] = of('video_url')
+  return { video, references: of('reference_video_urls').reduce((sum, seconds) => sum + seconds, 0) }
+}
+
+const dataUrl = ({ mimeType, bytes }: ReadMedium): string => `data:${mimeType};base64,${bytes.toString('base64')}`
+
+/** Puts the bytes where the address stood. */
+function pin(request: VideoQueueRequest, path: NamedMedium['path'], url: string): void {
+  const inner = path.slice(0, -1).reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], request)
+  const last = path.at(-1)
+  if (last !== undefined) (inner as Record<string, unknown>)[last] = url
+}
+
+const tooMuch = () =>
+  payloadTooLarge({
+    code: 'PAYLOAD_TOO_LARGE',
+    error: `All media of a request may have ${bounds.requestMediaBytes} bytes together.`,
+  })

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { VideoEngine } from '#service/engines/engine.ts'
+import type { FaceDetector, FaceMedium } from '#service/media/face-detector.ts'
+import type { VideoModel } from '#service/models/model.ts'
+import { videoModel } from './models/example-models.ts'
+import { dataUrl, png } from './models/example-pictures.ts'
+import { type OpenedService, openService } from './open-service.ts'
+import { asDataUrl, clip } from './video-media/example-clips.ts'
+
+const running = { state: 'running' as const, engineState: {} }
+const engine: VideoEngine = { start: async () => running, poll: async () => running }
+const consent = { provider: 'seedance', title: 'Seedance', version: 'v2.0', text: 'The likeness is your own.' }
+const every = [
+  'image_url',
+  'end_image_url',
+  'video_url',
+  'audio_url',
+  'reference_image_urls',
+  'reference_video_urls',
+  'elements',
+  'scene_image_urls',
+] as const
+const asking = (change: Partial<VideoModel> = {}): VideoModel =>
+  videoModel({ engine, consent, constraints: { ...videoModel().constraints, media: [...every] }, ...change })
+
+/** Pictures wider than 20 pixels, and all videos, show a face. */
+class WideFaces implements FaceDetector {
+  readonly asked: FaceMedium[] = []
+  async hasFace(medium: FaceMedium) {
+    this.asked.push(medium)
+    return medium.kind === 'video' || medium.bytes.readUInt32BE(16) > 20
+  }
+}
+
+const agreed = {
+  confirmed_terms_and_privacy: true,
+  confirmed_legal_right: true,
+  confirmed_screening_acknowledged: true,
+}
+const nobody = dataUrl('png', png(8, 8))
+let shade = 30
+/** A picture with a face that no other test has used. */
+const face = (): string => dataUrl('png', png(shade++, 8))
+
+const faces = new WideFaces()
+let service: OpenedService
+let video = ''
+let sound = ''
+beforeAll(async () => {
+  video = asDataUrl('video/mp4', await clip('mp4', 3))
+  sound = asDataUrl('audio/wav', await clip('wav', 3))
+  service = await openService({
+    faces,
+    models: () => [
+      asking(),
+      asking({ id: 'newer', traits: [], consent: { ...consent, version: 'v3.0' } }),
+      asking({ id: 'free', traits: [], consent: null }),
+    ],
+  })
+}, 60_000)
+afterAll(() => service.close())
+
+const ask = async (body: object, key?: string) => {
+  const whole = { model: 'demo-video', prompt: 'a boat', duration: '2s', ...body }
+  const response = await service.post('/video/queue', whole, key ?? (await service.key(5)))
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+describe('§3.2 who is asked', () => {
+  const rules: [rule: string, body: () => object, roles: string[] | null][] = [
+    ['text alone', () => ({}), null],
+    ['a picture of nobody', () => ({ image_url: nobody }), null],
+    ['sound', () => ({ audio_url: sound }), null],
+    ['a first frame', () => ({ image_url: face() }), ['image']],
+    ['a last frame', () => ({ image_url: nobody, end_image_url: face() }), ['end_image']],
+    ['a video', () => ({ video_url: video }), ['video']],
+    ['a reference', () => ({ reference_image_urls: [nobody, face()] }), ['reference_image']],
+    ['a reference video', () => ({ reference_video_urls: [video] }), ['reference_video']],
+    ['a scene', () => ({ scene_image_urls: [face()] }), ['reference_image']],
+    [
+      'an element',
+      () => ({ elements: [{ frontal_image_url: face(), video_url: video }] }),
+      ['reference_image', 'reference_video'],
+    ],
+    ['several', () => ({ image_url: face(), end_image_url: face() }), ['image', 'end_image']],
+    ['a model that asks nobody', () => ({ model: 'free', image_url: face() }), null],
+  ]
+  test.each(rules)('%s', async (_rule, body, roles) => {
+    const { status, body: answer } = await ask(body())
+    if (roles === null) expect(status).toBe(200)
+    else expect([status, answer.face_media_roles]).toEqual([409, roles])
+  })
+
+  test('the body is the published one', async () => {
+    const { status, body } = await ask({ image_url: face() })
+    expect([status, body]).toEqual([
+      409,
+      {
+        error: { code: 'needs_consent', message: 'Seedance consent is required for this request.' },
+        consent_flow: 'seedance',
+        face_media_roles: ['image'],
+        consent: { consent_version: 'v2.0', policy_text: 'The likeness is your own.' },
+        docs_url: expect.stringMatching(/^http/),
+      },
+    ])
+  })
+})
+
+describe('what was attested is not asked for again', () => {
+  test('the same bytes, in any field, by the same account', async () => {
+    const key = await service.key(5)
+    const image_url = face()
+    expect((await ask({ image_url }, key)).status).toBe(409)
+    expect((await ask({ image_url, consents: { seedance: agreed } }, key)).status).toBe(200)
+    expect((await ask({ image_url }, key)).status).toBe(200)
+    expect((await ask({ reference_image_urls: [image_url] }, key)).status).toBe(200)
+    // Saying it again is no fault.
+    expect((await ask({ image_url, consents: { seedance: agreed } }, key)).status).toBe(200)
+  })
+
+  test('not another account, another version or another face', async () => {
+    const key = await service.key(5)
+    const image_url = face()
+    expect((await ask({ image_url, consents: { seedance: agreed } }, key)).status).toBe(200)
+    expect((await ask({ image_url })).status).toBe(409)
+    expect((await ask({ model: 'newer', image_url }, key)).status).toBe(409)
+    expect((await ask({ image_url, end_image_url: face() }, key)).body.face_media_roles).toEqual(['end_image'])
+  })
+
+  test('a consent that was refused attests nothing', async () => {
+    const key = await service.key(5)
+    const image_url = face()
+    for (const consents of [
+      { seedance: { ...agreed, confirmed_legal_right: false } },
+      { seedance: { ...agreed, consent_version: 'v2.0' } },
+      { seedance: { confirmed_legal_right: true } },
+      { other: agreed },
+      { seedance: agreed, other: agreed },
+    ]) {
+      expect([consents, (await ask({ image_url, consents }, key)).status]).toEqual([consents, 400])
+    }
+    expect((await ask({ image_url }, key)).status).toBe(409)
+  })
+
+  test('a year later somebody is asked again', async () => {
+    const key = await service.key(5)
+    const image_url = face()
+    expect((await ask({ image_url, consents: { seedance: agreed } }, key)).status).toBe(200)
+    service.clock.pass(366 * 24 * 60 * 60 * 1000)
+    expect((await ask({ image_url }, key)).status).toBe(409)
+  })
+})

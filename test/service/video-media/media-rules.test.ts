@@ -1,0 +1,304 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { VideoQuote } from '#contract/video.ts'
+import { EncoderMissing } from '#service/engines/demo/find-encoder.ts'
+import type { VideoCall, VideoEngine } from '#service/engines/engine.ts'
+import { GuardedFetcher } from '#service/media/guarded-fetcher.ts'
+import { FfmpegProbe } from '#service/video-media/media-probe.ts'
+import { videoModel } from '../models/example-models.ts'
+import { dataUrl, png } from '../models/example-pictures.ts'
+import { type OpenedService, openService } from '../open-service.ts'
+import { asDataUrl, claiming, clip } from './example-clips.ts'
+
+const everything = [
+  'image_url',
+  'end_image_url',
+  'audio_url',
+  'video_url',
+  'reference_image_urls',
+  'reference_video_urls',
+  'reference_audio_urls',
+  'elements',
+  'scene_image_urls',
+] as const
+
+/** Keeps what it was asked for, and never ends. */
+class Asked implements VideoEngine {
+  readonly calls: VideoCall[] = []
+  async start(call: VideoCall) {
+    this.calls.push(call)
+    return { state: 'running' as const, engineState: {} }
+  }
+  async poll() {
+    return { state: 'running' as const, engineState: {} }
+  }
+}
+
+const files = new Map<string, Buffer>()
+const engine = new Asked()
+let server: Server
+let host = ''
+let fetcher: GuardedFetcher
+let service: OpenedService
+
+const picture = dataUrl('png', png(16, 8))
+const clips: Record<string, Buffer> = {}
+const sources = [
+  ['mp4', 1],
+  ['mp4', 3],
+  ['mp4', 9],
+  ['mp4', 17],
+  ['mov', 3],
+  ['webm', 3],
+  ['avi', 3],
+  ['wav', 3],
+  ['wav', 1],
+  ['wav', 9],
+  ['mp3', 3],
+  ['mp3', 32],
+] as const
+
+const upscaler = videoModel({
+  id: 'upscaler',
+  traits: [],
+  consent: null,
+  constraints: {
+    aspect_ratios: [],
+    resolutions: [],
+    durations: [],
+    model_type: 'video',
+    audio: true,
+    audio_configurable: false,
+    media: ['video_url'],
+    upscale_factors: [1, 2, 4],
+  },
+  price: {
+    perSecondMicroUsd: { '1x': 1_000n, '2x': 4_000n, '4x': 9_000n },
+    audioPerSecondMicroUsd: 0n,
+  } as unknown as ReturnType<typeof videoModel>['price'],
+})
+
+beforeAll(async () => {
+  for (const [ending, seconds] of sources) clips[`${ending}${seconds}`] = await clip(ending, seconds)
+  for (const [name, bytes] of Object.entries(clips)) files.set(`/${name}`, bytes)
+  files.set('/picture', png(16, 8))
+  server = createServer((request, response) => {
+    const file = files.get(request.url ?? '')
+    response.writeHead(file ? 200 : 404, { 'content-type': 'application/octet-stream' }).end(file)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  fetcher = new GuardedFetcher({ privateHosts: [host] })
+  const all = videoModel({
+    id: 'all',
+    consent: null,
+    constraints: { ...videoModel().constraints, media: [...everything] },
+  })
+  service = await openService({
+    fetcher,
+    video: engine,
+    models: () => [all, upscaler, { ...videoModel(), id: 'plain', traits: [] }].map(model => ({ ...model, engine })),
+  })
+}, 60_000)
+afterAll(async () => {
+  await service.close()
+  await fetcher.close()
+  server.close()
+})
+
+const at = (name: string): string => `http://${host}/${name}`
+const url = (type: string, name: string): string => asDataUrl(type, clips[name] ?? Buffer.alloc(0))
+const queued = async (body: object, key?: string) => {
+  const asked = { model: 'all', prompt: 'a boat', duration: '2s', ...body }
+  return service.post('/video/queue', asked, key ?? (await service.key(5)))
+}
+
+describe('§2.6 what a medium may be', () => {
+  const taken: [rule: string, body: () => object][] = [
+    ['a picture by its address', () => ({ image_url: at('picture') })],
+    ['an end picture', () => ({ image_url: picture, end_image_url: picture })],
+    ['music as WAV', () => ({ audio_url: url('audio/wav', 'wav3') })],
+    ['music as MP3, by its address', () => ({ audio_url: at('mp33') })],
+    ['a video as MP4', () => ({ video_url: url('video/mp4', 'mp43') })],
+    ['a video as MOV', () => ({ video_url: url('video/quicktime', 'mov3') })],
+    ['a video as WebM, by its address', () => ({ video_url: at('webm3') })],
+    ['a video of any length', () => ({ video_url: url('video/mp4', 'mp41') })],
+    ['reference videos', () => ({ reference_video_urls: [at('mp43'), url('video/mp4', 'mp49')] })],
+    [
+      'reference sounds beside a picture',
+      () => ({ reference_audio_urls: [at('wav3')], reference_image_urls: [picture] }),
+    ],
+    [
+      'elements and scenes',
+      () => ({ elements: [{ frontal_image_url: picture, video_url: at('mp43') }], scene_image_urls: [at('picture')] }),
+    ],
+  ]
+  test.each(taken)('taken: %s', async (_rule, body) => {
+    const response = await queued(body())
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('queue_id')])
+  })
+
+  const refused: [rule: string, body: () => object, status: number, says: RegExp][] = [
+    ['music above 30 s', () => ({ audio_url: at('mp332') }), 400, /"audio_url".*has 32\.\d s; at most 30 s are taken/],
+    [
+      'music that is a video',
+      () => ({ audio_url: at('mp43') }),
+      400,
+      /Invalid audio format\. Supported formats are WAV and MP3\./,
+    ],
+    [
+      'music cut off',
+      () => ({ audio_url: asDataUrl('audio/wav', Buffer.from('RIFF0000WAVE')) }),
+      400,
+      /wav file is cut off/,
+    ],
+    [
+      'a video of another format',
+      () => ({ video_url: at('avi3') }),
+      400,
+      /Invalid video format\. Supported formats are MP4, MOV and WebM\./,
+    ],
+    [
+      'a reference video as WebM',
+      () => ({ reference_video_urls: [at('webm3')] }),
+      400,
+      /Supported formats are MP4 and MOV\./,
+    ],
+    [
+      'a reference video below 2 s',
+      () => ({ reference_video_urls: [at('mp41')] }),
+      422,
+      /^\{"error":"Video duration is too short\. reference_video_urls\.0 has 1\.0 s; 2 to 15 s are taken\."\}$/,
+    ],
+    [
+      'a reference video above 15 s',
+      () => ({ reference_video_urls: [at('mp417')] }),
+      422,
+      /^\{"error":"Video duration exceeds the maximum allowed\. reference_video_urls\.0 has 17\.0 s/,
+    ],
+    [
+      'one that says it is shorter',
+      () => ({ reference_video_urls: [asDataUrl('video/mp4', claiming(clips.mp417 ?? Buffer.alloc(0), 3))] }),
+      422,
+      /has 1[67]\.\d s/,
+    ],
+    [
+      'more than 15 s together',
+      () => ({ reference_video_urls: [at('mp49'), at('mp49')] }),
+      422,
+      /reference_video_urls have 18\.0 s together; at most 15 s/,
+    ],
+    [
+      'a reference sound below 2 s',
+      () => ({ reference_audio_urls: [at('wav1')], reference_image_urls: [picture] }),
+      400,
+      /"reference_audio_urls",0\].*2 to 15 s/,
+    ],
+    [
+      'sounds above 15 s together',
+      () => ({ reference_audio_urls: [at('wav9'), at('wav9')], reference_image_urls: [picture] }),
+      400,
+      /have 18\.0 s together/,
+    ],
+    [
+      '§7.4 reference sounds alone',
+      () => ({ reference_audio_urls: [at('wav3')] }),
+      400,
+      /^\{"error":"Invalid request parameters".*at least one reference image/,
+    ],
+    ['a video that is not there', () => ({ video_url: at('nothing') }), 400, /"video_url".*its server answered 404/],
+    [
+      'an element’s video at a private address',
+      () => ({ elements: [{ video_url: 'http://10.0.0.1/a.mp4' }] }),
+      400,
+      /"elements",0,"video_url".*public web/,
+    ],
+    ['a video that is no base64', () => ({ video_url: 'data:video/mp4;base64,***' }), 400, /no valid base64/],
+    [
+      'a model that takes none of it',
+      () => ({ model: 'plain', video_url: at('mp43') }),
+      400,
+      /plain does not take video_url; leave it out/,
+    ],
+    ['upscaling where the model does not', () => ({ upscale_factor: 2 }), 400, /does not take upscale_factor/],
+    [
+      'no prompt where the model needs one',
+      () => ({ prompt: undefined, video_url: at('mp43') }),
+      400,
+      /"prompt".*needs a prompt/,
+    ],
+  ]
+  test.each(refused)('refused: %s', async (_rule, body, status, says) => {
+    const key = await service.key(5)
+    const response = await queued(body(), key)
+    expect([response.status, await response.text()]).toEqual([status, expect.stringMatching(says)])
+  })
+
+  test('the engine gets the bytes that were checked, not the address', async () => {
+    const before = engine.calls.length
+    expect((await queued({ image_url: at('picture'), video_url: at('mp43') })).status).toBe(200)
+    await expect.poll(() => engine.calls.length).toBe(before + 1)
+    const { request } = engine.calls.at(-1) ?? {}
+    expect(request).toMatchObject({ image_url: picture, video_url: url('video/mp4', 'mp43') })
+  })
+})
+
+describe('§2.6 upscaling', () => {
+  const rules: [rule: string, body: () => object, status: number, says: RegExp | number][] = [
+    ['by the length of the video, which has begun its third second', () => ({ video_url: at('mp43') }), 200, 0.012],
+    [
+      'prompt and duration are not looked at',
+      () => ({ video_url: at('mp43'), prompt: 'x', duration: '30s' }),
+      200,
+      0.012,
+    ],
+    ['a factor', () => ({ video_url: at('mp43'), upscale_factor: 4 }), 200, 0.027],
+    ['a data URL', () => ({ video_url: url('video/webm', 'webm3'), upscale_factor: 1 }), 200, 0.003],
+    [
+      'a header that claims less',
+      () => ({ video_url: asDataUrl('video/mp4', claiming(clips.mp417 ?? Buffer.alloc(0), 1)) }),
+      200,
+      0.068,
+    ],
+    ['no video', () => ({ upscale_factor: 2, prompt: 'x', duration: 'Auto' }), 400, /"video_url"/],
+    [
+      'a resolution',
+      () => ({ video_url: at('mp43'), resolution: '1080p' }),
+      400,
+      /Use upscale_factor instead of resolution/,
+    ],
+    ['a ratio', () => ({ video_url: at('mp43'), aspect_ratio: '16:9' }), 400, /does not support aspect_ratio/],
+    ['another factor', () => ({ video_url: at('mp43'), upscale_factor: 3 }), 400, /upscale_factor/],
+    ['a picture', () => ({ video_url: at('mp43'), image_url: picture }), 400, /does not take image_url/],
+  ]
+  test.each(rules)('%s', async (_rule, body, status, says) => {
+    const key = await service.key(1)
+    const asked = { model: 'upscaler', ...body() }
+    const response = await service.post('/video/queue', asked, key)
+    if (typeof says !== 'number') {
+      expect([response.status, await response.text()]).toEqual([status, expect.stringMatching(says)])
+      return
+    }
+    expect([response.status, await response.clone().text()]).toEqual([status, expect.stringContaining('queue_id')])
+    const quoted = VideoQuote.parse(await (await service.post('/video/quote', asked, key)).json())
+    const { queue_id: id } = (await response.json()) as { queue_id: string }
+    const charged = await service.store.read
+      .selectFrom('entry')
+      .select(({ fn }) => fn.sum<bigint>('amount').as('amount'))
+      .where('request', '=', id)
+      .executeTakeFirst()
+    expect([quoted.quote, Number(charged?.amount) / 1e6]).toEqual([says, says])
+  })
+})
+
+test('where nothing can measure, what has to be measured is refused and told to the operator', async () => {
+  const blind = await openService({
+    models: () => [{ ...upscaler, engine }],
+    fetcher,
+    probe: new FfmpegProbe(() => Promise.reject(new EncoderMissing())),
+  })
+  const response = await blind.post('/video/queue', { model: 'upscaler', video_url: at('mp43') }, await blind.key(1))
+  expect([response.status, blind.logged.some(({ level }) => level === 'error')]).toEqual([503, true])
+  await blind.close()
+})
