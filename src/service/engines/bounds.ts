@@ -87,3 +87,15 @@ export const ggufContextTokens = 8_192
 
 /** llama.cpp makes no context that is shorter. */
 export const leastContextTokens = 1_024
+
+/** Texts that the local embedding model takes at once; more need memory and are no faster. */
+export const textsAtOnce = 32
+
+/** All texts of a request: 2,048 long ones take half a minute. */
+export const embedMs = 120_000
+
+/** Memory of the thread that embeds; the model takes 60 MB of it. */
+export const embedHeapMb = 512
+
+/** Requests that wait for that thread; what comes beyond is told to come again. */
+export const embedsWaiting = 64

@@ -5,14 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ChatCompletion, ChatCompletionChunk } from '#contract/chat.ts'
 import { GgufChat } from '#service/engines/gguf/chat.ts'
 import { type ChatDesk, type Customer, openDesk } from '../../chat-desk.ts'
+import { withPackages } from '../with-packages.ts'
 import { writeRandomModel } from './random-model.ts'
 
-const isThere = await import('node-llama-cpp' as string).then(
-  () => true,
-  () => false,
-)
-
-describe.skipIf(!isThere && process.env.FAREBOX_TEST_ALL !== '1')('a GGUF file', { timeout: 120_000 }, () => {
+describe.skipIf(!withPackages('node-llama-cpp'))('a GGUF file', { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'farebox-gguf-'))
   const path = join(folder, 'random.gguf')
   let engine: GgufChat
