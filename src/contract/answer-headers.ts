@@ -21,6 +21,9 @@ const model = listed(
   headers.deprecatedReplacement,
 )
 
+const rpcCharge = listed(headers.rpcUsedCredits, headers.rpcCost, headers.rpcRequestId)
+const rpcLimits = listed(headers.rpcLimit, headers.rpcRemaining, headers.rpcReset)
+
 /** Where a wallet pays, or fetches what it has paid for. */
 const showsBalance = (operation: Operation): boolean => isPaid(operation) || operation.limit === 'video.retrieve'
 
@@ -37,6 +40,8 @@ export function answerHeaders(operation: Operation, status: number): readonly De
     ...(isSuccess && isPaid(operation) ? listed(headers.receipt) : []),
     ...(isSuccess && showsBalance(operation) ? listed(headers.balanceRemaining) : []),
     ...(isSuccess && operation.charge === 'payment' ? listed(headers.paymentResponse) : []),
+    ...(isSuccess && operation.limit === 'crypto.rpc' ? rpcCharge : []),
+    ...(status === 429 && operation.limit === 'crypto.rpc' ? rpcLimits : []),
     ...(status === 402 ? listed(headers.paymentRequired) : []),
     ...(isSuccess && isIdempotent(operation) ? listed(headers.idempotentReplayed) : []),
     ...(isSuccess && operation.id === 'listModels' ? listed(headers.paidOncePerKey) : []),

@@ -76,6 +76,24 @@ export const usdHeader: Make<MicroUsd> = (name, when) => ({
   },
 })
 
+const picoPerShown = 10_000n
+const shownPerUsd = 100_000_000n
+
+/** USD with eight decimals, for what is smaller than a micro-USD; the value is in pico-USD. */
+export const picoUsdHeader: Make<bigint> = (name, when) => ({
+  name,
+  when,
+  schema: { type: 'string', pattern: '^[0-9]+[.][0-9]{8}$' },
+  format: value => {
+    const shown = value / picoPerShown
+    return `${shown / shownPerUsd}.${(shown % shownPerUsd).toString().padStart(8, '0')}`
+  },
+  parse: text => {
+    const [, whole, fraction] = /^(\d{1,9})[.](\d{8})$/.exec(text) ?? []
+    return whole && fraction ? (BigInt(whole) * shownPerUsd + BigInt(fraction)) * picoPerShown : null
+  },
+})
+
 /** ISO 8601 with milliseconds and `Z`; the value is Unix time in milliseconds. */
 export const timestampHeader: Make<number> = (name, when) => ({
   name,

@@ -6,6 +6,7 @@ import {
   httpDateHeader,
   integerHeader,
   patternHeader,
+  picoUsdHeader,
   textHeader,
   timestampHeader,
   usdHeader,
@@ -89,6 +90,13 @@ export const limitTypes = ['user', 'api_key', 'global'] as const
 export type LimitType = (typeof limitTypes)[number]
 export const limitType = choiceHeader(limitTypes)('x-ratelimit-type', 'when a limit is enforced')
 export const retryAfter = integerHeader('retry-after', 'answers that may be tried again')
+/** Beside the others on the 429 of chain nodes alone, as published; the last is Unix seconds. */
+export const rpcLimit = integerHeader('x-ratelimit-limit', '429 of a chain node')
+export const rpcRemaining = integerHeader('x-ratelimit-remaining', '429 of a chain node')
+export const rpcReset = integerHeader('x-ratelimit-reset', '429 of a chain node')
+export const rpcUsedCredits = integerHeader('x-service-rpc-credits', 'calls to chain nodes')
+export const rpcCost = picoUsdHeader('x-service-rpc-cost-usd', 'calls to chain nodes')
+export const rpcRequestId = patternHeader(/^[0-9A-Za-z]{32}$/)('x-request-id', 'calls to chain nodes')
 /** False where a repeat might be charged again; OpenAI's own clients repeat every 5xx that does not say so. */
 export const shouldRetry = booleanHeader('x-should-retry', 'answers that must not be repeated unseen')
 

@@ -22,6 +22,7 @@ export {
   createChatCompletion,
 } from './chat.ts'
 export { Cost, TokenUsage } from './chat-completion.ts'
+export { cryptoRpcProxy, listCryptoRpcNetworks, RpcCall, RpcNetworks, RpcRequest, RpcResult } from './crypto-rpc.ts'
 export { createEmbedding, EmbeddingRequest, Embeddings } from './embeddings.ts'
 export * as errors from './errors.ts'
 export {

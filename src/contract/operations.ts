@@ -1,6 +1,7 @@
 import { createKey, deleteKey, getKey, listKeys, updateKey } from './api-keys.ts'
 import { webScrape, webSearch } from './augment.ts'
 import { createChatCompletion } from './chat.ts'
+import { cryptoRpcProxy, listCryptoRpcNetworks } from './crypto-rpc.ts'
 import { createEmbedding } from './embeddings.ts'
 import { generateImage, listImageStyles, simpleGenerateImage } from './images.ts'
 import { listModelCompatibilityMapping, listModels, listModelTraits } from './models.ts'
@@ -27,6 +28,8 @@ export const operations = [
   queueVideo,
   retrieveVideo,
   completeVideo,
+  listCryptoRpcNetworks,
+  cryptoRpcProxy,
   topUp,
   getWalletBalance,
   getWalletTransactions,

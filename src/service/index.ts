@@ -1,4 +1,6 @@
 /** The door `farebox/service`: what is needed to run the metered API before models of one's own. */
+
+export { JsonRpcNode, type JsonRpcNodeOptions } from './engines/chain/json-rpc-node.ts'
 export { DemoChat, type DemoChatOptions } from './engines/demo/chat.ts'
 export { DemoEmbeddings } from './engines/demo/embeddings.ts'
 export { DemoImages } from './engines/demo/images.ts'

@@ -4,7 +4,7 @@ import { systemClock } from '#contract/clock.ts'
 import type { PlanName } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
 import { drainMs } from './bounds.ts'
-import type { PageReader, SearchEngine } from './engines/engine.ts'
+import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
 import type { Log } from './log.ts'
 import type { Model } from './models/model.ts'
 import { OutageLog } from './outage-log.ts'
@@ -30,6 +30,8 @@ export interface ServiceOptions {
   search?: SearchEngine
   /** For pages that callers name, alone and in chats; both are refused where absent. */
   pages?: PageReader
+  /** Blockchains whose nodes callers may ask, each by a `JsonRpcNode` or another node; none where absent. */
+  networks?: readonly ChainNetwork[]
   /** Comes before the callers' own system prompts unless they say no. */
   systemPrompt?: string
   /** Stands in the names of headers and members; `service` where absent. */

@@ -3,6 +3,7 @@ import { completeVideoRoute } from './routes/complete-video.ts'
 import { createChatCompletionRoute } from './routes/create-chat-completion.ts'
 import { createEmbeddingRoute } from './routes/create-embedding.ts'
 import { createKeyRoute } from './routes/create-key.ts'
+import { cryptoRpcProxyRoute } from './routes/crypto-rpc-proxy.ts'
 import { deleteKeyRoute } from './routes/delete-key.ts'
 import { generateImageRoute } from './routes/generate-image.ts'
 import { getKeyRoute } from './routes/get-key.ts'
@@ -12,6 +13,7 @@ import { getReceiptRoute } from './routes/get-receipt.ts'
 import { getReceiptKeysRoute } from './routes/get-receipt-keys.ts'
 import { getWalletBalanceRoute } from './routes/get-wallet-balance.ts'
 import { getWalletTransactionsRoute } from './routes/get-wallet-transactions.ts'
+import { listCryptoRpcNetworksRoute } from './routes/list-crypto-rpc-networks.ts'
 import { listImageStylesRoute } from './routes/list-image-styles.ts'
 import { listKeysRoute } from './routes/list-keys.ts'
 import { listModelCompatibilityMappingRoute } from './routes/list-model-compatibility-mapping.ts'
@@ -43,6 +45,8 @@ export const routes = [
   queueVideoRoute,
   retrieveVideoRoute,
   completeVideoRoute,
+  listCryptoRpcNetworksRoute,
+  cryptoRpcProxyRoute,
   topUpRoute,
   getWalletBalanceRoute,
   getWalletTransactionsRoute,

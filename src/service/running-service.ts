@@ -4,7 +4,9 @@ import type { Hono } from 'hono'
 import type { Clock } from '#contract/clock.ts'
 import { createApp, type ServiceEnvironment } from './app.ts'
 import { drainMs, sweepIntervalMs } from './bounds.ts'
-import type { PageReader, SearchEngine } from './engines/engine.ts'
+import { checkNetworks } from './crypto/check-networks.ts'
+import { RpcGate } from './crypto/rpc-gate.ts'
+import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
 import { RequestGuards } from './guards.ts'
 import { Claims } from './idempotency/claims.ts'
 import { ApiKeys } from './identity/api-keys.ts'
@@ -62,6 +64,8 @@ export interface ServiceParts {
   faces?: FaceDetector
   /** Measures media; ffmpeg where absent. */
   probe?: MediaProbe
+  /** None where absent. */
+  networks?: readonly ChainNetwork[]
   clock: Clock
   log: Log
   /** Opens the loopback API of the operator's commands. */
@@ -140,6 +144,8 @@ export class RunningService {
 
       web: { search: parts.search ?? null, pages: parts.pages ?? null },
       fetcher,
+      networks: checkNetworks(parts.networks ?? []),
+      rpcGate: new RpcGate({ store, clock }),
     }
     const { adminToken: token } = parts
     const { charges } = this.#service

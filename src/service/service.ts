@@ -3,7 +3,8 @@ import type { MicroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SettlementResponse } from '#contract/payment.ts'
 import type { VideoQueueRequest, VideoStatus } from '#contract/video.ts'
-import type { PageReader, SearchEngine } from './engines/engine.ts'
+import type { RpcGate } from './crypto/rpc-gate.ts'
+import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
 import type { Claims } from './idempotency/claims.ts'
 import type { ApiKeys } from './identity/api-keys.ts'
 import type { Principal } from './identity/principal.ts'
@@ -47,6 +48,9 @@ export interface Service {
   /** The only way to what a caller names by an address. */
   fetcher: Fetcher
   web: Web
+  /** Blockchains whose nodes callers may ask. */
+  networks: readonly ChainNetwork[]
+  rpcGate: Pick<RpcGate, 'pass'>
 }
 
 /** What the service reads of the web; null where its operator set nothing up for it. */

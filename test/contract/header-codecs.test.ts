@@ -61,6 +61,10 @@ const samples: Sample[] = [
     headers.remainingTokens,
     headers.resetTokens,
     headers.retryAfter,
+    headers.rpcLimit,
+    headers.rpcRemaining,
+    headers.rpcReset,
+    headers.rpcUsedCredits,
     headers.paginationLimit,
     headers.paginationPage,
     headers.paginationTotal,
@@ -81,6 +85,11 @@ const samples: Sample[] = [
     headers.paidOncePerKey,
   ].map(codec => row(codec, truth)),
   ...[headers.balanceRemaining, headers.balanceUsd, headers.balanceDiem].map(codec => row(codec, usd)),
+  row(
+    headers.rpcCost,
+    fc.bigInt({ min: 0n, max: 10n ** 16n }).map(shown => shown * 10_000n),
+  ),
+  row(headers.rpcRequestId, fc.stringMatching(/^[0-9A-Za-z]{32}$/)),
   row(headers.timestamp, moment),
   row(
     headers.date,

@@ -7,7 +7,7 @@ import type { PaymentOption } from '#contract/payment.ts'
 import { createKey } from '#service/create-key.ts'
 import { DemoChat } from '#service/engines/demo/chat.ts'
 import { DemoVideo } from '#service/engines/demo/video.ts'
-import type { ChatEngine, PageReader, SearchEngine, VideoEngine } from '#service/engines/engine.ts'
+import type { ChainNetwork, ChatEngine, PageReader, SearchEngine, VideoEngine } from '#service/engines/engine.ts'
 import { watchedBooks } from '#service/ledger/watched-store.ts'
 import type { FaceDetector } from '#service/media/face-detector.ts'
 import type { Fetcher } from '#service/media/first-use-fetcher.ts'
@@ -87,6 +87,7 @@ export interface OpenServiceOptions {
   storeBefore?: (real: Store) => Store
   search?: SearchEngine
   pages?: PageReader
+  networks?: readonly ChainNetwork[]
   settings?: Partial<ServiceSettings>
   folder?: string
   clock?: TestClock
@@ -130,6 +131,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     ...(options.pages ? { pages: options.pages } : {}),
     ...(options.faces ? { faces: options.faces } : {}),
     ...(options.probe ? { probe: options.probe } : {}),
+    ...(options.networks ? { networks: options.networks } : {}),
     adminToken,
     clock,
     log,

@@ -45,6 +45,9 @@ const stopGraceMs = 5_000
 
 const adminTokenBytes = 32
 
+/** What the local EVM chain is called in the path of its node. */
+const localNetwork = 'local-evm'
+
 /** Starts everything; what was started is stopped again where a later part fails. */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
   const stops: Stops = []
@@ -85,6 +88,8 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   const isNew = !options.env?.FAREBOX_SECRET && (await readFolderSecrets(folder)) === null
   const models = parts.demoModels({ chat: new parts.DemoChat(), video })
   const web = new parts.DemoWeb()
+  const node = new parts.JsonRpcNode({ urls: [chain.rpcUrl] })
+  stops.push(() => node.close())
   const opening = parts.openService({
     publicUrl,
     folder: dirname(folder.database),
@@ -102,6 +107,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
     // Nothing leaves this machine: no search engine is asked, and no page fetched.
     search: web,
     pages: web,
+    networks: [{ slug: localNetwork, node }],
     adminToken,
     log,
   })
@@ -137,17 +143,18 @@ function publicHost(host: string): string {
 
 /** Nothing of the service or the chain is loaded before `up` needs it. */
 async function loadParts() {
-  const [service, settings, listener, chat, video, web, models, chains] = await Promise.all([
+  const [service, settings, listener, chat, video, web, node, models, chains] = await Promise.all([
     import('#service/open-service.ts'),
     import('#service/settings.ts'),
     import('#service/listener.ts'),
     import('#service/engines/demo/chat.ts'),
     import('#service/engines/demo/video.ts'),
     import('#service/engines/demo/web.ts'),
+    import('#service/engines/chain/json-rpc-node.ts'),
     import('#service/models/demo-models.ts'),
     import('./local-chains.ts'),
   ])
-  return { ...service, ...settings, ...listener, ...chat, ...video, ...web, ...models, ...chains }
+  return { ...service, ...settings, ...listener, ...chat, ...video, ...web, ...node, ...models, ...chains }
 }
 
 type Parts = Awaited<ReturnType<typeof loadParts>>

@@ -3,6 +3,7 @@
  * it reports usage, and the caller prices it.
  */
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '#contract/chat.ts'
+import type { RpcCall, RpcResult } from '#contract/crypto-rpc.ts'
 import type { EmbeddingInput } from '#contract/embeddings.ts'
 import type { ImageFormat } from '#contract/images.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
@@ -105,6 +106,25 @@ export interface ReadPage {
 export interface PageReader {
   /** Throws `PageUnread` where a page gives no text; any other error is a fault of the reader. */
   read(call: PageCall): Promise<ReadPage>
+}
+
+export interface NodeCall {
+  calls: readonly RpcCall[]
+  signal: AbortSignal
+}
+
+export interface ChainNode {
+  /** One result for each call, in their order; their ids are the node's affair. Throws where one has none. */
+  ask(call: NodeCall): Promise<RpcResult[]>
+}
+
+/** A blockchain whose node callers may ask. */
+export interface ChainNetwork {
+  /** Its word in the path, such as `ethereum-mainnet`. */
+  slug: string
+  node: ChainNode
+  /** Of an ordinary call; 20 where absent. */
+  baseCredits?: number
 }
 
 export interface VideoCall {

@@ -7,6 +7,9 @@ import {
   resetRequests,
   resetTokens,
   retryAfter,
+  rpcLimit,
+  rpcRemaining,
+  rpcReset,
 } from '#contract/headers.ts'
 import { type HeaderFields, secondsUntil } from '../come-again.ts'
 import { windowMs } from './bounds.ts'
@@ -27,9 +30,19 @@ export function limitHeaders({ allowed, reservation, states }: Taken, nowMs: num
     [resetRequests.name]: resetRequests.format(Math.ceil(endMs / 1000)),
     ...(tokens && tokenHeaders(tokens, endMs - nowMs)),
     [limitType.name]: limitType.format((refusing ?? requests).dimension.type),
+    ...(!allowed && requests.dimension.key.includes(':crypto.rpc:')
+      ? rpcLimitHeaders({ limit: requests.dimension.requestsPerMinute, remaining: 0, resetMs: endMs })
+      : {}),
     ...(!allowed && { [retryAfter.name]: retryAfter.format(secondsUntil(endMs, nowMs)) }),
   }
 }
+
+/** The published names of chain nodes alone, beside the others; the reset is Unix seconds. */
+export const rpcLimitHeaders = (met: { limit: number; remaining: number; resetMs: number }): HeaderFields => ({
+  [rpcLimit.name]: rpcLimit.format(met.limit),
+  [rpcRemaining.name]: rpcRemaining.format(met.remaining),
+  [rpcReset.name]: rpcReset.format(Math.ceil(met.resetMs / 1000)),
+})
 
 function tokenHeaders({ dimension, remainingTokens: remaining }: DimensionState, untilMs: number): HeaderFields {
   return {

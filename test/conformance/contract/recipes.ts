@@ -1,5 +1,6 @@
 import type { Recipes } from './recipe.ts'
 import { chatRecipes } from './recipes/chat.ts'
+import { cryptoRecipes } from './recipes/crypto.ts'
 import { imageRecipes } from './recipes/images.ts'
 import { limitRecipes } from './recipes/limits.ts'
 import { modelRecipes } from './recipes/models.ts'
@@ -9,6 +10,7 @@ import { x402Recipes } from './recipes/x402.ts'
 /** One file a family. */
 export const recipes: Recipes = {
   ...chatRecipes,
+  ...cryptoRecipes,
   ...imageRecipes,
   ...limitRecipes,
   ...modelRecipes,

@@ -11,6 +11,7 @@ import { StoreError } from '#service/store/store-error.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { evmWallet } from '../../service/identity/signed-header.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
+import { doubleNetworks } from './double-node.ts'
 import { doublePayments } from './double-payments.ts'
 import { DoubleVideo } from './double-video.ts'
 import type { Asked, Caller } from './recipe.ts'
@@ -39,6 +40,7 @@ export async function openStand(): Promise<Stand> {
       const demo = demoModels(engines)
       return [...demo, ...demo.map(model => failing(model, state))]
     },
+    networks: doubleNetworks,
     payments: doublePayments,
     storeBefore: real => breakable(real, state),
   })
