@@ -22,6 +22,8 @@ export interface EngineKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
   /** The word after `engine:`. */
   name: string
   options: Shape
+  /** Calls at once that it can take, where that does not depend on a server. */
+  concurrency?: (options: z.output<z.ZodObject<Shape>>) => number
   /** Throws a sentence where the options cannot be meant. */
   engines: {
     [Type in Model['type']]?: (options: z.output<z.ZodObject<Shape>>, around: EngineSurroundings) => EngineOf<Type>

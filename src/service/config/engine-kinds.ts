@@ -1,6 +1,8 @@
 import type { EngineKind } from './engine-kind.ts'
 import { demoKind } from './engines/demo.ts'
+import { ggufKind } from './engines/gguf.ts'
+import { localKind } from './engines/local.ts'
 import { openAiKind } from './engines/openai.ts'
 
 /** Every word that `engine:` may be, in the order in which they are told. */
-export const engineKinds: readonly EngineKind[] = [openAiKind, demoKind]
+export const engineKinds: readonly EngineKind[] = [openAiKind, ggufKind, localKind, demoKind]

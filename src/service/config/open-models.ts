@@ -52,10 +52,19 @@ function openUpstream(
   { folder, log, keep }: Surroundings,
 ): Upstream<AnyEngine> {
   const { engine, name = `${engine}-${index + 1}`, model = id, weight, concurrency, firstByteMs } = upstream
-  const open = engineKinds.find(kind => kind.name === engine)?.engines[type]
+  const kind = engineKinds.find(each => each.name === engine)
+  const open = kind?.engines[type]
   if (!open) throw new Error(`The engine ${engine} has no models of type ${type}.`)
   const made = open(upstream as never, { folder, log, keep, model: id, upstream: name })
-  return { name, engine: made, engineModel: model, weight, concurrency, ...(firstByteMs ? { firstByteMs } : {}) }
+  const atOnce = Math.min(concurrency, kind?.concurrency?.(upstream as never) ?? concurrency)
+  return {
+    name,
+    engine: made,
+    engineModel: model,
+    weight,
+    concurrency: atOnce,
+    ...(firstByteMs ? { firstByteMs } : {}),
+  }
 }
 
 function commonOf({ type, id, name, description, created, traits, compatibleIds, privacy, deprecation }: ModelConfig) {

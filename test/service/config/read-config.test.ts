@@ -30,6 +30,16 @@ models:
     upstreams:
       - &server { engine: openai, baseUrl: 'http://127.0.0.1:8000/v1', apiKey: '\${KEY}', model: inner/large, weight: 3 }
       - { <<: *server, name: second, baseUrl: 'http://127.0.0.1:8001/v1' }
+  - id: weights
+    type: text
+    contextTokens: 2048
+    price: { inputPerMillionUsd: 0.15, outputPerMillionUsd: 0.60 }
+    upstreams: [{ engine: gguf, path: /models/weights.gguf, parallel: 2 }]
+  - id: sentences
+    type: embedding
+    dimensions: 512
+    price: { inputPerMillionUsd: 0.02 }
+    upstreams: [{ engine: local }]
   - id: vectors
     type: embedding
     dimensions: 4
@@ -53,6 +63,8 @@ test('a whole file is read, its variables filled in and its models made', () => 
   const models = openModels(around)
   expect(models.map(({ id, type, engineName }) => [id, type, engineName])).toEqual([
     ['large', 'text', 'openai'],
+    ['weights', 'text', 'gguf'],
+    ['sentences', 'embedding', 'local'],
     ['vectors', 'embedding', 'demo'],
     ['pictures', 'image', 'demo'],
     ['videos', 'video', 'demo'],
@@ -63,7 +75,7 @@ test('a whole file is read, its variables filled in and its models made', () => 
     traits: ['default'],
   })
   expect(models[0]?.upstreams?.states().map(({ name }) => name)).toEqual(['openai-1', 'second'])
-  expect(models[3]).toMatchObject({ price: { perSecondMicroUsd: { '': 20_000n } } })
+  expect(models[5]).toMatchObject({ price: { perSecondMicroUsd: { '': 20_000n } } })
 })
 
 /** The file with one line changed, which is found by its text. */
@@ -104,7 +116,7 @@ test.each([
     'f.yaml:14:34 models[0].price.inputPerMillionUsd: Must be an amount of USD such as 0.15; found 1e-9.',
   ],
   ['a type that there is not', 'type: text', 'type: txt', 'Allowed values: text, embedding, image, video'],
-  ['an engine that there is not', 'engine: openai,', 'engine: vllm,', 'Allowed values: openai, demo'],
+  ['an engine that there is not', 'engine: openai,', 'engine: vllm,', 'Allowed values: openai,'],
   [
     'a literal key',
     `apiKey: '\${KEY}'`,

@@ -1,0 +1,16 @@
+import { LocalEmbeddings } from '../../engines/local/embeddings.ts'
+import { defineEngineKind } from '../engine-kind.ts'
+
+/** Small models that come out of packages, and run in this process. */
+export const localKind = defineEngineKind({
+  name: 'local',
+  options: {},
+  engines: {
+    embedding: (_, { keep, log, model, upstream }) =>
+      keep(
+        'local embeddings',
+        () =>
+          new LocalEmbeddings({ onProblem: problem => log.warn({ model, upstream, problem }, 'A package failed.') }),
+      ),
+  },
+})
