@@ -15,6 +15,7 @@ export const threads = {
   'evm-signature-thread': 'src/service/identity/evm-thread.ts',
   'embedding-thread': 'src/service/engines/local/embedding-thread.ts',
   'page-thread': 'src/service/engines/web/page-thread.ts',
+  'picture-thread': 'src/service/engines/pictures/picture-thread.ts',
 }
 
 /** Files that start a process of their own, known the same way. */

@@ -54,6 +54,19 @@ export const invalidRequest = defineError({
   body: DetailedError,
   retry: 'after-change',
 })
+/** The published sentence, and under `details` which picture it is about and what is wrong with it. */
+export const corruptedImage = defineError({
+  kind: 'CORRUPTED_IMAGE',
+  status: 400,
+  body: DetailedError,
+  retry: 'after-change',
+})
+export const imageTooSmall = defineError({
+  kind: 'IMAGE_TOO_SMALL',
+  status: 400,
+  body: DetailedError,
+  retry: 'after-change',
+})
 export const requestIdNotFound = defineStandard('REQUEST_ID_NOT_FOUND', 400, 'Request ID is invalid.', 'never')
 export const paymentHeaderNotAccepted = defineError({
   kind: 'PAYMENT_HEADER_NOT_ACCEPTED',
@@ -198,6 +211,12 @@ export const keyReused = defineError({
   body: CodedError,
   retry: 'after-change',
 })
+export const imageTooLarge = defineError({
+  kind: 'IMAGE_TOO_LARGE',
+  status: 422,
+  body: DetailedError,
+  retry: 'after-change',
+})
 export const contentViolation = defineError({
   kind: 'CONTENT_POLICY_VIOLATION',
   status: 422,
@@ -246,6 +265,8 @@ export const modelOverloaded = defineStandard(
 )
 
 export const inferenceFailed = defineStandard('INFERENCE_FAILED', 500, 'Inference processing failed', 'later')
+export const upscaleFailed = defineStandard('UPSCALE_FAILED', 500, 'Image upscaling failed', 'later')
+export const imageEditFailed = defineStandard('IMAGE_EDIT_ERROR', 500, 'Image edit failed', 'later')
 export const unknownError = defineStandard('UNKNOWN_ERROR', 500, 'An unknown error occurred', 'later')
 export const modelOffline = defineStandard(
   'MODEL_OFFLINE',

@@ -7,7 +7,7 @@ export const imageFormats = ['jpeg', 'png', 'webp'] as const
 export const ImageFormat = z.enum(imageFormats)
 export type ImageFormat = z.output<typeof ImageFormat>
 
-const imageTypes = imageFormats.map(format => `image/${format}`)
+export const imageTypes = imageFormats.map(format => `image/${format}`)
 
 /** Pixels; what a model makes of them stands in its record. */
 const Side = z.number().int().positive().max(1_280)
@@ -56,10 +56,10 @@ export const GeneratedImages = z
   })
   .meta({ id: 'GeneratedImages' })
 
-const failures = {
+export const imageFailures = {
   ...paidFailures,
   415: StandardError,
-  422: ContentViolation,
+  422: z.union([ContentViolation, DetailedError]),
   504: StandardError,
 }
 
@@ -74,7 +74,7 @@ export const generateImage = defineOperation({
   limit: 'image',
   request: { body: GenerateImageRequest },
   answer: { json: GeneratedImages, bytes: imageTypes },
-  failures,
+  failures: imageFailures,
 })
 
 const sizes = ['256x256', '512x512', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'] as const
@@ -116,7 +116,7 @@ export const simpleGenerateImage = defineOperation({
   limit: 'image',
   request: { body: SimpleImageRequest },
   answer: { json: SimpleImages },
-  failures,
+  failures: imageFailures,
 })
 
 export const listImageStyles = defineOperation({

@@ -42,6 +42,16 @@ export {
 export { decodeBase64Json, type HeaderCodec, type HeaderSchema } from './header-codec.ts'
 export * as headers from './headers.ts'
 export {
+  BackgroundRemoveImageRequest,
+  backgroundRemoveImage,
+  EditImageRequest,
+  editImage,
+  MultiEditImageRequest,
+  multiEditImage,
+  UpscaleImageRequest,
+  upscaleImage,
+} from './image-edits.ts'
+export {
   GeneratedImages,
   GenerateImageRequest,
   generateImage,

@@ -3,6 +3,7 @@ import { webScrape, webSearch } from './augment.ts'
 import { createChatCompletion } from './chat.ts'
 import { cryptoRpcProxy, listCryptoRpcNetworks } from './crypto-rpc.ts'
 import { createEmbedding } from './embeddings.ts'
+import { backgroundRemoveImage, editImage, multiEditImage, upscaleImage } from './image-edits.ts'
 import { generateImage, listImageStyles, simpleGenerateImage } from './images.ts'
 import { listModelCompatibilityMapping, listModels, listModelTraits } from './models.ts'
 import type { Operation } from './operation.ts'
@@ -21,6 +22,10 @@ export const operations = [
   createEmbedding,
   generateImage,
   simpleGenerateImage,
+  editImage,
+  multiEditImage,
+  upscaleImage,
+  backgroundRemoveImage,
   listImageStyles,
   webSearch,
   webScrape,

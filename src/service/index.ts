@@ -4,9 +4,11 @@ export { JsonRpcNode, type JsonRpcNodeOptions } from './engines/chain/json-rpc-n
 export { DemoChat, type DemoChatOptions } from './engines/demo/chat.ts'
 export { DemoEmbeddings } from './engines/demo/embeddings.ts'
 export { DemoImages } from './engines/demo/images.ts'
+export { DemoPictures } from './engines/demo/pictures.ts'
 export { DemoVideo, type DemoVideoOptions } from './engines/demo/video.ts'
 export { DemoWeb } from './engines/demo/web.ts'
 export type * from './engines/engine.ts'
+export { EsrganUpscale } from './engines/esrgan/upscale.ts'
 export { GgufChat, type GgufChatOptions } from './engines/gguf/chat.ts'
 export { LocalEmbeddings, type LocalEmbeddingsOptions } from './engines/local/embeddings.ts'
 export { OpenAiChat, type OpenAiChatOptions } from './engines/openai/chat.ts'
@@ -28,6 +30,7 @@ export type {
   VideoModel,
   VideoPrice,
 } from './models/model.ts'
+export type { BackgroundModel, EditModel, EditPrice, PictureModel, UpscaleModel } from './models/picture-model.ts'
 export { type OpenService, openService, type ServiceOptions } from './open-service.ts'
 export type { FacilitatorHeaders, FacilitatorRequest } from './payments/facilitators/facilitator-http.ts'
 export type {

@@ -1,10 +1,12 @@
 import type { Route } from './route.ts'
+import { backgroundRemoveImageRoute } from './routes/background-remove-image.ts'
 import { completeVideoRoute } from './routes/complete-video.ts'
 import { createChatCompletionRoute } from './routes/create-chat-completion.ts'
 import { createEmbeddingRoute } from './routes/create-embedding.ts'
 import { createKeyRoute } from './routes/create-key.ts'
 import { cryptoRpcProxyRoute } from './routes/crypto-rpc-proxy.ts'
 import { deleteKeyRoute } from './routes/delete-key.ts'
+import { editImageRoute } from './routes/edit-image.ts'
 import { generateImageRoute } from './routes/generate-image.ts'
 import { getKeyRoute } from './routes/get-key.ts'
 import { getRateLimitLogRoute } from './routes/get-rate-limit-log.ts'
@@ -20,12 +22,14 @@ import { listModelCompatibilityMappingRoute } from './routes/list-model-compatib
 import { listModelTraitsRoute } from './routes/list-model-traits.ts'
 import { listModelsRoute } from './routes/list-models.ts'
 import { listReceiptsRoute } from './routes/list-receipts.ts'
+import { multiEditImageRoute } from './routes/multi-edit-image.ts'
 import { queueVideoRoute } from './routes/queue-video.ts'
 import { quoteVideoRoute } from './routes/quote-video.ts'
 import { retrieveVideoRoute } from './routes/retrieve-video.ts'
 import { simpleGenerateImageRoute } from './routes/simple-generate-image.ts'
 import { topUpRoute } from './routes/top-up.ts'
 import { updateKeyRoute } from './routes/update-key.ts'
+import { upscaleImageRoute } from './routes/upscale-image.ts'
 import { webScrapeRoute } from './routes/web-scrape.ts'
 import { webSearchRoute } from './routes/web-search.ts'
 
@@ -38,6 +42,10 @@ export const routes = [
   createEmbeddingRoute,
   generateImageRoute,
   simpleGenerateImageRoute,
+  editImageRoute,
+  multiEditImageRoute,
+  upscaleImageRoute,
+  backgroundRemoveImageRoute,
   listImageStylesRoute,
   webSearchRoute,
   webScrapeRoute,

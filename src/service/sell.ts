@@ -19,13 +19,18 @@ export async function sell<Value>(
   service: Service,
   run: () => Promise<PaidWork<Value>>,
 ): Promise<Value> {
-  const spendable = await call.spendable()
-  if (amount > totalOf(spendable)) throw shortage(spendable, amount)
+  await requireFunds(call, amount)
   const { requestId: request, holdId } = call
   const order = { request, holdId, principal: principalOf(call), model, amount }
   const { value, charged } = await withCharge(service.charges, order, run)
   tellRemaining(call, charged.availableMicroUsd)
   return value
+}
+
+/** Before work that costs us something: throws what is missing to pay for it. */
+export async function requireFunds(call: Call, amount: MicroUsd): Promise<void> {
+  const spendable = await call.spendable()
+  if (amount > totalOf(spendable)) throw shortage(spendable, amount)
 }
 
 /** A wallet is told what it has left, where it is known; a key is not (brief §9). */

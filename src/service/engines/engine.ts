@@ -7,6 +7,7 @@ import type { RpcCall, RpcResult } from '#contract/crypto-rpc.ts'
 import type { EmbeddingInput } from '#contract/embeddings.ts'
 import type { ImageFormat } from '#contract/images.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
+import type { Picture } from '../models/picture.ts'
 
 export interface ChatCall {
   request: ChatCompletionRequest
@@ -125,6 +126,59 @@ export interface ChainNetwork {
   node: ChainNode
   /** Of an ordinary call; 20 where absent. */
   baseCredits?: number
+}
+
+/** What is made of pictures, with nothing that its model does not take. */
+export interface EditRequest {
+  prompt: string
+  /** One at least, the first is the one to change. */
+  pictures: readonly Picture[]
+  format: ImageFormat
+  /** Absent where the picture keeps its own. */
+  aspectRatio?: string
+  resolution?: string
+  quality?: 'low' | 'medium' | 'high'
+}
+
+export interface EditCall {
+  request: EditRequest
+  engineModel: string
+  signal: AbortSignal
+}
+
+export interface EditEngine {
+  /** A picture in the format of the request. */
+  edit(call: EditCall): Promise<Buffer>
+}
+
+export interface UpscaleRequest {
+  picture: Picture
+  /** From 1 to 4; 1 is for a model that enhances. */
+  scale: number
+  /** Only for a model that has it; each from 0 to 1. */
+  enhance?: { creativity: number; replication: number; prompt?: string }
+}
+
+export interface UpscaleCall {
+  request: UpscaleRequest
+  engineModel: string
+  signal: AbortSignal
+}
+
+export interface UpscaleEngine {
+  /** A PNG. */
+  upscale(call: UpscaleCall): Promise<Buffer>
+}
+
+export interface BackgroundCall {
+  picture: Picture
+  engineModel: string
+  signal: AbortSignal
+}
+
+export interface BackgroundEngine {
+  /** A PNG whose background is transparent. */
+  removeBackground(call: BackgroundCall): Promise<Buffer>
 }
 
 export interface VideoCall {

@@ -8,20 +8,27 @@ export interface Pixels {
   rgb: Buffer
 }
 
-const channels = 3
+/** The same with opacity. */
+export interface Raster {
+  width: number
+  height: number
+  rgba: Buffer
+}
 
 /** A PNG of eight bits a channel, without loss. */
-export async function encodePng({ width, height, rgb }: Pixels): Promise<Buffer> {
+export async function encodePng(picture: Pixels | Raster): Promise<Buffer> {
+  const { width, height } = picture
+  const [data, channels] = 'rgb' in picture ? [picture.rgb, 3] : [picture.rgba, 4]
   // Each row begins with its filter: none.
   const rows = Buffer.alloc(height * (1 + width * channels))
   for (let y = 0; y < height; y++) {
-    rgb.copy(rows, y * (1 + width * channels) + 1, y * width * channels, (y + 1) * width * channels)
+    data.copy(rows, y * (1 + width * channels) + 1, y * width * channels, (y + 1) * width * channels)
   }
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  // Eight bits a channel, RGB.
-  header.set([8, 2, 0, 0, 0], 8)
+  // Eight bits a channel; 2 is RGB, 6 has opacity too.
+  header.set([8, channels === 3 ? 2 : 6, 0, 0, 0], 8)
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
     chunk('IHDR', header),

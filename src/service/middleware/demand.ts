@@ -3,6 +3,7 @@ import type { EmbeddingRequest } from '#contract/embeddings.ts'
 import type { Operation } from '#contract/operation.ts'
 import { parseModelSuffix } from '#contract/service-parameters.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
+import { pictureModelOf } from '../images/picture-model-of.ts'
 import { askedTokens } from '../pricing/asked-tokens.ts'
 import type { Demand, Service } from '../service.ts'
 
@@ -29,7 +30,7 @@ export function demandOf(operation: Operation, body: unknown, service: Service):
     return { operation, model: service.catalogue.embedding((body as EmbeddingRequest).model), tokens: 0 }
   }
   if (operation.limit === 'image') {
-    return { operation, model: service.catalogue.image((body as { model: string }).model), tokens: 0 }
+    return { operation, model: pictureModelOf(operation, body as { model: string }, service.catalogue), tokens: 0 }
   }
   return { operation, model: null, tokens: 0 }
 }

@@ -6,6 +6,13 @@ import { modelCount } from './bounds.ts'
 import { checkDeprecation, isRemoved, replacementOf } from './deprecation.ts'
 import type { EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
 import { modelRecord } from './model-record.ts'
+import {
+  type BackgroundModel,
+  checkPictureModel,
+  type EditModel,
+  isPictureModel,
+  type UpscaleModel,
+} from './picture-model.ts'
 
 /** Ids stand in URLs, headers and a path's segment of logs; `=` would read as a suffix of options. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/
@@ -53,6 +60,21 @@ export class Catalogue {
   /** By id, trait or another provider's id. Throws `modelNotFound`, for a model of another type too. */
   image(name: string): ImageModel {
     return this.#find('image', name)
+  }
+
+  /** One that changes pictures. By id, trait or another provider's id. Throws `modelNotFound`. */
+  edit(name: string): EditModel {
+    return this.#find('inpaint', name)
+  }
+
+  /** By id, trait or another provider's id. Throws `modelNotFound`. */
+  upscale(name: string): UpscaleModel {
+    return this.#find('upscale', name)
+  }
+
+  /** One that removes backgrounds. By id, trait or another provider's id. Throws `modelNotFound`. */
+  background(name: string): BackgroundModel {
+    return this.#find('background', name)
   }
 
   #find<Type extends Model['type']>(type: Type, name: string): Extract<Model, { type: Type }> {
@@ -121,7 +143,9 @@ function listed(models: readonly Model[], ownedBy: string): Listed {
   for (const model of models) addName(named, model, model.id)
   for (const model of models) for (const name of otherNames(model)) addName(named, model, name)
   for (const model of models) checkDeprecation(model, models)
-  return { models, named, records: new Map(models.map(model => [model.id, modelRecord(model, ownedBy)])) }
+  // The published list has no type for what removes backgrounds.
+  const records = models.flatMap(model => (model.type === 'background' ? [] : [modelRecord(model, ownedBy)]))
+  return { models, named, records: new Map(records.map(record => [record.id, record])) }
 }
 
 function addName(named: Map<string, Model>, model: Model, name: string): void {
@@ -146,6 +170,7 @@ function checkModel(model: Model): void {
   if (model.type === 'text') checkTextModel(model)
   else if (model.type === 'embedding') checkEmbeddingModel(model)
   else if (model.type === 'image') checkImageModel(model)
+  else if (isPictureModel(model)) checkPictureModel(model)
   else checkVideoModel(model)
 }
 

@@ -1,7 +1,9 @@
 import { microUsd, pricePerMillion } from '#contract/money.ts'
 import { DemoEmbeddings, demoDimensions } from '../engines/demo/embeddings.ts'
 import { DemoImages } from '../engines/demo/images.ts'
+import { DemoPictures } from '../engines/demo/pictures.ts'
 import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine } from '../engines/engine.ts'
+import { demoPictureModels } from './demo-picture-models.ts'
 import type { ConsentPolicy, EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
 
 export interface DemoEngines {
@@ -9,6 +11,7 @@ export interface DemoEngines {
   /** These need nothing, and are there where absent. */
   embeddings?: EmbeddingEngine
   images?: ImageEngine
+  pictures?: DemoPictures
   video: VideoEngine
 }
 
@@ -20,11 +23,13 @@ export const demoModels = ({
   chat,
   embeddings = new DemoEmbeddings(),
   images = new DemoImages(),
+  pictures = new DemoPictures(),
   video,
 }: DemoEngines): Model[] => [
   demoChat(chat),
   demoEmbedding(embeddings),
   demoImage(images),
+  ...demoPictureModels(pictures),
   demoVideo(video, 'demo-video', 'inline'),
   demoVideo(video, 'demo-video-url', 'download_url'),
   demoUpscaler(video),

@@ -1,6 +1,12 @@
 import { ModelRecord } from '#contract/models.ts'
 import { toUsdNumber } from '#contract/money.ts'
-import type { EmbeddingModel, ImageModel, Model, TextModel, TextPrice, VideoModel } from './model.ts'
+import type { Model as AnyModel, EmbeddingModel, ImageModel, TextModel, TextPrice, VideoModel } from './model.ts'
+
+import type { BackgroundModel } from './picture-model.ts'
+import { editSpec, upscaleSpec } from './picture-record.ts'
+
+/** A model whose type the published list has. */
+type Model = Exclude<AnyModel, BackgroundModel>
 
 /** The public record of a model; strict, so that a member that the contract does not know is found at start. */
 export function modelRecord(model: Model, ownedBy: string): ModelRecord {
@@ -30,6 +36,10 @@ function specOf(model: Model): Partial<ModelRecord['model_spec']> {
       return embeddingSpec(model)
     case 'image':
       return imageSpec(model)
+    case 'inpaint':
+      return editSpec(model)
+    case 'upscale':
+      return upscaleSpec(model)
     case 'video':
       return videoSpec(model)
   }

@@ -26,7 +26,15 @@ export const getRateLimitsRoute = route(getRateLimits, async (call, service) => 
 })
 
 /** The limit of the operation that runs models of a type. */
-const limitOfType = { text: 'text', embedding: 'embedding', image: 'image', video: 'video.queue' } as const
+const limitOfType = {
+  text: 'text',
+  embedding: 'embedding',
+  image: 'image',
+  inpaint: 'image',
+  upscale: 'image',
+  background: 'image',
+  video: 'video.queue',
+} as const
 
 const limitedModel = (model: Model): LimitedModel => ({
   id: model.id,

@@ -39,7 +39,8 @@ function drawn({ width, height }: Pick<Pixels, 'width' | 'height'>, colours: Buf
     for (let y = 0; y < height; y++) {
       const row = Math.cos(y * down + begin)
       for (let x = 0; x < width; x++) {
-        rgb[(y * width + x) * 3 + channel] = middle + (reach * ((columns[x] ?? 0) + row)) / 2
+        // A byte below nothing would be read as almost white.
+        rgb[(y * width + x) * 3 + channel] = Math.max(0, middle + (reach * ((columns[x] ?? 0) + row)) / 2)
       }
     }
   }

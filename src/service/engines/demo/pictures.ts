@@ -1,0 +1,33 @@
+import type { Picture } from '../../models/picture.ts'
+import type { BackgroundCall, BackgroundEngine, EditCall, EditEngine, UpscaleCall, UpscaleEngine } from '../engine.ts'
+import { PictureWorker } from '../pictures/picture-worker.ts'
+
+/**
+ * Edits, larger pictures and removed backgrounds by plain arithmetic, to show the path of a request. No model is behind
+ * any of them.
+ */
+export class DemoPictures implements EditEngine, UpscaleEngine, BackgroundEngine {
+  readonly #worker = new PictureWorker()
+
+  async edit({ request, signal }: EditCall): Promise<Buffer> {
+    const { pictures, prompt, aspectRatio, format } = request
+    const ratio = aspectRatio === undefined ? {} : { aspectRatio }
+    const task = { kind: 'demo-edit', pictures: pictures.map(bytesOf), prompt, format, ...ratio } as const
+    return this.#worker.run(task, signal)
+  }
+
+  async upscale({ request: { picture, scale }, signal }: UpscaleCall): Promise<Buffer> {
+    return this.#worker.run({ kind: 'demo-upscale', picture: bytesOf(picture), scale }, signal)
+  }
+
+  async removeBackground({ picture, signal }: BackgroundCall): Promise<Buffer> {
+    return this.#worker.run({ kind: 'demo-background', picture: bytesOf(picture) }, signal)
+  }
+
+  /** Ends the thread. */
+  close(): Promise<void> {
+    return this.#worker.close()
+  }
+}
+
+const bytesOf = ({ bytes }: Picture): Uint8Array => bytes

@@ -1,0 +1,11 @@
+import type { ImageFormat } from '#contract/images.ts'
+
+/** What a picture thread is asked to do. Pictures are files, in and out. */
+export type PictureTask =
+  | { kind: 'demo-edit'; pictures: readonly Uint8Array[]; prompt: string; aspectRatio?: string; format: ImageFormat }
+  | { kind: 'demo-upscale'; picture: Uint8Array; scale: number }
+  | { kind: 'demo-background'; picture: Uint8Array }
+  | { kind: 'esrgan'; picture: Uint8Array; scale: number }
+  | { kind: 'convert'; picture: Uint8Array; format: ImageFormat }
+
+export type PictureAnswer = { ok: true; bytes: Uint8Array } | { ok: false; isUnreadable: boolean; message: string }

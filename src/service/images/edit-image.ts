@@ -1,0 +1,50 @@
+import { imageEditFailed } from '#contract/errors.ts'
+import { isBlurred } from '#contract/headers.ts'
+import type { EditImageRequest, MultiEditImageRequest } from '#contract/image-edits.ts'
+import type { Call } from '../call.ts'
+import { fieldError } from '../models/field-error.ts'
+import type { Picture } from '../models/picture.ts'
+import { editPrice } from '../pricing/price-picture.ts'
+import { requireFunds } from '../sell.ts'
+import type { Service } from '../service.ts'
+import { checkedEdit } from './check-edit.ts'
+import { editModelName } from './picture-model-of.ts'
+import { sellPicture } from './sell-picture.ts'
+import { type PictureSource, sourcePicture } from './source-picture.ts'
+
+/** One picture (published contract §7.3). */
+export const answerEditImage = (call: Call, body: EditImageRequest, service: Service) =>
+  edit(call, { body, sources: [{ path: ['image'], input: body.image }] }, service)
+
+/** Up to three (published contract §7.4). */
+export function answerMultiEditImage(call: Call, body: MultiEditImageRequest, service: Service) {
+  const sources = [body.images].flat().map((input, index): PictureSource => ({ path: ['images', index], input }))
+  return edit(call, { body, sources }, service)
+}
+
+interface EditOrder {
+  body: EditImageRequest | MultiEditImageRequest
+  sources: readonly PictureSource[]
+}
+
+async function edit(call: Call, { body, sources }: EditOrder, service: Service) {
+  const model = service.catalogue.edit(editModelName(body))
+  const asked = checkedEdit(model, body)
+  if (sources.length > model.mostPictures) {
+    throw fieldError(['images'], `has ${sources.length} pictures; ${model.id} takes ${model.mostPictures} at most`)
+  }
+  const amount = editPrice(model, asked)
+  await requireFunds(call, amount)
+  const pictures: Picture[] = []
+  // One after the other: each may be fetched, and all of them are in memory.
+  for (const source of sources) {
+    pictures.push(await sourcePicture(source, { model, fetcher: service.fetcher, signal: call.signal }))
+  }
+  const { engineModel } = model
+  const make = () => model.engine.edit({ request: { ...asked, pictures }, engineModel, signal: call.signal })
+  const order = { model, amount, sku: 'image.edit', format: asked.format, failed: () => imageEditFailed(), make }
+  const reply = await sellPicture(call, order, service)
+  // Nothing here blurs: pictures go out as the engine made them.
+  if (body.safe_mode) call.set(isBlurred, false)
+  return reply
+}

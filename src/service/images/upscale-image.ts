@@ -1,0 +1,51 @@
+import { upscaleFailed } from '#contract/errors.ts'
+import type { UpscaleImageRequest } from '#contract/image-edits.ts'
+import type { Call } from '../call.ts'
+import type { UpscaleRequest } from '../engines/engine.ts'
+import { fieldError } from '../models/field-error.ts'
+import type { Picture } from '../models/picture.ts'
+import type { UpscaleModel } from '../models/picture-model.ts'
+import { upscalePrice } from '../pricing/price-picture.ts'
+import { requireFunds } from '../sell.ts'
+import type { Service } from '../service.ts'
+import { sellPicture } from './sell-picture.ts'
+import { sourcePicture, tooLargePicture } from './source-picture.ts'
+
+/** What the published contract takes where a request does not say, or says null. */
+const defaultCreativity = 0.5
+const defaultReplication = 0.35
+
+/** Published contract §7.5. */
+export async function answerUpscaleImage(call: Call, body: UpscaleImageRequest, service: Service) {
+  const model = service.catalogue.upscale(body.model)
+  const { scale } = body
+  const enhance = enhanceOf(model, body)
+  const amount = upscalePrice(model, scale)
+  await requireFunds(call, amount)
+  const { fetcher } = service
+  const picture = await sourcePicture({ path: ['image'], input: body.image }, { model, fetcher, signal: call.signal })
+  requireRoom(model, picture, scale)
+  const request = { picture, scale, ...(enhance ? { enhance } : {}) }
+  const make = () => model.engine.upscale({ request, engineModel: model.engineModel, signal: call.signal })
+  const sku = scale <= 2 ? 'image.upscale.2x' : 'image.upscale.4x'
+  return sellPicture(call, { model, amount, sku, format: 'png', failed: () => upscaleFailed(), make }, service)
+}
+
+function enhanceOf(model: UpscaleModel, body: UpscaleImageRequest): UpscaleRequest['enhance'] {
+  if (!body.enhance) {
+    if (body.scale === 1) throw fieldError(['scale'], 'a scale of 1 is for enhance alone; ask for more than 1')
+    return undefined
+  }
+  if (!model.hasEnhance) throw fieldError(['enhance'], `${model.id} does not take enhance; leave it out`)
+  return {
+    creativity: body.enhanceCreativity ?? defaultCreativity,
+    replication: body.replication ?? defaultReplication,
+    ...(body.enhancePrompt ? { prompt: body.enhancePrompt } : {}),
+  }
+}
+
+function requireRoom({ id, mostMadePixels }: UpscaleModel, { width, height }: Picture, scale: number): void {
+  if (Math.round(width * scale) * Math.round(height * scale) <= mostMadePixels) return
+  const problem = `is ${width} by ${height}; ${id} makes ${mostMadePixels} pixels in all at most: ask for a smaller scale`
+  throw tooLargePicture(['image'], problem)
+}

@@ -1,0 +1,91 @@
+import { FetchRefused } from '#service/media/fetch-refused.ts'
+import { demoModels } from '#service/models/demo-models.ts'
+import { type OpenedService, openService } from './open-service.ts'
+import { colouredPng, ScriptedPictures, scriptedModels } from './picture-models.ts'
+
+export type Body = Record<string, unknown> | FormData
+
+interface Sent {
+  response: Response
+  /** What was charged for it. */
+  lines: [sku: string | null, amount: bigint][]
+}
+
+/** The real service with scripted models of pictures, and a web of a few files. */
+export interface PictureDesk {
+  service: OpenedService
+  engine: ScriptedPictures
+  /** A PNG of 20 by 10 pixels. */
+  picture: Buffer
+  base64: string
+  /** Sends a request under a new key with so much credit, or under the one that is given. */
+  send(
+    path: string,
+    body: Body,
+    options?: { usd?: number; key?: string; headers?: Record<string, string> },
+  ): Promise<Sent>
+  edit(change?: object): Record<string, unknown>
+  several(change?: object): Record<string, unknown>
+  upscale(change?: object): Record<string, unknown>
+}
+
+export async function openPictureDesk(): Promise<PictureDesk> {
+  const engine = new ScriptedPictures()
+  const picture = await colouredPng(20, 10)
+  const base64 = picture.toString('base64')
+  const web = new Map<string, Buffer | FetchRefused>([
+    ['https://files.example/a.png', picture],
+    ['https://files.example/gone.png', new FetchRefused('unreachable', 'its server answered 404')],
+    ['https://files.example/huge.png', new FetchRefused('too_large', 'it has more than 5 bytes')],
+    ['http://127.0.0.1/a.png', new FetchRefused('address', 'must be an address of the public web')],
+  ])
+  const service = await openService({
+    models: engines => [...demoModels(engines), ...scriptedModels(engine)],
+    fetcher: {
+      fetch: async ({ url }) => {
+        const found = web.get(url) ?? new FetchRefused('unreachable', 'there is no server at its address')
+        if (found instanceof FetchRefused) throw found
+        return { url, bytes: found, mimeType: 'image/png', charset: null }
+      },
+    },
+  })
+  return {
+    service,
+    engine,
+    picture,
+    base64,
+    edit: change => ({ model: 'editor', prompt: 'a red sky', image: base64, ...change }),
+    several: change => ({ modelId: 'editor', prompt: 'x', images: [base64], ...change }),
+    upscale: change => ({ model: 'upscaler', image: base64, ...change }),
+    send: (path, body, options = {}) => send(service, path, body, options),
+  }
+}
+
+async function send(
+  service: OpenedService,
+  path: string,
+  body: Body,
+  { usd = 1, key, headers }: { usd?: number; key?: string; headers?: Record<string, string> },
+): Promise<Sent> {
+  const before = new Set((await service.store.read.selectFrom('entry').select('id').execute()).map(({ id }) => id))
+  const isForm = body instanceof FormData
+  const response = await service.request(`/api/v1${path}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key ?? (await service.key(usd))}`,
+      ...(isForm ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body: isForm ? body : JSON.stringify(body),
+  })
+  const entries = await service.store.read.selectFrom('entry').selectAll().where('kind', '=', 'CHARGE').execute()
+  const lines = entries.filter(({ id }) => !before.has(id)).map(({ sku, amount }): Sent['lines'][0] => [sku, amount])
+  return { response, lines }
+}
+
+export function form(fields: Record<string, string>, files: [name: string, bytes: Buffer][]): FormData {
+  const data = new FormData()
+  for (const [name, value] of Object.entries(fields)) data.append(name, value)
+  for (const [name, bytes] of files) data.append(name, new File([new Uint8Array(bytes)], `${name}.png`))
+  return data
+}

@@ -1,0 +1,104 @@
+import type { ImageFormat } from '#contract/images.ts'
+import { microUsd } from '#contract/money.ts'
+import type {
+  BackgroundCall,
+  BackgroundEngine,
+  EditCall,
+  EditEngine,
+  UpscaleCall,
+  UpscaleEngine,
+} from '#service/engines/engine.ts'
+import { encodePng } from '#service/media/encode-png.ts'
+import type { PictureModel, UpscaleModel } from '#service/models/picture-model.ts'
+
+/** Of the kinds that an engine answers: enough for whoever looks at the first bytes alone. */
+export const madeBytes: Readonly<Record<ImageFormat, Buffer>> = {
+  png: Buffer.from('89504e470d0a1a0a00', 'hex'),
+  jpeg: Buffer.from('ffd8ffe000104a46', 'hex'),
+  webp: Buffer.from('RIFF    WEBP'),
+}
+
+export type PictureCall = EditCall | UpscaleCall | BackgroundCall
+
+/** Says what a test wants it to say, and remembers what it was asked. */
+export class ScriptedPictures implements EditEngine, UpscaleEngine, BackgroundEngine {
+  asked: PictureCall[] = []
+  result: (call: PictureCall) => Promise<Buffer> | Buffer = asItIs
+
+  edit = (call: EditCall) => this.#make(call)
+  upscale = (call: UpscaleCall) => this.#make(call)
+  removeBackground = (call: BackgroundCall) => this.#make(call)
+
+  async #make(call: PictureCall): Promise<Buffer> {
+    this.asked.push(call)
+    return this.result(call)
+  }
+}
+
+export const asItIs = (call: PictureCall): Buffer =>
+  madeBytes['request' in call && 'format' in call.request ? call.request.format : 'png']
+
+/** A real PNG of one colour. */
+export const colouredPng = (width: number, height: number, colour = [200, 40, 40]): Promise<Buffer> =>
+  encodePng({
+    width,
+    height,
+    rgb: Buffer.from(
+      Array(width * height)
+        .fill(colour)
+        .flat(),
+    ),
+  })
+
+const shared = {
+  createdAt: 1_795_305_600,
+  traits: [],
+  engineName: 'script',
+  shortestSide: 8,
+  mostPixels: 10_000,
+  description: 'For a test.',
+}
+
+/** Models that know every choice there is. */
+export const scriptedModels = (engine: ScriptedPictures): PictureModel[] => [
+  {
+    ...shared,
+    type: 'inpaint',
+    id: 'editor',
+    name: 'Editor',
+    engineModel: 'inner-edit',
+    promptCharacters: 100,
+    formats: ['webp', 'png', 'jpeg'],
+    aspectRatios: ['1:1', '16:9'],
+    mostPictures: 2,
+    price: {
+      perPictureMicroUsd: microUsd(40_000),
+      resolutions: { '1K': microUsd(40_000), '2K': microUsd(80_000) },
+      quality: { '2K': { high: microUsd(120_000) } },
+    },
+    engine,
+  },
+  upscaler(engine, 'upscaler', 40_000),
+  upscaler(engine, 'small-upscaler', 30_000),
+  {
+    ...shared,
+    type: 'background',
+    id: 'cutter',
+    name: 'Cutter',
+    engineModel: 'inner-cut',
+    price: { perPictureMicroUsd: microUsd(30_000) },
+    engine,
+  },
+]
+
+const upscaler = (engine: ScriptedPictures, id: string, mostMadePixels: number): UpscaleModel => ({
+  ...shared,
+  type: 'upscale',
+  id,
+  name: 'Upscaler',
+  engineModel: 'inner-upscale',
+  mostMadePixels,
+  hasEnhance: true,
+  price: { twiceMicroUsd: microUsd(20_000), fourTimesMicroUsd: microUsd(80_000) },
+  engine,
+})
