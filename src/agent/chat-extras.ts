@@ -61,7 +61,7 @@ function suffixOptions({ id }: ModelRecord, model: string): [option: string, val
   if (model === id) return []
   return model
     .slice(id.length + 1)
-    .split('&')
+    .split(/&|:(?=\w+=)/)
     .map(pair => {
       const [option = '', ...rest] = pair.split('=')
       return [option, rest.join('=')]

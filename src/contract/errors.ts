@@ -139,6 +139,12 @@ export const walletMismatch = defineStandard(
 )
 
 export const modelNotFound = defineStandard('MODEL_NOT_FOUND', 404, 'Specified model not found', 'after-change')
+export const characterNotFound = defineStandard(
+  'CHARACTER_NOT_FOUND',
+  404,
+  'No character could be found from the provided character_slug',
+  'after-change',
+)
 export const mediaNotFound = defineStandard(
   'MEDIA_NOT_FOUND',
   404,

@@ -15,6 +15,15 @@ export {
 export { apiVersion } from './api-version.ts'
 export { WebPage, WebScrapeRequest, WebSearchRequest, WebSearchResults, webScrape, webSearch } from './augment.ts'
 export {
+  CharacterList,
+  CharacterRecord,
+  CharacterReviews,
+  getCharacter,
+  getCharacterReviews,
+  listCharacters,
+  OneCharacter,
+} from './characters.ts'
+export {
   ChatCompletion,
   ChatCompletionChunk,
   ChatCompletionRequest,

@@ -1,5 +1,6 @@
 import { createKey, deleteKey, getKey, listKeys, updateKey } from './api-keys.ts'
 import { webScrape, webSearch } from './augment.ts'
+import { getCharacter, getCharacterReviews, listCharacters } from './characters.ts'
 import { createChatCompletion } from './chat.ts'
 import { cryptoRpcProxy, listCryptoRpcNetworks } from './crypto-rpc.ts'
 import { createEmbedding } from './embeddings.ts'
@@ -19,6 +20,9 @@ export const operations = [
   listModelTraits,
   listModelCompatibilityMapping,
   createChatCompletion,
+  listCharacters,
+  getCharacter,
+  getCharacterReviews,
   createEmbedding,
   generateImage,
   simpleGenerateImage,

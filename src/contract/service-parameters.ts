@@ -74,6 +74,9 @@ const allowedValues = (option: string): string => {
   return option === 'character_slug' ? 'the id of a public character' : 'true, false'
 }
 
+/** What separates options: `&`, or a colon before another one (`a:strip_thinking_response=true:enable_web_search=on`). */
+const separator = /&|:(?=\w+=)/
+
 /** Names of models may contain colons, so the suffix starts at the last one before a `=`: `<model_id>:<option>=<value>[&…]`. */
 export function parseModelSuffix(name: string): SuffixedModel {
   const equals = name.indexOf('=')
@@ -82,7 +85,7 @@ export function parseModelSuffix(name: string): SuffixedModel {
   if (colon <= 0) return { model: name, parameters: {}, invalid: [] }
   const parameters: Record<string, unknown> = {}
   const invalid: SuffixedModel['invalid'] = []
-  for (const pair of suffix.split('&')) {
+  for (const pair of suffix.split(separator)) {
     const [option = '', ...rest] = pair.split('=')
     const schema = Object.hasOwn(suffixOptions, option) ? suffixOptions[option] : undefined
     if (!schema) continue

@@ -102,8 +102,14 @@ function incomingOf(context: AppContext, service: Service): Incoming {
     header: name => exchange.header(name),
     read: limit => wholeBody(context.env?.incoming ?? null, context.req.raw, limit),
   }
-  return { exchange, params: context.req.param() as Record<string, string>, query: context.req.query(), body }
+  return { exchange, params: context.req.param() as Record<string, string>, query: queryOf(context), body }
 }
+
+/** A member that comes several times is all of its values. */
+const queryOf = (context: AppContext): Incoming['query'] =>
+  Object.fromEntries(
+    Object.entries(context.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+  )
 
 function exchangeOf(context: AppContext, service: Service): Exchange {
   const incoming = context.env?.incoming

@@ -1,5 +1,7 @@
 /** The door `farebox/service`: what is needed to run the metered API before models of one's own. */
 
+export type { Character, CharacterReview } from './characters/character.ts'
+export { demoCharacters } from './characters/demo-characters.ts'
 export { JsonRpcNode, type JsonRpcNodeOptions } from './engines/chain/json-rpc-node.ts'
 export { DemoChat, type DemoChatOptions } from './engines/demo/chat.ts'
 export { DemoEmbeddings } from './engines/demo/embeddings.ts'

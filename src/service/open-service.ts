@@ -4,6 +4,7 @@ import { systemClock } from '#contract/clock.ts'
 import type { PlanName } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
 import { drainMs } from './bounds.ts'
+import type { Character } from './characters/character.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
 import type { Log } from './log.ts'
 import type { Model } from './models/model.ts'
@@ -32,6 +33,8 @@ export interface ServiceOptions {
   pages?: PageReader
   /** Blockchains whose nodes callers may ask, each by a `JsonRpcNode` or another node; none where absent. */
   networks?: readonly ChainNetwork[]
+  /** Personas that a chat may be answered as. */
+  characters?: readonly Character[]
   /** Comes before the callers' own system prompts unless they say no. */
   systemPrompt?: string
   /** Stands in the names of headers and members; `service` where absent. */

@@ -33,7 +33,7 @@ import type { Grant, Service } from './service.ts'
 export interface Incoming {
   exchange: Exchange
   params: Record<string, string>
-  query: Record<string, string>
+  query: Readonly<Record<string, string | readonly string[] | undefined>>
   body: BodySource
 }
 

@@ -8,6 +8,8 @@ import { cryptoRpcProxyRoute } from './routes/crypto-rpc-proxy.ts'
 import { deleteKeyRoute } from './routes/delete-key.ts'
 import { editImageRoute } from './routes/edit-image.ts'
 import { generateImageRoute } from './routes/generate-image.ts'
+import { getCharacterRoute } from './routes/get-character.ts'
+import { getCharacterReviewsRoute } from './routes/get-character-reviews.ts'
 import { getKeyRoute } from './routes/get-key.ts'
 import { getRateLimitLogRoute } from './routes/get-rate-limit-log.ts'
 import { getRateLimitsRoute } from './routes/get-rate-limits.ts'
@@ -15,6 +17,7 @@ import { getReceiptRoute } from './routes/get-receipt.ts'
 import { getReceiptKeysRoute } from './routes/get-receipt-keys.ts'
 import { getWalletBalanceRoute } from './routes/get-wallet-balance.ts'
 import { getWalletTransactionsRoute } from './routes/get-wallet-transactions.ts'
+import { listCharactersRoute } from './routes/list-characters.ts'
 import { listCryptoRpcNetworksRoute } from './routes/list-crypto-rpc-networks.ts'
 import { listImageStylesRoute } from './routes/list-image-styles.ts'
 import { listKeysRoute } from './routes/list-keys.ts'
@@ -39,6 +42,9 @@ export const routes = [
   listModelTraitsRoute,
   listModelCompatibilityMappingRoute,
   createChatCompletionRoute,
+  listCharactersRoute,
+  getCharacterRoute,
+  getCharacterReviewsRoute,
   createEmbeddingRoute,
   generateImageRoute,
   simpleGenerateImageRoute,

@@ -4,6 +4,8 @@ import type { Hono } from 'hono'
 import type { Clock } from '#contract/clock.ts'
 import { createApp, type ServiceEnvironment } from './app.ts'
 import { drainMs, sweepIntervalMs } from './bounds.ts'
+import type { Character } from './characters/character.ts'
+import { Characters } from './characters/characters.ts'
 import { checkNetworks } from './crypto/check-networks.ts'
 import { RpcGate } from './crypto/rpc-gate.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
@@ -66,6 +68,7 @@ export interface ServiceParts {
   probe?: MediaProbe
   /** None where absent. */
   networks?: readonly ChainNetwork[]
+  characters?: readonly Character[]
   clock: Clock
   log: Log
   /** Opens the loopback API of the operator's commands. */
@@ -91,7 +94,8 @@ export class RunningService {
     const { settings, store, ledger, clock, log } = parts
     this.#ledger = ledger
     const owner = this.#owner
-    const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor, clock })
+    const hasSearch = Boolean(parts.search)
+    const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor, clock, hasSearch })
     const serverSecrets = parts.secrets.map(secret => Buffer.from(secret)) as [Buffer, ...Buffer[]]
     this.keys = new ApiKeys({ store, clock, serverSecrets })
     this.#identity = new CallerIdentity({
@@ -146,6 +150,7 @@ export class RunningService {
       fetcher,
       networks: checkNetworks(parts.networks ?? []),
       rpcGate: new RpcGate({ store, clock }),
+      characters: new Characters(parts.characters),
     }
     const { adminToken: token } = parts
     const { charges } = this.#service

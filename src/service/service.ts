@@ -3,6 +3,7 @@ import type { MicroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SettlementResponse } from '#contract/payment.ts'
 import type { VideoQueueRequest, VideoStatus } from '#contract/video.ts'
+import type { Characters } from './characters/characters.ts'
 import type { RpcGate } from './crypto/rpc-gate.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
 import type { Claims } from './idempotency/claims.ts'
@@ -51,6 +52,7 @@ export interface Service {
   /** Blockchains whose nodes callers may ask. */
   networks: readonly ChainNetwork[]
   rpcGate: Pick<RpcGate, 'pass'>
+  characters: Characters
 }
 
 /** What the service reads of the web; null where its operator set nothing up for it. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { topUpRequired } from '#contract/errors.ts'
 import { microUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/payment.ts'
+import type { Character } from '#service/characters/character.ts'
 import { createKey } from '#service/create-key.ts'
 import { DemoChat } from '#service/engines/demo/chat.ts'
 import { DemoVideo } from '#service/engines/demo/video.ts'
@@ -88,6 +89,7 @@ export interface OpenServiceOptions {
   search?: SearchEngine
   pages?: PageReader
   networks?: readonly ChainNetwork[]
+  characters?: readonly Character[]
   settings?: Partial<ServiceSettings>
   folder?: string
   clock?: TestClock
@@ -132,6 +134,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     ...(options.faces ? { faces: options.faces } : {}),
     ...(options.probe ? { probe: options.probe } : {}),
     ...(options.networks ? { networks: options.networks } : {}),
+    ...(options.characters ? { characters: options.characters } : {}),
     adminToken,
     clock,
     log,

@@ -108,6 +108,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
     search: web,
     pages: web,
     networks: [{ slug: localNetwork, node }],
+    characters: parts.demoCharacters,
     adminToken,
     log,
   })
@@ -143,7 +144,7 @@ function publicHost(host: string): string {
 
 /** Nothing of the service or the chain is loaded before `up` needs it. */
 async function loadParts() {
-  const [service, settings, listener, chat, video, web, node, models, chains] = await Promise.all([
+  const [service, settings, listener, chat, video, web, node, models, characters, chains] = await Promise.all([
     import('#service/open-service.ts'),
     import('#service/settings.ts'),
     import('#service/listener.ts'),
@@ -152,9 +153,11 @@ async function loadParts() {
     import('#service/engines/demo/web.ts'),
     import('#service/engines/chain/json-rpc-node.ts'),
     import('#service/models/demo-models.ts'),
+    import('#service/characters/demo-characters.ts'),
     import('./local-chains.ts'),
   ])
-  return { ...service, ...settings, ...listener, ...chat, ...video, ...web, ...node, ...models, ...chains }
+  const engines = { ...chat, ...video, ...web, ...node }
+  return { ...service, ...settings, ...listener, ...engines, ...models, ...characters, ...chains }
 }
 
 type Parts = Awaited<ReturnType<typeof loadParts>>

@@ -6,3 +6,36 @@ export const extendFromShare = 0.75
 
 /** An engine that goes on beyond its limit is cut off at so many times the limit: tokenizers differ, but not by this much. */
 export const overrunFactor = 2
+
+/** Brief §2.8: addresses of one message that are read. */
+export const scrapedAddresses = 5
+
+/** Results of a search that are put before a model: what lies on a first page and is worth its tokens. */
+export const searchedResults = 8
+
+/** Of a search's query, as the published contract bounds it. */
+export const queryCharacters = 400
+
+/** What is found may fill this part of a model's context, and no more bytes than the next figures say. */
+export const contextShare = 4
+export const searchContextBytes = 24 * 1024
+export const pagesContextBytes = 64 * 1024
+
+/** Title, address and date of one source. */
+export const sourceHeadCharacters = 2_048
+
+/** What a citation in an answer repeats of its source. */
+export const citedCharacters = 500
+
+/** All pages of a message together; what has not come by then is left out. */
+export const scrapingMs = 45_000
+
+/** A search that takes longer than this is left out, because somebody waits for the answer. */
+export const searchingMs = 20_000
+
+/** Of the newest messages, in which a model looks for what to search: so many, and so many characters of each. */
+export const decidedMessages = 4
+export const decidedCharacters = 1_000
+
+/** A query and a word before it. */
+export const decisionTokens = 96

@@ -6,6 +6,8 @@ import {
   type ServiceParametersEcho,
   type SuffixedModel,
 } from '#contract/service-parameters.ts'
+import type { TextModel } from '../models/model.ts'
+import type { Web } from '../service.ts'
 
 /** The options of a request with the defaults of brief §2.8; a suffix of the model's name wins over the body. */
 export interface ChatOptions {
@@ -13,44 +15,44 @@ export interface ChatOptions {
   echo: ServiceParametersEcho
 }
 
-const defaults: ServiceParametersEcho = {
-  enable_e2ee: false,
-  enable_web_search: 'off',
-  enable_web_citations: false,
-  enable_web_scraping: false,
-  include_service_system_prompt: true,
-  include_search_results_in_stream: false,
-  return_search_results_as_documents: false,
-  strip_thinking_response: false,
-  disable_thinking: false,
-}
-
-/** What this service does not do; an option is refused by name, never ignored. */
-const unavailable: readonly [option: keyof ServiceParameters, isAsked: (value: unknown) => boolean][] = [
-  ['character_slug', value => value !== undefined],
-  ['enable_web_search', value => value === 'on' || value === 'auto'],
-  ['enable_web_scraping', value => value === true],
-  ['enable_x_search', value => value === true],
-  ['enable_web_citations', value => value === true],
-  ['include_search_results_in_stream', value => value === true],
-  ['return_search_results_as_documents', value => value === true],
-]
-
-export function chatOptions(request: Pick<ChatCompletionRequest, 'model' | 'service_parameters'>): ChatOptions {
+export function chatOptions(
+  request: Pick<ChatCompletionRequest, 'model' | 'service_parameters' | 'tools'>,
+): ChatOptions {
   const suffixed = parseModelSuffix(request.model)
   refuseInvalid(suffixed)
   const asked: ServiceParameters = { ...request.service_parameters, ...suffixed.parameters }
-  for (const [option, isAsked] of unavailable) {
-    if (isAsked(asked[option])) throw refusal(option, 'is not available on this service; leave it out')
+  if (asked.enable_x_search)
+    throw refusal('enable_x_search', 'no model of this service has a search of its own; leave it out')
+  return { model: suffixed.model, echo: echoOf(asked, hasSearchTool(request)) }
+}
+
+/** The published tool is another spelling of `auto`: the model decides, as it does about any tool. */
+export const hasSearchTool = ({ tools }: Pick<ChatCompletionRequest, 'tools'>): boolean =>
+  (tools ?? []).some(({ type }) => type === 'web_search')
+
+const echoOf = (asked: ServiceParameters, mayAlwaysSearch: boolean): ServiceParametersEcho => ({
+  // A model that could do it would be of the contract; there is none here.
+  enable_e2ee: false,
+  enable_web_search: asked.enable_web_search ?? (mayAlwaysSearch ? 'auto' : 'off'),
+  enable_web_citations: asked.enable_web_citations ?? false,
+  enable_web_scraping: asked.enable_web_scraping ?? false,
+  include_service_system_prompt: asked.include_service_system_prompt ?? true,
+  include_search_results_in_stream: asked.include_search_results_in_stream ?? false,
+  return_search_results_as_documents: asked.return_search_results_as_documents ?? false,
+  ...(asked.character_slug === undefined ? {} : { character_slug: asked.character_slug }),
+  strip_thinking_response: asked.strip_thinking_response ?? false,
+  disable_thinking: asked.disable_thinking ?? false,
+})
+
+/** What this service or this model does not do is refused by its name, never ignored. */
+export function checkOptions({ echo }: ChatOptions, model: TextModel, web: Web): void {
+  const searches = echo.enable_web_search !== 'off'
+  if (searches && !web.search) throw refusal('enable_web_search', 'is not set up on this service; leave it out')
+  if (searches && !model.capabilities.supportsWebSearch) {
+    throw refusal('enable_web_search', `${model.id} takes no results of a search; leave it out`)
   }
-  return {
-    model: suffixed.model,
-    echo: {
-      ...defaults,
-      include_service_system_prompt: asked.include_service_system_prompt ?? true,
-      strip_thinking_response: asked.strip_thinking_response ?? false,
-      disable_thinking: asked.disable_thinking ?? false,
-    },
+  if (echo.enable_web_scraping && !web.pages) {
+    throw refusal('enable_web_scraping', 'is not set up on this service; leave it out')
   }
 }
 

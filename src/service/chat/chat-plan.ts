@@ -1,4 +1,5 @@
 import type { ChatCompletionRequest } from '#contract/chat.ts'
+import { addUsd, type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import { type Call, principalOf } from '../call.ts'
 import type { ChatCall } from '../engines/engine.ts'
 import type { ChargeOrder } from '../ledger/charge.ts'
@@ -7,13 +8,16 @@ import { checkChat } from '../models/check-chat.ts'
 import type { TextModel } from '../models/model.ts'
 import { type Affordable, estimateChat, mostWithMedia } from '../pricing/price-chat.ts'
 import type { Service } from '../service.ts'
-import { type ChatOptions, chatOptions } from './chat-options.ts'
+import { type ChatOptions, chatOptions, checkOptions } from './chat-options.ts'
 import { engineRequest } from './engine-request.ts'
+import { type WebPlan, webPlan } from './web-plan.ts'
 
 /** All that is decided before an engine is asked. */
 export interface ChatPlan {
   model: TextModel
   options: ChatOptions
+  /** Null where the web is not looked at. */
+  web: WebPlan | null
   request: ChatCompletionRequest
   order: ChargeOrder
   maxPromptTokens: number
@@ -25,33 +29,42 @@ export interface ChatPlan {
 export async function planChat(call: Call, body: ChatCompletionRequest, service: Service): Promise<ChatPlan> {
   const options = chatOptions(body)
   const model = service.catalogue.text(options.model)
-  const request = engineRequest(body, { ...options, model: model.id }, service.settings.systemPrompt)
+  checkOptions(options, model, service.web)
+  const { character_slug: slug } = options.echo
+  const character = slug === undefined ? '' : service.characters.named(slug).instructions
+  const prompts = { service: service.settings.systemPrompt, character }
+  const request = engineRequest(body, { ...options, model: model.id }, prompts)
   checkChat(model, body)
+  const web = webPlan(options, model, body)
+  const aside = web?.mostMicroUsd ?? zeroUsd
   const spendable = await call.spendable()
-  const estimate = estimateChat(model, request, totalOf(spendable))
-  if ('needed' in estimate) throw shortage(spendable, estimate.needed)
-  return { model, options, request, ...limitsOf(estimate, call, { model, request }) }
+  const left = totalOf(spendable) - aside
+  const estimate = estimateChat(model, request, microUsd(left > 0n ? left : 0n), web?.contextBytes)
+  if ('needed' in estimate) throw shortage(spendable, addUsd(estimate.needed, aside))
+  return { model, options, web, request, ...limitsOf(estimate, call, { model, request, aside }) }
 }
 
 /**
  * A stream is seen while it grows, so it may go as far as the credit does and extend its hold on the way; a whole answer
  * comes at once, and its hold has to cover it from the beginning, but for media, which nobody can measure beforehand.
  */
-function limitsOf(estimate: Affordable, call: Call, { model, request }: Pick<ChatPlan, 'model' | 'request'>) {
+type Limited = Pick<ChatPlan, 'model' | 'request'> & { aside: MicroUsd }
+
+function limitsOf(estimate: Affordable, call: Call, { model, request, aside }: Limited) {
   const reach = request.stream ? estimate.most : estimate
   const order: ChargeOrder = {
     request: call.requestId,
     holdId: call.holdId,
     principal: principalOf(call),
     model: model.id,
-    amount: estimate.hold,
-    most: mostWithMedia(model, request, reach),
+    amount: addUsd(estimate.hold, aside),
+    most: addUsd(mostWithMedia(model, request, reach), aside),
   }
   return { order, maxPromptTokens: estimate.maxPromptTokens, maxCompletionTokens: reach.maxCompletionTokens }
 }
 
-export const engineCall = (plan: ChatPlan): Omit<ChatCall, 'signal'> => ({
-  request: plan.request,
+export const engineCall = (plan: ChatPlan, request: ChatCompletionRequest): Omit<ChatCall, 'signal'> => ({
+  request,
   engineModel: plan.model.engineModel,
   maxCompletionTokens: plan.maxCompletionTokens,
 })

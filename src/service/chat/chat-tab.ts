@@ -1,4 +1,4 @@
-import type { ChatCompletionChunk } from '#contract/chat.ts'
+import type { ChatCompletionChunk, ChatCompletionRequest } from '#contract/chat.ts'
 import type { TokenUsage } from '#contract/chat-completion.ts'
 import { countPromptTokens } from '../pricing/count-tokens.ts'
 import { RunningCount } from '../pricing/running-count.ts'
@@ -6,6 +6,7 @@ import type { Line } from '../store/units.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import { type CountedUsage, isBelievable, usageLines, usageOf } from './chat-usage.ts'
 import { generatedText } from './generated-text.ts'
+import type { PreparedChat } from './prepare-chat.ts'
 
 /**
  * Counts what an engine has delivered. A stream that has ended owes its usage. One that was cut owes the prompt and what
@@ -20,14 +21,29 @@ export class ChatTab {
   #contentSince = false
   #delivered = false
   #whole = false
+  #request: ChatCompletionRequest
+  #besideLines: readonly Line[] = []
+  #hasShown = false
 
   constructor(plan: ChatPlan) {
     this.#plan = plan
+    this.#request = plan.request
   }
 
   /** Whether any content has come. */
   get delivered(): boolean {
     return this.#delivered
+  }
+
+  /** What the engine is really asked, and what that cost before it. */
+  prepared({ request, lines }: Pick<PreparedChat, 'request' | 'lines'>): void {
+    this.#request = request
+    this.#besideLines = lines
+  }
+
+  /** What was found on the web has been delivered. */
+  showSources(): void {
+    this.#hasShown = true
   }
 
   read(chunk: ChatCompletionChunk): void {
@@ -69,13 +85,14 @@ export class ChatTab {
 
   lines(): Line[] {
     const owes = this.#delivered || (this.#whole && this.#reported !== null)
-    return owes ? usageLines(this.#plan, this.#usage()) : []
+    if (owes) return [...usageLines(this.#plan, this.#usage()), ...this.#besideLines]
+    return this.#hasShown ? [...this.#besideLines] : []
   }
 
   #usage(): CountedUsage {
     const reported = this.#reported
     if (reported && (this.#whole || !this.#contentSince)) return { usage: reported, counted: 'reported' }
-    this.#prompt ??= countPromptTokens(this.#plan.request)
+    this.#prompt ??= countPromptTokens(this.#request)
     const prompt = reported?.prompt_tokens ?? this.#prompt
     const completion = Math.max(this.#tokens(), reported?.completion_tokens ?? 0)
     return { usage: usageOf(prompt, completion), counted: 'estimated' }

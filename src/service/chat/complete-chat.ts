@@ -8,11 +8,14 @@ import { tellRemaining } from '../sell.ts'
 import type { Service } from '../service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { usageLines, usageOfCompletion } from './chat-usage.ts'
+import { type PreparedChat, prepareChat } from './prepare-chat.ts'
+import { withDocuments } from './search-documents.ts'
 import { stripThinking } from './strip-thinking.ts'
 
 interface Completed {
   completion: ChatCompletion
   usage: TokenUsage
+  prepared: PreparedChat
 }
 
 /** One whole answer: the engine's, with our model id, our options and what it cost. */
@@ -20,25 +23,29 @@ export async function completeChat(call: Call, plan: ChatPlan, service: Service)
   const { value, charged } = await withCharge(service.charges, plan.order, async () => {
     // Of an answer whose reader has left nothing can be delivered, so nothing is sold.
     const { signal } = call
-    const completion = await boundedWait(plan.model.engine.complete({ ...engineCall(plan), signal }), { signal })
+    const prepared = await prepareChat(plan, signal, service)
+    const asked = engineCall(plan, prepared.request)
+    const completion = await boundedWait(plan.model.engine.complete({ ...asked, signal }), { signal })
     signal.throwIfAborted()
-    const counted = usageOfCompletion(plan.request, completion)
-    const value = { completion, usage: counted.usage }
+    const counted = usageOfCompletion(prepared.request, completion)
+    const value = { completion, usage: counted.usage, prepared }
     const alsoCommit = (cost: Cost) => call.keep(() => replyOf(plan, value, cost))
-    return { value, lines: usageLines(plan, counted), alsoCommit }
+    return { value, lines: [...usageLines(plan, counted), ...prepared.lines], alsoCommit }
   })
   call.tokensUsed(value.usage.total_tokens)
   tellRemaining(call, charged.availableMicroUsd)
   return replyOf(plan, value, charged)
 }
 
-function replyOf({ model, options }: ChatPlan, { completion, usage }: Completed, cost: Cost): JsonReply {
-  const { echo } = options
+function replyOf({ model }: ChatPlan, { completion, usage, prepared }: Completed, cost: Cost): JsonReply {
+  const { echo, sources } = prepared
   const strips = echo.strip_thinking_response || echo.disable_thinking
+  const shown = strips ? completion.choices.map(stripped) : completion.choices
+  const hasDocuments = echo.return_search_results_as_documents && sources.length > 0
   return json({
     ...completion,
     model: model.id,
-    choices: strips ? completion.choices.map(stripped) : completion.choices,
+    choices: hasDocuments ? shown.map(choice => withDocuments(choice, sources)) : shown,
     usage,
     cost: printedCost(cost),
     service_parameters: echo,

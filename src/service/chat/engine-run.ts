@@ -3,12 +3,15 @@ import type { TokenUsage } from '#contract/chat-completion.ts'
 import type { ChatCall, ChatEngine } from '../engines/engine.ts'
 import { usageWaitMs } from './bounds.ts'
 
+/** What the engine is asked, which may take a while to be known. */
+type Prepare = (signal: AbortSignal) => Promise<Omit<ChatCall, 'signal'>>
+
 type Step = IteratorResult<ChatCompletionChunk>
 
 /** One stream of an engine, which is aborted the moment its reader leaves, and then has a few seconds to say its usage. */
 export class EngineRun {
   readonly #engine: ChatEngine
-  readonly #call: Omit<ChatCall, 'signal'>
+  readonly #prepare: Prepare
   readonly #abort = new AbortController()
   readonly #stopListening: () => void
   #chunks: AsyncIterator<ChatCompletionChunk> | null = null
@@ -17,10 +20,10 @@ export class EngineRun {
   #late = false
   #over = false
 
-  /** Nothing is asked of the engine before the first `next`. `reader` is aborted when its reader leaves. */
-  constructor(engine: ChatEngine, call: Omit<ChatCall, 'signal'>, reader: AbortSignal) {
+  /** Nothing is prepared or asked of the engine before the first `next`. `reader` is aborted when its reader leaves. */
+  constructor(engine: ChatEngine, prepare: Prepare, reader: AbortSignal) {
     this.#engine = engine
-    this.#call = call
+    this.#prepare = prepare
     const leave = () => this.leave()
     if (reader.aborted) leave()
     reader.addEventListener('abort', leave, { once: true })
@@ -56,9 +59,16 @@ export class EngineRun {
     return new Promise((resolve, reject) => {
       this.#giveUp = () => reject(new Error('The engine did not end in time after it was aborted.'))
       if (this.#late) return this.#giveUp()
-      this.#chunks ??= this.#engine.stream({ ...this.#call, signal: this.#abort.signal })[Symbol.asyncIterator]()
-      this.#chunks.next().then(resolve, reject)
+      this.#started()
+        .then(chunks => chunks.next())
+        .then(resolve, reject)
     })
+  }
+
+  async #started(): Promise<AsyncIterator<ChatCompletionChunk>> {
+    const { signal } = this.#abort
+    this.#chunks ??= this.#engine.stream({ ...(await this.#prepare(signal)), signal })[Symbol.asyncIterator]()
+    return this.#chunks
   }
 
   /** Ends the run where it has not ended by itself; tells what the engine says of its usage until then. */

@@ -8,6 +8,8 @@ import type { Service } from '../service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { ChatTab } from './chat-tab.ts'
 import { EngineRun } from './engine-run.ts'
+import { type PreparedChat, prepareChat } from './prepare-chat.ts'
+import { behindDocuments, documentsDelta } from './search-documents.ts'
 import { StreamCredit } from './stream-credit.ts'
 import { failureError, refusalError, type StreamError } from './stream-errors.ts'
 import { ThinkingStripper } from './strip-thinking.ts'
@@ -15,7 +17,7 @@ import { ThinkingStripper } from './strip-thinking.ts'
 /** A streamed answer; see `ChatTab` for what it owes. */
 export async function streamChat(call: Call, plan: ChatPlan, service: Service): Promise<EventsReply> {
   const { charge, events } = await streamWithCharge(service.charges, plan.order, call.signal, open =>
-    meteredChat(call, plan, open),
+    meteredChat(call, plan, open, service),
   )
   tellRemaining(call, charge.heldAvailableMicroUsd)
   const broken = (error: unknown): unknown => {
@@ -67,13 +69,20 @@ interface Streaming {
   charge: Charge
   tab: ChatTab
   run: EngineRun
+  /** As the plan has it until the engine was asked. */
+  prepared: PreparedChat
 }
 
-function meteredChat(call: Call, plan: ChatPlan, charge: Charge): Metered<unknown> {
+function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Service): Metered<unknown> {
   const tab = new ChatTab(plan)
-  const run = new EngineRun(plan.model.engine, engineCall(plan), call.signal)
+  const prepared: PreparedChat = { request: plan.request, echo: plan.options.echo, sources: [], lines: [] }
+  const prepare = async (signal: AbortSignal) => {
+    tab.prepared(Object.assign(prepared, await prepareChat(plan, signal, service)))
+    return engineCall(plan, prepared.request)
+  }
+  const run = new EngineRun(plan.model.engine, prepare, call.signal)
   return {
-    events: chatEvents({ call, plan, charge, tab, run }),
+    events: chatEvents({ call, plan, charge, tab, run, prepared }),
     owed: () => tab.lines(),
     leave: () => run.leave(),
   }
@@ -99,8 +108,9 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
         return
       }
       tab.read(chunk)
+      if (last === null) yield* sourceEvents(streaming, chunk)
       last = chunk
-      if (chunk.choices.length) yield publicChunk(plan, strippers ? strippedChunk(chunk, strippers) : chunk)
+      if (chunk.choices.length) yield shownChunk(streaming, strippers ? strippedChunk(chunk, strippers) : chunk)
     }
   } catch (error) {
     if (!tab.delivered || run.left) throw error
@@ -115,6 +125,26 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
   const charged = await charge.settle(cost => call.keepStream(() => lastEvents(cost)))
   call.tokensUsed(tab.usage().total_tokens)
   yield* lastEvents(charged)
+}
+
+/** What was found, before all else (brief §2.8). Whoever has seen it owes it, even without a word of the model. */
+function* sourceEvents({ plan, tab, prepared }: Streaming, first: ChatCompletionChunk): Generator<unknown> {
+  const { echo, sources } = prepared
+  if (!sources.length) return
+  const events = [
+    ...(echo.include_search_results_in_stream ? [{ choices: [], service_parameters: echo }] : []),
+    ...(echo.return_search_results_as_documents ? [{ choices: [documentsDelta(sources)] }] : []),
+  ]
+  for (const event of events) {
+    tab.showSources()
+    yield { ...publicChunk(plan, first), ...event }
+  }
+}
+
+function shownChunk({ plan, prepared }: Streaming, chunk: ChatCompletionChunk): ChatCompletionChunk {
+  const { echo, sources } = prepared
+  const isBehind = echo.return_search_results_as_documents && sources.length > 0
+  return publicChunk(plan, isBehind ? behindDocuments(chunk) : chunk)
 }
 
 /** The status has left already; a client reads from the stream why it ends (published contract §5.3). */
@@ -132,10 +162,13 @@ async function* brokenOff(
 }
 
 /** What a caller who asked for usage is told after the last piece of content. */
-function usageEvents({ plan, tab }: Streaming, last: ChatCompletionChunk | null, cost: Cost): readonly unknown[] {
+function usageEvents(
+  { plan, tab, prepared }: Streaming,
+  last: ChatCompletionChunk | null,
+  cost: Cost,
+): readonly unknown[] {
   if (!last || !plan.request.stream_options?.include_usage) return []
-  const { echo } = plan.options
-  const said = { usage: tab.usage(), cost: printedCost(cost), service_parameters: echo }
+  const said = { usage: tab.usage(), cost: printedCost(cost), service_parameters: prepared.echo }
   return [{ ...publicChunk(plan, last), choices: [], ...said }]
 }
 

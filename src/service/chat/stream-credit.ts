@@ -1,4 +1,5 @@
 import type { ChatCompletionChunk } from '#contract/chat.ts'
+import { microUsd } from '#contract/money.ts'
 import { checkpointTokens } from '../ledger/bounds.ts'
 import type { Charge } from '../ledger/charge.ts'
 import { tokensFor } from '../pricing/price-chat.ts'
@@ -83,6 +84,9 @@ export class StreamCredit {
   }
 
   #cover(): void {
-    this.#covered = tokensFor(this.#plan.model.price, this.#plan.maxPromptTokens, this.#charge.heldMicroUsd)
+    const { model, maxPromptTokens, web } = this.#plan
+    // What is set aside for the web buys no tokens.
+    const held = microUsd(this.#charge.heldMicroUsd - (web?.mostMicroUsd ?? 0n))
+    this.#covered = tokensFor(model.price, maxPromptTokens, held)
   }
 }

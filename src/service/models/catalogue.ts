@@ -17,6 +17,13 @@ import {
 /** Ids stand in URLs, headers and a path's segment of logs; `=` would read as a suffix of options. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/
 
+/** What records say of the service itself. */
+export interface ShownAs {
+  ownedBy: string
+  /** Whether it has what it searches the web with; a record claims nothing that nobody can have. */
+  hasSearch: boolean
+}
+
 /** Models as they are sold until others take their place. */
 interface Listed {
   models: readonly Model[]
@@ -27,19 +34,19 @@ interface Listed {
 
 /** The models that the service sells. Throws a plain sentence where a model contradicts itself or another. */
 export class Catalogue {
-  readonly #ownedBy: string
+  readonly #shown: ShownAs
   readonly #clock: Clock
   #listed: Listed
 
-  constructor(models: readonly Model[], options: { ownedBy?: string; clock?: Clock } = {}) {
-    this.#ownedBy = options.ownedBy ?? 'service'
-    this.#clock = options.clock ?? systemClock
-    this.#listed = listed(models, this.#ownedBy)
+  constructor(models: readonly Model[], { clock = systemClock, ...shown }: Partial<ShownAs> & { clock?: Clock } = {}) {
+    this.#shown = { ownedBy: 'service', hasSearch: true, ...shown }
+    this.#clock = clock
+    this.#listed = listed(models, this.#shown)
   }
 
   /** Sells these from now on; calls that have their model go on with it. Throws as the constructor does, and changes nothing then. */
   replace(models: readonly Model[]): void {
-    this.#listed = listed(models, this.#ownedBy)
+    this.#listed = listed(models, this.#shown)
   }
 
   /** By id, trait (`default`) or another provider's id. Throws `modelNotFound`, for a video model too. */
@@ -134,7 +141,7 @@ export class Catalogue {
   }
 }
 
-function listed(models: readonly Model[], ownedBy: string): Listed {
+function listed(models: readonly Model[], { ownedBy, hasSearch }: ShownAs): Listed {
   if (models.length > modelCount) throw new Error(`A service lists ${modelCount} models at most.`)
   for (const model of models) checkModel(model)
   const ids = new Set(models.map(model => model.id))
@@ -144,7 +151,8 @@ function listed(models: readonly Model[], ownedBy: string): Listed {
   for (const model of models) for (const name of otherNames(model)) addName(named, model, name)
   for (const model of models) checkDeprecation(model, models)
   // The published list has no type for what removes backgrounds.
-  const records = models.flatMap(model => (model.type === 'background' ? [] : [modelRecord(model, ownedBy)]))
+  const shown = hasSearch ? models : models.map(withoutSearch)
+  const records = shown.flatMap(model => (model.type === 'background' ? [] : [modelRecord(model, ownedBy)]))
   return { models, named, records: new Map(records.map(record => [record.id, record])) }
 }
 
@@ -154,6 +162,9 @@ function addName(named: Map<string, Model>, model: Model, name: string): void {
   if (other) throw new Error(`Models ${other.id} and ${model.id} share the name ${name}.`)
   named.set(key, model)
 }
+
+const withoutSearch = (model: Model): Model =>
+  model.type === 'text' ? { ...model, capabilities: { ...model.capabilities, supportsWebSearch: false } } : model
 
 const otherNames = ({ traits, compatibleIds = [] }: Model): readonly string[] => [...traits, ...compatibleIds]
 

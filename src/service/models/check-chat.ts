@@ -22,14 +22,11 @@ export function checkChat(model: TextModel, request: ChatCompletionRequest): voi
   }
 }
 
-/** A search that the engine would run and bill by itself has no price here. */
+/** `web_search` is the service's own search; one that the engine would run and bill by itself has no price here. */
 function checkTools({ id, capabilities }: TextModel, { tools }: ChatCompletionRequest): void {
   for (const [index, { type }] of (tools ?? []).entries()) {
     const isTaken =
-      type === undefined ||
-      type === 'function' ||
-      (type === 'web_search' && capabilities.supportsWebSearch) ||
-      (type === 'x_search' && capabilities.supportsXSearch)
+      type === undefined || type === 'function' || (type === 'web_search' && capabilities.supportsWebSearch)
     if (!isTaken) throw fieldError(['tools', index, 'type'], `${id} takes tools of the type function only`)
   }
 }

@@ -64,7 +64,7 @@ const demoChat = (engine: ChatEngine): TextModel => ({
     supportsMultipleImages: true,
     supportsVision: true,
     supportsVideoInput: false,
-    supportsWebSearch: false,
+    supportsWebSearch: true,
     supportsLogProbs: false,
     supportsTeeAttestation: false,
     supportsE2EE: false,

@@ -56,16 +56,18 @@ const line = (sku: string, tokens: number, unitPricePicoUsd: bigint): PricedUnit
 /**
  * What a call holds before its engine is asked, and how many tokens its answer may have. A maximum that the caller gave
  * must be covered; without one the call gets what a fifth of the credit buys, or at least a useful answer, and may go on
- * to `most` where it can extend its hold. Throws `contextTooLong`.
+ * to `most` where it can extend its hold. `addedBytes` is what the service itself may put into the prompt later. Throws
+ * `contextTooLong`.
  */
 export function estimateChat(
   model: TextModel,
   request: ChatCompletionRequest,
   available: MicroUsd,
+  addedBytes = 0,
 ): Affordable | Unaffordable {
   const choices = request.n ?? 1
   const asked = askedTokens(request)
-  const { maxPromptTokens, roomTokens } = promptBound(model, request, asked)
+  const { maxPromptTokens, roomTokens } = promptBound(model, request, addedBytes)
   const perChoice = Math.min(model.maximumCompletionTokens, roomTokens, asked ?? Number.POSITIVE_INFINITY)
   const whole = offer(model.price, maxPromptTokens, perChoice * choices)
   if (asked !== undefined) return whole.hold <= available ? { ...whole, most: whole } : { needed: whole.hold }
@@ -117,12 +119,12 @@ export function tokensFor(price: TextPrice, maxPromptTokens: number, amount: Mic
  * The most tokens that the prompt can have: a byte is never more than one. Real counting, which costs time, is only done
  * where the bytes would fill the context.
  */
-function promptBound(model: TextModel, request: ChatCompletionRequest, asked: number | undefined) {
+function promptBound(model: TextModel, request: ChatCompletionRequest, addedBytes: number) {
   const { contextTokens, maximumCompletionTokens } = model
-  const bytes = promptBytes(request)
-  const wanted = Math.min(asked ?? maximumCompletionTokens, maximumCompletionTokens)
+  const bytes = promptBytes(request) + addedBytes
+  const wanted = Math.min(askedTokens(request) ?? maximumCompletionTokens, maximumCompletionTokens)
   if (bytes + wanted <= contextTokens) return { maxPromptTokens: bytes, roomTokens: wanted }
-  const counted = countPromptTokens(request)
+  const counted = countPromptTokens(request) + addedBytes
   if (counted >= contextTokens) throw tooLong(contextTokens, counted)
   return { maxPromptTokens: Math.min(bytes, contextTokens), roomTokens: contextTokens - counted }
 }

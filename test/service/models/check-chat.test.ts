@@ -41,8 +41,10 @@ test.each([
 })
 
 test.each(['web_search', 'x_search', 'mcp'])(
-  'a tool of the type %s, which the engine would bill by itself, is refused',
+  'a tool of the type %s, which the model does not take or its engine would bill by itself, is refused',
   type => {
+    const model = textModel()
+    const capabilities = { ...model.capabilities, supportsWebSearch: false }
     const asked = ChatCompletionRequest.parse({
       model: 'demo-chat',
       messages: [{ role: 'user', content: 'hi' }],
@@ -51,7 +53,7 @@ test.each(['web_search', 'x_search', 'mcp'])(
         { type, function: { name: 'search' } },
       ],
     })
-    expect(() => checkChat(textModel(), asked)).toThrow(
+    expect(() => checkChat({ ...model, capabilities }, asked)).toThrow(
       expect.objectContaining({
         body: expect.objectContaining({ issues: [expect.objectContaining({ path: ['tools', 1, 'type'] })] }),
       }),

@@ -1,0 +1,97 @@
+import { boundedWait } from '../bounded-wait.ts'
+import type { PageReader, SearchEngine, SearchResult } from '../engines/engine.ts'
+import { PageUnread } from '../engines/web/page-unread.ts'
+import type { Log } from '../log.ts'
+import type { TextModel } from '../models/model.ts'
+import { chatLines } from '../pricing/price-chat.ts'
+import { webLines } from '../pricing/price-web.ts'
+import type { Web } from '../service.ts'
+import type { Line } from '../store/units.ts'
+import { pageReaderOf } from '../web/read-page.ts'
+import { searchEngineOf } from '../web/search-web.ts'
+import { decisionTokens, scrapingMs, searchedResults, searchingMs } from './bounds.ts'
+import { usageOfCompletion } from './chat-usage.ts'
+import { textOfChoice } from './message-text.ts'
+import { decidedQuery } from './search-decision.ts'
+import { stripThinking } from './strip-thinking.ts'
+import type { WebPlan } from './web-plan.ts'
+
+/** What was found, and what of it is charged: only what succeeded. */
+export interface Findings {
+  kind: 'search' | 'pages'
+  sources: readonly SearchResult[]
+  /** What was asked for and did not come: addresses, or the search. */
+  missing: readonly string[]
+  lines: readonly Line[]
+}
+
+export interface LookUp {
+  web: Web
+  model: TextModel
+  log: Log
+  signal: AbortSignal
+}
+
+/** Throws the signal's reason alone; whatever else fails is missing, and free. */
+export async function lookUp(plan: WebPlan, parts: LookUp): Promise<Findings | null> {
+  switch (plan.kind) {
+    case 'pages':
+      return readPages(pageReaderOf(parts.web), plan.urls, parts)
+    case 'search':
+      return search(searchEngineOf(parts.web), plan.query, parts)
+    case 'auto':
+      return searchIfWanted(plan, parts)
+  }
+}
+
+async function search(engine: SearchEngine, query: string, { signal, log }: LookUp): Promise<Findings> {
+  const late = AbortSignal.any([signal, AbortSignal.timeout(searchingMs)])
+  try {
+    const results = await boundedWait(engine.search({ query, limit: searchedResults, signal: late }), { signal: late })
+    const sources = results.slice(0, searchedResults)
+    return { kind: 'search', sources, missing: [], lines: webLines({ searches: 1, pages: 0 }) }
+  } catch (error) {
+    signal.throwIfAborted()
+    log.warn({ err: error }, 'A chat is answered without its web search, which failed.')
+    return { kind: 'search', sources: [], missing: [query], lines: [] }
+  }
+}
+
+/** The question to the model is charged as a chat is, whatever it decides. */
+async function searchIfWanted(plan: WebPlan & { kind: 'auto' }, parts: LookUp): Promise<Findings | null> {
+  const { model, signal } = parts
+  const { decision: request } = plan
+  const asked = { request, engineModel: model.engineModel, maxCompletionTokens: decisionTokens, signal }
+  const completion = await boundedWait(model.engine.complete(asked), { signal })
+  const { usage, counted } = usageOfCompletion(request, completion)
+  const decided = chatLines(model, usage, counted).map(line => ({
+    ...line,
+    sku: line.sku.replace('chat.', 'chat.search.'),
+  }))
+  const query = decidedQuery(stripThinking(textOfChoice(completion)))
+  if (query === null) return { kind: 'search', sources: [], missing: [], lines: decided }
+  const findings = await search(searchEngineOf(parts.web), query, parts)
+  return { ...findings, lines: [...decided, ...findings.lines] }
+}
+
+async function readPages(reader: PageReader, urls: readonly string[], parts: LookUp): Promise<Findings> {
+  const { signal, log } = parts
+  const late = AbortSignal.any([signal, AbortSignal.timeout(scrapingMs)])
+  const outcomes = await Promise.allSettled(
+    urls.map(url => boundedWait(reader.read({ url, signal: late }), { signal: late })),
+  )
+  signal.throwIfAborted()
+  const sources: SearchResult[] = []
+  const missing: string[] = []
+  for (const [index, outcome] of outcomes.entries()) {
+    const url = urls[index] ?? ''
+    if (outcome.status === 'fulfilled') {
+      sources.push({ title: outcome.value.title || url, url, content: outcome.value.content, date: '' })
+      continue
+    }
+    missing.push(url)
+    if (!(outcome.reason instanceof PageUnread))
+      log.warn({ err: outcome.reason }, 'A page of a chat could not be read.')
+  }
+  return { kind: 'pages', sources, missing, lines: webLines({ searches: 0, pages: sources.length }) }
+}
