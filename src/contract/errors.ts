@@ -229,6 +229,12 @@ export const contentViolation = defineError({
   body: ContentViolation,
   retry: 'after-change',
 })
+export const unreadableSpeech = defineStandard(
+  'ASR_UPSTREAM_VALIDATION_FAILED',
+  422,
+  'The audio could not be processed for transcription. Common causes: zero-length, silent, corrupt, or unsupported-language audio. Please verify the file and retry.',
+  'after-change',
+)
 export const providerContentPolicy = defineError({
   kind: 'PROVIDER_CONTENT_POLICY',
   status: 422,

@@ -48,6 +48,7 @@ export {
   StandardError,
   TopUpError,
 } from './failures.ts'
+export { FormBoolean, formNumber, UploadedFile } from './form-fields.ts'
 export { decodeBase64Json, type HeaderCodec, type HeaderSchema } from './header-codec.ts'
 export * as headers from './headers.ts'
 export {
@@ -165,7 +166,18 @@ export {
   writeSignInHeader,
 } from './sign-in.ts'
 export { readSignInMessage, type SignInFields, writeSignInMessage } from './sign-in-message.ts'
+export {
+  createSpeech,
+  createVoice,
+  SpeechFormat,
+  SpeechRequest,
+  speechFormats,
+  speechTypes,
+  Voice,
+  VoiceRequest,
+} from './speech.ts'
 export { TopUpResult, topUp } from './top-up.ts'
+export { createTranscription, Transcription, TranscriptionRequest } from './transcription.ts'
 export { defaultVendor, fromVendor, isVendor, searchDocumentsTool, toVendor, vendorHeader } from './vendor.ts'
 export {
   AudioUrl,

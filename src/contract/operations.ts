@@ -10,7 +10,9 @@ import { listModelCompatibilityMapping, listModels, listModelTraits } from './mo
 import type { Operation } from './operation.ts'
 import { getRateLimitLog, getRateLimits } from './rate-limits.ts'
 import { getReceipt, getReceiptKeys, listReceipts } from './receipts.ts'
+import { createSpeech, createVoice } from './speech.ts'
 import { topUp } from './top-up.ts'
+import { createTranscription } from './transcription.ts'
 import { completeVideo, queueVideo, quoteVideo, retrieveVideo } from './video.ts'
 import { getWalletBalance, getWalletTransactions } from './wallet-records.ts'
 
@@ -33,6 +35,9 @@ export const operations = [
   listImageStyles,
   webSearch,
   webScrape,
+  createSpeech,
+  createTranscription,
+  createVoice,
   quoteVideo,
   queueVideo,
   retrieveVideo,

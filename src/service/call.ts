@@ -39,7 +39,7 @@ export interface Work {
 }
 
 /** What a route answers: JSON as it is, or one of the others said so. */
-export type Reply = WholeReply | EventsReply | FileReply
+export type Reply = WholeReply | EventsReply | PiecesReply | FileReply
 
 /** What is there as a whole, and can be kept for a repeat. */
 export type WholeReply = JsonReply | BytesReply
@@ -61,6 +61,13 @@ export interface BytesReply {
 export interface EventsReply {
   kind: 'events'
   events: AsyncIterable<unknown>
+}
+
+/** A 200 whose bytes are made as they are read. Never under a key, whose answer has to be kept. */
+export interface PiecesReply {
+  kind: 'pieces'
+  mimeType: string
+  pieces: AsyncIterable<Uint8Array>
 }
 
 export interface FileReply {

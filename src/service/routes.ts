@@ -4,6 +4,9 @@ import { completeVideoRoute } from './routes/complete-video.ts'
 import { createChatCompletionRoute } from './routes/create-chat-completion.ts'
 import { createEmbeddingRoute } from './routes/create-embedding.ts'
 import { createKeyRoute } from './routes/create-key.ts'
+import { createSpeechRoute } from './routes/create-speech.ts'
+import { createTranscriptionRoute } from './routes/create-transcription.ts'
+import { createVoiceRoute } from './routes/create-voice.ts'
 import { cryptoRpcProxyRoute } from './routes/crypto-rpc-proxy.ts'
 import { deleteKeyRoute } from './routes/delete-key.ts'
 import { editImageRoute } from './routes/edit-image.ts'
@@ -55,6 +58,9 @@ export const routes = [
   listImageStylesRoute,
   webSearchRoute,
   webScrapeRoute,
+  createSpeechRoute,
+  createTranscriptionRoute,
+  createVoiceRoute,
   quoteVideoRoute,
   queueVideoRoute,
   retrieveVideoRoute,

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hono } from 'hono'
 import type { Clock } from '#contract/clock.ts'
 import { createApp, type ServiceEnvironment } from './app.ts'
+import { VoiceHandles } from './audio/voice-handles.ts'
 import { drainMs, sweepIntervalMs } from './bounds.ts'
 import type { Character } from './characters/character.ts'
 import { Characters } from './characters/characters.ts'
@@ -145,7 +146,7 @@ export class RunningService {
         onAccepted: () => this.#runner.nudge(),
       }),
       links,
-
+      voices: new VoiceHandles(clock, parts.secrets),
       web: { search: parts.search ?? null, pages: parts.pages ?? null },
       fetcher,
       networks: checkNetworks(parts.networks ?? []),

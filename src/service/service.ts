@@ -3,6 +3,7 @@ import type { MicroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SettlementResponse } from '#contract/payment.ts'
 import type { VideoQueueRequest, VideoStatus } from '#contract/video.ts'
+import type { VoiceHandles } from './audio/voice-handles.ts'
 import type { Characters } from './characters/characters.ts'
 import type { RpcGate } from './crypto/rpc-gate.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
@@ -46,6 +47,8 @@ export interface Service {
   media: Pick<VideoMedia, 'take'>
   jobs: Jobs
   links: Links
+  /** Voices that were made of recordings. */
+  voices: VoiceHandles
   /** The only way to what a caller names by an address. */
   fetcher: Fetcher
   web: Web

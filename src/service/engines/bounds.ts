@@ -79,6 +79,9 @@ export const answerDepth = 64
 /** Vectors of one answer: 2,048 of 1,024 dimensions, each printed in up to 22 characters. */
 export const vectorBytes = 64 * 1024 * 1024
 
+/** The answer of a transcription: hours of words with their times. */
+export const transcriptBytes = 16 * 1024 * 1024
+
 /** Pictures of one answer as base64: four of some megabytes each. */
 export const pictureAnswerBytes = 64 * 1024 * 1024
 

@@ -45,6 +45,7 @@ export class KeyedWork implements Work {
   async answer(run: (work: Work) => Promise<Reply>): Promise<Response | 'lost'> {
     try {
       const reply = await run(this)
+      if (reply.kind === 'pieces') throw new Error('An answer in pieces cannot be kept for a key.')
       return reply.kind === 'events' ? this.#sendEvents(reply) : await this.#sendWhole(reply)
     } catch (error) {
       await this.#endWithout(error)

@@ -32,5 +32,11 @@ export function demandOf(operation: Operation, body: unknown, service: Service):
   if (operation.limit === 'image') {
     return { operation, model: pictureModelOf(operation, body as { model: string }, service.catalogue), tokens: 0 }
   }
+  if (operation.limit === 'audio') {
+    const { model: name } = body as { model: string }
+    const { catalogue } = service
+    const model = operation.id === 'createTranscription' ? catalogue.transcription(name) : catalogue.speech(name)
+    return { operation, model, tokens: 0 }
+  }
   return { operation, model: null, tokens: 0 }
 }

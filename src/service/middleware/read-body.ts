@@ -38,12 +38,12 @@ function parsedForm(bytes: Uint8Array, boundary: string): unknown {
 }
 
 function parsedJson(bytes: Uint8Array, type: string | undefined, operation: Operation): unknown {
+  if (!operation.request.bodyOptional && bytes.byteLength > 0) requireJson(type)
   const text = textOf(bytes)
   if (text.trim() === '') {
     if (operation.request.bodyOptional) return {}
     throw invalidBody('The body is empty; send JSON.')
   }
-  if (!operation.request.bodyOptional) requireJson(type)
   const parsed = parseJson(text, jsonDepth, bodyValues)
   if (!parsed.ok) throw invalidBody(`The body ${parsed.reason}.`)
   return parsed.value

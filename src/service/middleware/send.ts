@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { contentDisposition } from '#contract/headers.ts'
 import { toVendor } from '#contract/vendor.ts'
-import type { EventsReply, FileReply, Reply } from '../call.ts'
+import type { EventsReply, FileReply, PiecesReply, Reply } from '../call.ts'
 import type { Exchange } from '../exchange.ts'
 import { fileBody, pulledBody } from './pulled-body.ts'
 
@@ -22,6 +22,10 @@ export async function send(exchange: Exchange, reply: Reply, vendor: string): Pr
     case 'events':
       setEventHeaders(headers)
       return exchange.response(eventStream(reply, vendor, exchange))
+    case 'pieces':
+      headers.set('content-type', reply.mimeType)
+      headers.set('x-accel-buffering', 'no')
+      return exchange.response(pieceStream(reply, exchange))
     case 'file':
       return sendFile(exchange, reply)
   }
@@ -87,6 +91,22 @@ function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): Re
       return step.done ? null : eventBytes(step.value, vendor)
     },
     last: () => lastEventBytes,
+    async end() {
+      exchange.ended()
+      await iterator.return?.()
+    },
+    cut: () => exchange.cut(),
+  })
+}
+
+/** One piece at a time, as `eventStream`. */
+function pieceStream({ pieces }: PiecesReply, exchange: Exchange): ReadableStream<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]()
+  return pulledBody({
+    async next() {
+      const step = await iterator.next()
+      return step.done ? null : step.value
+    },
     async end() {
       exchange.ended()
       await iterator.return?.()

@@ -2,6 +2,8 @@ import { type Clock, systemClock } from '#contract/clock.ts'
 import { modelGone, modelNotFound } from '#contract/errors.ts'
 import type { ModelRecord, ModelType } from '#contract/models.ts'
 import { VideoAspectRatio, VideoDuration, VideoResolution } from '#contract/video.ts'
+import type { SpeechModel, TranscriptionModel } from './audio-models.ts'
+import { checkSpeechModel, checkTranscriptionModel } from './audio-records.ts'
 import { modelCount } from './bounds.ts'
 import { checkDeprecation, isRemoved, replacementOf } from './deprecation.ts'
 import type { EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
@@ -82,6 +84,16 @@ export class Catalogue {
   /** One that removes backgrounds. By id, trait or another provider's id. Throws `modelNotFound`. */
   background(name: string): BackgroundModel {
     return this.#find('background', name)
+  }
+
+  /** A model of speech, as the others are found. */
+  speech(name: string): SpeechModel {
+    return this.#find('tts', name)
+  }
+
+  /** A model that transcribes, as the others are found. */
+  transcription(name: string): TranscriptionModel {
+    return this.#find('asr', name)
   }
 
   #find<Type extends Model['type']>(type: Type, name: string): Extract<Model, { type: Type }> {
@@ -182,6 +194,8 @@ function checkModel(model: Model): void {
   else if (model.type === 'embedding') checkEmbeddingModel(model)
   else if (model.type === 'image') checkImageModel(model)
   else if (isPictureModel(model)) checkPictureModel(model)
+  else if (model.type === 'tts') checkSpeechModel(model)
+  else if (model.type === 'asr') checkTranscriptionModel(model)
   else checkVideoModel(model)
 }
 

@@ -3,6 +3,7 @@ import { DemoEmbeddings, demoDimensions } from '../engines/demo/embeddings.ts'
 import { DemoImages } from '../engines/demo/images.ts'
 import { DemoPictures } from '../engines/demo/pictures.ts'
 import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine } from '../engines/engine.ts'
+import { demoSpeech, demoTranscription } from './demo-audio-models.ts'
 import { demoPictureModels } from './demo-picture-models.ts'
 import type { ConsentPolicy, EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
 
@@ -33,6 +34,8 @@ export const demoModels = ({
   demoVideo(video, 'demo-video', 'inline'),
   demoVideo(video, 'demo-video-url', 'download_url'),
   demoUpscaler(video),
+  demoSpeech(),
+  demoTranscription(),
 ]
 
 const demoChat = (engine: ChatEngine): TextModel => ({

@@ -1,5 +1,6 @@
 import { ModelRecord } from '#contract/models.ts'
 import { toUsdNumber } from '#contract/money.ts'
+import { speechSpec, transcriptionSpec } from './audio-records.ts'
 import type { Model as AnyModel, EmbeddingModel, ImageModel, TextModel, TextPrice, VideoModel } from './model.ts'
 
 import type { BackgroundModel } from './picture-model.ts'
@@ -40,6 +41,10 @@ function specOf(model: Model): Partial<ModelRecord['model_spec']> {
       return editSpec(model)
     case 'upscale':
       return upscaleSpec(model)
+    case 'tts':
+      return speechSpec(model)
+    case 'asr':
+      return transcriptionSpec(model)
     case 'video':
       return videoSpec(model)
   }

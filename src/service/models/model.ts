@@ -4,11 +4,20 @@ import type { ModelRecord, VideoConstraints } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine } from '../engines/engine.ts'
 import type { UpstreamState } from '../engines/upstreams/upstream-pool.ts'
+import type { SpeechModel, TranscriptionModel } from './audio-models.ts'
 import type { PictureModel } from './picture-model.ts'
 
 /** A model as the service sells it: its public record, its price and the engine behind it. */
-export type Model = TextModel | EmbeddingModel | ImageModel | PictureModel | VideoModel
+export type Model =
+  | TextModel
+  | EmbeddingModel
+  | ImageModel
+  | PictureModel
+  | SpeechModel
+  | TranscriptionModel
+  | VideoModel
 
+/** What every model says of itself. */
 export interface AnyModel {
   id: string
   name: string

@@ -33,6 +33,8 @@ const limitOfType = {
   inpaint: 'image',
   upscale: 'image',
   background: 'image',
+  tts: 'audio',
+  asr: 'audio',
   video: 'video.queue',
 } as const
 

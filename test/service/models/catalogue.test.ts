@@ -36,7 +36,21 @@ test.each([
   ['image', ['demo-image']],
   ['code', []],
   ['embedding', ['demo-embedding']],
-  ['all', ['demo-chat', 'demo-embedding', 'demo-image', 'demo-video', 'demo-video-url', 'demo-video-upscale']],
+  ['tts', ['demo-speech']],
+  ['asr', ['demo-asr']],
+  [
+    'all',
+    [
+      'demo-chat',
+      'demo-embedding',
+      'demo-image',
+      'demo-video',
+      'demo-video-url',
+      'demo-video-upscale',
+      'demo-speech',
+      'demo-asr',
+    ],
+  ],
 ] as const)('the list of %s models', (type, ids) => {
   const records = catalogue.records(type)
   expect(records.map(record => record.id)).toEqual(ids)

@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, request as send } from 'undici'
+import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { ServiceError } from '#contract/service-error.ts'
 import * as bounds from '../bounds.ts'
 import { readObject } from './read-answer.ts'
@@ -9,9 +9,12 @@ export type UpstreamResponse = Dispatcher.ResponseData
 
 /** One request to the server; `request` is the caller's, whose members an error may name. */
 export interface UpstreamCall {
-  body: Record<string, unknown>
+  /** As JSON, or as a form. */
+  body: Record<string, unknown> | FormData
   request: object
   stream: boolean
+  /** Of the answer, where it is neither JSON nor events. */
+  type?: RegExp
   signal: AbortSignal
 }
 
@@ -27,7 +30,7 @@ export class OpenAiUpstream {
   constructor(options: UpstreamOptions, path: string) {
     const { connectMs, firstByteMs, answerMs, silenceMs, streamMs } = bounds
     this.#url = urlOf(options.baseUrl, path)
-    this.#headers = { 'content-type': 'application/json', ...authorization(options, this.#url.host) }
+    this.#headers = authorization(options, this.#url.host)
     this.timeouts = { connectMs, firstByteMs, answerMs, silenceMs, streamMs, ...options.timeouts }
     this.#onProblem = options.onProblem ?? (() => undefined)
     this.#agent = new Agent({
@@ -38,11 +41,14 @@ export class OpenAiUpstream {
   }
 
   /** A 200 of the right type. Throws our error for a refusal; what a broken connection throws is for `known`. */
-  async post({ body, request, stream, signal }: UpstreamCall): Promise<UpstreamResponse> {
+  async post({ body, request, stream, type: wanted, signal }: UpstreamCall): Promise<UpstreamResponse> {
+    const isForm = body instanceof FormData
+    const accept = stream ? 'text/event-stream' : wanted ? '*/*' : 'application/json'
     const response = await send(this.#url, {
       method: 'POST',
-      headers: { ...this.#headers, accept: stream ? 'text/event-stream' : 'application/json' },
-      body: JSON.stringify(body),
+      // The type of a form names its boundary, which only its writer knows.
+      headers: { ...this.#headers, ...(isForm ? {} : { 'content-type': 'application/json' }), accept },
+      body: isForm ? body : JSON.stringify(body),
       dispatcher: this.#agent,
       signal,
       headersTimeout: stream ? this.timeouts.firstByteMs : this.timeouts.answerMs,
@@ -52,7 +58,7 @@ export class OpenAiUpstream {
     response.body.on('error', () => undefined)
     if (response.statusCode !== 200) throw await this.#refused(response, request)
     const type = String(response.headers['content-type'] ?? '')
-    if (!(stream ? /^text\/event-stream\b/i : /^application\/([\w.-]+\+)?json\b/i).test(type)) {
+    if (!(stream ? /^text\/event-stream\b/i : (wanted ?? /^application\/([\w.-]+\+)?json\b/i)).test(type)) {
       response.body.destroy()
       throw new Error('The engine answered with another type of content.')
     }
@@ -64,6 +70,13 @@ export class OpenAiUpstream {
     const deadline = AbortSignal.timeout(this.timeouts.answerMs)
     const signal = AbortSignal.any([call.signal, deadline])
     return readObject(await readText(await this.post({ ...call, stream: false, signal }), mostBytes))
+  }
+
+  /** The same for a file of a type. */
+  async bytes(call: Omit<UpstreamCall, 'stream'> & { type: RegExp }, mostBytes: number): Promise<Buffer> {
+    const deadline = AbortSignal.timeout(this.timeouts.answerMs)
+    const signal = AbortSignal.any([call.signal, deadline])
+    return readBytes(await this.post({ ...call, stream: false, signal }), mostBytes)
   }
 
   /** Every failure becomes an error of ours; the caller's own abort stays what it is. */
@@ -107,7 +120,10 @@ function authorization(options: UpstreamOptions, host: string): Record<string, s
   return { authorization: `Bearer ${key}` }
 }
 
-async function readText(response: UpstreamResponse, most: number): Promise<string> {
+const readText = async (response: UpstreamResponse, most: number): Promise<string> =>
+  (await readBytes(response, most)).toString('utf8')
+
+async function readBytes(response: UpstreamResponse, most: number): Promise<Buffer> {
   const pieces: Buffer[] = []
   let bytes = 0
   for await (const piece of response.body as AsyncIterable<Buffer>) {
@@ -115,5 +131,5 @@ async function readText(response: UpstreamResponse, most: number): Promise<strin
     if (bytes > most) throw new Error('The engine’s answer is too large.')
     pieces.push(piece)
   }
-  return Buffer.concat(pieces).toString('utf8')
+  return Buffer.concat(pieces)
 }

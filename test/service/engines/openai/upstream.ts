@@ -22,7 +22,8 @@ export async function upstream(
     response.on('close', () => !response.writableFinished && leave())
     const pieces: Buffer[] = []
     for await (const piece of request) pieces.push(piece)
-    seen.push({ headers: request.headers, url: request.url ?? '', body: JSON.parse(Buffer.concat(pieces).toString()) })
+    const body = await bodyOf(request.headers['content-type'] ?? '', Buffer.concat(pieces))
+    seen.push({ headers: request.headers, url: request.url ?? '', body })
     answer(response, request)
   })
   server.on('connection', () => connections++)
@@ -38,6 +39,18 @@ export async function upstream(
       return new Promise(resolve => server.close(() => resolve()))
     },
   }
+}
+
+/** JSON, or the fields of a form; one that comes more than once as a list. */
+async function bodyOf(type: string, bytes: Buffer): Promise<Record<string, unknown>> {
+  if (!type.startsWith('multipart/form-data')) return JSON.parse(bytes.toString())
+  const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData()
+  return Object.fromEntries(
+    [...new Set(form.keys())].map(name => {
+      const values = form.getAll(name)
+      return [name, values.length > 1 ? values : values[0]]
+    }),
+  )
 }
 
 export const asJson =

@@ -1,0 +1,69 @@
+import { type SpeechFormat, speechTypes } from '#contract/speech.ts'
+import { type Call, type PiecesReply, principalOf } from '../call.ts'
+import { type Metered, streamWithCharge } from '../ledger/charges.ts'
+import { shortage, totalOf } from '../ledger/funding.ts'
+import { charactersOf, speechLines, speechPrice } from '../pricing/price-audio.ts'
+import { tellRemaining } from '../sell.ts'
+import type { Service } from '../service.ts'
+import { pcmRate } from './encode-sound.ts'
+import { sentencesOf } from './sentences.ts'
+import { type Speech, spoken } from './spoken.ts'
+import { wavHeader } from './wav.ts'
+
+/** Each sentence as soon as it is spoken. The whole text is held; the sentences that went out are charged. */
+export async function streamSpeech(call: Call, speech: Speech, service: Service): Promise<PiecesReply> {
+  const { model, request } = speech
+  const amount = speechPrice(model, charactersOf(request.text))
+  const spendable = await call.spendable()
+  if (amount > totalOf(spendable)) throw shortage(spendable, amount)
+  const { requestId, holdId, signal } = call
+  const order = { request: requestId, holdId, principal: principalOf(call), model: model.id, amount }
+  const { charge, events } = await streamWithCharge(service.charges, order, signal, () => metered(speech, signal))
+  // An engine that fails before its first sentence is answered with a status.
+  const first = await events.next()
+  tellRemaining(call, charge.heldAvailableMicroUsd)
+  return { kind: 'pieces', mimeType: speechTypes[request.format], pieces: after(first, events) }
+}
+
+function metered(speech: Speech, caller: AbortSignal): Metered<Buffer> {
+  const leaving = new AbortController()
+  let characters = 0
+  return {
+    events: sentences(speech, AbortSignal.any([caller, leaving.signal]), count => {
+      characters += count
+    }),
+    owed: () => (characters ? speechLines(speech.model, characters) : []),
+    leave: () => leaving.abort(),
+  }
+}
+
+async function* sentences({ model, request }: Speech, signal: AbortSignal, sold: (characters: number) => void) {
+  // Parts of a WAV are its samples: its header goes out once.
+  const format: SpeechFormat = request.format === 'wav' ? 'pcm' : request.format
+  let before = request.format === 'wav' ? wavHeader(pcmRate) : Buffer.alloc(0)
+  for (const text of sentencesOf(request.text)) {
+    const bytes = await spoken({ model, request: { ...request, text, format } }, signal)
+    sold(charactersOf(text))
+    yield Buffer.concat([before, bytes])
+    before = Buffer.alloc(0)
+  }
+}
+
+/** Not a generator: one that was never started would not end the charge when its reader leaves. */
+function after(first: IteratorResult<Buffer>, rest: AsyncIterableIterator<Buffer>): AsyncIterableIterator<Buffer> {
+  let step: IteratorResult<Buffer> | null = first
+  return {
+    async next() {
+      const now = step
+      step = null
+      return now ?? rest.next()
+    },
+    async return() {
+      await rest.return?.()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}

@@ -1,0 +1,58 @@
+/** What models of sound run on; as the other engines, these know neither accounts nor money. */
+import type { SpeechFormat } from '#contract/speech.ts'
+import type { Transcription } from '#contract/transcription.ts'
+
+/** What is to be said, with nothing that its model does not take. */
+export interface SpokenText {
+  text: string
+  /** One of the model's, or what `cloneVoice` gave. */
+  voice: string
+  format: SpeechFormat
+  speed: number
+  language?: string
+  /** How it is to be said. */
+  style?: string
+  temperature?: number
+  topP?: number
+}
+
+export interface SpeechCall {
+  request: SpokenText
+  engineModel: string
+  signal: AbortSignal
+}
+
+export interface SpeechEngine {
+  /** A whole file in the format of the request; `pcm` is 16 bits, little-endian, mono, 24,000 a second. */
+  speak(call: SpeechCall): Promise<Buffer>
+  /** Formats that can be made here and now, where those are fewer than the model's. */
+  formats?(): Promise<readonly SpeechFormat[]>
+  /** The engine's own name of a voice made from this recording; absent where it makes none. */
+  cloneVoice?(call: { sample: Recording; engineModel: string; signal: AbortSignal }): Promise<string>
+}
+
+/** A file with sound, as its first bytes say. */
+export interface Recording {
+  bytes: Buffer
+  type: SoundType
+}
+
+export type SoundType = 'wav' | 'mp3' | 'flac' | 'ogg' | 'mp4' | 'webm' | 'aac'
+
+export interface TranscriptionCall {
+  recording: Recording
+  /** ISO 639-1; the engine finds out by itself where absent. */
+  language?: string
+  timestamps: boolean
+  engineModel: string
+  signal: AbortSignal
+}
+
+export interface TranscribedSpeech extends Pick<Transcription, 'text' | 'timestamps'> {
+  /** Length of the recording; null where the engine does not say. */
+  seconds: number | null
+}
+
+export interface TranscriptionEngine {
+  transcribe(call: TranscriptionCall): Promise<TranscribedSpeech>
+}

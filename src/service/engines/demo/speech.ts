@@ -1,0 +1,41 @@
+import { encodeSound, pcmRate, soundFormats } from '../../audio/encode-sound.ts'
+import type { Sound } from '../../audio/wav.ts'
+import type { SpeechCall, SpeechEngine } from '../audio-engines.ts'
+import { soundSamples } from './tones.ts'
+
+/** Pitch of each voice, in hertz. */
+const pitches = { 'demo-low': 110, 'demo-middle': 165, 'demo-high': 220 }
+
+export const demoVoices = ['demo-middle', 'demo-low', 'demo-high'] as const
+
+/** How long a letter sounds, and how long is silent what is none; in seconds at normal speed. */
+const letterSeconds = 0.07
+const pauseSeconds = 0.09
+
+/**
+ * Sings each letter as a tone of its own, like a toy: the rhythm of the words without their sounds. Nothing is spoken; it
+ * shows the path of a request. The same text and voice give the same sound.
+ */
+export class DemoSpeech implements SpeechEngine {
+  readonly formats = soundFormats
+
+  async speak({ request, signal }: SpeechCall): Promise<Buffer> {
+    const { text, voice, speed, format } = request
+    const pitch = pitches[voice as keyof typeof pitches] ?? pitches['demo-middle']
+    return encodeSound(await hummed(text, { pitch, speed }, signal), format, signal)
+  }
+}
+
+async function hummed(
+  text: string,
+  { pitch, speed }: { pitch: number; speed: number },
+  signal: AbortSignal,
+): Promise<Sound> {
+  const tones = [...text.toLowerCase()].map(character => {
+    const isLetter = /[\p{L}\p{N}]/u.test(character)
+    const step = (character.codePointAt(0) ?? 0) % 13
+    const seconds = (isLetter ? letterSeconds : pauseSeconds) / speed
+    return { seconds, hertz: pitch * 2 ** (step / 12), loudness: isLetter ? 0.3 : 0 }
+  })
+  return { samples: await soundSamples(tones, pcmRate, signal), rate: pcmRate }
+}

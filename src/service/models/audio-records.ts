@@ -1,0 +1,49 @@
+import { voiceRetentionMs } from '../audio/bounds.ts'
+import type { SpeechModel, TranscriptionModel } from './audio-models.ts'
+
+/** What only models of sound say of themselves (published contract §6.1). */
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** A million characters at 1 pico-USD are a micro-USD; a staking credit is worth a USD (brief §5.4). */
+const priced = (picoUsd: bigint, perUnits: number) => {
+  const usd = (Number(picoUsd) * perUnits) / 1e12
+  return { usd, diem: usd }
+}
+
+export const speechSpec = ({ voices, formats, voiceCloning, price }: SpeechModel) => ({
+  voices: [...voices],
+  default_voice: voices[0],
+  supported_formats: [...formats],
+  default_format: formats.includes('mp3') ? 'mp3' : formats[0],
+  ...(voiceCloning
+    ? {
+        voice_cloning: {
+          mode: voiceCloning.mode,
+          accepted_formats: [...voiceCloning.acceptedFormats],
+          min_sample_seconds: voiceCloning.minimumSampleSeconds,
+          retention_days: voiceRetentionMs / dayMs,
+        },
+      }
+    : {}),
+  pricing: { input: priced(price.perCharacterPicoUsd, 1_000_000) },
+})
+
+export const transcriptionSpec = ({ price }: TranscriptionModel) => ({
+  pricing: { per_audio_second: priced(price.perSecondPicoUsd, 1) },
+})
+
+/** Throws a sentence where a model contradicts itself. */
+export function checkSpeechModel({ id, voices, formats, price, voiceCloning, engine }: SpeechModel): void {
+  if (price.perCharacterPicoUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
+  if (!voices.length || !formats.length) throw new Error(`Model ${id} must have a voice and a format.`)
+  if (voices.some(voice => voice.startsWith('vv_'))) {
+    throw new Error(`Model ${id} has a voice that begins with vv_, as only those made of recordings do.`)
+  }
+  if (voiceCloning && !engine.cloneVoice) throw new Error(`The engine of model ${id} makes no voices of recordings.`)
+}
+
+export function checkTranscriptionModel({ id, price, longestSeconds }: TranscriptionModel): void {
+  if (price.perSecondPicoUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
+  if (!(longestSeconds >= 1)) throw new Error(`Model ${id} must take at least one second of sound.`)
+}

@@ -1,0 +1,39 @@
+import { DemoSpeech, demoVoices } from '../engines/demo/speech.ts'
+import { DemoTranscription } from '../engines/demo/transcription.ts'
+import type { SpeechModel, TranscriptionModel } from './audio-models.ts'
+
+/** 2026-11-22, when these models were first offered. */
+const createdAt = 1_795_305_600
+
+const demo = { createdAt, privacy: 'private', traits: ['default'], engineName: 'demo' } as const
+
+export const demoSpeech = (): SpeechModel => ({
+  ...demo,
+  type: 'tts',
+  id: 'demo-speech',
+  name: 'Demo speech',
+  description: 'A demonstration without a voice behind it: real sound that hums the letters of a text.',
+  engineModel: 'demo-speech',
+  voices: demoVoices,
+  formats: ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'],
+  hasSpeed: true,
+  hasStyle: false,
+  hasSampling: false,
+  // 10 USD a million characters.
+  price: { perCharacterPicoUsd: 10_000_000n },
+  engine: new DemoSpeech(),
+})
+
+export const demoTranscription = (): TranscriptionModel => ({
+  ...demo,
+  type: 'asr',
+  id: 'demo-asr',
+  name: 'Demo transcription',
+  description: 'A demonstration that hears no words, and says so: it measures a recording and answers how long it is.',
+  engineModel: 'demo-asr',
+  hasTimestamps: false,
+  longestSeconds: 3_600,
+  // 0.0001 USD a second.
+  price: { perSecondPicoUsd: 100_000_000n },
+  engine: new DemoTranscription(),
+})
