@@ -27,6 +27,15 @@ const rpcLimits = listed(headers.rpcLimit, headers.rpcRemaining, headers.rpcRese
 /** Where a wallet pays, or fetches what it has paid for. */
 const showsBalance = (operation: Operation): boolean => isPaid(operation) || operation.limit === 'video.retrieve'
 
+const all: readonly unknown[] = Object.values(headers)
+
+const isDescribed = (value: unknown): value is DescribedHeader =>
+  typeof value === 'object' && value !== null && 'name' in value && 'schema' in value
+
+/** Those that the operation names itself. */
+const ownHeaders = ({ answer }: Operation): readonly DescribedHeader[] =>
+  all.filter(isDescribed).filter(({ name }) => answer.headers?.includes(name))
+
 /** Headers that an answer of this operation may carry (brief §8.4, §9); which of them it does is the server's to know. */
 export function answerHeaders(operation: Operation, status: number): readonly DescribedHeader[] {
   const isSuccess = status < 300
@@ -42,6 +51,7 @@ export function answerHeaders(operation: Operation, status: number): readonly De
     ...(isSuccess && operation.charge === 'payment' ? listed(headers.paymentResponse) : []),
     ...(isSuccess && operation.limit === 'crypto.rpc' ? rpcCharge : []),
     ...(status === 429 && operation.limit === 'crypto.rpc' ? rpcLimits : []),
+    ...(isSuccess ? ownHeaders(operation) : []),
     ...(status === 402 ? listed(headers.paymentRequired) : []),
     ...(isSuccess && isIdempotent(operation) ? listed(headers.idempotentReplayed) : []),
     ...(isSuccess && operation.id === 'listModels' ? listed(headers.paidOncePerKey) : []),

@@ -328,6 +328,13 @@ export const requestTimeout = defineStandard(
   'later',
 )
 
+export const queryTimedOut = defineStandard(
+  'QUERY_TIMED_OUT',
+  504,
+  'Query timed out - try reducing the lookback period',
+  'after-change',
+)
+
 /** `details.reason` says which of the checks failed; nothing was credited. */
 export const invalidPayment = defineError({
   kind: 'X402_INVALID_PAYMENT',

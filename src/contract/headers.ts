@@ -105,4 +105,7 @@ export const paginationPage = integerHeader('x-pagination-page', 'paginated endp
 export const paginationTotal = integerHeader('x-pagination-total', 'paginated endpoints')
 export const paginationTotalPages = integerHeader('x-pagination-total-pages', 'paginated endpoints')
 
+/** Of an answer as CSV, which has no place for it; absent at the end. */
+export const nextCursor = textHeader('x-next-cursor', 'lists that go on, as CSV')
+
 export const contentDisposition = textHeader('content-disposition', 'file downloads and exports')

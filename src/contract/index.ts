@@ -15,6 +15,15 @@ export {
 export { apiVersion } from './api-version.ts'
 export { WebPage, WebScrapeRequest, WebSearchRequest, WebSearchResults, webScrape, webSearch } from './augment.ts'
 export {
+  BillingBalance,
+  getBillingBalance,
+  getBillingUsage,
+  getBillingUsageAnalytics,
+  getBillingUsageHistory,
+  UsageAnalytics,
+  UsageRow,
+} from './billing.ts'
+export {
   CharacterList,
   CharacterRecord,
   CharacterReviews,

@@ -111,6 +111,8 @@ export const bodyValues = 320_000
 export const paging = {
   transactions: { default: 50, maximum: 100 },
   receipts: { default: 20, maximum: 50 },
+  usage: { default: 200, maximum: 500 },
+  usageHistory: { default: 1_000, minimum: 10, maximum: 1_000 },
 } as const
 
 /** Keys that count which one account may have. */

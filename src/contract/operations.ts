@@ -1,5 +1,6 @@
 import { createKey, deleteKey, getKey, listKeys, updateKey } from './api-keys.ts'
 import { webScrape, webSearch } from './augment.ts'
+import { getBillingBalance, getBillingUsage, getBillingUsageAnalytics, getBillingUsageHistory } from './billing.ts'
 import { getCharacter, getCharacterReviews, listCharacters } from './characters.ts'
 import { createChatCompletion } from './chat.ts'
 import { cryptoRpcProxy, listCryptoRpcNetworks } from './crypto-rpc.ts'
@@ -54,6 +55,10 @@ export const operations = [
   updateKey,
   deleteKey,
   getKey,
+  getBillingBalance,
+  getBillingUsage,
+  getBillingUsageHistory,
+  getBillingUsageAnalytics,
   getReceiptKeys,
   listReceipts,
   getReceipt,

@@ -11,6 +11,10 @@ import { cryptoRpcProxyRoute } from './routes/crypto-rpc-proxy.ts'
 import { deleteKeyRoute } from './routes/delete-key.ts'
 import { editImageRoute } from './routes/edit-image.ts'
 import { generateImageRoute } from './routes/generate-image.ts'
+import { getBillingBalanceRoute } from './routes/get-billing-balance.ts'
+import { getBillingUsageRoute } from './routes/get-billing-usage.ts'
+import { getBillingUsageAnalyticsRoute } from './routes/get-billing-usage-analytics.ts'
+import { getBillingUsageHistoryRoute } from './routes/get-billing-usage-history.ts'
 import { getCharacterRoute } from './routes/get-character.ts'
 import { getCharacterReviewsRoute } from './routes/get-character-reviews.ts'
 import { getKeyRoute } from './routes/get-key.ts'
@@ -77,6 +81,10 @@ export const routes = [
   updateKeyRoute,
   deleteKeyRoute,
   getKeyRoute,
+  getBillingBalanceRoute,
+  getBillingUsageRoute,
+  getBillingUsageHistoryRoute,
+  getBillingUsageAnalyticsRoute,
   getReceiptKeysRoute,
   listReceiptsRoute,
   getReceiptRoute,

@@ -4,6 +4,7 @@ import type { Hono } from 'hono'
 import type { Clock } from '#contract/clock.ts'
 import { createApp, type ServiceEnvironment } from './app.ts'
 import { VoiceHandles } from './audio/voice-handles.ts'
+import { UsageAnalyticsDesk } from './billing/usage-analytics.ts'
 import { drainMs, sweepIntervalMs } from './bounds.ts'
 import type { Character } from './characters/character.ts'
 import { Characters } from './characters/characters.ts'
@@ -129,6 +130,7 @@ export class RunningService {
       funding,
       ledger,
       claims: new Claims({ store, clock, owner }),
+      usage: new UsageAnalyticsDesk({ store, clock, catalogue }),
       receipts: this.#receipts,
       payments: parts.payments,
       consent: {

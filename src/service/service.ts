@@ -4,6 +4,7 @@ import type { Operation } from '#contract/operation.ts'
 import type { SettlementResponse } from '#contract/payment.ts'
 import type { VideoQueueRequest, VideoStatus } from '#contract/video.ts'
 import type { VoiceHandles } from './audio/voice-handles.ts'
+import type { UsageAnalyticsDesk } from './billing/usage-analytics.ts'
 import type { Characters } from './characters/characters.ts'
 import type { RpcGate } from './crypto/rpc-gate.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
@@ -41,6 +42,7 @@ export interface Service {
   ledger: Pick<LedgerWatch, 'state'>
   /** Work under an `Idempotency-Key`. */
   claims: Claims
+  usage: Pick<UsageAnalyticsDesk, 'of'>
   receipts: Pick<ChargeReceipts, 'of' | 'list' | 'keys'>
   payments: Payments
   consent: Consent

@@ -41,6 +41,7 @@ const samples: Sample[] = [
     headers.legacySignInWithX,
     headers.contentType,
     headers.contentDisposition,
+    headers.nextCursor,
     headers.requestId,
     headers.version,
     headers.hostName,

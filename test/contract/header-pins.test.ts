@@ -42,6 +42,7 @@ test('header names', () => {
     'modelId x-service-model-id',
     'modelName x-service-model-name',
     'modelRouter x-service-model-router',
+    'nextCursor x-next-cursor',
     'paginationLimit x-pagination-limit',
     'paginationPage x-pagination-page',
     'paginationTotal x-pagination-total',

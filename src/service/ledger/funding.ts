@@ -48,6 +48,12 @@ export class Funding {
     return this.#staking !== null
   }
 
+  /** All that stakes give the caller today, used or not; null where the service gives none. */
+  async stakingToday(principal: Principal): Promise<MicroUsd | null> {
+    if (!this.#staking) return null
+    return (await this.#staking.today(principal))?.granted ?? zeroUsd
+  }
+
   async spendable(principal: Principal): Promise<Spendable> {
     const budget = budgetOf(principal)
     const [{ availableMicroUsd: usd }, staking, left] = await Promise.all([
