@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { keyRoles } from '#contract/api-keys.ts'
 import { authenticationFailed, forbidden, invalidRequest } from '#contract/errors.ts'
@@ -10,6 +9,7 @@ import { createKey, mostGrantUsd } from './create-key.ts'
 import type { Exchange } from './exchange.ts'
 import { type ApiKeys, KeyRefused } from './identity/api-keys.ts'
 import { WrongSecret } from './identity/secret-of-books.ts'
+import { isBearer } from './is-bearer.ts'
 import type { Charges } from './ledger/charges.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import { listedKey, refusalSentence } from './listed-key.ts'
@@ -81,7 +81,7 @@ export const adminPaths = Object.keys(commands).map(command => `${adminPath}${co
 /** One command of the operator. Throws `ServiceError`s; wrong tokens count towards the block of their address. */
 export async function answerAdmin(exchange: Exchange, request: Request, admin: Admin): Promise<Response> {
   if (!isLoopback(exchange.address)) throw forbidden()
-  if (!isAuthorized(request, admin.token)) throw authenticationFailed()
+  if (!isBearer(request.headers.get('authorization'), admin.token)) throw authenticationFailed()
   const command = new URL(request.url).pathname.slice(adminPath.length) as CommandName
   try {
     return await sendJson(exchange, 200, await run(command, await request.text(), admin))
@@ -138,9 +138,3 @@ function read<Name extends CommandName>(command: Name, text: string): Body<Name>
 }
 
 const isLoopback = (address: string): boolean => address === '::1' || /^(::ffff:)?127\./.test(address)
-
-function isAuthorized(request: Request, token: string): boolean {
-  const given = Buffer.from(request.headers.get('authorization') ?? '')
-  const expected = Buffer.from(`Bearer ${token}`)
-  return given.length === expected.length && timingSafeEqual(given, expected)
-}

@@ -6,11 +6,12 @@ import { type Admin, adminPaths, answerAdmin } from './admin.ts'
 import { readDownload, revokeDownload } from './downloads.ts'
 import { Exchange } from './exchange.ts'
 import type { SocketBindings } from './listener.ts'
+import { answerFigures, type Figures } from './metrics/answer-figures.ts'
 import type { BodySource } from './middleware/read-body.ts'
 import { sendJson, sendText } from './middleware/send.ts'
 import { wholeBody } from './middleware/whole-body.ts'
 import { onceLoaded } from './once-loaded.ts'
-import { answer, fail, type Incoming, setCommonHeaders } from './pipeline.ts'
+import { answer, fail, type Incoming, setCommonHeaders, told } from './pipeline.ts'
 import { liveness, type Probe, readiness } from './probes.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
@@ -25,12 +26,18 @@ export interface ServiceEnvironment {
 
 type AppContext = Context<ServiceEnvironment>
 
+/** What is open beside the API, where its operator wants it. */
+export interface Doors {
+  admin?: Admin
+  figures?: Figures
+}
+
 /** Builds the API from the operations table. */
-export function createApp(service: Service, admin?: Admin): Hono<ServiceEnvironment> {
+export function createApp(service: Service, { admin, figures }: Doors = {}): Hono<ServiceEnvironment> {
   const app = new Hono<ServiceEnvironment>()
   for (const route of routes) mount(app, route, service)
   const get = (path: string, run: (exchange: Exchange, context: AppContext) => Promise<Response>) =>
-    app.get(path, context => plain(context, service, exchange => run(exchange, context)))
+    app.get(path, context => plain(path, context, service, exchange => run(exchange, context)))
   const describe = onceLoaded(() => description(service))
   get(`${basePath}/openapi.yaml`, async exchange => sendText(exchange, await describe(), yamlType))
   const probed = (probe: (books: Service['ledger']) => Promise<Probe>) => async (exchange: Exchange) => {
@@ -41,14 +48,15 @@ export function createApp(service: Service, admin?: Admin): Hono<ServiceEnvironm
   get('/readyz', probed(readiness))
   get('/downloads/:jobId', (exchange, context) => readDownload(exchange, context, service))
   app.delete('/downloads/:jobId', context =>
-    plain(context, service, exchange => revokeDownload(exchange, context, service)),
+    plain('/downloads/:jobId', context, service, exchange => revokeDownload(exchange, context, service)),
   )
   if (admin) {
     const answer = (context: AppContext) =>
-      plain(context, service, exchange => answerAdmin(exchange, context.req.raw, admin))
+      plain(context.req.path, context, service, exchange => answerAdmin(exchange, context.req.raw, admin))
     for (const path of adminPaths) app.post(path, answer)
   }
-  app.notFound(context => plain(context, service, () => Promise.reject(unknownPath(context.req.path))))
+  if (figures) get('/metrics', exchange => answerFigures(exchange, figures))
+  app.notFound(context => plain('unknown', context, service, () => Promise.reject(unknownPath(context.req.path))))
   return app
 }
 
@@ -82,18 +90,23 @@ const isPath = (pattern: string, path: string): boolean => {
 
 /** Addresses outside the operations table: the same request id, headers and errors, no credentials. */
 async function plain(
+  name: string,
   context: AppContext,
   service: Service,
   run: (exchange: Exchange) => Promise<Response>,
 ): Promise<Response> {
   const exchange = exchangeOf(context, service)
-  setCommonHeaders(exchange, service)
-  try {
-    service.guards.admit(exchange)
-    return await run(exchange)
-  } catch (error) {
-    return fail(null, exchange, service, error)
-  }
+  return told(name, exchange, service, async () => {
+    setCommonHeaders(exchange, service)
+    try {
+      service.guards.admit(exchange)
+      const response = await run(exchange)
+      exchange.ended()
+      return response
+    } catch (error) {
+      return fail(null, exchange, service, error)
+    }
+  })
 }
 
 function incomingOf(context: AppContext, service: Service): Incoming {

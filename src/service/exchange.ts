@@ -1,6 +1,7 @@
 import type { HeaderCodec } from '#contract/header-codec.ts'
 import { vendorHeader } from '#contract/vendor.ts'
 import type { Principal } from './identity/principal.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** Writes a whole answer to the socket that it came by. */
 export type WriteWhole = (status: number, headers: Record<string, string>, body: string | Uint8Array) => Response
@@ -17,7 +18,12 @@ export class Exchange {
   readonly #writeWhole: WriteWhole | null
   readonly #cut: (() => void) | null
   readonly #whenEnded: (() => void)[] = []
+  readonly #startedMs = performance.now()
+  #isOver = false
+  /** Of the answer; 0 while there is none. */
+  status = 0
   principal: Principal | null = null
+  context: RequestContext | null = null
   /** Work under an `Idempotency-Key` goes on when its caller leaves, and what it holds is kept until its end. */
   outlivesCaller = false
 
@@ -60,7 +66,19 @@ export class Exchange {
     this.#whenEnded.push(run)
   }
 
+  /** The same for what has to be told even of an answer that is over by now. */
+  whenOver(run: () => void): void {
+    if (this.#isOver) run()
+    else this.onEnd(run)
+  }
+
+  /** Whole milliseconds since it came. */
+  ageMs(): number {
+    return Math.round(performance.now() - this.#startedMs)
+  }
+
   ended(): void {
+    this.#isOver = true
     for (const run of this.#whenEnded.splice(0)) run()
   }
 
@@ -80,12 +98,14 @@ export class Exchange {
 
   /** The answer with a body that may come in pieces. */
   response(body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | string | null, status = 200): Response {
+    this.status = status
     return new Response(body, { status, headers: [...this.#answerHeaders] })
   }
 
   /** The answer with a body that is there. Where the socket is ours it is written at once, which is far cheaper. */
   wholeResponse(body: Uint8Array<ArrayBuffer> | string, status: number): Response {
     if (!this.#writeWhole) return this.response(body, status)
+    this.status = status
     return this.#writeWhole(status, Object.fromEntries(this.#answerHeaders), body)
   }
 }

@@ -7,6 +7,7 @@ import { drainMs } from './bounds.ts'
 import type { Character } from './characters/character.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
 import type { Log } from './log.ts'
+import type { MetricsSources } from './metrics/service-metrics.ts'
 import type { Model } from './models/model.ts'
 import { OutageLog } from './outage-log.ts'
 import type { PaymentSettings } from './payments/payment-settings.ts'
@@ -44,6 +45,8 @@ export interface ServiceOptions {
   plan?: PlanName
   /** Opens the loopback API of operators' commands, for whoever has this token. */
   adminToken?: string
+  /** Counts what the service does, for Prometheus: at `/metrics` for whoever has the token, and in `figures()`. */
+  metrics?: { token?: string }
   /** Nothing is logged where absent. */
   log?: Log
 }
@@ -65,6 +68,8 @@ export interface OpenService {
    * theirs. What runs goes on as it began. Throws a sentence where a model contradicts itself, and changes nothing then.
    */
   reload(changed: { models: readonly Model[]; systemPrompt?: string }): void
+  /** In Prometheus' text format; null without `metrics`. */
+  figures(): Promise<{ contentType: string; text: string } | null>
   /** Takes no more requests, lets running ones end, and frees the folder. */
   close(): Promise<void>
 }
@@ -91,12 +96,19 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     const parts = { ...options, ...around, ...books, settings: await settingsOf(options) }
     const payments = await openPayments(parts)
     ends.push(() => payments.close())
-    const service = new (await loading.RunningService)({ ...parts, payments, ...(await openStakes(options)) })
+    const service = new (await loading.RunningService)({
+      ...parts,
+      ...{ payments, ...(await openStakes(options)), ...(await openFigures(options)) },
+    })
     ends.push(() => service.close())
     await service.start()
     return {
       fetch: async (request, bindings) => service.app.fetch(request, bindings),
       warm: () => service.warm(),
+      async figures() {
+        const { metrics } = service
+        return metrics && { contentType: metrics.contentType, text: await metrics.text() }
+      },
       reload: ({ models, systemPrompt = '' }) => service.reload({ models, systemPrompt }),
       async listen(at) {
         const listener = await (await loading.Listener).open(at)
@@ -169,6 +181,13 @@ async function openStakes({ staking }: ServiceOptions) {
   if (!staking) return {}
   const { openEvmStakeReader } = await import('./staking/evm-stake-reader.ts')
   return { stakes: await openEvmStakeReader(staking) }
+}
+
+async function openFigures({ metrics }: ServiceOptions) {
+  if (!metrics) return {}
+  const { ServiceMetrics } = await import('./metrics/service-metrics.ts')
+  const { token } = metrics
+  return { figures: { open: (sources: MetricsSources) => new ServiceMetrics(sources), ...(token ? { token } : {}) } }
 }
 
 /** One end that fails must not keep the others from theirs: the folder has to be free afterwards. Throws the first error. */

@@ -8,6 +8,8 @@ import {
   modelName,
   modelRouter,
   requestId,
+  requestTimestamp,
+  retryCount,
   timestamp,
   version,
 } from '#contract/headers.ts'
@@ -15,7 +17,9 @@ import { admissionFloorUsd } from '#contract/limits.ts'
 import { addUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import { isPaid, type Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
+import { parseModelSuffix } from '#contract/service-parameters.ts'
 import type { Call, Work } from './call.ts'
+import { endedRequest } from './ended-request.ts'
 import type { Exchange } from './exchange.ts'
 import { failedAnswer } from './failed-answer.ts'
 import { isKnownKey, oncePerKey } from './idempotency/once-per-key.ts'
@@ -25,8 +29,11 @@ import { demandOf } from './middleware/demand.ts'
 import { parseRequest } from './middleware/parse-request.ts'
 import { type BodySource, readBody } from './middleware/read-body.ts'
 import { sendJson } from './middleware/send.ts'
+import { tellDeprecation } from './models/deprecation.ts'
+import type { Model } from './models/model.ts'
 import { discovery, keyCreditRequired, keyLimitReached, walletCredit } from './payment-required.ts'
 import { answerWithReceipt } from './receipts/answer-receipt.ts'
+import { inRequest, traceOf } from './request-context.ts'
 import type { Route } from './route.ts'
 import type { Grant, Service } from './service.ts'
 
@@ -52,14 +59,33 @@ const admissionFloor = microUsd(Math.round(admissionFloorUsd * 1e6))
  * the same key before, rate limit, route.
  * Whatever is thrown on the way becomes its answer here and nowhere else.
  */
-export async function answer(route: Route, incoming: Incoming, service: Service): Promise<Response> {
+export function answer(route: Route, incoming: Incoming, service: Service): Promise<Response> {
   const { exchange } = incoming
-  setCommonHeaders(exchange, service)
-  try {
-    return await succeed(route, incoming, service)
-  } catch (error) {
-    return fail(route, exchange, service, error)
-  }
+  return told(route.operation.id, exchange, service, async () => {
+    setCommonHeaders(exchange, service)
+    try {
+      return await succeed(route, incoming, service)
+    } catch (error) {
+      return fail(route, exchange, service, error)
+    }
+  })
+}
+
+/** Runs what answers a request with its context, and tells of it once its last byte has left. */
+export function told(
+  operation: string,
+  exchange: Exchange,
+  service: Pick<Service, 'requestEnded'>,
+  run: () => Promise<Response>,
+): Promise<Response> {
+  const { requestId } = exchange
+  const context = { requestId, trace: traceOf(name => exchange.header(name)), retries: 0 }
+  exchange.context = context
+  return inRequest(context, async () => {
+    const response = await run()
+    exchange.whenOver(() => service.requestEnded(endedRequest(operation, exchange, context)))
+    return response
+  })
 }
 
 async function succeed(route: Route, incoming: Incoming, service: Service): Promise<Response> {
@@ -74,6 +100,7 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
     // A top-up counts itself, because only it can tell a payment that has come before.
     const grant = route.operation.charge === 'payment' ? null : await take()
     const reply = await route.answer(callOf({ exchange, request, spendable, grant, take, work }), service)
+    tellRetries(exchange)
     if (reply.kind === 'json' || reply.kind === 'bytes')
       await answerWithReceipt({ operation: route.operation, exchange, service }, work.requestId)
     return reply
@@ -142,16 +169,30 @@ async function identified(operation: Operation, exchange: Exchange, service: Ser
   }
 }
 
+/** Attempts at the model's upstreams beyond the first (brief §9). */
+function tellRetries(exchange: Exchange): void {
+  const retries = exchange.context?.retries
+  if (retries) exchange.set(retryCount, retries)
+}
+
 async function takeLimits(route: Route, exchange: Exchange, body: unknown, service: Service): Promise<Grant> {
   const demand = demandOf(route.operation, body, service)
   if (demand.model) {
     exchange.set(modelId, demand.model.id)
     exchange.set(modelName, demand.model.name)
     exchange.set(modelRouter, demand.model.engineName)
+    tellDeprecationOf(demand.model.type, body, exchange, service)
   }
   const grant = await service.guards.take(exchange, demand)
   exchange.setAll(grant.headers)
   return grant
+}
+
+/** Whoever asked for a deprecated model is told so, also where another one answers for it by now. */
+function tellDeprecationOf(type: Model['type'], body: unknown, exchange: Exchange, service: Service): void {
+  const { model } = body as { model?: unknown }
+  const asked = typeof model === 'string' ? service.catalogue.asked(type, parseModelSuffix(model).model) : null
+  if (asked) tellDeprecation((codec, value) => exchange.set(codec, value), asked, service.clock.now())
 }
 
 interface CallParts {
@@ -185,6 +226,8 @@ export function setCommonHeaders(exchange: Exchange, service: Service): void {
   exchange.set(requestId, exchange.requestId)
   exchange.set(version, apiVersion)
   exchange.set(timestamp, service.clock.now())
+  const sentAt = requestTimestamp.parse(exchange.header(requestTimestamp.name)[0] ?? '')
+  if (sentAt !== null) exchange.set(requestTimestamp, sentAt)
   exchange.setAll({
     'cache-control': 'no-store',
     vary: 'Authorization, SIGN-IN-WITH-X, PAYMENT-SIGNATURE, Accept-Encoding',
@@ -205,6 +248,7 @@ export async function fail(
   )
   // The block's own answers must not renew the block; who has left was given no answer at all.
   if (!blameless.has(error.kind) && !exchange.signal.aborted) service.guards.failed(exchange)
+  tellRetries(exchange)
   exchange.set(hostName, service.settings.hostName)
   exchange.setAll(error.headers)
   return sendJson(exchange, error.status, error.body)

@@ -1,23 +1,56 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { randomBytes } from 'node:crypto'
 
 /** What goes along with a request wherever its work is done, without a place in every call. */
 export interface RequestContext {
-  /** 32 hexadecimal digits (W3C Trace Context). */
-  traceId: string
-  /** Two hexadecimal digits; whether whoever began the trace records it. */
-  traceFlags: string
+  requestId: string
+  /** What the caller said of its trace (W3C Trace Context); null where it said nothing that counts. */
+  trace: Trace | null
   /** Attempts at upstreams beyond the first. */
   retries: number
+}
+
+export interface Trace {
+  /** 32 hexadecimal digits. */
+  id: string
+  /** Two hexadecimal digits; whether the caller records it. */
+  flags: string
+  /** What others want handed on with it; empty for none. */
+  state: string
 }
 
 const storage = new AsyncLocalStorage<RequestContext>()
 
 export const inRequest = <Value>(context: RequestContext, run: () => Value): Value => storage.run(context, run)
 
-/** Undefined where no request is answered, as for a job that is followed. */
-export const currentRequest = (): RequestContext | undefined => storage.getStore()
-
 export function noteRetry(): void {
   const context = storage.getStore()
   if (context) context.retries++
+}
+
+/** Of version 00, which later ones begin with; the trace and the parent are not all zeros. */
+const traceparent = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/
+
+/** As the recommendation asks for: longer ones may be left out. */
+const traceStateCharacters = 512
+
+export function traceOf(header: (name: string) => readonly string[]): Trace | null {
+  const [parent, ...more] = header('traceparent')
+  const [, id, flags] = traceparent.exec(parent ?? '') ?? []
+  if (id === undefined || flags === undefined || more.length) return null
+  const state = header('tracestate').join(',')
+  return { id, flags, state: state.length <= traceStateCharacters && /^[\x20-\x7e]*$/.test(state) ? state : '' }
+}
+
+/** What tells an upstream which request it works for; nothing outside of one. */
+export function upstreamHeaders(): Record<string, string> {
+  const context = storage.getStore()
+  if (!context) return {}
+  const { requestId, trace } = context
+  if (!trace) return { 'x-request-id': requestId }
+  return {
+    'x-request-id': requestId,
+    traceparent: `00-${trace.id}-${randomBytes(8).toString('hex')}-${trace.flags}`,
+    ...(trace.state ? { tracestate: trace.state } : {}),
+  }
 }

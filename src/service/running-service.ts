@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hono } from 'hono'
 import type { Clock } from '#contract/clock.ts'
-import { createApp, type ServiceEnvironment } from './app.ts'
+import { createApp, type Doors, type ServiceEnvironment } from './app.ts'
 import { VoiceHandles } from './audio/voice-handles.ts'
 import { UsageAnalyticsDesk } from './billing/usage-analytics.ts'
 import { drainMs, sweepIntervalMs } from './bounds.ts'
@@ -10,6 +10,7 @@ import type { Character } from './characters/character.ts'
 import { Characters } from './characters/characters.ts'
 import { checkNetworks } from './crypto/check-networks.ts'
 import { RpcGate } from './crypto/rpc-gate.ts'
+import { logRequest } from './ended-request.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
 import { RequestGuards } from './guards.ts'
 import { Claims } from './idempotency/claims.ts'
@@ -36,6 +37,7 @@ import { Windows } from './limits/windows.ts'
 import { everyMediumHasAFace, type FaceDetector } from './media/face-detector.ts'
 import { type Fetcher, FirstUseFetcher } from './media/first-use-fetcher.ts'
 import { FolderMediaStore } from './media/folder-media-store.ts'
+import type { MetricsSources, ServiceMetrics } from './metrics/service-metrics.ts'
 import { Catalogue } from './models/catalogue.ts'
 import type { Model } from './models/model.ts'
 import { ChargeReceipts } from './receipts/charge-receipts.ts'
@@ -75,12 +77,15 @@ export interface ServiceParts {
   log: Log
   /** Opens the loopback API of the operator's commands. */
   adminToken?: string
+  /** Makes figures of what the service does; nothing is counted where absent. */
+  figures?: { open: (sources: MetricsSources) => ServiceMetrics; token?: string }
 }
 
 /** A service that answers requests and looks after its own work until it is closed. */
 export class RunningService {
   readonly app: Hono<ServiceEnvironment>
   readonly keys: ApiKeys
+  readonly metrics: ServiceMetrics | null
   readonly #service: Service & { charges: Charges }
   readonly #identity: CallerIdentity
   readonly #runner: JobRunner
@@ -154,11 +159,23 @@ export class RunningService {
       networks: checkNetworks(parts.networks ?? []),
       rpcGate: new RpcGate({ store, clock }),
       characters: new Characters(parts.characters),
+      requestEnded: ended => {
+        logRequest(log, ended)
+        this.metrics?.observe(ended)
+      },
     }
-    const { adminToken: token } = parts
+    this.metrics = parts.figures?.open({ catalogue, store, ledger }) ?? null
+    this.app = createApp(this.#service, this.#doors(parts))
+  }
+
+  /** What is open beside the API. */
+  #doors({ adminToken: token, figures, store, ledger, clock }: ServiceParts): Doors {
     const { charges } = this.#service
     const admin = { store, keys: this.keys, ledger, writeOffs: () => charges.writeOffs, now: () => clock.now() }
-    this.app = createApp(this.#service, token ? { token, ...admin } : undefined)
+    return {
+      ...(token ? { admin: { token, ...admin } } : {}),
+      ...(this.metrics && figures?.token ? { figures: { metrics: this.metrics, token: figures.token } } : {}),
+    }
   }
 
   /** Frees what a crash left, then follows jobs and sweeps until `close`. */

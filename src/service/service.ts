@@ -7,6 +7,7 @@ import type { VoiceHandles } from './audio/voice-handles.ts'
 import type { UsageAnalyticsDesk } from './billing/usage-analytics.ts'
 import type { Characters } from './characters/characters.ts'
 import type { RpcGate } from './crypto/rpc-gate.ts'
+import type { EndedRequest } from './ended-request.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
 import type { Claims } from './idempotency/claims.ts'
 import type { ApiKeys } from './identity/api-keys.ts'
@@ -58,6 +59,8 @@ export interface Service {
   networks: readonly ChainNetwork[]
   rpcGate: Pick<RpcGate, 'pass'>
   characters: Characters
+  /** Called once for each request, when its last byte has left. */
+  requestEnded(request: EndedRequest): void
 }
 
 /** What the service reads of the web; null where its operator set nothing up for it. */

@@ -12,6 +12,7 @@ import type { ChainNetwork, ChatEngine, PageReader, SearchEngine, VideoEngine } 
 import { watchedBooks } from '#service/ledger/watched-store.ts'
 import type { FaceDetector } from '#service/media/face-detector.ts'
 import type { Fetcher } from '#service/media/first-use-fetcher.ts'
+import { type MetricsSources, ServiceMetrics } from '#service/metrics/service-metrics.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
 import { RunningService } from '#service/running-service.ts'
@@ -64,6 +65,8 @@ export interface OpenedService {
   database: string
   /** What was logged, for a test that nothing unforeseen was. */
   logged: { level: string; facts: object; message: string }[]
+  /** What was logged of each request that has ended. */
+  ended: object[]
   /** A new customer's key with this much credit. */
   key(usd: number): Promise<string>
   request(path: string, init?: RequestInit): Promise<Response>
@@ -92,6 +95,8 @@ export interface OpenServiceOptions {
   characters?: readonly Character[]
   settings?: Partial<ServiceSettings>
   folder?: string
+  /** Makes figures, at /metrics for whoever has this token. */
+  metricsToken?: string
   clock?: TestClock
 }
 
@@ -101,9 +106,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
   const database = join(folder, 'service', 'farebox.db')
   const real = await openSqliteStore({ path: database })
   const clock = options.clock ?? new TestClock()
-  const logged: OpenedService['logged'] = []
-  const note = (level: string) => (facts: object, message: string) => void logged.push({ level, facts, message })
-  const log: Log = { info: note('info'), warn: note('warn'), error: note('error') }
+  const { log, logged, ended } = recordedLog()
   const { store, ledger } = watchedBooks({ store: options.storeBefore?.(real) ?? real, clock, log })
   const engines = {
     chat: options.chat ?? new DemoChat({ pause: async () => undefined }),
@@ -136,6 +139,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     ...(options.networks ? { networks: options.networks } : {}),
     ...(options.characters ? { characters: options.characters } : {}),
     adminToken,
+    ...figuresFor(options.metricsToken),
     clock,
     log,
   })
@@ -148,6 +152,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     folder,
     database,
     logged,
+    ended,
     request,
     async key(usd) {
       const order = { amountMicroUsd: microUsd(Math.round(usd * 1e6)), label: 'test' }
@@ -165,4 +170,17 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
       if (!options.folder) await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+const figuresFor = (token: string | undefined) =>
+  token ? { figures: { open: (sources: MetricsSources) => new ServiceMetrics(sources), token } } : {}
+
+function recordedLog() {
+  const logged: OpenedService['logged'] = []
+  const ended: object[] = []
+  const note = (level: string) => (facts: object, message: string) => void logged.push({ level, facts, message })
+  const info = (facts: object, message: string) =>
+    message === 'A request ended.' ? void ended.push(facts) : note('info')(facts, message)
+  const log: Log = { info, warn: note('warn'), error: note('error') }
+  return { log, logged, ended }
 }

@@ -7,10 +7,11 @@ import type { Log } from '#service/log.ts'
 import type { OpenService } from '#service/open-service.ts'
 import { booksOf } from '../books.ts'
 import { noteBooksPlace, requireNoBooksHere } from '../books-place.ts'
-import { CliError } from '../cli-error.ts'
 import { type DataFolder, dataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
 import { folderFailure } from '../folder-in-use.ts'
 import { secretsToStart } from '../folder-secrets.ts'
+import { listenFailure } from './listen-failure.ts'
+import { listenForFigures } from './listen-for-figures.ts'
 import { faultsOf, loadConfig } from './load-config.ts'
 import { settingsThatWait } from './settings-that-wait.ts'
 
@@ -75,6 +76,7 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
   listener.serve((request, bindings) => service.fetch(request, bindings))
   // Once more, and so before the service: no request may arrive at one that is closing.
   ends.push(() => listener.close(drainMs))
+  if (file.metrics?.listen) ends.push(await listenForFigures(file.metrics.listen, file.metrics.token, service))
   const url = `http://${loopbackOf(file.listen.host)}:${listener.port}`
   await writePrivateFile(folder.admin, JSON.stringify({ url, token: adminToken, pid: process.pid }))
   ends.push(() => removeFile(folder.admin))
@@ -131,6 +133,7 @@ async function open(
       ...(file.vendor ? { vendor: file.vendor } : {}),
       systemPrompt: file.systemPrompt,
       plan: file.plan,
+      ...(file.metrics ? { metrics: file.metrics.token ? { token: file.metrics.token } : {} } : {}),
       adminToken,
       log,
     })
@@ -162,18 +165,6 @@ async function listen(at: ConfigFile['listen']) {
   } catch (error) {
     throw listenFailure(error, at)
   }
-}
-
-/** A sentence for the refusals that a person can mend; others as they are. */
-export function listenFailure(error: unknown, { host, port }: ConfigFile['listen']): unknown {
-  const { code } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE')
-    return new CliError(`Port ${port} is taken.`, 'Stop what listens there, or set another in `listen`.')
-  if (code === 'EACCES') return new CliError(`Port ${port} is not for this user.`, 'Set one from 1024 on in `listen`.')
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return new CliError(`This machine has no address ${host}.`, 'Set one that it has in `listen`, such as 127.0.0.1.')
-  }
-  return error
 }
 
 /** Operators' commands come from this machine, whatever the service listens on. */

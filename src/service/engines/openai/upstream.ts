@@ -1,5 +1,6 @@
 import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { ServiceError } from '#contract/service-error.ts'
+import { upstreamHeaders } from '../../request-context.ts'
 import * as bounds from '../bounds.ts'
 import { readObject } from './read-answer.ts'
 import { codeOf, refusalError, transportError } from './upstream-error.ts'
@@ -47,7 +48,12 @@ export class OpenAiUpstream {
     const response = await send(this.#url, {
       method: 'POST',
       // The type of a form names its boundary, which only its writer knows.
-      headers: { ...this.#headers, ...(isForm ? {} : { 'content-type': 'application/json' }), accept },
+      headers: {
+        ...this.#headers,
+        ...upstreamHeaders(),
+        ...(isForm ? {} : { 'content-type': 'application/json' }),
+        accept,
+      },
       body: isForm ? body : JSON.stringify(body),
       dispatcher: this.#agent,
       signal,

@@ -62,7 +62,7 @@ test.each([
   ['a refusal of the request', () => contentViolation({ error: 'no' }), 'CONTENT_POLICY_VIOLATION'],
 ])('after %s: %s', async (_, error, end) => {
   const { ask } = poolOf([upstream('a', fails(error), { weight: 9 }), upstream('b', says('b'))])
-  const context = { traceId: '', traceFlags: '', retries: 0 }
+  const context = { requestId: 'r', trace: null, retries: 0 }
   const answer = await inRequest(context, () => ask().catch(thrown => thrown.kind))
   expect([answer, context.retries]).toEqual([end, end === 'b' ? 1 : 0])
 })

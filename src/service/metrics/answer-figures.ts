@@ -1,0 +1,16 @@
+import { authenticationFailed } from '#contract/errors.ts'
+import type { Exchange } from '../exchange.ts'
+import { isBearer } from '../is-bearer.ts'
+import { sendText } from '../middleware/send.ts'
+import type { ServiceMetrics } from './service-metrics.ts'
+
+export interface Figures {
+  metrics: Pick<ServiceMetrics, 'text' | 'contentType'>
+  token: string
+}
+
+/** The figures, for whoever has their token: behind a proxy every caller seems to come from this machine. */
+export async function answerFigures(exchange: Exchange, { metrics, token }: Figures): Promise<Response> {
+  if (!isBearer(exchange.header('authorization')[0], token)) throw authenticationFailed()
+  return sendText(exchange, await metrics.text(), metrics.contentType)
+}
