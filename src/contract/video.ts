@@ -115,6 +115,7 @@ export type VideoMediaField = (typeof videoMediaFields)[number]
 
 /** Stands for the prompt of an upscaler, which has none: a character that nobody sees or writes. */
 export const noPrompt = '\u2060'
+export const isNoPrompt = (prompt: string): boolean => prompt === noPrompt
 
 /**
  * Who has a video upscaled may leave out its length, which is detected, and a prompt, which is not used (published contract

@@ -1,4 +1,4 @@
-import { noPrompt, type VideoQueueRequest, type VideoQuoteRequest, videoMediaFields } from '#contract/video.ts'
+import { isNoPrompt, type VideoQueueRequest, type VideoQuoteRequest, videoMediaFields } from '#contract/video.ts'
 import { promptCharacters } from './bounds.ts'
 import { fieldError } from './field-error.ts'
 import type { VideoModel } from './model.ts'
@@ -58,7 +58,7 @@ function checkChoice(model: VideoModel, field: string, value: string | undefined
 }
 
 function checkPrompts(model: VideoModel, request: VideoQueueRequest): void {
-  if (request.prompt === noPrompt && !isUpscaler(model)) throw fieldError(['prompt'], `${model.id} needs a prompt`)
+  if (isNoPrompt(request.prompt) && !isUpscaler(model)) throw fieldError(['prompt'], `${model.id} needs a prompt`)
   const limit = model.constraints.prompt_character_limit ?? promptCharacters
   for (const field of ['prompt', 'negative_prompt'] as const) {
     const length = request[field]?.length ?? 0

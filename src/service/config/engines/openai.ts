@@ -1,15 +1,20 @@
+import { join } from 'node:path'
 import { z } from 'zod'
+import type { JobUpstreamOptions } from '../../engines/job-upstream.ts'
 import { OpenAiChat } from '../../engines/openai/chat.ts'
 import { OpenAiEmbeddings } from '../../engines/openai/embeddings.ts'
 import { OpenAiImages } from '../../engines/openai/images.ts'
 import type { UpstreamOptions } from '../../engines/openai/upstream-options.ts'
+import { OpenAiVideos } from '../../engines/openai/videos.ts'
 import { HttpUrl, Milliseconds } from '../config-values.ts'
 import { defineEngineKind, type EngineSurroundings } from '../engine-kind.ts'
 
-const options = {
+export const openAiOptions = {
   /** With the version: `http://127.0.0.1:8000/v1`. */
   baseUrl: HttpUrl,
   apiKey: z.string().optional(),
+  /** Whether two requests for a video with the same `Idempotency-Key` make one. */
+  takesKeys: z.boolean().optional(),
   lengthMember: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
   timeouts: z
     .strictObject({
@@ -23,16 +28,18 @@ const options = {
     .optional(),
 }
 
-type Options = z.output<z.ZodObject<typeof options>>
+type Options = Pick<z.output<z.ZodObject<typeof openAiOptions>>, 'baseUrl' | 'apiKey' | 'timeouts'>
 
 /** Any server that speaks OpenAI's API. */
 export const openAiKind = defineEngineKind({
   name: 'openai',
-  options,
+  options: openAiOptions,
   engines: {
     text: (given, around) => new OpenAiChat({ ...upstreamOf(given, around), lengthMember: given.lengthMember }),
     embedding: (given, around) => new OpenAiEmbeddings(upstreamOf(given, around)),
     image: (given, around) => new OpenAiImages(upstreamOf(given, around)),
+    video: (given, around) =>
+      new OpenAiVideos({ ...jobUpstreamOf(given, around), takesKeys: given.takesKeys ?? false }),
   },
 })
 
@@ -43,4 +50,10 @@ export const upstreamOf = ({ baseUrl, apiKey, timeouts }: Options, around: Engin
   ...(timeouts ? { timeouts } : {}),
   onProblem: ({ host, status, code }) =>
     around.log.warn({ model: around.model, upstream: around.upstream, host, status, code }, 'An upstream failed.'),
+})
+
+/** Videos are handed over in a folder of the upstream's own. */
+export const jobUpstreamOf = (given: Options, around: EngineSurroundings): JobUpstreamOptions => ({
+  ...upstreamOf(given, around),
+  workFolder: join(around.folder, 'videos', around.upstream),
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { microUsd } from '#contract/money.ts'
-import { VideoAspectRatio, VideoDuration, VideoResolution } from '#contract/video.ts'
+import { UpscaleFactor, VideoAspectRatio, VideoDuration, VideoResolution, videoMediaFields } from '#contract/video.ts'
 import { pooledVideo } from '../../engines/upstreams/pooled-engines.ts'
 import { count, Text, Usd } from '../config-values.ts'
 import { defineModelKind } from '../model-kind.ts'
@@ -12,7 +12,11 @@ export const videoKind = defineModelKind({
   shape: {
     aspectRatios: Choices(VideoAspectRatio).default([]),
     resolutions: Choices(VideoResolution).default([]),
-    durations: Choices(VideoDuration),
+    durations: Choices(VideoDuration).default([]),
+    /** Media that it takes; where absent, a picture as its first frame, unless its input is text alone. */
+    media: Choices(z.enum(videoMediaFields)).optional(),
+    /** Of an upscaler, whose prices stand under `1x`, `2x` and `4x`. */
+    upscaleFactors: Choices(UpscaleFactor).min(1).optional(),
     input: z.enum(['image-to-video', 'text-to-video', 'video']).default('text-to-video'),
     /** Whether it makes sound, and whether a request may choose. */
     audio: z.boolean().default(false),
@@ -22,6 +26,8 @@ export const videoKind = defineModelKind({
       /** By resolution; `all` for a model without that choice. */
       perSecondUsd: z.record(z.string(), Usd),
       audioPerSecondUsd: Usd.default(microUsd(0)),
+      /** Of all reference videos together. */
+      referencePerSecondUsd: Usd.default(microUsd(0)),
     }),
     /** The policy that a person has to agree to for pictures with a face. */
     consent: z
@@ -37,6 +43,8 @@ export const videoKind = defineModelKind({
       model_type: config.input,
       audio: config.audio,
       audio_configurable: config.audioConfigurable,
+      ...(config.media === undefined ? {} : { media: config.media }),
+      ...(config.upscaleFactors === undefined ? {} : { upscale_factors: config.upscaleFactors }),
       ...(config.promptCharacters === undefined ? {} : { prompt_character_limit: config.promptCharacters }),
     },
     price: {
@@ -44,6 +52,7 @@ export const videoKind = defineModelKind({
         Object.entries(config.price.perSecondUsd).map(([name, amount]) => [name === 'all' ? '' : name, amount]),
       ),
       audioPerSecondMicroUsd: config.price.audioPerSecondUsd,
+      referencePerSecondMicroUsd: config.price.referencePerSecondUsd,
     },
     consent: config.consent ?? null,
     delivery: config.delivery,

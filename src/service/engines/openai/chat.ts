@@ -11,6 +11,8 @@ import type { UpstreamOptions } from './upstream-options.ts'
 
 export interface OpenAiChatOptions extends UpstreamOptions {
   lengthMember?: Forwarding['lengthMember']
+  /** What every request says, whatever its caller does. */
+  members?: Readonly<Record<string, unknown>>
   clock?: Clock
 }
 
@@ -18,12 +20,14 @@ export interface OpenAiChatOptions extends UpstreamOptions {
 export class OpenAiChat implements ChatEngine {
   readonly #upstream: OpenAiUpstream
   readonly #lengthMember: Forwarding['lengthMember']
+  readonly #members: Readonly<Record<string, unknown>>
   readonly #clock: Clock
 
   /** Throws one sentence where the address or the key cannot be used. */
   constructor(options: OpenAiChatOptions) {
     this.#upstream = new OpenAiUpstream(options, '/chat/completions')
     this.#lengthMember = options.lengthMember ?? 'max_tokens'
+    this.#members = options.members ?? {}
     this.#clock = options.clock ?? systemClock
   }
 
@@ -74,7 +78,7 @@ export class OpenAiChat implements ChatEngine {
   }
 
   #forwarded(call: ChatCall, stream: boolean): Record<string, unknown> {
-    return forwardedRequest(call, { stream, lengthMember: this.#lengthMember })
+    return { ...forwardedRequest(call, { stream, lengthMember: this.#lengthMember }), ...this.#members }
   }
 
   #chunk(data: string, { request }: ChatCall): ChatCompletionChunk {

@@ -107,7 +107,8 @@ export class OpenAiUpstream {
   }
 }
 
-function urlOf(baseUrl: string, path: string): URL {
+/** Throws a sentence where the address cannot be an engine's. */
+export function urlOf(baseUrl: string, path: string): URL {
   const base = URL.canParse(baseUrl) ? new URL(baseUrl) : null
   if (!base || !/^https?:$/.test(base.protocol) || base.username || base.password) {
     throw new Error('An engine’s base URL must be http or https, with no user and no password in it.')
@@ -116,7 +117,8 @@ function urlOf(baseUrl: string, path: string): URL {
   return base
 }
 
-function authorization(options: UpstreamOptions, host: string): Record<string, string> {
+/** Throws a sentence where the variable holds no key. */
+export function authorization(options: UpstreamOptions, host: string): Record<string, string> {
   const { apiKeyVariable: name, environment = process.env } = options
   if (name === undefined) return {}
   const key = environment[name]

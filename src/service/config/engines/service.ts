@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { isVendor } from '#contract/vendor.ts'
+import { OpenAiEmbeddings } from '../../engines/openai/embeddings.ts'
+import { ServiceChat } from '../../engines/service/chat.ts'
+import { ServiceImages } from '../../engines/service/images.ts'
+import { ServiceVideo } from '../../engines/service/video.ts'
+import { defineEngineKind } from '../engine-kind.ts'
+import { jobUpstreamOf, openAiOptions, upstreamOf } from './openai.ts'
+
+/** Another service of this contract, with the version in its address: `https://api.example.com/api/v1`. */
+export const serviceKind = defineEngineKind({
+  name: 'service',
+  options: {
+    baseUrl: openAiOptions.baseUrl,
+    apiKey: openAiOptions.apiKey,
+    timeouts: openAiOptions.timeouts,
+    /** The word in its headers and members. */
+    vendor: z.string().refine(isVendor, 'Must be a word of small letters and digits').optional(),
+    /** Whether it knows a request again by its `Idempotency-Key`, as farebox does. */
+    takesKeys: z.boolean().optional(),
+  },
+  engines: {
+    text: (given, around) =>
+      new ServiceChat({
+        ...upstreamOf(given, around),
+        ...(given.vendor === undefined ? {} : { vendor: given.vendor }),
+      }),
+    embedding: (given, around) => new OpenAiEmbeddings(upstreamOf(given, around)),
+    image: (given, around) => new ServiceImages(upstreamOf(given, around)),
+    video: (given, around) => new ServiceVideo({ ...jobUpstreamOf(given, around), takesKeys: given.takesKeys ?? true }),
+  },
+})

@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Agent, type Dispatcher, FormData, request as send } from 'undici'
+import { unreachable } from '../unreachable.ts'
+import * as bounds from './bounds.ts'
+import { fetchedVideoBytes, jobAnswerBytes, jobQuestionMs } from './job-bounds.ts'
+import { NotTaken } from './once-sent.ts'
+import { isObject, readObject } from './openai/read-answer.ts'
+import { authorization, urlOf } from './openai/upstream.ts'
+import { codeOf } from './openai/upstream-error.ts'
+import type { UpstreamOptions } from './openai/upstream-options.ts'
+
+export interface JobUpstreamOptions extends UpstreamOptions {
+  /** Finished videos lie here as `JOB.mp4` until the caller takes them. */
+  workFolder: string
+}
+
+export interface JobQuestion {
+  method: 'GET' | 'POST' | 'DELETE'
+  path: string
+  /** JSON, or a form. */
+  body?: Record<string, unknown> | FormData
+  headers?: Record<string, string>
+  timeoutMs: number
+  signal: AbortSignal
+}
+
+export type JobAnswer =
+  | { kind: 'json'; status: number; body: Record<string, unknown> }
+  /** Of another type than JSON, unread: `keep` or `drop` it. */
+  | { kind: 'file'; status: number; mimeType: string; response: Dispatcher.ResponseData }
+
+const jobPattern = /^[A-Za-z0-9-]{1,64}$/
+
+/** A server that is asked after jobs: its key, its connections, and where the videos that it hands over are written. */
+export class JobUpstream {
+  readonly #options: JobUpstreamOptions
+  readonly #headers: Record<string, string>
+  readonly #host: string
+  readonly #agent = new Agent({ keepAliveTimeout: bounds.idleConnectionMs, connect: { timeout: bounds.connectMs } })
+
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor(options: JobUpstreamOptions) {
+    this.#options = options
+    this.#host = urlOf(options.baseUrl, '/').host
+    this.#headers = authorization(options, this.#host)
+  }
+
+  /** Throws `NotTaken` where no connection came about, and any other error where nobody knows whether it was heard. */
+  async ask({ method, path, body, headers = {}, timeoutMs, signal }: JobQuestion): Promise<JobAnswer> {
+    const isForm = body instanceof FormData
+    try {
+      const response = await send(urlOf(this.#options.baseUrl, path), {
+        method,
+        headers: { ...this.#headers, ...(body && !isForm ? { 'content-type': 'application/json' } : {}), ...headers },
+        body: body === undefined ? null : isForm ? body : JSON.stringify(body),
+        dispatcher: this.#agent,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        headersTimeout: timeoutMs,
+        bodyTimeout: bounds.silenceMs,
+      })
+      return await read(response)
+    } catch (error) {
+      signal.throwIfAborted()
+      this.#options.onProblem?.({ host: this.#host, status: null, code: codeOf(error) })
+      throw unreachable.has(codeOf(error)) ? new NotTaken(error) : error
+    }
+  }
+
+  /**
+   * A file that was handed to us by address, such as a signed one. No key goes there and no redirect is followed; plain
+   * http only where the server itself is spoken to so.
+   */
+  async askFor(address: string, signal: AbortSignal): Promise<JobAnswer> {
+    const url = URL.canParse(address) ? new URL(address) : null
+    const isSafe = url?.protocol === 'https:' || url?.origin === urlOf(this.#options.baseUrl, '/').origin
+    if (!url || !isSafe) throw new Error('The engine handed over an address that is not fetched.')
+    const response = await send(url, {
+      dispatcher: this.#agent,
+      signal,
+      headersTimeout: jobQuestionMs,
+      bodyTimeout: bounds.silenceMs,
+    })
+    return read(response)
+  }
+
+  /** The finished file of a job, where this process or an earlier one has written it. */
+  finished(jobId: string): string | null {
+    const path = this.#pathOf(jobId)
+    return existsSync(path) ? path : null
+  }
+
+  /** Writes a file whole, or not at all. */
+  async keep(jobId: string, { response }: Extract<JobAnswer, { kind: 'file' }>): Promise<string> {
+    const path = this.#pathOf(jobId)
+    await mkdir(resolve(this.#options.workFolder), { recursive: true, mode: 0o700 })
+    const part = `${path}.${randomBytes(4).toString('hex')}.part`
+    try {
+      await writeBounded(part, response)
+      await rename(part, path)
+      return path
+    } finally {
+      await rm(part, { force: true })
+    }
+  }
+
+  /** Ends all connections. */
+  close(): Promise<void> {
+    return this.#agent.destroy()
+  }
+
+  #pathOf(jobId: string): string {
+    if (!jobPattern.test(jobId)) throw new Error('A job is named by letters, digits and dashes.')
+    return join(resolve(this.#options.workFolder), `${jobId}.mp4`)
+  }
+}
+
+async function read(response: Dispatcher.ResponseData): Promise<JobAnswer> {
+  // A body that is left before its end reports that as an error, which nobody waits for.
+  response.body.on('error', () => undefined)
+  const { statusCode: status, headers } = response
+  const [mimeType = ''] = String(headers['content-type'] ?? '')
+    .toLowerCase()
+    .split(';')
+  if (status === 200 && /^(video\/|application\/octet-stream)/.test(mimeType)) {
+    return { kind: 'file', status, mimeType: mimeType.trim(), response }
+  }
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of response.body as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    if (bytes > jobAnswerBytes) throw new Error('The engine’s answer is too large.')
+    pieces.push(piece)
+  }
+  const body = readObject(Buffer.concat(pieces).toString('utf8'))
+  if (!body && status < 300 && status !== 204) throw new Error('The engine answered something else than JSON.')
+  return { kind: 'json', status, body: body ?? {} }
+}
+
+/** On disk before it counts: the engine's copy may be deleted next. */
+async function writeBounded(path: string, { body, headers }: Dispatcher.ResponseData): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  let bytes = 0
+  try {
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      bytes += piece.length
+      if (bytes > fetchedVideoBytes) throw new Error('The engine’s video is too large.')
+      await file.write(piece)
+    }
+    const said = Number(headers['content-length'] ?? bytes)
+    if (bytes === 0 || bytes !== said) throw new Error('The engine broke off its video.')
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** The words of an error in any of the shapes that services use; for telling its kind, never for a caller. */
+export function errorWords(body: Record<string, unknown>): string {
+  const { error } = body
+  const parts = isObject(error) ? [error.code, error.type, error.message] : [error, body.code, body.message]
+  return parts.filter(part => typeof part === 'string').join(' ')
+}
