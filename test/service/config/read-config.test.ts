@@ -54,6 +54,19 @@ models:
     durations: [4s]
     price: { perSecondUsd: { all: 0.02 } }
     upstreams: [{ engine: demo }]
+  - id: edits
+    type: inpaint
+    mostPictures: 3
+    price: { perPictureUsd: 0.04, resolutions: { 1K: 0.04, 2K: 0.08 }, quality: { 2K: { high: 0.12 } } }
+    upstreams: [{ engine: openai, baseUrl: 'http://127.0.0.1:8000/v1', lacksResponseFormat: true }, { engine: demo }]
+  - id: larger
+    type: upscale
+    price: { twiceUsd: 0.01, fourTimesUsd: 0.04 }
+    upstreams: [{ engine: local }]
+  - id: cutter
+    type: background
+    price: { perPictureUsd: 0.01 }
+    upstreams: [{ engine: demo }]
 `
 
 test('a whole file is read, its variables filled in and its models made', () => {
@@ -68,6 +81,9 @@ test('a whole file is read, its variables filled in and its models made', () => 
     ['vectors', 'embedding', 'demo'],
     ['pictures', 'image', 'demo'],
     ['videos', 'video', 'demo'],
+    ['edits', 'inpaint', 'openai,demo'],
+    ['larger', 'upscale', 'local'],
+    ['cutter', 'background', 'demo'],
   ])
   expect(models[0]).toMatchObject({
     maximumCompletionTokens: 8192,
@@ -76,6 +92,7 @@ test('a whole file is read, its variables filled in and its models made', () => 
   })
   expect(models[0]?.upstreams?.states().map(({ name }) => name)).toEqual(['openai-1', 'second'])
   expect(models[5]).toMatchObject({ price: { perSecondMicroUsd: { '': 20_000n } } })
+  expect(models[6]).toMatchObject({ price: { resolutions: { '2K': 80_000n }, quality: { '2K': { high: 120_000n } } } })
 })
 
 /** The file with one line changed, which is found by its text. */
@@ -115,7 +132,12 @@ test.each([
     '1e-9',
     'f.yaml:14:34 models[0].price.inputPerMillionUsd: Must be an amount of USD such as 0.15; found 1e-9.',
   ],
-  ['a type that there is not', 'type: text', 'type: txt', 'Allowed values: text, embedding, image, video'],
+  [
+    'a type that there is not',
+    'type: text',
+    'type: txt',
+    'Allowed values: text, embedding, image, inpaint, upscale, background, video',
+  ],
   ['an engine that there is not', 'engine: openai,', 'engine: vllm,', 'Allowed values: openai,'],
   [
     'a literal key',

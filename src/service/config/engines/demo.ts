@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import { DemoChat } from '../../engines/demo/chat.ts'
 import { DemoEmbeddings } from '../../engines/demo/embeddings.ts'
 import { DemoImages } from '../../engines/demo/images.ts'
+import { DemoPictures } from '../../engines/demo/pictures.ts'
 import { DemoVideo } from '../../engines/demo/video.ts'
-import { defineEngineKind } from '../engine-kind.ts'
+import { defineEngineKind, type EngineSurroundings } from '../engine-kind.ts'
 
 /** The demonstrations, to try a configuration with. */
 export const demoKind = defineEngineKind({
@@ -13,7 +14,13 @@ export const demoKind = defineEngineKind({
     text: () => new DemoChat(),
     embedding: () => new DemoEmbeddings(),
     image: () => new DemoImages(),
+    inpaint: (_, around) => pictures(around),
+    upscale: (_, around) => pictures(around),
+    background: (_, around) => pictures(around),
     // Its encoders and their files are one: a second one would write the same videos.
     video: (_, { keep, folder }) => keep('demo video', () => new DemoVideo({ workFolder: join(folder, 'demo') })),
   },
 })
+
+/** One thread for all of them, and for each reload. */
+const pictures = ({ keep }: EngineSurroundings): DemoPictures => keep('demo pictures', () => new DemoPictures())

@@ -1,3 +1,4 @@
+import { EsrganUpscale } from '../../engines/esrgan/upscale.ts'
 import { LocalEmbeddings } from '../../engines/local/embeddings.ts'
 import { defineEngineKind } from '../engine-kind.ts'
 
@@ -6,6 +7,7 @@ export const localKind = defineEngineKind({
   name: 'local',
   options: {},
   engines: {
+    upscale: (_, { keep }) => keep('local upscale', () => new EsrganUpscale()),
     embedding: (_, { keep, log, model, upstream }) =>
       keep(
         'local embeddings',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { JobUpstreamOptions } from '../../engines/job-upstream.ts'
 import { OpenAiChat } from '../../engines/openai/chat.ts'
 import { OpenAiEmbeddings } from '../../engines/openai/embeddings.ts'
+import { OpenAiImageEdits } from '../../engines/openai/image-edits.ts'
 import { OpenAiImages } from '../../engines/openai/images.ts'
 import type { UpstreamOptions } from '../../engines/openai/upstream-options.ts'
 import { OpenAiVideos } from '../../engines/openai/videos.ts'
@@ -16,6 +17,8 @@ export const openAiOptions = {
   /** Whether two requests for a video with the same `Idempotency-Key` make one. */
   takesKeys: z.boolean().optional(),
   lengthMember: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+  /** For edits; OpenAI’s newer models always answer base64, and refuse to be told so. */
+  lacksResponseFormat: z.boolean().optional(),
   timeouts: z
     .strictObject({
       connectMs: Milliseconds,
@@ -40,6 +43,11 @@ export const openAiKind = defineEngineKind({
     image: (given, around) => new OpenAiImages(upstreamOf(given, around)),
     video: (given, around) =>
       new OpenAiVideos({ ...jobUpstreamOf(given, around), takesKeys: given.takesKeys ?? false }),
+    inpaint: (given, around) =>
+      new OpenAiImageEdits({
+        ...upstreamOf(given, around),
+        lacksResponseFormat: given.lacksResponseFormat ?? false,
+      }),
   },
 })
 

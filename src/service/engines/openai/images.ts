@@ -21,9 +21,7 @@ export class OpenAiImages implements ImageEngine {
     try {
       const value = await this.#upstream.json({ body, request: namesOf(request), signal }, pictureAnswerBytes)
       if (value?.error && !value.data) throw eventError(value.error, namesOf(request))
-      const answer = Answer.safeParse(value).data
-      if (!answer) throw new Error('The engine answered no pictures.')
-      return answer.data.map(({ b64_json }) => Buffer.from(b64_json, 'base64'))
+      return picturesOf(value)
     } catch (error) {
       throw this.#upstream.known(error, signal)
     }
@@ -33,6 +31,13 @@ export class OpenAiImages implements ImageEngine {
   close(): Promise<void> {
     return this.#upstream.close()
   }
+}
+
+/** Those of an answer. Throws where it has none. */
+export function picturesOf(value: unknown): Buffer[] {
+  const answer = Answer.safeParse(value).data
+  if (!answer) throw new Error('The engine answered no pictures.')
+  return answer.data.map(({ b64_json }) => Buffer.from(b64_json, 'base64'))
 }
 
 /** OpenAI's own members, and beside them those of the servers that take more, where the caller asked for them. */

@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { editAspectRatios, mostEditPictures } from '#contract/image-edits.ts'
+import { pooledBackgrounds, pooledEdits, pooledUpscales } from '../../engines/upstreams/pooled-pictures.ts'
+import { picturePixels } from '../../models/bounds.ts'
+import { count, Usd } from '../config-values.ts'
+import { defineModelKind } from '../model-kind.ts'
+
+/** Models whose work begins with a picture. */
+
+const Format = z.enum(['png', 'jpeg', 'webp'])
+const Resolution = z.string().min(1).max(10)
+
+const taken = {
+  shortestSide: count(1, 4_096).default(64),
+  /** Width times height of a picture that is sent. */
+  mostPixels: count(64, picturePixels).default(16_777_216),
+}
+
+export const inpaintKind = defineModelKind({
+  type: 'inpaint',
+  shape: {
+    ...taken,
+    promptCharacters: count(1, 32_768).default(1_500),
+    formats: z.tuple([Format], Format).default(['png']),
+    aspectRatios: z
+      .array(z.enum(editAspectRatios).exclude(['auto']))
+      .max(editAspectRatios.length)
+      .default([]),
+    mostPictures: count(1, mostEditPictures).default(1),
+    price: z.strictObject({
+      perPictureUsd: Usd,
+      /** By resolution, for a model that lets it be chosen; the first is what a request gets otherwise. */
+      resolutions: z.record(Resolution, Usd).optional(),
+      quality: z
+        .record(Resolution, z.strictObject({ low: Usd.optional(), medium: Usd.optional(), high: Usd.optional() }))
+        .optional(),
+    }),
+  },
+  members: ({ price: { perPictureUsd, resolutions, quality }, ...members }) => ({
+    ...members,
+    price: {
+      perPictureMicroUsd: perPictureUsd,
+      ...(resolutions ? { resolutions } : {}),
+      ...(quality ? { quality: definedPrices(quality) } : {}),
+    },
+  }),
+  pooled: pooledEdits,
+})
+
+/** Without the members that are undefined, which an exact type does not take. */
+const definedPrices = <Value extends object>(prices: Record<string, Value>) =>
+  Object.fromEntries(
+    Object.entries(prices).map(([name, each]) => [
+      name,
+      Object.fromEntries(Object.entries(each).filter(([, amount]) => amount !== undefined)),
+    ]),
+  )
+
+export const upscaleKind = defineModelKind({
+  type: 'upscale',
+  shape: {
+    ...taken,
+    mostMadePixels: count(64, picturePixels).default(16_777_216),
+    hasEnhance: z.boolean().default(false),
+    price: z.strictObject({ twiceUsd: Usd, fourTimesUsd: Usd }),
+  },
+  members: ({ price, ...members }) => ({
+    ...members,
+    price: { twiceMicroUsd: price.twiceUsd, fourTimesMicroUsd: price.fourTimesUsd },
+  }),
+  pooled: pooledUpscales,
+})
+
+export const backgroundKind = defineModelKind({
+  type: 'background',
+  shape: { ...taken, price: z.strictObject({ perPictureUsd: Usd }) },
+  members: ({ price, ...members }) => ({ ...members, price: { perPictureMicroUsd: price.perPictureUsd } }),
+  pooled: pooledBackgrounds,
+})

@@ -1,0 +1,68 @@
+import { FormData } from 'undici'
+import { pictureAnswerBytes } from '../bounds.ts'
+import type { EditCall, EditEngine, EditRequest } from '../engine.ts'
+import { picturesOf } from './images.ts'
+import { OpenAiUpstream } from './upstream.ts'
+import { eventError } from './upstream-error.ts'
+import type { UpstreamOptions } from './upstream-options.ts'
+
+export interface OpenAiEditsOptions extends UpstreamOptions {
+  /** The size that is asked for where a request wants a ratio: OpenAI’s own where absent. */
+  sizes?: Readonly<Record<string, string>>
+  /** OpenAI’s newer models always answer base64, and refuse to be told so. */
+  lacksResponseFormat?: boolean
+}
+
+const openAiSizes: Readonly<Record<string, string>> = { '1:1': '1024x1024', '3:2': '1536x1024', '2:3': '1024x1536' }
+
+/** Any server that speaks OpenAI's image edits. A picture by its address is not fetched. */
+export class OpenAiImageEdits implements EditEngine {
+  readonly #upstream: OpenAiUpstream
+  readonly #sizes: Readonly<Record<string, string>>
+  readonly #responseFormat: boolean
+
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor(options: OpenAiEditsOptions) {
+    this.#upstream = new OpenAiUpstream(options, '/images/edits')
+    this.#sizes = options.sizes ?? openAiSizes
+    this.#responseFormat = !options.lacksResponseFormat
+  }
+
+  async edit({ request, engineModel, signal }: EditCall): Promise<Buffer> {
+    const { prompt } = request
+    try {
+      const body = this.#formOf(request, engineModel)
+      const value = await this.#upstream.json({ body, request: { prompt }, signal }, pictureAnswerBytes)
+      if (value?.error && !value.data) throw eventError(value.error, { prompt })
+      const [picture] = picturesOf(value)
+      if (!picture) throw new Error('The engine answered no picture.')
+      return picture
+    } catch (error) {
+      throw this.#upstream.known(error, signal)
+    }
+  }
+
+  /** Ends all connections. */
+  close(): Promise<void> {
+    return this.#upstream.close()
+  }
+
+  #formOf({ prompt, pictures, format, aspectRatio, quality }: EditRequest, engineModel: string): FormData {
+    const form = new FormData()
+    const size = aspectRatio === undefined ? undefined : this.#sizes[aspectRatio]
+    const fields = {
+      ...{ model: engineModel, prompt, n: '1' },
+      ...(size === undefined ? {} : { size }),
+      ...(quality === undefined ? {} : { quality }),
+      // PNG is what all of them answer by themselves; older servers know no other word.
+      ...(format === 'png' ? {} : { output_format: format }),
+      ...(this.#responseFormat ? { response_format: 'b64_json' } : {}),
+    }
+    for (const [name, value] of Object.entries(fields)) form.append(name, value)
+    for (const { type, bytes } of pictures) {
+      const file = new File([new Uint8Array(bytes)], `picture.${type}`, { type: `image/${type}` })
+      form.append(pictures.length > 1 ? 'image[]' : 'image', file)
+    }
+    return form
+  }
+}

@@ -1,0 +1,16 @@
+import type { BackgroundEngine, EditEngine, UpscaleEngine } from '../engine.ts'
+import type { UpstreamPool } from './upstream-pool.ts'
+
+/** The ports of models that begin with a picture, over several upstreams. */
+
+export const pooledEdits = (pool: UpstreamPool<EditEngine>): EditEngine => ({
+  edit: call => pool.answer(call, (engine, asked) => engine.edit(asked)),
+})
+
+export const pooledUpscales = (pool: UpstreamPool<UpscaleEngine>): UpscaleEngine => ({
+  upscale: call => pool.answer(call, (engine, asked) => engine.upscale(asked)),
+})
+
+export const pooledBackgrounds = (pool: UpstreamPool<BackgroundEngine>): BackgroundEngine => ({
+  removeBackground: call => pool.answer(call, (engine, asked) => engine.removeBackground(asked)),
+})
