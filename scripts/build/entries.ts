@@ -14,6 +14,7 @@ export const threads = {
   'sqlite-writer-thread': 'src/service/store/sqlite/writer-thread.ts',
   'evm-signature-thread': 'src/service/identity/evm-thread.ts',
   'embedding-thread': 'src/service/engines/local/embedding-thread.ts',
+  'document-thread': 'src/service/engines/documents/document-thread.ts',
   'page-thread': 'src/service/engines/web/page-thread.ts',
   'picture-thread': 'src/service/engines/pictures/picture-thread.ts',
 }

@@ -185,6 +185,7 @@ export {
   Voice,
   VoiceRequest,
 } from './speech.ts'
+export { createTextParser, ParsedText, TextParserRequest } from './text-parser.ts'
 export { TopUpResult, topUp } from './top-up.ts'
 export { createTranscription, Transcription, TranscriptionRequest } from './transcription.ts'
 export { defaultVendor, fromVendor, isVendor, searchDocumentsTool, toVendor, vendorHeader } from './vendor.ts'
@@ -210,6 +211,7 @@ export {
   VideoStatus,
   VideoUrl,
 } from './video.ts'
+export { createVideoTranscription, VideoTranscript, VideoTranscriptionRequest } from './video-transcription.ts'
 export {
   getWalletBalance,
   getWalletTransactions,

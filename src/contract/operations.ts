@@ -12,9 +12,11 @@ import type { Operation } from './operation.ts'
 import { getRateLimitLog, getRateLimits } from './rate-limits.ts'
 import { getReceipt, getReceiptKeys, listReceipts } from './receipts.ts'
 import { createSpeech, createVoice } from './speech.ts'
+import { createTextParser } from './text-parser.ts'
 import { topUp } from './top-up.ts'
 import { createTranscription } from './transcription.ts'
 import { completeVideo, queueVideo, quoteVideo, retrieveVideo } from './video.ts'
+import { createVideoTranscription } from './video-transcription.ts'
 import { getWalletBalance, getWalletTransactions } from './wallet-records.ts'
 
 /** Every operation of the API, in the order in which the description prints them. */
@@ -39,10 +41,12 @@ export const operations = [
   createSpeech,
   createTranscription,
   createVoice,
+  createTextParser,
   quoteVideo,
   queueVideo,
   retrieveVideo,
   completeVideo,
+  createVideoTranscription,
   listCryptoRpcNetworks,
   cryptoRpcProxy,
   topUp,

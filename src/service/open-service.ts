@@ -5,7 +5,7 @@ import type { PlanName } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
 import { drainMs } from './bounds.ts'
 import type { Character } from './characters/character.ts'
-import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
+import type { ChainNetwork, PageReader, SearchEngine, VideoTranscriber } from './engines/engine.ts'
 import type { Log } from './log.ts'
 import type { MetricsSources } from './metrics/service-metrics.ts'
 import type { Model } from './models/model.ts'
@@ -36,6 +36,8 @@ export interface ServiceOptions {
   networks?: readonly ChainNetwork[]
   /** Personas that a chat may be answered as. */
   characters?: readonly Character[]
+  /** Writes down what is said in videos; refused where absent. */
+  transcriber?: VideoTranscriber
   /** Comes before the callers' own system prompts unless they say no. */
   systemPrompt?: string
   /** Stands in the names of headers and members; `service` where absent. */

@@ -5,7 +5,9 @@ import { createChatCompletionRoute } from './routes/create-chat-completion.ts'
 import { createEmbeddingRoute } from './routes/create-embedding.ts'
 import { createKeyRoute } from './routes/create-key.ts'
 import { createSpeechRoute } from './routes/create-speech.ts'
+import { createTextParserRoute } from './routes/create-text-parser.ts'
 import { createTranscriptionRoute } from './routes/create-transcription.ts'
+import { createVideoTranscriptionRoute } from './routes/create-video-transcription.ts'
 import { createVoiceRoute } from './routes/create-voice.ts'
 import { cryptoRpcProxyRoute } from './routes/crypto-rpc-proxy.ts'
 import { deleteKeyRoute } from './routes/delete-key.ts'
@@ -69,6 +71,8 @@ export const routes = [
   queueVideoRoute,
   retrieveVideoRoute,
   completeVideoRoute,
+  createTextParserRoute,
+  createVideoTranscriptionRoute,
   listCryptoRpcNetworksRoute,
   cryptoRpcProxyRoute,
   topUpRoute,

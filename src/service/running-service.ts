@@ -10,8 +10,9 @@ import type { Character } from './characters/character.ts'
 import { Characters } from './characters/characters.ts'
 import { checkNetworks } from './crypto/check-networks.ts'
 import { RpcGate } from './crypto/rpc-gate.ts'
+import { FirstUseDocuments } from './documents/first-use-documents.ts'
 import { logRequest } from './ended-request.ts'
-import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
+import type { ChainNetwork, PageReader, SearchEngine, VideoTranscriber } from './engines/engine.ts'
 import { RequestGuards } from './guards.ts'
 import { Claims } from './idempotency/claims.ts'
 import { ApiKeys } from './identity/api-keys.ts'
@@ -73,6 +74,7 @@ export interface ServiceParts {
   /** None where absent. */
   networks?: readonly ChainNetwork[]
   characters?: readonly Character[]
+  transcriber?: VideoTranscriber
   clock: Clock
   log: Log
   /** Opens the loopback API of the operator's commands. */
@@ -91,6 +93,7 @@ export class RunningService {
   readonly #runner: JobRunner
   readonly #media: FolderMediaStore
   readonly #fetcher: FirstUseFetcher
+  readonly #documents = new FirstUseDocuments()
   readonly #ledger: LedgerWatch
   readonly #receipts: ChargeReceipts
   readonly #timers: NodeJS.Timeout[] = []
@@ -154,11 +157,9 @@ export class RunningService {
       }),
       links,
       voices: new VoiceHandles(clock, parts.secrets),
-      web: { search: parts.search ?? null, pages: parts.pages ?? null },
       fetcher,
-      networks: checkNetworks(parts.networks ?? []),
-      rpcGate: new RpcGate({ store, clock }),
-      characters: new Characters(parts.characters),
+      documents: this.#documents,
+      ...besideModels(parts),
       requestEnded: ended => {
         logRequest(log, ended)
         this.metrics?.observe(ended)
@@ -224,7 +225,7 @@ export class RunningService {
       this.#service.log.warn({}, 'Some calls are still open; their holds lapse by themselves.')
     }
     waited.abort()
-    await Promise.all([this.#identity.close(), this.#fetcher.close()])
+    await Promise.all([this.#identity.close(), this.#fetcher.close(), this.#documents.close()])
   }
 
   #every(intervalMs: number, what: string, run: () => Promise<unknown>): void {
@@ -234,6 +235,15 @@ export class RunningService {
     this.#timers.push(timer.unref())
   }
 }
+
+/** What is sold beside the models; each is refused by its name where nobody set it up. */
+const besideModels = ({ store, clock, search, pages, transcriber, networks, characters }: ServiceParts) => ({
+  web: { search: search ?? null, pages: pages ?? null },
+  transcriber: transcriber ?? null,
+  networks: checkNetworks(networks ?? []),
+  rpcGate: new RpcGate({ store, clock }),
+  characters: new Characters(characters),
+})
 
 function fundingOf({ store, clock, log, stakes }: ServiceParts): Funding {
   const onFailure = (error: unknown) =>

@@ -8,7 +8,7 @@ import type { UsageAnalyticsDesk } from './billing/usage-analytics.ts'
 import type { Characters } from './characters/characters.ts'
 import type { RpcGate } from './crypto/rpc-gate.ts'
 import type { EndedRequest } from './ended-request.ts'
-import type { ChainNetwork, PageReader, SearchEngine } from './engines/engine.ts'
+import type { ChainNetwork, DocumentReader, PageReader, SearchEngine, VideoTranscriber } from './engines/engine.ts'
 import type { Claims } from './idempotency/claims.ts'
 import type { ApiKeys } from './identity/api-keys.ts'
 import type { Principal } from './identity/principal.ts'
@@ -55,6 +55,9 @@ export interface Service {
   /** The only way to what a caller names by an address. */
   fetcher: Fetcher
   web: Web
+  documents: DocumentReader
+  /** Null where the operator set none up. */
+  transcriber: VideoTranscriber | null
   /** Blockchains whose nodes callers may ask. */
   networks: readonly ChainNetwork[]
   rpcGate: Pick<RpcGate, 'pass'>

@@ -8,7 +8,14 @@ import type { Character } from '#service/characters/character.ts'
 import { createKey } from '#service/create-key.ts'
 import { DemoChat } from '#service/engines/demo/chat.ts'
 import { DemoVideo } from '#service/engines/demo/video.ts'
-import type { ChainNetwork, ChatEngine, PageReader, SearchEngine, VideoEngine } from '#service/engines/engine.ts'
+import type {
+  ChainNetwork,
+  ChatEngine,
+  PageReader,
+  SearchEngine,
+  VideoEngine,
+  VideoTranscriber,
+} from '#service/engines/engine.ts'
 import { watchedBooks } from '#service/ledger/watched-store.ts'
 import type { FaceDetector } from '#service/media/face-detector.ts'
 import type { Fetcher } from '#service/media/first-use-fetcher.ts'
@@ -93,6 +100,7 @@ export interface OpenServiceOptions {
   pages?: PageReader
   networks?: readonly ChainNetwork[]
   characters?: readonly Character[]
+  transcriber?: VideoTranscriber
   settings?: Partial<ServiceSettings>
   folder?: string
   /** Makes figures, at /metrics for whoever has this token. */
@@ -130,14 +138,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
     ledger,
     models: (options.models ?? demoModels)(engines),
     payments: typeof options.payments === 'function' ? options.payments(store) : (options.payments ?? unpaid),
-    ...(options.stakes ? { stakes: options.stakes } : {}),
-    ...(options.fetcher ? { fetcher: options.fetcher } : {}),
-    ...(options.search ? { search: options.search } : {}),
-    ...(options.pages ? { pages: options.pages } : {}),
-    ...(options.faces ? { faces: options.faces } : {}),
-    ...(options.probe ? { probe: options.probe } : {}),
-    ...(options.networks ? { networks: options.networks } : {}),
-    ...(options.characters ? { characters: options.characters } : {}),
+    ...givenParts(options),
     adminToken,
     ...figuresFor(options.metricsToken),
     clock,
@@ -183,4 +184,19 @@ function recordedLog() {
     message === 'A request ended.' ? void ended.push(facts) : note('info')(facts, message)
   const log: Log = { info, warn: note('warn'), error: note('error') }
   return { log, logged, ended }
+}
+
+/** Parts that are the service's own affair where a test has none. */
+function givenParts(options: OpenServiceOptions) {
+  return {
+    ...(options.stakes ? { stakes: options.stakes } : {}),
+    ...(options.fetcher ? { fetcher: options.fetcher } : {}),
+    ...(options.search ? { search: options.search } : {}),
+    ...(options.pages ? { pages: options.pages } : {}),
+    ...(options.faces ? { faces: options.faces } : {}),
+    ...(options.probe ? { probe: options.probe } : {}),
+    ...(options.transcriber ? { transcriber: options.transcriber } : {}),
+    ...(options.networks ? { networks: options.networks } : {}),
+    ...(options.characters ? { characters: options.characters } : {}),
+  }
 }

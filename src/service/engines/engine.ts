@@ -109,6 +109,29 @@ export interface PageReader {
   read(call: PageCall): Promise<ReadPage>
 }
 
+export interface DocumentCall {
+  bytes: Buffer
+  signal: AbortSignal
+}
+
+export interface DocumentReader {
+  /** Its text. Throws `DocumentUnread` where it has none, `DocumentMissing` where this reader lacks a package for it. */
+  read(call: DocumentCall): Promise<string>
+}
+
+export interface TranscriptCall {
+  /** A whole file. */
+  bytes: Buffer
+  /** As its server said; it proves nothing. */
+  mimeType: string
+  signal: AbortSignal
+}
+
+export interface VideoTranscriber {
+  /** What is said in it, and its language (BCP 47) where that is known. */
+  transcribe(call: TranscriptCall): Promise<{ transcript: string; lang?: string }>
+}
+
 export interface NodeCall {
   calls: readonly RpcCall[]
   signal: AbortSignal

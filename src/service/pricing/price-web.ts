@@ -24,4 +24,12 @@ export const webLines = ({ searches, pages }: WebUse): Line[] =>
       amount: microUsd(count * augmentMicroUsd),
     }))
 
+/** The line of one thing at the same price: a document, a transcript. */
+export const webPiecePrice = (sku: string): Line => ({
+  sku,
+  units: 1n,
+  unitPricePicoUsd: BigInt(augmentMicroUsd * picoPerMicro),
+  amount: microUsd(augmentMicroUsd),
+})
+
 export const webPrice = ({ searches, pages }: WebUse): MicroUsd => microUsd((searches + pages) * augmentMicroUsd)

@@ -1,4 +1,5 @@
 import type { Recipes } from './recipe.ts'
+import { augmentRecipes } from './recipes/augment.ts'
 import { chatRecipes } from './recipes/chat.ts'
 import { cryptoRecipes } from './recipes/crypto.ts'
 import { imageRecipes } from './recipes/images.ts'
@@ -9,6 +10,7 @@ import { x402Recipes } from './recipes/x402.ts'
 
 /** One file a family. */
 export const recipes: Recipes = {
+  ...augmentRecipes,
   ...chatRecipes,
   ...cryptoRecipes,
   ...imageRecipes,

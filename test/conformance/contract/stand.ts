@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { microUsd } from '#contract/money.ts'
 import { DemoChat } from '#service/engines/demo/chat.ts'
+import { DemoWeb } from '#service/engines/demo/web.ts'
 import { openWalletAccount, walletAccountId } from '#service/identity/wallet-account.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
@@ -28,11 +29,14 @@ export interface Stand {
   close(): Promise<void>
 }
 
+const someVideo = Buffer.from('\0\0\0\x18ftypisom')
+
 export const unreachableBooks = () => new StoreError('unreachable', 'The books are away.')
 
 export async function openStand(): Promise<Stand> {
   const state: Pick<Stand, 'failure' | 'away'> = { failure: new Error('The engine failed.'), away: null }
   const folder = await mkdtemp(join(tmpdir(), 'farebox-conformance-'))
+  const web = new DemoWeb()
   const opened = await openService({
     video: new DoubleVideo(folder),
     chat: new DemoChat({ pause: async () => undefined }),
@@ -40,6 +44,10 @@ export async function openStand(): Promise<Stand> {
       const demo = demoModels(engines)
       return [...demo, ...demo.map(model => failing(model, state))]
     },
+    search: web,
+    pages: web,
+    transcriber: { transcribe: async () => ({ transcript: 'Hello.', lang: 'en' }) },
+    fetcher: { fetch: async ({ url }) => ({ url, mimeType: 'video/mp4', charset: null, bytes: someVideo }) },
     networks: doubleNetworks,
     payments: doublePayments,
     storeBefore: real => breakable(real, state),
