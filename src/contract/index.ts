@@ -219,3 +219,4 @@ export {
   WalletTransaction,
   WalletTransactions,
 } from './wallet-records.ts'
+export { CreateWeb3KeyRequest, createWeb3Key, getWeb3Token } from './web3-key.ts'

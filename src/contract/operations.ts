@@ -18,6 +18,7 @@ import { createTranscription } from './transcription.ts'
 import { completeVideo, queueVideo, quoteVideo, retrieveVideo } from './video.ts'
 import { createVideoTranscription } from './video-transcription.ts'
 import { getWalletBalance, getWalletTransactions } from './wallet-records.ts'
+import { createWeb3Key, getWeb3Token } from './web3-key.ts'
 
 /** Every operation of the API, in the order in which the description prints them. */
 export const operations = [
@@ -58,6 +59,8 @@ export const operations = [
   createKey,
   updateKey,
   deleteKey,
+  getWeb3Token,
+  createWeb3Key,
   getKey,
   getBillingBalance,
   getBillingUsage,

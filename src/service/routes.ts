@@ -9,6 +9,7 @@ import { createTextParserRoute } from './routes/create-text-parser.ts'
 import { createTranscriptionRoute } from './routes/create-transcription.ts'
 import { createVideoTranscriptionRoute } from './routes/create-video-transcription.ts'
 import { createVoiceRoute } from './routes/create-voice.ts'
+import { createWeb3KeyRoute } from './routes/create-web3-key.ts'
 import { cryptoRpcProxyRoute } from './routes/crypto-rpc-proxy.ts'
 import { deleteKeyRoute } from './routes/delete-key.ts'
 import { editImageRoute } from './routes/edit-image.ts'
@@ -26,6 +27,7 @@ import { getReceiptRoute } from './routes/get-receipt.ts'
 import { getReceiptKeysRoute } from './routes/get-receipt-keys.ts'
 import { getWalletBalanceRoute } from './routes/get-wallet-balance.ts'
 import { getWalletTransactionsRoute } from './routes/get-wallet-transactions.ts'
+import { getWeb3TokenRoute } from './routes/get-web3-token.ts'
 import { listCharactersRoute } from './routes/list-characters.ts'
 import { listCryptoRpcNetworksRoute } from './routes/list-crypto-rpc-networks.ts'
 import { listImageStylesRoute } from './routes/list-image-styles.ts'
@@ -84,6 +86,8 @@ export const routes = [
   createKeyRoute,
   updateKeyRoute,
   deleteKeyRoute,
+  getWeb3TokenRoute,
+  createWeb3KeyRoute,
   getKeyRoute,
   getBillingBalanceRoute,
   getBillingUsageRoute,

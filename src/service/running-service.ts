@@ -17,6 +17,9 @@ import { RequestGuards } from './guards.ts'
 import { Claims } from './idempotency/claims.ts'
 import { ApiKeys } from './identity/api-keys.ts'
 import { CallerIdentity } from './identity/caller-identity.ts'
+import { WalletAccounts } from './identity/wallet-account.ts'
+import { Web3Keys } from './identity/web3-keys.ts'
+import { Web3Tokens } from './identity/web3-token.ts'
 import { Attestations } from './jobs/attestations.ts'
 import { requireConsent } from './jobs/consent.ts'
 import { DownloadLinks } from './jobs/download-link.ts'
@@ -108,14 +111,7 @@ export class RunningService {
     const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor, clock, hasSearch })
     const serverSecrets = parts.secrets.map(secret => Buffer.from(secret)) as [Buffer, ...Buffer[]]
     this.keys = new ApiKeys({ store, clock, serverSecrets })
-    this.#identity = new CallerIdentity({
-      store,
-      clock,
-      keys: this.keys,
-      settings,
-      onThreadFailure: error =>
-        log.error({ err: error }, 'A thread that verifies signatures ended; another is started.'),
-    })
+    this.#identity = identityOf(parts, this.keys)
     this.#media = new FolderMediaStore(settings.mediaFolder)
     this.#fetcher = new FirstUseFetcher({ privateHosts: settings.fetchHosts ?? [] })
     const fetcher = parts.fetcher ?? this.#fetcher
@@ -138,6 +134,7 @@ export class RunningService {
       funding,
       ledger,
       claims: new Claims({ store, clock, owner }),
+      web3Keys: web3KeysOf(parts, { keys: this.keys, identity: this.#identity, funding }),
       usage: new UsageAnalyticsDesk({ store, clock, catalogue }),
       receipts: this.#receipts,
       payments: parts.payments,
@@ -244,6 +241,27 @@ const besideModels = ({ store, clock, search, pages, transcriber, networks, char
   rpcGate: new RpcGate({ store, clock }),
   characters: new Characters(characters),
 })
+const identityOf = ({ store, clock, settings, log }: ServiceParts, keys: ApiKeys): CallerIdentity =>
+  new CallerIdentity({
+    store,
+    clock,
+    keys,
+    settings,
+    onThreadFailure: error => log.error({ err: error }, 'A thread that verifies signatures ended; another is started.'),
+  })
+
+const web3KeysOf = (
+  { store, clock, settings, secrets }: ServiceParts,
+  { keys, identity, funding }: { keys: ApiKeys; identity: CallerIdentity; funding: Funding },
+): Web3Keys =>
+  new Web3Keys({
+    clock,
+    keys,
+    accounts: new WalletAccounts(store),
+    funding,
+    tokens: new Web3Tokens({ issuer: baseUrl(settings), secrets }),
+    signerOf: (message, signature) => identity.signerOf(message, signature),
+  })
 
 function fundingOf({ store, clock, log, stakes }: ServiceParts): Funding {
   const onFailure = (error: unknown) =>

@@ -12,6 +12,7 @@ import type { ChainNetwork, DocumentReader, PageReader, SearchEngine, VideoTrans
 import type { Claims } from './idempotency/claims.ts'
 import type { ApiKeys } from './identity/api-keys.ts'
 import type { Principal } from './identity/principal.ts'
+import type { Web3Keys } from './identity/web3-keys.ts'
 import type { ConsentOrder } from './jobs/consent.ts'
 import type { Charges } from './ledger/charges.ts'
 import type { Funding } from './ledger/funding.ts'
@@ -43,6 +44,7 @@ export interface Service {
   ledger: Pick<LedgerWatch, 'state'>
   /** Work under an `Idempotency-Key`. */
   claims: Claims
+  web3Keys: Pick<Web3Keys, 'token' | 'create'>
   usage: Pick<UsageAnalyticsDesk, 'of'>
   receipts: Pick<ChargeReceipts, 'of' | 'list' | 'keys'>
   payments: Payments

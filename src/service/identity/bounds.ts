@@ -40,6 +40,12 @@ export const challengeNonceBytes = 8
 /** Wallets whose account is remembered: the link is for good, so this only bounds memory (some 20 MB). */
 export const cachedWallets = 50_000
 
+/** A token that a wallet signs for a key is good this long (published contract §11.3). */
+export const web3TokenLifeMs = 15 * 60 * 1000
+
+/** Random bytes of such a token: nobody guesses one, and no two are the same. */
+export const web3TokenBytes = 16
+
 /** Threads that recover EVM signers, at most: one makes some 600 a second, and the engines want the other cores. */
 export const verifierThreads = 4
 

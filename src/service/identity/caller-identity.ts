@@ -65,6 +65,11 @@ export class CallerIdentity implements Identity {
     return signInChallenge(this.#settings.publicUrl, this.#clock.now())
   }
 
+  /** The address in lower case that signed a text by EIP-191, or null. Throws 429 while too many wait. */
+  signerOf(message: string, signature: string): Promise<string | null> {
+    return this.#wallets.signerOf(message, signature)
+  }
+
   /** Starts the threads that verify signatures; without it the first wallet waits 0.3 s for one. */
   warm(): void {
     this.#verifier.warm()

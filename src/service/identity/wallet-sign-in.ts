@@ -81,7 +81,7 @@ export class WalletSignIn {
 
   async #signatureFault(claim: SignInClaim): Promise<SignInCode | null> {
     if (claim.chainId === evmNetwork) {
-      const signer = await this.#recover(claim)
+      const signer = await this.signerOf(claim.message, claim.signature)
       return signer === claim.address.toLowerCase() ? null : 'X402_SIGN_IN_INVALID_SIGNATURE'
     }
     const key = ed25519Key(claim.address)
@@ -91,7 +91,8 @@ export class WalletSignIn {
     return isSigned ? null : 'X402_SIGN_IN_INVALID_SIGNATURE'
   }
 
-  async #recover({ message, signature }: SignInClaim): Promise<string | null> {
+  /** The address in lower case that signed a text by EIP-191, null where no key can have. Throws 429 while too many wait. */
+  async signerOf(message: string, signature: string): Promise<string | null> {
     try {
       return await this.#verifier.recover(message, signature)
     } catch (error) {
