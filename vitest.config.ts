@@ -8,7 +8,10 @@ export default defineConfig({
     pool: 'forks',
     // Nine tenths of the time go by in waiting for chains, databases and processes, so two at once pay on two cores too.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    setupFiles: ['test/own-notes.ts'],
+    setupFiles: ['test/canary/each-file.ts', 'test/own-notes.ts'],
+    // Secrets of tests are looked for in all that a run leaves; the end of it reads what is left.
+    globalSetup: ['test/canary/whole-run.ts'],
+    teardownTimeout: 120_000,
     // Tests that start a chain or a server say so themselves; a plain test that needs longer than this is stuck.
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -4,6 +4,7 @@ import { listModels, type ModelRecord, modelTypes } from '#contract/models.ts'
 import { descriptionCharacters, modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { fromOutside, strangeId, withoutHidden } from '#toolkit/from-outside.ts'
+import { unitPrices } from '#toolkit/unit-prices.ts'
 
 const Model = z.object({
   id: z.string(),
@@ -12,6 +13,8 @@ const Model = z.object({
   /** The service's words. */
   description: z.string().optional(),
   usd_per_million: z.object({ input: z.number(), output: z.number() }).optional(),
+  /** Where it is not priced by tokens in and out, such as `0.04 USD a picture 2K`. */
+  prices: z.array(z.string()).optional(),
   context_tokens: z.number().optional(),
   abilities: z.array(z.string()).optional(),
   video: z
@@ -70,6 +73,7 @@ function shown({ id, type, context_length, model_spec: spec }: ModelRecord): Mod
       ? { description: withoutHidden(spec.description).slice(0, descriptionCharacters).toWellFormed() }
       : {}),
     ...(prices ? { usd_per_million: { input: prices.input.usd, output: prices.output.usd } } : {}),
+    ...(prices ? {} : { prices: unitPrices(spec.pricing) }),
     context_tokens: spec.availableContextTokens ?? context_length,
     ...(spec.capabilities ? { abilities: abilitiesOf(spec.capabilities) } : {}),
     ...(video
@@ -98,8 +102,12 @@ const abilitiesOf = (capabilities: NonNullable<ModelRecord['model_spec']['capabi
 function sayModel(model: Model): string {
   const facts = [`${model.id} (${model.type})`]
   if (model.usd_per_million) {
-    facts.push(`${model.usd_per_million.input} USD in and ${model.usd_per_million.output} USD out a million tokens`)
+    const { input, output } = model.usd_per_million
+    facts.push(
+      output === 0 ? `${input} USD a million tokens` : `${input} USD in and ${output} USD out a million tokens`,
+    )
   }
+  facts.push(...(model.prices ?? []))
   if (model.context_tokens) facts.push(`${model.context_tokens} tokens of context`)
   if (model.video) facts.push(sayVideo(model.video))
   if (model.abilities?.length) facts.push(model.abilities.join(', '))

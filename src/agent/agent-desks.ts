@@ -11,6 +11,7 @@ import { PaidCalls } from './paid-call.ts'
 import { PaidCallRows } from './paid-call-rows.ts'
 import { ReceiptDesk } from './receipt-desk.ts'
 import { resumeJobs } from './resume-jobs.ts'
+import { sayRefill } from './say-refill.ts'
 import { ToolWallet } from './tool-wallet.ts'
 
 /** What all calls of one agent share. */
@@ -41,8 +42,10 @@ export class AgentDesks {
   }
 
   async paid(chargedMicroUsd: MicroUsd | null, creditLeftMicroUsd: MicroUsd | null): Promise<Paid> {
-    const budgetLeftMicroUsd = (await this.core.wallet?.status())?.leftMicroUsd ?? null
-    return { chargedMicroUsd, creditLeftMicroUsd, budgetLeftMicroUsd }
+    const status = await this.core.wallet?.status()
+    const note = status?.refill ? sayRefill(status.refill) : null
+    const budgetLeftMicroUsd = status?.leftMicroUsd ?? null
+    return { chargedMicroUsd, creditLeftMicroUsd, budgetLeftMicroUsd, ...(note === null ? {} : { notes: [note] }) }
   }
 
   /** Runs an effect; what it throws comes out in words. */

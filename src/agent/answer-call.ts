@@ -1,11 +1,11 @@
-import type { ClientAnswer } from '#client/client.ts'
-import { type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { displayUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import type { CallOf, Operation } from '#contract/operation.ts'
 import { jobOutput, sayBecameJob } from '#toolkit/job-output.ts'
 import { paidOutput } from '#toolkit/paid.ts'
 import { ResultInstead } from '#toolkit/result-instead.ts'
 import type { Answered, Paid, PaidOptions, ToolContext } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import type { PaidOrder } from '#wallet/pay.ts'
 import type { AgentDesks } from './agent-desks.ts'
 import type { Asked } from './asked.ts'
 import { longCallMs } from './bounds.ts'
@@ -51,11 +51,16 @@ export async function answerCall<O extends Operation>(
 /** What was paid for an answer that has just come. */
 export async function paidFor(
   desks: AgentDesks,
-  { rowId, answer }: { rowId: string; answer: ClientAnswer<Operation> },
+  { rowId, answer, payments }: Pick<Extract<Bought<Operation>, { kind: 'bought' }>, 'rowId' | 'answer' | 'payments'>,
   amount: MicroUsd | null,
 ): Promise<Paid> {
-  return withReceipt(desks, rowId, await desks.paid(amount, creditLeft(answer, amount)))
+  const paid = await desks.paid(amount, creditLeft(answer, amount))
+  const notes = [...payments.map(sayTopUp), ...(paid.notes ?? [])]
+  return withReceipt(desks, rowId, notes.length > 0 ? { ...paid, notes } : paid)
 }
+
+const sayTopUp = ({ amountMicroUsd, receiptId }: PaidOrder): string =>
+  `Credit was missing, so the wallet first paid ${displayUsd(amountMicroUsd)} for more (${receiptId}).`
 
 /** Of a job that is done: the result of the tool whose call it was, with what that call cost. */
 export async function deliverCall({ desks, whenDelivered }: Asked, job: JobRow, context: ToolContext): Promise<never> {

@@ -54,6 +54,9 @@ export const pathCharacters = 4_096
 export const fetchBodyBytes = 36 * 1024 * 1024
 /** A model's id as it stands in a sentence. */
 export const shownIdCharacters = 80
+/** Jobs that have ended are kept for a quarter, and so many: each is below a kilobyte, and the services keep less. */
+export const finishedJobsKeptMs = 90 * 24 * 60 * 60 * 1_000
+export const keptFinishedJobs = 5_000
 /** Rows of jobs that are listed at most. */
 export const listedJobs = 100
 /** What is known of a service's limits is over within minutes; the limits themselves are worth a day. */

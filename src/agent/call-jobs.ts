@@ -112,6 +112,8 @@ export class CallJobs {
     const row = rows.find(callId ?? '')
     if (!row) throw wasForgotten()
     if (row.state === 'failed') throw wasNotDone()
+    // Its answer was kept while this job was written down, so that nothing else ends it.
+    if (row.answer !== null) return Promise.resolve(jobRows.callAnswered(jobId, row.chargedMicroUsd))
     const under = paidCalls.underWay(row.id)
     if (under) return under
     const operation: Operation | undefined = operations.find(({ id }) => id === row.operation)

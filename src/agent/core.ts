@@ -5,6 +5,7 @@ import type { Clock } from '#contract/clock.ts'
 import type { Approvals } from '#wallet/approvals.ts'
 import type { Policy } from '#wallet/policy.ts'
 import type { Records } from '#wallet/records.ts'
+import type { WalletRefusal } from '#wallet/refusal.ts'
 import type { State } from '#wallet/state.ts'
 import type { Wallet } from '#wallet/wallet.ts'
 import type { Files } from './files.ts'
@@ -18,6 +19,8 @@ export interface Core {
   wallet: Wallet | null
   /** Address of an encrypted key that nobody has opened; for words only. */
   lockedWallet: string | null
+  /** What came of opening it; null where nobody tried. */
+  lockedBecause: Pick<WalletRefusal, 'sentence' | 'nextStep'> | null
   pays: 'wallet' | 'apiKey' | 'nothing'
   policy: Policy
   state: State

@@ -1,3 +1,4 @@
+import { keyFileAddresses } from '#wallet/key-file.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import { AgentDesks } from './agent-desks.ts'
 import { ofWallet } from './explain.ts'
@@ -6,12 +7,20 @@ import type { AgentSettings } from './settings.ts'
 import { environmentKeys, folderKeys } from './wallet-keys.ts'
 import { baseUrlOf, journalUrlOf, nodesOf, payeesNamed, policyOf, stateFolderOf } from './wallet-settings.ts'
 
-/** An agent from an environment's settings; the passphrase opens an encrypted wallet, where there is one. */
-export async function createDesks(settings: AgentSettings, passphrase: string | null): Promise<AgentDesks> {
+/**
+ * An agent from an environment's settings; the passphrase opens an encrypted wallet, where there is one. A wallet that it
+ * does not open is refused, or with `mayStayLocked` told by whatever needs it: what is free needs no wallet.
+ */
+export async function createDesks(
+  settings: AgentSettings,
+  passphrase: string | null,
+  { mayStayLocked = false } = {},
+): Promise<AgentDesks> {
   const { env, apiKey, vendor, outputFolder } = settings
   const [baseUrl, stateFolder] = [baseUrlOf(env), stateFolderOf(env)]
   const policy = policyOf(env, { payees: payeesNamed(settings.payee) })
-  const found = await inOurWords(findWallet(settings, passphrase))
+  const finding = findWallet(settings, passphrase)
+  const found = await inOurWords(mayStayLocked ? finding.catch(error => locked(stateFolder, error)) : finding)
   const core = await openCore(
     { baseUrl, apiKey, nodes: nodesOf(env), vendor, outputFolder, stateFolder, journalUrl: journalUrlOf(env), policy },
     found,
@@ -26,7 +35,13 @@ async function findWallet({ env, apiKey }: AgentSettings, passphrase: string | n
   return folderKeys(stateFolderOf(env), baseUrlOf(env), passphrase)
 }
 
-/** A wrong passphrase is told by the first tool that needs the wallet. */
+/** Throws the error where it is not about an encrypted key. */
+function locked(folder: string, error: unknown): FoundWallet {
+  const [address] = keyFileAddresses(folder) ?? []
+  if (!(error instanceof WalletRefusal) || error.rule !== 'key' || address === undefined) throw error
+  return { lockedWallet: address, lockedBecause: error }
+}
+
 const inOurWords = <Value>(work: Promise<Value>): Promise<Value> =>
   work.catch(error => {
     throw error instanceof WalletRefusal ? ofWallet(error) : error

@@ -5,4 +5,4 @@ import { toolHost } from './tool-host.ts'
 
 /** The host of a frame, from an environment's settings; the passphrase opens an encrypted wallet, where there is one. */
 export const createHost = async (settings: AgentSettings, passphrase: string | null): Promise<ToolHost> =>
-  toolHost(await createDesks(settings, passphrase))
+  toolHost(await createDesks(settings, passphrase, { mayStayLocked: true }))

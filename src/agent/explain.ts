@@ -29,21 +29,27 @@ export function explain(error: unknown, circumstances: Circumstances): unknown {
 
 /** Without a wallet or a key paid tools, and a proxy at its start, name the one thing that mends it. */
 export const nobodyPays = (
-  { lockedWallet }: Pick<Core, 'lockedWallet'>,
+  { lockedWallet, lockedBecause }: Pick<Core, 'lockedWallet' | 'lockedBecause'>,
   command: 'farebox mcp' | 'farebox proxy' = 'farebox mcp',
 ): ToolFailure =>
   new ToolFailure(
-    lockedWallet === null
+    lockedWallet !== null && lockedBecause !== null
       ? {
-          happened: 'Nothing pays for this yet: there is neither a wallet nor an API key.',
+          happened: `Nothing pays for this yet: ${lockedBecause.sentence}`,
           charged: zeroUsd,
-          next: 'Ask the person to run `farebox wallet create` in a terminal, or to set FAREBOX_API_KEY; then start this server again.',
+          next: `${lockedBecause.nextStep} Then start this server again.`,
         }
-      : {
-          happened: `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and this server was not given it.`,
-          charged: zeroUsd,
-          next: `Ask the person to start this server as \`${command} --passphrase-file FILE\`, or with FAREBOX_API_KEY in its environment.`,
-        },
+      : lockedWallet === null
+        ? {
+            happened: 'Nothing pays for this yet: there is neither a wallet nor an API key.',
+            charged: zeroUsd,
+            next: 'Ask the person to run `farebox wallet create` in a terminal, or to set FAREBOX_API_KEY; then start this server again.',
+          }
+        : {
+            happened: `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and this server was not given it.`,
+            charged: zeroUsd,
+            next: `Ask the person to start this server as \`${command} --passphrase-file FILE\`, or with FAREBOX_API_KEY in its environment.`,
+          },
   )
 
 const openRules: ReadonlySet<string> = new Set(['payment-open', 'payment-rejected', 'outcome-unknown'])

@@ -6,7 +6,7 @@ import type { CalledTool } from '#toolkit/tool-host.ts'
 import { newId } from '#wallet/new-id.ts'
 import { isRunning, thisProcess } from '#wallet/process-name.ts'
 import type { State } from '#wallet/state.ts'
-import { listedJobs, savingLeaseMs } from './bounds.ts'
+import { finishedJobsKeptMs, keptFinishedJobs, listedJobs, savingLeaseMs } from './bounds.ts'
 import { exactly, keptAmount } from './kept-integers.ts'
 import { agentMigrations } from './migrations.ts'
 
@@ -61,6 +61,7 @@ export class JobRows {
       `INSERT INTO jobs (id, service, queue_id, model, download_url, price_micro_usd, state, started_at_ms)
        VALUES (?, ?, ?, ?, ?, ?, 'running', ?)`,
     ).run(id, job.service, job.queueId, job.model, job.downloadUrl, job.priceMicroUsd, this.#clock.now())
+    forgetFinished(db, this.#clock.now())
     return id
   }
 
@@ -80,6 +81,7 @@ export class JobRows {
         JSON.stringify(job.request),
         JSON.stringify(job.tool),
       )
+      forgetFinished(db, this.#clock.now())
       return exactly(db, 'SELECT * FROM jobs WHERE call_id = ?').get(job.callId)
     })
     if (!row) throw new Error('A job that was just written is not in its table.')
@@ -95,6 +97,15 @@ export class JobRows {
     const row = this.#database().prepare('SELECT request, tool FROM jobs WHERE id = ?').get(id)
     const json = (value: SQLOutputValue | undefined) => (typeof value === 'string' ? JSON.parse(value) : null)
     return { request: json(row?.request), tool: json(row?.tool) }
+  }
+
+  /** A call whose answer is in its row. */
+  callAnswered(id: string, chargedMicroUsd: MicroUsd | null): void {
+    this.#run(
+      `UPDATE jobs SET state = 'completed', price_micro_usd = ?, request = NULL WHERE id = ? AND state = 'running'`,
+      chargedMicroUsd === null ? null : Number(chargedMicroUsd),
+      id,
+    )
   }
 
   /** A call that comes to nothing. */
@@ -198,6 +209,15 @@ export class JobRows {
       .prepare(sql)
       .run(...values)
   }
+}
+
+/** Jobs that have ended, the oldest first, by age and by number; their files stay. */
+function forgetFinished(db: DatabaseSync, nowMs: number): void {
+  db.prepare(`DELETE FROM jobs WHERE state <> 'running' AND started_at_ms < ?`).run(nowMs - finishedJobsKeptMs)
+  db.prepare(
+    `DELETE FROM jobs WHERE id IN
+       (SELECT id FROM jobs WHERE state <> 'running' ORDER BY started_at_ms DESC, rowid DESC LIMIT -1 OFFSET ?)`,
+  ).run(keptFinishedJobs)
 }
 
 const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof value === 'string' ? value : null)

@@ -27,6 +27,7 @@ export interface FoundWallet {
   keys?: readonly WalletKey[]
   /** Address of an encrypted key that nobody has opened. */
   lockedWallet?: string | null
+  lockedBecause?: Core['lockedBecause']
 }
 
 /** Puts an agent together. Nothing is sent; the state file is opened by its first use. */
@@ -65,6 +66,7 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     refills: new Refills({ client, topUps, wallet, clock }),
     wallet,
     lockedWallet: found.lockedWallet ?? null,
+    lockedBecause: found.lockedBecause ?? null,
     pays: wallet ? 'wallet' : apiKey ? 'apiKey' : 'nothing',
     policy: wallet?.policy ?? tightenByFile(policy, state.folder),
     state,

@@ -23,7 +23,7 @@ import { noAnswer, withinTime } from './within-time.ts'
 
 /** What a paid call came to. */
 export type Bought<O extends Operation> =
-  | { kind: 'bought'; rowId: string; price: PricedCall; answer: ClientAnswer<O> }
+  | { kind: 'bought'; rowId: string; price: PricedCall; answer: ClientAnswer<O>; payments: readonly PaidOrder[] }
   /** An earlier, undelivered one of the same call. */
   | { kind: 'earlier'; row: PaidCallRow }
   /** The same call is under way in another process. */
@@ -162,11 +162,12 @@ export class PaidCalls {
       // By a person's word it is a new call now, whatever becomes of the first one.
       if (mayBeSecond) standing.mayBeCharged = false
       if (!isAllowed) standing.allowedMicroUsd = price.amountMicroUsd
-      const answer = await this.#send(operation, call, { rowId: id, hash, price, standing })
+      const payments: PaidOrder[] = []
+      const answer = await this.#send(operation, call, { rowId: id, hash, price, standing, payments })
       // Where only the record fails, the call has been paid for: it must not be bought again by itself.
       standing.mayBeCharged = true
       keep(id, answer, price)
-      return { kind: 'bought', rowId: id, price, answer }
+      return { kind: 'bought', rowId: id, price, answer, payments }
     } catch (error) {
       const state = this.#rows.find(id)?.state
       // What is kept is kept, whatever failed after it.
@@ -226,7 +227,7 @@ export class PaidCalls {
   async #send<O extends Operation>(
     operation: O,
     call: CallOf<O>,
-    { rowId, hash, price, standing }: { rowId: string; hash: string; price: PricedCall; standing: Standing },
+    { rowId, hash, price, standing, payments }: Sending,
   ): Promise<ClientAnswer<O>> {
     const idempotencyKey = (await this.#takesKeys(standing)) ? rowId : undefined
     const asked = { operation: operation.id, requestHash: hash }
@@ -266,6 +267,7 @@ export class PaidCalls {
         if (!paid) throw error
         topUps++
         hasPaid = !paid.isEarlier
+        if (hasPaid) payments.push(paid)
       } finally {
         this.#sent.delete(rowId)
       }
@@ -290,6 +292,15 @@ interface Order<O extends Operation> {
   hash: string
   claim: Claim
   isOnlyAsked: boolean
+}
+
+interface Sending {
+  rowId: string
+  hash: string
+  price: PricedCall
+  standing: Standing
+  /** Takes the payments that the wallet makes for it. */
+  payments: PaidOrder[]
 }
 
 /** What is known of one call while it is made. */

@@ -13,6 +13,7 @@ import type { Core } from './core.ts'
 import { nobodyPays } from './explain.ts'
 import { refillOf } from './limits-view.ts'
 import type { ReceiptDesk } from './receipt-desk.ts'
+import { sayRefill } from './say-refill.ts'
 
 /** The wallet as tools see it. */
 export class ToolWallet implements WalletDesk {
@@ -125,8 +126,8 @@ function nextStep({ isStopped, isDryRun, openPayments, heldPayments, payees, ref
   if (open) return openStep(open)
   const [held] = heldPayments
   if (held) return heldStep(held, heldPayments.length)
-  if (refill?.isHalted)
-    return `Credit is not refilled ahead of need any more. ${refill.note ?? ''} The person should look at what the service charges, and can run \`farebox wallet start\` to go on.`
+  const notRefilled = refill && sayRefill(refill)
+  if (notRefilled) return notRefilled
   if (payees.length === 0) return 'The first payment asks the person whether the payee is the right one.'
   return null
 }

@@ -24,7 +24,7 @@ import {
   withoutGoneCalls,
   withPause,
 } from './limiter.ts'
-import { turnPauseMs } from './limits.ts'
+import { believedResetMs, turnPauseMs } from './limits.ts'
 import { spread } from './server-hint.ts'
 import type { Notes, SharedNotes } from './shared-notes.ts'
 import type { Turns } from './turns.ts'
@@ -190,7 +190,8 @@ export class Gate {
 function bucketAfter(note: BucketNote, id: string, how: PassageEnd, nowMs: number): BucketNote {
   if (how.end === 'not-sent') return withoutCall(note, id, nowMs)
   const after = withAnswer(note, id, how.window ?? null, nowMs)
-  return how.comeAgainAtMs == null ? after : withPause(after, how.comeAgainAtMs)
+  // One answer must not stop all calls of a day, whatever it said of the next.
+  return how.comeAgainAtMs == null ? after : withPause(after, Math.min(how.comeAgainAtMs, nowMs + believedResetMs))
 }
 
 const callerKey = (caller: string): string => `caller ${caller}`

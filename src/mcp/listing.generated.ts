@@ -484,6 +484,12 @@ export const listing: Listing = {
                     }
                   }
                 },
+                "prices": {
+                  "type": "array",
+                  "items": {
+                    "type": "string"
+                  }
+                },
                 "context_tokens": {
                   "type": "number"
                 },
@@ -559,7 +565,7 @@ export const listing: Listing = {
             "description": "Id from models_find."
           },
           "duration": {
-            "description": "Such as 5s; allowed values are in the model’s record.",
+            "description": "Such as 5s; see models_find.",
             "type": "string"
           },
           "aspect_ratio": {
@@ -744,7 +750,7 @@ export const listing: Listing = {
             "description": "Id from models_find."
           },
           "duration": {
-            "description": "Such as 5s; allowed values are in the model’s record.",
+            "description": "Such as 5s; see models_find.",
             "type": "string"
           },
           "aspect_ratio": {

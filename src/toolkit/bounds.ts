@@ -33,3 +33,5 @@ export const pictures = { chat: 8, reference: 9 } as const
 
 /** Models of videos that are named where one is not there. */
 export const nearVideoModels = 3
+/** Prices of one model that are shown: each size at each quality is a dozen. */
+export const unitPricesShown = 16

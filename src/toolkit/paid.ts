@@ -13,7 +13,7 @@ export const paidShape = {
   budget_left_usd: Usd,
   /** The result was paid for by an earlier call. */
   already_paid: z.boolean().optional(),
-  /** Why the signed receipt of this charge cannot be trusted. */
+  /** What the wallet did beside it, and why the signed receipt of this charge cannot be trusted. */
   warning: z.string().optional(),
 }
 
@@ -28,8 +28,17 @@ export const paidOutput = (paid: Paid): PaidOutput => ({
   credit_left_usd: usd(paid.creditLeftMicroUsd),
   budget_left_usd: usd(paid.budgetLeftMicroUsd),
   ...(paid.isEarlierCall ? { already_paid: true } : {}),
-  ...(paid.receiptProblem === undefined ? {} : { warning: paid.receiptProblem }),
+  ...warningOf(paid),
 })
+
+function warningOf({ notes = [], receiptProblem }: Paid): { warning?: string } {
+  const problem =
+    receiptProblem === undefined
+      ? []
+      : [`${receiptProblem} It is kept; tell the person, who can look at it with \`farebox wallet receipts\`.`]
+  const sentences = [...notes, ...problem]
+  return sentences.length > 0 ? { warning: sentences.join(' ') } : {}
+}
 
 /** `4.23 USD`, or `an unknown amount`. */
 export function sayUsd(amount: number | null): string {
@@ -42,7 +51,6 @@ export function sayPaid(paid: PaidOutput): string {
   if (paid.already_paid) sentences.push('An earlier call of the same had paid for it; `again: true` buys another.')
   if (paid.credit_left_usd !== null) sentences.push(`Credit left: ${sayUsd(paid.credit_left_usd)}.`)
   if (paid.budget_left_usd !== null) sentences.push(`The wallet may still pay ${sayUsd(paid.budget_left_usd)} today.`)
-  if (paid.warning !== undefined)
-    sentences.push(`${paid.warning} It is kept; tell the person, who can look at it with \`farebox wallet receipts\`.`)
+  if (paid.warning !== undefined) sentences.push(paid.warning)
   return sentences.join(' ')
 }

@@ -36,6 +36,8 @@ export interface Paid {
   isEarlierCall?: boolean
   /** What is wrong with the receipt of the charge, one sentence; absent where nothing is known to be. */
   receiptProblem?: string
+  /** What the wallet did beside the call, in sentences of ours. */
+  notes?: readonly string[]
 }
 
 export interface Answered<O extends Operation> {

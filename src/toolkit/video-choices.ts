@@ -7,7 +7,7 @@ import { UpscaleFactor, VideoAspectRatio, VideoDuration, VideoResolution } from 
  */
 export const videoChoices = {
   model: z.string().min(1).describe('Id from models_find.'),
-  duration: z.string().pipe(VideoDuration).describe('Such as 5s; allowed values are in the model’s record.'),
+  duration: z.string().pipe(VideoDuration).describe('Such as 5s; see models_find.'),
   aspect_ratio: z.string().pipe(VideoAspectRatio).optional().describe('Such as 16:9.'),
   resolution: z.string().pipe(VideoResolution).optional().describe('Such as 720p.'),
   upscale_factor: z.number().pipe(UpscaleFactor).optional().describe('1, 2 or 4: for upscalers, with video.'),

@@ -46,11 +46,19 @@ export async function refillCredit(
   try {
     const { origin } = till.policy
     const purpose = `Credit below ${displayUsd(refill.belowMicroUsd)}, refilled ahead of need`
-    const order = { origin, accepts: await offers(), amountMicroUsd: refill.byMicroUsd, purpose }
+    const order = { origin, accepts: await offersOf(offers), amountMicroUsd: refill.byMicroUsd, purpose }
     await pay({ ...order, occasion: 'refill', seen: { balanceMicroUsd: seen.balanceMicroUsd, sentAtMs } })
   } catch (error) {
     const [note, againMs] = outcomeOf(error)
     await till.records.decide(nowMs => noteRefill(placeOf(refilling), note, nowMs + againMs))
+  }
+}
+
+async function offersOf(offers: () => Promise<readonly PaymentOption[]>): Promise<readonly PaymentOption[]> {
+  try {
+    return await offers()
+  } catch (error) {
+    throw error instanceof WalletRefusal ? error : new NoOffers('No offers', { cause: error })
   }
 }
 
@@ -59,11 +67,19 @@ const placeOf = ({ till, address }: Refilling): RefillPlace => ({ origin: till.p
 /** What is said of one that was not paid, and when the next is thought of. */
 function outcomeOf(error: unknown): [note: string, againMs: number] {
   if (error instanceof NeedsApproval) return ['A person is asked about it.', limits.refillAgainMs]
-  if (!(error instanceof WalletRefusal)) return ['The service did not say how it is paid.', limits.refillAgainMs]
+  if (!(error instanceof WalletRefusal)) return [faultOf(error), limits.refillAgainMs]
   if (error.rule === 'denied') return [error.sentence, limits.dayMs]
   const isDecided = isPolicyRule(error.rule) || error.rule === 'dry-run'
   return [error.sentence, isDecided ? limits.sameRefusalMs : limits.refillAgainMs]
 }
+
+/** Thrown where the service could not be asked for its offers; the words of the fault may be a stranger's. */
+class NoOffers extends Error {}
+
+const faultOf = (error: unknown): string =>
+  error instanceof NoOffers
+    ? 'The service did not say how it is paid.'
+    : 'A fault on this side kept the wallet from paying it.'
 
 /**
  * Most answers call for nothing, which is read without a decision; of those that share the journal one has the turn.

@@ -124,6 +124,7 @@ export const isOver = ({ validBeforeMs }: journal.Payment, nowMs: number, margin
 export function stillOpen(payment: journal.Payment): WalletRefusal {
   const amount = displayUsd(payment.amountMicroUsd)
   const until = payment.validBeforeMs === null ? 'then' : new Date(payment.validBeforeMs).toISOString()
+  if (payment.isRejected && /\binsufficient_funds$/.test(payment.reason ?? '')) return noFunds(payment, until)
   if (payment.isRejected)
     return new WalletRefusal({
       rule: 'payment-rejected',
@@ -135,5 +136,15 @@ export function stillOpen(payment: journal.Payment): WalletRefusal {
     rule: payment.sends > limits.sendAttempts ? 'payment-open' : 'outcome-unknown',
     sentence: `Whether the payment ${payment.id} of ${amount} arrived is unknown (${payment.reason ?? 'no answer'}).`,
     nextStep: `Try again in a minute: the same payment is sent again, never a second one. After ${until} its owner can run \`farebox wallet resolve ${payment.id}\`.`,
+  })
+}
+
+/** As an empty wallet meets it at its first call: nothing is lost, and what is missing is money. */
+function noFunds({ id, amountMicroUsd, address, network }: journal.Payment, until: string): WalletRefusal {
+  const amount = displayUsd(amountMicroUsd)
+  return new WalletRefusal({
+    rule: 'payment-rejected',
+    sentence: `The service refused the payment ${id} of ${amount}, because the wallet holds too little USDC; it stays reserved, because it could still be collected until ${until}.`,
+    nextStep: `Send at least ${amount} in USDC to ${address} on ${network}, then try again: the same payment is sent, never a second one.`,
   })
 }

@@ -2,7 +2,7 @@ import { addUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import { payerAmong } from './choose-payer.ts'
 import { heldPayments, openPayments, spentOf } from './journal.ts'
 import { dayMs } from './limits.ts'
-import { payeesOf } from './payees.ts'
+import { payeesOf, withoutRepeated } from './payees.ts'
 import type { Payee, Policy } from './policy.ts'
 import { refillRowsOf } from './refill-rows.ts'
 import type { Refill } from './refill-settings.ts'
@@ -46,6 +46,8 @@ export interface RefillStatus extends Refill {
   isHalted: boolean
   /** What the last one came to where it was not paid. */
   note: string | null
+  /** Before this, in Unix milliseconds, no other is thought of; null where nothing stands against the next. */
+  againAtMs: number | null
 }
 
 export interface StatusTerms {
@@ -84,15 +86,20 @@ export function* walletStatus(terms: StatusTerms, nowMs: number): Work<WalletSta
       isRejected,
     })),
     heldPayments: held.map(({ id, amountMicroUsd }) => ({ receiptId: id, amountMicroUsd })),
-    payees: [...policy.payees, ...(yield* payeesOf(policy.origin))],
-    refill: policy.refill && { ...policy.refill, ...(yield* refillingOf(policy.origin, addresses)) },
+    payees: withoutRepeated([...policy.payees, ...(yield* payeesOf(policy.origin))]),
+    refill: policy.refill && { ...policy.refill, ...(yield* refillingOf(policy.origin, addresses, nowMs)) },
   }
 }
 
-function* refillingOf(origin: string, addresses: readonly string[]): Work<Omit<RefillStatus, keyof Refill>> {
+function* refillingOf(
+  origin: string,
+  addresses: readonly string[],
+  nowMs: number,
+): Work<Omit<RefillStatus, keyof Refill>> {
   const rows = (yield* refillRowsOf(origin)).filter(({ address }) => addresses.includes(address))
   const told = rows.find(({ isHalted }) => isHalted) ?? rows.find(({ note }) => note !== null)
-  return { isHalted: told?.isHalted ?? false, note: told?.note ?? null }
+  const isWaiting = told !== undefined && !told.isHalted && told.notBeforeMs > nowMs
+  return { isHalted: told?.isHalted ?? false, note: told?.note ?? null, againAtMs: isWaiting ? told.notBeforeMs : null }
 }
 
 /** Caps may have been lowered below what is spent already. */

@@ -1,9 +1,10 @@
 import { hostname } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
 import { agentTool } from '#agent/agent-tool.ts'
-import { clockSkewMs, longCallMs, paidAnswerMs } from '#agent/bounds.ts'
+import { clockSkewMs, finishedJobsKeptMs, keptFinishedJobs, longCallMs, paidAnswerMs } from '#agent/bounds.ts'
 import { catalogue } from '#agent/catalogue.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
 import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
@@ -314,7 +315,7 @@ test('without keys and without a charge the job waits for one to be shown, and t
 test('a job of another wallet stays, and says whose it is', async () => {
   const world = await setUp({ takesKeys: true, ...losingOnce() })
   const job = await startedJob(world)
-  const other = await world.open({ apiKey: 'another', walletKey: undefined })
+  const other = await world.open({ apiKey: canaryApiKey, walletKey: undefined })
   expect(await failureOf(wait(other, job))).toMatchObject({
     happened: expect.stringContaining('another wallet or API key'),
     next: expect.stringContaining('start this server with that one'),
@@ -338,4 +339,36 @@ test('a job whose answer is not kept any more says so', async () => {
   world.clock.nowMs += 25 * 60 * 60_000
   await call(world.agent, 'chat', { ...chat, prompt: 'another' })
   expect((await failureOf(wait(world.agent, job))).happened).toContain('kept for a day')
+})
+
+test('a job that was written down beside the answer of its call ends with that answer', async () => {
+  const world = await setUp()
+  const jobId = await startedJob(world)
+  // As a process leaves it that looked for the call before another one kept its answer.
+  world.agent.core.state.database().prepare(`UPDATE jobs SET state = 'running'`).run()
+  expect((await wait(world.agent, jobId)).output).toMatchObject({ answer: 'answer 1', charged_usd: 0.001 })
+  expect((await call(world.agent, 'job_list', {})).output.jobs).toMatchObject([{ state: 'completed' }])
+})
+
+test('jobs that have ended are forgotten, by age and by number, and none that runs', async () => {
+  const { agent, clock } = await setUp()
+  const rows = agent.desks.jobRows
+  const start = (n: number) =>
+    rows.insertCall({ service: 's', model: 'm', callId: `call_${n}`, request: {}, tool: { name: 'chat', given: {} } })
+  const [first, second] = [start(1), start(2)]
+  rows.callFailed(first.jobId, 'No.', null)
+  clock.nowMs += finishedJobsKeptMs
+  start(3)
+  expect(rows.find(first.jobId)).not.toBe(null)
+  clock.nowMs += 1
+  start(4)
+  expect([rows.find(first.jobId), rows.find(second.jobId)?.state]).toEqual([null, 'running'])
+  const database = agent.core.state.database()
+  database.exec(`WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ${keptFinishedJobs + 50})
+    INSERT INTO jobs (id, service, queue_id, model, state, started_at_ms) SELECT 'job_' || i, 's', i, 'm', 'completed', ${clock.nowMs} + i FROM n`)
+  start(5)
+  const ended = database.prepare(
+    `SELECT COUNT(*) AS many, MIN(queue_id + 0) AS oldest FROM jobs WHERE state <> 'running'`,
+  )
+  expect(ended.get()).toEqual({ many: keptFinishedJobs, oldest: 51 })
 })

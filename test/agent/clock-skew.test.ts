@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { readSignInHeader } from '#contract/sign-in.ts'
+import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
@@ -67,7 +68,7 @@ test.each([
   ['whose clock goes wrong by more than is followed', { aheadMs: minutes(-11) }, [1, 2]],
   ['whose clock is right', { aheadMs: 0, isDeaf: true }, [1, 2]],
   ['that is refused also by the service’s time', { aheadMs: minutes(5), isDeaf: true }, [2, 3]],
-  ['with an API key', { aheadMs: minutes(5), apiKey: 'key' }, [1, 2]],
+  ['with an API key', { aheadMs: minutes(5), apiKey: canaryApiKey }, [1, 2]],
 ])('a caller %s is refused as ever, and does not go round', async (_rule, options, counts) => {
   const { agent, chats } = await setUp(options)
   for (const count of counts) {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { keyStakingLimitReached, keyUsdLimitReached } from '#contract/errors.ts'
 import { sayFailure } from '#toolkit/say-failure.ts'
+import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
@@ -44,7 +45,7 @@ test.each([
       return true
     },
   })
-  const agent = await openAgent({ baseUrl: server.baseUrl, apiKey: 'key' })
+  const agent = await openAgent({ baseUrl: server.baseUrl, apiKey: canaryApiKey })
   try {
     const said = sayFailure((await agent.chat().catch(error => error)).facts, 0)
     expect(said).toMatch(says)

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
@@ -13,7 +14,7 @@ async function twoAgents(instead: NonNullable<PretendOptions['instead']>) {
   const service = await pretendService({ credit: 1, instead })
   closing.push(service.close)
   const stateFolder = temporaryFolder()
-  const open = () => openAgent({ baseUrl: service.baseUrl, apiKey: 'key', stateFolder })
+  const open = () => openAgent({ baseUrl: service.baseUrl, apiKey: canaryApiKey, stateFolder })
   const [one, other] = [await open(), await open()]
   closing.push(one.close, other.close)
   return { service, one, other }
@@ -39,7 +40,7 @@ test('of a service without limit headers nothing is made up', async () => {
 
 test.each([
   { pays: 'a wallet', options: {}, source: 'answers' },
-  { pays: 'an API key', options: { apiKey: 'key' }, source: /key/ },
+  { pays: 'an API key', options: { apiKey: canaryApiKey }, source: /key/ },
 ])('a service that lists limits for keys alone, asked by $pays', async ({ options, source }) => {
   const service = await pretendService({
     instead: ({ path }, response) => {

@@ -7,13 +7,14 @@ import { microUsd } from '#contract/money.ts'
 import { createKeyFile } from '#wallet/key-file.ts'
 import walletReceipts from '../../tools/wallet-receipts.ts'
 import walletStatus from '../../tools/wallet-status.ts'
+import { canaryApiKey, canaryPassphrase } from '../canary/canaries.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 import { payTo, pretendService } from './pretend-service.ts'
 
 /** Keys are derived from passphrases slowly, on purpose. */
 vi.setConfig({ testTimeout: 60_000 })
 
-const passphrase = 'a passphrase of some length'
+const passphrase = canaryPassphrase
 
 const alone = () => ({ signal: new AbortController().signal, report: () => {} })
 
@@ -66,7 +67,7 @@ test('with an API key the journal of the folder is told too', async () => {
   await payer.chat()
   const { stateFolder } = payer
   await payer.core.state.close()
-  const keyed = await openAgent({ baseUrl: service.baseUrl, apiKey: 'key', stateFolder })
+  const keyed = await openAgent({ baseUrl: service.baseUrl, apiKey: canaryApiKey, stateFolder })
   try {
     expect(await keyed.context().wallet.receipts(10)).toHaveLength(1)
     expect((await keyed.context().wallet.status()).address).toBeNull()

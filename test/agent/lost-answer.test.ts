@@ -4,6 +4,7 @@ import { decodeBase58, encodeBase58 } from '#contract/base58.ts'
 import { createChatCompletion } from '#contract/chat.ts'
 import type { NeedsPerson } from '#toolkit/person.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { canarySolanaSeed } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
 import { solanaKey } from '../wallet/sample-solana.ts'
@@ -254,7 +255,7 @@ test.each([
     {
       clock,
       stateFolder: temporaryFolder(),
-      solanaKey: encodeBase58(Buffer.concat([Buffer.alloc(32, 7), decodeBase58(address, 32) ?? Buffer.alloc(0)])),
+      solanaKey: encodeBase58(Buffer.concat([canarySolanaSeed, decodeBase58(address, 32) ?? Buffer.alloc(0)])),
     },
   )
   expect(await failureOf(agent.chat())).toMatchObject({ charged: 'unknown' })

@@ -88,6 +88,10 @@ test('an encrypted wallet opens with a passphrase file that its owner alone may 
     const wrong = await connect(env, ['--passphrase-file', file])
     const result = await wrong.callTool({ name: 'chat', arguments: { model: 'm', prompt: 'x' } })
     expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('passphrase does not open')])
+    // What is free needs no wallet.
+    expect((await wrong.callTool({ name: 'models_find', arguments: {} })).isError).not.toBe(true)
+    const locked = await wrong.callTool({ name: 'wallet_status', arguments: {} })
+    expect(locked.structuredContent).toMatchObject({ pays: 'nothing', address })
     await wrong.close()
   } finally {
     await service.close()

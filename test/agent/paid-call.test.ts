@@ -5,6 +5,7 @@ import { queueVideo } from '#contract/video.ts'
 import type { ConsentQuestion } from '#toolkit/person.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, littleServer } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
 import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
@@ -50,10 +51,14 @@ test('after a 402 it tops up once by the smallest amount, repeats, and says what
   const { answer, paid } = await agent.chat()
   expect(answer.choices[0]?.message.content).toBe('answer 1')
   expect(server.books.signatures).toHaveLength(1)
-  expect(paid).toEqual({ chargedMicroUsd: 1_000n, creditLeftMicroUsd: 4_999_000n, budgetLeftMicroUsd: 5_000_000n })
+  expect(paid).toEqual({
+    ...{ chargedMicroUsd: 1_000n, creditLeftMicroUsd: 4_999_000n, budgetLeftMicroUsd: 5_000_000n },
+    notes: [expect.stringMatching(/^Credit was missing, so the wallet first paid 5\.00 USD for more \(pay_\w+\)\.$/)],
+  })
   const chats = server.seen.filter(seen => seen.path.endsWith('/chat/completions'))
   const signIns = chats.map(seen => seen.headers['sign-in-with-x'])
   expect(new Set(signIns).size).toBe(2)
+  expect((await agent.chat('another', true)).paid).not.toHaveProperty('notes')
 })
 
 test('credit that is there is spent first', async () => {
@@ -125,7 +130,7 @@ test('a refused payment is told, and no other one is signed', async () => {
 })
 
 test('an API key is never topped up, and says who can', async () => {
-  const { server, agent } = await setUp({}, { apiKey: 'key' })
+  const { server, agent } = await setUp({}, { apiKey: canaryApiKey })
   expect(await failureOf(agent.chat())).toMatchObject({ charged: 0n, next: expect.stringContaining('add credit') })
   expect(server.countOf('/x402/top-up')).toBe(0)
 })

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { paymentRequired, paymentResponse, paymentSignature } from '#contract/headers.ts'
 import { EvmPayload, evmNetwork, type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
+import { canaryEvmKey } from '../canary/canaries.ts'
 import { answerJson, littleServer, type Seen } from '../client/little-server.ts'
 
 export const payTo = '0x1111111111111111111111111111111111111111'
-/** A key of nobody, made for these tests. */
-export const walletKey = '4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
+export const walletKey = canaryEvmKey
 
 export const option = (changes: Partial<PaymentOption> = {}): PaymentOption => ({
   scheme: 'exact',

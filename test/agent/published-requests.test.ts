@@ -5,6 +5,7 @@ import { createAgent } from '#agent/create-agent.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
 import type { Question } from '#toolkit/person.ts'
 import { tools } from '#tools/table.generated.ts'
+import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
 import { type PublishedRequest, publishedRequests, type Schema } from '../contract/published-requests.ts'
 import { inputsOf, type Known } from './inputs-of.ts'
@@ -128,7 +129,7 @@ async function open(payer: Payer, options: PretendOptions = {}, retrieve: () => 
   const stateFolder = temporaryFolder()
   const agent = await createAgent({
     baseUrl: service.baseUrl,
-    ...(payer === 'key' ? { key: 'key' } : { wallet: { key: walletKey } }),
+    ...(payer === 'key' ? { key: canaryApiKey } : { wallet: { key: walletKey } }),
     policy: { ...caps, askAboveUsd: '1000000', payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo }] },
     stateFolder,
     notesFolder: `${stateFolder}/notes`,

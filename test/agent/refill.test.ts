@@ -3,6 +3,7 @@ import { payingFetch } from '#agent/paying-fetch.ts'
 import { sameRefusalMs } from '#wallet/limits.ts'
 import { listRefusals } from '#wallet/refusals.ts'
 import { start, stop } from '#wallet/stop-switch.ts'
+import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { gate } from './gate.ts'
 import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
@@ -65,7 +66,13 @@ test('credit below the first amount is refilled by the second, once', async () =
   wait(10 * minuteMs)
   for (let time = 0; time < 3; time++) await chat()
   expect(await payments()).toHaveLength(1)
-  expect(await refill()).toEqual({ belowMicroUsd: 1_000_000n, byMicroUsd: 5_000_000n, isHalted: false, note: null })
+  expect(await refill()).toEqual({
+    belowMicroUsd: 1_000_000n,
+    byMicroUsd: 5_000_000n,
+    isHalted: false,
+    note: null,
+    againAtMs: null,
+  })
 })
 
 test('a refill that one dear call uses up was seen all the same', async () => {
@@ -92,7 +99,7 @@ test('credit that was used up again is refilled again', async () => {
 
 test.each([
   ['exactly the amount', { credit: 1.001 }, {}],
-  ['an API key, which is never topped up', {}, { apiKey: 'key' }],
+  ['an API key, which is never topped up', {}, { apiKey: canaryApiKey }],
   ['no setting', {}, { settings: { refillBelowUsd: undefined, refillByUsd: undefined } }],
 ])('nothing is refilled with %s', async (_, service, options) => {
   const { chat, signed, looks } = await setUp(service, options)

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { payingFetch } from '#agent/paying-fetch.ts'
 import { listRefusals } from '#wallet/refusals.ts'
+import { canaryApiKey } from '../canary/canaries.ts'
 import type { OpenAgent } from './open-agent.ts'
 import { openAgent } from './open-agent.ts'
 import { type PretendOptions, payTo, pretendService } from './pretend-service.ts'
@@ -63,7 +64,7 @@ test('a consent that a person does not give is a refusal of that call', async ()
 })
 
 test('an API key is held against the caps too, and has no address', async () => {
-  const { chat, refusals } = await setUp({ credit: 5 }, { apiKey: 'key', settings: { maxCallUsd: '0.000001' } })
+  const { chat, refusals } = await setUp({ credit: 5 }, { apiKey: canaryApiKey, settings: { maxCallUsd: '0.000001' } })
   await expect(chat()).rejects.toThrow()
   expect(await refusals()).toMatchObject([{ rule: 'max-call', address: null }])
 })

@@ -13,11 +13,12 @@ import { audit } from '#service/ledger/audit.ts'
 import { postgresAuditReader } from '#service/ledger/audit-reader.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import { type OpenService, openService } from '#service/open-service.ts'
+import { canarySecret } from '../canary/canaries.ts'
 import { query } from '../postgres/cluster.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
 import { runCommand } from './run-command.ts'
 
-const secret = 'the secret of a test service, which is long enough'
+const secret = canarySecret
 
 withPostgres('the backup of a PostgreSQL database', cluster => {
   let root: string

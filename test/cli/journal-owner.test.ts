@@ -4,12 +4,13 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { agentFromEnvironment } from '#agent/agent-from-environment.ts'
 import { seal } from '#wallet/key-cipher.ts'
 import { createKeyFile } from '#wallet/key-file.ts'
+import { canaryPassphrase } from '../canary/canaries.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
 import { secret, temporaryFolder } from '../wallet/sample-wallet.ts'
 import { postgresStore } from '../wallet/test-store.ts'
 import { atTerminal as run } from './at-terminal.ts'
 
-const passphrase = 'correct horse battery'
+const passphrase = canaryPassphrase
 /** Every passphrase takes a third of a second of one core, and some tests take several. */
 vi.setConfig({ testTimeout: 60_000 })
 const service = 'http://127.0.0.1:9/api/v1'
@@ -81,7 +82,7 @@ test('a journal with a second name is not used at all, because each name has a l
   const refused = { code: 1, stderr: expect.stringContaining('a hard link') }
   expect(await run(['approve', owners.id, '--data', folder], ['yes'])).toMatchObject(refused)
   expect(await run(['status', '--data', owners.folder])).toMatchObject(refused)
-  rmSync(folder, { recursive: true })
+  rmSync(join(folder, 'agent.db'))
   expect(await owners.state()).toBe('pending')
 })
 

@@ -6,6 +6,7 @@ import { dataFolder } from '#cli/data-folder.ts'
 import { folderSecrets } from '#cli/folder-secrets.ts'
 import { DownloadLinks } from '#service/jobs/download-link.ts'
 import type { OpenService } from '#service/open-service.ts'
+import { canarySecret } from '../canary/canaries.ts'
 import { runCommand } from './run-command.ts'
 import { served } from './served-folder.ts'
 
@@ -179,7 +180,7 @@ describe('a new secret', () => {
 })
 
 describe('a secret of the environment', () => {
-  const [present, next] = ['p'.repeat(32), 'n'.repeat(32)]
+  const [present, next] = [canarySecret, 'n'.repeat(32)]
   const withSecrets = (args: string[], env: NodeJS.ProcessEnv) => runCommand(['keys', ...args, '--data', root], env)
 
   test('wins over the one of the folder, and a former one counts on', async () => {

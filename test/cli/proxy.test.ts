@@ -8,6 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createKeyFile } from '#wallet/key-file.ts'
 import { temporaryFolder } from '../agent/open-agent.ts'
 import { payTo, pretendService, walletKey } from '../agent/pretend-service.ts'
+import { canaryApiKey } from '../canary/canaries.ts'
 import { runCommand } from './run-command.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/farebox.mjs', import.meta.url))
@@ -99,7 +100,7 @@ describe('it does not start', () => {
     await once(taken, 'listening')
     closing.push(async () => taken.close())
     const { port } = taken.address() as { port: number }
-    const end = await runCommand(['proxy', '--port', `${port}`], { ...data, FAREBOX_API_KEY: 'a-key' })
+    const end = await runCommand(['proxy', '--port', `${port}`], { ...data, FAREBOX_API_KEY: canaryApiKey })
     expect(end).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(new RegExp(`port ${port} is taken.*--port`, 's')),

@@ -5,10 +5,11 @@ import { expect, test } from 'vitest'
 import { createKeyFile, unlockKeyFile } from '#wallet/key-file.ts'
 import { keyFromHex } from '#wallet/keys.ts'
 import { solanaKeyFrom } from '#wallet/solana-key.ts'
+import { canaryPassphrase } from '../canary/canaries.ts'
 import { secret, temporaryFolder } from '../wallet/sample-wallet.ts'
 import { atTerminal } from './at-terminal.ts'
 
-const passphrase = 'correct horse battery'
+const passphrase = canaryPassphrase
 const words = 'show my keys'
 
 test('export shows keys that make the same addresses, to a person who knows the passphrase', async () => {

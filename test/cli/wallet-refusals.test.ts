@@ -4,6 +4,7 @@ import { verifyMessage } from 'viem'
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { SignedRefusal } from '#agent/signed-refusals.ts'
 import { createKeyFile } from '#wallet/key-file.ts'
+import { canaryPassphrase } from '../canary/canaries.ts'
 import { attacker, fakeService, option, order, origin, sampleWallet, secret } from '../wallet/sample-wallet.ts'
 import { atTerminal as run } from './at-terminal.ts'
 
@@ -78,12 +79,12 @@ test('without the key they are there, unsigned, and how to sign them is said', a
 })
 
 test('the key of an encrypted wallet opens by its passphrase, and signs for no other wallet', async () => {
-  await createKeyFile(folder, 'correct horse battery')
+  await createKeyFile(folder, canaryPassphrase)
   const file = join(folder, 'passphrase')
-  await writeFile(file, 'correct horse battery\n', { mode: 0o600 })
+  await writeFile(file, `${canaryPassphrase}\n`, { mode: 0o600 })
   const ways: [string[], string[] | null][] = [
     [['--json', '--passphrase-file', file], null],
-    [['--json'], ['correct horse battery']],
+    [['--json'], [canaryPassphrase]],
   ]
   // Its keys are new, and the refusals another wallet's.
   for (const [args, typed] of ways)

@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { createKeyFile } from '#wallet/key-file.ts'
+import { canaryPassphrase } from '../canary/canaries.ts'
 import { fakeService, order, sampleWallet, secret } from '../wallet/sample-wallet.ts'
 import { atTerminal as run } from './at-terminal.ts'
 
-const passphrase = 'correct horse battery'
+const passphrase = canaryPassphrase
 const env = { FAREBOX_WALLET_KEY: secret }
 
 async function walletWithKeyFile(notesFolder?: string) {

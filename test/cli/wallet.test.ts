@@ -10,8 +10,10 @@ import { solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
 import { openApprovals } from '#wallet/approvals.ts'
 import { fileRecords } from '#wallet/file-records.ts'
 import { createKeyFile, unlockKeyFile } from '#wallet/key-file.ts'
+import { sameRefusalMs } from '#wallet/limits.ts'
 import type { ApprovalFacts } from '#wallet/needs-approval.ts'
 import { openState } from '#wallet/state.ts'
+import { canaryPassphrase } from '../canary/canaries.ts'
 import {
   attacker,
   fakeClock,
@@ -27,7 +29,7 @@ import {
 } from '../wallet/sample-wallet.ts'
 import { atTerminal as run } from './at-terminal.ts'
 
-const passphrase = 'correct horse battery'
+const passphrase = canaryPassphrase
 const closing: (() => void)[] = []
 afterEach(() => {
   for (const close of closing.splice(0)) close()
@@ -282,6 +284,31 @@ test('status says how credit is refilled, and what has become of it', async () =
   expect((await run(['status', '--data', folder], null, { FAREBOX_WALLET_KEY: secret })).stdout).not.toContain(
     'refills',
   )
+})
+
+test('status says until when a refused refill waits', async () => {
+  const settings = { refillBelowUsd: '1', refillByUsd: '5', askAboveUsd: '9', maxPaymentUsd: '5', maxDayUsd: '1' }
+  const clock = fakeClock(Date.now())
+  const { wallet, folder, dispose } = await sampleWallet(settings, { clock })
+  closing.push(dispose)
+  const seen = { balanceMicroUsd: usd(0.2), agoMs: () => 0 }
+  await wallet.refill(seen, async () => [option()], fakeService(wallet.address, 'credit').send)
+  const env = {
+    ...{ FAREBOX_WALLET_KEY: secret, FAREBOX_BASE_URL: `${origin}/api/v1` },
+    ...{ FAREBOX_REFILL_BELOW_USD: '1', FAREBOX_REFILL_BY_USD: '5' },
+  }
+  const { stdout } = await run(['status', '--data', folder], null, env)
+  const again = new Date(clock.now() + sameRefusalMs).toISOString()
+  expect(stdout).toContain('the last one was not paid: 5.00 USD more would pass the cap')
+  expect(stdout).toContain(`The next one is thought of after ${again}\n`)
+})
+
+test('a misspelt cap is refused by every command but the one that stops', async () => {
+  const folder = temporaryFolder()
+  const env = { FAREBOX_WALLET_KEY: secret, FAREBOX_MAX_DAILY_USD: '1' }
+  const refused = await run(['status', '--data', folder], null, env)
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('FAREBOX_MAX_DAILY_USD is no setting.') })
+  expect((await run(['stop', '--data', folder], null, env)).code).toBe(0)
 })
 
 test('status says what still counts against the caps, and what to do', async () => {

@@ -15,6 +15,7 @@ import { listModels } from '#contract/models.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { queueVideo, retrieveVideo } from '#contract/video.ts'
 import { getWalletBalance } from '#contract/wallet-records.ts'
+import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Handler, littleServer } from './little-server.ts'
 
 const closing: (() => Promise<void>)[] = []
@@ -27,7 +28,7 @@ async function clientOf(handler: Handler, options: Partial<ClientOptions> = {}) 
   const waited: number[] = []
   const client = new Client({
     baseUrl: server.baseUrl,
-    credential: { apiKey: 'secret-key' },
+    credential: { apiKey: canaryApiKey },
     pause: async ms => void waited.push(ms),
     random: () => 0,
     ...options,
@@ -75,7 +76,7 @@ test('a call is written from its operation, in the vendor’s words, and read ba
   expect(headers.window).toMatchObject({ requestsLimit: 50, requestsLeft: 0 })
   expect(client.limitsSeen.models()).toMatchObject([{ model: 'm', requestsPerMinute: 50 }])
   expect(server.seen[0]).toMatchObject({ method: 'POST', path: '/api/v1/chat/completions' })
-  expect(server.seen[0]?.headers.authorization).toBe('Bearer secret-key')
+  expect(server.seen[0]?.headers.authorization).toBe(`Bearer ${canaryApiKey}`)
   expect(JSON.parse(server.seen[0]?.body ?? '')).toHaveProperty('acme_parameters.disable_thinking', true)
 })
 

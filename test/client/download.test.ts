@@ -7,6 +7,7 @@ import { Client } from '#client/client.ts'
 import { type DownloadOptions, download, hashOf, saveBody } from '#client/download.ts'
 import { unsyncedBytes } from '#client/limits.ts'
 import { appendTo, findPart, writePartNote } from '#client/part-file.ts'
+import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Handler, littleServer } from './little-server.ts'
 
 const video = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(3 * unsyncedBytes, 7)])
@@ -20,7 +21,7 @@ afterEach(async () => {
 
 async function setUp(handler: Handler) {
   const server = await littleServer(handler)
-  const client = new Client({ baseUrl: server.baseUrl, credential: { apiKey: 'secret' } })
+  const client = new Client({ baseUrl: server.baseUrl, credential: { apiKey: canaryApiKey } })
   closing.push(() => client.close(), server.close)
   const folder = mkdtempSync(join(tmpdir(), 'farebox-download-'))
   const file = { path: join(folder, 'video.mp4'), partPath: join(folder, '.video.part'), mimeType: 'video/mp4' }

@@ -3,6 +3,7 @@ import type { FlightEnd } from '#client/breaker.ts'
 import { Gate, type Passage } from '#client/gate.ts'
 import type { LimitWindow } from '#client/limit-window.ts'
 import {
+  believedResetMs,
   breakerCeiling,
   breakerFailures,
   breakerWindowMs,
@@ -289,4 +290,20 @@ test('calls under way when a process ends are failures, and not under way for ev
   other.enter()
   await other.soon()
   expect(other.refusals).toMatchObject([{ kind: 'breaker-open' }])
+})
+
+test('a 429 that says to come again in a day is believed for an hour', async () => {
+  const time = new VirtualTime()
+  const { enter, passages, refusals, soon } = processOf(time, memorySharedNotes())
+  enter()
+  await soon()
+  const untilMs = time.now() + believedResetMs
+  passages.shift()?.ended({ end: 'failed', comeAgainAtMs: time.now() + 24 * believedResetMs })
+  enter()
+  await soon()
+  expect(refusals).toMatchObject([{ kind: 'limit-reached', retryAtMs: untilMs }])
+  await time.runUntil(untilMs)
+  enter()
+  await soon()
+  expect(passages).toHaveLength(1)
 })

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type AgentOptions, createAgent } from '#agent/create-agent.ts'
 import { encodeBase58 } from '#contract/base58.ts'
+import { canaryEvmKey, canarySolanaSeed } from '../canary/canaries.ts'
 import { type RailName, rails } from './rails.ts'
 import { solanaNode } from './solana-node.ts'
 
-/** A key of nobody, made for these fixtures. */
-export const walletKey = '4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
+export const walletKey = canaryEvmKey
 
 /** A key of nobody for Solana, as wallets export it. */
-export const solanaKey = keyOfSeed(Buffer.from(walletKey, 'hex'))
+export const solanaKey = keyOfSeed(canarySolanaSeed)
 
 /** Of each rail whoever is paid rightly: they are named by the wallet's owner. */
 export const payees = Object.values(rails).map(({ network, asset, legitimate }) => ({

@@ -29,6 +29,7 @@ import type { StakeReader } from '#service/staking/stake-reader.ts'
 import { openSqliteStore } from '#service/store/sqlite/open.ts'
 import type { Store } from '#service/store/store.ts'
 import type { MediaProbe } from '#service/video-media/media-probe.ts'
+import { canarySecret } from '../canary/canaries.ts'
 
 /** A clock that a test moves. */
 export class TestClock {
@@ -133,7 +134,7 @@ export async function openService(options: OpenServiceOptions = {}): Promise<Ope
       mediaFolder: join(folder, 'media'),
       ...options.settings,
     },
-    secrets: ['test secret of at least thirty-two bytes'],
+    secrets: [canarySecret],
     store,
     ledger,
     models: (options.models ?? demoModels)(engines),

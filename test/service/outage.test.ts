@@ -13,6 +13,7 @@ import { demoModels } from '#service/models/demo-models.ts'
 import { type OpenService, openService } from '#service/open-service.ts'
 import { OutageLog } from '#service/outage-log.ts'
 import { StoreError, type StoreFailure } from '#service/store/store-error.ts'
+import { canarySecret } from '../canary/canaries.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
 
 type Line = [level: 'info' | 'warn' | 'error', message: string, facts: object]
@@ -41,7 +42,7 @@ async function opened(database?: string) {
     publicUrl: 'http://127.0.0.1',
     folder,
     ...(database ? { database } : {}),
-    secrets: ['the secret of a test service, which is long enough'],
+    secrets: [canarySecret],
     models: demoModels({ chat: new DemoChat({ pause: async () => undefined }), video }),
     log,
   })

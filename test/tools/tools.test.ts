@@ -136,6 +136,33 @@ describe('models_find', () => {
     expect(text).toContain('0.15 USD in and 0.6 USD out a million tokens')
   })
 
+  test('prices of embeddings and pictures', async () => {
+    const price = (usd: number) => ({ usd, diem: usd })
+    const of = (id: string, type: string, pricing: object) => ({
+      ...{ id, object: 'model', owned_by: 'x', type },
+      model_spec: { privacy: 'private', pricing },
+    })
+    const models = [
+      of('words', 'embedding', { input: price(0.1), output: price(0) }),
+      of('vectors', 'embedding', { input: price(0.2) }),
+      of('paint', 'image', {
+        generation: price(0.01),
+        resolutions: { '2K': price(0.04) },
+        upscale: { '2x': price(0.02), '4x': price(0.08) },
+      }),
+      of('fine', 'image', { quality: { '1K': { low: price(0.01), high: price(0.2) } }, inpaint: price(0.05) }),
+    ]
+    const { output, text } = await call('models_find', {}, listed(models))
+    expect(output.models).toMatchObject([
+      { usd_per_million: { input: 0.1, output: 0 } },
+      { prices: ['0.2 USD a million tokens'] },
+      { prices: ['0.01 USD a picture', '0.04 USD a picture 2K', '0.02 USD an upscale 2x', '0.08 USD an upscale 4x'] },
+      { prices: ['0.05 USD an edit', '0.01 USD a picture 1K low', '0.2 USD a picture 1K high'] },
+    ])
+    expect(text).toContain('- words (embedding); 0.1 USD a million tokens\n')
+    expect(text).toContain('- paint (image); 0.01 USD a picture; 0.04 USD a picture 2K')
+  })
+
   test('says what to do when nothing fits', async () => {
     expect((await call('models_find', { query: 'nothing' })).text).toContain('without a query')
   })

@@ -5,9 +5,10 @@ import { folderKeys } from '#agent/wallet-keys.ts'
 import { createKeyFile, keyFileAddresses } from '#wallet/key-file.ts'
 import { type Keychain, systemKeychain } from '#wallet/keychain.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
+import { canaryPassphrase } from '../canary/canaries.ts'
 import { temporaryFolder } from './sample-wallet.ts'
 
-const passphrase = 'correct horse battery'
+const passphrase = canaryPassphrase
 const service = 'https://service.example/api/v1'
 
 function fakeKeychain(): Keychain & { entries: Map<string, string> } {

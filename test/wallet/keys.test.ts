@@ -12,9 +12,10 @@ import { keyFromHex } from '#wallet/keys.ts'
 import { localKey } from '#wallet/local-key-file.ts'
 import { WalletRefusal } from '#wallet/refusal.ts'
 import { solanaKeyFrom } from '#wallet/solana-key.ts'
+import { canaryPassphrase } from '../canary/canaries.ts'
 import { fakeService, order, sampleWallet, secret, temporaryFolder } from './sample-wallet.ts'
 
-const passphrase = 'correct horse battery'
+const passphrase = canaryPassphrase
 
 test('an encrypted key opens with its passphrase alone, and tells its address without', async () => {
   const folder = join(temporaryFolder(), 'deep')
@@ -39,7 +40,7 @@ test('an encrypted key opens with its passphrase alone, and tells its address wi
 
 test('a file of the first version opens, with its one key', async () => {
   const folder = temporaryFolder()
-  const address = '0x2c7536E3605D9C16a7a3D7b1898e529396a65c23'
+  const { address } = await keyFromHex(secret)
   const derivation = { name: 'scrypt', logN: 10, r: 8, p: 1, salt: '00'.repeat(16) } as const
   const clear = `farebox wallet-key 1 ${address} scrypt 10 8 1`
   const cipher = await seal(Buffer.from(secret, 'hex'), clear, passphrase, derivation)
@@ -104,7 +105,7 @@ test('a plain key is for local chains alone, and stays the same', async () => {
 })
 
 test.each(['', 'zz', `${secret}00`, secret.slice(2), '0'.repeat(64), 'f'.repeat(64), `x${secret}`])(
-  'the key %j is refused without being repeated',
+  'the key of row %# is refused without being repeated',
   async value => {
     const error = await keyFromHex(value).catch(reason => reason)
     expect(error).toBeInstanceOf(WalletRefusal)
@@ -122,7 +123,7 @@ test.each([
   `${solanaSecret.slice(0, -1)}D`,
   '0'.repeat(88),
   secret,
-])('the Solana key %j is refused without being repeated', value => {
+])('the Solana key of row %# is refused without being repeated', value => {
   let error: unknown
   try {
     solanaKeyFrom(value)

@@ -126,6 +126,14 @@ function refillsContract(openStore: OpenTestStore): void {
     expect((await wallet.status()).refill?.isHalted).toBe(true)
   })
 
+  test('a fault on this side is not told of the service', async () => {
+    const { wallet } = await setUp()
+    const seen = { balanceMicroUsd: microUsd(0), agoMs: () => 0 }
+    const broken = () => Promise.resolve(null as never)
+    await wallet.refill(seen, broken, expect.fail)
+    expect((await wallet.status()).refill?.note).toBe('A fault on this side kept the wallet from paying it.')
+  })
+
   test('a fault of the service is noted, and the next is thought of a minute later', async () => {
     const { wallet, see, settled } = await setUp()
     const asked: number[] = []

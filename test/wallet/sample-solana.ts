@@ -3,9 +3,10 @@ import type { AddressInfo } from 'node:net'
 import { encodeBase58 } from '#contract/base58.ts'
 import { type PaymentOption, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
 import { SolanaKey } from '#wallet/solana-key.ts'
+import { canarySolanaSeed } from '../canary/canaries.ts'
 
 /** Keys of nobody, made for these tests. */
-export const solanaKey = new SolanaKey(Buffer.alloc(32, 7))
+export const solanaKey = new SolanaKey(canarySolanaSeed)
 export const payee = new SolanaKey(Buffer.alloc(32, 8)).address
 export const feePayer = new SolanaKey(Buffer.alloc(32, 9)).address
 export const stranger = new SolanaKey(Buffer.alloc(32, 10)).address

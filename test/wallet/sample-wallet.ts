@@ -10,12 +10,12 @@ import type { Order } from '#wallet/order.ts'
 import { type PolicySettings, readPolicy } from '#wallet/policy.ts'
 import type { Send, Sent } from '#wallet/send-payment.ts'
 import { openWallet, type WalletOptions } from '#wallet/wallet.ts'
+import { canaryEvmKey } from '../canary/canaries.ts'
 
 export const origin = 'https://service.example'
 export const payTo = '0x1111111111111111111111111111111111111111'
 export const attacker = '0x2222222222222222222222222222222222222222'
-/** A key of nobody, made for these tests. */
-export const secret = '4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
+export const secret = canaryEvmKey
 export const usd = (amount: number) => microUsd(Math.round(amount * 1_000_000))
 
 export const option = (changes: Partial<PaymentOption> = {}): PaymentOption => ({

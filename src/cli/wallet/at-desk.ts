@@ -5,14 +5,21 @@ import { withDataFlag } from './data-flag.ts'
 
 type Desk = typeof import('#agent/owner-desk.ts')
 
-/** Opens the wallet's folder for one command; its refusals become what a person at a terminal reads. */
+/**
+ * Opens the wallet's folder for one command; its refusals become what a person at a terminal reads. A misspelt variable is
+ * refused, because a cap that nobody reads would be taken for one that holds; `takesAnyVariable` is for what only stops.
+ */
 export async function atDesk(
   io: CommandIo,
   data: string | undefined,
   work: (desk: OwnerDesk, module: Desk) => Promise<number> | number,
+  { takesAnyVariable = false } = {},
 ): Promise<number> {
   const module = await import('#agent/owner-desk.ts')
   const { stateFolderOf } = await import('#agent/wallet-settings.ts')
+  const { strangeVariables } = await import('#agent/strange-variables.ts')
+  const strange = takesAnyVariable ? [] : strangeVariables(Object.keys(io.env))
+  if (strange.length > 0) throw new CliError(strange.join(' '), 'Mend it in the environment, then try again.', 2)
   const desk = module.openOwnerDesk(stateFolderOf(withDataFlag(io.env, data)), io.env)
   try {
     return await work(desk, module)

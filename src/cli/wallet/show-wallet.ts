@@ -47,13 +47,14 @@ function statusLines(status: Status): string[] {
 
 function refillLines({ refill }: Status): string[] {
   if (!refill) return []
-  const { belowMicroUsd, byMicroUsd, isHalted, note } = refill
+  const { belowMicroUsd, byMicroUsd, isHalted, note, againAtMs } = refill
   const rule = `refills credit below ${displayUsd(belowMicroUsd)} by ${displayUsd(byMicroUsd)}`
   if (isHalted)
     return [
       `${rule}; it has stopped: ${note ?? ''} Look at what the service charges, then run \`farebox wallet start\` to go on`,
     ]
-  return [note === null ? rule : `${rule}; the last one: ${note}`]
+  const again = againAtMs === null ? '' : ` The next one is thought of after ${new Date(againAtMs).toISOString()}`
+  return [note === null ? rule : `${rule}; the last one was not paid: ${note}${again}`]
 }
 
 const stoppedLines = ({ isStopped, stop }: Status): string[] => {

@@ -11,11 +11,16 @@ const byPerson = () => `terminal, ${userInfo().username}`
 /** Anybody may stop a wallet, a script too. */
 export async function stopWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: 'farebox wallet stop', options })
-  return atDesk(io, values.data, async desk => {
-    await desk.stop(byPerson())
-    io.output.print('Switched off: nothing is signed and nothing is sent by any process on this journal.')
-    return 0
-  })
+  return atDesk(
+    io,
+    values.data,
+    async desk => {
+      await desk.stop(byPerson())
+      io.output.print('Switched off: nothing is signed and nothing is sent by any process on this journal.')
+      return 0
+    },
+    { takesAnyVariable: true },
+  )
 }
 
 /** Only its owner starts it again. */

@@ -8,6 +8,7 @@ import type { ServiceSettings } from '#service/settings.ts'
 import type { Store } from '#service/store/store.ts'
 import type { Op } from '#service/store/units.ts'
 import { uuidV7Floor } from '#service/store/uuid-v7.ts'
+import { canarySecret } from '../../canary/canaries.ts'
 import { type Seeded, seeded } from '../seeded.ts'
 import { Book } from './book.ts'
 import { Signatures, serviceUrl } from './callers.ts'
@@ -40,7 +41,7 @@ export interface WorldOptions {
 export class BrokenInvariant extends Error {}
 
 /** The secret that the simulated service hashes keys with. */
-export const serverSecret = 'a secret of at least thirty-two bytes'
+export const serverSecret = canarySecret
 
 /** A late evening at the end of a month, so that days and months end while something is under way. */
 const startMs = Date.parse('2026-11-30T23:50:00Z')

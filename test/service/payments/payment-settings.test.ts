@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type OpenService, openService, type PaymentSettings, type ServiceOptions } from '#service/index.ts'
+import { canarySecret } from '../../canary/canaries.ts'
 import { answer, behaviours } from '../../faults/twins/behaviours.ts'
 import { evmSettler } from '../../faults/twins/evm-settler.ts'
 import { openHostileFacilitator } from '../../faults/twins/hostile-facilitator.ts'
@@ -38,7 +39,7 @@ const open = async (settings: Partial<PaymentSettings>, log?: ServiceOptions['lo
   const service = await openService({
     publicUrl: 'https://api.example.com',
     folder,
-    secrets: ['test secret of at least thirty-two bytes'],
+    secrets: [canarySecret],
     models: [],
     payments: { options: [option], rpcUrl: chain.url, confirmations: 0, ...settings },
     ...(log ? { log } : {}),

@@ -12,6 +12,7 @@ import { RailChains, RailFacilitators } from '#service/payments/payment-rails.ts
 import { openRemoteSvmFacilitator } from '#service/payments/solana/remote-svm-facilitator.ts'
 import { SvmPaymentChain } from '#service/payments/solana/svm-payment-chain.ts'
 import type { TopUps } from '#service/payments/top-ups/top-up.ts'
+import { canarySecret } from '../../canary/canaries.ts'
 import { testOption } from '../open-service.ts'
 import type { SvmAccount, SvmChain } from './svm-chain.ts'
 import { expectPaid, force, sendTo, statesOf } from './svm-paying.ts'
@@ -200,7 +201,7 @@ test('through the public door: its fee payer stands in the 402, and a key beside
       publicUrl: 'https://api.example.com',
       folder: world.opened.folder,
       database: `${world.opened.folder}/other.db`,
-      secrets: ['test secret of at least thirty-two bytes'],
+      secrets: [canarySecret],
       models: [],
       payments: {
         options: [testOption],
