@@ -159,6 +159,7 @@ export {
   Receipts,
   receiptType,
 } from './receipts.ts'
+export { createResponse, ResponsesAnswer, ResponsesEvent, ResponsesRequest } from './responses.ts'
 export { type ErrorKind, type RetryAdvice, ServiceError } from './service-error.ts'
 export {
   parseModelSuffix,

@@ -11,6 +11,7 @@ import { listModelCompatibilityMapping, listModels, listModelTraits } from './mo
 import type { Operation } from './operation.ts'
 import { getRateLimitLog, getRateLimits } from './rate-limits.ts'
 import { getReceipt, getReceiptKeys, listReceipts } from './receipts.ts'
+import { createResponse } from './responses.ts'
 import { createSpeech, createVoice } from './speech.ts'
 import { createTextParser } from './text-parser.ts'
 import { topUp } from './top-up.ts'
@@ -26,6 +27,7 @@ export const operations = [
   listModelTraits,
   listModelCompatibilityMapping,
   createChatCompletion,
+  createResponse,
   listCharacters,
   getCharacter,
   getCharacterReviews,

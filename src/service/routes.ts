@@ -4,6 +4,7 @@ import { completeVideoRoute } from './routes/complete-video.ts'
 import { createChatCompletionRoute } from './routes/create-chat-completion.ts'
 import { createEmbeddingRoute } from './routes/create-embedding.ts'
 import { createKeyRoute } from './routes/create-key.ts'
+import { createResponseRoute } from './routes/create-response.ts'
 import { createSpeechRoute } from './routes/create-speech.ts'
 import { createTextParserRoute } from './routes/create-text-parser.ts'
 import { createTranscriptionRoute } from './routes/create-transcription.ts'
@@ -53,6 +54,7 @@ export const routes = [
   listModelTraitsRoute,
   listModelCompatibilityMappingRoute,
   createChatCompletionRoute,
+  createResponseRoute,
   listCharactersRoute,
   getCharacterRoute,
   getCharacterReviewsRoute,

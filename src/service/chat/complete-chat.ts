@@ -18,8 +18,18 @@ interface Completed {
   prepared: PreparedChat
 }
 
+/** The shape in which a caller is told of an answer. */
+type Told = (completion: ChatCompletion) => unknown
+
+const asItIs: Told = completion => completion
+
 /** One whole answer: the engine's, with our model id, our options and what it cost. */
-export async function completeChat(call: Call, plan: ChatPlan, service: Service): Promise<JsonReply> {
+export async function completeChat(
+  call: Call,
+  plan: ChatPlan,
+  service: Service,
+  told: Told = asItIs,
+): Promise<JsonReply> {
   const { value, charged } = await withCharge(service.charges, plan.order, async () => {
     // Of an answer whose reader has left nothing can be delivered, so nothing is sold.
     const { signal } = call
@@ -29,27 +39,27 @@ export async function completeChat(call: Call, plan: ChatPlan, service: Service)
     signal.throwIfAborted()
     const counted = usageOfCompletion(prepared.request, completion)
     const value = { completion, usage: counted.usage, prepared }
-    const alsoCommit = (cost: Cost) => call.keep(() => replyOf(plan, value, cost))
+    const alsoCommit = (cost: Cost) => call.keep(() => json(told(answerOf(plan, value, cost))))
     return { value, lines: [...usageLines(plan, counted), ...prepared.lines], alsoCommit }
   })
   call.tokensUsed(value.usage.total_tokens)
   tellRemaining(call, charged.availableMicroUsd)
-  return replyOf(plan, value, charged)
+  return json(told(answerOf(plan, value, charged)))
 }
 
-function replyOf({ model }: ChatPlan, { completion, usage, prepared }: Completed, cost: Cost): JsonReply {
+function answerOf({ model }: ChatPlan, { completion, usage, prepared }: Completed, cost: Cost): ChatCompletion {
   const { echo, sources } = prepared
   const strips = echo.strip_thinking_response || echo.disable_thinking
   const shown = strips ? completion.choices.map(stripped) : completion.choices
   const hasDocuments = echo.return_search_results_as_documents && sources.length > 0
-  return json({
+  return {
     ...completion,
     model: model.id,
     choices: hasDocuments ? shown.map(choice => withDocuments(choice, sources)) : shown,
     usage,
     cost: printedCost(cost),
     service_parameters: echo,
-  })
+  }
 }
 
 type Choice = ChatCompletion['choices'][number]

@@ -1,6 +1,7 @@
 import type { ChatCompletionRequest } from '#contract/chat.ts'
 import type { EmbeddingRequest } from '#contract/embeddings.ts'
 import type { Operation } from '#contract/operation.ts'
+import { createResponse, type ResponsesRequest } from '#contract/responses.ts'
 import { parseModelSuffix } from '#contract/service-parameters.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
 import { pictureModelOf } from '../images/picture-model-of.ts'
@@ -16,11 +17,11 @@ const openAnswerTokens = 1_000
 /** What a request asks of the limiter. Throws `modelNotFound`: a limit belongs to a model. */
 export function demandOf(operation: Operation, body: unknown, service: Service): Demand {
   if (operation.limit === 'text') {
-    const request = body as ChatCompletionRequest
-    const model = service.catalogue.text(parseModelSuffix(request.model).model)
-    const promptTokens = Math.ceil(JSON.stringify(request.messages).length / bytesPerToken)
-    const asked = Math.min(askedTokens(request) ?? openAnswerTokens, model.maximumCompletionTokens)
-    const answerTokens = asked * (request.n ?? 1)
+    const { model: name } = body as { model: string }
+    const model = service.catalogue.text(parseModelSuffix(name).model)
+    const { prompt, asked, answers } = sizesOf(operation, body)
+    const promptTokens = Math.ceil(JSON.stringify(prompt).length / bytesPerToken)
+    const answerTokens = Math.min(asked ?? openAnswerTokens, model.maximumCompletionTokens) * answers
     return { operation, model, tokens: promptTokens + answerTokens }
   }
   if (operation.limit === 'video.queue') {
@@ -39,4 +40,14 @@ export function demandOf(operation: Operation, body: unknown, service: Service):
     return { operation, model, tokens: 0 }
   }
   return { operation, model: null, tokens: 0 }
+}
+
+/** What decides over the tokens of a request, under the names of its operation. */
+function sizesOf(operation: Operation, body: unknown) {
+  if (operation.id === createResponse.id) {
+    const { input, max_output_tokens: asked } = body as ResponsesRequest
+    return { prompt: input, asked: asked ?? undefined, answers: 1 }
+  }
+  const request = body as ChatCompletionRequest
+  return { prompt: request.messages, asked: askedTokens(request), answers: request.n ?? 1 }
 }

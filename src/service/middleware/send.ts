@@ -75,9 +75,14 @@ const compressed = (text: string, encoding: Encoding): Promise<Uint8Array<ArrayB
 
 const encoder = new TextEncoder()
 
-/** One event of a stream, as its bytes. */
+/** One event of a stream, as its bytes. Those of a response have names (published contract §5.6). */
 export const eventBytes = (value: unknown, vendor: string): Uint8Array =>
-  encoder.encode(`data: ${JSON.stringify(toVendor(value, vendor))}\n\n`)
+  encoder.encode(`${nameLine(value)}data: ${JSON.stringify(toVendor(value, vendor))}\n\n`)
+
+function nameLine(value: unknown): string {
+  const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : null
+  return typeof type === 'string' && /^response\.[a-z_.]+$/.test(type) ? `event: ${type}\n` : ''
+}
 
 /** The end of every stream of events. */
 export const lastEventBytes = encoder.encode('data: [DONE]\n\n')
