@@ -25,7 +25,8 @@ const rpcCharge = listed(headers.rpcUsedCredits, headers.rpcCost, headers.rpcReq
 const rpcLimits = listed(headers.rpcLimit, headers.rpcRemaining, headers.rpcReset)
 
 /** Where a wallet pays, or fetches what it has paid for. */
-const showsBalance = (operation: Operation): boolean => isPaid(operation) || operation.limit === 'video.retrieve'
+const showsBalance = (operation: Operation): boolean =>
+  isPaid(operation) || operation.limit === 'video.retrieve' || operation.limit === 'audio.retrieve'
 
 const all: readonly unknown[] = Object.values(headers)
 

@@ -13,6 +13,19 @@ export {
   updateKey,
 } from './api-keys.ts'
 export { apiVersion } from './api-version.ts'
+export {
+  AudioDeleted,
+  AudioQueued,
+  AudioQueueRequest,
+  AudioQuote,
+  AudioQuoteRequest,
+  AudioRetrieveRequest,
+  AudioStatus,
+  completeAudio,
+  queueAudio,
+  quoteAudio,
+  retrieveAudio,
+} from './audio-jobs.ts'
 export { WebPage, WebScrapeRequest, WebSearchRequest, WebSearchResults, webScrape, webSearch } from './augment.ts'
 export {
   BillingBalance,

@@ -1,4 +1,5 @@
 import { createKey, deleteKey, getKey, listKeys, updateKey } from './api-keys.ts'
+import { completeAudio, queueAudio, quoteAudio, retrieveAudio } from './audio-jobs.ts'
 import { webScrape, webSearch } from './augment.ts'
 import { getBillingBalance, getBillingUsage, getBillingUsageAnalytics, getBillingUsageHistory } from './billing.ts'
 import { getCharacter, getCharacterReviews, listCharacters } from './characters.ts'
@@ -45,6 +46,10 @@ export const operations = [
   createTranscription,
   createVoice,
   createTextParser,
+  quoteAudio,
+  queueAudio,
+  retrieveAudio,
+  completeAudio,
   quoteVideo,
   queueVideo,
   retrieveVideo,

@@ -7,6 +7,7 @@ export { JsonRpcNode, type JsonRpcNodeOptions } from './engines/chain/json-rpc-n
 export { DemoChat, type DemoChatOptions } from './engines/demo/chat.ts'
 export { DemoEmbeddings } from './engines/demo/embeddings.ts'
 export { DemoImages } from './engines/demo/images.ts'
+export { DemoMusic } from './engines/demo/music.ts'
 export { DemoPictures } from './engines/demo/pictures.ts'
 export { DemoSpeech } from './engines/demo/speech.ts'
 export { DemoTranscription } from './engines/demo/transcription.ts'
@@ -31,7 +32,7 @@ export { PageUnread } from './engines/web/page-unread.ts'
 export { SearxngSearch, type SearxngSearchOptions } from './engines/web/searxng-search.ts'
 export { WebPages, type WebPagesOptions } from './engines/web/web-pages.ts'
 export type { Log } from './log.ts'
-export type { SpeechModel, TranscriptionModel, VoiceCloning } from './models/audio-models.ts'
+export type { MusicModel, SpeechModel, TranscriptionModel, VoiceCloning } from './models/audio-models.ts'
 export { type DemoEngines, demoModels } from './models/demo-models.ts'
 export type {
   ConsentPolicy,

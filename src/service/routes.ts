@@ -1,5 +1,6 @@
 import type { Route } from './route.ts'
 import { backgroundRemoveImageRoute } from './routes/background-remove-image.ts'
+import { completeAudioRoute } from './routes/complete-audio.ts'
 import { completeVideoRoute } from './routes/complete-video.ts'
 import { createChatCompletionRoute } from './routes/create-chat-completion.ts'
 import { createEmbeddingRoute } from './routes/create-embedding.ts'
@@ -38,8 +39,11 @@ import { listModelTraitsRoute } from './routes/list-model-traits.ts'
 import { listModelsRoute } from './routes/list-models.ts'
 import { listReceiptsRoute } from './routes/list-receipts.ts'
 import { multiEditImageRoute } from './routes/multi-edit-image.ts'
+import { queueAudioRoute } from './routes/queue-audio.ts'
 import { queueVideoRoute } from './routes/queue-video.ts'
+import { quoteAudioRoute } from './routes/quote-audio.ts'
 import { quoteVideoRoute } from './routes/quote-video.ts'
+import { retrieveAudioRoute } from './routes/retrieve-audio.ts'
 import { retrieveVideoRoute } from './routes/retrieve-video.ts'
 import { simpleGenerateImageRoute } from './routes/simple-generate-image.ts'
 import { topUpRoute } from './routes/top-up.ts'
@@ -71,6 +75,10 @@ export const routes = [
   createSpeechRoute,
   createTranscriptionRoute,
   createVoiceRoute,
+  quoteAudioRoute,
+  queueAudioRoute,
+  retrieveAudioRoute,
+  completeAudioRoute,
   quoteVideoRoute,
   queueVideoRoute,
   retrieveVideoRoute,

@@ -1,3 +1,4 @@
+import type { AudioQueueRequest } from '#contract/audio-jobs.ts'
 import type { Clock } from '#contract/clock.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
@@ -19,6 +20,7 @@ import type { Funding } from './ledger/funding.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import type { Log } from './log.ts'
 import type { Fetcher } from './media/first-use-fetcher.ts'
+import type { MusicModel } from './models/audio-models.ts'
 import type { Catalogue } from './models/catalogue.ts'
 import type { Model, VideoModel } from './models/model.ts'
 import type { SignInChallenge } from './payment-required.ts'
@@ -159,8 +161,8 @@ export interface Links {
 export interface JobOrder {
   requestId: string
   principal: Principal
-  model: VideoModel
-  request: VideoQueueRequest
+  model: VideoModel | MusicModel
+  request: VideoQueueRequest | AudioQueueRequest
   price: { total: MicroUsd; lines: readonly Line[] }
   /** Operations for the commit that accepts the job. */
   alsoCommit?: (job: QueuedJob) => Promise<readonly Op[]>

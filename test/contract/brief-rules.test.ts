@@ -256,6 +256,8 @@ test.each([
   // The brief shows none for partners, who are not worse off than others.
   ['video.queue', 40, 40],
   ['video.retrieve', 120, 120],
+  ['audio.queue', 40, 40],
+  ['audio.retrieve', 120, 120],
 ] as const)('§8.2 and §8.3: %s', (name, ordinary, partner) => {
   expect(otherLimits.default[name]).toEqual({ requestsPerMinute: ordinary })
   expect(otherLimits.partner[name]).toEqual({ requestsPerMinute: partner })

@@ -86,7 +86,8 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   stops.push(() => video.close())
   const adminToken = randomBytes(adminTokenBytes).toString('base64url')
   const isNew = !options.env?.FAREBOX_SECRET && (await readFolderSecrets(folder)) === null
-  const models = parts.demoModels({ chat: new parts.DemoChat(), video })
+  const music = new parts.DemoMusic({ workFolder: folder.engines })
+  const models = parts.demoModels({ chat: new parts.DemoChat(), video, music })
   const web = new parts.DemoWeb()
   const node = new parts.JsonRpcNode({ urls: [chain.rpcUrl] })
   stops.push(() => node.close())
@@ -144,19 +145,20 @@ function publicHost(host: string): string {
 
 /** Nothing of the service or the chain is loaded before `up` needs it. */
 async function loadParts() {
-  const [service, settings, listener, chat, video, web, node, models, characters, chains] = await Promise.all([
+  const [service, settings, listener, chat, video, music, web, node, models, characters, chains] = await Promise.all([
     import('#service/open-service.ts'),
     import('#service/settings.ts'),
     import('#service/listener.ts'),
     import('#service/engines/demo/chat.ts'),
     import('#service/engines/demo/video.ts'),
+    import('#service/engines/demo/music.ts'),
     import('#service/engines/demo/web.ts'),
     import('#service/engines/chain/json-rpc-node.ts'),
     import('#service/models/demo-models.ts'),
     import('#service/characters/demo-characters.ts'),
     import('./local-chains.ts'),
   ])
-  const engines = { ...chat, ...video, ...web, ...node }
+  const engines = { ...chat, ...video, ...music, ...web, ...node }
   return { ...service, ...settings, ...listener, ...engines, ...models, ...characters, ...chains }
 }
 

@@ -1,6 +1,7 @@
 /** What models of sound run on; as the other engines, these know neither accounts nor money. */
 import type { SpeechFormat } from '#contract/speech.ts'
 import type { Transcription } from '#contract/transcription.ts'
+import type { EngineState, VideoProgress as JobProgress } from './engine.ts'
 
 /** What is to be said, with nothing that its model does not take. */
 export interface SpokenText {
@@ -55,4 +56,32 @@ export interface TranscribedSpeech extends Pick<Transcription, 'text' | 'timesta
 
 export interface TranscriptionEngine {
   transcribe(call: TranscriptionCall): Promise<TranscribedSpeech>
+}
+
+/** What music is made of, with nothing that its model does not take. */
+export interface MusicRequest {
+  prompt: string
+  lyrics?: string
+  seconds: number
+  isInstrumental: boolean
+  /** Whether the engine may write lyrics by itself. */
+  writesLyrics: boolean
+  voice?: string
+  languageCode?: string
+  speed?: number
+}
+
+export interface MusicCall {
+  request: MusicRequest
+  engineModel: string
+  /** The job's id, as for a video. */
+  jobId: string
+  signal: AbortSignal
+}
+
+export interface MusicEngine {
+  /** Starts or finds the work of this job. The file is `audio/mpeg`, `audio/wav` or `audio/flac`. */
+  start(call: MusicCall): Promise<JobProgress>
+  /** Looks after it; called again until it is completed or failed. An error thrown here is no verdict. */
+  poll(call: MusicCall, engineState: EngineState): Promise<JobProgress>
 }

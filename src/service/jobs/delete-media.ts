@@ -2,7 +2,7 @@ import type { Clock } from '#contract/clock.ts'
 import type { MediaStore } from '../media/media-store.ts'
 import type { Store } from '../store/store.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
-import { type JobRow, mediaName, noFile } from './job-row.ts'
+import { type JobRow, mediaNames, noFile } from './job-row.ts'
 
 /**
  * The row first, so that nobody is handed a file that goes away; then the file; then the row says that it is gone. A crash
@@ -18,7 +18,7 @@ export async function deleteMedia(
     seen++
   }
   if (result === noFile) return
-  await media.delete(mediaName(id))
+  for (const { name } of mediaNames(id)) await media.delete(name)
   await moved(store, clock, { job: id, from: 'deleted', fence: seen, set: { result: noFile } })
 }
 

@@ -1,6 +1,5 @@
 import type { Selectable } from 'kysely'
 import type { Clock } from '#contract/clock.ts'
-import { VideoQueueRequest } from '#contract/video.ts'
 import type { EngineState } from '../engines/engine.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
@@ -45,7 +44,7 @@ export class HeldJob {
   #fence: number
   #leaseUntilMs = 0
   #engineState: string | null
-  #input: VideoQueueRequest | null = null
+  #input: unknown = null
 
   constructor(row: HeldRow, store: Store, clock: Clock, owner: string) {
     this.id = row.id
@@ -64,19 +63,19 @@ export class HeldJob {
     return this.#engineState === null ? null : JSON.parse(this.#engineState)
   }
 
-  /** Null where it cannot be read: by a release with other rules, or because it is gone. */
-  async input(): Promise<VideoQueueRequest | null> {
+  /** As it was written; null where it is gone. */
+  async input(): Promise<unknown> {
     this.#input ??= await this.#readInput()
     return this.#input
   }
 
-  async #readInput(): Promise<VideoQueueRequest | null> {
+  async #readInput(): Promise<unknown> {
     const row = await this.#store.read
       .selectFrom('job_input')
       .select('input')
       .where('job', '=', this.id)
       .executeTakeFirst()
-    return row ? (VideoQueueRequest.safeParse(JSON.parse(row.input)).data ?? null) : null
+    return row ? JSON.parse(row.input) : null
   }
 
   /** False when another process was faster. */

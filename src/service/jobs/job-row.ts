@@ -25,5 +25,21 @@ export const jobFailure = (row: JobRow): JobFailure | null => (row.failure === n
 /** What a job's result says once its file is gone for certain. */
 export const noFile = 'null'
 
-/** The name of a job's file in the media store. */
-export const mediaName = (jobId: string): string => `${jobId}.mp4`
+/** What the files of jobs are, by the ending of their names. */
+const fileTypes: Readonly<Record<string, string>> = {
+  mp4: 'video/mp4',
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+  flac: 'audio/flac',
+}
+
+/** Every name that a job's file may have in the media store, each with its type: before it is finished, nobody knows which. */
+export const mediaNames = (jobId: string): readonly { name: string; mimeType: string }[] =>
+  Object.entries(fileTypes).map(([ending, mimeType]) => ({ name: `${jobId}.${ending}`, mimeType }))
+
+/** The name of a finished job's file. */
+export function mediaName(jobId: string, mimeType: string): string {
+  const found = mediaNames(jobId).find(each => each.mimeType === mimeType)
+  if (!found) throw new Error(`The engine of job ${jobId} made a file of a type that no job has.`)
+  return found.name
+}

@@ -16,9 +16,10 @@ import {
   pollMostMs,
   searchIntervalMs,
 } from './bounds.ts'
+import { engineAnswer } from './engine-answer.ts'
 import { freeDeadJobs } from './free-dead-jobs.ts'
 import { HeldJob, heldColumns, LeaseLost } from './held-job.ts'
-import { type JobResult, mediaName } from './job-row.ts'
+import { type JobResult, mediaName, mediaNames } from './job-row.ts'
 
 export interface JobRunnerOptions {
   store: Store
@@ -28,6 +29,8 @@ export interface JobRunnerOptions {
   log: Log
   owner: string
 }
+
+const unreadable = { state: 'failed', reason: 'What was asked for cannot be read any more.' } as const
 
 /** What an engine says, or that it has not started yet. */
 type Look = Exclude<VideoProgress, { state: 'running' }> | { state: 'running'; engineState: EngineState | null }
@@ -116,18 +119,19 @@ export class JobRunner {
   /** An engine that throws gave no verdict; only a job's greatest age turns that into a failure. */
   async #look(job: HeldJob): Promise<Look> {
     const { catalogue, media, clock, log, store } = this.#options
-    const stored = await media.find(mediaName(job.id))
-    if (stored) return { state: 'completed', path: stored.path, mimeType: 'video/mp4' }
+    for (const { name, mimeType } of mediaNames(job.id)) {
+      const stored = await media.find(name)
+      if (stored) return { state: 'completed', path: stored.path, mimeType }
+    }
     if (clock.now() - job.createdAtMs > longestJobMs && (await isClockShared(store))) {
       return { state: 'failed', reason: 'The engine gave no verdict in time.' }
     }
-    const request = await job.input()
-    if (!request) return { state: 'failed', reason: 'What was asked for cannot be read any more.' }
+    const input = await job.input()
+    if (!input) return unreadable
     try {
-      const { engine, engineModel } = catalogue.ofJob('video', job.model)
       const { signal } = this.#stopping
-      const call = { request, engineModel, jobId: job.id, signal }
-      const answer = job.engineState ? engine.poll(call, job.engineState) : engine.start(call)
+      const answer = engineAnswer(catalogue.ofJob(job.model), job, input, signal)
+      if (!answer) return unreadable
       return await boundedWait(answer, { signal, timeoutMs: engineAnswerMs })
     } catch (error) {
       if (this.#stopping.signal.aborted) throw error
@@ -146,7 +150,7 @@ export class JobRunner {
   }
 
   async #finish(job: HeldJob, progress: { path: string; mimeType: string }): Promise<void> {
-    const name = mediaName(job.id)
+    const name = mediaName(job.id, progress.mimeType)
     const stored = (await this.#options.media.find(name)) ?? (await this.#options.media.take(progress.path, name))
     const model = this.#options.catalogue.models.find(({ id }) => id === job.model)
     const delivery = model?.type === 'video' ? model.delivery : 'inline'

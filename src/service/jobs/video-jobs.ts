@@ -15,7 +15,7 @@ import { StoreError } from '../store/store-error.ts'
 import type { Op } from '../store/units.ts'
 import { deleteMedia } from './delete-media.ts'
 import type { DownloadLinks } from './download-link.ts'
-import { type JobRow, jobFailure, jobResult, mediaName } from './job-row.ts'
+import { type JobRow, jobFailure, jobResult } from './job-row.ts'
 import { typicalMs } from './typical-time.ts'
 
 const jobIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -46,7 +46,10 @@ export class VideoJobs implements Jobs {
     const atMs = clock.now()
     const queued: QueuedJob = {
       jobId: order.requestId,
-      downloadUrl: order.model.delivery === 'download_url' ? this.#downloadUrl(order.requestId, atMs) : null,
+      downloadUrl:
+        order.model.type === 'video' && order.model.delivery === 'download_url'
+          ? this.#downloadUrl(order.requestId, atMs)
+          : null,
     }
     const held = { hold: order.requestId, principal: order.principal, amount: order.price.total }
     const ops = [
@@ -97,8 +100,8 @@ export class VideoJobs implements Jobs {
 
   async #media(row: JobRow): Promise<MediaFile | null> {
     const result = jobResult(row)
-    const stored = await this.#options.media.find(mediaName(row.id))
-    return stored && result ? { ...stored, mimeType: result.mimeType } : null
+    const stored = result && (await this.#options.media.find(result.name))
+    return stored ? { ...stored, mimeType: result.mimeType } : null
   }
 
   /** False while there is nothing to delete yet. */

@@ -33,6 +33,9 @@ export function demandOf(operation: Operation, body: unknown, service: Service):
   if (operation.limit === 'image') {
     return { operation, model: pictureModelOf(operation, body as { model: string }, service.catalogue), tokens: 0 }
   }
+  if (operation.limit === 'audio.queue') {
+    return { operation, model: service.catalogue.music((body as { model: string }).model), tokens: 0 }
+  }
   if (operation.limit === 'audio') {
     const { model: name } = body as { model: string }
     const { catalogue } = service

@@ -1,5 +1,6 @@
+import type { MicroUsd } from '#contract/money.ts'
 import type { SpeechFormat } from '#contract/speech.ts'
-import type { SpeechEngine, TranscriptionEngine } from '../engines/audio-engines.ts'
+import type { MusicEngine, SpeechEngine, TranscriptionEngine } from '../engines/audio-engines.ts'
 import type { AnyModel } from './model.ts'
 
 export interface SpeechModel extends AnyModel {
@@ -34,4 +35,26 @@ export interface TranscriptionModel extends AnyModel {
   longestSeconds: number
   price: { perSecondPicoUsd: bigint }
   engine: TranscriptionEngine
+}
+
+/** Music and sounds, made by jobs. */
+export interface MusicModel extends AnyModel {
+  type: 'music'
+  /** Seconds: each that there is, or any from one to another; the default is made where a request says none. */
+  durations: { default: number } & ({ options: readonly number[] } | { least: number; most: number })
+  promptCharacters: { least: number; most: number }
+  /** Of lyrics; absent where it takes none. */
+  lyrics?: { characters: number; areRequired: boolean }
+  hasInstrumental: boolean
+  /** Whether it can write lyrics by itself. */
+  hasLyricsOptimizer: boolean
+  /** The first is the default; empty where there is no choice. */
+  voices: readonly string[]
+  hasLanguageCode: boolean
+  /** Absent where it cannot be chosen. */
+  speed?: { least: number; most: number; default: number }
+  /** What its files are; the first is the usual one. */
+  formats: readonly ('mp3' | 'wav' | 'flac')[]
+  price: { per: 'generation' | 'second' | 'thousand-characters'; microUsd: MicroUsd }
+  engine: MusicEngine
 }

@@ -1,5 +1,6 @@
+import { toUsdNumber } from '#contract/money.ts'
 import { voiceRetentionMs } from '../audio/bounds.ts'
-import type { SpeechModel, TranscriptionModel } from './audio-models.ts'
+import type { MusicModel, SpeechModel, TranscriptionModel } from './audio-models.ts'
 
 /** What only models of sound say of themselves (published contract §6.1). */
 
@@ -33,6 +34,43 @@ export const transcriptionSpec = ({ price }: TranscriptionModel) => ({
   pricing: { per_audio_second: priced(price.perSecondPicoUsd, 1) },
 })
 
+export function musicSpec(model: MusicModel) {
+  const { durations, promptCharacters, lyrics, voices, speed, formats } = model
+  const range =
+    'options' in durations
+      ? { duration_options: [...durations.options] }
+      : { min_duration: durations.least, max_duration: durations.most }
+  return {
+    ...range,
+    default_duration: durations.default,
+    prompt_character_limit: promptCharacters.most,
+    min_prompt_length: promptCharacters.least,
+    supports_lyrics: lyrics !== undefined,
+    ...(lyrics ? { lyrics_required: lyrics.areRequired, lyrics_character_limit: lyrics.characters } : {}),
+    supports_force_instrumental: model.hasInstrumental,
+    ...(voices.length ? { voices: [...voices], default_voice: voices[0] } : {}),
+    supports_language_code: model.hasLanguageCode,
+    supports_speed: speed !== undefined,
+    ...(speed ? { min_speed: speed.least, max_speed: speed.most, default_speed: speed.default } : {}),
+    supported_formats: [...formats],
+    default_format: formats[0],
+    pricing: musicPricing(model),
+  }
+}
+
+function musicPricing({ price }: MusicModel) {
+  const usd = toUsdNumber(price.microUsd)
+  const pair = { usd, diem: usd }
+  switch (price.per) {
+    case 'generation':
+      return { generation: pair }
+    case 'second':
+      return { per_second: pair }
+    case 'thousand-characters':
+      return { per_thousand_characters: pair }
+  }
+}
+
 /** Throws a sentence where a model contradicts itself. */
 export function checkSpeechModel({ id, voices, formats, price, voiceCloning, engine }: SpeechModel): void {
   if (price.perCharacterPicoUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
@@ -46,4 +84,14 @@ export function checkSpeechModel({ id, voices, formats, price, voiceCloning, eng
 export function checkTranscriptionModel({ id, price, longestSeconds }: TranscriptionModel): void {
   if (price.perSecondPicoUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
   if (!(longestSeconds >= 1)) throw new Error(`Model ${id} must take at least one second of sound.`)
+}
+
+export function checkMusicModel({ id, price, durations, formats }: MusicModel): void {
+  if (price.microUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
+  const allowsDefault =
+    'options' in durations
+      ? durations.options.includes(durations.default)
+      : durations.least <= durations.default && durations.default <= durations.most
+  if (!allowsDefault) throw new Error(`Model ${id} must allow the duration that it makes by itself.`)
+  if (!formats.length) throw new Error(`Model ${id} must have a format.`)
 }

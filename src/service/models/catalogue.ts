@@ -2,8 +2,8 @@ import { type Clock, systemClock } from '#contract/clock.ts'
 import { modelGone, modelNotFound } from '#contract/errors.ts'
 import type { ModelRecord, ModelType } from '#contract/models.ts'
 import { VideoAspectRatio, VideoDuration, VideoResolution } from '#contract/video.ts'
-import type { SpeechModel, TranscriptionModel } from './audio-models.ts'
-import { checkSpeechModel, checkTranscriptionModel } from './audio-records.ts'
+import type { MusicModel, SpeechModel, TranscriptionModel } from './audio-models.ts'
+import { checkMusicModel, checkSpeechModel, checkTranscriptionModel } from './audio-records.ts'
 import { modelCount } from './bounds.ts'
 import { checkDeprecation, isRemoved, replacementOf } from './deprecation.ts'
 import type { EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
@@ -96,6 +96,11 @@ export class Catalogue {
     return this.#find('asr', name)
   }
 
+  /** A model of music, as the others are found. */
+  music(name: string): MusicModel {
+    return this.#find('music', name)
+  }
+
   #find<Type extends Model['type']>(type: Type, name: string): Extract<Model, { type: Type }> {
     const asked = this.asked(type, name)
     if (!asked) throw modelNotFound()
@@ -108,10 +113,10 @@ export class Catalogue {
   }
 
   /** The model of a job, whatever has become of it since the job was taken on. Throws `modelNotFound`. */
-  ofJob<Type extends Model['type']>(type: Type, id: string): Extract<Model, { type: Type }> {
-    const model = this.asked(type, id)
-    if (!model) throw modelNotFound()
-    return model as Extract<Model, { type: Type }>
+  ofJob(id: string): VideoModel | MusicModel {
+    const model = this.asked('video', id) ?? this.asked('music', id)
+    if (model?.type !== 'video' && model?.type !== 'music') throw modelNotFound()
+    return model
   }
 
   /** Throws `modelGone` where it was removed and nothing stands in for it. */
@@ -195,6 +200,7 @@ function checkModel(model: Model): void {
   else if (model.type === 'image') checkImageModel(model)
   else if (isPictureModel(model)) checkPictureModel(model)
   else if (model.type === 'tts') checkSpeechModel(model)
+  else if (model.type === 'music') checkMusicModel(model)
   else if (model.type === 'asr') checkTranscriptionModel(model)
   else checkVideoModel(model)
 }

@@ -1,6 +1,8 @@
+import { microUsd } from '#contract/money.ts'
+import type { MusicEngine } from '../engines/audio-engines.ts'
 import { DemoSpeech, demoVoices } from '../engines/demo/speech.ts'
 import { DemoTranscription } from '../engines/demo/transcription.ts'
-import type { SpeechModel, TranscriptionModel } from './audio-models.ts'
+import type { MusicModel, SpeechModel, TranscriptionModel } from './audio-models.ts'
 
 /** 2026-11-22, when these models were first offered. */
 const createdAt = 1_795_305_600
@@ -36,4 +38,23 @@ export const demoTranscription = (): TranscriptionModel => ({
   // 0.0001 USD a second.
   price: { perSecondPicoUsd: 100_000_000n },
   engine: new DemoTranscription(),
+})
+
+export const demoMusic = (engine: MusicEngine): MusicModel => ({
+  ...demo,
+  type: 'music',
+  id: 'demo-music',
+  name: 'Demo music',
+  description: 'A demonstration without a model behind it: real sound, a melody of tones that follows from the prompt.',
+  engineModel: 'demo-music',
+  durations: { default: 8, least: 1, most: 30 },
+  promptCharacters: { least: 1, most: 1_000 },
+  lyrics: { characters: 2_000, areRequired: false },
+  hasInstrumental: true,
+  hasLyricsOptimizer: false,
+  voices: [],
+  hasLanguageCode: false,
+  formats: ['mp3', 'wav'],
+  price: { per: 'second', microUsd: microUsd(1_000) },
+  engine,
 })

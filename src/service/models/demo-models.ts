@@ -1,9 +1,10 @@
 import { microUsd, pricePerMillion } from '#contract/money.ts'
+import type { MusicEngine } from '../engines/audio-engines.ts'
 import { DemoEmbeddings, demoDimensions } from '../engines/demo/embeddings.ts'
 import { DemoImages } from '../engines/demo/images.ts'
 import { DemoPictures } from '../engines/demo/pictures.ts'
 import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine } from '../engines/engine.ts'
-import { demoSpeech, demoTranscription } from './demo-audio-models.ts'
+import { demoMusic, demoSpeech, demoTranscription } from './demo-audio-models.ts'
 import { demoPictureModels } from './demo-picture-models.ts'
 import type { ConsentPolicy, EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
 
@@ -14,6 +15,8 @@ export interface DemoEngines {
   images?: ImageEngine
   pictures?: DemoPictures
   video: VideoEngine
+  /** It needs a folder to work in; without one there is no music. */
+  music?: MusicEngine
 }
 
 /** 2026-11-01, when these models were first offered. */
@@ -26,6 +29,7 @@ export const demoModels = ({
   images = new DemoImages(),
   pictures = new DemoPictures(),
   video,
+  music,
 }: DemoEngines): Model[] => [
   demoChat(chat),
   demoEmbedding(embeddings),
@@ -36,6 +40,7 @@ export const demoModels = ({
   demoUpscaler(video),
   demoSpeech(),
   demoTranscription(),
+  ...(music ? [demoMusic(music)] : []),
 ]
 
 const demoChat = (engine: ChatEngine): TextModel => ({

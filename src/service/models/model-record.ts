@@ -1,6 +1,6 @@
 import { ModelRecord } from '#contract/models.ts'
 import { toUsdNumber } from '#contract/money.ts'
-import { speechSpec, transcriptionSpec } from './audio-records.ts'
+import { musicSpec, speechSpec, transcriptionSpec } from './audio-records.ts'
 import type { Model as AnyModel, EmbeddingModel, ImageModel, TextModel, TextPrice, VideoModel } from './model.ts'
 
 import type { BackgroundModel } from './picture-model.ts'
@@ -45,6 +45,8 @@ function specOf(model: Model): Partial<ModelRecord['model_spec']> {
       return speechSpec(model)
     case 'asr':
       return transcriptionSpec(model)
+    case 'music':
+      return musicSpec(model)
     case 'video':
       return videoSpec(model)
   }

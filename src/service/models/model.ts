@@ -4,7 +4,7 @@ import type { ModelRecord, VideoConstraints } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine } from '../engines/engine.ts'
 import type { UpstreamState } from '../engines/upstreams/upstream-pool.ts'
-import type { SpeechModel, TranscriptionModel } from './audio-models.ts'
+import type { MusicModel, SpeechModel, TranscriptionModel } from './audio-models.ts'
 import type { PictureModel } from './picture-model.ts'
 
 /** A model as the service sells it: its public record, its price and the engine behind it. */
@@ -15,6 +15,7 @@ export type Model =
   | PictureModel
   | SpeechModel
   | TranscriptionModel
+  | MusicModel
   | VideoModel
 
 /** What every model says of itself. */

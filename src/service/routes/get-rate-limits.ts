@@ -35,6 +35,7 @@ const limitOfType = {
   background: 'image',
   tts: 'audio',
   asr: 'audio',
+  music: 'audio.queue',
   video: 'video.queue',
 } as const
 

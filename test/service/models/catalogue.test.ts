@@ -44,6 +44,8 @@ test.each([
       'demo-chat',
       'demo-embedding',
       'demo-image',
+      'demo-edit',
+      'demo-upscale',
       'demo-video',
       'demo-video-url',
       'demo-video-upscale',
@@ -67,7 +69,8 @@ test('code models are text models made for code', () => {
 })
 
 test('prices stand in the record per million tokens, and videos have none', () => {
-  const [text, , , video] = catalogue.records('all')
+  const [text] = catalogue.records('text')
+  const [video] = catalogue.records('video')
   expect(text?.model_spec.pricing).toEqual({ input: { usd: 0.15, diem: 0.15 }, output: { usd: 0.6, diem: 0.6 } })
   expect(text).toMatchObject({ owned_by: 'service', context_length: 131_072, model_spec: { traits: ['default'] } })
   expect(video?.model_spec.pricing).toBeUndefined()

@@ -10,7 +10,7 @@ export interface Tone {
 }
 
 /** Tones drawn at a time before others have their turn: some milliseconds. */
-const tonesAtOnce = 50
+const tonesAtOnce = 8
 
 /** Tones one after the other, each rising and falling so that none clicks. */
 export async function soundSamples(tones: readonly Tone[], rate: number, signal: AbortSignal): Promise<Int16Array> {

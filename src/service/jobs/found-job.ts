@@ -1,0 +1,23 @@
+import { extname } from 'node:path'
+import { json, type Reply } from '../call.ts'
+import type { JobRequest, Service } from '../service.ts'
+
+/** How far a job is, or its file whole in one answer; resuming is for download addresses. */
+export async function answerFoundJob(
+  { request, deletes }: { request: JobRequest; deletes: boolean },
+  { jobs }: Service,
+): Promise<Reply> {
+  const found = await jobs.retrieve(request)
+  if (found.state === 'status') return json(found.status)
+  const { path, bytes, mimeType } = found
+  return {
+    kind: 'file',
+    path,
+    bytes,
+    mimeType,
+    filename: `${request.jobId}${extname(path)}`,
+    onEnd: async delivered => {
+      if (delivered && deletes) await jobs.complete(request)
+    },
+  }
+}
