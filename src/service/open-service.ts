@@ -7,6 +7,7 @@ import { drainMs } from './bounds.ts'
 import type { Character } from './characters/character.ts'
 import type { ChainNetwork, PageReader, SearchEngine, VideoTranscriber } from './engines/engine.ts'
 import type { Log } from './log.ts'
+import type { FaceDetector } from './media/face-detector.ts'
 import type { MetricsSources } from './metrics/service-metrics.ts'
 import type { Model } from './models/model.ts'
 import { OutageLog } from './outage-log.ts'
@@ -42,6 +43,8 @@ export interface ServiceOptions {
   systemPrompt?: string
   /** Stands in the names of headers and members; `service` where absent. */
   vendor?: string
+  /** Tells whether media show a face, such as `HumanFaces`; every one counts as if it did where absent. */
+  faces?: FaceDetector
   /** Hosts that callers' addresses may lead to although they are not public, as `host:port`; none where absent. */
   fetchHosts?: readonly string[]
   plan?: PlanName

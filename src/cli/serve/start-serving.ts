@@ -132,6 +132,8 @@ async function open(
       ...(file.staking ? { staking: file.staking } : {}),
       ...(file.vendor ? { vendor: file.vendor } : {}),
       systemPrompt: file.systemPrompt,
+      fetchHosts: file.fetchHosts,
+      ...(file.faces ? { faces: await humanFaces(log) } : {}),
       plan: file.plan,
       ...(file.metrics ? { metrics: file.metrics.token ? { token: file.metrics.token } : {} } : {}),
       adminToken,
@@ -142,6 +144,14 @@ async function open(
   } catch (error) {
     throw await folderFailure(error, folder)
   }
+}
+
+async function humanFaces(log: Log) {
+  const { HumanFaces } = await import('#service/faces/human-faces.ts')
+  return new HumanFaces({
+    onProblem: error =>
+      log.error({ err: error }, 'A medium could not be looked at for faces; it counted as one with a face.'),
+  })
 }
 
 /** Engines that every model and every reload shares; those that run something are ended with the service. */

@@ -57,6 +57,13 @@ export const ConfigFile = z.strictObject({
     .optional(),
   plan: z.enum(['default', 'partner']).default('default'),
   systemPrompt: Text.default(''),
+  /** Looks for faces in media with `@vladmandic/human`; where absent, every medium counts as one with a face. */
+  faces: z.literal('human').optional(),
+  /** Hosts that callers' addresses may lead to although they are not public, as `host:port`. */
+  fetchHosts: z
+    .array(z.string().regex(/^[^/\s]+:\d{1,5}$/, 'a host and a port: media.internal:443'))
+    .max(100)
+    .default([]),
   logLevel: z.enum(logLevels).default('info'),
   metrics: Metrics.optional(),
   payments: PaymentConfig.optional(),

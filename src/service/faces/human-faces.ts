@@ -1,0 +1,49 @@
+import type { FaceDetector, FaceMedium } from '../media/face-detector.ts'
+import { TaskThread } from '../threads/task-thread.ts'
+import { threadUrl } from '../threads/thread-url.ts'
+import { lookMs, looksWaiting, threadHeapMb } from './bounds.ts'
+import type { FaceAnswer } from './face-thread.ts'
+import { framesOf } from './frames-of.ts'
+
+export interface HumanFacesOptions {
+  /** Why a medium could not be looked at, for a log. It counted as one with a face. */
+  onProblem?: (problem: unknown) => void
+}
+
+/**
+ * Looks for faces with `@vladmandic/human` and `sharp`, on a thread of its own. Whatever cannot be looked at, because a
+ * package is missing for one, counts as a medium with a face.
+ */
+export class HumanFaces implements FaceDetector {
+  readonly #thread: TaskThread<Uint8Array, FaceAnswer>
+  readonly #onProblem: (problem: unknown) => void
+
+  constructor({ onProblem = () => undefined }: HumanFacesOptions = {}) {
+    const url = threadUrl('face-thread', import.meta.url)
+    const bounds = { timeoutMs: lookMs, waiting: looksWaiting, heapMb: threadHeapMb }
+    this.#thread = new TaskThread({ name: 'faces', url, ...bounds })
+    this.#onProblem = onProblem
+  }
+
+  async hasFace(medium: FaceMedium): Promise<boolean> {
+    try {
+      for await (const picture of medium.kind === 'image' ? [medium.bytes] : framesOf(medium)) {
+        if (await this.#shows(picture)) return true
+      }
+      return false
+    } catch (error) {
+      this.#onProblem(error)
+      return true
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
+
+  async #shows(picture: Uint8Array): Promise<boolean> {
+    const answer = await this.#thread.run(picture)
+    if ('problem' in answer) throw new Error(answer.problem)
+    return answer.hasFace
+  }
+}
