@@ -13,6 +13,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import('./commands/serve.ts').then(module => module.serve),
   },
   {
+    name: 'init',
+    summary: 'Write a first configuration, with the models of servers on this machine',
+    load: () => import('./commands/init.ts').then(module => module.init),
+  },
+  {
     name: 'keys',
     summary: 'Make, list and end API keys, and renew the secret behind them',
     load: () => import('./commands/keys.ts').then(module => module.keys),

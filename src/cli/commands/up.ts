@@ -14,6 +14,7 @@ import { sayServing } from '../up/say-serving.ts'
 const name = 'farebox up'
 
 const usage = `Usage: farebox up [--once] [--no-journey] [--port N] [--host ADDRESS] [--data DIR] [--json] [--token-name NAME]
+                  [--no-local-models]
 
 Starts local chains, the service with demonstration models and a wallet with test money; an assistant then goes the whole
 way once, over MCP, and pays for it. Serves until stopped. Nothing leaves this machine, and no real money is involved.
@@ -24,6 +25,7 @@ way once, over MCP, and pays for it. Serves until stopped. Nothing leaves this m
   --host ADDRESS     on which address (127.0.0.1)
   --data DIR         where everything is kept (${defaultDataFolder}); a second start goes on with it
   --json             one JSON event a line
+  --no-local-models  do not look for servers of models on this machine; else theirs are offered beside the demonstrations
   --token-name NAME  the local token's EIP-712 name, for clients that have one built in
 
 The assistant's key is with those of the local chains, in DIR/chain/keys.json, and is handed to it as FAREBOX_WALLET_KEY;
@@ -46,6 +48,7 @@ export const up: Command = {
         data: { type: 'string', default: defaultDataFolder },
         json: { type: 'boolean', default: false },
         'token-name': { type: 'string' },
+        'no-local-models': { type: 'boolean', default: false },
       },
     })
     const port = integerFlag(name, 'port', values.port, 0, 65_535) ?? defaultPort
@@ -53,7 +56,8 @@ export const up: Command = {
     const stopped = io.untilStopped()
     const report = values.json ? reportAsJson(io.output) : reportInWords(io.output)
     await requireEncoder()
-    const service = await start({ port, host: values.host, data: values.data, tokenName, stopped }, io)
+    const findsModels = !values['no-local-models']
+    const service = await start({ port, host: values.host, data: values.data, tokenName, findsModels, stopped }, io)
     try {
       const { baseUrl, evmRpcUrl, solana } = service
       const withoutSolana = solana.rpcUrl === null ? { withoutSolana: solana.problem } : {}
@@ -90,7 +94,14 @@ async function requireEncoder(): Promise<void> {
 }
 
 async function start(
-  options: { port: number; host: string; data: string; tokenName: string | undefined; stopped: AbortSignal },
+  options: {
+    port: number
+    host: string
+    data: string
+    tokenName: string | undefined
+    findsModels: boolean
+    stopped: AbortSignal
+  },
   io: CommandIo,
 ): Promise<LocalService> {
   const [{ startLocalService }, { stderrLog }, { LocalChainError }] = await Promise.all([

@@ -10,6 +10,7 @@ import { folderInUse, isWrongSecret } from '../folder-in-use.ts'
 import { readFolderSecrets, secretsToStart } from '../folder-secrets.ts'
 import { runningService } from '../service-admin.ts'
 import type { Stops } from './local-chains.ts'
+import { localModels, withLocalModels } from './local-models.ts'
 
 export interface LocalServiceOptions {
   folder: DataFolder
@@ -22,6 +23,8 @@ export interface LocalServiceOptions {
   database?: string
   /** Where FAREBOX_SECRET may be, the service's secret when it is not the folder's. */
   env?: Readonly<Record<string, string | undefined>>
+  /** Whether models of servers on this machine are sold beside the demonstrations. */
+  findsModels?: boolean
   /** Aborts once everything is to stop, where something can. */
   stopped?: AbortSignal
   log: Log
@@ -68,26 +71,22 @@ async function stopAll(stops: Readonly<Stops>): Promise<void> {
 }
 
 async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<LocalService, 'close'>> {
-  const { folder, host, tokenName, database, stopped, log } = options
+  const { folder, host, tokenName, database, log } = options
   const parts = await loadParts()
   const listener = await openListener(parts, options)
   stops.push(() => listener.close(stopGraceMs))
   // Only now: a start that is refused its address leaves no folder behind.
   await mkdir(folder.root, { recursive: true, mode: 0o700 })
+  // Meanwhile, so that nobody waits for it.
+  const local = options.findsModels ? localModels({ folder: folder.engines, log }) : []
   const { chain, keys, solana } = await parts.startLocalChains({ dataDir: folder.root, tokenName, stops })
   const publicUrl = `http://${publicHost(host)}:${listener.port}`
-  const video = new parts.DemoVideo({
-    workFolder: folder.engines,
-    // Ctrl-C ends the encoder too, which is no fault of its.
-    onComplaint: (jobId, complaint) => {
-      if (!stopped?.aborted) log.warn({ jobId, complaint }, 'The video encoder failed.')
-    },
-  })
+  const video = demoVideo(parts, options)
   stops.push(() => video.close())
   const adminToken = randomBytes(adminTokenBytes).toString('base64url')
   const isNew = !options.env?.FAREBOX_SECRET && (await readFolderSecrets(folder)) === null
   const music = new parts.DemoMusic({ workFolder: folder.engines })
-  const models = parts.demoModels({ chat: new parts.DemoChat(), video, music })
+  const models = withLocalModels(parts.demoModels({ chat: new parts.DemoChat(), video, music }), await local)
   const web = new parts.DemoWeb()
   const node = new parts.JsonRpcNode({ urls: [chain.rpcUrl] })
   stops.push(() => node.close())
@@ -136,6 +135,15 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
     wallet,
   }
 }
+
+const demoVideo = ({ DemoVideo }: Parts, { folder, stopped, log }: LocalServiceOptions) =>
+  new DemoVideo({
+    workFolder: folder.engines,
+    // Ctrl-C ends the encoder too, which is no fault of its.
+    onComplaint: (jobId, complaint) => {
+      if (!stopped?.aborted) log.warn({ jobId, complaint }, 'The video encoder failed.')
+    },
+  })
 
 /** Who listens on every address is called by one of them; a wallet's sign-in has to name it. */
 function publicHost(host: string): string {

@@ -111,3 +111,10 @@ export const pictureTaskMs = 120_000
 
 /** Width times height that the thread decodes. */
 export const threadPixels = 64_000_000
+
+/** How long a server of this machine may take to list its models; whoever looks for one must hardly notice. */
+export const localServerMs = 500
+
+/** Of such a list. */
+export const localListBytes = 1024 * 1024
+export const localModels = 1_000

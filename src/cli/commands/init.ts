@@ -1,0 +1,59 @@
+import { writeFile } from 'node:fs/promises'
+import { integerFlag, parseArguments } from '../arguments.ts'
+import { CliError } from '../cli-error.ts'
+import type { Command } from '../command.ts'
+import { configPath } from '../serve/load-config.ts'
+
+const name = 'farebox init'
+
+/** Nobody waits for anything else here; a server that was named may be starting. */
+const searchMs = 2_000
+const namedServerMs = 10_000
+
+const usage = `Usage: farebox init [--config FILE] [--port N] [--no-search]
+
+Writes a first farebox.yaml for \`farebox serve\`, with the models of servers that it finds on this machine: Ollama,
+LM Studio, vLLM, llama.cpp, SGLang and their like, on the ports where they usually listen. Nothing else is asked.
+
+  --config FILE  where to write it (FAREBOX_CONFIG, or farebox.yaml here); a file that is there is left alone
+  --port N       look on this port of this machine as well
+  --no-search    look for none`
+
+export const init: Command = {
+  usage,
+  async run(args, io) {
+    const { values } = parseArguments(args, {
+      command: name,
+      options: {
+        config: { type: 'string' },
+        port: { type: 'string' },
+        'no-search': { type: 'boolean', default: false },
+      },
+    })
+    const port = integerFlag(name, 'port', values.port, 1, 65_535)
+    const path = configPath(values.config, io.env)
+    const [{ findLocalServers, localPlaces }, { firstConfig, foundModels }] = await Promise.all([
+      import('#service/engines/openai/find-local-servers.ts'),
+      import('#service/config/local-models.ts'),
+    ])
+    const places = [...(port ? [{ name: 'a server', port }] : []), ...(values['no-search'] ? [] : localPlaces)]
+    const servers = await findLocalServers(places, port ? namedServerMs : searchMs)
+    const found = foundModels(servers)
+    await writeNew(path, firstConfig(found))
+    for (const { server, baseUrl, id } of found) io.output.print(`${id}, of ${baseUrl} (${server})`)
+    if (!found.length)
+      io.output.print('No server with models was found on this machine; there is a demonstration in it.')
+    io.output.print(`Written to ${path}. Set your prices there, then run \`farebox serve --config ${path}\`.`)
+    return 0
+  },
+}
+
+async function writeNew(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') throw new CliError(`There is a ${path} already.`, 'Name another with `--config`.')
+    throw new CliError(`${path} cannot be written (${code}).`, 'Name another with `--config`.')
+  }
+}

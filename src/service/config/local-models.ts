@@ -1,0 +1,102 @@
+import type { LocalServer } from '../engines/openai/find-local-servers.ts'
+import { type ModelConfig, ModelConfigs } from './model-config.ts'
+
+/** A chat model of a server that was found on this machine, as a configuration says it. */
+export interface FoundModel {
+  id: string
+  contextTokens: number
+  baseUrl: string
+  /** What the server calls it. */
+  model: string
+  /** What usually listens there. */
+  server: string
+}
+
+/** Where a server does not say how long its context is: less than nearly every model has. */
+const carefulContextTokens = 8_192
+
+/** By their names, models that answer no chats. */
+const otherWork = /embed|rerank|whisper|tts|diffusion|clip|bge-/i
+
+/** The chat models of these servers by ids that can be sold, each once. */
+export function foundModels(servers: readonly LocalServer[], taken: readonly string[] = []): FoundModel[] {
+  const found = new Map<string, FoundModel>()
+  for (const { baseUrl, name, models } of servers) {
+    for (const { id: model, contextTokens } of models) {
+      const id = idOf(model)
+      if (otherWork.test(model) || id === '' || taken.includes(id) || found.has(id)) continue
+      found.set(id, { id, model, baseUrl, server: name, contextTokens: contextTokens ?? carefulContextTokens })
+    }
+  }
+  return [...found.values()]
+}
+
+/** Without a folder before it, Ollama's usual tag, and what an id cannot have. */
+const idOf = (model: string): string =>
+  model
+    .replace(/^.*[\\/]/, '')
+    .replace(/(:latest|\.gguf)$/, '')
+    .replaceAll(/[^A-Za-z0-9._:-]+/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 128)
+
+/** As configurations, at the price of the demonstrations. */
+export const localModelConfigs = (found: readonly FoundModel[]): ModelConfig[] =>
+  found.length ? (ModelConfigs.parse(found.map(configOf)) as unknown as ModelConfig[]) : []
+
+const configOf = ({ id, contextTokens, baseUrl, model, server }: FoundModel) => ({
+  id,
+  type: 'text',
+  description: `Served by ${server} on this machine.`,
+  contextTokens,
+  price: { inputPerMillionUsd: '0.15', outputPerMillionUsd: '0.60' },
+  upstreams: [{ engine: 'openai', baseUrl, model }],
+})
+
+/** A first configuration: the models that were found, or demonstrations. */
+export function firstConfig(found: readonly FoundModel[]): string {
+  const models = found.length ? found.map(modelLines) : [demoLines]
+  return [
+    '# The service that `farebox serve` runs. `farebox serve --check` says what is wrong with this file, docs/operations.md',
+    '# what else it may say, and examples/farebox.yaml shows it.',
+    '',
+    '# The address that callers use, without a path.',
+    'publicUrl: http://127.0.0.1:8402',
+    'listen: 127.0.0.1:8402',
+    '',
+    '# Books, media and the secret of the service; relative to this file.',
+    'data: .farebox',
+    '',
+    `# Prices are in USD. Secrets stand in the environment: apiKey: \${OPENAI_API_KEY}`,
+    'models:',
+    ...models.map((lines, index) => lines(index === 0)),
+    '',
+  ].join('\n')
+}
+
+const modelLines =
+  ({ id, contextTokens, baseUrl, model, server }: FoundModel) =>
+  (isFirst: boolean): string =>
+    [
+      `  # Found at ${baseUrl}, where ${server} usually listens.`,
+      `  - id: ${JSON.stringify(id)}`,
+      '    type: text',
+      ...(isFirst ? ['    traits: [default]'] : []),
+      `    contextTokens: ${contextTokens}`,
+      '    price: { inputPerMillionUsd: 0.15, outputPerMillionUsd: 0.60 }',
+      '    upstreams:',
+      `      - { engine: openai, baseUrl: ${JSON.stringify(baseUrl)}, model: ${JSON.stringify(model)} }`,
+    ].join('\n')
+
+const demoLines = (): string =>
+  [
+    '  # A demonstration, until you have a server of your own:',
+    '  #   upstreams:',
+    '  #     - { engine: openai, baseUrl: http://127.0.0.1:8000/v1, model: the-name-it-has-there }',
+    '  - id: demo-chat',
+    '    type: text',
+    '    traits: [default]',
+    '    contextTokens: 131072',
+    '    price: { inputPerMillionUsd: 0.15, outputPerMillionUsd: 0.60 }',
+    '    upstreams: [{ engine: demo }]',
+  ].join('\n')

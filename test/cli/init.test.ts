@@ -1,0 +1,80 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { localModels, withLocalModels } from '#cli/up/local-models.ts'
+import { findLocalServers } from '#service/engines/openai/find-local-servers.ts'
+import { openService } from '../service/open-service.ts'
+import { modelServer } from './model-server.ts'
+import { runCommand } from './run-command.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+let folder: string
+let server: Awaited<ReturnType<typeof modelServer>>
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-init-'))
+  server = await modelServer()
+})
+afterAll(async () => {
+  await server.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const silent = { info() {}, warn() {}, error() {} }
+
+test('init writes what serve takes, with the models that were found', async () => {
+  const file = join(folder, 'found.yaml')
+  const port = String(server.port)
+  const made = await runCommand(['init', '--config', file, '--port', port, '--no-search'])
+  expect([made.code, made.stderr]).toEqual([0, ''])
+  expect(made.stdout).toContain('Written to')
+  const text = await readFile(file, 'utf8')
+  expect(text).toContain(`- id: "llama3.2"\n    type: text\n    traits: [default]\n    contextTokens: 4096`)
+  expect(text).not.toContain('nomic-embed-text')
+  const checked = await runCommand(['serve', '--check', '--config', file])
+  expect([checked.code, checked.stderr]).toEqual([0, ''])
+  expect(checked.stdout).toMatch(/llama3\.2 +text +openai\n +Qwen3-8B +text +openai\n/)
+  const again = await runCommand(['init', '--config', file, '--no-search'])
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('already')])
+})
+
+test('where none is found, init writes a demonstration', async () => {
+  const file = join(folder, 'none.yaml')
+  expect((await runCommand(['init', '--config', file, '--no-search'])).code).toBe(0)
+  const checked = await runCommand(['serve', '--check', '--config', file])
+  expect([checked.code, checked.stdout]).toEqual([0, expect.stringContaining('demo-chat  text  demo')])
+})
+
+test('up offers such models beside its own, and they answer', async () => {
+  const found = await localModels({ folder, log: silent }, [{ name: 'a server', port: server.port }], 30_000)
+  expect(found.map(({ id }) => id)).toEqual(['llama3.2', 'Qwen3-8B', 'demo-chat'])
+  const { demoModels } = await import('#service/models/demo-models.ts')
+  const service = await openService({ models: engines => withLocalModels(demoModels(engines), found) })
+  const key = await service.key(1)
+  const body = { model: 'llama3.2', messages: [{ role: 'user', content: 'hi' }] }
+  const response = await service.post('/chat/completions', body, key)
+  expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('hello')])
+  const demo = await service.post('/chat/completions', { ...body, model: 'demo-chat' }, key)
+  expect(await demo.text()).toContain('demonstration')
+  expect(server.asked.at(-1)?.model).toBe('llama3.2:latest')
+  await service.close()
+})
+
+test.each([
+  ['a server of something else', 200, '{"hello":"world"}'],
+  ['a refusal', 401, '{"data":[{"id":"a"}]}'],
+  ['no JSON', 200, '<html>'],
+  ['an empty list', 200, '{"object":"list","data":[]}'],
+  ['another address', 302, ''],
+])('%s is no server of models', async (_, status, text) => {
+  const other = await modelServer({ status, text })
+  expect(await findLocalServers([{ name: 'x', port: other.port }], 30_000)).toEqual([])
+  await other.close()
+})
+
+test('a port where nobody listens is none either', async () => {
+  const gone = await modelServer()
+  await gone.close()
+  expect(await findLocalServers([{ name: 'x', port: gone.port }], 30_000)).toEqual([])
+})
