@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { workflowBytes } from '../../engines/comfy/bounds.ts'
+import { type ComfyOptions, ComfyPictures } from '../../engines/comfy/pictures.ts'
+import { ComfyVideo } from '../../engines/comfy/video.ts'
+import { HttpUrl } from '../config-values.ts'
+import { defineEngineKind, type EngineSurroundings } from '../engine-kind.ts'
+
+const options = {
+  /** `http://127.0.0.1:8188`. */
+  baseUrl: HttpUrl,
+  /** For a server behind a proxy that wants one. */
+  apiKey: z.string().optional(),
+  /** The file that ComfyUI exports for its API, with placeholders such as `{{prompt}}` in its texts. */
+  workflow: z.string().min(1),
+}
+
+type Options = z.output<z.ZodObject<typeof options>>
+
+/** A workflow on a ComfyUI server. */
+export const comfyKind = defineEngineKind({
+  name: 'comfyui',
+  options,
+  engines: {
+    image: (given, around) => new ComfyPictures(comfyOf(given, around)),
+    inpaint: (given, around) => new ComfyPictures(comfyOf(given, around)),
+    upscale: (given, around) => new ComfyPictures(comfyOf(given, around)),
+    background: (given, around) => new ComfyPictures(comfyOf(given, around)),
+    video: (given, around) =>
+      new ComfyVideo({ ...comfyOf(given, around), workFolder: join(around.folder, 'videos', around.upstream) }),
+  },
+})
+
+const comfyOf = (
+  { baseUrl, apiKey, workflow }: Options,
+  { log, model, upstream }: EngineSurroundings,
+): ComfyOptions => ({
+  baseUrl,
+  workflow: readWorkflow(workflow),
+  ...(apiKey === undefined ? {} : { apiKeyVariable: 'apiKey', environment: { apiKey } }),
+  onProblem: ({ host, status, code }) => log.warn({ model, upstream, host, status, code }, 'An upstream failed.'),
+})
+
+function readWorkflow(path: string): unknown {
+  try {
+    const text = readFileSync(path, 'utf8')
+    if (text.length <= workflowBytes) return JSON.parse(text)
+  } catch (cause) {
+    throw new Error(`The workflow ${path} cannot be read as JSON.`, { cause })
+  }
+  throw new Error(`The workflow ${path} has more than ${workflowBytes} characters.`)
+}

@@ -1,0 +1,163 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { inferenceFailed } from '#contract/errors.ts'
+import type { ImageFormat } from '#contract/images.ts'
+import { pictureBytes } from '../../models/bounds.ts'
+import type { Picture } from '../../models/picture.ts'
+import { typeOfBytes } from '../../models/picture-header.ts'
+import type {
+  BackgroundCall,
+  BackgroundEngine,
+  EditCall,
+  EditEngine,
+  ImageCall,
+  ImageEngine,
+  UpscaleCall,
+  UpscaleEngine,
+} from '../engine.ts'
+import type { UpstreamOptions } from '../openai/upstream-options.ts'
+import { PictureWorker } from '../pictures/picture-worker.ts'
+import { comfyPictureMs, comfyPollMs } from './bounds.ts'
+import { ComfyServer, type MadeFile } from './server.ts'
+import { Workflow, type WorkflowValues } from './workflow.ts'
+
+export interface ComfyOptions extends UpstreamOptions {
+  /** As ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts. */
+  workflow: unknown
+  /** How often the server is asked beside listening to it. */
+  pollMs?: number
+}
+
+interface Work {
+  values: WorkflowValues
+  pictures: readonly Picture[]
+  format: ImageFormat
+  most: number
+  signal: AbortSignal
+}
+
+const pictureNames = ['image', 'image_2', 'image_3'] as const
+
+/** The largest seed that all samplers take. */
+const seeds = 2 ** 32 - 1
+
+/** Pictures, edits, larger pictures and removed backgrounds by a workflow on a ComfyUI server. */
+export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, BackgroundEngine {
+  readonly #server: ComfyServer
+  readonly #workflow: Workflow
+  readonly #pollMs: number
+  readonly #worker = new PictureWorker()
+
+  /** Throws a sentence where the address, the key or the workflow cannot be used. */
+  constructor(options: ComfyOptions) {
+    this.#workflow = new Workflow(options.workflow)
+    this.#server = new ComfyServer(options)
+    this.#pollMs = options.pollMs ?? comfyPollMs
+  }
+
+  async generate({ request, engineModel, signal }: ImageCall): Promise<Buffer[]> {
+    const { prompt, width, height, count, format, negativePrompt = '', seed = randomInt(seeds) } = request
+    const values = {
+      ...{ prompt, negative_prompt: negativePrompt, width, height, count, seed, model: engineModel },
+      ...(request.steps === undefined ? {} : { steps: request.steps }),
+      ...(request.cfgScale === undefined ? {} : { cfg_scale: request.cfgScale }),
+      ...(request.style === undefined ? {} : { style: request.style }),
+    }
+    return this.#make({ values, pictures: [], format, most: count, signal })
+  }
+
+  async edit({ request, engineModel, signal }: EditCall): Promise<Buffer> {
+    const { prompt, pictures, format, aspectRatio, resolution, quality } = request
+    const values = {
+      ...{ prompt, negative_prompt: '', seed: randomInt(seeds), model: engineModel },
+      ...sizeOf(pictures),
+      ...(aspectRatio === undefined ? {} : { aspect_ratio: aspectRatio }),
+      ...(resolution === undefined ? {} : { resolution }),
+      ...(quality === undefined ? {} : { quality }),
+    }
+    return one(await this.#make({ values, pictures, format, most: 1, signal }))
+  }
+
+  async upscale({ request: { picture, scale, enhance }, engineModel, signal }: UpscaleCall): Promise<Buffer> {
+    const values = {
+      ...{ scale, seed: randomInt(seeds), model: engineModel, prompt: enhance?.prompt ?? '', negative_prompt: '' },
+      ...sizeOf([picture]),
+      creativity: enhance?.creativity ?? 0,
+      replication: enhance?.replication ?? 1,
+    }
+    return one(await this.#make({ values, pictures: [picture], format: 'png', most: 1, signal }))
+  }
+
+  async removeBackground({ picture, engineModel, signal }: BackgroundCall): Promise<Buffer> {
+    const values = { model: engineModel, seed: randomInt(seeds), ...sizeOf([picture]) }
+    return one(await this.#make({ values, pictures: [picture], format: 'png', most: 1, signal }))
+  }
+
+  /** Ends all connections and the thread. */
+  async close(): Promise<void> {
+    await Promise.all([this.#server.close(), this.#worker.close()])
+  }
+
+  async #make({ values, pictures, format, most, signal: caller }: Work): Promise<Buffer[]> {
+    const signal = AbortSignal.any([caller, AbortSignal.timeout(comfyPictureMs)])
+    try {
+      const workflow = this.#workflow.filled({ ...values, ...(await this.#uploaded(pictures, signal)) })
+      const files = await this.#run(workflow, signal)
+      const made: Buffer[] = []
+      for (const file of files.slice(0, most)) {
+        const bytes = await this.#server.bytes(file, pictureBytes, signal)
+        made.push(
+          typeOfBytes(bytes) === format
+            ? bytes
+            : await this.#worker.run({ kind: 'convert', picture: bytes, format }, signal),
+        )
+      }
+      return made
+    } catch (error) {
+      throw this.#server.known(error, caller)
+    }
+  }
+
+  /** Every picture of a request has to have its place in the workflow: one that is left out would be paid for nothing. */
+  async #uploaded(pictures: readonly Picture[], signal: AbortSignal): Promise<WorkflowValues> {
+    const values: Partial<Record<(typeof pictureNames)[number], string>> = {}
+    for (const [index, picture] of pictures.entries()) {
+      const name = pictureNames[index]
+      if (!name || !this.#workflow.names.has(name)) throw new Error('The workflow has no place for all pictures.')
+      values[name] = await this.#server.upload(picture, signal)
+    }
+    return values
+  }
+
+  async #run(workflow: object, signal: AbortSignal): Promise<readonly MadeFile[]> {
+    const clientId = randomUUID()
+    const watch = this.#server.watch(clientId)
+    let id = randomUUID() as string
+    try {
+      await watch.opened(signal)
+      id = await this.#server.submit(workflow, { id, clientId }, signal)
+      for (;;) {
+        signal.throwIfAborted()
+        const found = await this.#server.look(id, signal)
+        if (found.state === 'done') return found.files
+        // One that it does not know any more was lost when it was started anew.
+        if (found.state !== 'waiting') throw inferenceFailed()
+        await watch.next(this.#pollMs, signal)
+      }
+    } catch (error) {
+      // Nobody waits for it; work that goes on all the same costs only its time.
+      if (signal.aborted) this.#server.cancel(id, AbortSignal.timeout(comfyPollMs * 5)).catch(() => undefined)
+      throw error
+    } finally {
+      watch.close()
+    }
+  }
+}
+
+function sizeOf([picture]: readonly Picture[]): Pick<WorkflowValues, 'width' | 'height'> {
+  return picture ? { width: picture.width, height: picture.height } : {}
+}
+
+function one([picture]: readonly Buffer[]): Buffer {
+  if (!picture) throw inferenceFailed()
+  return picture
+}

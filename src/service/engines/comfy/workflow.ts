@@ -1,0 +1,87 @@
+import { isObject } from '../openai/read-answer.ts'
+
+/** What a workflow may ask for as `{{name}}`, and what each is. */
+export const placeholders = [
+  'prompt',
+  'negative_prompt',
+  'width',
+  'height',
+  'count',
+  'seed',
+  'steps',
+  'cfg_scale',
+  'style',
+  'model',
+  'image',
+  'image_2',
+  'image_3',
+  'end_image',
+  'aspect_ratio',
+  'resolution',
+  'quality',
+  'scale',
+  'creativity',
+  'replication',
+  'seconds',
+] as const
+export type Placeholder = (typeof placeholders)[number]
+
+export type WorkflowValues = Readonly<Partial<Record<Placeholder, string | number>>>
+
+/** `{{steps}}`, or with what it is where a request does not say: `{{steps|20}}`. */
+const pattern = /\{\{\s*(\w+)\s*(?:\|([^{}]*))?\}\}/g
+
+/**
+ * A workflow as ComfyUI exports it for its API, in whose texts placeholders stand. Values are put into its members and
+ * never into its text, so that no prompt can become a node.
+ */
+export class Workflow {
+  readonly #nodes: Record<string, unknown>
+  readonly names: ReadonlySet<Placeholder>
+
+  /** Throws a sentence where it is no workflow, or asks for what there is not. */
+  constructor(nodes: unknown) {
+    if (
+      !isObject(nodes) ||
+      !Object.values(nodes).every(node => isObject(node) && typeof node.class_type === 'string')
+    ) {
+      throw new Error('This is no workflow of ComfyUI for its API: export it there with "Export (API)".')
+    }
+    this.#nodes = nodes
+    this.names = new Set([...JSON.stringify(nodes).matchAll(pattern)].map(([, name]) => knownName(name ?? '')))
+  }
+
+  /** The workflow of one request. Throws where it needs a value that there is not. */
+  filled(values: WorkflowValues): Record<string, unknown> {
+    return filledValue(this.#nodes, values) as Record<string, unknown>
+  }
+}
+
+function knownName(name: string): Placeholder {
+  const known = placeholders.find(each => each === name)
+  if (known) return known
+  throw new Error(`The workflow asks for {{${name}}}, which there is not; there are ${placeholders.join(', ')}.`)
+}
+
+function filledValue(value: unknown, values: WorkflowValues): unknown {
+  if (typeof value === 'string') return filledText(value, values)
+  if (Array.isArray(value)) return value.map(each => filledValue(each, values))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, filledValue(each, values)]))
+}
+
+/** A text that is one placeholder becomes its value, a number where it is one; in a longer text it is written out. */
+function filledText(text: string, values: WorkflowValues): unknown {
+  const matches = [...text.matchAll(pattern)]
+  const [only] = matches
+  if (only && only[0] === text) return chosenValue(only, values)
+  return text.replaceAll(pattern, (...match) => String(chosenValue(match as unknown as RegExpMatchArray, values)))
+}
+
+function chosenValue([, name, otherwise]: RegExpMatchArray, values: WorkflowValues): string | number {
+  const value = values[name as Placeholder]
+  if (value !== undefined) return value
+  if (otherwise === undefined) throw new Error(`The workflow needs {{${name}}}, and the request has none.`)
+  const number = Number(otherwise)
+  return otherwise.trim() !== '' && Number.isFinite(number) ? number : otherwise
+}
