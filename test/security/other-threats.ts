@@ -211,6 +211,22 @@ export const otherThreats: readonly Threat[] = [
     shownBy: [shown('service/receipts.test.ts', 'somebody else gets none, and learns nothing')],
   },
   {
+    id: 'G1',
+    threat: 'an address that leads into the operator’s own network, by any spelling, name or redirect',
+    answer: 'nothing is asked there; what was checked is what is connected to',
+    shownBy: [
+      shown(
+        'service/media/guarded-fetcher.test.ts',
+        'a redirect to a private address is refused as if it had been named',
+        'what reads as two hosts is the one that would be asked',
+      ),
+      shown(
+        'service/media/private-addresses.test.ts',
+        'a name server that changes its mind is asked once, and its second answer counts for nothing',
+      ),
+    ],
+  },
+  {
     id: 'W1',
     threat: 'a text that asks the assistant for money',
     answer: 'no tool call lifts a cap; what is from outside is framed as such, and cannot end its frame',

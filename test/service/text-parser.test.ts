@@ -85,7 +85,7 @@ const sheet = () =>
     'xl/workbook.xml':
       '<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="Prices" sheetId="1" r:id="r1"/></sheets></workbook>',
     'xl/worksheets/sheet1.xml':
-      '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>boat</t></is></c><c r="B1"><v>7</v></c></row></sheetData></worksheet>',
+      '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>boat</t></is></c><c><v>7</v></c></row></sheetData></worksheet>',
   })
 
 describe('documents that a package reads', () => {
