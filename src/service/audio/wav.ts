@@ -33,16 +33,41 @@ export function wavOf(sound: Sound): Buffer {
   return Buffer.concat([wavHeader(sound.rate, pcm.byteLength), pcm])
 }
 
+interface WavData {
+  /** A second. */
+  rate: number
+  bytesPerSecond: number
+  data: Buffer
+}
+
 /** Seconds by the chunks of a WAV file; null where they say none. What the header claims beyond the file does not count. */
 export function wavSeconds(bytes: Buffer): number | null {
+  const found = wavData(bytes)
+  return found && found.data.length / found.bytesPerSecond
+}
+
+/** The samples of a WAV of 16 bits and one channel; null for any other. */
+export function soundOfWav(bytes: Buffer): Sound | null {
+  const found = wavData(bytes)
+  if (!found || found.bytesPerSecond !== found.rate * 2) return null
+  const { rate, data } = found
+  const count = Math.floor(data.length / 2)
+  return { samples: Int16Array.from({ length: count }, (_, index) => data.readInt16LE(index * 2)), rate }
+}
+
+function wavData(bytes: Buffer): WavData | null {
+  let rate = 0
   let bytesPerSecond = 0
   for (let at = 12; at + 8 <= bytes.length; ) {
     const name = bytes.subarray(at, at + 4).toString('latin1')
     const size = bytes.readUInt32LE(at + 4)
-    if (name === 'fmt ' && at + 20 <= bytes.length) bytesPerSecond = bytes.readUInt32LE(at + 16)
+    if (name === 'fmt ' && at + 20 <= bytes.length) {
+      rate = bytes.readUInt32LE(at + 12)
+      bytesPerSecond = bytes.readUInt32LE(at + 16)
+    }
     if (name === 'data') {
-      const held = Math.min(size, bytes.length - at - 8)
-      return bytesPerSecond > 0 && held > 0 ? held / bytesPerSecond : null
+      const data = bytes.subarray(at + 8, at + 8 + size)
+      return bytesPerSecond > 0 && data.length > 0 ? { rate, bytesPerSecond, data } : null
     }
     at += 8 + size + (size % 2)
   }

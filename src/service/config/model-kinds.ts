@@ -1,4 +1,5 @@
 import type { ModelKind } from './model-kind.ts'
+import { musicKind, speechKind, transcriptionKind } from './models/audio.ts'
 import { embeddingKind } from './models/embedding.ts'
 import { imageKind } from './models/image.ts'
 import { backgroundKind, inpaintKind, upscaleKind } from './models/pictures.ts'
@@ -13,5 +14,8 @@ export const modelKinds: readonly ModelKind[] = [
   inpaintKind,
   upscaleKind,
   backgroundKind,
+  speechKind,
+  transcriptionKind,
+  musicKind,
   videoKind,
 ]

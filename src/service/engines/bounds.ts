@@ -79,6 +79,10 @@ export const answerDepth = 64
 /** Vectors of one answer: 2,048 of 1,024 dimensions, each printed in up to 22 characters. */
 export const vectorBytes = 64 * 1024 * 1024
 
+/** One text of Flite, and those that wait for it: 4,096 characters take some 5 s. */
+export const fliteMs = 60_000
+export const flitesWaiting = 100
+
 /** The answer of a transcription: hours of words with their times. */
 export const transcriptBytes = 16 * 1024 * 1024
 

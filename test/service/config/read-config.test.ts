@@ -67,6 +67,20 @@ models:
     type: background
     price: { perPictureUsd: 0.01 }
     upstreams: [{ engine: demo }]
+  - id: voice
+    type: tts
+    voices: [slt, rms]
+    price: { perMillionCharactersUsd: 10 }
+    upstreams: [{ engine: local }]
+  - id: ear
+    type: asr
+    price: { perSecondUsd: 0.0001 }
+    upstreams: [{ engine: openai, baseUrl: 'http://127.0.0.1:8000/v1' }, { engine: demo }]
+  - id: band
+    type: music
+    durations: { default: 10, least: 5, most: 30 }
+    price: { per: second, usd: 0.002 }
+    upstreams: [{ engine: demo }]
 `
 
 test('a whole file is read, its variables filled in and its models made', () => {
@@ -84,6 +98,9 @@ test('a whole file is read, its variables filled in and its models made', () => 
     ['edits', 'inpaint', 'openai,demo'],
     ['larger', 'upscale', 'local'],
     ['cutter', 'background', 'demo'],
+    ['voice', 'tts', 'local'],
+    ['ear', 'asr', 'openai,demo'],
+    ['band', 'music', 'demo'],
   ])
   expect(models[0]).toMatchObject({
     maximumCompletionTokens: 8192,
@@ -92,6 +109,11 @@ test('a whole file is read, its variables filled in and its models made', () => 
   })
   expect(models[0]?.upstreams?.states().map(({ name }) => name)).toEqual(['openai-1', 'second'])
   expect(models[5]).toMatchObject({ price: { perSecondMicroUsd: { '': 20_000n } } })
+  expect(models.slice(-3)).toMatchObject([
+    { voices: ['slt', 'rms'], price: { perCharacterPicoUsd: 10_000_000n } },
+    { price: { perSecondPicoUsd: 100_000_000n } },
+    { price: { per: 'second', microUsd: 2_000n } },
+  ])
   expect(models[6]).toMatchObject({ price: { resolutions: { '2K': 80_000n }, quality: { '2K': { high: 120_000n } } } })
 })
 
@@ -136,7 +158,7 @@ test.each([
     'a type that there is not',
     'type: text',
     'type: txt',
-    'Allowed values: text, embedding, image, inpaint, upscale, background, video',
+    'Allowed values: text, embedding, image, inpaint, upscale, background, tts, asr, music, video',
   ],
   ['an engine that there is not', 'engine: openai,', 'engine: vllm,', 'Allowed values: openai,'],
   [

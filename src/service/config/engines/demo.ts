@@ -2,7 +2,10 @@ import { join } from 'node:path'
 import { DemoChat } from '../../engines/demo/chat.ts'
 import { DemoEmbeddings } from '../../engines/demo/embeddings.ts'
 import { DemoImages } from '../../engines/demo/images.ts'
+import { DemoMusic } from '../../engines/demo/music.ts'
 import { DemoPictures } from '../../engines/demo/pictures.ts'
+import { DemoSpeech } from '../../engines/demo/speech.ts'
+import { DemoTranscription } from '../../engines/demo/transcription.ts'
 import { DemoVideo } from '../../engines/demo/video.ts'
 import { defineEngineKind, type EngineSurroundings } from '../engine-kind.ts'
 
@@ -17,6 +20,9 @@ export const demoKind = defineEngineKind({
     inpaint: (_, around) => pictures(around),
     upscale: (_, around) => pictures(around),
     background: (_, around) => pictures(around),
+    tts: () => new DemoSpeech(),
+    asr: () => new DemoTranscription(),
+    music: (_, { folder }) => new DemoMusic({ workFolder: join(folder, 'demo') }),
     // Its encoders and their files are one: a second one would write the same videos.
     video: (_, { keep, folder }) => keep('demo video', () => new DemoVideo({ workFolder: join(folder, 'demo') })),
   },

@@ -1,5 +1,6 @@
 import { EsrganUpscale } from '../../engines/esrgan/upscale.ts'
 import { LocalEmbeddings } from '../../engines/local/embeddings.ts'
+import { FliteSpeech } from '../../engines/local/flite-speech.ts'
 import { defineEngineKind } from '../engine-kind.ts'
 
 /** Small models that come out of packages, and run in this process. */
@@ -8,6 +9,11 @@ export const localKind = defineEngineKind({
   options: {},
   engines: {
     upscale: (_, { keep }) => keep('local upscale', () => new EsrganUpscale()),
+    tts: (_, { keep, log, model, upstream }) =>
+      keep(
+        'local speech',
+        () => new FliteSpeech({ onProblem: problem => log.warn({ model, upstream, problem }, 'A package failed.') }),
+      ),
     embedding: (_, { keep, log, model, upstream }) =>
       keep(
         'local embeddings',

@@ -5,6 +5,8 @@ import { OpenAiChat } from '../../engines/openai/chat.ts'
 import { OpenAiEmbeddings } from '../../engines/openai/embeddings.ts'
 import { OpenAiImageEdits } from '../../engines/openai/image-edits.ts'
 import { OpenAiImages } from '../../engines/openai/images.ts'
+import { OpenAiSpeech } from '../../engines/openai/speech.ts'
+import { OpenAiTranscription } from '../../engines/openai/transcription.ts'
 import type { UpstreamOptions } from '../../engines/openai/upstream-options.ts'
 import { OpenAiVideos } from '../../engines/openai/videos.ts'
 import { HttpUrl, Milliseconds } from '../config-values.ts'
@@ -41,6 +43,8 @@ export const openAiKind = defineEngineKind({
     text: (given, around) => new OpenAiChat({ ...upstreamOf(given, around), lengthMember: given.lengthMember }),
     embedding: (given, around) => new OpenAiEmbeddings(upstreamOf(given, around)),
     image: (given, around) => new OpenAiImages(upstreamOf(given, around)),
+    tts: (given, around) => new OpenAiSpeech(upstreamOf(given, around)),
+    asr: (given, around) => new OpenAiTranscription(upstreamOf(given, around)),
     video: (given, around) =>
       new OpenAiVideos({ ...jobUpstreamOf(given, around), takesKeys: given.takesKeys ?? false }),
     inpaint: (given, around) =>

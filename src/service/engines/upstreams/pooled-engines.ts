@@ -1,4 +1,4 @@
-import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine, VideoProgress } from '../engine.ts'
+import type { ChatEngine, EmbeddingEngine, EngineState, ImageEngine, VideoEngine, VideoProgress } from '../engine.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 import { isNotBegun } from './upstream-verdict.ts'
 
@@ -18,7 +18,18 @@ export const pooledImages = (pool: UpstreamPool<ImageEngine>): ImageEngine => ({
 })
 
 /** The job's state names the upstream that has it: no other one could be asked after it. */
-export const pooledVideo = (pool: UpstreamPool<VideoEngine>): VideoEngine => ({
+/** What starts jobs and looks after them. */
+export interface JobEngine<Call> {
+  start(call: Call): Promise<VideoProgress>
+  poll(call: Call, engineState: EngineState): Promise<VideoProgress>
+}
+
+export const pooledVideo = (pool: UpstreamPool<VideoEngine>): VideoEngine => pooledJobs(pool)
+
+/** As `pooledVideo`, for jobs of any type. */
+export const pooledJobs = <Call extends { engineModel: string; signal: AbortSignal }>(
+  pool: UpstreamPool<JobEngine<Call>>,
+): JobEngine<Call> => ({
   async start(call) {
     // One that may have begun would make a second video elsewhere.
     const begun = await pool.answerBy(call, (engine, asked) => engine.start(asked), isNotBegun)

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { SpeechFormat } from '#contract/speech.ts'
+import { pooledMusic, pooledSpeech, pooledTranscription } from '../../engines/upstreams/pooled-audio.ts'
+import { count, PerMillionUsd, Usd } from '../config-values.ts'
+import { defineModelKind } from '../model-kind.ts'
+
+const Name = z.string().min(1).max(200)
+
+const daySeconds = 24 * 60 * 60
+
+export const speechKind = defineModelKind({
+  type: 'tts',
+  shape: {
+    /** The first is the one of a request that names none. */
+    voices: z.tuple([Name], Name),
+    formats: z.tuple([SpeechFormat], SpeechFormat).default(['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm']),
+    hasSpeed: z.boolean().default(true),
+    /** Whether it takes a word on how to speak. */
+    hasStyle: z.boolean().default(false),
+    hasSampling: z.boolean().default(false),
+    /** Any where absent. */
+    languages: z.array(Name).max(1_000).optional(),
+    price: z.strictObject({ perMillionCharactersUsd: PerMillionUsd }),
+  },
+  members: ({ price, languages, ...members }) => ({
+    ...members,
+    ...(languages === undefined ? {} : { languages }),
+    price: { perCharacterPicoUsd: price.perMillionCharactersUsd },
+  }),
+  pooled: pooledSpeech,
+})
+
+export const transcriptionKind = defineModelKind({
+  type: 'asr',
+  shape: {
+    hasTimestamps: z.boolean().default(false),
+    longestSeconds: count(1, daySeconds).default(3_600),
+    price: z.strictObject({ perSecondUsd: Usd }),
+  },
+  members: ({ price, ...members }) => ({
+    ...members,
+    price: { perSecondPicoUsd: price.perSecondUsd * 1_000_000n },
+  }),
+  pooled: pooledTranscription,
+})
+
+export const musicKind = defineModelKind({
+  type: 'music',
+  shape: {
+    durations: z.union([
+      z.strictObject({ default: count(1, daySeconds), options: z.array(count(1, daySeconds)).min(1).max(100) }),
+      z.strictObject({ default: count(1, daySeconds), least: count(1, daySeconds), most: count(1, daySeconds) }),
+    ]),
+    promptCharacters: z
+      .strictObject({ least: count(1, 10_000), most: count(1, 10_000) })
+      .default({ least: 1, most: 1_000 }),
+    lyrics: z.strictObject({ characters: count(1, 20_000), areRequired: z.boolean() }).optional(),
+    hasInstrumental: z.boolean().default(false),
+    hasLyricsOptimizer: z.boolean().default(false),
+    voices: z.array(Name).max(1_000).default([]),
+    hasLanguageCode: z.boolean().default(false),
+    formats: z
+      .array(z.enum(['mp3', 'wav', 'flac']))
+      .min(1)
+      .default(['mp3']),
+    price: z.strictObject({ per: z.enum(['generation', 'second', 'thousand-characters']), usd: Usd }),
+  },
+  members: ({ price, lyrics, ...members }) => ({
+    ...members,
+    ...(lyrics === undefined ? {} : { lyrics }),
+    price: { per: price.per, microUsd: price.usd },
+  }),
+  pooled: pooledMusic,
+})
