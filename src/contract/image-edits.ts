@@ -46,7 +46,7 @@ export type MultiEditImageRequest = z.output<typeof MultiEditImageRequest>
 /** From 0 to 1; null where the service chooses. */
 const Share = formNumber(z.number().min(0).max(1)).nullish()
 
-/** Published contract §7.5, and which model, for a service that has several. */
+/** Also names the model, for a service that has several. */
 export const UpscaleImageRequest = z
   .looseObject({
     image: PictureInput,
