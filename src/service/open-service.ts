@@ -6,6 +6,7 @@ import { parseUsd } from '#contract/money.ts'
 import { drainMs } from './bounds.ts'
 import type { Character } from './characters/character.ts'
 import type { ChainNetwork, PageReader, SearchEngine, VideoTranscriber } from './engines/engine.ts'
+import type { LimitSettings } from './limits/limit-settings.ts'
 import type { Log } from './log.ts'
 import type { FaceDetector } from './media/face-detector.ts'
 import type { MetricsSources } from './metrics/service-metrics.ts'
@@ -48,6 +49,8 @@ export interface ServiceOptions {
   /** Hosts that callers' addresses may lead to although they are not public, as `host:port`; none where absent. */
   fetchHosts?: readonly string[]
   plan?: PlanName
+  /** Limits beside those of the plan: of types, of models, of accounts. */
+  limits?: LimitSettings
   /** Opens the loopback API of operators' commands, for whoever has this token. */
   adminToken?: string
   /** Counts what the service does, for Prometheus: at `/metrics` for whoever has the token, and in `figures()`. */
@@ -159,6 +162,7 @@ const settingsOf = async (options: ServiceOptions) => ({
   hostName: hostname(),
   systemPrompt: options.systemPrompt ?? '',
   plan: options.plan ?? ('default' as const),
+  limits: options.limits,
   paymentOptions: await paymentOptions(options),
   mediaFolder: join(options.folder, 'media'),
   fetchHosts: options.fetchHosts ?? [],

@@ -285,7 +285,7 @@ const chargesOf = ({ store, clock, log }: ServiceParts, funding: Funding, owner:
       ),
   })
 
-function guardsOf({ store, clock, log }: ServiceParts): RequestGuards {
+function guardsOf({ store, clock, log, settings }: ServiceParts): RequestGuards {
   const limitLog = new LimitLog({
     store,
     clock,
@@ -294,7 +294,7 @@ function guardsOf({ store, clock, log }: ServiceParts): RequestGuards {
   return new RequestGuards({
     block: new AbuseBlock(clock),
     slots: new WalletSlots(clock),
-    limiter: new Limiter({ store: new Windows(), clock, log: limitLog }),
+    limiter: new Limiter({ store: new Windows(), clock, log: limitLog, extra: settings.limits }),
     log: limitLog,
   })
 }

@@ -1,5 +1,6 @@
 import type { PlanName } from '#contract/limits.ts'
 import type { PaymentOption } from '#contract/payment.ts'
+import type { LimitSettings } from './limits/limit-settings.ts'
 
 /** Everything an operator decides, read once at start; nothing in here is a secret. */
 export interface ServiceSettings {
@@ -15,6 +16,8 @@ export interface ServiceSettings {
   /** Comes before the caller's own system prompts unless they say no; empty for none. */
   systemPrompt: string
   plan: PlanName
+  /** What the operator changed of the plan's limits, for all or for one account. */
+  limits?: LimitSettings | undefined
   /** What a top-up offers, one entry a rail, the amount at its minimum. */
   paymentOptions: readonly PaymentOption[]
   /** Where finished media lie. */

@@ -1,5 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
 import { RateLimitLog, RateLimits } from '#contract/rate-limits.ts'
+import { openWalletAccount } from '#service/identity/wallet-account.ts'
+import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { evmWallet, type TestWallet } from './identity/signed-header.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const hello = { model: 'demo-chat', messages: [{ role: 'user', content: 'hi' }], max_tokens: 1 }
@@ -65,5 +69,50 @@ describe('limits through the front door', () => {
     for (let sent = 0; sent < 21; sent++) await service.post('/chat/completions', hello)
     expect((await service.post('/chat/completions', hello)).status).toBe(429)
     expect((await service.post('/chat/completions', hello, key)).status).toBe(200)
+  })
+
+  const signIn = (wallet: TestWallet, changes?: object) =>
+    wallet.header(
+      {
+        domain: '127.0.0.1:8402',
+        uri: 'http://127.0.0.1:8402/api/v1/api_keys/rate_limits',
+        chain: '8453',
+        nonce: randomBytes(8).toString('hex'),
+        issuedAt: new Date(service.clock.now()).toISOString(),
+      },
+      { ...changes },
+    )
+  const account = async (key: string) => (await service.service.keys.find(key))?.account ?? ''
+  const secondKey = async (of: string) => {
+    const order = { account: await account(of), label: '', expiresAtMs: null }
+    return (await service.service.keys.create(order)).secret
+  }
+
+  // All come from one address, as an attacker does who sits beside the victim.
+  test.each<[who: string, headers: (victim: { key: string; wallet: TestWallet }) => Promise<Record<string, string>>]>([
+    ['nobody', async () => ({})],
+    ['a key that there is not', async () => ({ authorization: `Bearer fb_${'x'.repeat(43)}` })],
+    ['another key of the account', async ({ key }) => ({ authorization: `Bearer ${await secondKey(key)}` })],
+    ['somebody else', async () => ({ authorization: `Bearer ${await service.key(1)}` })],
+    [
+      'a sign-in with the victim’s address and a stranger’s signature',
+      async ({ wallet }) => ({
+        'sign-in-with-x': await signIn(evmWallet(), { address: wallet.address }),
+      }),
+    ],
+  ])('X20 failures of %s block neither the key nor the wallet of who did nothing', async (_who, headersOf) => {
+    service = await openService()
+    const victim = { key: await service.key(1), wallet: evmWallet() }
+    const [atMs, name] = [service.clock.now(), victim.wallet.address.toLowerCase()]
+    await service.store.commit([{ id: uuidV7(atMs), ops: openWalletAccount(name, atMs) }])
+    const headers = { 'content-type': 'application/json', ...(await headersOf(victim)) }
+    const body = JSON.stringify({ ...hello, model: 'none' })
+    const attack = () => service.request('/api/v1/chat/completions', { method: 'POST', headers, body })
+    for (let sent = 0; sent < 21; sent++) expect((await attack()).status).toBeLessThan(429)
+    expect((await attack()).status).toBe(429)
+    const path = '/api/v1/api_keys/rate_limits'
+    const byKey = await service.request(path, { headers: { authorization: `Bearer ${victim.key}` } })
+    const byWallet = await service.request(path, { headers: { 'sign-in-with-x': await signIn(victim.wallet) } })
+    expect([byKey.status, byWallet.status]).toEqual([200, 200])
   })
 })

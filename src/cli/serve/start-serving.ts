@@ -135,6 +135,7 @@ async function open(
       fetchHosts: file.fetchHosts,
       ...(file.faces ? { faces: await humanFaces(log) } : {}),
       plan: file.plan,
+      ...(file.limits ? { limits: file.limits } : {}),
       ...(file.metrics ? { metrics: file.metrics.token ? { token: file.metrics.token } : {} } : {}),
       adminToken,
       log,

@@ -21,3 +21,7 @@ export const secretCharacters = 32
 
 /** Of a system prompt, a description or a policy. */
 export const textCharacters = 100_000
+
+/** Requests and tokens of a minute that a setting may name: more than any machine serves, and sums stay exact. */
+export const requestsPerMinute = 10_000_000
+export const tokensPerMinute = 100_000_000_000

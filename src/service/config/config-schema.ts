@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isLoopback } from '#contract/loopback.ts'
 import { secretCharacters } from './bounds.ts'
 import { count, HttpUrl, Text } from './config-values.ts'
+import { LimitConfig } from './limit-config.ts'
 import { ModelConfigs } from './model-config.ts'
 import { PaymentConfig } from './payment-config.ts'
 
@@ -56,6 +57,7 @@ export const ConfigFile = z.strictObject({
     .regex(/^[a-z][a-z0-9]{0,30}$/, 'lower-case letters and digits')
     .optional(),
   plan: z.enum(['default', 'partner']).default('default'),
+  limits: LimitConfig.optional(),
   systemPrompt: Text.default(''),
   /** Looks for faces in media with `@vladmandic/human`; where absent, every medium counts as one with a face. */
   faces: z.literal('human').optional(),

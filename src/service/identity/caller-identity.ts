@@ -1,7 +1,9 @@
 import type { Clock } from '#contract/clock.ts'
 import { authenticationFailed, invalidSignIn } from '#contract/errors.ts'
+import type { PlanName } from '#contract/limits.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SignInCode } from '#contract/sign-in.ts'
+import { planOf } from '../limits/limit-settings.ts'
 import type { SignInChallenge } from '../payment-required.ts'
 import type { Identity } from '../service.ts'
 import type { ServiceSettings } from '../settings.ts'
@@ -20,7 +22,7 @@ import type { Principal } from './principal.ts'
 import { signInSentence } from './sign-in-sentences.ts'
 import { WalletSignIn } from './wallet-sign-in.ts'
 
-type IdentitySettings = Pick<ServiceSettings, 'publicUrl' | 'signInDomains' | 'signInWindow' | 'plan'>
+type IdentitySettings = Pick<ServiceSettings, 'publicUrl' | 'signInDomains' | 'signInWindow' | 'plan' | 'limits'>
 
 /** Who sends a request, by its headers and the operation that it calls (published contract §2.5). */
 export class CallerIdentity implements Identity {
@@ -45,7 +47,13 @@ export class CallerIdentity implements Identity {
     this.#clock = clock
     this.#settings = settings
     const rules = { domains: settings.signInDomains, window: settings.signInWindow }
-    this.#wallets = new WalletSignIn({ store, clock, verifier: this.#verifier, rules, plan: settings.plan })
+    this.#wallets = new WalletSignIn({
+      store,
+      clock,
+      verifier: this.#verifier,
+      rules,
+      planOf: account => this.#planOf(account),
+    })
   }
 
   /**
@@ -80,11 +88,15 @@ export class CallerIdentity implements Identity {
     return this.#verifier.close()
   }
 
+  #planOf(account: string): PlanName {
+    return planOf(this.#settings.limits, account, this.#settings.plan)
+  }
+
   async #byKey(secret: string): Promise<Principal> {
     const key = await this.#keys.find(secret)
     if (!key) throw authenticationFailed()
     const { account, id: keyId, role, budget } = key
-    return { kind: 'key', account, keyId, role, plan: this.#settings.plan, budget }
+    return { kind: 'key', account, keyId, role, plan: this.#planOf(account), budget }
   }
 
   async #byWallet(operation: Operation, value: string): Promise<Principal> {

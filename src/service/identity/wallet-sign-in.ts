@@ -33,17 +33,23 @@ export class WalletSignIn {
   readonly #clock: Clock
   readonly #verifier: EvmVerifier
   readonly #rules: ClaimRules
-  readonly #plan: PlanName
+  readonly #planOf: (account: string) => PlanName
   readonly #accounts: WalletAccounts
   /** Sign-ins that were good, so that one which comes again costs no second look at its signature. */
   readonly #seen = new RecentMap<SeenSignIn>(rememberedSignIns)
 
-  constructor(options: { store: Store; clock: Clock; verifier: EvmVerifier; rules: ClaimRules; plan: PlanName }) {
+  constructor(options: {
+    store: Store
+    clock: Clock
+    verifier: EvmVerifier
+    rules: ClaimRules
+    planOf: (account: string) => PlanName
+  }) {
     this.#store = options.store
     this.#clock = options.clock
     this.#verifier = options.verifier
     this.#rules = options.rules
-    this.#plan = options.plan
+    this.#planOf = options.planOf
     this.#accounts = new WalletAccounts(options.store)
   }
 
@@ -74,7 +80,13 @@ export class WalletSignIn {
     if (!(await this.#useNonce(claim, nowMs))) return { ok: false, code: 'X402_SIGN_IN_NONCE_REUSED' }
     const known = await this.#accounts.find(wallet)
     const account = known ?? walletAccountId(wallet)
-    const principal: WalletPrincipal = { kind: 'wallet', account, wallet, plan: this.#plan, isNew: known === null }
+    const principal: WalletPrincipal = {
+      kind: 'wallet',
+      account,
+      wallet,
+      plan: this.#planOf(account),
+      isNew: known === null,
+    }
     this.#seen.set(nonceKey(claim), { message: claim.message, signature: claim.signature, principal })
     return { ok: true, principal }
   }

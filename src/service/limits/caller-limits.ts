@@ -1,7 +1,6 @@
-import type { LimitName, PlanName, TextTier } from '#contract/limits.ts'
+import type { LimitName, PlanName, RateLimit, TextTier } from '#contract/limits.ts'
 import { type MicroUsd, toUsdNumber } from '#contract/money.ts'
 import type { RateLimits } from '#contract/rate-limits.ts'
-import { limitOf } from './limit-rules.ts'
 
 export interface LimitedModel {
   id: string
@@ -13,6 +12,8 @@ export interface LimitedModel {
 export interface CallerLimits {
   plan: PlanName
   models: readonly LimitedModel[]
+  /** What the limiter lets this caller do with a model. */
+  limitOf(model: LimitedModel): RateLimit
   availableMicroUsd: MicroUsd
   /** What is left of today's staking credit; null or absent where the service gives none. */
   stakingMicroUsd?: MicroUsd | null
@@ -37,7 +38,7 @@ export function callerLimits(caller: CallerLimits): RateLimits {
       nextEpochBegins: new Date((Math.floor(caller.nowMs / dayMs) + 1) * dayMs).toISOString(),
       rateLimits: caller.models.map(model => ({
         apiModelId: model.id,
-        rateLimits: amountsOf(caller.plan, model),
+        rateLimits: amountsOf(caller.limitOf(model)),
       })),
     },
   }
@@ -48,8 +49,7 @@ const balancesOf = ({ availableMicroUsd, stakingMicroUsd = null }: CallerLimits)
   ...(stakingMicroUsd === null ? {} : { DIEM: toUsdNumber(stakingMicroUsd) }),
 })
 
-function amountsOf(plan: PlanName, { limit, tier }: LimitedModel) {
-  const { requestsPerMinute, tokensPerMinute } = limitOf(plan, limit, tier)
+function amountsOf({ requestsPerMinute, tokensPerMinute }: RateLimit) {
   const requests = { amount: requestsPerMinute, type: 'RPM' as const }
   return tokensPerMinute === undefined ? [requests] : [requests, { amount: tokensPerMinute, type: 'TPM' as const }]
 }

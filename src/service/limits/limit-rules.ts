@@ -7,13 +7,8 @@ import {
   textLimits,
 } from '#contract/limits.ts'
 import type { Principal } from '../identity/principal.ts'
+import { type LimitSettings, limitChange } from './limit-settings.ts'
 import type { LimitDimension } from './limit-store.ts'
-
-/** What the operator sets beyond the plans: the same limits counted by key, or over all callers together. */
-export interface ExtraLimits {
-  apiKey?: Partial<Record<LimitName, RateLimit>>
-  global?: Partial<Record<LimitName, RateLimit>>
-}
 
 export interface LimitedRequest {
   limit: LimitName
@@ -31,13 +26,23 @@ export interface LimitedRequest {
 export const limitOf = (plan: PlanName, limit: LimitName, tier: TextTier | null): RateLimit =>
   limit === 'text' ? textLimits[plan][tier ?? 'L'] : otherLimits[plan][limit]
 
+/** What a caller may, by the plan and what the operator changed of it. */
+function userLimit({ principal, limit, model, tier }: LimitedRequest, settings: LimitSettings): RateLimit {
+  const planned = limitOf(principal?.plan ?? 'default', limit, tier)
+  const change = limitChange(settings, { account: principal?.account ?? null, limit, model })
+  const tokens = change.tokensPerMinute ?? planned.tokensPerMinute
+  return {
+    requestsPerMinute: change.requestsPerMinute ?? planned.requestsPerMinute,
+    ...(tokens === undefined ? {} : { tokensPerMinute: tokens }),
+  }
+}
+
 /** The counts that a request must fit into: its account's, its key's, everybody's. */
-export function limitDimensions(request: LimitedRequest, extra: ExtraLimits = {}): LimitDimension[] {
-  const { limit, tier, principal } = request
+export function limitDimensions(request: LimitedRequest, extra: LimitSettings = {}): LimitDimension[] {
+  const { limit, principal } = request
   const what = `${limit}:${request.model ?? ''}`
   const who = principal ? `account:${principal.account}` : `address:${request.address}`
-  const plan = principal?.plan ?? 'default'
-  const dimensions: LimitDimension[] = [{ key: `${who}:${what}`, type: 'user', ...limitOf(plan, limit, tier) }]
+  const dimensions: LimitDimension[] = [{ key: `${who}:${what}`, type: 'user', ...userLimit(request, extra) }]
   const byKey = extra.apiKey?.[limit]
   if (byKey && principal?.kind === 'key') {
     dimensions.push({ key: `key:${principal.keyId}:${what}`, type: 'api_key', ...byKey })
@@ -45,4 +50,14 @@ export function limitDimensions(request: LimitedRequest, extra: ExtraLimits = {}
   const global = extra.global?.[limit]
   if (global) dimensions.push({ key: `global:${what}`, type: 'global', ...global })
   return dimensions
+}
+
+/** The tightest of those counts: what a caller who is alone gets through in a minute. */
+export function limitFor(request: LimitedRequest, settings: LimitSettings = {}): RateLimit {
+  const dimensions = limitDimensions(request, settings)
+  const tokens = dimensions.flatMap(({ tokensPerMinute }) => tokensPerMinute ?? [])
+  return {
+    requestsPerMinute: Math.min(...dimensions.map(({ requestsPerMinute }) => requestsPerMinute)),
+    ...(tokens.length > 0 ? { tokensPerMinute: Math.min(...tokens) } : {}),
+  }
 }

@@ -3,7 +3,8 @@ import { rateLimitExceeded } from '#contract/errors.ts'
 import type { HeaderFields } from '../come-again.ts'
 import { limitHeaders } from './limit-headers.ts'
 import type { LimitLog } from './limit-log.ts'
-import { type ExtraLimits, type LimitedRequest, limitDimensions } from './limit-rules.ts'
+import { type LimitedRequest, limitDimensions } from './limit-rules.ts'
+import type { LimitSettings } from './limit-settings.ts'
 import type { LimitStore, Taken } from './limit-store.ts'
 
 /** A request that is within its limits. */
@@ -19,9 +20,9 @@ export class Limiter {
   readonly #store: LimitStore
   readonly #clock: Clock
   readonly #log: LimitLog
-  readonly #extra: ExtraLimits
+  readonly #extra: LimitSettings
 
-  constructor(options: { store: LimitStore; clock: Clock; log: LimitLog; extra?: ExtraLimits }) {
+  constructor(options: { store: LimitStore; clock: Clock; log: LimitLog; extra?: LimitSettings | undefined }) {
     this.#store = options.store
     this.#clock = options.clock
     this.#log = options.log

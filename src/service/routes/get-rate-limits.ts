@@ -3,6 +3,7 @@ import { addUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
 import { getRateLimits } from '#contract/rate-limits.ts'
 import { json, principalOf } from '../call.ts'
 import { callerLimits, type LimitedModel } from '../limits/caller-limits.ts'
+import { limitFor } from '../limits/limit-rules.ts'
 import type { Model } from '../models/model.ts'
 import { route } from '../route.ts'
 import type { Store } from '../store/store.ts'
@@ -15,6 +16,8 @@ export const getRateLimitsRoute = route(getRateLimits, async (call, service) => 
   return json(
     callerLimits({
       plan: principal.plan,
+      limitOf: ({ id: model, limit, tier }) =>
+        limitFor({ limit, model, tier, principal, address: '' }, service.settings.limits),
       models: service.catalogue.models.map(limitedModel),
       availableMicroUsd: usd,
       stakingMicroUsd: staking,

@@ -2,9 +2,11 @@ import { expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { RateLimits } from '#contract/rate-limits.ts'
 import { type CallerLimits, callerLimits } from '#service/limits/caller-limits.ts'
+import { limitOf } from '#service/limits/limit-rules.ts'
 import { noonMs } from './manual-clock.ts'
 
 const caller: CallerLimits = {
+  limitOf: ({ limit, tier }) => limitOf('default', limit, tier),
   plan: 'default',
   models: [
     { id: 'small', limit: 'text', tier: 'S' },
@@ -39,7 +41,14 @@ test('§8.3: the limits of every model, as the limiter goes by them', () => {
 })
 
 test('a partner with a key that expires', () => {
-  const { data } = RateLimits.parse(callerLimits({ ...caller, plan: 'partner', keyExpiresAtMs: noonMs }))
+  const { data } = RateLimits.parse(
+    callerLimits({
+      ...caller,
+      plan: 'partner',
+      limitOf: ({ limit, tier }) => limitOf('partner', limit, tier),
+      keyExpiresAtMs: noonMs,
+    }),
+  )
   expect(data.apiTier.id).toBe('partner')
   expect(data.keyExpiration).toBe('2026-03-01T12:00:00.000Z')
   expect(data.rateLimits[0]?.rateLimits[0]).toEqual({ amount: 150, type: 'RPM' })
