@@ -47,6 +47,8 @@ export function answerHeaders(operation: Operation, status: number): readonly De
     ...(isAuthenticated && operation.limit === 'text' ? tokenLimits : []),
     ...(isAuthenticated ? balances : []),
     ...(isPaid(operation) ? model : []),
+    ...(isPaid(operation) && operation.limit === 'image' ? listed(headers.isContentViolation) : []),
+    ...(isSuccess && isPaid(operation) && operation.limit === 'image' ? listed(headers.isBlurred) : []),
     ...(isSuccess && isPaid(operation) ? listed(headers.receipt) : []),
     ...(isSuccess && showsBalance(operation) ? listed(headers.balanceRemaining) : []),
     ...(isSuccess && operation.charge === 'payment' ? listed(headers.paymentResponse) : []),

@@ -161,7 +161,7 @@ describe.each(paths)('POST %s', (path, body, failed) => {
   test('what the engine says of the content is the answer, and free', async () => {
     desk.engine.result = () => Promise.reject(contentViolation({ error: 'no' }))
     const { response, lines } = await desk.send(path, body())
-    expect([response.status, lines]).toEqual([422, []])
+    expect([response.status, lines, response.headers.get('x-service-is-content-violation')]).toEqual([422, [], 'true'])
   })
 
   test('the same key brings the same bytes, once charged, and another picture under it is refused', async () => {
@@ -178,6 +178,10 @@ describe.each(paths)('POST %s', (path, body, failed) => {
       [1, first.response.headers.get('content-type')],
       [0, first.response.headers.get('content-type')],
     ])
+    const told = ['x-service-is-blurred', 'x-service-is-content-violation']
+    const toldBy = ({ response }: typeof first) => told.map(name => response.headers.get(name))
+    const isEdit = path.endsWith('edit')
+    expect([toldBy(first), toldBy(second)]).toEqual(Array(2).fill([isEdit ? 'false' : null, 'false']))
     expect(second.response.headers.get('idempotent-replayed')).toBe('true')
     expect((await again({ prompt: 'another', model: 'demo' })).response.status).toBe(422)
   })

@@ -1,5 +1,4 @@
 import { imageEditFailed } from '#contract/errors.ts'
-import { isBlurred } from '#contract/headers.ts'
 import type { EditImageRequest, MultiEditImageRequest } from '#contract/image-edits.ts'
 import type { Call } from '../call.ts'
 import { fieldError } from '../models/field-error.ts'
@@ -42,9 +41,15 @@ async function edit(call: Call, { body, sources }: EditOrder, service: Service) 
   }
   const { engineModel } = model
   const make = () => model.engine.edit({ request: { ...asked, pictures }, engineModel, signal: call.signal })
-  const order = { model, amount, sku: 'image.edit', format: asked.format, failed: () => imageEditFailed(), make }
-  const reply = await sellPicture(call, order, service)
-  // Nothing here blurs: pictures go out as the engine made them.
-  if (body.safe_mode) call.set(isBlurred, false)
-  return reply
+  const { safe_mode: safeMode } = body
+  const order = {
+    model,
+    amount,
+    sku: 'image.edit',
+    format: asked.format,
+    safeMode,
+    failed: () => imageEditFailed(),
+    make,
+  }
+  return sellPicture(call, order, service)
 }

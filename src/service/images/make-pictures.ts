@@ -9,6 +9,7 @@ import { typeOfBytes } from '../models/picture-header.ts'
 import { imageLines } from '../pricing/price-image.ts'
 import { sell } from '../sell.ts'
 import type { Service } from '../service.ts'
+import { toldContent } from './told-content.ts'
 
 export interface PictureOrder {
   model: ImageModel
@@ -31,7 +32,8 @@ export async function makePictures(call: Call, { model, request, replyOf }: Pict
     const { signal } = call
     const startedAtMs = service.clock.now()
     const asked = { request, engineModel: model.engineModel, signal }
-    const pictures = checked(await boundedWait(model.engine.generate(asked), { signal }), request)
+    const made = await toldContent(call, () => boundedWait(model.engine.generate(asked), { signal }))
+    const pictures = checked(made, request)
     signal.throwIfAborted()
     const reply = replyOf({ pictures, format: request.format, startedAtMs, endedAtMs: service.clock.now() })
     return { value: reply, lines: imageLines(model, pictures.length), alsoCommit: () => call.keep(() => reply) }

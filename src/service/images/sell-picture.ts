@@ -1,3 +1,4 @@
+import { isBlurred } from '#contract/headers.ts'
 import type { ImageFormat } from '#contract/images.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import { ServiceError } from '#contract/service-error.ts'
@@ -9,12 +10,15 @@ import type { PictureModel } from '../models/picture-model.ts'
 import { pictureLines } from '../pricing/price-picture.ts'
 import { sell } from '../sell.ts'
 import type { Service } from '../service.ts'
+import { toldContent } from './told-content.ts'
 
 export interface OnePicture {
   model: PictureModel
   amount: MicroUsd
   sku: string
   format: ImageFormat
+  /** Whether the caller wants pictures of adults blurred; absent where nobody can ask for it. */
+  safeMode?: boolean
   /** What a caller is told where the engine fails without saying why. */
   failed: () => ServiceError
   make(): Promise<Buffer>
@@ -24,7 +28,9 @@ export interface OnePicture {
 export function sellPicture(call: Call, order: OnePicture, service: Service): Promise<BytesReply> {
   const { model, amount, sku, format } = order
   return sell(call, { model: model.id, amount }, service, async () => {
-    const bytes = await made(call, order, service)
+    const bytes = await toldContent(call, () => made(call, order, service))
+    // Nothing here blurs: pictures go out as the engine made them.
+    if (order.safeMode) call.set(isBlurred, false)
     const reply: BytesReply = { kind: 'bytes', mimeType: `image/${format}`, bytes }
     return { value: reply, lines: pictureLines(sku, amount), alsoCommit: () => call.keep(() => reply) }
   })
