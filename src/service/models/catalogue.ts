@@ -213,7 +213,8 @@ function checkEmbeddingModel({ id, price, dimensions, maximumInputTokens }: Embe
 }
 
 function checkTextModel({ id, price, contextTokens, maximumCompletionTokens }: TextModel): void {
-  const prices = [price.inputPicoUsd, price.outputPicoUsd, price.cachedInputPicoUsd ?? 0n]
+  const { inputPicoUsd, outputPicoUsd, cachedInputPicoUsd = 0n, cacheWritePicoUsd = 0n } = price
+  const prices = [inputPicoUsd, outputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd]
   if (prices.some(each => each < 0n)) throw new Error(`Model ${id} has a price below zero.`)
   if (!(maximumCompletionTokens >= 1 && maximumCompletionTokens <= contextTokens)) {
     throw new Error(`Model ${id} must complete at least one token, and not more than its context of ${contextTokens}.`)

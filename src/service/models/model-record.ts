@@ -78,11 +78,12 @@ const imageSpec = ({ promptCharacters, steps, sideDivisor, price }: ImageModel) 
 /** Video models have no price in their record: ask for a quote. */
 const videoSpec = (model: VideoModel) => ({ constraints: model.constraints })
 
-function pricing({ inputPicoUsd, outputPicoUsd, cachedInputPicoUsd }: TextPrice) {
+function pricing({ inputPicoUsd, outputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd }: TextPrice) {
   return {
     input: perMillion(inputPicoUsd),
     output: perMillion(outputPicoUsd),
     ...(cachedInputPicoUsd === undefined ? {} : { cache_input: perMillion(cachedInputPicoUsd) }),
+    ...(cacheWritePicoUsd === undefined ? {} : { cache_write: perMillion(cacheWritePicoUsd) }),
   }
 }
 

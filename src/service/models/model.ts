@@ -50,11 +50,12 @@ export interface TextModel extends AnyModel {
   engine: ChatEngine
 }
 
-/** A token's price; a cached prompt token costs the input price where it has none of its own. */
+/** A token's price; one that is read from a cache or written into it costs the input price where it has none of its own. */
 export interface TextPrice {
   inputPicoUsd: bigint
   outputPicoUsd: bigint
   cachedInputPicoUsd?: bigint
+  cacheWritePicoUsd?: bigint
 }
 
 export interface EmbeddingModel extends AnyModel {

@@ -35,12 +35,17 @@ export function chatLines(
   usage: TokenUsage,
   counted: 'reported' | 'estimated' = 'reported',
 ): Line[] {
-  const { inputPicoUsd, outputPicoUsd, cachedInputPicoUsd = inputPicoUsd } = model.price
-  const cached = Math.min(usage.prompt_tokens_details?.cached_tokens ?? 0, usage.prompt_tokens)
+  const { inputPicoUsd, outputPicoUsd } = model.price
+  const { cachedInputPicoUsd = inputPicoUsd, cacheWritePicoUsd } = model.price
+  const { cached_tokens: read, cache_creation_input_tokens: written } = usage.prompt_tokens_details ?? {}
+  const cached = Math.min(read ?? 0, usage.prompt_tokens)
+  // Without a price of its own it is input like any other.
+  const kept = cacheWritePicoUsd === undefined ? 0 : Math.min(written ?? 0, usage.prompt_tokens - cached)
   const suffix = counted === 'estimated' ? '.estimated' : ''
   const units = [
-    line(`chat.input${suffix}`, usage.prompt_tokens - cached, inputPicoUsd),
+    line(`chat.input${suffix}`, usage.prompt_tokens - cached - kept, inputPicoUsd),
     line(`chat.input.cached${suffix}`, cached, cachedInputPicoUsd),
+    line(`chat.input.cache_write${suffix}`, kept, cacheWritePicoUsd ?? inputPicoUsd),
     line(`chat.output${suffix}`, usage.completion_tokens, outputPicoUsd),
   ].filter(each => each.units > 0n)
   const amounts = priceLines(units)
@@ -96,8 +101,8 @@ export function mostWithMedia(model: TextModel, { messages }: ChatCompletionRequ
   return offer(model.price, Math.max(model.contextTokens, maxPromptTokens), maxCompletionTokens).hold
 }
 
-const dearestInput = ({ inputPicoUsd, cachedInputPicoUsd = 0n }: TextPrice): bigint =>
-  inputPicoUsd > cachedInputPicoUsd ? inputPicoUsd : cachedInputPicoUsd
+const dearestInput = ({ inputPicoUsd, cachedInputPicoUsd = 0n, cacheWritePicoUsd = 0n }: TextPrice): bigint =>
+  [inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd].reduce((dearest, each) => (each > dearest ? each : dearest))
 
 function offer(price: TextPrice, maxPromptTokens: number, maxCompletionTokens: number): Offer {
   const amounts = priceLines([
