@@ -223,7 +223,7 @@ export class Client {
     const { idempotencyKey, signal, attempts } = options
     const callClass = classOf(operation, idempotencyKey !== undefined)
     const key = callClass === 'keyed' ? idempotencyKey : undefined
-    const request = writeRequest(this.address.baseUrl, operation, call, this.vendor, key)
+    const request = await writeRequest(this.address.baseUrl, operation, call, this.vendor, key)
     const budget = this.#budget(options)
     const attempt = async () =>
       read(await this.#answered(operation, request, { signal, budget, bucket: bucketOf(operation, call) }))

@@ -57,8 +57,8 @@ export class TopUpDesk {
     }
   }
 
-  #exchange(headers: Record<string, string>, signal?: AbortSignal) {
-    const request = writeRequest(this.#client.address.baseUrl, topUp, noCall, this.#client.vendor)
+  async #exchange(headers: Record<string, string>, signal?: AbortSignal) {
+    const request = await writeRequest(this.#client.address.baseUrl, topUp, noCall, this.#client.vendor)
     return this.#client.exchange(
       { ...request, headers: { ...request.headers, ...headers } },
       { signal, isAnonymous: true },
