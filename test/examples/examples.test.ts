@@ -49,6 +49,7 @@ test('each example is here, and has a test', async () => {
     'ai-sdk.mjs',
     'autonomous-agent.mjs',
     'curl.sh',
+    'farebox.yaml',
     'openai-client.mjs',
   ])
 })
