@@ -23,7 +23,7 @@ export const createVideoTranscription = defineOperation({
   summary: 'Write down what is said in a video',
   auth: ['apiKey', 'wallet'],
   charge: 'usage',
-  limit: 'audio',
+  limit: 'augment',
   request: { body: VideoTranscriptionRequest },
   answer: { json: VideoTranscript, bytes: 'text/plain' },
   failures: { ...paidFailures, 415: StandardError },

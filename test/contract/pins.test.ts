@@ -101,7 +101,7 @@ test('operations: method, path, who may call, how it costs, which limit', () => 
     'queueVideo POST /video/queue apiKey+wallet quote video.queue',
     'retrieveVideo POST /video/retrieve apiKey+wallet free video.retrieve',
     'completeVideo POST /video/complete apiKey+wallet free video.retrieve',
-    'createVideoTranscription POST /video/transcriptions apiKey+wallet usage audio',
+    'createVideoTranscription POST /video/transcriptions apiKey+wallet usage augment',
     'listCryptoRpcNetworks GET /crypto/rpc/networks anybody free read',
     'cryptoRpcProxy POST /crypto/rpc/{network} apiKey+wallet usage crypto.rpc',
     'topUpX402Balance POST /x402/top-up anybody payment top-up',

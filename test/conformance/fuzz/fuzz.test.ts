@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { fuzz } from './fuzz-run.ts'
+
+const seed = 20_261_122
+
+test('2,000 good and bad inputs: no fault of the service, and no charge for a refusal', {
+  timeout: 600_000,
+}, async () => {
+  const { findings, statuses } = await fuzz({ inputs: 2_000, seed })
+  expect(findings).toEqual([])
+  // Most would say nothing if they all came to the same end.
+  expect(Object.keys(statuses)).toEqual(expect.arrayContaining(['200', '400', '401', '402', '404', '415']))
+})
