@@ -47,7 +47,6 @@ export type MultiEditImageRequest = z.output<typeof MultiEditImageRequest>
 const Share = formNumber(z.number().min(0).max(1)).nullish()
 
 /** Also names the model, for a service that has several. */
-/** With the model, for a service that has several (published contract §7.5). */
 export const UpscaleImageRequest = z
   .looseObject({
     image: PictureInput,
@@ -61,7 +60,7 @@ export const UpscaleImageRequest = z
   .meta({ id: 'UpscaleImageRequest' })
 export type UpscaleImageRequest = z.output<typeof UpscaleImageRequest>
 
-/** With the model (published contract §7.6). One of both pictures. */
+/** Published contract §7.6, and which model. One of both pictures. */
 export const BackgroundRemoveImageRequest = z
   .looseObject({
     image: PictureInput.optional(),

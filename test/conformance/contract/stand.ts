@@ -2,6 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { microUsd } from '#contract/money.ts'
+import { demoCharacters } from '#service/characters/demo-characters.ts'
+import { createKey } from '#service/create-key.ts'
 import { DemoChat } from '#service/engines/demo/chat.ts'
 import { DemoWeb } from '#service/engines/demo/web.ts'
 import { openWalletAccount, walletAccountId } from '#service/identity/wallet-account.ts'
@@ -48,6 +50,7 @@ export async function openStand(): Promise<Stand> {
     pages: web,
     transcriber: { transcribe: async () => ({ transcript: 'Hello.', lang: 'en' }) },
     fetcher: { fetch: async ({ url }) => ({ url, mimeType: 'video/mp4', charset: null, bytes: someVideo }) },
+    characters: demoCharacters,
     networks: doubleNetworks,
     payments: doublePayments,
     storeBefore: real => breakable(real, state),
@@ -55,6 +58,10 @@ export async function openStand(): Promise<Stand> {
   const wallet = evmWallet()
   await fund(opened, wallet.address)
   const [rich, poor] = [await opened.key(1_000), await opened.key(0)]
+  const { key: admin } = await createKey(
+    { keys: opened.service.keys, now: () => opened.clock.now() },
+    { amountMicroUsd: microUsd(10_000_000), label: 'admin', role: 'ADMIN' },
+  )
   let nonces = 0
   const signIn = () =>
     wallet.header({
@@ -66,7 +73,7 @@ export async function openStand(): Promise<Stand> {
     })
   const credentials: Readonly<Record<Caller, () => Promise<Record<string, string>>>> = {
     key: async () => ({ authorization: `Bearer ${rich}` }),
-    admin: async () => ({ authorization: `Bearer ${rich}` }),
+    admin: async () => ({ authorization: `Bearer ${admin}` }),
     poor: async () => ({ authorization: `Bearer ${poor}` }),
     wallet: async () => ({ 'sign-in-with-x': await signIn() }),
     nobody: async () => ({}),

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+/** `docs/conformance.md` names a test for each rule; here it is looked for. */
+
+const root = new URL('../../', import.meta.url)
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
+
+const rows = read('docs/conformance.md')
+  .split('\n')
+  .flatMap(line => {
+    const [, section, rule, path, words] = /^\| ([\d.]+|–) \| (.+) \| `([^`]+)` \| `([^`]+)` \|$/.exec(line) ?? []
+    return section && rule && path && words ? [{ section, rule, path, words }] : []
+  })
+
+test('every line of the checklist is one that is looked for', () => {
+  const lines = read('docs/conformance.md').split('\n')
+  expect(rows.length).toBeGreaterThanOrEqual(45)
+  expect(lines.filter(line => line.startsWith('| ')).length).toBe(rows.length + 1)
+})
+
+test.each(rows)('$section $rule', ({ path, words }) => {
+  expect(path).toMatch(/^test\/.*[.]test[.]ts$/)
+  expect(read(path)).toContain(words)
+})

@@ -1,0 +1,31 @@
+import { encodePng } from '#service/media/encode-png.ts'
+import type { Recipes } from '../recipe.ts'
+
+const side = 64
+const png = await encodePng({ width: side, height: side, rgb: Buffer.alloc(side * side * 3, 0x80) })
+const image = png.toString('base64')
+
+function form(fields: Readonly<Record<string, string>>, files: readonly string[]): FormData {
+  const body = new FormData()
+  for (const [name, value] of Object.entries(fields)) body.append(name, value)
+  for (const name of files) body.append(name, new File([new Uint8Array(Buffer.from(image, 'base64'))], 'a.png'))
+  return body
+}
+
+export const imageEditRecipes: Recipes = {
+  editImage: {
+    succeeds: [
+      { body: { model: 'demo-edit', prompt: 'brighter', image } },
+      () => ({ body: form({ prompt: 'brighter' }, ['image']) }),
+    ],
+  },
+  multiEditImage: {
+    succeeds: [
+      { body: { modelId: 'demo-edit', prompt: 'brighter', images: [image, image] } },
+      () => ({ body: form({ prompt: 'brighter' }, ['images', 'images']), as: 'wallet' }),
+    ],
+    failsBy: 'books',
+  },
+  upscaleImage: { succeeds: [{ body: { image, scale: 2 } }], failsBy: 'books' },
+  backgroundRemoveImage: { succeeds: [{ body: { image } }], failsBy: 'books' },
+}
