@@ -60,7 +60,7 @@ export const UpscaleImageRequest = z
   .meta({ id: 'UpscaleImageRequest' })
 export type UpscaleImageRequest = z.output<typeof UpscaleImageRequest>
 
-/** Published contract §7.6, and which model. One of both pictures. */
+/** Also names the model, for a service that has several. One of both pictures. */
 export const BackgroundRemoveImageRequest = z
   .looseObject({
     image: PictureInput.optional(),

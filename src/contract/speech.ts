@@ -18,7 +18,7 @@ export const speechTypes: Record<SpeechFormat, string> = {
   pcm: 'audio/pcm',
 }
 
-/** Published contract §8.1, which is OpenAI's request and some more. Voices are the model's own; its record names them. */
+/** OpenAI's request and some more. Voices are the model's own; its record names them. */
 export const SpeechRequest = z
   .looseObject({
     model: z.string().min(1).default('default'),

@@ -4,7 +4,7 @@ import { FormBoolean, UploadedFile } from './form-fields.ts'
 import { defineOperation } from './operation.ts'
 import { paidFailures } from './paid-failures.ts'
 
-/** Published contract §8.2, which is OpenAI's form and some more. */
+/** OpenAI's form and some more. */
 export const TranscriptionRequest = z
   .looseObject({
     model: z.string().min(1).default('default'),

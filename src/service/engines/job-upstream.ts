@@ -6,16 +6,11 @@ import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { unreachable } from '../unreachable.ts'
 import * as bounds from './bounds.ts'
 import { fetchedVideoBytes, jobAnswerBytes, jobQuestionMs } from './job-bounds.ts'
+import type { JobUpstreamOptions } from './job-upstream-options.ts'
 import { NotTaken } from './once-sent.ts'
 import { isObject, readObject } from './openai/read-answer.ts'
 import { authorization, urlOf } from './openai/upstream.ts'
 import { codeOf } from './openai/upstream-error.ts'
-import type { UpstreamOptions } from './openai/upstream-options.ts'
-
-export interface JobUpstreamOptions extends UpstreamOptions {
-  /** Finished videos lie here as `JOB.mp4` until the caller takes them. */
-  workFolder: string
-}
 
 export interface JobQuestion {
   method: 'GET' | 'POST' | 'DELETE'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { JobUpstreamOptions } from '../../engines/job-upstream.ts'
+import type { JobUpstreamOptions } from '../../engines/job-upstream-options.ts'
 import { OpenAiChat } from '../../engines/openai/chat.ts'
 import { OpenAiEmbeddings } from '../../engines/openai/embeddings.ts'
 import { OpenAiImageEdits } from '../../engines/openai/image-edits.ts'

@@ -4,7 +4,8 @@ import { secondsOf } from '../../models/video-settings.ts'
 import { videoPlan } from '../demo/video-plan.ts'
 import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '../engine.ts'
 import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'
-import { errorWords, type JobAnswer, JobUpstream, type JobUpstreamOptions } from '../job-upstream.ts'
+import { errorWords, type JobAnswer, JobUpstream } from '../job-upstream.ts'
+import type { JobUpstreamOptions } from '../job-upstream-options.ts'
 import { NotTaken, OnceSent } from '../once-sent.ts'
 
 export interface OpenAiVideosOptions extends JobUpstreamOptions {

@@ -1,7 +1,8 @@
 import { isNoPrompt } from '#contract/video.ts'
 import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '../engine.ts'
 import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'
-import { errorWords, type JobAnswer, JobUpstream, type JobUpstreamOptions } from '../job-upstream.ts'
+import { errorWords, type JobAnswer, JobUpstream } from '../job-upstream.ts'
+import type { JobUpstreamOptions } from '../job-upstream-options.ts'
 import { NotTaken, OnceSent } from '../once-sent.ts'
 
 export interface ServiceVideoOptions extends JobUpstreamOptions {
