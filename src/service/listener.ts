@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { connectionLimits } from './bounds.ts'
+import { type ConnectionLimits, connectionLimits } from './bounds.ts'
 import type { WriteWhole } from './exchange.ts'
 
 /** Node's own messages, and what a web `Response` cannot do: write a whole answer at once, and break one off. */
@@ -15,6 +15,12 @@ export interface SocketBindings extends HttpBindings {
 
 /** What answers requests that arrive on a socket. */
 export type Fetch = (request: Request, bindings: SocketBindings) => Promise<Response> | Response
+
+export interface ListenerOptions {
+  host: string
+  port: number
+  limits?: ConnectionLimits
+}
 
 /** A listening socket that gets its application later: the public address holds the port, which the system may choose. */
 export class Listener {
@@ -31,19 +37,20 @@ export class Listener {
   }
 
   /** Port 0 lets the system choose. Rejects with Node's own error (`EADDRINUSE`) when the port is taken. */
-  static async open({ host, port }: { host: string; port: number }): Promise<Listener> {
+  static async open({ host, port, limits = connectionLimits }: ListenerOptions): Promise<Listener> {
     let listener: Listener | null = null
     const server = createAdaptorServer({
       fetch: (request, bindings) => (listener as Listener).#fetch(request, socketBindings(bindings as HttpBindings)),
       overrideGlobalObjects: false,
       serverOptions: {
-        headersTimeout: connectionLimits.headersTimeoutMs,
-        requestTimeout: connectionLimits.requestTimeoutMs,
-        maxHeaderSize: connectionLimits.headerBytes,
-        keepAliveTimeout: connectionLimits.idleMs,
+        headersTimeout: limits.headersTimeoutMs,
+        requestTimeout: limits.requestTimeoutMs,
+        maxHeaderSize: limits.headerBytes,
+        keepAliveTimeout: limits.idleMs,
+        connectionsCheckingInterval: limits.checkMs,
       },
     }) as Server
-    server.maxConnections = connectionLimits.connections
+    server.maxConnections = limits.connections
     server.listen(port, host)
     await once(server, 'listening')
     listener = new Listener(host, server)

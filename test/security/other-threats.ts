@@ -202,29 +202,13 @@ export const otherThreats: readonly Threat[] = [
     id: 'S10',
     threat: 'a reader who takes nothing and keeps the line',
     answer: 'is taken for one who has left, after some minutes',
-    shownBy: [shown('service/bodies.test.ts', 'a reader who stalls')],
+    shownBy: [shown('service/bodies.test.ts', 'S10, G7: a reader who stalls')],
   },
   {
     id: 'S11',
     threat: 'somebody else’s receipt',
     answer: 'it does not exist',
     shownBy: [shown('service/receipts.test.ts', 'somebody else gets none, and learns nothing')],
-  },
-  {
-    id: 'G1',
-    threat: 'an address that leads into the operator’s own network, by any spelling, name or redirect',
-    answer: 'nothing is asked there; what was checked is what is connected to',
-    shownBy: [
-      shown(
-        'service/media/guarded-fetcher.test.ts',
-        'a redirect to a private address is refused as if it had been named',
-        'what reads as two hosts is the one that would be asked',
-      ),
-      shown(
-        'service/media/private-addresses.test.ts',
-        'a name server that changes its mind is asked once, and its second answer counts for nothing',
-      ),
-    ],
   },
   {
     id: 'W1',

@@ -4,13 +4,14 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type CollectedTest, collectedTests } from './collected-tests.ts'
+import { httpThreats } from './http-threats.ts'
 import { otherThreats } from './other-threats.ts'
 import { paymentThreats } from './payment-threats.ts'
 import { publishedAttacks } from './published-attacks.ts'
 import { type Threat, titleOf } from './threat.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const all = [...paymentThreats, ...otherThreats, ...publishedAttacks]
+const all = [...paymentThreats, ...otherThreats, ...httpThreats, ...publishedAttacks]
 
 /** Whether the name is the title, or begins with it where that is only its beginning. */
 const isNamed = (name: string, title: string) =>
@@ -57,6 +58,7 @@ describe('the page', () => {
   test.each([
     ['payments', paymentThreats],
     ['sign-ins, keys, the service and the wallet', otherThreats],
+    ['requests over HTTP', httpThreats],
     ['published attacks', publishedAttacks],
   ])('has the rows about %s as they are here', (_what, threats) => {
     expect(linesOf(threats).filter(line => !page.includes(`${line}\n`))).toEqual([])
@@ -70,10 +72,11 @@ describe('the page', () => {
 
   test('explains every id that a test is called by', () => {
     const known = new Set(all.map(({ id }) => id))
+    // Other letters name cells of sheets, keys and layers.
+    const letters = [...new Set(all.map(({ id }) => id.replace(/\d+$/, '')))].join('')
+    const named = new RegExp(`(?<=['"\`( ])[${letters}]\\d{1,2}(?=[:, )'"\`])`, 'g')
     const used = globSync('test/**/*.ts', { cwd: root, exclude: ['test/security/**'] }).flatMap(path =>
-      (readFileSync(`${root}${path}`, 'utf8').match(/(?<=['"`( ])[A-Z]\d{1,2}(?=[:, )'"`])/g) ?? []).map(
-        id => `${path}: ${id}`,
-      ),
+      (readFileSync(`${root}${path}`, 'utf8').match(named) ?? []).map(id => `${path}: ${id}`),
     )
     expect(used.length).toBeGreaterThan(50)
     expect(used.filter(each => !known.has(each.slice(each.lastIndexOf(' ') + 1)))).toEqual([])

@@ -43,7 +43,7 @@ describe('a body ends once', () => {
   })
 })
 
-describe('a reader who stalls', () => {
+describe('S10, G7: a reader who stalls', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
   afterEach(() => void vi.useRealTimers())
 

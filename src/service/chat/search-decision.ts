@@ -29,6 +29,6 @@ export function decisionRequest(model: TextModel, messages: readonly ChatMessage
 
 /** The words to search for; null for whatever does not ask for a search in the agreed form. */
 export function decidedQuery(answer: string): string | null {
-  const query = /^\W*SEARCH:\s*(\S.*)$/m.exec(answer)?.[1]?.trim().slice(0, queryCharacters)
+  const query = /^[^\w\n]*SEARCH:\s*(\S.*)$/m.exec(answer)?.[1]?.trim().slice(0, queryCharacters)
   return query || null
 }

@@ -50,6 +50,15 @@ const address = /https?:\/\/[^\s<>"'`|\\^{}]+/giu
 
 /** Each once, without the punctuation of the sentence that it stands in. */
 function addressesIn(text: string): string[] {
-  const found = (text.match(address) ?? []).map(each => each.replace(/[.,;:!?)\]*_]+$/u, ''))
+  const found = (text.match(address) ?? []).map(withoutPunctuation)
   return [...new Set(found)].filter(each => URL.canParse(each)).slice(0, scrapedAddresses)
+}
+
+const punctuation = new Set('.,;:!?)]*_')
+
+/** By steps from the end: a pattern that ends in `$` begins anew at every dot of a megabyte of dots. */
+function withoutPunctuation(text: string): string {
+  let end = text.length
+  while (punctuation.has(text[end - 1] ?? '')) end--
+  return text.slice(0, end)
 }

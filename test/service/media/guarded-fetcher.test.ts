@@ -97,14 +97,14 @@ describe('what is not of the public web is never asked', () => {
     expect(outcome).toBe('address: must be an address of the public web')
   })
 
-  test('a redirect to a private address is refused as if it had been named', async () => {
+  test('G1: a redirect to a private address is refused as if it had been named', async () => {
     answer = (_request, response) => response.writeHead(302, { location: 'http://127.0.0.1/secret' }).end()
     const outcome = await refusal(fetcher({ privateHosts: [host] }).fetch(order(`http://${host}/`)))
     expect(outcome).toBe('address: must be an address of the public web')
     expect(asked).toEqual(['/'])
   })
 
-  test('what reads as two hosts is the one that would be asked', () => {
+  test('G1: what reads as two hosts is the one that would be asked', () => {
     expect(fetcher().checked('http://1.1.1.1\\@127.0.0.1/').host).toBe('1.1.1.1')
   })
 

@@ -37,7 +37,7 @@ test.each(privateSpellings)('G1: %s', async (_how, url) => {
   expect(await problemOf(url)).toBe('address')
 })
 
-test('a name server that changes its mind is asked once, and its second answer counts for nothing', async () => {
+test('G1: a name server that changes its mind is asked once, and its second answer counts for nothing', async () => {
   const answers = ['127.0.0.1', '93.184.215.14']
   const asked: string[] = []
   const turning = new GuardedFetcher({

@@ -1,0 +1,166 @@
+/** What is sent by hand over a socket, where no client makes it well-formed first. */
+import { connect } from 'node:net'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { connectionLimits } from '#service/bounds.ts'
+import { Listener } from '#service/listener.ts'
+import { type OpenedService, openService } from './open-service.ts'
+
+let opened: OpenedService
+let listener: Listener
+let key: string
+/** Paths that reached the application. */
+const reached: string[] = []
+
+beforeAll(async () => {
+  opened = await openService()
+  listener = await Listener.open({ host: '127.0.0.1', port: 0 })
+  listener.serve((request, bindings) => {
+    reached.push(new URL(request.url).pathname)
+    return opened.service.app.fetch(request, bindings)
+  })
+})
+afterAll(async () => {
+  expect(opened.logged.filter(line => line.level === 'error')).toEqual([])
+  await listener.close(0)
+  await opened.close()
+})
+beforeEach(async () => {
+  reached.length = 0
+  opened.clock.pass(60_000)
+  key = await opened.key(1)
+})
+
+/** Everything that comes back until the connection is closed, which the service does after what is malformed. */
+async function sent(bytes: string | Buffer, to = listener): Promise<string> {
+  const socket = connect(to.port, '127.0.0.1')
+  const pieces: Buffer[] = []
+  socket.on('data', piece => pieces.push(piece))
+  // A service that closes while more is on its way resets the connection; what it said before counts.
+  socket.on('error', () => undefined)
+  const closed = new Promise(resolve => socket.once('close', resolve))
+  socket.write(bytes)
+  await closed
+  return Buffer.concat(pieces).toString('latin1')
+}
+
+const statuses = (answer: string) => [...answer.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status))
+const chat = JSON.stringify({ model: 'demo-chat', messages: [{ role: 'user', content: 'hi' }], max_tokens: 1 })
+const hidden = 'GET /api/v1/models HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
+const chunked = `${chat.length.toString(16)}\r\n${chat}\r\n0\r\n\r\n`
+
+const post = (headers: readonly string[], body: string | Buffer = chat, path = '/api/v1/chat/completions') =>
+  Buffer.concat([
+    Buffer.from([`POST ${path} HTTP/1.1`, 'host: x', ...headers, '', ''].join('\r\n'), 'latin1'),
+    Buffer.from(body),
+  ])
+const usual = () => [`authorization: Bearer ${key}`, 'content-type: application/json', 'connection: close']
+
+describe('two lengths, or none that all read alike', () => {
+  const smuggled: [how: string, headers: string[], body: string][] = [
+    ['a length and chunks', ['content-length: 5', 'transfer-encoding: chunked'], chunked + hidden],
+    ['chunks and a length', ['transfer-encoding: chunked', 'content-length: 5'], chunked + hidden],
+    ['two lengths', ['content-length: 5', `content-length: ${chat.length}`], chat + hidden],
+    ['two lengths in one line', [`content-length: ${chat.length}, 5`], chat + hidden],
+    ['a length with a sign', [`content-length: +${chat.length}`], chat + hidden],
+    ['a length in hexadecimal', ['content-length: 0x5'], chat + hidden],
+    ['a negative length', ['content-length: -1'], chat + hidden],
+    ['a space before the colon', [`content-length : ${chat.length}`], chat + hidden],
+    ['another coding after chunks', ['transfer-encoding: chunked, identity'], chunked + hidden],
+    ['a coding that is none', ['transfer-encoding: xchunked'], chunked + hidden],
+    ['chunks of a size that is none', ['transfer-encoding: chunked'], `0x5\r\n${chat}\r\n0\r\n\r\n${hidden}`],
+    ['chunks whose size overflows', ['transfer-encoding: chunked'], `fffffffffffffffff\r\n${chat}`],
+    ['a header that ends in a bare line feed', ['x: a\nx-b: c'], `${chat}${hidden}`],
+    ['a header with a bare carriage return', ['x: a\rcontent-length: 3'], `${chat}${hidden}`],
+    ['a header that goes on in the next line', ['x: a\r\n b: c'], `${chat}${hidden}`],
+    ['a null byte in a header', ['x: a\0b'], `${chat}${hidden}`],
+  ]
+  test.each(smuggled)('G3: %s: one refusal, and what lies behind is not answered', async (_how, headers, body) => {
+    const answer = await sent(post([...usual(), ...headers], body))
+    expect(statuses(answer)).toEqual([400])
+    expect(reached).not.toContain('/api/v1/models')
+    expect(await opened.store.read.selectFrom('hold').selectAll().execute()).toEqual([])
+  })
+
+  test('G3: what belongs to the connection is not taken for the request’s', async () => {
+    const headers = [...usual(), 'connection: authorization', 'upgrade: h2c', 'http2-settings: AAAA']
+    const answer = await sent(post([...headers, `content-length: ${chat.length}`]))
+    expect(statuses(answer)).toEqual([200])
+    expect(answer.toLowerCase()).not.toContain('upgrade: h2c')
+  })
+})
+
+describe('bodies that are more than they seem', () => {
+  const bomb = Buffer.alloc(20 * 1024 * 1024, 0x20)
+  const packedBodies: [coding: string, bytes: Buffer][] = [
+    ['gzip', gzipSync(bomb)],
+    ['br', brotliCompressSync(bomb)],
+    ['deflate', deflateSync(bomb)],
+    ['gzip, gzip', gzipSync(gzipSync(bomb))],
+    ['zstd', Buffer.from('28b52ffd', 'hex')],
+    ['GZIP', gzipSync(bomb)],
+    ['identity, br', brotliCompressSync(bomb)],
+  ]
+  test.each(packedBodies)('G4: a bomb of %s is not unpacked', async (coding, bytes) => {
+    const headers = [...usual(), `content-encoding: ${coding}`, `content-length: ${bytes.length}`]
+    expect(statuses(await sent(post(headers, bytes)))).toEqual([415])
+  })
+
+  test.each([
+    '/api/v1/chat/completions',
+    '/api/v1/embeddings',
+    '/api/v1/video/queue',
+    '/api/v1/x402/top-up',
+    '/api/v1/augment/search',
+  ])('G4: a body of %s that announces more than it may have is not waited for', async path => {
+    const answer = await sent(post([...usual(), `content-length: ${64 * 1024 * 1024 * 1024}`], '', path))
+    expect(statuses(answer)).toEqual([413])
+  })
+
+  test('G4: headers without end', async () => {
+    const answer = await sent(post([...usual(), `x: ${'y'.repeat(connectionLimits.headerBytes)}`]))
+    expect(statuses(answer)).toEqual([431])
+  })
+})
+
+describe('senders who take their time', () => {
+  const hurried = { ...connectionLimits, headersTimeoutMs: 50, requestTimeoutMs: 100, checkMs: 10 }
+  let small: Listener
+  beforeAll(async () => {
+    small = await Listener.open({ host: '127.0.0.1', port: 0, limits: hurried })
+    small.serve((request, bindings) => opened.service.app.fetch(request, bindings))
+  })
+  afterAll(() => small.close(0))
+
+  test('G7: half a header is cut off in its time', async () => {
+    expect(statuses(await sent('GET /api/v1/models HTTP/1.1\r\nhost: x\r\nx-', small))).toEqual([408])
+  })
+
+  test('G7: so is half a body', async () => {
+    const answer = await sent(post([...usual(), 'content-length: 1000'], '{"model":'), small)
+    expect(answer === '' || statuses(answer)[0] === 408).toBe(true)
+    expect(await opened.store.read.selectFrom('hold').selectAll().execute()).toEqual([])
+  })
+
+  test('G7: more connections than there may be are closed unread', async () => {
+    const two = await Listener.open({ host: '127.0.0.1', port: 0, limits: { ...connectionLimits, connections: 2 } })
+    two.serve((request, bindings) => opened.service.app.fetch(request, bindings))
+    const idle = [await opensTo(two), await opensTo(two)]
+    expect(await sent(hidden, two)).toBe('')
+    for (const socket of idle) socket.destroy()
+    await two.close(0)
+  })
+
+  test('G7: a service waits fifteen seconds for headers and a minute for a body, and looks every five', () => {
+    expect(connectionLimits).toMatchObject({ headersTimeoutMs: 15_000, requestTimeoutMs: 60_000, checkMs: 5_000 })
+  })
+})
+
+/** A connection that the service has taken: it has answered on it, and keeps it open. */
+async function opensTo({ port }: Listener) {
+  const socket = connect(port, '127.0.0.1')
+  const answered = new Promise(resolve => socket.once('data', resolve))
+  socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n')
+  await answered
+  return socket
+}
