@@ -205,6 +205,13 @@ export const payloadTooLarge = defineError({
   body: PayloadTooLarge,
   retry: 'after-change',
 })
+/** Of a download address, with `content-range` saying how long the file is. */
+export const rangeNotSatisfiable = defineError({
+  kind: 'RANGE_NOT_SATISFIABLE',
+  status: 416,
+  body: StandardError,
+  retry: 'after-change',
+})
 export const invalidContentType = defineStandard(
   'INVALID_CONTENT_TYPE',
   415,

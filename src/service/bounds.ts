@@ -46,3 +46,6 @@ export const awayAskMs = 1_000
 
 /** How often the log repeats that they still are. */
 export const awayTellMs = 60_000
+
+/** Of one download address: a player that seeks asks often, a loop asks without end. Addresses that are counted at once. */
+export const downloadStarts = { perMinute: 60, addresses: 10_000 }

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { invalidRequest, mediaGone, mediaNotFound } from '#contract/errors.ts'
+import { mediaGone, mediaNotFound, rangeNotSatisfiable } from '#contract/errors.ts'
 import { contentDisposition } from '#contract/headers.ts'
 import type { Exchange } from './exchange.ts'
 import { fileBody } from './middleware/pulled-body.ts'
@@ -21,6 +21,7 @@ const gone = () => mediaGone({ error: 'This address has expired or was revoked; 
 /** The whole file, or the one range that a resumed download asks for; the ETag is strong, since a file never changes. */
 export async function readDownload(exchange: Exchange, context: Context, service: Service): Promise<Response> {
   const jobId = grantOf(context, service)
+  service.downloadStarts.take(jobId)
   const file = await service.jobs.openMedia(jobId)
   if (file === 'deleted') throw gone()
   if (!file) throw mediaNotFound()
@@ -33,9 +34,12 @@ export async function readDownload(exchange: Exchange, context: Context, service
   })
   exchange.set(contentDisposition, `attachment; filename="${jobId}.mp4"`)
   const range = rangeOf(exchange, etag, file.bytes)
-  if (!range) return streamed(exchange, file.path, { start: 0, end: file.bytes - 1 }, 200)
+  const onEnd = async ({ end }: ByteRange, delivered: boolean) => {
+    if (delivered && end === file.bytes - 1) await service.jobs.delivered(jobId)
+  }
+  if (!range) return streamed(exchange, file.path, { start: 0, end: file.bytes - 1 }, { status: 200, onEnd })
   exchange.setAll({ 'content-range': `bytes ${range.start}-${range.end}/${file.bytes}` })
-  return streamed(exchange, file.path, range, 206)
+  return streamed(exchange, file.path, range, { status: 206, onEnd })
 }
 
 interface ByteRange {
@@ -54,14 +58,20 @@ function rangeOf(exchange: Exchange, etag: string, bytes: number): ByteRange | n
   const end = first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1)
   if (start >= bytes || end < start) {
     exchange.setAll({ 'content-range': `bytes */${bytes}` })
-    throw invalidRequest({ error: `The file has ${bytes} bytes; the range lies outside.` })
+    throw rangeNotSatisfiable({ error: `The file has ${bytes} bytes; the range lies outside.` })
   }
   return { start, end }
 }
 
-function streamed(exchange: Exchange, path: string, { start, end }: ByteRange, status: number): Response {
-  exchange.setAll({ 'content-length': (end - start + 1).toString() })
-  return exchange.response(fileBody(path, { start, end }, { cut: () => exchange.cut() }), status)
+interface Delivery {
+  status: 200 | 206
+  onEnd: (range: ByteRange, delivered: boolean) => Promise<void>
+}
+
+function streamed(exchange: Exchange, path: string, range: ByteRange, { status, onEnd }: Delivery): Response {
+  exchange.setAll({ 'content-length': (range.end - range.start + 1).toString() })
+  const body = fileBody(path, range, { onEnd: delivered => onEnd(range, delivered), cut: () => exchange.cut() })
+  return exchange.response(body, status)
 }
 
 /** Revoking deletes the file; doing it twice is the same. Before the video is finished there is nothing to delete. */

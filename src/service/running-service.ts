@@ -11,6 +11,7 @@ import { Characters } from './characters/characters.ts'
 import { checkNetworks } from './crypto/check-networks.ts'
 import { RpcGate } from './crypto/rpc-gate.ts'
 import { FirstUseDocuments } from './documents/first-use-documents.ts'
+import { DownloadStarts } from './download-starts.ts'
 import { logRequest } from './ended-request.ts'
 import type { ChainNetwork, PageReader, SearchEngine, VideoTranscriber } from './engines/engine.ts'
 import { RequestGuards } from './guards.ts'
@@ -153,6 +154,7 @@ export class RunningService {
         onAccepted: () => this.#runner.nudge(),
       }),
       links,
+      downloadStarts: new DownloadStarts(clock),
       voices: new VoiceHandles(clock, parts.secrets),
       fetcher,
       documents: this.#documents,

@@ -8,6 +8,7 @@ import type { VoiceHandles } from './audio/voice-handles.ts'
 import type { UsageAnalyticsDesk } from './billing/usage-analytics.ts'
 import type { Characters } from './characters/characters.ts'
 import type { RpcGate } from './crypto/rpc-gate.ts'
+import type { DownloadStarts } from './download-starts.ts'
 import type { EndedRequest } from './ended-request.ts'
 import type { ChainNetwork, DocumentReader, PageReader, SearchEngine, VideoTranscriber } from './engines/engine.ts'
 import type { Claims } from './idempotency/claims.ts'
@@ -54,6 +55,7 @@ export interface Service {
   media: Pick<VideoMedia, 'take'>
   jobs: Jobs
   links: Links
+  downloadStarts: Pick<DownloadStarts, 'take'>
   /** Voices that were made of recordings. */
   voices: VoiceHandles
   /** The only way to what a caller names by an address. */
@@ -147,6 +149,10 @@ export interface Jobs {
   retrieve(request: JobRequest): Promise<RetrievedJob>
   /** Deletes the stored media; deleting twice is the same. False while there is none yet. Throws `requestIdNotFound`. */
   complete(request: JobRequest): Promise<boolean>
+  /** Deletes a finished file when its download address has delivered it. Throws `requestIdNotFound`. */
+  deleteOnceDelivered(request: JobRequest): Promise<void>
+  /** Tells that the last byte of a file has left by its download address. */
+  delivered(jobId: string): Promise<void>
   /** For a signed address. Null while there is no file yet. */
   openMedia(jobId: string): Promise<MediaFile | 'deleted' | null>
   /** Deletes what a signed address points to. False while there is nothing yet. */

@@ -37,6 +37,7 @@ test('the error table: kind, status, and what a caller can do', () => {
     'MODEL_GONE 410 after-change',
     'MEDIA_GONE 410 never',
     'PAYLOAD_TOO_LARGE 413 after-change',
+    'RANGE_NOT_SATISFIABLE 416 after-change',
     'INVALID_CONTENT_TYPE 415 after-change',
     'IDEMPOTENCY_KEY_REUSED 422 after-change',
     'IMAGE_TOO_LARGE 422 after-change',

@@ -8,7 +8,10 @@ export async function answerFoundJob(
   { jobs }: Service,
 ): Promise<Reply> {
   const found = await jobs.retrieve(request)
-  if (found.state === 'status') return json(found.status)
+  if (found.state === 'status') {
+    if (deletes && found.status.status === 'COMPLETED') await jobs.deleteOnceDelivered(request)
+    return json(found.status)
+  }
   const { path, bytes, mimeType } = found
   return {
     kind: 'file',

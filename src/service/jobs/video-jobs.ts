@@ -17,6 +17,7 @@ import { deleteMedia } from './delete-media.ts'
 import type { DownloadLinks } from './download-link.ts'
 import { type JobRow, jobFailure, jobResult } from './job-row.ts'
 import { typicalMs } from './typical-time.ts'
+import { WantedDeletions } from './wanted-deletions.ts'
 
 const jobIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -35,9 +36,11 @@ export interface VideoJobsOptions {
 /** Queued videos as their owners see them. A job's id is the id of the request that queued it. */
 export class VideoJobs implements Jobs {
   readonly #options: VideoJobsOptions
+  readonly #wanted: WantedDeletions
 
   constructor(options: VideoJobsOptions) {
     this.#options = options
+    this.#wanted = new WantedDeletions(options)
   }
 
   /** One unit: the charge, the job and the answer exist together or not at all. Throws as `Charges.open` does, and `AlsoCommitRefused`. */
@@ -107,6 +110,14 @@ export class VideoJobs implements Jobs {
   /** False while there is nothing to delete yet. */
   async complete(request: JobRequest): Promise<boolean> {
     return this.#delete(await this.#find(request))
+  }
+
+  async deleteOnceDelivered(request: JobRequest): Promise<void> {
+    await this.#wanted.add((await this.#find(request)).id)
+  }
+
+  async delivered(jobId: string): Promise<void> {
+    if (await this.#wanted.has(jobId.toLowerCase())) await this.revoke(jobId)
   }
 
   async openMedia(jobId: string): Promise<MediaFile | 'deleted' | null> {
