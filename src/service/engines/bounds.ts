@@ -122,3 +122,10 @@ export const localServerMs = 500
 /** Of such a list. */
 export const localListBytes = 1024 * 1024
 export const localModels = 1_000
+
+/** One recording of speech: an hour takes twenty minutes of one core. */
+export const hearingMs = 1_800_000
+
+/** Recordings that are heard at once, each on a core of its own, and those that wait; what comes beyond is told to come again. */
+export const hearingsAtOnce = 2
+export const hearingsWaiting = 32

@@ -1,9 +1,10 @@
 import { EsrganUpscale } from '../../engines/esrgan/upscale.ts'
 import { LocalEmbeddings } from '../../engines/local/embeddings.ts'
 import { FliteSpeech } from '../../engines/local/flite-speech.ts'
+import { Pocketsphinx } from '../../engines/local/pocketsphinx.ts'
 import { defineEngineKind } from '../engine-kind.ts'
 
-/** Small models that come out of packages, and run in this process. */
+/** Small models that come out of packages, and run on this machine. */
 export const localKind = defineEngineKind({
   name: 'local',
   options: {},
@@ -13,6 +14,11 @@ export const localKind = defineEngineKind({
       keep(
         'local speech',
         () => new FliteSpeech({ onProblem: problem => log.warn({ model, upstream, problem }, 'A package failed.') }),
+      ),
+    asr: (_, { keep, log, model, upstream }) =>
+      keep(
+        'local hearing',
+        () => new Pocketsphinx({ onProblem: problem => log.warn({ model, upstream, problem }, 'A program failed.') }),
       ),
     embedding: (_, { keep, log, model, upstream }) =>
       keep(
