@@ -8,7 +8,7 @@ import {
   StandardError,
 } from './failures.ts'
 import { defineOperation } from './operation.ts'
-import { paidFailures } from './paid-failures.ts'
+import { paidModelFailures } from './paid-failures.ts'
 import { DiscoveryRequired } from './payment-required.ts'
 
 /** Whole numbers above zero, also as texts; six digits are eleven days of music. */
@@ -52,7 +52,7 @@ export const queueAudio = defineOperation({
   limit: 'audio.queue',
   request: { body: AudioQueueRequest },
   answer: { json: AudioQueued },
-  failures: { ...paidFailures, 422: ContentViolation },
+  failures: { ...paidModelFailures, 422: ContentViolation },
 })
 
 export const AudioQuoteRequest = z

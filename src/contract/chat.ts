@@ -4,7 +4,7 @@ import { ChatCompletion, ChatCompletionChunk } from './chat-completion.ts'
 import { ChatMessage } from './chat-message.ts'
 import { CodedError, ContentViolation, DetailedError, OpenAiError, StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
-import { paidFailures } from './paid-failures.ts'
+import { paidModelFailures } from './paid-failures.ts'
 import { ServiceParameters } from './service-parameters.ts'
 
 export { ChatCompletion, ChatCompletionChunk, ChatMessage }
@@ -105,7 +105,7 @@ export const createChatCompletion = defineOperation({
   request: { body: ChatCompletionRequest },
   answer: { json: ChatCompletion, events: ChatCompletionChunk },
   failures: {
-    ...paidFailures,
+    ...paidModelFailures,
     400: z.union([DetailedError, CodedError, OpenAiError]),
     415: StandardError,
     422: ContentViolation,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listOf } from './bounded-list.ts'
 import { StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
-import { paidFailures } from './paid-failures.ts'
+import { paidModelFailures } from './paid-failures.ts'
 
 /** Texts, or tokens of the model's own, one or many (published contract §9). */
 const embeddingInputs = 2_048
@@ -58,7 +58,7 @@ export const createEmbedding = defineOperation({
   request: { body: EmbeddingRequest },
   answer: { json: Embeddings },
   failures: {
-    ...paidFailures,
+    ...paidModelFailures,
     415: StandardError,
     504: StandardError,
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ContentViolation, DetailedError, StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
-import { paidFailures } from './paid-failures.ts'
+import { paidModelFailures } from './paid-failures.ts'
 
 export const imageFormats = ['jpeg', 'png', 'webp'] as const
 export const ImageFormat = z.enum(imageFormats)
@@ -57,7 +57,7 @@ export const GeneratedImages = z
   .meta({ id: 'GeneratedImages' })
 
 export const imageFailures = {
-  ...paidFailures,
+  ...paidModelFailures,
   415: StandardError,
   422: z.union([ContentViolation, DetailedError]),
   504: StandardError,

@@ -9,9 +9,11 @@ export const paidFailures = {
   402: z.union([StandardError, KeyLimitReached, DiscoveryRequired, WalletCreditRequired]),
   403: StandardError,
   404: StandardError,
-  410: StandardError,
   413: PayloadTooLarge,
   429: z.union([StandardError, CodedError]),
   500: StandardError,
   503: StandardError,
 } as const
+
+/** The same for operations of a model: one that was removed is gone. */
+export const paidModelFailures = { ...paidFailures, 410: StandardError } as const

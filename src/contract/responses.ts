@@ -3,7 +3,7 @@ import { listOf } from './bounded-list.ts'
 import { Cost } from './chat-completion.ts'
 import { CodedError, ContentViolation, DetailedError, OpenAiError, StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
-import { paidFailures } from './paid-failures.ts'
+import { paidModelFailures } from './paid-failures.ts'
 import { ServiceParameters } from './service-parameters.ts'
 
 /** OpenAI's Responses as published (§5.6, alpha): nothing is kept, so every request says all of its conversation. */
@@ -170,7 +170,7 @@ export const createResponse = defineOperation({
   request: { body: ResponsesRequest },
   answer: { json: ResponsesAnswer, events: ResponsesEvent },
   failures: {
-    ...paidFailures,
+    ...paidModelFailures,
     400: z.union([DetailedError, CodedError, OpenAiError]),
     415: StandardError,
     422: ContentViolation,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ContentViolation, StandardError } from './failures.ts'
 import { UploadedFile } from './form-fields.ts'
 import { defineOperation } from './operation.ts'
-import { paidFailures } from './paid-failures.ts'
+import { paidModelFailures } from './paid-failures.ts'
 
 export const speechFormats = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const
 export const SpeechFormat = z.enum(speechFormats)
@@ -46,7 +46,7 @@ export const createSpeech = defineOperation({
   limit: 'audio',
   request: { body: SpeechRequest },
   answer: { bytes: Object.values(speechTypes) },
-  failures: { ...paidFailures, 415: StandardError, 422: ContentViolation, 504: StandardError },
+  failures: { ...paidModelFailures, 415: StandardError, 422: ContentViolation, 504: StandardError },
 })
 
 /** Published contract §8.3. */
@@ -69,5 +69,5 @@ export const createVoice = defineOperation({
   limit: 'audio',
   request: { body: VoiceRequest, bodyTypes: ['multipart'] },
   answer: { json: Voice },
-  failures: { ...paidFailures, 415: StandardError, 504: StandardError },
+  failures: { ...paidModelFailures, 415: StandardError, 504: StandardError },
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { StandardError } from './failures.ts'
 import { FormBoolean, UploadedFile } from './form-fields.ts'
 import { defineOperation } from './operation.ts'
-import { paidFailures } from './paid-failures.ts'
+import { paidModelFailures } from './paid-failures.ts'
 
 /** OpenAI's form and some more. */
 export const TranscriptionRequest = z
@@ -45,5 +45,5 @@ export const createTranscription = defineOperation({
   limit: 'audio',
   request: { body: TranscriptionRequest, bodyTypes: ['multipart'] },
   answer: { json: Transcription, bytes: ['text/plain'] },
-  failures: { ...paidFailures, 415: StandardError, 422: StandardError, 504: StandardError },
+  failures: { ...paidModelFailures, 415: StandardError, 422: StandardError, 504: StandardError },
 })

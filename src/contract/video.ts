@@ -12,7 +12,7 @@ import {
   StandardError,
 } from './failures.ts'
 import { defineOperation } from './operation.ts'
-import { paidFailures } from './paid-failures.ts'
+import { paidModelFailures } from './paid-failures.ts'
 import { DiscoveryRequired } from './payment-required.ts'
 
 /** Seconds (brief §2.6); `1 gen` and `Auto` are for models that decide themselves. */
@@ -198,7 +198,7 @@ export const queueVideo = defineOperation({
   request: { body: orUpscale(VideoQueueRequest) },
   answer: { json: VideoQueued },
   failures: {
-    ...paidFailures,
+    ...paidModelFailures,
     409: NeedsConsent,
     422: ContentViolation,
   },
@@ -233,6 +233,7 @@ export const quoteVideo = defineOperation({
     402: DiscoveryRequired,
     403: StandardError,
     404: StandardError,
+    410: StandardError,
     413: PayloadTooLarge,
     422: ContentViolation,
     429: StandardError,

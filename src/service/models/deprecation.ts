@@ -1,6 +1,6 @@
 import type { HeaderCodec } from '#contract/header-codec.ts'
 import { deprecated, deprecatedReplacement, deprecationDate, deprecationWarning } from '#contract/headers.ts'
-import type { Model, TextPrice } from './model.ts'
+import type { Model } from './model.ts'
 
 /** Published contract §12: a model that will be removed says so, and what answers for it afterwards. */
 
@@ -52,15 +52,16 @@ export function checkDeprecation(model: Model, models: readonly Model[]): void {
 
 type Prices = ReadonlyMap<string, bigint>
 
-/** Every amount of a price by its name, a cached token at its price as an input. */
+/** Every amount of a price by its name; what a cache gives or takes costs as input where it has no price of its own. */
 function priceOf(model: Model): Prices {
   const { price } = model as { price?: object }
   const amounts = new Map(amountsOf(price ?? {}, ''))
-  if (model.type === 'text') amounts.set('cachedInputPicoUsd', cachedPrice(model.price))
+  if (model.type === 'text') {
+    const { inputPicoUsd, cachedInputPicoUsd = inputPicoUsd, cacheWritePicoUsd = inputPicoUsd } = model.price
+    amounts.set('cachedInputPicoUsd', cachedInputPicoUsd).set('cacheWritePicoUsd', cacheWritePicoUsd)
+  }
   return amounts
 }
-
-const cachedPrice = ({ cachedInputPicoUsd, inputPicoUsd }: TextPrice): bigint => cachedInputPicoUsd ?? inputPicoUsd
 
 const amountsOf = (price: object, before: string): [string, bigint][] =>
   Object.entries(price).flatMap(([name, value]): [string, bigint][] => {

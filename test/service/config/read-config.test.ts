@@ -25,7 +25,7 @@ models:
   - id: large
     type: text
     contextTokens: 8192
-    price: { inputPerMillionUsd: 0.15, outputPerMillionUsd: '0.60' }
+    price: { inputPerMillionUsd: 0.15, outputPerMillionUsd: '0.60', cacheWritePerMillionUsd: 0.1875 }
     traits: [default]
     upstreams:
       - &server { engine: openai, baseUrl: 'http://127.0.0.1:8000/v1', apiKey: '\${KEY}', model: inner/large, weight: 3 }
@@ -104,7 +104,7 @@ test('a whole file is read, its variables filled in and its models made', () => 
   ])
   expect(models[0]).toMatchObject({
     maximumCompletionTokens: 8192,
-    price: { inputPicoUsd: 150_000n, outputPicoUsd: 600_000n },
+    price: { inputPicoUsd: 150_000n, outputPicoUsd: 600_000n, cacheWritePicoUsd: 187_500n },
     traits: ['default'],
   })
   expect(models[0]?.upstreams?.states().map(({ name }) => name)).toEqual(['openai-1', 'second'])

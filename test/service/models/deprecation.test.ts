@@ -21,12 +21,22 @@ test.each([
     'costs more (cachedInputPicoUsd)',
   ],
   [
+    'one whose writing into a cache is dearer than an input',
+    { price: { inputPicoUsd: 1n, outputPicoUsd: 1n, cacheWritePicoUsd: 10n ** 9n } },
+    'costs more (cacheWritePicoUsd)',
+  ],
+  [
     'one that is removed before it',
     { deprecation: { autoRemap: false, date: '2027-01-31', removesAt: '2027-01-31' } },
     'which is removed before it',
   ],
 ])('a deprecated model is not replaced by %s', (_, change, sentence) => {
   expect(() => new Catalogue(replacedBy(change))).toThrow(sentence)
+})
+
+test('a price for writing into a cache that is no dearer than an input keeps nobody from replacing', () => {
+  const price = { inputPicoUsd: 1n, outputPicoUsd: 1n, cacheWritePicoUsd: 1n }
+  expect(new Catalogue(replacedBy({ price })).text('next').id).toBe('next')
 })
 
 test('other models take the place of the former ones, or nothing changes', () => {

@@ -1,3 +1,4 @@
+import { type SpeechFormat, speechFormats } from '#contract/speech.ts'
 import type { MusicEngine, SpeechEngine, TranscriptionEngine } from '../audio-engines.ts'
 import { type JobEngine, pooledJobs } from './pooled-engines.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
@@ -7,7 +8,14 @@ import type { UpstreamPool } from './upstream-pool.ts'
 /** A voice of a recording is known to the upstream alone that made it, so none is made over several. */
 export const pooledSpeech = (pool: UpstreamPool<SpeechEngine>): SpeechEngine => ({
   speak: call => pool.answer(call, (engine, asked) => engine.speak(asked)),
+  formats: () => formatsOfAll(pool.engines),
 })
+
+/** Whichever of them is asked has to be able to make what was promised. */
+async function formatsOfAll(engines: readonly SpeechEngine[]): Promise<readonly SpeechFormat[]> {
+  const made = await Promise.all(engines.map(engine => engine.formats?.() ?? speechFormats))
+  return speechFormats.filter(format => made.every(formats => formats.includes(format)))
+}
 
 export const pooledTranscription = (pool: UpstreamPool<TranscriptionEngine>): TranscriptionEngine => ({
   transcribe: call => pool.answer(call, (engine, asked) => engine.transcribe(asked)),

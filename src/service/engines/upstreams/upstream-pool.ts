@@ -166,6 +166,11 @@ export class UpstreamPool<Engine> {
     return this.#members.find(member => member.name === name) ?? null
   }
 
+  /** Of every upstream, whether it is well or not. */
+  get engines(): readonly Engine[] {
+    return this.#members.map(({ engine }) => engine)
+  }
+
   get states(): readonly UpstreamState[] {
     return this.#members.map(({ name, health, running, calls, failures }) => ({
       ...{ name, state: health.state, running, calls, failures: { ...failures } },
