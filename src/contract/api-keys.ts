@@ -92,6 +92,10 @@ const KeyMembers = z.strictObject({
 export const ApiKey = KeyMembers.meta({ id: 'ApiKey' })
 export type ApiKey = z.output<typeof ApiKey>
 
+/** A key after a change: all but what was charged to it, which a change does not touch. */
+export const ChangedKey = KeyMembers.omit({ usage: true, currentPeriodUsage: true }).meta({ id: 'ChangedKey' })
+export type ChangedKey = z.output<typeof ChangedKey>
+
 const CreatedKeyMembers = z.strictObject({
   id: z.string(),
   /** The only copy there is. */
@@ -152,7 +156,7 @@ export const updateKey = defineOperation({
   ...shared,
   limit: 'read',
   request: { body: UpdateKeyRequest },
-  answer: { json: z.strictObject({ success: z.literal(true), data: ApiKey }).meta({ id: 'UpdatedApiKey' }) },
+  answer: { json: z.strictObject({ success: z.literal(true), data: ChangedKey }).meta({ id: 'UpdatedApiKey' }) },
   failures: { ...withoutBody, ...bodyFailures },
 })
 

@@ -1,12 +1,5 @@
 import { z } from 'zod'
-import {
-  CodedError,
-  ContentViolation,
-  DetailedError,
-  ProviderContentPolicy,
-  SignInError,
-  StandardError,
-} from './failures.ts'
+import { CodedError, ContentViolation, DetailedError, SignInError, StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
 import { paidModelFailures } from './paid-failures.ts'
 import { DiscoveryRequired } from './payment-required.ts'
@@ -125,7 +118,7 @@ export const retrieveAudio = defineOperation({
   limit: 'audio.retrieve',
   request: { body: AudioRetrieveRequest },
   answer: { json: AudioStatus, bytes: ['audio/mpeg', 'audio/wav', 'audio/flac'] },
-  failures: { ...failures, 422: ProviderContentPolicy },
+  failures: { ...failures, 422: ContentViolation },
 })
 
 export const AudioDeleted = z.strictObject({ success: z.boolean() }).meta({ id: 'CompleteAudioResponse' })

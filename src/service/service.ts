@@ -185,6 +185,8 @@ export interface AcceptedJob extends QueuedJob {
 }
 
 export interface JobRequest {
+  /** Decides in which of the published shapes a failure is answered. */
+  type: 'video' | 'music'
   account: string
   jobId: string
   model: string

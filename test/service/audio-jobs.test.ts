@@ -171,7 +171,7 @@ describe('§8.4 the life of a job', () => {
     const response = await ended({ model: 'song', queue_id: await queued(ask) })
     expect([response.status, await response.json()]).toEqual([
       422,
-      { error: { message: 'The words are not allowed.', type: 'provider_content_policy', credits_refunded: true } },
+      { error: 'The words are not allowed. The charge has been given back.' },
     ])
     expect((await charges('REFUND')).slice(before).map(({ amount }) => amount)).toEqual([30_000n])
   })

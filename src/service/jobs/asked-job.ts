@@ -7,9 +7,9 @@ import type { JobRequest } from '../service.ts'
 export function askedJob(
   call: Call,
   body: { model: string; queue_id: string },
-  { type, catalogue }: { type: 'video' | 'music'; catalogue: Catalogue },
+  { type, catalogue }: { type: JobRequest['type']; catalogue: Catalogue },
 ): JobRequest {
   const other = type === 'video' ? 'music' : 'video'
   if (catalogue.models.some(model => model.id === body.model && model.type === other)) throw requestIdNotFound()
-  return { account: principalOf(call).account, jobId: body.queue_id, model: body.model }
+  return { type, account: principalOf(call).account, jobId: body.queue_id, model: body.model }
 }

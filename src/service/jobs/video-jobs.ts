@@ -1,5 +1,11 @@
 import type { Clock } from '#contract/clock.ts'
-import { inferenceFailed, mediaNotFound, providerContentPolicy, requestIdNotFound } from '#contract/errors.ts'
+import {
+  contentViolation,
+  inferenceFailed,
+  mediaNotFound,
+  providerContentPolicy,
+  requestIdNotFound,
+} from '#contract/errors.ts'
 import { downloadUrlMs } from '#contract/limits.ts'
 import { availableOf } from '../ledger/available-of.ts'
 import { holdLeaseMs } from '../ledger/bounds.ts'
@@ -80,7 +86,7 @@ export class VideoJobs implements Jobs {
 
   async retrieve(request: JobRequest): Promise<RetrievedJob> {
     const row = await this.#find(request)
-    if (row.state === 'failed') throw whyFailed(row)
+    if (row.state === 'failed') throw whyFailed(row, request.type)
     if (row.state === 'deleted') throw mediaNotFound()
     const finished = row.state === 'completed'
     if (finished && jobResult(row)?.delivery === 'inline') return this.#file(row)
@@ -162,10 +168,11 @@ function acceptOps({ requestId, principal, model, request, price }: JobOrder, at
   ]
 }
 
-/** The charge has been given back in the same unit that failed the job. */
-function whyFailed(row: JobRow) {
+/** The charge has been given back in the same unit that failed the job; music has no member that says so. */
+function whyFailed(row: JobRow, type: JobRequest['type']) {
   const failure = jobFailure(row)
   if (!failure?.contentPolicy) return inferenceFailed()
+  if (type === 'music') return contentViolation({ error: `${failure.reason} The charge has been given back.` })
   return providerContentPolicy({
     error: { message: failure.reason, type: 'provider_content_policy', credits_refunded: true },
   })

@@ -10,14 +10,13 @@ beforeAll(async () => {
 })
 afterAll(() => stand.close())
 
-test('48 operations are published, and each recipe is of one of them', () => {
+test('48 operations are published, and each has a recipe', () => {
   const ids = publishedOperations.map(({ id }) => id)
   expect([ids.length, new Set(ids).size]).toEqual([48, 48])
-  expect(Object.keys(recipes).filter(id => !ids.includes(id))).toEqual([])
+  expect(Object.keys(recipes).sort()).toEqual(ids.sort())
 })
 
-const driven = publishedOperations.filter(({ id }) => recipes[id])
-test.each(driven.map(published => [`${published.method} ${published.path}`, published] as const))(
+test.each(publishedOperations.map(published => [`${published.method} ${published.path}`, published] as const))(
   '%s answers as published',
   async (_name, published) => {
     const { state, faults } = await drive(published, recipes[published.id], stand)

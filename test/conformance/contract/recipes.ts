@@ -1,5 +1,6 @@
 import type { Recipes } from './recipe.ts'
 import { accountRecipes } from './recipes/accounts.ts'
+import { audioRecipes } from './recipes/audio.ts'
 import { augmentRecipes } from './recipes/augment.ts'
 import { characterRecipes } from './recipes/characters.ts'
 import { chatRecipes } from './recipes/chat.ts'
@@ -10,11 +11,13 @@ import { limitRecipes } from './recipes/limits.ts'
 import { modelRecipes } from './recipes/models.ts'
 import { responseRecipes } from './recipes/responses.ts'
 import { videoRecipes } from './recipes/video.ts'
+import { web3KeyRecipes } from './recipes/web3-keys.ts'
 import { x402Recipes } from './recipes/x402.ts'
 
 /** One file a family. */
 export const recipes: Recipes = {
   ...accountRecipes,
+  ...audioRecipes,
   ...augmentRecipes,
   ...characterRecipes,
   ...imageEditRecipes,
@@ -25,5 +28,6 @@ export const recipes: Recipes = {
   ...limitRecipes,
   ...modelRecipes,
   ...videoRecipes,
+  ...web3KeyRecipes,
   ...x402Recipes,
 }

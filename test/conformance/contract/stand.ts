@@ -14,6 +14,7 @@ import { StoreError } from '#service/store/store-error.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { evmWallet } from '../../service/identity/signed-header.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
+import { cloningSpeech, DoubleMusic } from './double-audio.ts'
 import { doubleNetworks } from './double-node.ts'
 import { doublePayments } from './double-payments.ts'
 import { DoubleVideo } from './double-video.ts'
@@ -22,7 +23,7 @@ import type { Asked, Caller } from './recipe.ts'
 /** The whole service with demonstrations for engines, and switches for what fails. */
 export interface Stand {
   opened: OpenedService
-  wallet: { address: string }
+  wallet: { address: string; sign(text: string): Promise<string> }
   /** What every model whose id begins with `failing-` throws. */
   failure: unknown
   /** What the books throw when they are read; null while they are well. */
@@ -43,7 +44,7 @@ export async function openStand(): Promise<Stand> {
     video: new DoubleVideo(folder),
     chat: new DemoChat({ pause: async () => undefined }),
     models: engines => {
-      const demo = demoModels(engines)
+      const demo = [...demoModels({ ...engines, music: new DoubleMusic(folder) }), cloningSpeech]
       return [...demo, ...demo.map(model => failing(model, state))]
     },
     search: web,
@@ -80,7 +81,7 @@ export async function openStand(): Promise<Stand> {
   }
   const stand: Stand = Object.assign(state, {
     opened,
-    wallet: { address: wallet.address },
+    wallet,
     async ask(method: string, path: string, { query = '', headers = {}, body, as = 'key', ...rest }: Asked) {
       const isRaw = body === undefined || body instanceof FormData || typeof body === 'string'
       return opened.request(`/api/v1${rest.path ?? path}${query}`, {

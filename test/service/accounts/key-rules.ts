@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ApiKey, CreatedKey } from '#contract/api-keys.ts'
+import { ApiKey, ChangedKey, CreatedKey } from '#contract/api-keys.ts'
 import { activeKeys } from '#contract/limits.ts'
 import type { Op } from '#service/store/units.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
@@ -44,7 +44,7 @@ export function keyRules(open: OpenProcesses): void {
     expect(answer.status).toBe(200)
     const { success, data } = (await answer.json()) as { success: boolean; data: unknown }
     expect(success).toBe(true)
-    return ApiKey.parse(data)
+    return ChangedKey.parse(data)
   }
 
   test('a key is made, shown once, listed newest first, and works', async () => {

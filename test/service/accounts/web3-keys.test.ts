@@ -6,6 +6,7 @@ import { microUsd } from '#contract/money.ts'
 import { openWalletAccount, walletAccountId } from '#service/identity/wallet-account.ts'
 import { Web3Tokens } from '#service/identity/web3-token.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { canarySecret } from '../../canary/canaries.ts'
 import { type AccountDesk, openOnSqlite, type Processes } from './account-desk.ts'
 
 const minute = 60_000
@@ -93,7 +94,7 @@ test('a token makes one key, whoever sends it again to whichever process', async
   expect(await desk.chats.service.service.keys.kept(walletAccountId(by.address.toLowerCase()))).toHaveLength(1)
 })
 
-const secret = 'test secret of at least thirty-two bytes'
+const secret = canarySecret
 const issuer = 'http://127.0.0.1:8402/api/v1'
 const foreign = (change: { issuer?: string; secrets?: [string] }) =>
   new Web3Tokens({ issuer, secrets: [secret], ...change }).make(desk.clock.now())

@@ -39,11 +39,12 @@ const messageOf = (network: 'Ethereum' | 'Solana', address: string, fields: Mess
 
 export const encodeHeader = (payload: unknown): string => Buffer.from(JSON.stringify(payload)).toString('base64')
 
-export function evmWallet(): TestWallet {
+export function evmWallet(): TestWallet & { sign(text: string): Promise<string> } {
   const account = privateKeyToAccount(generatePrivateKey())
   const { address } = account
   return {
     address,
+    sign: message => account.signMessage({ message }),
     async header(fields, changes) {
       const message = messageOf('Ethereum', address, fields)
       const signature = await account.signMessage({ message })

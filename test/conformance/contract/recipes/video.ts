@@ -1,4 +1,5 @@
 import { refusedWord } from '../double-video.ts'
+import { deletedJob, queuedJob } from '../queued-job.ts'
 import type { Asked, Recipes } from '../recipe.ts'
 import type { Stand } from '../stand.ts'
 
@@ -7,24 +8,8 @@ const { prompt: _prompt, ...priced } = video
 const face =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
-/** A job of which there is a verdict. */
-const queued = async (stand: Stand, change: object = {}): Promise<Asked> => {
-  const response = await stand.ask('POST', '/video/queue', { body: { ...video, ...change } })
-  const { model, queue_id } = (await response.json()) as { model: string; queue_id: string }
-  const job = () => stand.opened.store.read.selectFrom('job').select('state').where('id', '=', queue_id)
-  for (let looks = 0; looks < 2_000; looks++) {
-    const { state } = await job().executeTakeFirstOrThrow()
-    if (state === 'completed' || state === 'failed') break
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
-  return { body: { model, queue_id } }
-}
-
-const deleted = async (stand: Stand): Promise<Asked> => {
-  const asked = await queued(stand)
-  await stand.ask('POST', '/video/complete', asked)
-  return asked
-}
+const queued = (stand: Stand, change: object = {}): Promise<Asked> => queuedJob(stand, 'video', { ...video, ...change })
+const deleted = (stand: Stand): Promise<Asked> => deletedJob(stand, 'video', video)
 
 const open = 'every model here is open to everybody'
 

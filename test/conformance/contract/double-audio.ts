@@ -1,0 +1,41 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { MusicCall, MusicEngine, SpeechCall } from '#service/engines/audio-engines.ts'
+import { DemoSpeech } from '#service/engines/demo/speech.ts'
+import type { VideoProgress as JobProgress } from '#service/engines/engine.ts'
+import type { SpeechModel } from '#service/models/audio-models.ts'
+import { demoSpeech } from '#service/models/demo-audio-models.ts'
+import { refusedWord } from './double-video.ts'
+
+/** Has every piece at once, in a folder of its own: a few bytes that say that they are one. */
+export class DoubleMusic implements MusicEngine {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  async start({ request, jobId }: MusicCall): Promise<JobProgress> {
+    if (request.prompt.includes(refusedWord)) {
+      return { state: 'failed', reason: 'The prompt is not allowed.', contentPolicy: true }
+    }
+    const path = join(this.#folder, `${jobId}.flac`)
+    await writeFile(path, 'fLaC music')
+    return { state: 'completed', path, mimeType: 'audio/flac' }
+  }
+
+  poll(call: MusicCall): Promise<JobProgress> {
+    return this.start(call)
+  }
+}
+
+const hum = new DemoSpeech()
+
+/** The demonstration, with an engine that takes any recording for a voice. */
+export const cloningSpeech: SpeechModel = {
+  ...demoSpeech(),
+  id: 'double-voice',
+  traits: [],
+  voiceCloning: { mode: 'zero_shot', acceptedFormats: ['wav'], minimumSampleSeconds: 1 },
+  engine: { speak: (call: SpeechCall) => hum.speak(call), formats: hum.formats, cloneVoice: async () => 'demo-low' },
+}
