@@ -10,7 +10,7 @@ import type { Service } from './service.ts'
 function grantOf(context: Context, service: Service): string {
   const jobId = context.req.param('jobId') ?? ''
   const expires = context.req.query('expires') ?? ''
-  const grant = { jobId, expiresAtMs: /^\d{1,15}$/.test(expires) ? Number(expires) : 0 }
+  const grant = { jobId, expiresAtMs: /^[1-9]\d{0,14}$/.test(expires) ? Number(expires) : 0 }
   if (!service.links.isSigned(grant, context.req.query('signature') ?? '')) throw mediaNotFound()
   if (grant.expiresAtMs <= service.clock.now()) throw gone()
   return jobId

@@ -20,15 +20,29 @@ export const httpThreats: readonly Threat[] = [
     ],
   },
   {
+    id: 'G2',
+    threat: 'members and headers that choose the server behind a model, its key or its headers',
+    answer: 'another server is never asked, and the operator’s key goes to its own alone',
+    shownBy: [
+      shown(
+        'service/upstream-attacks.test.ts',
+        'G2: no member of a request chooses who is asked, or with which key',
+        'G2: and no header of it goes on, the caller’s key least of all',
+      ),
+    ],
+  },
+  {
     id: 'G3',
-    threat: 'requests whose end reads in two ways, so that a proxy sees another one',
-    answer: 'one refusal, and what lies behind is not answered',
+    threat: 'requests that end in two ways, and line ends in whatever stands in a header',
+    answer: '400, and nothing behind is answered; no text of a caller or of an upstream begins a header',
     shownBy: [
       shown(
         'service/socket-attacks.test.ts',
         'G3: a length and chunks: one refusal, and what lies behind is not answered',
         'G3: what belongs to the connection is not taken for the request’s',
       ),
+      shown('service/http-attacks.test.ts', 'G3: a model begins no header and no answer of its own'),
+      shown('service/upstream-attacks.test.ts', 'G3: no header of an upstream’s answer goes on to the caller'),
     ],
   },
   {
@@ -45,6 +59,31 @@ export const httpThreats: readonly Threat[] = [
     ],
   },
   {
+    id: 'G5',
+    threat: 'JSON of a million levels',
+    answer: '400 at every operation, before anything is made of it',
+    shownBy: [
+      shown(
+        'service/http-attacks.test.ts',
+        'G5: createChatCompletion refuses nesting that is deeper than any request',
+        'G5: queueVideo refuses nesting that is deeper than any request',
+      ),
+    ],
+  },
+  {
+    id: 'G6',
+    threat: 'texts that a pattern would search for hours',
+    answer: 'read once from one end to the other, wherever a text is taken',
+    shownBy: [
+      shown(
+        'service/http-attacks.test.ts',
+        'G6: options, in the name of a model',
+        'G6: dots after an address, in a message whose addresses are read',
+        'G6: spaces before a word, wherever else a text is taken',
+      ),
+    ],
+  },
+  {
     id: 'G7',
     threat: 'thousands of connections that send or read nothing',
     answer: 'cut off in their time, and no more of them than the service has places for',
@@ -56,6 +95,101 @@ export const httpThreats: readonly Threat[] = [
         'G7: more connections than there may be are closed unread',
       ),
       shown('service/bodies.test.ts', 'S10, G7: a reader who stalls'),
+    ],
+  },
+  {
+    id: 'G8',
+    threat: 'members, options and queries called like a part of every object',
+    answer: 'dropped; no object gets them',
+    shownBy: [
+      shown(
+        'service/http-attacks.test.ts',
+        'G8: createChatCompletion takes no member for a part of every object',
+        'G8: nor does the suffix demo-chat:__proto__=1',
+        'G8: nor the query /models?__proto__=1',
+      ),
+    ],
+  },
+  {
+    id: 'G9',
+    threat: 'leaving a stream at any of its events',
+    answer: 'what was delivered is charged',
+    shownBy: [
+      shown(
+        'service/chat-charges.test.ts',
+        'S2, G9: after every event: nothing before the first content, then the prompt and each piece, and never less for more',
+      ),
+    ],
+  },
+  {
+    id: 'G10',
+    threat: 'use that an engine reports beyond all estimates',
+    answer: 'never more than the hold',
+    shownBy: [shown('service/chat-charges.test.ts', 'S4, G10: an engine that uses more than the hold')],
+  },
+  {
+    id: 'G11',
+    threat: 'other headers, keys or spellings, to be counted as somebody else',
+    answer: 'counted as who it is',
+    shownBy: [
+      shown(
+        'service/http-attacks.test.ts',
+        'G11: no header makes a stranger another one',
+        'G11: other keys, and another spelling of a model, are under the same limit',
+      ),
+    ],
+  },
+  {
+    id: 'G12',
+    threat: '500 calls at once at a limit of 50',
+    answer: '50 are answered',
+    shownBy: [
+      shown('service/http-attacks.test.ts', 'G12: of 500 calls at once at a limit of 50 exactly 50 are answered'),
+    ],
+  },
+  {
+    id: 'G13',
+    threat: 'line ends and commands of a terminal in what is logged',
+    answer: 'no text of a caller is in a line of the log',
+    shownBy: [
+      shown(
+        'service/http-attacks.test.ts',
+        'G13: a model is in no line that is logged',
+        'G13: a path that is not there is in no line that is logged',
+      ),
+    ],
+  },
+  {
+    id: 'G14',
+    threat: 'ids that are paths',
+    answer: 'no file is opened by what a caller writes',
+    shownBy: [shown('service/http-attacks.test.ts', 'G14: ../../../../etc/passwd leads to no file')],
+  },
+  {
+    id: 'G15',
+    threat: 'a download address that is forged, extended, or used for something else',
+    answer: '404; after its day 410',
+    shownBy: [
+      shown(
+        'service/download-attacks.test.ts',
+        'G15: no character of a signature can be another one',
+        'G15: its time cannot be extended, nor written otherwise',
+        'G15: it serves no other job, and one of another secret serves none',
+        'G15: it ends with its day, whatever is asked',
+      ),
+    ],
+  },
+  {
+    id: 'G16',
+    threat: 'a package of others that is exchanged, or runs when it is installed',
+    answer: 'one dependency of one version, hashes in the lock file, and nothing new runs',
+    shownBy: [
+      shown(
+        'build/supply-chain.test.ts',
+        'G16: every package comes from the registry, with the hash of its bytes',
+        'G16: a package that runs by being installed is one that is known to',
+        'G16: whoever installs farebox gets one package with it, of one version, and nothing runs',
+      ),
     ],
   },
 ]

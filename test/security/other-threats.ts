@@ -130,7 +130,7 @@ export const otherThreats: readonly Threat[] = [
     shownBy: [
       shown(
         'service/chat-charges.test.ts',
-        'after every event: nothing before the first content, then the prompt and each piece, and never less for more',
+        'S2, G9: after every event: nothing before the first content, then the prompt and each piece, and never less for more',
       ),
     ],
   },
@@ -150,7 +150,7 @@ export const otherThreats: readonly Threat[] = [
     id: 'S4',
     threat: 'an engine that reports more use than was held',
     answer: 'the customer pays no more than the hold; the rest is the service’s loss, and booked',
-    shownBy: [shown('service/chat-charges.test.ts', 'an engine that uses more than the hold')],
+    shownBy: [shown('service/chat-charges.test.ts', 'S4, G10: an engine that uses more than the hold')],
   },
   {
     id: 'S5',

@@ -130,7 +130,7 @@ describe('the client leaves a stream', () => {
     return (await desk.books(customer.account)).charged
   }
 
-  test('after every event: nothing before the first content, then the prompt and each piece, and never less for more', async () => {
+  test('S2, G9: after every event: nothing before the first content, then the prompt and each piece, and never less for more', async () => {
     const charges: bigint[] = []
     for (let events = 0; events <= 7; events++) {
       desk.engine.play([role, ...sixWords, 'silence'])
@@ -278,7 +278,7 @@ describe('the engine dies within its stream', () => {
   })
 })
 
-describe('an engine that uses more than the hold', () => {
+describe('S4, G10: an engine that uses more than the hold', () => {
   test.each([false, true])('is paid by the service beyond it, and that is booked (stream: %s)', async stream => {
     desk.engine.play([...sixWords, { usage: used(20, 1_000) }])
     const customer = await desk.customer(1)
