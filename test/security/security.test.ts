@@ -9,9 +9,10 @@ import { otherThreats } from './other-threats.ts'
 import { paymentThreats } from './payment-threats.ts'
 import { publishedAttacks } from './published-attacks.ts'
 import { type Threat, titleOf } from './threat.ts'
+import { videoThreats } from './video-threats.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const all = [...paymentThreats, ...otherThreats, ...httpThreats, ...publishedAttacks]
+const all = [...paymentThreats, ...otherThreats, ...httpThreats, ...videoThreats, ...publishedAttacks]
 
 /** Whether the name is the title, or begins with it where that is only its beginning. */
 const isNamed = (name: string, title: string) =>
@@ -59,6 +60,7 @@ describe('the page', () => {
     ['payments', paymentThreats],
     ['sign-ins, keys, the service and the wallet', otherThreats],
     ['requests over HTTP', httpThreats],
+    ['video jobs', videoThreats],
     ['published attacks', publishedAttacks],
   ])('has the rows about %s as they are here', (_what, threats) => {
     expect(linesOf(threats).filter(line => !page.includes(`${line}\n`))).toEqual([])

@@ -135,7 +135,7 @@ describe('video jobs', () => {
     expect((await service.request(pathname + search)).status).toBe(410)
   })
 
-  test('§3.2 a picture asks for consent, charges nothing, and passes with it', async () => {
+  test('V8 §3.2 a picture asks for consent, charges nothing, and passes with it', async () => {
     const service = await open()
     const key = await service.key(1)
     const body = { ...ask, image_url: picture }
@@ -201,7 +201,7 @@ describe('video jobs', () => {
     expect(await service.store.read.selectFrom('job').selectAll().execute()).toEqual([])
   })
 
-  test('§3 a job that fails is refunded, once, with its verdict', async () => {
+  test('V1 §3 a job that fails is refunded, once, with its verdict', async () => {
     const video = new ScriptedVideo()
     video.verdict = async () => ({ state: 'failed', reason: 'The prompt was refused.', contentPolicy: true })
     const service = await open({ video })
@@ -213,7 +213,7 @@ describe('video jobs', () => {
     expect(await balance(service, key)).toBe(1)
   })
 
-  test('an engine that throws has given no verdict', async () => {
+  test('V2: an engine that throws has given no verdict', async () => {
     const video = new ScriptedVideo()
     let asked = 0
     video.verdict = async () => {
@@ -330,7 +330,7 @@ describe('video jobs', () => {
       .toBe('video/mp4')
   })
 
-  test('S7 somebody else’s job does not exist', async () => {
+  test('S7, V7: somebody else’s job does not exist', async () => {
     const service = await open({ video: new ScriptedVideo() })
     const owner = await service.key(1)
     const stranger = await service.key(1)

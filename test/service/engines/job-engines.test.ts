@@ -84,9 +84,9 @@ describe('a video is asked for once', () => {
   })
 
   const outcomes: [rule: string, kind: Kind, takesKeys: boolean, said: Said, again: boolean][] = [
-    ['a lost answer, where keys are taken', 'service', true, cutOff, true],
-    ['a lost answer, where they are not', 'service', false, cutOff, false],
-    ['a lost answer', 'openai', false, cutOff, false],
+    ['V4: a lost answer, where keys are taken', 'service', true, cutOff, true],
+    ['V4: a lost answer, where they are not', 'service', false, cutOff, false],
+    ['V4: a lost answer', 'openai', false, cutOff, false],
     ['an error that says nothing', 'openai', false, json({}, 500), false],
     ['the same, where keys are taken', 'openai', true, json({}, 500), true],
     ['too many requests', 'openai', false, json({}, 429), true],
@@ -166,7 +166,7 @@ describe('what is said of a running job', () => {
     ['too often', 'service', json({ error: 'Rate limit exceeded' }, 429), 'throws'],
     ['no capacity', 'service', json({ error: 'at capacity' }, 503), 'throws'],
     ['nothing', 'service', cutOff, 'throws'],
-    ['half a film', 'service', halfFilm, 'throws'],
+    ['V6: half a film', 'service', halfFilm, 'throws'],
     ['it waits', 'openai', json({ id: 'q1', status: 'queued' }), 'running'],
     ['it runs', 'openai', json({ id: 'q1', status: 'in_progress', progress: 40 }), 'running'],
     ['it failed', 'openai', json({ status: 'failed', error: { code: 'x', message: 'secret' } }), 'failed'],
@@ -178,6 +178,7 @@ describe('what is said of a running job', () => {
       true,
     ],
     ['it is not there', 'openai', json({ error: {} }, 404), 'running'],
+    ['V3: it is in a state that nobody knows', 'openai', json({ id: 'q1', status: 'dreaming' }), 'running'],
     ['an error', 'openai', json({}, 500), 'throws'],
     ['too often', 'openai', json({}, 429), 'throws'],
     ['no JSON', 'openai', response => void response.end('<html>'), 'throws'],
@@ -243,7 +244,7 @@ describe('a finished video', () => {
     expect(server.seen.length).toBe(before)
   })
 
-  test('no key goes to a signed address, and to no other host in plain', async () => {
+  test('V6: no key goes to a signed address, and to no other host in plain', async () => {
     server.says(wires.service.look, json({ status: 'COMPLETED' }))
     server.says('GET /signed', film(bytes))
     const made = engine('service')

@@ -41,7 +41,7 @@ test('does not keep the service from stopping', async () => {
   await service.close()
 })
 
-test('is asked again, and after a day the job has failed and its charge is back', async () => {
+test('V2: is asked again, and after a day the job has failed and its charge is back', async () => {
   const job = await queued()
   await vi.advanceTimersByTimeAsync(engineAnswerMs)
   await expect.poll(() => engine.asked).toBe(2)

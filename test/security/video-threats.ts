@@ -1,0 +1,90 @@
+import { shown, type Threat } from './threat.ts'
+
+/** What threatens who pays for a video, and who makes it. */
+export const videoThreats: readonly Threat[] = [
+  {
+    id: 'V1',
+    threat: 'a job that fails and stays charged',
+    answer: 'refunded once, with the verdict',
+    shownBy: [shown('service/video.test.ts', 'V1 §3 a job that fails is refunded, once, with its verdict')],
+  },
+  {
+    id: 'V2',
+    threat: 'silence that is taken for a failure, so that money goes back and the engine bills',
+    answer: 'no verdict: it is asked again, and after a day the charge is given back',
+    shownBy: [
+      shown(
+        'service/video-attacks.test.ts',
+        'V2: a job that runs for three hours is neither refunded nor begun again, and then has its verdict',
+      ),
+      shown('service/video.test.ts', 'V2: an engine that throws has given no verdict'),
+      shown(
+        'service/jobs/deaf-engine.test.ts',
+        'V2: is asked again, and after a day the job has failed and its charge is back',
+      ),
+    ],
+  },
+  {
+    id: 'V3',
+    threat: 'a job that runs for ever, or is in a state that nobody knows',
+    answer: 'asked after for a day, then refunded once',
+    shownBy: [
+      shown('service/video-attacks.test.ts', 'V3: one that runs for ever fails after a day, and is refunded once'),
+      shown('service/engines/job-engines.test.ts', 'V3: it is in a state that nobody knows (openai)'),
+    ],
+  },
+  {
+    id: 'V4',
+    threat: 'the answer to a submission is lost',
+    answer: 'submitted again only where the engine knows the job by its key, else failed and refunded',
+    shownBy: [
+      shown(
+        'service/engines/job-engines.test.ts',
+        'V4: a lost answer, where keys are taken (service, keys true)',
+        'V4: a lost answer, where they are not (service, keys false)',
+        'V4: a lost answer (openai, keys false)',
+      ),
+    ],
+  },
+  {
+    id: 'V5',
+    threat: 'two processes that look after one job',
+    answer: 'one asks the engine, and one ends it',
+    shownBy: [
+      shown(
+        'service/video-attacks.test.ts',
+        'V5: of two processes one asks the engine, and one ends the job, whichever it is',
+      ),
+    ],
+  },
+  {
+    id: 'V6',
+    threat: 'an engine whose video lies elsewhere, is cut short or is no video',
+    answer: 'no key goes there, half a file is none, and what comes is a film to be saved',
+    shownBy: [
+      shown(
+        'service/engines/job-engines.test.ts',
+        'V6: no key goes to a signed address, and to no other host in plain',
+        'V6: half a film (service)',
+      ),
+      shown(
+        'service/download-attacks.test.ts',
+        'G15: what comes is a film to be saved, by a name of ours, and leads nowhere',
+      ),
+    ],
+  },
+  {
+    id: 'V7',
+    threat: 'somebody else’s job, by its id',
+    answer: 'it does not exist',
+    shownBy: [shown('service/video.test.ts', 'S7, V7: somebody else’s job does not exist')],
+  },
+  {
+    id: 'V8',
+    threat: 'a consent that is asked for again and again',
+    answer: 'nothing is held or charged before it is given',
+    shownBy: [
+      shown('service/video.test.ts', 'V8 §3.2 a picture asks for consent, charges nothing, and passes with it'),
+    ],
+  },
+]
