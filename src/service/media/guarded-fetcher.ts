@@ -41,19 +41,16 @@ export interface FetchedFile {
 export class GuardedFetcher {
   readonly #privateHosts: ReadonlySet<string>
   readonly #resolve: NonNullable<GuardedFetcherOptions['resolve']>
-  readonly #agent: Agent
+  /** Connects to public addresses alone. */
+  readonly #guarded: Agent
+  /** Connects to hosts that are listed, whatever their names resolve to. */
+  readonly #trusting: Agent
 
   constructor({ privateHosts = [], resolve = resolveBySystem }: GuardedFetcherOptions = {}) {
     this.#privateHosts = new Set(privateHosts)
     this.#resolve = resolve
-    this.#agent = new Agent({
-      connections: bounds.connectionsPerAddress,
-      // A name belongs to what it was resolved to at one time; the next fetch asks again.
-      pipelining: 0,
-      connect: { lookup: this.#checkedLookup, timeout: bounds.fetchAnswerMs },
-      headersTimeout: bounds.fetchAnswerMs,
-      bodyTimeout: bounds.fetchSilenceMs,
-    })
+    this.#guarded = agentFor(host => this.#publicAddressesOf(host))
+    this.#trusting = agentFor(host => this.#resolve(host))
   }
 
   /** Throws `FetchRefused`, or the signal's reason. */
@@ -95,15 +92,16 @@ export class GuardedFetcher {
   }
 
   /** Ends all connections. */
-  close(): Promise<void> {
-    return this.#agent.destroy()
+  async close(): Promise<void> {
+    await Promise.all([this.#guarded.destroy(), this.#trusting.destroy()])
   }
 
   async #ask(url: URL, { accept, signal }: FetchOrder): Promise<Dispatcher.ResponseData> {
     const response = await send(url, {
       method: 'GET',
       headers: { accept: accept ?? '*/*', 'accept-encoding': 'identity', 'user-agent': 'farebox' },
-      dispatcher: this.#agent,
+      // A listed host is trusted on its port alone; the same name on another is as any other.
+      dispatcher: this.#isPrivateHost(url) ? this.#trusting : this.#guarded,
       signal,
     })
     // A body that is left before its end reports that as an error, which nobody waits for.
@@ -115,9 +113,30 @@ export class GuardedFetcher {
     return this.#privateHosts.has(port ? host : `${host}:${protocol === 'https:' ? 443 : 80}`)
   }
 
-  /** Net connects to what this answers and to nothing else, so no second answer of a name server counts. */
-  readonly #checkedLookup: LookupFunction = (host, { all }, done) => {
-    this.#addressesOf(host).then(
+  async #publicAddressesOf(host: string): Promise<readonly LookupAddress[]> {
+    const addresses = await this.#resolve(host)
+    if (!addresses.length || addresses.some(({ address }) => !isPublicAddress(address))) throw notPublic()
+    return addresses
+  }
+}
+
+type AddressesOf = (host: string) => Promise<readonly LookupAddress[]>
+
+const agentFor = (addressesOf: AddressesOf): Agent =>
+  new Agent({
+    connections: bounds.connectionsPerAddress,
+    // A name belongs to what it was resolved to at one time; the next fetch asks again.
+    pipelining: 0,
+    connect: { lookup: lookupBy(addressesOf), timeout: bounds.fetchAnswerMs },
+    headersTimeout: bounds.fetchAnswerMs,
+    bodyTimeout: bounds.fetchSilenceMs,
+  })
+
+/** Net connects to what this answers and to nothing else, so no second answer of a name server counts. */
+const lookupBy =
+  (addressesOf: AddressesOf): LookupFunction =>
+  (host, { all }, done) => {
+    addressesOf(host).then(
       addresses => {
         const [first] = addresses
         if (all) done(null, [...addresses])
@@ -126,15 +145,6 @@ export class GuardedFetcher {
       error => done(error, ''),
     )
   }
-
-  async #addressesOf(host: string): Promise<readonly LookupAddress[]> {
-    const addresses = await this.#resolve(host)
-    // The port is not known here; whoever trusts a name trusts it with all that it resolves to.
-    if ([...this.#privateHosts].some(each => each.slice(0, each.lastIndexOf(':')) === host)) return addresses
-    if (!addresses.length || addresses.some(({ address }) => !isPublicAddress(address))) throw notPublic()
-    return addresses
-  }
-}
 
 const notPublic = () => new FetchRefused('address', 'must be an address of the public web')
 

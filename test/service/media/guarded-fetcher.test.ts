@@ -131,6 +131,20 @@ describe('what an operator allows', () => {
     })
   })
 
+  test('a listed name is trusted on its port alone, also where a redirect leads to another', async () => {
+    const port = host.slice(host.lastIndexOf(':') + 1)
+    const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
+    const options = { resolve, privateHosts: [`files.example:${port}`] }
+    answer = (request, response) =>
+      request.url === '/on' ? response.writeHead(302, { location: 'https://files.example/' }).end() : response.end('x')
+    const fetched = (url: string) => refusal(fetcher(options).fetch(order(url)))
+    expect(await fetched(`http://files.example:${port}/`)).toBe('fetched')
+    for (const url of ['http://files.example/', 'https://files.example/', `http://files.example:${port}/on`]) {
+      expect(await fetched(url)).toBe('address: must be an address of the public web')
+    }
+    expect(asked).toEqual(['/', '/on'])
+  })
+
   test.each<[string, RequestListener, string]>([
     [
       'four redirects',
