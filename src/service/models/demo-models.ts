@@ -4,6 +4,7 @@ import { DemoEmbeddings, demoDimensions } from '../engines/demo/embeddings.ts'
 import { DemoImages } from '../engines/demo/images.ts'
 import { DemoPictures } from '../engines/demo/pictures.ts'
 import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine } from '../engines/engine.ts'
+import { PictureWorker } from '../engines/pictures/picture-worker.ts'
 import { demoMusic, demoSpeech, demoTranscription } from './demo-audio-models.ts'
 import { demoPictureModels } from './demo-picture-models.ts'
 import type { ConsentPolicy, EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
@@ -23,25 +24,21 @@ export interface DemoEngines {
 const createdAt = 1_793_491_200
 
 /** The models of a service that has no engine of its own yet; each says that it is a demonstration. */
-export const demoModels = ({
-  chat,
-  embeddings = new DemoEmbeddings(),
-  images = new DemoImages(),
-  pictures = new DemoPictures(),
-  video,
-  music,
-}: DemoEngines): Model[] => [
-  demoChat(chat),
-  demoEmbedding(embeddings),
-  demoImage(images),
-  ...demoPictureModels(pictures),
-  demoVideo(video, 'demo-video', 'inline'),
-  demoVideo(video, 'demo-video-url', 'download_url'),
-  demoUpscaler(video),
-  demoSpeech(),
-  demoTranscription(),
-  ...(music ? [demoMusic(music)] : []),
-]
+export function demoModels({ chat, embeddings, images, pictures, video, music }: DemoEngines): Model[] {
+  const worker = new PictureWorker()
+  return [
+    demoChat(chat),
+    demoEmbedding(embeddings ?? new DemoEmbeddings()),
+    demoImage(images ?? new DemoImages(worker)),
+    ...demoPictureModels(pictures ?? new DemoPictures(worker)),
+    demoVideo(video, 'demo-video', 'inline'),
+    demoVideo(video, 'demo-video-url', 'download_url'),
+    demoUpscaler(video),
+    demoSpeech(),
+    demoTranscription(),
+    ...(music ? [demoMusic(music)] : []),
+  ]
+}
 
 const demoChat = (engine: ChatEngine): TextModel => ({
   type: 'text',

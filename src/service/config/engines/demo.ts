@@ -7,6 +7,7 @@ import { DemoPictures } from '../../engines/demo/pictures.ts'
 import { DemoSpeech } from '../../engines/demo/speech.ts'
 import { DemoTranscription } from '../../engines/demo/transcription.ts'
 import { DemoVideo } from '../../engines/demo/video.ts'
+import { PictureWorker } from '../../engines/pictures/picture-worker.ts'
 import { defineEngineKind, type EngineSurroundings } from '../engine-kind.ts'
 
 /** The demonstrations, to try a configuration with. */
@@ -16,10 +17,10 @@ export const demoKind = defineEngineKind({
   engines: {
     text: () => new DemoChat(),
     embedding: () => new DemoEmbeddings(),
-    image: () => new DemoImages(),
-    inpaint: (_, around) => pictures(around),
-    upscale: (_, around) => pictures(around),
-    background: (_, around) => pictures(around),
+    image: (_, around) => new DemoImages(thread(around)),
+    inpaint: (_, around) => new DemoPictures(thread(around)),
+    upscale: (_, around) => new DemoPictures(thread(around)),
+    background: (_, around) => new DemoPictures(thread(around)),
     tts: () => new DemoSpeech(),
     asr: () => new DemoTranscription(),
     music: (_, { folder }) => new DemoMusic({ workFolder: join(folder, 'demo') }),
@@ -29,4 +30,4 @@ export const demoKind = defineEngineKind({
 })
 
 /** One thread for all of them, and for each reload. */
-const pictures = ({ keep }: EngineSurroundings): DemoPictures => keep('demo pictures', () => new DemoPictures())
+const thread = ({ keep }: EngineSurroundings): PictureWorker => keep('demo pictures', () => new PictureWorker())

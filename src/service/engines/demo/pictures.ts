@@ -7,7 +7,12 @@ import { PictureWorker } from '../pictures/picture-worker.ts'
  * any of them.
  */
 export class DemoPictures implements EditEngine, UpscaleEngine, BackgroundEngine {
-  readonly #worker = new PictureWorker()
+  readonly #worker: PictureWorker
+
+  /** A thread of its own where none is given. */
+  constructor(worker: PictureWorker = new PictureWorker()) {
+    this.#worker = worker
+  }
 
   async edit({ request, signal }: EditCall): Promise<Buffer> {
     const { pictures, prompt, aspectRatio, format } = request

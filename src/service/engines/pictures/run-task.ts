@@ -1,5 +1,7 @@
+import { encodePng } from '../../media/encode-png.ts'
 import { threadPixels } from '../bounds.ts'
 import { clearBackground } from '../demo/clear-background.ts'
+import { drawPicture } from '../demo/draw-picture.ts'
 import { editRaster } from '../demo/edit-raster.ts'
 import type { PictureTask } from './picture-task.ts'
 import { convertPicture, pngOf, rasterOf } from './raster-of.ts'
@@ -8,6 +10,8 @@ import { resample } from './resample.ts'
 /** Does a task, on the thread that calls it. Throws `UnreadablePicture`, or what else went wrong. */
 export async function runTask(task: PictureTask): Promise<Buffer> {
   switch (task.kind) {
+    case 'demo-draw':
+      return encodePng(drawPicture(task.drawing))
     case 'demo-edit': {
       const rasters = []
       for (const picture of task.pictures) rasters.push(await read(picture))
