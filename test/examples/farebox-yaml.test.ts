@@ -28,6 +28,9 @@ test('examples/farebox.yaml is what serve takes', async () => {
     'text llama-3.1-70b',
     'embedding vectors',
     'image pictures',
+    'tts voice',
+    'asr ear',
+    'music demo-music',
     'video demo-video',
   ])
   expect(file.listen).toEqual({ host: '127.0.0.1', port: 8402 })

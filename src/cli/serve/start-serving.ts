@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { ConfigFile } from '#service/config/config-schema.ts'
+import type { BesideModels } from '#service/config/open-beside-models.ts'
 import type { Config } from '#service/config/read-config.ts'
 import type { Log } from '#service/log.ts'
 import type { OpenService } from '#service/open-service.ts'
@@ -30,7 +31,7 @@ export interface ServingOptions {
 export interface Serving {
   baseUrl: string
   models: number
-  /** Takes models, prices, limits and keys of upstreams from the file anew. A faulty one changes nothing, and is told in the log. */
+  /** Takes models, their upstreams and the system prompt from the file anew. A faulty one changes nothing, and is told in the log. */
   reload(): Promise<void>
   /** Takes no more requests, lets running ones end, and ends. */
   close(): Promise<void>
@@ -71,7 +72,10 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
   ends.push(() => listener.close(drainMs))
   await mkdir(folder.root, { recursive: true, mode: 0o700 })
   const adminToken = randomBytes(adminTokenBytes).toString('base64url')
-  const service = await open(openService, { config, folder, env, log, models, adminToken })
+  const { openBesideModels } = await import('#service/config/open-beside-models.ts')
+  const beside = await openBesideModels(file, log)
+  ends.push(() => beside.close())
+  const service = await open(openService, { config, folder, env, log, models, beside: beside.options, adminToken })
   ends.push(() => service.close())
   listener.serve((request, bindings) => service.fetch(request, bindings))
   // Once more, and so before the service: no request may arrive at one that is closing.
@@ -109,12 +113,13 @@ interface Opening {
   env: Environment
   log: Log
   models: Parameters<OpenService['reload']>[0]['models']
+  beside: BesideModels['options']
   adminToken: string
 }
 
 async function open(
   openService: typeof import('#service/open-service.ts').openService,
-  { config: { file }, folder, env, log, models, adminToken }: Opening,
+  { config: { file }, folder, env, log, models, beside, adminToken }: Opening,
 ): Promise<OpenService> {
   const database = file.database ?? env.DATABASE_URL
   const books = await booksOf(folder.root, { ...env, DATABASE_URL: database })
@@ -132,8 +137,7 @@ async function open(
       ...(file.staking ? { staking: file.staking } : {}),
       ...(file.vendor ? { vendor: file.vendor } : {}),
       systemPrompt: file.systemPrompt,
-      fetchHosts: file.fetchHosts,
-      ...(file.faces ? { faces: await humanFaces(log) } : {}),
+      ...beside,
       plan: file.plan,
       ...(file.limits ? { limits: file.limits } : {}),
       ...(file.metrics ? { metrics: file.metrics.token ? { token: file.metrics.token } : {} } : {}),
@@ -145,14 +149,6 @@ async function open(
   } catch (error) {
     throw await folderFailure(error, folder)
   }
-}
-
-async function humanFaces(log: Log) {
-  const { HumanFaces } = await import('#service/faces/human-faces.ts')
-  return new HumanFaces({
-    onProblem: error =>
-      log.error({ err: error }, 'A medium could not be looked at for faces; it counted as one with a face.'),
-  })
 }
 
 /** Engines that every model and every reload shares; those that run something are ended with the service. */

@@ -25,3 +25,15 @@ export const textCharacters = 100_000
 /** Requests and tokens of a minute that a setting may name: more than any machine serves, and sums stay exact. */
 export const requestsPerMinute = 10_000_000
 export const tokensPerMinute = 100_000_000_000
+
+/** More would be a network, which callers had better not reach. */
+export const fetchHostCount = 100
+
+/** Of one blockchain, each asked where the one before it is away. */
+export const nodesOfNetwork = 16
+
+/** Characters of one service, and what is told of one: a list of all goes through memory at each search. */
+export const charactersOfService = 1_000
+export const labelsOfCharacter = 100
+export const labelCharacters = 200
+export const reviewsOfCharacter = 1_000

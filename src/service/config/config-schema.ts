@@ -1,10 +1,14 @@
 import { z } from 'zod'
 import { isLoopback } from '#contract/loopback.ts'
 import { secretCharacters } from './bounds.ts'
-import { count, HttpUrl, Text } from './config-values.ts'
+import { CharacterConfigs } from './character-config.ts'
+import { count, FetchHosts, HttpUrl, Text } from './config-values.ts'
 import { LimitConfig } from './limit-config.ts'
 import { ModelConfigs } from './model-config.ts'
+import { NetworkConfigs } from './network-config.ts'
 import { PaymentConfig } from './payment-config.ts'
+import { TranscriberConfig } from './transcriber-config.ts'
+import { PagesConfig, SearchConfig } from './web-config.ts'
 
 const listenPattern = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})$/
 
@@ -62,10 +66,15 @@ export const ConfigFile = z.strictObject({
   /** Looks for faces in media with `@vladmandic/human`; where absent, every medium counts as one with a face. */
   faces: z.literal('human').optional(),
   /** Hosts that callers' addresses may lead to although they are not public, as `host:port`. */
-  fetchHosts: z
-    .array(z.string().regex(/^[^/\s]+:\d{1,5}$/, 'a host and a port: media.internal:443'))
-    .max(100)
-    .default([]),
+  fetchHosts: FetchHosts.default([]),
+  /** For searches of the web, and for chats that ask for one. */
+  search: SearchConfig.optional(),
+  /** For pages that callers name, alone and in chats. */
+  pages: PagesConfig.optional(),
+  networks: NetworkConfigs.default([]),
+  characters: CharacterConfigs.default([]),
+  /** Writes down what is said in videos. */
+  transcriber: TranscriberConfig.optional(),
   logLevel: z.enum(logLevels).default('info'),
   metrics: Metrics.optional(),
   payments: PaymentConfig.optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseUsd, pricePerMillion } from '#contract/money.ts'
-import { textCharacters } from './bounds.ts'
+import { fetchHostCount, textCharacters } from './bounds.ts'
 
 /** Kinds of values of a configuration. */
 
@@ -35,6 +35,11 @@ function isHttpUrl(text: string): boolean {
   const { protocol } = new URL(text)
   return protocol === 'http:' || protocol === 'https:'
 }
+
+/** Places that callers' addresses may lead to although they are not public. */
+export const FetchHosts = z
+  .array(z.string().regex(/^[^/\s]+:\d{1,5}$/, 'a host and a port: media.internal:443'))
+  .max(fetchHostCount)
 
 export const count = (least: number, most: number) => z.number().int().min(least).max(most)
 

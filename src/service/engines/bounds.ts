@@ -83,6 +83,10 @@ export const vectorBytes = 64 * 1024 * 1024
 export const fliteMs = 60_000
 export const flitesWaiting = 100
 
+/** The sound of a video whose words are written down; at this rate speech loses nothing, and two hours are 58 MB as MP3. */
+export const heardRate = 16_000
+export const heardSeconds = 2 * 60 * 60
+
 /** The answer of a transcription: hours of words with their times. */
 export const transcriptBytes = 16 * 1024 * 1024
 

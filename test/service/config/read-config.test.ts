@@ -81,6 +81,13 @@ models:
     durations: { default: 10, least: 5, most: 30 }
     price: { per: second, usd: 0.002 }
     upstreams: [{ engine: demo }]
+limits: { types: { audio: { requestsPerMinute: 5 } } }
+fetchHosts: ['media.internal:443']
+search: { engine: searxng, baseUrl: 'http://127.0.0.1:8888', language: en }
+pages: { engine: web, fetchHosts: ['wiki.internal:8080'] }
+networks: [{ slug: base-mainnet, urls: ['https://node.example.com'], baseCredits: 30 }]
+characters: [{ slug: guide, name: Guide, instructions: Explain., modelId: large, createdAt: 2026-11-22 }]
+transcriber: { engine: openai, baseUrl: 'http://127.0.0.1:8000/v1', apiKey: '\${KEY}', model: whisper }
 `
 
 test('a whole file is read, its variables filled in and its models made', () => {
@@ -198,6 +205,63 @@ test.each([
     'api.example.com/v1',
     'f.yaml:2:12 publicUrl: Must be an address without a path',
   ],
+  [
+    'a host that callers may reach without its port',
+    "fetchHosts: ['media.internal:443']",
+    "fetchHosts: ['media.internal']",
+    'f.yaml:71:14 fetchHosts[0]: Must be a host and a port: media.internal:443; found "media.internal".',
+  ],
+  [
+    'an engine of searches that there is not',
+    'engine: searxng',
+    'engine: bing',
+    'search.engine: Allowed values: searxng, demo; found "bing".',
+  ],
+  [
+    'a language that is none',
+    'language: en }',
+    'language: english! }',
+    'f.yaml:72:72 search.language: Must be a language such as en or pt-BR; found "english!".',
+  ],
+  [
+    'a setting of pages that there is not',
+    'engine: web, fetchHosts',
+    'engine: web, fetchHost',
+    'fetchHosts is meant perhaps.',
+  ],
+  ['a network without a node', "urls: ['https://node.example.com']", 'urls: []', 'networks[0].urls'],
+  [
+    'a network that cannot stand in a path',
+    'slug: base-mainnet',
+    'slug: Base',
+    'f.yaml:74:20 networks[0].slug: Must be small letters, digits and -: base-mainnet; found "Base".',
+  ],
+  [
+    'a node that is no web address',
+    "urls: ['https:",
+    "urls: ['ws:",
+    'networks[0].urls[0]: Must be an http or https address',
+  ],
+  [
+    'a character whose date is none',
+    'createdAt: 2026-11-22',
+    'createdAt: 2026-02-31x',
+    'characters[0].createdAt: Must be a day such as 2027-01-31',
+  ],
+  ['a character without instructions', 'instructions: Explain.', "instructions: ''", 'characters[0].instructions'],
+  [
+    'two characters of one slug',
+    'characters: [',
+    'characters: [{ slug: guide, name: G, instructions: E, modelId: large, createdAt: 2026-11-22 }, ',
+    'characters: Two characters share a slug',
+  ],
+  [
+    'a literal key of the transcriber',
+    `apiKey: '\${KEY}', model: whisper`,
+    'apiKey: sk-1234, model: whisper',
+    'transcriber.apiKey: A secret stands here in plain',
+  ],
+  ['a limit of a type that there is not', 'types: { audio:', 'types: { sounds:', 'limits.types'],
   ['no settlement', `, authorization: '\${KEY}' }`, ` }\n    facilitatorKey: '\${KEY}'`, 'payments.evm'],
   ['two models of one id', 'id: vectors', 'id: large', 'Two models share an id.'],
   [

@@ -56,7 +56,10 @@ export const openAiKind = defineEngineKind({
 })
 
 /** For every engine of this kind: a new one takes no more than these. */
-export const upstreamOf = ({ baseUrl, apiKey, timeouts }: Options, around: EngineSurroundings): UpstreamOptions => ({
+export const upstreamOf = (
+  { baseUrl, apiKey, timeouts }: Options,
+  around: Pick<EngineSurroundings, 'log' | 'model' | 'upstream'>,
+): UpstreamOptions => ({
   baseUrl,
   ...(apiKey === undefined ? {} : { apiKeyVariable: 'apiKey', environment: { apiKey } }),
   ...(timeouts ? { timeouts } : {}),

@@ -1,0 +1,21 @@
+import { z } from 'zod'
+import { networkCount } from '../crypto/bounds.ts'
+import { nodesOfNetwork } from './bounds.ts'
+import { count, HttpUrl, Milliseconds } from './config-values.ts'
+
+/** Credits of an ordinary call: the published ones are 20 and 30. */
+const mostCredits = 10_000
+
+const Network = z.strictObject({
+  slug: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'small letters, digits and -: base-mainnet'),
+  /** The next is asked where nobody is at one. */
+  urls: z.tuple([HttpUrl], HttpUrl).refine(urls => urls.length <= nodesOfNetwork, `At most ${nodesOfNetwork} nodes`),
+  timeoutMs: Milliseconds.optional(),
+  baseCredits: count(1, mostCredits).optional(),
+})
+
+/** Blockchains whose nodes callers may ask; which methods they may send is the same on every service. */
+export const NetworkConfigs = z
+  .array(Network)
+  .max(networkCount)
+  .refine(networks => new Set(networks.map(({ slug }) => slug)).size === networks.length, 'Two networks share a slug')

@@ -1,0 +1,96 @@
+import type { z } from 'zod'
+import type { Log } from '../log.ts'
+import type { ServiceOptions } from '../open-service.ts'
+import type { ConfigFile } from './config-schema.ts'
+import type { NetworkConfigs } from './network-config.ts'
+import type { TranscriberConfig } from './transcriber-config.ts'
+import type { PagesConfig, SearchConfig } from './web-config.ts'
+
+/** What a service offers beside its models, as `openService` takes it. */
+export interface BesideModels {
+  options: Pick<ServiceOptions, 'search' | 'pages' | 'networks' | 'characters' | 'transcriber' | 'faces' | 'fetchHosts'>
+  /** Ends its threads and connections. */
+  close(): Promise<void>
+}
+
+interface Closing {
+  close(): Promise<void>
+}
+
+/** Each part is loaded where the file names it. Asks nothing of anybody. */
+export async function openBesideModels(file: ConfigFile, log: Log): Promise<BesideModels> {
+  const { search, pages, networks, characters, transcriber, faces, fetchHosts } = file
+  const opened: Partial<Closing>[] = []
+  const kept = async <Part extends object>(opening: Promise<Part>): Promise<Part> => {
+    const part = await opening
+    opened.push(part)
+    return part
+  }
+  const options: BesideModels['options'] = {
+    fetchHosts,
+    characters: characters as NonNullable<ServiceOptions['characters']>,
+    ...(search ? { search: await kept(openSearch(search)) } : {}),
+    ...(pages ? { pages: await kept(openPages(pages, fetchHosts)) } : {}),
+    ...(transcriber ? { transcriber: await kept(openTranscriber(transcriber, log)) } : {}),
+    ...(faces ? { faces: await kept(openFaces(log)) } : {}),
+    networks: await Promise.all(networks.map(async network => ({ ...network, node: await kept(openNode(network)) }))),
+  }
+  return {
+    options,
+    async close() {
+      await Promise.all(opened.map(part => part.close?.()))
+    },
+  }
+}
+
+async function openSearch(config: SearchConfig) {
+  if (config.engine === 'demo') return openDemoWeb()
+  const { SearxngSearch } = await import('../engines/web/searxng-search.ts')
+  const { baseUrl, language, timeoutMs } = config
+  return new SearxngSearch({
+    baseUrl,
+    ...(language === undefined ? {} : { language }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  })
+}
+
+async function openPages(config: PagesConfig, everywhere: readonly string[]) {
+  if (config.engine === 'demo') return openDemoWeb()
+  const { WebPages } = await import('../engines/web/web-pages.ts')
+  const { fetchHosts = everywhere, convertMs } = config
+  return new WebPages({ privateHosts: fetchHosts, ...(convertMs === undefined ? {} : { convertMs }) })
+}
+
+async function openDemoWeb() {
+  const { DemoWeb } = await import('../engines/demo/web.ts')
+  return new DemoWeb()
+}
+
+async function openNode({ urls, timeoutMs }: z.output<typeof NetworkConfigs>[number]) {
+  const { JsonRpcNode } = await import('../engines/chain/json-rpc-node.ts')
+  return new JsonRpcNode({ urls, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
+}
+
+async function openTranscriber(config: TranscriberConfig, log: Log) {
+  const { SoundTranscriber } = await import('../engines/sound-transcriber.ts')
+  if (config.engine === 'local') {
+    const { Pocketsphinx } = await import('../engines/local/pocketsphinx.ts')
+    const onProblem = (problem: string) => log.warn({ upstream: 'transcriber', problem }, 'A program failed.')
+    return new SoundTranscriber({ engine: new Pocketsphinx({ onProblem }), engineModel: 'pocketsphinx' })
+  }
+  const [{ OpenAiTranscription }, { upstreamOf }] = await Promise.all([
+    import('../engines/openai/transcription.ts'),
+    import('./engines/openai.ts'),
+  ])
+  const { model } = config
+  const engine = new OpenAiTranscription(upstreamOf(config, { log, model, upstream: 'transcriber' }))
+  return new SoundTranscriber({ engine, engineModel: model })
+}
+
+async function openFaces(log: Log) {
+  const { HumanFaces } = await import('../faces/human-faces.ts')
+  return new HumanFaces({
+    onProblem: error =>
+      log.error({ err: error }, 'A medium could not be looked at for faces; it counted as one with a face.'),
+  })
+}

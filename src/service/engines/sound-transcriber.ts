@@ -1,0 +1,57 @@
+import { decodeSound } from '../audio/decode-sound.ts'
+import { encodeSound } from '../audio/encode-sound.ts'
+import { fieldError } from '../models/field-error.ts'
+import type { TranscriptionEngine } from './audio-engines.ts'
+import { heardRate, heardSeconds } from './bounds.ts'
+import type { TranscriptCall, VideoTranscriber } from './engine.ts'
+
+export interface SoundTranscriberOptions {
+  engine: TranscriptionEngine
+  engineModel: string
+}
+
+/** The words of a video by an engine that hears recordings: it gets the sound alone, as MP3. Takes ffmpeg on PATH. */
+export class SoundTranscriber implements VideoTranscriber {
+  readonly #engine: TranscriptionEngine
+  readonly #engineModel: string
+
+  constructor({ engine, engineModel }: SoundTranscriberOptions) {
+    this.#engine = engine
+    this.#engineModel = engineModel
+  }
+
+  /** Throws `invalidRequest` where a video has no sound, or too much of it. */
+  async transcribe({ bytes, signal }: TranscriptCall): Promise<{ transcript: string }> {
+    const sound = { samples: await samplesOf(bytes, signal), rate: heardRate }
+    const recording = { bytes: await encodeSound(sound, 'mp3', signal), type: 'mp3' as const }
+    const { text } = await this.#engine.transcribe({
+      ...{ recording, timestamps: false, engineModel: this.#engineModel, signal },
+    })
+    return { transcript: text }
+  }
+
+  /** Ends the engine's connections, where it has some. */
+  async close(): Promise<void> {
+    await (this.#engine as { close?: () => Promise<void> }).close?.()
+  }
+}
+
+async function samplesOf(bytes: Buffer, signal: AbortSignal): Promise<Int16Array> {
+  const tooLong = new AbortController()
+  const pieces: Buffer[] = []
+  let length = 0
+  const onPiece = (piece: Buffer) => {
+    length += piece.length
+    if (length > heardSeconds * heardRate * 2) tooLong.abort(fieldError(['url'], longSentence))
+    else pieces.push(piece)
+  }
+  const type = bytes.toString('latin1', 4, 8) === 'ftyp' ? 'mp4' : 'webm'
+  const stopped = AbortSignal.any([signal, tooLong.signal])
+  const read = await decodeSound({ bytes, type }, { rate: heardRate, onPiece, signal: stopped })
+  if (read === 'unknown') throw new Error('The words of videos need ffmpeg on PATH.')
+  if (read === 'broken' || length < 2) throw fieldError(['url'], 'leads to a video without a sound that could be read')
+  const whole = Buffer.concat(pieces)
+  return new Int16Array(whole.buffer.slice(whole.byteOffset, whole.byteOffset + (whole.length & ~1)))
+}
+
+const longSentence = `leads to a video with more sound than is written down at once: ${heardSeconds / 60} minutes`
