@@ -1,6 +1,7 @@
 import type { ChatCompletionChunk, ChatCompletionRequest } from '#contract/chat.ts'
 import type { TokenUsage } from '#contract/chat-completion.ts'
 import { countPromptTokens } from '../pricing/count-tokens.ts'
+import { oneCharge } from '../pricing/one-charge.ts'
 import { RunningCount } from '../pricing/running-count.ts'
 import type { Line } from '../store/units.ts'
 import type { ChatPlan } from './chat-plan.ts'
@@ -85,8 +86,8 @@ export class ChatTab {
 
   lines(): Line[] {
     const owes = this.#delivered || (this.#whole && this.#reported !== null)
-    if (owes) return [...usageLines(this.#plan, this.#usage()), ...this.#besideLines]
-    return this.#hasShown ? [...this.#besideLines] : []
+    if (owes) return oneCharge([...usageLines(this.#plan, this.#usage()), ...this.#besideLines])
+    return this.#hasShown ? oneCharge(this.#besideLines) : []
   }
 
   #usage(): CountedUsage {

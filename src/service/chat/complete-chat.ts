@@ -4,6 +4,7 @@ import { boundedWait } from '../bounded-wait.ts'
 import { type Call, type JsonReply, json } from '../call.ts'
 import { type Cost, printedCost } from '../ledger/charge.ts'
 import { withCharge } from '../ledger/charges.ts'
+import { oneCharge } from '../pricing/one-charge.ts'
 import { tellRemaining } from '../sell.ts'
 import type { Service } from '../service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
@@ -40,7 +41,7 @@ export async function completeChat(
     const counted = usageOfCompletion(prepared.request, completion)
     const value = { completion, usage: counted.usage, prepared }
     const alsoCommit = (cost: Cost) => call.keep(() => json(told(answerOf(plan, value, cost))))
-    return { value, lines: [...usageLines(plan, counted), ...prepared.lines], alsoCommit }
+    return { value, lines: oneCharge([...usageLines(plan, counted), ...prepared.lines]), alsoCommit }
   })
   call.tokensUsed(value.usage.total_tokens)
   tellRemaining(call, charged.availableMicroUsd)

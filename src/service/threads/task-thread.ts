@@ -1,6 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import { modelOverloaded } from '#contract/errors.ts'
 
+/** Of a page, a picture or some texts. */
+const usualLeftMs = 2_000
+
 export interface TaskThreadOptions {
   /** In lists of threads. */
   name: string
@@ -11,6 +14,8 @@ export interface TaskThreadOptions {
   waiting: number
   /** A task that needs more is given up. */
   heapMb?: number
+  /** How long a task whose caller has left may go on: most end soon, and a new thread costs more than that. */
+  leftMs?: number
 }
 
 /** A task that ended without an answer: it took too long, or its thread died of it, of memory for one. */
@@ -33,8 +38,8 @@ interface Waiting<Task, Answer> {
 
 /**
  * A thread for what computes for so long that others would wait: one task after the other, in the order in which they
- * came. It starts with the first and keeps no process alive. One that hangs, dies or is not wanted any more ends its
- * thread, and the next task gets another.
+ * came. It starts with the first and keeps no process alive. One that hangs or dies ends its thread, and so does one that
+ * goes on for too long after its caller has left; the next task gets another.
  */
 export class TaskThread<Task, Answer> {
   readonly #options: TaskThreadOptions
@@ -67,33 +72,42 @@ export class TaskThread<Task, Answer> {
     if (this.#isBusy) return
     this.#isBusy = true
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
-      const { task, signal, resolve, reject } = next
+      const { signal, reject } = next
       if (signal?.aborted) reject(signal.reason)
-      else await this.#ask(task, signal).then(resolve, reject)
+      else await this.#serve(next)
     }
     this.#isBusy = false
   }
 
-  async #ask(task: Task, signal: AbortSignal | undefined): Promise<Answer> {
+  /** Resolves when the thread is free again; a caller who leaves does not wait for that. */
+  async #serve({ task, signal, resolve, reject }: Waiting<Task, Answer>): Promise<void> {
+    const { timeoutMs, leftMs = usualLeftMs } = this.#options
     this.#worker ??= this.#start()
     const worker = this.#worker
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const late = setTimeout(() => reject(new TaskFailed('late')), this.#options.timeoutMs)
-    const left = () => reject(signal?.reason)
-    const died = (cause: unknown) => reject(new TaskFailed('died', cause))
-    worker.on('message', resolve).on('error', died).on('exit', died)
+    const answer = Promise.withResolvers<Answer>()
+    // What could not be sent is not awaited, and its thread ends all the same.
+    answer.promise.catch(() => undefined)
+    const giveUp = () => answer.reject(new TaskFailed('late'))
+    const died = (cause: unknown) => answer.reject(new TaskFailed('died', cause))
+    let late = setTimeout(giveUp, timeoutMs)
+    const left = () => {
+      reject(signal?.reason)
+      clearTimeout(late)
+      late = setTimeout(giveUp, leftMs)
+    }
+    worker.on('message', answer.resolve).on('error', died).on('exit', died)
     signal?.addEventListener('abort', left, { once: true })
-    worker.ref()
-    worker.postMessage(task)
     try {
-      return await promise
+      worker.ref()
+      worker.postMessage(task)
+      resolve(await answer.promise)
     } catch (error) {
       await this.#end()
-      throw error
+      reject(error)
     } finally {
       clearTimeout(late)
       signal?.removeEventListener('abort', left)
-      worker.off('message', resolve).off('error', died).off('exit', died)
+      worker.off('message', answer.resolve).off('error', died).off('exit', died)
       worker.unref()
     }
   }

@@ -4,7 +4,7 @@ import { TaskThread } from '#service/threads/task-thread.ts'
 type Task = 'count' | 'hang' | 'die' | 'grow'
 
 const url = new URL('./odd-thread.ts', import.meta.url)
-const options = { name: 'odd', url, timeoutMs: 60_000, waiting: 3, heapMb: 32 }
+const options = { name: 'odd', url, timeoutMs: 60_000, waiting: 3, heapMb: 32, leftMs: 1 }
 
 describe('a thread for tasks', { timeout: 60_000 }, () => {
   let thread: TaskThread<Task, number>
@@ -40,6 +40,21 @@ describe('a thread for tasks', { timeout: 60_000 }, () => {
     left.abort(new Error('gone'))
     expect((await ended).map(each => each.status === 'rejected' && each.reason.message)).toEqual(['gone', 'gone'])
     expect(await other).toBe(1)
+  })
+
+  test('a task that ends soon after its caller has left keeps its thread', async () => {
+    const patient = new TaskThread<Task, number>({ ...options, leftMs: 60_000 })
+    const left = new AbortController()
+    const gone = Promise.allSettled([patient.run('count', left.signal)])
+    left.abort(new Error('gone'))
+    expect(await patient.run('count')).toBe(2)
+    expect((await gone)[0]?.status).toBe('rejected')
+    await patient.close()
+  })
+
+  test('what cannot be sent to a thread fails alone', async () => {
+    await expect(thread.run((() => {}) as unknown as Task)).rejects.toThrow('could not be cloned')
+    expect(await thread.run('count')).toBe(1)
   })
 
   test('more than may wait are told to come again', async () => {
