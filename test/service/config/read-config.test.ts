@@ -71,7 +71,7 @@ models:
     type: tts
     voices: [slt, rms]
     price: { perMillionCharactersUsd: 10 }
-    upstreams: [{ engine: local }]
+    upstreams: [{ engine: local }, { engine: service, baseUrl: 'http://127.0.0.1:8000/api/v1' }]
   - id: ear
     type: asr
     price: { perSecondUsd: 0.0001 }
@@ -105,7 +105,7 @@ test('a whole file is read, its variables filled in and its models made', () => 
     ['edits', 'inpaint', 'openai,demo'],
     ['larger', 'upscale', 'local'],
     ['cutter', 'background', 'demo'],
-    ['voice', 'tts', 'local'],
+    ['voice', 'tts', 'local,service'],
     ['ear', 'asr', 'openai,demo'],
     ['band', 'music', 'demo'],
   ])

@@ -3,6 +3,8 @@ import { isVendor } from '#contract/vendor.ts'
 import { OpenAiEmbeddings } from '../../engines/openai/embeddings.ts'
 import { ServiceChat } from '../../engines/service/chat.ts'
 import { ServiceImages } from '../../engines/service/images.ts'
+import { ServiceSpeech } from '../../engines/service/speech.ts'
+import { ServiceTranscription } from '../../engines/service/transcription.ts'
 import { ServiceVideo } from '../../engines/service/video.ts'
 import { defineEngineKind } from '../engine-kind.ts'
 import { jobUpstreamOf, openAiOptions, upstreamOf } from './openai.ts'
@@ -27,6 +29,8 @@ export const serviceKind = defineEngineKind({
       }),
     embedding: (given, around) => new OpenAiEmbeddings(upstreamOf(given, around)),
     image: (given, around) => new ServiceImages(upstreamOf(given, around)),
+    tts: (given, around) => new ServiceSpeech(upstreamOf(given, around)),
+    asr: (given, around) => new ServiceTranscription(upstreamOf(given, around)),
     video: (given, around) => new ServiceVideo({ ...jobUpstreamOf(given, around), takesKeys: given.takesKeys ?? true }),
   },
 })

@@ -4,13 +4,20 @@ import type { SpeechCall, SpeechEngine } from '../audio-engines.ts'
 import { OpenAiUpstream } from './upstream.ts'
 import type { UpstreamOptions } from './upstream-options.ts'
 
+export interface OpenAiSpeechOptions extends UpstreamOptions {
+  /** What a word on how to speak is called there; `instructions`, as OpenAI has it, where absent. */
+  styleMember?: 'instructions' | 'prompt'
+}
+
 /** Any server that speaks OpenAI's speech. */
 export class OpenAiSpeech implements SpeechEngine {
   readonly #upstream: OpenAiUpstream
+  readonly #styleMember: 'instructions' | 'prompt'
 
   /** Throws one sentence where the address or the key cannot be used. */
-  constructor(options: UpstreamOptions) {
+  constructor({ styleMember = 'instructions', ...options }: OpenAiSpeechOptions) {
     this.#upstream = new OpenAiUpstream(options, '/audio/speech')
+    this.#styleMember = styleMember
   }
 
   async speak({ request: asked, engineModel, signal }: SpeechCall): Promise<Buffer> {
@@ -20,7 +27,7 @@ export class OpenAiSpeech implements SpeechEngine {
       voice,
       response_format: format,
       ...(speed === 1 ? {} : { speed }),
-      ...(style === undefined ? {} : { instructions: style }),
+      ...(style === undefined ? {} : { [this.#styleMember]: style }),
       // OpenAI's own server knows none of these, others do; a model says whether a caller may send them.
       ...(language === undefined ? {} : { language }),
       ...(temperature === undefined ? {} : { temperature }),

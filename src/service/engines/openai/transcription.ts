@@ -21,22 +21,41 @@ const Answer = z.looseObject({
     .catch(null),
   words: z.array(z.object({ word: z.string(), ...span })).nullish(),
   segments: z.array(z.object({ text: z.string(), ...span })).nullish(),
+  // Where another service of this contract has them.
+  timestamps: z
+    .object({
+      word: z.array(z.object({ word: z.string(), ...span })).nullish(),
+      segment: z.array(z.object({ text: z.string(), ...span })).nullish(),
+    })
+    .nullish(),
 })
+
+type TimesMember = 'timestamp_granularities[]' | 'timestamps'
+
+export interface OpenAiTranscriptionOptions extends UpstreamOptions {
+  /** How times are asked for; as OpenAI has it where absent. */
+  timesMember?: TimesMember
+}
 
 /** Any server that speaks OpenAI's transcriptions. */
 export class OpenAiTranscription implements TranscriptionEngine {
   readonly #upstream: OpenAiUpstream
+  readonly #timesMember: TimesMember
 
   /** Throws one sentence where the address or the key cannot be used. */
-  constructor(options: UpstreamOptions) {
+  constructor({ timesMember = 'timestamp_granularities[]', ...options }: OpenAiTranscriptionOptions) {
     this.#upstream = new OpenAiUpstream(options, '/audio/transcriptions')
+    this.#timesMember = timesMember
   }
 
   async transcribe(call: TranscriptionCall): Promise<TranscribedSpeech> {
     const { language, signal } = call
     const request = { file: null, ...(language === undefined ? {} : { language }) }
     try {
-      const value = await this.#upstream.json({ body: formOf(call), request, signal }, transcriptBytes)
+      const value = await this.#upstream.json(
+        { body: formOf(call, this.#timesMember), request, signal },
+        transcriptBytes,
+      )
       if (value?.error && typeof value.text !== 'string') throw eventError(value.error, request)
       const answer = Answer.safeParse(value).data
       if (!answer) throw new Error('The engine answered no transcription.')
@@ -54,18 +73,20 @@ export class OpenAiTranscription implements TranscriptionEngine {
 }
 
 /** A file goes by a name of ours: that of the caller is nobody's business. */
-function formOf({ recording, language, timestamps, engineModel }: TranscriptionCall): FormData {
+function formOf({ recording, language, timestamps, engineModel }: TranscriptionCall, times: TimesMember): FormData {
   const form = new FormData()
   const extension = recording.type === 'mp4' ? 'm4a' : recording.type
   form.set('file', new File([new Uint8Array(recording.bytes)], `sound.${extension}`))
   form.set('model', engineModel)
-  form.set('response_format', timestamps ? 'verbose_json' : 'json')
+  form.set('response_format', timestamps && times !== 'timestamps' ? 'verbose_json' : 'json')
   if (language !== undefined) form.set('language', language)
-  for (const each of timestamps ? ['word', 'segment'] : []) form.append('timestamp_granularities[]', each)
+  if (!timestamps) return form
+  for (const each of times === 'timestamps' ? ['true'] : ['word', 'segment']) form.append(times, each)
   return form
 }
 
-function timesOf({ words, segments }: z.output<typeof Answer>): NonNullable<Transcription['timestamps']> {
+function timesOf(answer: z.output<typeof Answer>): NonNullable<Transcription['timestamps']> {
+  const { words = answer.timestamps?.word, segments = answer.timestamps?.segment } = answer
   return { ...(words ? { word: words } : {}), ...(segments ? { segment: segments } : {}) }
 }
 

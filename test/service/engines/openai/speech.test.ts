@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { SpokenText } from '#service/engines/audio-engines.ts'
 import { OpenAiSpeech } from '#service/engines/openai/speech.ts'
+import { ServiceSpeech } from '#service/engines/service/speech.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
 
@@ -68,4 +69,13 @@ test('a caller that leaves ends the request', async () => {
   const [engine, server] = await engineFor(() => abort.abort(new Error('left')))
   await expect(engine.speak(call({}, abort.signal))).rejects.toThrow('left')
   await server.left
+})
+
+test('another service of this contract is told how to speak in its own word', async () => {
+  const server = await upstream(asSound('audio/mpeg'))
+  const engine = new ServiceSpeech({ baseUrl: server.baseUrl })
+  open.push(server, engine)
+  await engine.speak(call({ style: 'Sadly.' }))
+  expect(server.seen[0]?.body).toMatchObject({ prompt: 'Sadly.' })
+  expect(server.seen[0]?.body).not.toHaveProperty('instructions')
 })

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { TranscriptionCall } from '#service/engines/audio-engines.ts'
 import { OpenAiTranscription } from '#service/engines/openai/transcription.ts'
+import { ServiceTranscription } from '#service/engines/service/transcription.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
 
@@ -70,4 +71,14 @@ test.each([
 ])('a server that answers %i with %j', async (status, body, kind) => {
   const [engine] = await engineFor(asJson(body, status))
   await expect(engine.transcribe(call({ language: 'xx' }))).rejects.toMatchObject({ kind })
+})
+
+test('another service of this contract is asked for times in its own way', async () => {
+  const timestamps = { word: [{ word: 'hi', start: 0, end: 0.5 }], segment: [{ text: 'hi', start: 0, end: 0.5 }] }
+  const server = await upstream(asJson({ text: 'hi', duration: 0.75, timestamps }))
+  const engine = new ServiceTranscription({ baseUrl: server.baseUrl })
+  open.push(server, engine)
+  expect(await engine.transcribe(call({ timestamps: true }))).toEqual({ text: 'hi', seconds: 0.75, timestamps })
+  const { file: _, ...fields } = server.seen[0]?.body ?? {}
+  expect(fields).toEqual({ model: 'inner', response_format: 'json', timestamps: 'true' })
 })

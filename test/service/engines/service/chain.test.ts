@@ -6,6 +6,8 @@ import { OpenAiEmbeddings } from '#service/engines/openai/embeddings.ts'
 import type { UpstreamOptions } from '#service/engines/openai/upstream-options.ts'
 import { ServiceChat } from '#service/engines/service/chat.ts'
 import { ServiceImages } from '#service/engines/service/images.ts'
+import { ServiceSpeech } from '#service/engines/service/speech.ts'
+import { ServiceTranscription } from '#service/engines/service/transcription.ts'
 import { ServiceVideo } from '#service/engines/service/video.ts'
 import { audit } from '#service/ledger/audit.ts'
 import { Listener } from '#service/listener.ts'
@@ -26,15 +28,17 @@ function sold(options: UpstreamOptions, prefix = ''): Model[] {
   const embeddings = new OpenAiEmbeddings(options)
   const images = new ServiceImages(options)
   const video = new ServiceVideo({ ...options, workFolder: join(below.folder, `handed-over${prefix}`) })
-  closing.push(chat, embeddings, images, video)
+  const sound = { tts: new ServiceSpeech(options), asr: new ServiceTranscription(options) }
+  closing.push(chat, embeddings, images, video, sound.tts, sound.asr)
   return demoModels({ chat, embeddings, images, video }).map(model => ({
     ...model,
+    ...(model.type === 'tts' || model.type === 'asr' ? { engine: sound[model.type] } : {}),
     id: `${prefix}${model.id}`,
     traits: [],
     // What is handed on is a model of the service below, by its name there.
     engineModel: model.id,
     engineName: 'below',
-  }))
+  })) as Model[]
 }
 
 beforeAll(async () => {
@@ -102,6 +106,20 @@ describe('what is sold above is made below', () => {
     const { images } = (await response.json()) as { images: string[] }
     const bytes = Buffer.from(images[0] ?? '', 'base64')
     expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([128, 64])
+  })
+
+  test('speech, and the words of it', async () => {
+    const key = await above.key(1)
+    const asked = { model: 'demo-speech', input: 'A boat.', response_format: 'wav' }
+    const spoken = await above.post('/audio/speech', asked, key)
+    const bytes = Buffer.from(await spoken.arrayBuffer())
+    expect([spoken.status, bytes.toString('latin1', 0, 4)]).toEqual([200, 'RIFF'])
+    const form = new FormData()
+    form.set('model', 'demo-asr')
+    form.set('file', new File([new Uint8Array(bytes)], 'boat.wav'))
+    const headers = { authorization: `Bearer ${key}` }
+    const heard = await above.request('/api/v1/audio/transcriptions', { method: 'POST', headers, body: form })
+    expect([heard.status, await heard.text()]).toEqual([200, expect.stringContaining('It was given wav sound')])
   })
 
   const film = { prompt: 'a boat', duration: '2s', resolution: '360p', audio: false }
