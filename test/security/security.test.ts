@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type CollectedTest, collectedTests } from './collected-tests.ts'
+import { doorThreats } from './door-threats.ts'
 import { httpThreats } from './http-threats.ts'
 import { otherThreats } from './other-threats.ts'
 import { paymentThreats } from './payment-threats.ts'
@@ -12,7 +13,7 @@ import { type Threat, titleOf } from './threat.ts'
 import { videoThreats } from './video-threats.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const all = [...paymentThreats, ...otherThreats, ...httpThreats, ...videoThreats, ...publishedAttacks]
+const all = [...paymentThreats, ...otherThreats, ...httpThreats, ...videoThreats, ...doorThreats, ...publishedAttacks]
 
 /** Whether the name is the title, or begins with it where that is only its beginning. */
 const isNamed = (name: string, title: string) =>
@@ -61,6 +62,7 @@ describe('the page', () => {
     ['sign-ins, keys, the service and the wallet', otherThreats],
     ['requests over HTTP', httpThreats],
     ['video jobs', videoThreats],
+    ['files, relayed calls, keys and figures', doorThreats],
     ['published attacks', publishedAttacks],
   ])('has the rows about %s as they are here', (_what, threats) => {
     expect(linesOf(threats).filter(line => !page.includes(`${line}\n`))).toEqual([])

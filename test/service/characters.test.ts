@@ -96,7 +96,7 @@ describe('§6.3 GET /characters', () => {
 })
 
 describe('§6.3 GET /characters/{slug}', () => {
-  test('shows all of it but its instructions', async () => {
+  test('D8: shows all of it but its instructions', async () => {
     const response = await get('/characters/ada')
     const text = await response.text()
     const { data } = OneCharacter.parse(JSON.parse(text))

@@ -100,14 +100,17 @@ test('§14 what a node refuses costs 5 credits, and its words and ids come back 
 })
 
 const refused: [rule: string, body: unknown, says: string][] = [
-  ['a method of the node’s administration', call('admin_peers'), 'method'],
+  ['D7: a method of the node’s administration', call('admin_peers'), 'method'],
   ['a debugger', call('debug_traceTransaction'), 'method'],
   ['a key of the node', call('eth_sendTransaction'), 'method'],
-  ['a signature of the node', call('personal_sign'), 'method'],
+  ['D7: a signature of the node', call('personal_sign'), 'method'],
   ['what changes a test node', call('anvil_setBalance'), 'method'],
   ['what the node would have to remember', call('eth_newFilter'), 'method'],
   ['a method in other letters', call('ETH_chainId'), 'method'],
-  ['one bad method in a batch', [call('eth_chainId', 1), call('miner_start', 2)], 'method'],
+  ['D7: one bad method in a batch', [call('eth_chainId', 1), call('miner_start', 2)], 'method'],
+  ['D7: a batch in a batch', [[call('admin_peers', 1)]], 'expected object'],
+  ['D7: a method with a space', call('eth_chainId '), 'method'],
+  ['D7: a part of every object', call('constructor'), 'method'],
   ['an empty batch', [], '1'],
   ['101 calls', Array(101).fill(call('eth_chainId', 1)), '100'],
   ['no method', { jsonrpc: '2.0', id: 1 }, 'method'],

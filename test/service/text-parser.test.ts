@@ -114,7 +114,7 @@ const refused: [what: string, bytes: () => Buffer | string, status: number, says
   ['another ZIP', () => packed({ 'a.txt': 'x' }), 400, 'is no PDF'],
   ['half a Word document', () => docx().subarray(0, -30), 400, 'damaged'],
   [
-    'a Word document that unfolds to 300 MB',
+    'D2: a Word document that unfolds to 300 MB',
     () => packed({ 'word/document.xml': Buffer.alloc(300 * 1024 * 1024) }),
     400,
     'damaged',
@@ -127,7 +127,7 @@ test.each(refused)('§15 %s is refused, and costs nothing', { timeout: 60_000 },
   expect([response.status, text, charged]).toEqual([status, expect.stringContaining(says), []])
 })
 
-test('§15 a ZIP whose directory lies about its sizes is measured all the same', async () => {
+test('D2 §15 a ZIP whose directory lies about its sizes is measured all the same', async () => {
   const { checkUnpacked } = await import('#service/engines/documents/check-unpacked.ts')
   const lying = packed({ 'word/document.xml': Buffer.alloc(300 * 1024 * 1024) }, { size: 10 })
   expect(() => checkUnpacked(lying)).toThrow()

@@ -101,10 +101,10 @@ test('G3: no header of an upstream’s answer goes on to the caller', async () =
 
 const traced = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 test.each([
-  ['a member of the state that is no text', 'a=\x80'],
+  ['a state that is no text', 'a=\x80'],
   ['a state that is longer than any', 'a=b,'.repeat(200)],
-  ['tabs', 'a=\tb'],
-])('D6: a trace hands on no %s', async (_what, tracestate) => {
+  ['a state with tabs', 'a=\tb'],
+])('D6: a trace hands on nothing of %s', async (_what, tracestate) => {
   await chat({}, { traceparent: traced, tracestate })
   expect(near.seen[0]?.headers.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
   expect(near.seen[0]?.headers).not.toHaveProperty('tracestate')

@@ -129,7 +129,7 @@ describe('a trace', () => {
   const trace = '0af7651916cd43dd8448eb211c80319c'
   const sent = `00-${trace}-b7ad6b7169203331-01`
 
-  test('goes on to the upstream under a span of its own, with the request’s id', async () => {
+  test('D6: goes on to the upstream under a span of its own, with the request’s id', async () => {
     const response = await chat({}, { traceparent: sent, tracestate: 'a=b' })
     const headers = servers[0]?.seen[0]?.headers
     expect(headers?.traceparent).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`))
@@ -175,7 +175,7 @@ describe('figures', () => {
   const figures = (authorization?: string) =>
     service.request('/metrics', authorization ? { headers: { authorization } } : {})
 
-  test('are for whoever has their token', async () => {
+  test('D5: are for whoever has their token', async () => {
     expect([(await figures()).status, (await figures('Bearer wrong')).status]).toEqual([401, 401])
     const response = await figures(`Bearer ${token}`)
     expect([response.status, response.headers.get('content-type')]).toEqual([
@@ -184,7 +184,7 @@ describe('figures', () => {
     ])
   })
 
-  test('tell of requests, upstreams, books and holds, and of no caller', async () => {
+  test('D5: tell of requests, upstreams, books and holds, and of no caller', async () => {
     answers[0] = down
     await chat()
     const text = await (await figures(`Bearer ${token}`)).text()
@@ -204,7 +204,7 @@ describe('figures', () => {
     expect(text).not.toContain(key)
   })
 
-  test('are not there where nobody wants them', async () => {
+  test('D5: are not there where nobody wants them', async () => {
     const plain = await openService()
     expect((await plain.request('/metrics')).status).toBe(404)
     await plain.close()

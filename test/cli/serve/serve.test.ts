@@ -65,6 +65,18 @@ test.each([
   expect(stderr).toMatch(says)
 })
 
+test('D4: what a variable gives is in nothing that --check says, whether the file is whole or not', async () => {
+  const env = { ENGINE_KEY: 'sk-of-the-operator-0001', OWN_SECRET: 'a secret of the service that nobody reads' }
+  const engine = `{ engine: openai, baseUrl: 'http://a.example/v1', apiKey: "\${ENGINE_KEY}" }`
+  const whole = `${config(model('one', engine))}secrets: ["\${OWN_SECRET}"]\n`
+  const runs = [await check(whole, env), await check(whole.replace('price', 'prize'), env), await check(whole)]
+  for (const id of ['ENGINE_KEY', 'OWN_SECRET'])
+    runs.push(await check(whole.replace('http://a.example/v1', `\${${id}}`).replace('id: one', `id: "\${${id}}"`), env))
+  for (const { stdout, stderr } of runs)
+    for (const secret of Object.values(env)) expect(stdout + stderr).not.toContain(secret)
+  expect(runs[0]?.code).toBe(0)
+})
+
 test('a file that is not there, and a level that there is not, are told', async () => {
   const none = await runCommand(['serve', '--config', join(folder, 'none.yaml')])
   expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('farebox init')])

@@ -126,7 +126,7 @@ export function keyRules(open: OpenProcesses): void {
     expect(await desk.chats.service.service.keys.kept(owner.account)).toHaveLength(2)
   })
 
-  test("another account's key is never seen, changed or ended", async () => {
+  test("D3: another account's key is never seen, changed or ended", async () => {
     const [owner, stranger] = [await desk.owner(), await desk.owner()]
     const call = { key: stranger.admin }
     const answers = [
@@ -168,7 +168,7 @@ export function keyRules(open: OpenProcesses): void {
     expect((await change(owner, { id, description: 'still' })).expiresAt).toBeNull()
   })
 
-  describe('a key that is deleted', () => {
+  describe('D3: a key that is deleted', () => {
     test('is charged no more by any process, and is in no list', async () => {
       const owner = await desk.owner()
       const { id, apiKey } = await created(owner)

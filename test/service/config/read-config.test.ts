@@ -169,7 +169,7 @@ test.each([
   ],
   ['an engine that there is not', 'engine: openai,', 'engine: vllm,', 'Allowed values: openai,'],
   [
-    'a literal key',
+    'D4: a literal key',
     `apiKey: '\${KEY}'`,
     'apiKey: sk-1234',
     `models[0].upstreams[0].apiKey: A secret stands here in plain; write \${NAME}, and set that variable.`,
@@ -188,13 +188,13 @@ test.each([
   ],
   ['a variable that is no name', `\${SECRET}`, `\${secret word}`, 'names no variable'],
   [
-    'a secret that is too short, without showing it',
+    'D4: a secret that is too short, without showing it',
     `\${SECRET}`,
     `\${SHORT}`,
     'secrets[0]: Must have 32 random characters or more; found what its variable gives.',
   ],
   [
-    'a password in an address',
+    'D4: a password in an address',
     'https://node.example.com',
     'https://me:word@node.example.com',
     'f.yaml:8:13 payments.evm.rpcUrl: This address has a password in it',
@@ -300,7 +300,7 @@ test('a variable may come from a file, which is read anew each time', async () =
   expect(read).toThrow(ConfigRefused)
 })
 
-test('an address of figures that others reach needs a token', () => {
+test('D5: an address of figures that others reach needs a token', () => {
   const metrics = (line: string) => faultsOf(whole.replace('payments:', `metrics: ${line}\npayments:`)).join()
   expect(metrics("{ listen: '0.0.0.0:9402' }")).toContain('need a token')
   expect(metrics("{ listen: '127.0.0.1:9402' }")).toBe('')

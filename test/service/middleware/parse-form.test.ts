@@ -159,7 +159,7 @@ test('what is written is read, whatever is in it', async () => {
   )
 })
 
-test('no bytes make it throw', () => {
+test('D1: no bytes make it throw', () => {
   const piece = fc.constantFrom(
     '--b',
     '\r\n',

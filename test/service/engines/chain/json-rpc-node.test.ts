@@ -47,7 +47,7 @@ const json =
   (_body, _request, response) =>
     void response.end(JSON.stringify(value))
 
-test('calls go out under ids of our own, and results come in the order of the calls', async () => {
+test('D7: calls go out under ids of our own, and results come in the order of the calls', async () => {
   answer = (body, _request, response) => {
     const results = body.map(({ id, method }) => ({ jsonrpc: '2.0', id, result: method, extra: true }))
     response.end(JSON.stringify(results.reverse()))

@@ -1,0 +1,117 @@
+import { shown, type Threat } from './threat.ts'
+
+/** What threatens the doors that take files, relay calls, and hand out keys and figures. */
+export const doorThreats: readonly Threat[] = [
+  {
+    id: 'D1',
+    threat: 'forms of too many parts, names without end, and files that are called like a path',
+    answer: '400 that names the fault; a file’s name is never a place',
+    shownBy: [
+      shown(
+        'service/form-attacks.test.ts',
+        'D1: more parts than a form may have is refused, and the field named',
+        'D1: a part called like a part of every object is none',
+        'D1: a file called …',
+      ),
+      shown('service/middleware/parse-form.test.ts', 'D1: no bytes make it throw'),
+    ],
+  },
+  {
+    id: 'D2',
+    threat: 'documents that unfold to hundreds of megabytes, are read for hours, or name files of ours',
+    answer: 'read on a thread with bounds of time and memory, in one pass; nothing in them is run or fetched',
+    shownBy: [
+      shown(
+        'service/text-parser.test.ts',
+        '§15 D2: a Word document that unfolds to 300 MB is refused, and costs nothing',
+        'D2 §15 a ZIP whose directory lies about its sizes is measured all the same',
+      ),
+      shown(
+        'service/form-attacks.test.ts',
+        'D2: tags without end are read in one pass',
+        'D2: tags with spaces between them are read in one pass',
+      ),
+    ],
+  },
+  {
+    id: 'D3',
+    threat: 'another account’s key, and one that was deleted',
+    answer: 'it does not exist; it is refused at once, at every process',
+    shownBy: [
+      shown(
+        'service/accounts/keys.test.ts',
+        "D3: another account's key is never seen, changed or ended",
+        'D3: a key that is deleted',
+      ),
+    ],
+  },
+  {
+    id: 'D4',
+    threat: 'a secret of the configuration in a fault, a log or what `--check` says',
+    answer: 'it is in none, and a secret in plain is a fault',
+    shownBy: [
+      shown(
+        'cli/serve/serve.test.ts',
+        'D4: what a variable gives is in nothing that --check says, whether the file is whole or not',
+      ),
+      shown(
+        'service/config/read-config.test.ts',
+        'D4: a literal key is told with its place',
+        'D4: a secret that is too short, without showing it is told with its place',
+      ),
+    ],
+  },
+  {
+    id: 'D5',
+    threat: 'figures read by a stranger',
+    answer: '401, and guessing is blocked; an address that others reach needs a token; no caller is in them',
+    shownBy: [
+      shown('service/form-attacks.test.ts', 'D5: guessing the token of figures is blocked, and no other key is one'),
+      shown(
+        'service/upstreams.test.ts',
+        'D5: are for whoever has their token',
+        'D5: are not there where nobody wants them',
+        'D5: tell of requests, upstreams, books and holds, and of no caller',
+      ),
+      shown('service/config/read-config.test.ts', 'D5: an address of figures that others reach needs a token'),
+    ],
+  },
+  {
+    id: 'D6',
+    threat: 'headers that are written into a trace',
+    answer: 'an upstream gets a trace in its one form, or none',
+    shownBy: [
+      shown('service/upstream-attacks.test.ts', 'D6: a trace hands on nothing of a state that is no text'),
+      shown('service/upstreams.test.ts', 'D6: goes on to the upstream under a span of its own, with the request’s id'),
+    ],
+  },
+  {
+    id: 'D7',
+    threat: 'a node’s administration, keys and memory, by name, in a batch or by another spelling',
+    answer: '400; the node is asked for what is listed, under ids of ours',
+    shownBy: [
+      shown(
+        'service/crypto-rpc.test.ts',
+        '§14 D7: a method of the node’s administration is refused, asks nobody and costs nothing',
+        '§14 D7: one bad method in a batch is refused, asks nobody and costs nothing',
+        '§14 D7: a batch in a batch is refused, asks nobody and costs nothing',
+      ),
+      shown(
+        'service/engines/chain/json-rpc-node.test.ts',
+        'D7: calls go out under ids of our own, and results come in the order of the calls',
+      ),
+    ],
+  },
+  {
+    id: 'D8',
+    threat: 'pages, results of a search and characters that give orders',
+    answer: 'a line of JSON each, which no text ends; what a character is told is shown to nobody',
+    shownBy: [
+      shown(
+        'service/chat-web.test.ts',
+        'D8: what strangers wrote ends no line of what the model is told, and begins none',
+      ),
+      shown('service/characters.test.ts', 'D8: shows all of it but its instructions'),
+    ],
+  },
+]
