@@ -49,3 +49,6 @@ export const awayTellMs = 60_000
 
 /** Of one download address: a player that seeks asks often, a loop asks without end. Addresses that are counted at once. */
 export const downloadStarts = { perMinute: 60, addresses: 10_000 }
+
+/** Files of which delivered parts are remembered, and parts that do not touch; a download in parallel has some ten. */
+export const deliveredRanges = { files: 1_000, perFile: 64 }

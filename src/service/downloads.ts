@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { mediaGone, mediaNotFound, rangeNotSatisfiable } from '#contract/errors.ts'
 import { contentDisposition } from '#contract/headers.ts'
+import type { ByteRange } from './delivered-ranges.ts'
 import type { Exchange } from './exchange.ts'
 import { fileBody } from './middleware/pulled-body.ts'
 import type { Service } from './service.ts'
@@ -34,17 +35,13 @@ export async function readDownload(exchange: Exchange, context: Context, service
   })
   exchange.set(contentDisposition, `attachment; filename="${jobId}.mp4"`)
   const range = rangeOf(exchange, etag, file.bytes)
-  const onEnd = async ({ end }: ByteRange, delivered: boolean) => {
-    if (delivered && end === file.bytes - 1) await service.jobs.delivered(jobId)
+  const onEnd = async (sent: ByteRange, delivered: boolean) => {
+    const isWhole = delivered && service.deliveredRanges.add(jobId, sent, file.bytes)
+    if (isWhole) await service.jobs.delivered(jobId)
   }
   if (!range) return streamed(exchange, file.path, { start: 0, end: file.bytes - 1 }, { status: 200, onEnd })
   exchange.setAll({ 'content-range': `bytes ${range.start}-${range.end}/${file.bytes}` })
   return streamed(exchange, file.path, range, { status: 206, onEnd })
-}
-
-interface ByteRange {
-  start: number
-  end: number
 }
 
 /** Null means the whole file: no range, several ranges, or one for another file. */

@@ -10,6 +10,7 @@ import type { Character } from './characters/character.ts'
 import { Characters } from './characters/characters.ts'
 import { checkNetworks } from './crypto/check-networks.ts'
 import { RpcGate } from './crypto/rpc-gate.ts'
+import { DeliveredRanges } from './delivered-ranges.ts'
 import { FirstUseDocuments } from './documents/first-use-documents.ts'
 import { DownloadStarts } from './download-starts.ts'
 import { logRequest } from './ended-request.ts'
@@ -155,6 +156,7 @@ export class RunningService {
       }),
       links,
       downloadStarts: new DownloadStarts(clock),
+      deliveredRanges: new DeliveredRanges(),
       voices: new VoiceHandles(clock, parts.secrets),
       fetcher,
       documents: this.#documents,

@@ -8,6 +8,7 @@ import type { VoiceHandles } from './audio/voice-handles.ts'
 import type { UsageAnalyticsDesk } from './billing/usage-analytics.ts'
 import type { Characters } from './characters/characters.ts'
 import type { RpcGate } from './crypto/rpc-gate.ts'
+import type { DeliveredRanges } from './delivered-ranges.ts'
 import type { DownloadStarts } from './download-starts.ts'
 import type { EndedRequest } from './ended-request.ts'
 import type { ChainNetwork, DocumentReader, PageReader, SearchEngine, VideoTranscriber } from './engines/engine.ts'
@@ -56,6 +57,7 @@ export interface Service {
   jobs: Jobs
   links: Links
   downloadStarts: Pick<DownloadStarts, 'take'>
+  deliveredRanges: Pick<DeliveredRanges, 'add'>
   /** Voices that were made of recordings. */
   voices: VoiceHandles
   /** The only way to what a caller names by an address. */

@@ -156,12 +156,34 @@ describe('an address (§2.7)', () => {
 
 describe('delete_media_on_completion with an address', () => {
   const gone = (film: Film) => async () => (await got(film.path, { range: 'bytes=0-0' })).status
-  test('the file goes once its last byte has left, and not before', async () => {
+  const last = size - 1
+  const orders: [rule: string, rounds: string[][]][] = [
+    ['in one answer', [['']]],
+    ['as one range', [['bytes=0-']]],
+    ['in two ranges', [['bytes=0-7'], ['bytes=8-']]],
+    ['the last range first', [[`bytes=${last}-`], ['bytes=-4'], [`bytes=0-${last - 1}`]]],
+    ['ranges that overlap, with a hole until the end', [['bytes=-9'], ['bytes=0-9'], ['bytes=4-7'], ['bytes=8-']]],
+    ['ranges at the same time', [['bytes=20-', 'bytes=0-9'], ['bytes=10-19']]],
+    ['the last range, and then all of it', [['bytes=-1'], ['']]],
+  ]
+  test.each(orders)('the file goes once all of it has left, and not before: %s', async (_rule, rounds) => {
     const film = await finished()
     expect((await retrieve(film, { delete_media_on_completion: true })).status).toBe(200)
-    expect((await got(film.path, { range: 'bytes=0-7' })).status).toBe(206)
-    expect((await got(film.path, { range: 'bytes=8-' })).text).toBe(bytes.subarray(8).toString())
+    for (const round of rounds) {
+      const answers = await Promise.all(round.map(range => got(film.path, range ? { range } : {})))
+      // Whatever went before, nothing that is still missing is lost.
+      expect(answers.map(({ status }) => status)).toEqual(round.map(range => (range ? 206 : 200)))
+    }
     await expect.poll(gone(film)).toBe(410)
+  })
+
+  test('a reader that left early has had nothing', async () => {
+    const film = await finished()
+    await retrieve(film, { delete_media_on_completion: true })
+    const left = await service.request(film.path)
+    await left.body?.cancel()
+    expect((await got(film.path, { range: 'bytes=-1' })).status).toBe(206)
+    expect((await got(film.path)).text).toBe(bytes.toString())
   })
 
   test('said twice it is the same, and nobody else’s file goes', async () => {
