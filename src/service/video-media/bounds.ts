@@ -12,6 +12,9 @@ export const videoBytes = 50 * 1024 * 1024
 /** A clip that was cut at 15 s has a last frame, or some samples of silence, beyond it. */
 export const secondsTolerance = 0.1
 
+/** The most pictures of a second that any display shows in common use. */
+export const picturesPerSecond = 120
+
 /** All media of one request, decoded: they are one row of the store, which others write to at the same time. */
 export const requestMediaBytes = 64 * 1024 * 1024
 

@@ -1,6 +1,7 @@
 import { videoTooLong, videoTooShort } from '#contract/errors.ts'
 import { fieldError } from '../models/field-error.ts'
-import { referenceTotalSeconds, secondsTolerance } from './bounds.ts'
+import { picturesPerSecond, referenceTotalSeconds, secondsTolerance } from './bounds.ts'
+import type { Probed } from './media-probe.ts'
 import type { MediumRule, NamedMedium } from './named-media.ts'
 import type { TakenMedium } from './video-media.ts'
 
@@ -16,6 +17,15 @@ export function checkSeconds(path: NamedMedium['path'], seconds: number, { kind,
   throw isLong
     ? videoTooLong({ error: `Video duration exceeds the maximum allowed. ${path.join('.')} ${said}.` })
     : videoTooShort({ error: `Video duration is too short. ${path.join('.')} ${said}.` })
+}
+
+/** A second is priced, and worked on picture by picture; films have 24 of them, games 120. Throws `invalidRequest`. */
+export function checkPictures(path: NamedMedium['path'], { seconds, pictures }: Probed): void {
+  if (pictures === null || pictures <= Math.max(seconds, 1) * picturesPerSecond) return
+  throw fieldError(
+    path,
+    `has ${pictures} pictures in ${shown(seconds)} s; at most ${picturesPerSecond} a second are taken`,
+  )
 }
 
 /** Brief §2.6: reference clips have 15 s together, videos and sounds apart. */

@@ -14,6 +14,8 @@ export interface Probed {
   /** Of a video; null for sound. */
   width: number | null
   height: number | null
+  /** Pictures of a video; null for sound. */
+  pictures: number | null
 }
 
 /** Reads how long a medium is. */
@@ -101,9 +103,11 @@ function probedOf({ out, log }: { out: string; log: string }, isSound: boolean):
   const walked = Math.max(0, ...[...out.matchAll(/^out_time=([\d:.]+)$/gm)].map(([, time]) => secondsOf(time)))
   const seconds = Math.max(claimed, walked)
   if (!(seconds > 0)) return null
-  if (isSound) return { seconds, width: null, height: null }
+  if (isSound) return { seconds, width: null, height: null, pictures: null }
   const [, width, height] = /^ {2}Stream #0.*: Video: .*?[ ,](\d{1,5})x(\d{1,5})[ ,]/m.exec(input) ?? []
-  return width && height ? { seconds, width: Number(width), height: Number(height) } : null
+  if (!width || !height) return null
+  const pictures = Math.max(0, ...[...out.matchAll(/^frame= *(\d+)$/gm)].map(([, count]) => Number(count)))
+  return { seconds, width: Number(width), height: Number(height), pictures }
 }
 
 /** `00:01:02.50` is 62.5; 0 where it is nothing. */

@@ -6,7 +6,7 @@ import type { Fetcher } from '../media/first-use-fetcher.ts'
 import { fieldError } from '../models/field-error.ts'
 import type { MediaLengths } from '../models/video-settings.ts'
 import * as bounds from './bounds.ts'
-import { checkReferenceTotals, checkSeconds } from './check-seconds.ts'
+import { checkPictures, checkReferenceTotals, checkSeconds } from './check-seconds.ts'
 import { isProbeMissing, type MediaProbe } from './media-probe.ts'
 import { type NamedMedium, namedMedia } from './named-media.ts'
 import { type ReadMedium, readMedium } from './read-medium.ts'
@@ -69,6 +69,7 @@ export class VideoMedia {
     })
     if (!probed) throw fieldError(path, `the ${format} file is cut off or damaged`)
     checkSeconds(path, probed.seconds, rule)
+    checkPictures(path, probed)
     return probed.seconds
   }
 }

@@ -8,12 +8,16 @@ import { findEncoder } from '#service/engines/demo/find-encoder.ts'
 const run = promisify(execFile)
 
 /** A real file of this length, made by ffmpeg; the name's ending decides on its format. */
-export async function clip(ending: 'mp4' | 'mov' | 'webm' | 'wav' | 'mp3' | 'avi', seconds: number): Promise<Buffer> {
+export async function clip(
+  ending: 'mp4' | 'mov' | 'webm' | 'wav' | 'mp3' | 'avi',
+  seconds: number,
+  picturesPerSecond = 5,
+): Promise<Buffer> {
   const folder = await mkdtemp(join(tmpdir(), 'farebox-clip-'))
   try {
     const path = join(folder, `clip.${ending}`)
     const isSound = ending === 'wav' || ending === 'mp3'
-    const source = isSound ? `sine=d=${seconds}:r=8000` : `testsrc=d=${seconds}:s=64x48:r=5`
+    const source = isSound ? `sine=d=${seconds}:r=8000` : `testsrc=d=${seconds}:s=64x48:r=${picturesPerSecond}`
     const codec = ending === 'webm' ? ['-c:v', 'libvpx', '-deadline', 'realtime'] : []
     const { path: ffmpeg } = await findEncoder()
     await run(ffmpeg, ['-v', 'error', '-f', 'lavfi', '-i', source, ...codec, path])

@@ -81,6 +81,7 @@ const upscaler = videoModel({
 
 beforeAll(async () => {
   for (const [ending, seconds] of sources) clips[`${ending}${seconds}`] = await clip(ending, seconds)
+  clips.crowded = await clip('mp4', 1, 600)
   for (const [name, bytes] of Object.entries(clips)) files.set(`/${name}`, bytes)
   files.set('/picture', png(16, 8))
   server = createServer((request, response) => {
@@ -271,6 +272,12 @@ describe('§2.6 upscaling', () => {
     ['a ratio', () => ({ video_url: at('mp43'), aspect_ratio: '16:9' }), 400, /does not support aspect_ratio/],
     ['another factor', () => ({ video_url: at('mp43'), upscale_factor: 3 }), 400, /upscale_factor/],
     ['a picture', () => ({ video_url: at('mp43'), image_url: picture }), 400, /does not take image_url/],
+    [
+      'a second of more pictures than a second is priced for',
+      () => ({ video_url: url('video/mp4', 'crowded') }),
+      400,
+      /has 600 pictures in 1\.0 s; at most 120 a second/,
+    ],
   ]
   test.each(rules)('%s', async (_rule, body, status, says) => {
     const key = await service.key(1)

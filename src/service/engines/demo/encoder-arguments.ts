@@ -1,3 +1,4 @@
+import { picturePixels } from '../../models/bounds.ts'
 import type { PictureType } from '../../models/picture-header.ts'
 import { encodedBytes } from '../bounds.ts'
 import type { RawPicture } from './caption.ts'
@@ -24,7 +25,7 @@ export function encoderArguments({ plan, caption, captionPath, image, outputPath
     ...['-f', 'lavfi', '-i', shape(plan, 12, 0.15)],
     ...['-f', 'rawvideo', '-pixel_format', 'rgba', '-video_size', `${caption.width}x${caption.height}`],
     ...['-framerate', `${framesPerSecond}`, ...fromFile(captionPath)],
-    ...(image ? ['-f', readers[image.type], ...fromFile(image.path)] : []),
+    ...(image ? ['-f', readers[image.type], ...onePicture, ...fromFile(image.path)] : []),
     ...(plan.audio ? ['-f', 'lavfi', '-i', chord(plan)] : []),
   ]
   const sound = image ? 5 : 4
@@ -38,6 +39,9 @@ export function encoderArguments({ plan, caption, captionPath, image, outputPath
     ...['-map_metadata', '-1', '-movflags', '+faststart', '-fs', `${encodedBytes}`, '-f', 'mp4', `file:${outputPath}`],
   ]
 }
+
+/** The first of a file, whose size was looked at, and none that hides behind it. */
+const onePicture = ['-max_pixels', `${picturePixels}`, '-t', '0.01']
 
 /** A file opens nothing but files. */
 const fromFile = (path: string): string[] => ['-protocol_whitelist', 'file', '-i', `file:${path}`]
