@@ -61,6 +61,8 @@ export interface BytesReply {
 export interface EventsReply {
   kind: 'events'
   events: AsyncIterable<unknown>
+  /** What tells a reader, in the words of this stream, that it breaks off here; throws nothing. */
+  brokenOff(): readonly unknown[]
 }
 
 /** A 200 whose bytes are made as they are read. Never under a key, whose answer has to be kept. */

@@ -57,12 +57,17 @@ async function search(engine: SearchEngine, query: string, { signal, log }: Look
   }
 }
 
-/** The question to the model is charged as a chat is, whatever it decides. */
+/** The question to the model is charged as a chat is, whatever it decides; one without an answer is free. */
 async function searchIfWanted(plan: WebPlan & { kind: 'auto' }, parts: LookUp): Promise<Findings | null> {
-  const { model, signal } = parts
+  const { model, signal, log } = parts
   const { decision: request } = plan
   const asked = { request, engineModel: model.engineModel, maxCompletionTokens: decisionTokens, signal }
-  const completion = await boundedWait(model.engine.complete(asked), { signal })
+  const completion = await boundedWait(model.engine.complete(asked), { signal }).catch((error: unknown) => {
+    signal.throwIfAborted()
+    log.warn({ err: error }, 'A chat is answered without the search that its model was to decide on.')
+    return null
+  })
+  if (completion === null) return { kind: 'search', sources: [], missing: ['search'], lines: [] }
   const { usage, counted } = usageOfCompletion(request, completion)
   const decided = chatLines(model, usage, counted).map(line => ({
     ...line,

@@ -25,10 +25,15 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
     if (call.signal.aborted || call.hasKey) throw error
     if (!(error instanceof ServiceError))
       service.log.error({ requestId: call.requestId, err: error }, 'A stream could not be ended as it should.')
-    return { choices: [{ index: 0, delta: {}, finish_reason: 'error' }], error: failureError(error) }
+    return failedEvent(error)
   }
-  return { kind: 'events', events: await startOf(events, broken) }
+  return { kind: 'events', events: await startOf(events, broken), brokenOff: () => [failedEvent(null)] }
 }
+
+const failedEvent = (error: unknown) => ({
+  choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
+  error: failureError(error),
+})
 
 /**
  * Waits for the first event, so that an engine that fails before it is answered with a status and not inside a stream.

@@ -1,5 +1,6 @@
 import type { ChatCompletionRequest } from '#contract/chat.ts'
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import { addressCharacters } from '../media/bounds.ts'
 import type { TextModel } from '../models/model.ts'
 import { estimateChat } from '../pricing/price-chat.ts'
 import { type WebUse, webPrice } from '../pricing/price-web.ts'
@@ -48,10 +49,11 @@ function holdOf(model: TextModel, decision: ChatCompletionRequest): MicroUsd {
 
 const address = /https?:\/\/[^\s<>"'`|\\^{}]+/giu
 
-/** Each once, without the punctuation of the sentence that it stands in. */
+/** Each once, without the punctuation of the sentence that it stands in; what no fetch would take is none. */
 function addressesIn(text: string): string[] {
   const found = (text.match(address) ?? []).map(withoutPunctuation)
-  return [...new Set(found)].filter(each => URL.canParse(each)).slice(0, scrapedAddresses)
+  const isReadable = (each: string) => each.length <= addressCharacters && URL.canParse(each)
+  return [...new Set(found)].filter(isReadable).slice(0, scrapedAddresses)
 }
 
 const punctuation = new Set('.,;:!?)]*_')

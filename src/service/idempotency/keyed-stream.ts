@@ -10,8 +10,8 @@ export interface KeyedStreamParts {
   claims: Pick<Claims, 'record'>
   /** Called after the last event; the end of the stream goes out once it resolves. */
   ended(): Promise<void>
-  /** Called once, when the events broke off. Answers the event that says so, or null where the connection has to. Never rejects. */
-  broken(error: unknown): Promise<unknown | null>
+  /** Called once, when the events broke off. Answers the events that say so, or null where the connection has to. Never rejects. */
+  broken(error: unknown): Promise<readonly unknown[] | null>
   /** The reader is gone. */
   left(): void
   /** Breaks the connection off; false where there is none. */
@@ -94,7 +94,7 @@ export class KeyedStream {
       if (last === null) throw error
       this.#over = true
       this.#isWhole = false
-      return eventBytes(last, this.#parts.vendor)
+      return Buffer.concat(last.map(event => eventBytes(event, this.#parts.vendor)))
     }
   }
 

@@ -27,6 +27,7 @@ export class KeyedWork implements Work {
   #timer: NodeJS.Timeout | null = null
   #answer: KeptAnswer | null = null
   #stream: KeyedStream | null = null
+  #brokenOff: EventsReply['brokenOff'] = () => []
   #isOver = false
 
   constructor(claim: RunningClaim, keyed: KeyedRequest) {
@@ -130,6 +131,7 @@ export class KeyedWork implements Work {
       cut: () => exchange.cut(),
     })
     this.#stream = stream
+    this.#brokenOff = () => reply.brokenOff()
     if (exchange.signal.aborted) stream.goOn()
     return exchange.response(stream.body)
   }
@@ -159,15 +161,15 @@ export class KeyedWork implements Work {
     if (!(await this.#claim.finish(this.#streamAnswer([])))) throw new AlsoCommitRefused('claim_moved')
   }
 
-  /** A reader is told by an event, unless nobody reads any more, or another process has the whole answer by now. */
-  async #streamBroken(error: unknown): Promise<unknown | null> {
+  /** A reader is told by events, unless nobody reads any more, or another process has the whole answer by now. */
+  async #streamBroken(error: unknown): Promise<readonly unknown[] | null> {
     await this.#endWithout(error)
     const { exchange, service } = this.#keyed
     exchange.ended()
     if (this.signal.aborted || error instanceof AlsoCommitRefused) return null
     if (!(error instanceof StreamTooLarge))
       service.log.error({ requestId: this.requestId, err: error }, 'A stream could not be ended as it should.')
-    return brokenOff
+    return this.#brokenOff()
   }
 
   /**
@@ -178,7 +180,7 @@ export class KeyedWork implements Work {
     try {
       if (this.#claim.kept || error instanceof AlsoCommitRefused) return
       const charged = await this.#hasCharged()
-      if (charged && this.#stream) await this.#claim.finish(this.#streamAnswer([brokenOff]))
+      if (charged && this.#stream) await this.#claim.finish(this.#streamAnswer(this.#brokenOff()))
       else if (charged && error instanceof ServiceError)
         await this.#claim.finish(this.#textToKeep(this.#wholeAnswer(json(error.body, error.status))))
       else if (charged || !isRefusal(error)) await this.#claim.leave()
@@ -215,12 +217,6 @@ export class KeyedWork implements Work {
     this.#stream?.forget()
     this.#claim.over()
   }
-}
-
-/** The status has left already; a client reads the failure from the stream (published contract §5.3). */
-const brokenOff = {
-  choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
-  error: { message: 'Inference processing failed', type: 'server_error', param: null, code: null },
 }
 
 /** Thrown where it is certain that nothing was done. */

@@ -40,8 +40,10 @@ export function keyChange(
 /** Null where neither a limit nor a period is set; a period alone stays, and counts what is spent in it. */
 function budgetAfter(
   before: KeyBudget | null,
-  { consumptionLimit: asked = {}, limitPeriod }: Pick<Order, 'consumptionLimit' | 'limitPeriod'>,
+  { consumptionLimit, limitPeriod }: Pick<Order, 'consumptionLimit' | 'limitPeriod'>,
 ): KeyBudget | null {
+  if (consumptionLimit === undefined && limitPeriod === undefined) return before
+  const asked = consumptionLimit ?? {}
   const diem = asked.diem === undefined ? asked.vcu : asked.diem
   const usd = asked.usd === undefined ? (before?.usd ?? null) : microOf(asked.usd)
   const staking = diem === undefined ? (before?.staking ?? null) : microOf(diem)

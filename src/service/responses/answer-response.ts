@@ -15,8 +15,12 @@ export async function answerResponse(call: Call, body: ResponsesRequest, service
   const told = new ResponseEvents()
   const keepStream: Call['keepStream'] = lastEvents =>
     call.keepStream(() => lastEvents().flatMap(event => told.end(event as ChatEvent)))
-  const { events } = await streamChat({ ...call, keepStream }, plan, service)
-  return { kind: 'events', events: translated(events, told) }
+  const { events, brokenOff } = await streamChat({ ...call, keepStream }, plan, service)
+  return {
+    kind: 'events',
+    events: translated(events, told),
+    brokenOff: () => brokenOff().flatMap(event => told.end(event as ChatEvent)),
+  }
 }
 
 /** The usage or an error is the last that a chat says; one that ends without either has gone wrong. */

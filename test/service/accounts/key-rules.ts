@@ -157,6 +157,13 @@ export function keyRules(open: OpenProcesses): void {
     expect((await desk.chat(apiKey)).status).toBe(200)
   })
 
+  test('a period without a limit stays where something else is changed', async () => {
+    const owner = await desk.owner()
+    const { id } = await created(owner, { limitPeriod: 'MONTH' })
+    expect(await change(owner, { id, description: 'told' })).toMatchObject({ limitPeriod: 'MONTH' })
+    expect(await change(owner, { id, expiresAt: '' })).toMatchObject({ limitPeriod: 'MONTH' })
+  })
+
   test('a key ends with its time, counts no more, and can be given a longer one', async () => {
     const owner = await desk.owner()
     const expiresAt = new Date(desk.clock.now() + day).toISOString()

@@ -201,6 +201,29 @@ test('work that nobody waits for ends after a time: what it gave is charged, and
   expect(await charges(desk)).toHaveLength(1)
 })
 
+test('a response that nobody waits for is kept as one that failed, numbered to its end', async () => {
+  desk.chat.play([...words('one '), 'silence'])
+  const body = { input: 'hello', stream: true }
+  const respond = () => desk.ask(bearer, { key: 'one', path: '/responses', body })
+  const response = await respond()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    await readAndLeave(response, 4)
+    await vi.advanceTimersByTimeAsync(workAfterLeavingMs)
+  } finally {
+    vi.useRealTimers()
+  }
+  await expect.poll(states).toEqual(['done'])
+  const again = await (await respond()).text()
+  const events = [...again.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => JSON.parse(data))
+  expect(events.map(event => event.sequence_number)).toEqual(events.map((_, index) => index))
+  expect(events.at(-1)).toMatchObject({
+    type: 'response.failed',
+    response: { status: 'failed', error: { code: 'server_error' }, output: [{ content: [{ text: 'one ' }] }] },
+  })
+  expect(again).not.toContain('"choices"')
+})
+
 test('work that gave nothing before nobody waited for it any more is charged nothing, and begins anew', async () => {
   desk.chat.play([{ role: true }, 'silence'])
   const response = await ask()
