@@ -1,7 +1,10 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** A ZIP of these files; `size` is what its directory says of each, in place of the truth. */
-export function packed(files: Readonly<Record<string, string | Buffer>>, { size }: { size?: number } = {}): Buffer {
+/** A ZIP of these files; `size` is what its directory says of each, `count` of their number, in place of the truth. */
+export function packed(
+  files: Readonly<Record<string, string | Buffer>>,
+  { size, count }: { size?: number; count?: number } = {},
+): Buffer {
   const bodies: Buffer[] = []
   const directory: Buffer[] = []
   let at = 0
@@ -26,8 +29,8 @@ export function packed(files: Readonly<Record<string, string | Buffer>>, { size 
   const listed = Buffer.concat(directory)
   const end = Buffer.alloc(22)
   end.write('PK\x05\x06', 'latin1')
-  end.writeUInt16LE(directory.length, 8)
-  end.writeUInt16LE(directory.length, 10)
+  end.writeUInt16LE(count ?? directory.length, 8)
+  end.writeUInt16LE(count ?? directory.length, 10)
   end.writeUInt32LE(listed.length, 12)
   end.writeUInt32LE(at, 16)
   return Buffer.concat([...bodies, listed, end])

@@ -15,3 +15,6 @@ export const packedFiles = 10_000
 
 /** Of the text: some three thousand pages. */
 export const documentCharacters = 10_000_000
+
+/** Cells that the sheets of a document span, empty ones too; to write them takes a second or two. */
+export const sheetCells = 1_000_000

@@ -1,6 +1,7 @@
 /** Where the thread that reads documents starts. Answers in the order of the questions. */
 import { answerTasks } from '../../threads/answer-tasks.ts'
 import { optionalPackage } from '../optional-package.ts'
+import { sheetCells } from './bounds.ts'
 import { checkUnpacked } from './check-unpacked.ts'
 import type { DocumentKind } from './document-kind.ts'
 import type { DocumentAnswer, DocumentTask } from './document-thread-messages.ts'
@@ -15,8 +16,11 @@ interface Mammoth {
 }
 
 interface Sheets {
-  read(data: Uint8Array, options: object): { SheetNames: string[]; Sheets: Record<string, unknown> }
-  utils: { sheet_to_csv(sheet: unknown): string }
+  read(data: Uint8Array, options: object): { SheetNames: string[]; Sheets: Record<string, { '!ref'?: string }> }
+  utils: {
+    sheet_to_csv(sheet: unknown): string
+    decode_range(range: string): Record<'s' | 'e', { r: number; c: number }>
+  }
 }
 
 answerTasks(async ({ bytes, kind }: DocumentTask): Promise<DocumentAnswer> => {
@@ -54,9 +58,20 @@ const readers: Readonly<Record<DocumentKind, () => Promise<(bytes: Buffer) => Pr
     return async bytes => {
       if (bytes.subarray(0, 2).toString('latin1') === 'PK') checkUnpacked(bytes)
       const { SheetNames: names, Sheets: sheets } = read(bytes, { dense: true })
+      checkCells(Object.values(sheets), utils)
       return names.map(name => `# ${name}\n${utils.sheet_to_csv(sheets[name])}`).join('\n\n')
     }
   },
+}
+
+/** Two cells at opposite corners span all between them, and each of those would be written. */
+function checkCells(sheets: readonly { '!ref'?: string }[], { decode_range: decode }: Sheets['utils']): void {
+  const cells = sheets.map(({ '!ref': range }) => {
+    if (range === undefined) return 0
+    const { s: first, e: last } = decode(range)
+    return (last.r - first.r + 1) * (last.c - first.c + 1)
+  })
+  if (!(cells.reduce((all, some) => all + some, 0) <= sheetCells)) throw new Error('It spans too many cells.')
 }
 
 const utf8 = (bytes: Buffer) => new TextDecoder('utf-8', { fatal: true }).decode(bytes)
