@@ -31,7 +31,7 @@ beforeAll(async () => {
   const { stdout } = await farebox('local', 'env', '--data', up.folder)
   const settings = [...stdout.matchAll(/^export (\w+)=(.*)$/gm)].map(([, name, value]) => [name, value])
   environment = { PATH: process.env.PATH ?? '', HOME: folder, ...Object.fromEntries(settings) }
-}, 120_000)
+}, 300_000)
 
 afterAll(async () => {
   await up?.dispose()

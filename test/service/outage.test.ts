@@ -28,6 +28,7 @@ function recorded(): { log: Log; lines: Line[] } {
 
 const gone = 'The books cannot be reached; calls wait, or are refused, until they can.'
 const back = 'The books can be reached again.'
+const still = 'The books still cannot be reached.'
 
 let folder: string
 beforeEach(async () => {
@@ -111,7 +112,8 @@ withPostgres('a PostgreSQL server that is gone', cluster => {
     await vi.waitFor(() => expect(lines.at(-1)?.[1]).toBe(back), { timeout: 60_000 })
     expect((await chat(service, key)).status).toBe(200)
     await service.close()
-    expect(lines).toEqual([
+    // A server that takes a minute and more to come back is told of in between.
+    expect(lines.filter(([, message]) => message !== still)).toEqual([
       ['error', gone, { reason: expect.stringMatching(/ECONNREFUSED|terminated|closed/) }],
       ['warn', back, { forSeconds: expect.any(Number), failures: expect.any(Number) }],
     ])
@@ -142,8 +144,8 @@ describe('the log of an outage', () => {
     const told = lines.filter(([, message]) => message !== 'Another thing went on.')
     expect(told.map(([level, message]) => [level, message])).toEqual([
       ['error', gone],
-      ['error', 'The books still cannot be reached.'],
-      ['error', 'The books still cannot be reached.'],
+      ['error', still],
+      ['error', still],
       ['warn', back],
       ['error', 'Something else failed.'],
     ])
