@@ -4,6 +4,9 @@ export const jobAnswerBytes = 1024 * 1024
 /** The largest video that an engine hands over. */
 export const fetchedVideoBytes = 1024 * 1024 * 1024
 
+/** All of such a file, from its head on: 36 Mbit/s for the largest. Whoever asks after a job has more patience than this. */
+export const fetchedVideoMs = 240_000
+
 /** How long a server may take to read a request with media in it and to say whether it takes the job. */
 export const submissionMs = 180_000
 

@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path'
 import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { unreachable } from '../unreachable.ts'
 import * as bounds from './bounds.ts'
-import { fetchedVideoBytes, jobAnswerBytes, jobQuestionMs } from './job-bounds.ts'
+import type { VideoProgress } from './engine.ts'
+import { fetchedVideoBytes, fetchedVideoMs, jobAnswerBytes, jobQuestionMs } from './job-bounds.ts'
 import type { JobUpstreamOptions } from './job-upstream-options.ts'
 import { NotTaken } from './once-sent.ts'
 import { isObject, readObject } from './openai/read-answer.ts'
@@ -27,6 +28,8 @@ export type JobAnswer =
   /** Of another type than JSON, unread: `keep` or `drop` it. */
   | { kind: 'file'; status: number; mimeType: string; response: Dispatcher.ResponseData }
 
+type Asked = Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'>
+
 const jobPattern = /^[A-Za-z0-9-]{1,64}$/
 
 /** A server that is asked after jobs: its key, its connections, and where the videos that it hands over are written. */
@@ -47,16 +50,11 @@ export class JobUpstream {
   async ask({ method, path, body, headers = {}, timeoutMs, signal }: JobQuestion): Promise<JobAnswer> {
     const isForm = body instanceof FormData
     try {
-      const response = await send(urlOf(this.#options.baseUrl, path), {
+      return await this.#answer({ timeoutMs, signal }, urlOf(this.#options.baseUrl, path), {
         method,
         headers: { ...this.#headers, ...(body && !isForm ? { 'content-type': 'application/json' } : {}), ...headers },
         body: body === undefined ? null : isForm ? body : JSON.stringify(body),
-        dispatcher: this.#agent,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-        headersTimeout: timeoutMs,
-        bodyTimeout: bounds.silenceMs,
       })
-      return await read(response)
     } catch (error) {
       signal.throwIfAborted()
       this.#options.onProblem?.({ host: this.#host, status: null, code: codeOf(error) })
@@ -72,30 +70,49 @@ export class JobUpstream {
     const url = URL.canParse(address) ? new URL(address) : null
     const isSafe = url?.protocol === 'https:' || url?.origin === urlOf(this.#options.baseUrl, '/').origin
     if (!url || !isSafe) throw new Error('The engine handed over an address that is not fetched.')
-    const response = await send(url, {
-      dispatcher: this.#agent,
-      signal,
-      headersTimeout: jobQuestionMs,
-      bodyTimeout: bounds.silenceMs,
-    })
-    return read(response)
+    return this.#answer({ timeoutMs: jobQuestionMs, signal }, url, { method: 'GET' })
   }
 
-  /** The finished file of a job, where this process or an earlier one has written it. */
-  finished(jobId: string): string | null {
+  /** The time of a question ends with the head of a file: what follows is large, and has a time of its own. */
+  async #answer({ timeoutMs, signal }: Pick<JobQuestion, 'timeoutMs' | 'signal'>, url: URL, asked: Asked) {
+    const late = new AbortController()
+    const giveUp = () => late.abort(new DOMException('The engine took too long.', 'TimeoutError'))
+    const question = setTimeout(giveUp, timeoutMs)
+    try {
+      const response = await send(url, {
+        ...asked,
+        dispatcher: this.#agent,
+        signal: AbortSignal.any([signal, late.signal]),
+        headersTimeout: timeoutMs,
+        bodyTimeout: bounds.silenceMs,
+      })
+      const answer = await read(response)
+      if (answer.kind === 'file') {
+        const file = setTimeout(giveUp, fetchedVideoMs).unref()
+        response.body.once('close', () => clearTimeout(file))
+      }
+      return answer
+    } finally {
+      clearTimeout(question)
+    }
+  }
+
+  /** A job whose file this process or an earlier one has written; null before. */
+  finished(jobId: string): VideoProgress | null {
     const path = this.#pathOf(jobId)
-    return existsSync(path) ? path : null
+    return existsSync(path) ? finishedAs(path) : null
   }
 
-  /** Writes a file whole, or not at all. */
-  async keep(jobId: string, { response }: Extract<JobAnswer, { kind: 'file' }>): Promise<string> {
+  /** Writes a file whole, or not at all. It is told by its bytes: servers name one type for all that they hand over. */
+  async keep(jobId: string, { response }: Extract<JobAnswer, { kind: 'file' }>): Promise<VideoProgress> {
     const path = this.#pathOf(jobId)
     await mkdir(resolve(this.#options.workFolder), { recursive: true, mode: 0o700 })
     const part = `${path}.${randomBytes(4).toString('hex')}.part`
     try {
       await writeBounded(part, response)
+      if (!(await isMp4(part))) return { state: 'failed', reason: 'The engine made no MP4.' }
       await rename(part, path)
-      return path
+      return finishedAs(path)
     } finally {
       await rm(part, { force: true })
     }
@@ -109,6 +126,19 @@ export class JobUpstream {
   #pathOf(jobId: string): string {
     if (!jobPattern.test(jobId)) throw new Error('A job is named by letters, digits and dashes.')
     return join(resolve(this.#options.workFolder), `${jobId}.mp4`)
+  }
+}
+
+const finishedAs = (path: string): VideoProgress => ({ state: 'completed', path, mimeType: 'video/mp4' })
+
+/** By the box that such a file begins with (ISO/IEC 14496-12). */
+async function isMp4(path: string): Promise<boolean> {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(8), 0, 8, 0)
+    return bytesRead === 8 && buffer.toString('latin1', 4) === 'ftyp'
+  } finally {
+    await file.close()
   }
 }
 

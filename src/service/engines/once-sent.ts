@@ -49,6 +49,10 @@ export class OnceSent {
   }
 }
 
+/** Whether a question after a job says that the engine did not take it: only then it is as it was at its beginning. */
+export const wasNotTaken = (progress: VideoProgress): boolean =>
+  progress.state === 'running' && progress.engineState.phase === 'ready'
+
 const unknownOutcome: VideoProgress = {
   state: 'failed',
   reason: 'It is not known whether the engine took this video, so it was not asked for a second time.',

@@ -128,12 +128,16 @@ export class JobRunner {
     }
     const input = await job.input()
     if (!input) return unreadable
+    const left = new AbortController()
     try {
       const { signal } = this.#stopping
-      const answer = engineAnswer(catalogue.ofJob(job.model), job, input, signal)
+      const asked = AbortSignal.any([signal, left.signal])
+      const answer = engineAnswer(catalogue.ofJob(job.model), job, input, asked)
       if (!answer) return unreadable
       return await boundedWait(answer, { signal, timeoutMs: engineAnswerMs })
     } catch (error) {
+      // It is asked again, and what nobody waits for any more would go on beside that.
+      left.abort(error)
       if (this.#stopping.signal.aborted) throw error
       log.warn({ jobId: job.id, err: error }, 'An engine could not be asked after a job; it is asked again.')
       // Null where it has not started: then the next look starts it, and does not ask after what is not there.

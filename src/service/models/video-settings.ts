@@ -13,6 +13,9 @@ export interface MediaLengths {
 
 export const noMedia: MediaLengths = { video: null, references: 0 }
 
+/** The least that media which nobody has read yet may turn out to be. */
+export const shortestMedia: MediaLengths = { video: 0, references: 0 }
+
 /** What a request comes to once the model's defaults stand in for what it leaves out. */
 export interface VideoSettings {
   seconds: number

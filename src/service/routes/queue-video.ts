@@ -1,17 +1,21 @@
 import { queueVideo } from '#contract/video.ts'
 import { json, principalOf } from '../call.ts'
 import { checkVideo } from '../models/check-video.ts'
-import { settledRequest } from '../models/video-settings.ts'
+import { settledRequest, shortestMedia } from '../models/video-settings.ts'
 import { quoteVideo } from '../pricing/price-video.ts'
 import { route } from '../route.ts'
-import { tellRemaining } from '../sell.ts'
+import { requireFunds, tellRemaining } from '../sell.ts'
 import type { QueuedJob } from '../service.ts'
 
-/** Checks come before the charge, so that a refused request never touches money. */
+/**
+ * Checks come before the charge, so that a refused request never touches money; and nothing is fetched, measured or looked
+ * at for somebody who could not pay for the shortest video.
+ */
 export const queueVideoRoute = route(queueVideo, async (call, service) => {
   const principal = principalOf(call)
   const model = service.catalogue.video(call.body.model)
   checkVideo(model, call.body)
+  await requireFunds(call, quoteVideo(model, call.body, shortestMedia).total)
   const { request, media, lengths } = await service.media.take(call.body, call.signal)
   await service.consent.require({ account: principal.account, model, request, media })
   const replyOf = ({ jobId, downloadUrl }: QueuedJob) =>

@@ -1,12 +1,17 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { VideoQueueRequest } from '#contract/video.ts'
 import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import { fetchedVideoMs, jobQuestionMs } from '#service/engines/job-bounds.ts'
 import { OpenAiVideos } from '#service/engines/openai/videos.ts'
 import { ServiceVideo } from '#service/engines/service/video.ts'
+import { pooledVideo } from '#service/engines/upstreams/pooled-engines.ts'
+import { UpstreamPool } from '#service/engines/upstreams/upstream-pool.ts'
 import { dataUrl, png } from '../models/example-pictures.ts'
+import { TestClock } from '../open-service.ts'
 import { cutOff, film, halfFilm, type JobDouble, jobDouble, json, type Said } from './job-double.ts'
 
 let folder = ''
@@ -133,6 +138,44 @@ describe('a video is asked for once', () => {
   })
 })
 
+describe('over two upstreams, of which one is dead', () => {
+  async function pooled(kind: Kind) {
+    const dead = await jobDouble()
+    await dead.close()
+    const options = { workFolder: folder, takesKeys: false }
+    const engines = [dead.origin, server.origin].map(origin => {
+      const made =
+        kind === 'service'
+          ? new ServiceVideo({ ...options, baseUrl: `${origin}/v1` })
+          : new OpenAiVideos({ ...options, baseUrl: `${origin}/v1` })
+      opened.push(made)
+      return made
+    })
+    const upstreams = engines.map((each, index) => ({
+      ...{ name: `upstream-${index}`, engine: each, engineModel: `model-${index}`, weight: 10 - index, concurrency: 1 },
+    }))
+    return pooledVideo(new UpstreamPool({ upstreams, queue: { length: 0, waitMs: 1 }, clock: new TestClock() }))
+  }
+
+  test.each(kinds)('%s: the other one is asked, once', async kind => {
+    server.says(wires[kind].submit, wires[kind].taken)
+    const progress = await follow(await pooled(kind), 4)
+    expect(stateOf(progress).upstream).toBe('upstream-1')
+    expect(submissions()).toHaveLength(1)
+    expect(server.seen[0]?.text).toContain('model-1')
+  })
+
+  test.each(kinds)('%s: where the other one takes none either, it is tried until one does', async kind => {
+    server.says(wires[kind].submit, json({}, 503))
+    const made = await pooled(kind)
+    const waiting = stateOf(await follow(made, 6))
+    server.says(wires[kind].submit, wires[kind].taken)
+    let progress: VideoProgress = { state: 'running', engineState: waiting }
+    for (let step = 0; step < 6; step++) progress = await made.poll(call(), stateOf(progress))
+    expect(JSON.stringify(progress)).toContain('q1')
+  })
+})
+
 describe('a refused submission is the verdict', () => {
   const refusals: [kind: Kind, status: number, body: object, reason: RegExp, contentPolicy: boolean][] = [
     ['service', 400, { error: 'Invalid request parameters' }, /does not take this request/, false],
@@ -242,6 +285,63 @@ describe('a finished video', () => {
     const before = server.seen.length
     expect(await engine(kind).start(call())).toEqual(done)
     expect(server.seen.length).toBe(before)
+  })
+
+  describe('that comes slowly', () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+    afterEach(() => void vi.useRealTimers())
+
+    /** Its head has come. */
+    async function begun() {
+      const { promise: held, resolve } = Promise.withResolvers<ServerResponse>()
+      server.says(wires.service.look, response => {
+        response.writeHead(200, { 'content-type': 'video/mp4' })
+        response.write(bytes, () => resolve(response))
+      })
+      const outcome = engine('service')
+        .poll(call(), { queueId: 'q1' })
+        .catch(() => ({ state: 'broken off' }))
+      const written = async () => {
+        const [part = ''] = await readdir(folder)
+        return part ? (await stat(join(folder, part))).size : 0
+      }
+      const response = await held
+      await expect.poll(written).toBe(bytes.length)
+      return { response, outcome, written }
+    }
+
+    test('has longer than the question after it', async () => {
+      const { response, outcome } = await begun()
+      await vi.advanceTimersByTimeAsync(jobQuestionMs + 1_000)
+      response.end()
+      expect((await outcome).state).toBe('completed')
+    })
+
+    test('is not waited for without end', async () => {
+      const { response, outcome, written } = await begun()
+      for (let passedMs = 0, more = 1; passedMs <= fetchedVideoMs - 40_000; passedMs += 40_000, more++) {
+        response.write('x')
+        await expect.poll(written).toBe(bytes.length + more)
+        await vi.advanceTimersByTimeAsync(40_000)
+      }
+      expect([(await outcome).state, await readdir(folder)]).toEqual(['broken off', []])
+    })
+  })
+
+  test('it is an MP4 by its bytes, whatever its type is said to be', async () => {
+    const typed =
+      (type: string, body: Buffer): Said =>
+      response =>
+        void response.writeHead(200, { 'content-type': type }).end(body)
+    const made = engine('service')
+    const asked = (jobId: string) => made.poll({ ...call(), jobId }, { queueId: 'q1' })
+    for (const type of ['application/octet-stream', 'video/quicktime', 'video/mp4']) {
+      server.says(wires.service.look, typed(type, bytes))
+      expect(await asked(`job-${type.length}`)).toMatchObject({ state: 'completed', mimeType: 'video/mp4' })
+    }
+    server.says(wires.service.look, typed('video/mp4', Buffer.from('<html>no film</html>')))
+    expect(await asked('job-none')).toEqual({ state: 'failed', reason: 'The engine made no MP4.' })
+    expect(await readdir(folder)).toHaveLength(3)
   })
 
   test('V6: no key goes to a signed address, and to no other host in plain', async () => {

@@ -1,18 +1,20 @@
 /** An engine that never answers, and hears nothing of an abort. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { VideoQueued } from '#contract/video.ts'
-import type { VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import type { VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
 import { engineAnswerMs, longestJobMs } from '#service/jobs/bounds.ts'
 import { audit } from '#service/ledger/audit.ts'
 import { type OpenedService, openService, TestClock } from '../open-service.ts'
 
 class DeafVideo implements VideoEngine {
   asked = 0
-  start = () => this.#never()
-  poll = () => this.#never()
+  readonly signals: AbortSignal[] = []
+  start = (call: VideoCall) => this.#never(call)
+  poll = (call: VideoCall) => this.#never(call)
 
-  #never(): Promise<VideoProgress> {
+  #never({ signal }: VideoCall): Promise<VideoProgress> {
     this.asked++
+    this.signals.push(signal)
     return new Promise(() => undefined)
   }
 }
@@ -45,6 +47,8 @@ test('V2: is asked again, and after a day the job has failed and its charge is b
   const job = await queued()
   await vi.advanceTimersByTimeAsync(engineAnswerMs)
   await expect.poll(() => engine.asked).toBe(2)
+  // What it was asked first has ended for good, and does not go on beside the second.
+  expect(engine.signals.map(({ aborted }) => aborted)).toEqual([true, false])
   clock.pass(longestJobMs + 1)
   await vi.advanceTimersByTimeAsync(engineAnswerMs)
   const { read } = service.store

@@ -35,6 +35,8 @@ class Asked implements VideoEngine {
   }
 }
 
+/** Addresses that were asked for. */
+const fetched: string[] = []
 const files = new Map<string, Buffer>()
 const engine = new Asked()
 let server: Server
@@ -85,6 +87,7 @@ beforeAll(async () => {
   for (const [name, bytes] of Object.entries(clips)) files.set(`/${name}`, bytes)
   files.set('/picture', png(16, 8))
   server = createServer((request, response) => {
+    fetched.push(request.url ?? '')
     const file = files.get(request.url ?? '')
     response.writeHead(file ? 200 : 404, { 'content-type': 'application/octet-stream' }).end(file)
   })
@@ -114,6 +117,17 @@ const queued = async (body: object, key?: string) => {
   const asked = { model: 'all', prompt: 'a boat', duration: '2s', ...body }
   return service.post('/video/queue', asked, key ?? (await service.key(5)))
 }
+
+test.each([
+  ['a picture', () => ({ image_url: at('picture') })],
+  ['a video to upscale', () => ({ model: 'upscaler', prompt: ' ', video_url: at('mp43') })],
+])('nothing is fetched for whoever could not pay for the shortest video: %s', async (_what, body) => {
+  fetched.length = 0
+  const poor = await service.key(0)
+  expect([(await queued(body(), poor)).status, fetched]).toEqual([402, []])
+  expect((await queued(body())).status).toBe(200)
+  expect(fetched).toHaveLength(1)
+})
 
 describe('§2.6 what a medium may be', () => {
   const taken: [rule: string, body: () => object][] = [

@@ -33,11 +33,11 @@ export class ComfyVideo implements VideoEngine {
   }
 
   async start({ jobId }: VideoCall): Promise<VideoProgress> {
-    return this.#kept(jobId) ?? this.#sent.begin()
+    return this.#files.finished(jobId) ?? this.#sent.begin()
   }
 
   async poll(call: VideoCall, state: EngineState): Promise<VideoProgress> {
-    const kept = this.#kept(call.jobId)
+    const kept = this.#files.finished(call.jobId)
     if (kept) return kept
     if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#submit(call, 1))
     return this.#look(call, state)
@@ -46,11 +46,6 @@ export class ComfyVideo implements VideoEngine {
   /** Ends all connections. */
   async close(): Promise<void> {
     await Promise.all([this.#server.close(), this.#files.close()])
-  }
-
-  #kept(jobId: string): VideoProgress | null {
-    const path = this.#files.finished(jobId)
-    return path === null ? null : { state: 'completed', path, mimeType: 'video/mp4' }
   }
 
   async #submit(call: VideoCall, beginnings: number): Promise<VideoProgress> {
@@ -94,8 +89,7 @@ export class ComfyVideo implements VideoEngine {
     const file = files.find(({ filename }) => /\.mp4$/i.test(filename))
     if (!file) return { state: 'failed', reason: 'The engine made no MP4.' }
     const response = await this.#server.file(file, signal)
-    const path = await this.#files.keep(jobId, { kind: 'file', status: 200, mimeType: 'video/mp4', response })
-    return { state: 'completed', path, mimeType: 'video/mp4' }
+    return this.#files.keep(jobId, { kind: 'file', status: 200, mimeType: 'video/mp4', response })
   }
 
   /** A sentence where a picture cannot be used. */

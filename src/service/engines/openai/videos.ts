@@ -25,11 +25,11 @@ export class OpenAiVideos implements VideoEngine {
   }
 
   async start({ jobId }: VideoCall): Promise<VideoProgress> {
-    return this.#kept(jobId) ?? this.#sent.begin()
+    return this.#upstream.finished(jobId) ?? this.#sent.begin()
   }
 
   async poll(call: VideoCall, state: EngineState): Promise<VideoProgress> {
-    const kept = this.#kept(call.jobId)
+    const kept = this.#upstream.finished(call.jobId)
     if (kept) return kept
     if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#create(call))
     return this.#look(call, state)
@@ -38,11 +38,6 @@ export class OpenAiVideos implements VideoEngine {
   /** Ends all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
-  }
-
-  #kept(jobId: string): VideoProgress | null {
-    const path = this.#upstream.finished(jobId)
-    return path === null ? null : { state: 'completed', path, mimeType: 'video/mp4' }
   }
 
   async #create(call: VideoCall): Promise<VideoProgress> {
@@ -70,7 +65,7 @@ export class OpenAiVideos implements VideoEngine {
     const kept = await this.#upstream.keep(jobId, file)
     // Ours is on disk; what the server keeps is only a copy.
     await this.#upstream.ask({ ...question, method: 'DELETE' }).catch(() => undefined)
-    return { state: 'completed', path: kept, mimeType: 'video/mp4' }
+    return kept
   }
 }
 

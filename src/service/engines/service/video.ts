@@ -25,11 +25,11 @@ export class ServiceVideo implements VideoEngine {
   }
 
   async start({ jobId }: VideoCall): Promise<VideoProgress> {
-    return this.#kept(jobId) ?? this.#sent.begin()
+    return this.#upstream.finished(jobId) ?? this.#sent.begin()
   }
 
   async poll(call: VideoCall, state: EngineState): Promise<VideoProgress> {
-    const kept = this.#kept(call.jobId)
+    const kept = this.#upstream.finished(call.jobId)
     if (kept) return kept
     if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#queue(call))
     return this.#retrieve(call, state)
@@ -38,11 +38,6 @@ export class ServiceVideo implements VideoEngine {
   /** Ends all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
-  }
-
-  #kept(jobId: string): VideoProgress | null {
-    const path = this.#upstream.finished(jobId)
-    return path === null ? null : { state: 'completed', path, mimeType: 'video/mp4' }
   }
 
   async #queue({ request, engineModel, jobId, signal }: VideoCall): Promise<VideoProgress> {
@@ -65,10 +60,10 @@ export class ServiceVideo implements VideoEngine {
     const answer = await this.#upstream.ask({ ...question, path: '/video/retrieve', body })
     const file = await this.#fileOf(answer, state, signal)
     if (!file) return verdictOf(answer, state)
-    const path = await this.#upstream.keep(jobId, file)
+    const kept = await this.#upstream.keep(jobId, file)
     // Ours is on disk; what the other service keeps is only a copy, which ends by itself where this is not heard.
     await this.#upstream.ask({ ...question, path: '/video/complete', body }).catch(() => undefined)
-    return { state: 'completed', path, mimeType: file.mimeType }
+    return kept
   }
 
   async #fileOf(answer: JobAnswer, { downloadUrl }: EngineState, signal: AbortSignal) {

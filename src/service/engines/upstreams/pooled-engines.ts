@@ -1,4 +1,5 @@
 import type { ChatEngine, EmbeddingEngine, EngineState, ImageEngine, VideoEngine, VideoProgress } from '../engine.ts'
+import { wasNotTaken } from '../once-sent.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 import { isNotBegun } from './upstream-verdict.ts'
 
@@ -41,7 +42,12 @@ export const pooledJobs = <Call extends { engineModel: string; signal: AbortSign
       return { state: 'failed', reason: 'The upstream that had begun this job is not configured any more.' }
     }
     const { engine, engineModel } = member
-    return ofUpstream(await engine.poll({ ...call, engineModel }, state as Record<string, unknown>), upstream)
+    const progress = await engine.poll({ ...call, engineModel }, state as Record<string, unknown>)
+    if (!wasNotTaken(progress)) return ofUpstream(progress, upstream)
+    // Many engines send a job only when they are asked after it, so only now it is known that this one cannot have it.
+    // Where all others are full it waits for this one: what stands in its row must not stay that it was about to be sent.
+    const begun = await pool.elsewhere(call, upstream, (other, asked) => other.start(asked)).catch(() => null)
+    return begun ? ofUpstream(begun.value, begun.upstream) : ofUpstream(progress, upstream)
   },
 })
 

@@ -3,7 +3,7 @@ import { modelOffline, modelOverloaded, requestTimeout } from '#contract/errors.
 import { noteRetry } from '../../request-context.ts'
 import { failoverMs, longestHintMs, newestShare, usualCallMs } from './bounds.ts'
 import { type HealthState, UpstreamHealth } from './upstream-health.ts'
-import { askedWaitMs, failureWord, verdictOf } from './upstream-verdict.ts'
+import { askedWaitMs, failureWord, isNotBegun, verdictOf } from './upstream-verdict.ts'
 import { WaitingLine } from './waiting-line.ts'
 
 /** One server, or other means, that a model runs on. */
@@ -106,7 +106,14 @@ export class UpstreamPool<Engine> {
     ask: Asked<Call, Engine, Promise<Value>>,
     mayRepeat: (error: unknown) => boolean = () => true,
   ): Promise<{ value: Value; upstream: string }> {
-    const journey = this.#journey(call.signal, mayRepeat)
+    return this.#answered(this.#journey(call.signal, mayRepeat), call, ask)
+  }
+
+  async #answered<Call extends AnyCall, Value>(
+    journey: Journey<Engine>,
+    call: Call,
+    ask: Asked<Call, Engine, Promise<Value>>,
+  ): Promise<{ value: Value; upstream: string }> {
     for (;;) {
       const member = await this.#place(journey)
       const startedMs = this.#clock.now()
@@ -121,6 +128,21 @@ export class UpstreamPool<Engine> {
         this.#leave(member)
       }
     }
+  }
+
+  /**
+   * As `answerBy` by any other than the one of this name, which did not take the work, and is spared for a while; null
+   * where no other one is there for it now.
+   */
+  async elsewhere<Call extends AnyCall, Value>(
+    call: Call,
+    name: string,
+    ask: Asked<Call, Engine, Promise<Value>>,
+  ): Promise<{ value: Value; upstream: string } | null> {
+    const member = this.#members.find(each => each.name === name)
+    const journey = this.#journey(call.signal, isNotBegun)
+    if (!member || !this.#goesOn(journey, member, modelOverloaded())) return null
+    return this.#answered(journey, call, ask)
   }
 
   /** A stream of one of them; before its first piece another may take over, after it none does. */
