@@ -61,14 +61,22 @@ const UserMessage = z.looseObject({
   name: z.string().nullish(),
 })
 
-const AssistantMessage = z.looseObject({
-  role: z.literal('assistant'),
-  content: z.union([z.string(), listOf(TextPart)]).nullish(),
-  name: z.string().nullish(),
-  reasoning_content: z.string().nullish(),
-  reasoning_details: listOf(ReasoningDetail).nullish(),
-  tool_calls: listOf(ToolCall).nullish(),
-})
+const AssistantMessage = z
+  .looseObject({
+    role: z.literal('assistant'),
+    content: z.union([z.string(), listOf(TextPart)]).nullish(),
+    name: z.string().nullish(),
+    reasoning_content: z.string().nullish(),
+    reasoning_details: listOf(ReasoningDetail).nullish(),
+    tool_calls: listOf(ToolCall).nullish(),
+  })
+  .refine(
+    ({ content, tool_calls: calls }) => typeof content === 'string' || Array.isArray(content) || Array.isArray(calls),
+    {
+      path: ['content'],
+      message: 'A message of the assistant has `content` or `tool_calls`',
+    },
+  )
 
 const ToolMessage = z.looseObject({
   role: z.literal('tool'),

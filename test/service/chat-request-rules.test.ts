@@ -111,6 +111,8 @@ test.each(takenRows)('§5.1 takes %s: %o', async (_field, body) => {
 })
 
 const refused: [body: object, names: string][] = [
+  [{ messages: [{ role: 'assistant' }] }, 'content'],
+  [{ messages: [{ role: 'assistant', content: null, tool_calls: null }] }, 'content'],
   [{ frequency_penalty: 2.1 }, 'frequency_penalty'],
   [{ presence_penalty: -2.1 }, 'presence_penalty'],
   [{ repetition_penalty: -0.1 }, 'repetition_penalty'],

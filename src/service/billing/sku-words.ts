@@ -30,10 +30,13 @@ const typeWords: Readonly<Record<string, string>> = {
 export function modelTypeOf(type: Model['type'] | undefined, [sku = '']: readonly string[]): string | null {
   if (type) return typeWords[type] ?? null
   if (sku.startsWith('chat')) return 'LLM'
+  if (sku.startsWith('speech')) return 'TTS'
+  if (sku.startsWith('transcription')) return 'ASR'
   return /^(image|video)/.exec(sku)?.[0].toUpperCase() ?? null
 }
 
 const lineWords: readonly [words: RegExp, type: string][] = [
+  [/input\.cache_write/, 'Cache Write'],
   [/input\.cache/, 'Cache Read'],
   [/input/, 'Input'],
   [/output/, 'Output'],

@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { Kysely } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { breakdownOf, modelTypeOf } from '#service/billing/sku-words.ts'
 import { UsageAnalyticsDesk } from '#service/billing/usage-analytics.ts'
 import { usageCount, usagePage } from '#service/billing/usage-rows.ts'
 import { inProportion } from '#service/billing/usage-totals.ts'
@@ -32,6 +33,24 @@ test('a look that takes too long is a 504 that says to ask for less, and the nex
   })
   lateMs = 0
   expect((await desk.of('ada', days)).byDate).toHaveLength(7)
+})
+
+test.each([
+  ['chat.input', 'LLM'],
+  ['speech.character', 'TTS'],
+  ['transcription.second', 'ASR'],
+  ['image.generation', 'IMAGE'],
+  ['video.second', 'VIDEO'],
+  ['embedding.input', null],
+])('a model that is gone is told by what it was charged for: %s is %s', (sku, type) => {
+  expect(modelTypeOf(undefined, [sku])).toBe(type)
+})
+
+test('what is written into a cache is told apart from what is read from it', () => {
+  const skus = ['chat.input', 'chat.input.cached', 'chat.input.cache_write', 'chat.output']
+  const bySku = new Map(skus.map(sku => [sku, { price: 1n, units: 1n }]))
+  const types = breakdownOf({ usd: 4n, diem: 0n, units: 4n, bySku } as never).map(({ type }) => type)
+  expect(types).toEqual(['Input', 'Cache Read', 'Cache Write', 'Output'])
 })
 
 test('parts in proportion add up to the whole, and none is below zero', () => {
