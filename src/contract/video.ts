@@ -201,6 +201,7 @@ export const queueVideo = defineOperation({
     ...paidModelFailures,
     409: NeedsConsent,
     422: ContentViolation,
+    504: StandardError,
   },
 })
 

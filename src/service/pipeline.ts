@@ -13,8 +13,7 @@ import {
   timestamp,
   version,
 } from '#contract/headers.ts'
-import { admissionFloorUsd } from '#contract/limits.ts'
-import { addUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import { addUsd, zeroUsd } from '#contract/money.ts'
 import { isPaid, type Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { parseModelSuffix } from '#contract/service-parameters.ts'
@@ -23,6 +22,7 @@ import { endedRequest } from './ended-request.ts'
 import type { Exchange } from './exchange.ts'
 import { failedAnswer } from './failed-answer.ts'
 import { isKnownKey, oncePerKey } from './idempotency/once-per-key.ts'
+import { admissionFloor } from './ledger/admission-floor.ts'
 import { spendableForMs } from './ledger/bounds.ts'
 import { InsufficientCredit, OverBudget } from './ledger/refusals.ts'
 import { demandOf } from './middleware/demand.ts'
@@ -51,8 +51,6 @@ const blameless: ReadonlySet<string> = new Set([
   'CHARGE_UNKNOWN',
   'X402_TOP_UP_UNAVAILABLE',
 ])
-
-const admissionFloor = microUsd(Math.round(admissionFloorUsd * 1e6))
 
 /**
  * The order of every request: guard by address, identify, guard by principal, body, validation, what was answered to

@@ -161,7 +161,7 @@ test('operations: what else they answer', () => {
     'retrieveAudio 400 401 402 403 404 410 422 429 500 503',
     'completeAudio 400 401 402 403 404 410 429 500 503',
     'quoteVideo 400 401 402 403 404 410 413 422 429 500 503',
-    'queueVideo 400 401 402 403 404 409 410 413 422 429 500 503',
+    'queueVideo 400 401 402 403 404 409 410 413 422 429 500 503 504',
     'retrieveVideo 400 401 402 403 404 422 429 500 503',
     'completeVideo 400 401 402 429 500 503',
     'createVideoTranscription 400 401 402 403 404 409 413 415 422 429 500 503',

@@ -1,48 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { spawnSync } from 'node:child_process'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type SpeechFormat, Voice } from '#contract/speech.ts'
 import { Transcription } from '#contract/transcription.ts'
+import { voiceMs } from '#service/audio/bounds.ts'
 import { soundTypeOf } from '#service/audio/sound-type.ts'
 import { wavHeader, wavOf, wavSeconds } from '#service/audio/wav.ts'
-import type {
-  SpeechCall,
-  SpeechEngine,
-  TranscribedSpeech,
-  TranscriptionCall,
-  TranscriptionEngine,
-} from '#service/engines/audio-engines.ts'
 import { audit } from '#service/ledger/audit.ts'
 import type { SpeechModel, TranscriptionModel } from '#service/models/audio-models.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
 import { type OpenedService, openService } from './open-service.ts'
-
-class ScriptedSpeech implements SpeechEngine {
-  asked: SpeechCall[] = []
-  result: (call: SpeechCall) => Promise<Buffer> | Buffer = ({ request }) => Buffer.from(`<${request.text}>`)
-
-  async speak(call: SpeechCall): Promise<Buffer> {
-    this.asked.push(call)
-    return this.result(call)
-  }
-
-  async cloneVoice(): Promise<string> {
-    return 'inner voice'
-  }
-}
-
-class ScriptedTranscription implements TranscriptionEngine {
-  asked: TranscriptionCall[] = []
-  result: () => Promise<TranscribedSpeech> | TranscribedSpeech = () => ({ text: 'two words', seconds: 99 })
-
-  async transcribe(call: TranscriptionCall): Promise<TranscribedSpeech> {
-    this.asked.push(call)
-    return this.result()
-  }
-}
+import { ScriptedSpeech, ScriptedTranscription } from './scripted-sound.ts'
+import { wavOfChunks } from './wav-of-chunks.ts'
 
 const speech = new ScriptedSpeech()
 const hearing = new ScriptedTranscription()
-const asIs = [speech.result, hearing.result] as const
+const asIs = [speech.result, hearing.result, speech.cloned] as const
 
 const scripted = (demo: readonly Model[]): Model[] => {
   const tts = demo.find((each): each is SpeechModel => each.type === 'tts')
@@ -73,6 +46,7 @@ beforeAll(async () => {
 beforeEach(() => {
   speech.result = asIs[0]
   hearing.result = asIs[1]
+  speech.cloned = asIs[2]
   // Each test has the minute's limit for itself.
   service.clock.pass(60_000)
 })
@@ -294,10 +268,29 @@ describe('§8.2 POST /audio/transcriptions', () => {
     expect(await holds()).toEqual([])
   })
 
+  test.each([
+    ['bytes a second beyond all', wavOfChunks({ bytesPerSecond: 0xffff_ffff })],
+    ['two bytes of samples before the others', wavOfChunks({}, [2, 160_000 - 2])],
+  ])('a header that claims %s makes ten seconds no cheaper', async (_claim, file) => {
+    const { response, lines } = await charged('transcriptions', { model: 'hears', file })
+    expect([response.status, lines]).toEqual([200, [['transcription.second', 10n, 10_000n]]])
+  })
+
+  test('nor do samples that are coded sound, as its readers find', async () => {
+    const coded = ['-f', 'lavfi', '-i', 'sine=d=9.5:r=48000', '-c:a', 'ac3', '-f', 'spdif', '-']
+    const { stdout } = spawnSync('ffmpeg', ['-loglevel', 'error', ...coded], { maxBuffer: 2 ** 26 })
+    const file = wavOfChunks({ rate: 480_000, channels: 2 }, [stdout])
+    expect(wavSeconds(file)).toBeLessThan(1)
+    const { lines } = await charged('transcriptions', { model: 'hears', file })
+    expect(lines).toEqual([['transcription.second', 10n, 10_000n]])
+  })
+
   test('too little credit, no form', async () => {
     const poor = await service.key(0.000001)
-    const { response } = await charged('transcriptions', { model: 'hears', file }, {}, poor)
-    expect(response.status).toBe(402)
+    for (const sent of [file, Buffer.from('fLaC, and nothing that can be decoded')]) {
+      const { response } = await charged('transcriptions', { model: 'hears', file: sent }, {}, poor)
+      expect(response.status).toBe(402)
+    }
     expect((await service.post('/audio/transcriptions', { model: 'hears' }, key)).status).toBe(415)
   })
 })
@@ -330,6 +323,22 @@ describe('§8.3 POST /audio/voices', () => {
     const { response, bytes } = await clone(fields)
     expect([response.status, bytes.toString()]).toEqual([status, expect.stringContaining(says)])
   })
+})
+
+test('§8.3 a voice is made for those alone who could pay to hear it', async () => {
+  speech.cloned = () => Promise.reject(new Error('It was asked.'))
+  const poor = await service.key(0.09)
+  const { response } = await charged('voices', { model: 'voiced', file: seconds(2) }, {}, poor)
+  expect(response.status).toBe(402)
+})
+
+test('§8.3 an engine that never makes a voice keeps nobody', async () => {
+  const timeout = AbortSignal.timeout.bind(AbortSignal)
+  const spy = vi.spyOn(AbortSignal, 'timeout').mockImplementation(ms => (ms === voiceMs ? timeout(0) : timeout(ms)))
+  speech.cloned = () => new Promise(() => undefined)
+  const { response } = await charged('voices', { model: 'voiced', file: seconds(2) })
+  spy.mockRestore()
+  expect(response.status).toBe(504)
 })
 
 test('§6.1 models of sound state their voices and prices', async () => {

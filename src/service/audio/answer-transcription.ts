@@ -7,10 +7,10 @@ import type { Recording, TranscribedSpeech } from '../engines/audio-engines.ts'
 import type { TranscriptionModel } from '../models/audio-models.ts'
 import { fieldError } from '../models/field-error.ts'
 import { transcriptionLines, transcriptionPrice } from '../pricing/price-audio.ts'
-import { sell } from '../sell.ts'
+import { requireFunds, sell } from '../sell.ts'
 import type { Service } from '../service.ts'
 import { lowestBitsPerSecond } from './bounds.ts'
-import { soundLength } from './sound-seconds.ts'
+import { type Measuring, soundLength } from './sound-seconds.ts'
 import { recordingOf, soundTypeNames } from './sound-type.ts'
 
 /**
@@ -27,10 +27,12 @@ export async function answerTranscription(
     throw fieldError(['timestamps'], `${model.id} does not take timestamps; leave it out`)
   }
   const recording = await uploadedRecording(body.file)
-  const measured = await measuredSeconds(recording, call.signal)
+  // Measuring costs a run of a program: it is for those who can pay for the first second.
+  await requireFunds(call, transcriptionPrice(model, 1))
+  const measured = await measuredSeconds(recording, { atMostSeconds: model.longestSeconds, signal: call.signal })
   const most = measured ?? Math.min(model.longestSeconds, (recording.bytes.length * 8) / lowestBitsPerSecond)
   if (most > model.longestSeconds) {
-    throw fieldError(['file'], `is ${Math.ceil(most)} s long; ${model.id} takes ${model.longestSeconds} s at most`)
+    throw fieldError(['file'], `is too long; ${model.id} takes ${model.longestSeconds} s at most`)
   }
   return sell(call, { model: model.id, amount: transcriptionPrice(model, most) }, service, async () => {
     const said = await transcribed(model, { recording, body, signal: call.signal })
@@ -54,8 +56,8 @@ export async function uploadedRecording(file: File): Promise<Recording> {
   return recording
 }
 
-async function measuredSeconds(recording: Recording, signal: AbortSignal): Promise<number | null> {
-  const length = await soundLength(recording, signal)
+async function measuredSeconds(recording: Recording, measuring: Measuring): Promise<number | null> {
+  const length = await soundLength(recording, measuring)
   if (length === 'broken') throw fieldError(['file'], 'has no sound that can be read; is it whole?')
   return length === 'unknown' ? null : length.seconds
 }

@@ -1,33 +1,55 @@
+import { requestTimeout } from '#contract/errors.ts'
 import type { VoiceRequest } from '#contract/speech.ts'
 import { boundedWait } from '../bounded-wait.ts'
 import { type Call, type JsonReply, json, principalOf } from '../call.ts'
+import type { Recording } from '../engines/audio-engines.ts'
+import { admissionFloor } from '../ledger/admission-floor.ts'
 import type { SpeechModel } from '../models/audio-models.ts'
 import { fieldError } from '../models/field-error.ts'
+import { requireFunds } from '../sell.ts'
 import type { Service } from '../service.ts'
 import { uploadedRecording } from './answer-transcription.ts'
+import { voiceMs } from './bounds.ts'
 import { soundLength } from './sound-seconds.ts'
 
 /** A voice of a recording, for a model whose engine can make one (published contract §8.3). */
 export async function answerVoice(call: Call, body: VoiceRequest, service: Service): Promise<JsonReply> {
   const model = service.catalogue.speech(body.model)
-  const { voiceCloning, engine, engineModel } = model
+  const { voiceCloning, engine } = model
   if (!voiceCloning || !engine.cloneVoice) throw fieldError(['model'], cannotClone(model, service))
   const sample = await uploadedRecording(body.file)
   if (!voiceCloning.acceptedFormats.includes(sample.type)) {
     throw fieldError(['file'], `is ${sample.type}; ${model.id} takes ${voiceCloning.acceptedFormats.join(', ')}`)
   }
-  const length = await soundLength(sample, call.signal)
-  if (length === 'broken') throw fieldError(['file'], 'has no sound that can be read; is it whole?')
+  // The engine may have its price: this is free only for those who could pay for what they then speak with it.
+  await requireFunds(call, admissionFloor)
   const least = voiceCloning.minimumSampleSeconds
+  const length = await soundLength(sample, { atMostSeconds: least, signal: call.signal })
+  if (length === 'broken') throw fieldError(['file'], 'has no sound that can be read; is it whole?')
   if (length !== 'unknown' && length.seconds < least) {
     throw fieldError(['file'], `is ${length.seconds.toFixed(1)} s long; ${model.id} needs ${least} s at least`)
   }
-  const { signal } = call
-  const voice = await boundedWait(engine.cloneVoice({ sample, engineModel, signal }), { signal })
+  const voice = await cloned(model, sample, call.signal)
   return json({
     id: service.voices.write(voice, { account: principalOf(call).account, model: model.id }),
     model: model.id,
   })
+}
+
+/** Throws `requestTimeout` where the engine takes too long. */
+async function cloned(
+  { engine, engineModel, id }: SpeechModel,
+  sample: Recording,
+  caller: AbortSignal,
+): Promise<string> {
+  const late = AbortSignal.timeout(voiceMs)
+  const signal = AbortSignal.any([caller, late])
+  try {
+    if (!engine.cloneVoice) throw new Error(`The engine of ${id} makes no voices.`)
+    return await boundedWait(engine.cloneVoice({ sample, engineModel, signal }), { signal })
+  } catch (error) {
+    throw late.aborted && !caller.aborted ? requestTimeout() : error
+  }
 }
 
 function cannotClone({ id }: SpeechModel, { catalogue }: Service): string {

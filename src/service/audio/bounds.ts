@@ -16,3 +16,12 @@ export const probeRate = 8_000
 
 /** The lowest bit rate of speech in use: where a length cannot be read, a file is held to have no more seconds than this gives. */
 export const lowestBitsPerSecond = 6_000
+
+/** Samples a second of the finest sound in use; a header that claims more is not believed. */
+export const highestRate = 768_000
+
+/** The longest recording that a model may be set to take, a day. Decoding ends there. */
+export const longestRecordingSeconds = 86_400
+
+/** How long an engine may take to make a voice of a recording. */
+export const voiceMs = 300_000

@@ -18,14 +18,16 @@ export const soundReaders: Record<SoundType, string> = {
 export interface Decoding {
   /** Samples a second. */
   rate: number
+  /** Nothing beyond is decoded: a small file may have any length. */
+  atMostSeconds: number
   onPiece(piece: Buffer): void
   signal: AbortSignal
 }
 
-/** The sound of a recording as samples of 16 bits and one channel, by ffmpeg; `unknown` where there is none. */
+/** The sound of a recording as samples of 16 bits and one channel, by ffmpeg; `unknown` where there is none. Throws as `runFfmpeg` does. */
 export async function decodeSound(
   recording: Recording,
-  { rate, onPiece, signal }: Decoding,
+  { rate, atMostSeconds, onPiece, signal }: Decoding,
 ): Promise<'decoded' | 'broken' | 'unknown'> {
   const program = await ffmpeg()
   if (!program) return 'unknown'
@@ -36,7 +38,7 @@ export async function decodeSound(
     const isRead = await runFfmpeg(program.path, {
       args: [
         ...['-nostdin', '-f', soundReaders[recording.type], '-protocol_whitelist', 'file', '-i', `file:${path}`],
-        ...['-map', '0:a:0', '-ac', '1', '-ar', `${rate}`, '-f', 's16le', 'pipe:1'],
+        ...['-map', '0:a:0', '-ac', '1', '-ar', `${rate}`, '-t', `${atMostSeconds}`, '-f', 's16le', 'pipe:1'],
       ],
       onOutput: onPiece,
       signal,

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { modelOverloaded, requestTimeout } from '#contract/errors.ts'
 import { encoderEnvironment } from '../engines/demo/encoder-environment.ts'
 import { type Encoder, EncoderMissing, findEncoder } from '../engines/demo/find-encoder.ts'
 import { Slots } from '../engines/demo/slots.ts'
@@ -27,15 +28,19 @@ export interface FfmpegRun {
   /** Told of each piece of its output. */
   onOutput(piece: Buffer): void
   signal: AbortSignal
+  timeoutMs?: number
 }
 
-/** Runs ffmpeg over one file, within its time. False where it could not read or write it; an abort kills it and throws. */
+/**
+ * Runs ffmpeg over one file. False where it could not read or write it; an abort kills it and throws. Throws
+ * `modelOverloaded` where too many wait, and `requestTimeout` once its time is over, which is not the file's fault.
+ */
 export async function runFfmpeg(path: string, run: FfmpegRun): Promise<boolean> {
-  if (slots.full) throw new Error('Too many files wait for ffmpeg.')
+  if (slots.full) throw modelOverloaded()
   return slots.run(() => converted(path, run))
 }
 
-function converted(path: string, { args, input, onOutput, signal }: FfmpegRun): Promise<boolean> {
+function converted(path: string, { args, input, onOutput, signal, timeoutMs = soundMs }: FfmpegRun): Promise<boolean> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const child = spawn(path, ['-hide_banner', '-loglevel', 'error', ...args], {
@@ -44,7 +49,11 @@ function converted(path: string, { args, input, onOutput, signal }: FfmpegRun): 
       windowsHide: true,
     })
     const kill = () => void child.kill('SIGKILL')
-    const timer = setTimeout(kill, soundMs)
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      kill()
+    }, timeoutMs)
     signal.addEventListener('abort', kill, { once: true })
     const ended = (settle: () => void) => {
       clearTimeout(timer)
@@ -55,6 +64,12 @@ function converted(path: string, { args, input, onOutput, signal }: FfmpegRun): 
     // It may stop reading before its input ends, which is no fault of ours.
     child.stdin.on('error', () => undefined).end(input ?? Buffer.alloc(0))
     child.once('error', error => ended(() => reject(error)))
-    child.once('close', code => ended(() => (signal.aborted ? reject(signal.reason) : resolve(code === 0))))
+    child.once('close', code =>
+      ended(() => {
+        if (signal.aborted) reject(signal.reason)
+        else if (isLate) reject(requestTimeout())
+        else resolve(code === 0)
+      }),
+    )
   })
 }

@@ -6,17 +6,29 @@ import { wavSeconds } from './wav.ts'
 /** How long a recording is: a number, that nothing here can tell, or that it is broken. */
 export type SoundLength = { seconds: number } | 'unknown' | 'broken'
 
-/** A WAV by its header; everything else by decoding it whole, because headers of such files may say anything. */
-export async function soundLength(recording: Recording, signal: AbortSignal): Promise<SoundLength> {
-  if (recording.type === 'wav') {
-    const seconds = wavSeconds(recording.bytes)
-    return seconds === null ? 'broken' : { seconds }
-  }
+export interface Measuring {
+  /** Decoding ends soon after; what is longer has some length above it. */
+  atMostSeconds: number
+  signal: AbortSignal
+}
+
+/**
+ * By decoding it whole, because headers may say anything, and what calls itself a WAV of samples may be coded sound that
+ * its readers find. Only where nothing decodes, a plain WAV is believed.
+ */
+export async function soundLength(recording: Recording, { atMostSeconds, signal }: Measuring): Promise<SoundLength> {
   let bytes = 0
   const count = (piece: Buffer) => {
     bytes += piece.length
   }
-  const read = await decodeSound(recording, { rate: probeRate, onPiece: count, signal })
-  if (read === 'unknown') return 'unknown'
-  return read === 'decoded' && bytes > 0 ? { seconds: bytes / 2 / probeRate } : 'broken'
+  const read = await decodeSound(recording, {
+    ...{ rate: probeRate, atMostSeconds: atMostSeconds + 1 },
+    ...{ onPiece: count, signal },
+  })
+  if (read === 'broken') return 'broken'
+  const seconds = read === 'decoded' ? bytes / 2 / probeRate : claimedSeconds(recording)
+  if (seconds === null) return 'unknown'
+  return seconds > 0 ? { seconds } : 'broken'
 }
+
+const claimedSeconds = ({ bytes, type }: Recording): number | null => (type === 'wav' ? wavSeconds(bytes) : null)

@@ -1,9 +1,8 @@
 import { type SpeechFormat, speechTypes } from '#contract/speech.ts'
 import { type Call, type PiecesReply, principalOf } from '../call.ts'
 import { type Metered, streamWithCharge } from '../ledger/charges.ts'
-import { shortage, totalOf } from '../ledger/funding.ts'
 import { charactersOf, speechLines, speechPrice } from '../pricing/price-audio.ts'
-import { tellRemaining } from '../sell.ts'
+import { requireFunds, tellRemaining } from '../sell.ts'
 import type { Service } from '../service.ts'
 import { pcmRate } from './encode-sound.ts'
 import { sentencesOf } from './sentences.ts'
@@ -14,8 +13,7 @@ import { wavHeader } from './wav.ts'
 export async function streamSpeech(call: Call, speech: Speech, service: Service): Promise<PiecesReply> {
   const { model, request } = speech
   const amount = speechPrice(model, charactersOf(request.text))
-  const spendable = await call.spendable()
-  if (amount > totalOf(spendable)) throw shortage(spendable, amount)
+  await requireFunds(call, amount)
   const { requestId, holdId, signal } = call
   const order = { request: requestId, holdId, principal: principalOf(call), model: model.id, amount }
   const { charge, events } = await streamWithCharge(service.charges, order, signal, () => metered(speech, signal))

@@ -1,3 +1,5 @@
+import { highestRate } from './bounds.ts'
+
 /** Sound as numbers: 16 bits, little-endian, one channel. */
 export interface Sound {
   samples: Int16Array
@@ -33,46 +35,69 @@ export function wavOf(sound: Sound): Buffer {
   return Buffer.concat([wavHeader(sound.rate, pcm.byteLength), pcm])
 }
 
-interface WavData {
+interface PlainWav {
   /** A second. */
   rate: number
-  bytesPerSecond: number
+  channels: number
+  bits: number
+  /** IEEE numbers instead of whole ones. */
+  isFloat: boolean
   data: Buffer
 }
 
-/** Seconds by the chunks of a WAV file; null where they say none. What the header claims beyond the file does not count. */
+/** Seconds of a plain WAV, as far as the file reaches; null for any other, which only decoding can measure. */
 export function wavSeconds(bytes: Buffer): number | null {
-  const found = wavData(bytes)
-  return found && found.data.length / found.bytesPerSecond
+  const plain = plainWav(bytes)
+  return plain && plain.data.length / ((plain.rate * plain.channels * plain.bits) / 8)
 }
 
 /** The samples of a WAV of 16 bits and one channel; null for any other. */
 export function soundOfWav(bytes: Buffer): Sound | null {
-  const found = wavData(bytes)
-  if (!found || found.bytesPerSecond !== found.rate * 2) return null
-  const { rate, data } = found
+  const plain = plainWav(bytes)
+  if (!plain || plain.isFloat || plain.bits !== 16 || plain.channels !== 1) return null
+  const { rate, data } = plain
   const count = Math.floor(data.length / 2)
   return { samples: Int16Array.from({ length: count }, (_, index) => data.readInt16LE(index * 2)), rate }
 }
 
-function wavData(bytes: Buffer): WavData | null {
-  let rate = 0
-  let bytesPerSecond = 0
-  for (let at = 12; at + 8 <= bytes.length; ) {
-    const name = bytes.subarray(at, at + 4).toString('latin1')
+const formatAt = 12
+const integers = 1
+const floats = 3
+
+/**
+ * A WAV that all readers read alike: its format first, one run of samples, and nothing in the header that contradicts the
+ * rest of it. Null for any other.
+ */
+function plainWav(bytes: Buffer): PlainWav | null {
+  if (bytes.length < headerBytes || nameAt(bytes, formatAt) !== 'fmt ') return null
+  const tag = bytes.readUInt16LE(20)
+  const channels = bytes.readUInt16LE(22)
+  const rate = bytes.readUInt32LE(24)
+  const bits = bytes.readUInt16LE(34)
+  const isKnown = tag === integers ? [8, 16, 24, 32].includes(bits) : tag === floats && bits === 32
+  const frameBytes = (channels * bits) / 8
+  if (!isKnown || channels === 0 || rate === 0 || rate > highestRate) return null
+  if (bytes.readUInt16LE(32) !== frameBytes || bytes.readUInt32LE(28) !== rate * frameBytes) return null
+  const data = onlyData(bytes)
+  return data && { rate, channels, bits, isFloat: tag === floats, data }
+}
+
+/** Chunks of the same name, wherever they may stand, are read by some and skipped by others. */
+function onlyData(bytes: Buffer): Buffer | null {
+  for (let at = formatAt; at + 8 <= bytes.length; ) {
+    const name = nameAt(bytes, at)
     const size = bytes.readUInt32LE(at + 4)
-    if (name === 'fmt ' && at + 20 <= bytes.length) {
-      rate = bytes.readUInt32LE(at + 12)
-      bytesPerSecond = bytes.readUInt32LE(at + 16)
-    }
+    const start = at + 8
     if (name === 'data') {
-      const data = bytes.subarray(at + 8, at + 8 + size)
-      return bytesPerSecond > 0 && data.length > 0 ? { rate, bytesPerSecond, data } : null
+      return bytes.indexOf('data', start + size, 'latin1') < 0 ? bytes.subarray(start, start + size) : null
     }
-    at += 8 + size + (size % 2)
+    if (name === 'fmt ' && (at !== formatAt || size < 16)) return null
+    at = start + size + (size % 2)
   }
   return null
 }
+
+const nameAt = (bytes: Buffer, at: number): string => bytes.subarray(at, at + 4).toString('latin1')
 
 /** The same sound at another rate, by straight lines between its samples. */
 export function resampled({ samples, rate }: Sound, wanted: number): Sound {

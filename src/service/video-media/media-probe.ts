@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { modelOverloaded, requestTimeout } from '#contract/errors.ts'
 import { encoderEnvironment } from '../engines/demo/encoder-environment.ts'
 import { type Encoder, EncoderMissing, findEncoder } from '../engines/demo/find-encoder.ts'
 import { Slots } from '../engines/demo/slots.ts'
@@ -20,7 +21,10 @@ export interface Probed {
 
 /** Reads how long a medium is. */
 export interface MediaProbe {
-  /** Null for what cannot be read as that format. Throws where nothing on this machine can read any. */
+  /**
+   * Null for what cannot be read as that format. Throws where nothing on this machine can read any, `modelOverloaded` where
+   * too many wait, and `requestTimeout` where it takes too long, which is not the medium's fault.
+   */
   probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | null>
 }
 
@@ -33,14 +37,22 @@ export class FfmpegProbe implements MediaProbe {
   readonly #slots = new Slots(bounds.probesAtOnce, bounds.probesWaiting)
   #ffmpeg: Promise<Encoder> | null = null
 
-  constructor(find: () => Promise<Encoder> = findEncoder) {
+  readonly #timeoutMs: number
+
+  constructor(find: () => Promise<Encoder> = findEncoder, timeoutMs: number = bounds.probeMs) {
     this.#find = find
+    this.#timeoutMs = timeoutMs
   }
 
   async probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | null> {
-    if (this.#slots.full) throw new Error('Too many media wait to be read.')
+    if (this.#slots.full) throw modelOverloaded()
     const { path: program } = await this.#found()
-    return this.#slots.run(() => inFile(bytes, path => walk(program, path, format, signal)))
+    return this.#slots.run(() => inFile(bytes, path => this.#walk(program, path, format, signal)))
+  }
+
+  async #walk(program: string, path: string, format: MediaFormat, signal: AbortSignal): Promise<Probed | null> {
+    const said = await output(program, walkArguments(path, format), { timeoutMs: this.#timeoutMs, signal })
+    return said && probedOf(said, isSound(format))
   }
 
   /** What is missing may be installed meanwhile. */
@@ -67,21 +79,22 @@ async function inFile<Value>(bytes: Buffer, use: (path: string) => Promise<Value
   }
 }
 
-async function walk(program: string, path: string, format: MediaFormat, signal: AbortSignal): Promise<Probed | null> {
-  const isSound = format === 'wav' || format === 'mp3'
-  const args = [
-    ...['-hide_banner', '-nostdin', '-nostats', '-protocol_whitelist', 'file'],
-    ...['-f', readers[format], '-i', `file:${path}`],
-    ...['-map', isSound ? '0:a:0' : '0:v:0', '-c', 'copy', '-progress', 'pipe:1', '-f', 'null', '-'],
-  ]
-  const said = await output(program, args, signal)
-  return said && probedOf(said, isSound)
-}
+const isSound = (format: MediaFormat): boolean => format === 'wav' || format === 'mp3'
+
+const walkArguments = (path: string, format: MediaFormat): string[] => [
+  ...['-hide_banner', '-nostdin', '-nostats', '-protocol_whitelist', 'file'],
+  ...['-f', readers[format], '-i', `file:${path}`],
+  ...['-map', isSound(format) ? '0:a:0' : '0:v:0', '-c', 'copy', '-progress', 'pipe:1', '-f', 'null', '-'],
+]
 
 /** Null where the program ends without success: then the file is none of its format. */
-function output(program: string, args: string[], signal: AbortSignal): Promise<{ out: string; log: string } | null> {
+function output(
+  program: string,
+  args: string[],
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<{ out: string; log: string } | null> {
   const options = {
-    timeout: bounds.probeMs,
+    timeout: timeoutMs,
     maxBuffer: bounds.probeOutputBytes,
     env: encoderEnvironment(),
     windowsHide: true,
@@ -91,19 +104,21 @@ function output(program: string, args: string[], signal: AbortSignal): Promise<{
   return new Promise((resolve, reject) => {
     execFile(program, args, options, (error, out, log) => {
       if (signal.aborted) reject(signal.reason)
+      // An output too long ends it too, and is the medium's doing; only its time ends it without another code.
+      else if (error?.killed && typeof error.code !== 'string') reject(requestTimeout())
       else resolve(error ? null : { out, log })
     })
   })
 }
 
 /** The longer of what the header claims and what the packets come to. */
-function probedOf({ out, log }: { out: string; log: string }, isSound: boolean): Probed | null {
+function probedOf({ out, log }: { out: string; log: string }, ofSound: boolean): Probed | null {
   const [input = ''] = log.split('\nOutput #0')
   const claimed = secondsOf(/^ {2}Duration: ([\d:.]+),/m.exec(input)?.[1])
   const walked = Math.max(0, ...[...out.matchAll(/^out_time=([\d:.]+)$/gm)].map(([, time]) => secondsOf(time)))
   const seconds = Math.max(claimed, walked)
   if (!(seconds > 0)) return null
-  if (isSound) return { seconds, width: null, height: null, pictures: null }
+  if (ofSound) return { seconds, width: null, height: null, pictures: null }
   const [, width, height] = /^ {2}Stream #0.*: Video: .*?[ ,](\d{1,5})x(\d{1,5})[ ,]/m.exec(input) ?? []
   if (!width || !height) return null
   const pictures = Math.max(0, ...[...out.matchAll(/^frame= *(\d+)$/gm)].map(([, count]) => Number(count)))

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { modelOffline, payloadTooLarge } from '#contract/errors.ts'
+import { ServiceError } from '#contract/service-error.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
 import type { Log } from '../log.ts'
 import type { Fetcher } from '../media/first-use-fetcher.ts'
@@ -64,6 +65,7 @@ export class VideoMedia {
     if (rule.kind === 'image' || format === null) return null
     const probed = await this.#probe.probe(bytes, format, signal).catch(error => {
       signal.throwIfAborted()
+      if (error instanceof ServiceError) throw error
       this.#log.error({ err: error }, 'A medium of a request could not be measured, so the request was refused.')
       throw isProbeMissing(error) ? modelOffline() : error
     })

@@ -7,7 +7,7 @@ import { decodeSound } from '../../audio/decode-sound.ts'
 import { pcmOf, resampled, soundOfWav } from '../../audio/wav.ts'
 import { fieldError } from '../../models/field-error.ts'
 import type { Recording, TranscribedSpeech, TranscriptionCall, TranscriptionEngine } from '../audio-engines.ts'
-import { hearingMs, hearingsAtOnce, hearingsWaiting } from '../bounds.ts'
+import { heardSeconds, hearingMs, hearingsAtOnce, hearingsWaiting } from '../bounds.ts'
 import { encoderEnvironment } from '../demo/encoder-environment.ts'
 import { Slots } from '../demo/slots.ts'
 import { readHeard } from './read-heard.ts'
@@ -39,7 +39,7 @@ export class Pocketsphinx implements TranscriptionEngine {
     this.#onProblem = onProblem
   }
 
-  /** Throws `modelOverloaded` where too many wait, `invalidRequest` for another language than English. */
+  /** Throws `modelOverloaded` where too many wait, `invalidRequest` for another language than English and for what is too long. */
   async transcribe({ recording, language, timestamps, signal }: TranscriptionCall): Promise<TranscribedSpeech> {
     if (language !== undefined && !/^en\b/i.test(language)) {
       throw fieldError(['language'], 'This model hears English only; allowed values: en')
@@ -84,13 +84,21 @@ export class Pocketsphinx implements TranscriptionEngine {
 /** A plain WAV is read here; all else takes ffmpeg. */
 async function samplesOf(recording: Recording, signal: AbortSignal): Promise<Buffer> {
   const sound = recording.type === 'wav' ? soundOfWav(recording.bytes) : null
+  if (sound && sound.samples.length / sound.rate > heardSeconds) throw tooLong()
   if (sound) return pcmOf(resampled(sound, rate))
   const pieces: Buffer[] = []
-  const read = await decodeSound(recording, { rate, onPiece: piece => pieces.push(piece), signal })
+  const read = await decodeSound(recording, {
+    ...{ rate, atMostSeconds: heardSeconds + 1 },
+    ...{ onPiece: piece => pieces.push(piece), signal },
+  })
   if (read === 'unknown') throw new Error('Recordings other than plain WAV need ffmpeg on PATH.')
   if (read === 'broken') throw unreadableSpeech()
-  return Buffer.concat(pieces)
+  const pcm = Buffer.concat(pieces)
+  if (pcm.length / 2 / rate > heardSeconds) throw tooLong()
+  return pcm
 }
+
+const tooLong = () => fieldError(['file'], `is too long; this model hears ${heardSeconds} s at most`)
 
 /** The program opens a file by name, and cannot open the pipes that Node gives its children. */
 async function inFile<Result>(bytes: Buffer, run: (path: string) => Promise<Result>): Promise<Result> {
