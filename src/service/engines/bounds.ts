@@ -133,6 +133,3 @@ export const hearingMs = 1_800_000
 /** Recordings that are heard at once, each on a core of its own, and those that wait; what comes beyond is told to come again. */
 export const hearingsAtOnce = 2
 export const hearingsWaiting = 32
-
-/** Longer recordings are not heard within their time; as samples this is 230 MB. */
-export const heardSeconds = 7_200

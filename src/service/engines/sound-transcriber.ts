@@ -47,7 +47,10 @@ async function samplesOf(bytes: Buffer, signal: AbortSignal): Promise<Int16Array
   }
   const type = bytes.toString('latin1', 4, 8) === 'ftyp' ? 'mp4' : 'webm'
   const stopped = AbortSignal.any([signal, tooLong.signal])
-  const read = await decodeSound({ bytes, type }, { rate: heardRate, onPiece, signal: stopped })
+  const read = await decodeSound(
+    { bytes, type },
+    { rate: heardRate, atMostSeconds: heardSeconds + 1, onPiece, signal: stopped },
+  )
   if (read === 'unknown') throw new Error('The words of videos need ffmpeg on PATH.')
   if (read === 'broken' || length < 2) throw fieldError(['url'], 'leads to a video without a sound that could be read')
   const whole = Buffer.concat(pieces)
