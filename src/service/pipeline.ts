@@ -77,7 +77,7 @@ export function told(
   run: () => Promise<Response>,
 ): Promise<Response> {
   const { requestId } = exchange
-  const context = { requestId, trace: traceOf(name => exchange.header(name)), retries: 0 }
+  const context = { requestId, trace: traceOf(name => exchange.header(name)), account: null, retries: 0 }
   exchange.context = context
   return inRequest(context, async () => {
     const response = await run()
@@ -131,6 +131,7 @@ async function admit(route: Route, exchange: Exchange, service: Service): Promis
   exchange.principal = await identified(operation, exchange, service)
   service.guards.admit(exchange)
   const { principal } = exchange
+  if (exchange.context) exchange.context.account = principal?.account ?? null
   if (!principal) {
     if (!operation.auth.length) return anybody
     if (!operation.auth.includes('wallet')) throw authenticationFailed()

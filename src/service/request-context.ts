@@ -6,6 +6,8 @@ export interface RequestContext {
   requestId: string
   /** What the caller said of its trace (W3C Trace Context); null where it said nothing that counts. */
   trace: Trace | null
+  /** Whose call it is, once that is known; null for strangers. */
+  account: string | null
   /** Attempts at upstreams beyond the first. */
   retries: number
 }
@@ -22,6 +24,9 @@ export interface Trace {
 const storage = new AsyncLocalStorage<RequestContext>()
 
 export const inRequest = <Value>(context: RequestContext, run: () => Value): Value => storage.run(context, run)
+
+/** Null for a stranger, and outside of a request. */
+export const callingAccount = (): string | null => storage.getStore()?.account ?? null
 
 export function noteRetry(): void {
   const context = storage.getStore()

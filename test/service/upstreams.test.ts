@@ -31,6 +31,7 @@ const streamed = asEvents([
   'data: [DONE]\n\n',
 ])
 const down = asJson({ error: { message: 'oh' } }, 503)
+const fault = asJson({ error: { message: 'failed to parse grammar' } }, 500)
 const broken = asEvents([event(chunk('hel')), 'data: {'], { end: true })
 
 beforeAll(async () => {
@@ -50,7 +51,12 @@ models:
     traits: [default]
     upstreams:
       - { engine: openai, name: near, baseUrl: '${urls[0]}', model: inner-near, weight: 1000 }
-      - { engine: openai, name: far, baseUrl: '${urls[1]}', model: inner-far }`,
+      - { engine: openai, name: far, baseUrl: '${urls[1]}', model: inner-far }
+  - id: once
+    type: text
+    contextTokens: 1000
+    price: { inputPerMillionUsd: 10, outputPerMillionUsd: 10 }
+    upstreams: [{ engine: openai, name: only, baseUrl: '${urls[0]}', model: inner-only }]`,
         {},
       )
       const log = { info() {}, warn() {}, error() {} }
@@ -122,6 +128,29 @@ describe('a call that failed over', () => {
     })
     const next = await chat()
     expect([lines, next.status, next.headers.get('retry-after')]).toEqual([0, 429, '1'])
+  })
+})
+
+describe('what one caller’s requests break is not taken from others', () => {
+  test.each([
+    ['one upstream', 'once', {}, whole],
+    ['two upstreams', 'twice', {}, whole],
+    ['streams', 'twice', { stream: true }, streamed],
+  ])('%s', async (_, model, more, answer) => {
+    const authorization = `Bearer ${await service.key(1)}`
+    answers[0] = answers[1] = fault
+    for (let call = 0; call < 7; call++) expect((await chat({ model, ...more }, { authorization })).status).toBe(500)
+    answers[0] = answers[1] = answer
+    const response = await chat({ model, ...more })
+    expect([response.status, (await response.text()).includes('hello')]).toEqual([200, true])
+  })
+
+  test('what two callers met leaves an upstream out', async () => {
+    const authorization = `Bearer ${await service.key(1)}`
+    answers[0] = fault
+    await chat({ model: 'once' })
+    for (let call = 0; call < 2; call++) await chat({ model: 'once' }, { authorization })
+    expect((await chat({ model: 'once' })).status).toBe(503)
   })
 })
 

@@ -1,6 +1,12 @@
 /** Failures in a row after which an upstream is left out: one may be a request's own bad luck. */
 export const failuresToLeaveOut = 3
 
+/** Callers who met them: what one alone meets may be of its own making. */
+export const callersToLeaveOut = 2
+
+/** So long anybody else may try an upstream before the caller whose call failed there last. */
+export const othersFirstMs = 5_000
+
 /** How long it is left out at first, and at most; each trial that fails doubles it. */
 export const leaveOutMs = 5_000
 export const leaveOutMostMs = 60_000

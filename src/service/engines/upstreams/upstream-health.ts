@@ -1,5 +1,13 @@
 import type { Clock } from '#contract/clock.ts'
-import { failuresToLeaveOut, leaveOutMostMs, leaveOutMs, spareMostMs, spareMs } from './bounds.ts'
+import {
+  callersToLeaveOut,
+  failuresToLeaveOut,
+  leaveOutMostMs,
+  leaveOutMs,
+  othersFirstMs,
+  spareMostMs,
+  spareMs,
+} from './bounds.ts'
 
 export type HealthState = 'up' | 'down' | 'trial'
 
@@ -11,6 +19,10 @@ export class UpstreamHealth {
   #outUntilMs = 0
   #sparedUntilMs = 0
   #isTrying = false
+  /** Who met the failures in a row; a number stands for one that was no caller's doing. */
+  #metBy = new Set<string | number>()
+  #lastCaller: string | null = null
+  #othersFirstUntilMs = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -21,10 +33,13 @@ export class UpstreamHealth {
     return this.#clock.now() < this.#outUntilMs ? 'down' : 'trial'
   }
 
-  /** Whether a call may go there: while one tries it, nobody else does. */
-  get isOpen(): boolean {
-    if (this.#clock.now() < this.#sparedUntilMs) return false
-    return this.state === 'up' || (this.state === 'trial' && !this.#isTrying)
+  /** Whether a call may go there: while one tries it, nobody else does, and whoever failed there last lets others try. */
+  isOpenTo(caller: string | null): boolean {
+    const nowMs = this.#clock.now()
+    if (nowMs < this.#sparedUntilMs) return false
+    if (this.state !== 'trial') return this.state === 'up'
+    const isLast = caller !== null && caller === this.#lastCaller && nowMs < this.#othersFirstUntilMs
+    return !this.#isTrying && !isLast
   }
 
   /** Until a call may go there again; 0 where that depends on a trial under way. */
@@ -42,20 +57,46 @@ export class UpstreamHealth {
     this.#failures = 0
     this.#leaveOutMs = 0
     this.#isTrying = false
+    this.#metBy.clear()
+    this.#lastCaller = null
     return wasOut
   }
 
-  /** True where it is left out from now on, and was not before. */
-  failed(): boolean {
+  /** `caller` is null for what no request can cause. True where it is left out from now on, and was not before. */
+  failed(caller: string | null): boolean {
+    if (this.#leaveOutMs > 0) return this.#failedAgain(caller)
     this.#failures++
-    const wasOut = this.#leaveOutMs > 0
-    if (!wasOut && this.#failures < failuresToLeaveOut) return false
+    this.#metBy.add(caller ?? this.#failures)
+    this.#lastCaller = caller
+    if (this.#failures < failuresToLeaveOut || this.#metBy.size < callersToLeaveOut) return false
+    this.#leaveOut(leaveOutMs)
+    return true
+  }
+
+  #failedAgain(caller: string | null): false {
     // Calls that were on their way when it was left out say nothing new.
-    if (wasOut && !this.#isTrying) return false
-    this.#leaveOutMs = wasOut ? Math.min(leaveOutMostMs, this.#leaveOutMs * 2) : leaveOutMs
-    this.#outUntilMs = this.#clock.now() + this.#leaveOutMs
+    if (!this.#isTrying) return false
+    // Nor does whoever failed before: its request may be at fault.
+    if (caller !== null && caller === this.#lastCaller) this.excused(caller)
+    else {
+      this.#lastCaller = caller
+      this.#leaveOut(Math.min(leaveOutMostMs, this.#leaveOutMs * 2))
+    }
+    return false
+  }
+
+  #leaveOut(forMs: number): void {
+    this.#leaveOutMs = forMs
+    this.#outUntilMs = this.#clock.now() + forMs
+    this.#othersFirstUntilMs = this.#outUntilMs + othersFirstMs
     this.#isTrying = false
-    return !wasOut
+  }
+
+  /** A call failed that does so elsewhere too. */
+  excused(caller: string | null): void {
+    this.#lastCaller = caller
+    this.#othersFirstUntilMs = this.#clock.now() + othersFirstMs
+    this.#isTrying = false
   }
 
   /** It answers, but wants no more calls for the moment. */

@@ -1,6 +1,6 @@
 import type { Clock } from '#contract/clock.ts'
 import { modelOffline, modelOverloaded, requestTimeout } from '#contract/errors.ts'
-import { noteRetry } from '../../request-context.ts'
+import { callingAccount, noteRetry } from '../../request-context.ts'
 import { failoverMs, longestHintMs, newestShare, usualCallMs } from './bounds.ts'
 import { type HealthState, UpstreamHealth } from './upstream-health.ts'
 import { askedWaitMs, failureWord, isNotBegun, verdictOf } from './upstream-verdict.ts'
@@ -65,7 +65,11 @@ interface Member<Engine> extends Upstream<Engine> {
 interface Journey<Engine> {
   signal: AbortSignal
   startedMs: number
+  /** The account that asks; null outside of a request. */
+  caller: string | null
   tried: Set<Member<Engine>>
+  /** Where it failed in a way that may be its own doing, with the word for it: what that tells shows at its end. */
+  failed: Map<Member<Engine>, string>
   /** Whether another may be asked after this error. */
   mayRepeat: (error: unknown) => boolean
 }
@@ -120,6 +124,7 @@ export class UpstreamPool<Engine> {
       try {
         const value = await ask(member.engine, { ...call, engineModel: member.engineModel })
         this.#well(member)
+        this.#settle(journey, true)
         this.#took(startedMs)
         return { value, upstream: member.name }
       } catch (error) {
@@ -164,6 +169,7 @@ export class UpstreamPool<Engine> {
           let step = await within(pieces.next(), member.firstByteMs)
           hasBegun = true
           this.#well(member)
+          this.#settle(journey, true)
           for (; !step.done; step = await pieces.next()) yield step.value
           isDone = true
           this.#took(startedMs)
@@ -177,7 +183,7 @@ export class UpstreamPool<Engine> {
       } catch (error) {
         if (!this.#goesOn(journey, member, error, hasBegun)) throw error
       } finally {
-        member.health.untold()
+        if (!journey.failed.has(member)) member.health.untold()
         this.#leave(member)
       }
     }
@@ -205,19 +211,25 @@ export class UpstreamPool<Engine> {
   }
 
   #journey(signal: AbortSignal, mayRepeat: Journey<Engine>['mayRepeat']): Journey<Engine> {
-    return { signal, startedMs: this.#clock.now(), tried: new Set(), mayRepeat }
+    const startedMs = this.#clock.now()
+    return { signal, startedMs, caller: callingAccount(), tried: new Set(), failed: new Map(), mayRepeat }
   }
 
   async #place(journey: Journey<Engine>): Promise<Member<Engine>> {
-    journey.signal.throwIfAborted()
     const take = () => this.#take(journey)
-    // Whoever waits came first.
-    const member = this.#line.length ? null : take()
-    return member ?? this.#line.join(take, journey.signal)
+    try {
+      journey.signal.throwIfAborted()
+      // Whoever waits came first.
+      const member = this.#line.length ? null : take()
+      return member ?? (await this.#line.join(take, journey.signal))
+    } catch (error) {
+      this.#settle(journey)
+      throw error
+    }
   }
 
-  #take({ tried }: Journey<Engine>): Member<Engine> | null {
-    const open = this.#members.filter(member => !tried.has(member) && member.health.isOpen)
+  #take({ tried, caller }: Journey<Engine>): Member<Engine> | null {
+    const open = this.#members.filter(member => !tried.has(member) && member.health.isOpenTo(caller))
     if (!open.length) throw this.#noneOpen()
     const free = open.filter(({ running, concurrency }) => running < concurrency)
     const member = this.#nextOf(free)
@@ -255,27 +267,55 @@ export class UpstreamPool<Engine> {
     this.#callMs += (tookMs - this.#callMs) * newestShare
   }
 
+  #failed(member: Member<Engine>, word: string, caller: string | null): void {
+    if (member.health.failed(caller)) this.#news?.leftOut(member.name, word)
+  }
+
+  /** Failures count where another upstream did the same well, or none was asked; at two of them the request is at fault. */
+  #settle({ failed, caller }: Journey<Engine>, isWell = false): void {
+    const isExcused = !isWell && failed.size > 1
+    for (const [member, word] of failed) {
+      if (isExcused) member.health.excused(caller)
+      else this.#failed(member, word, caller)
+    }
+    failed.clear()
+  }
+
   /** Notes what the error says of the upstream; true where another one is asked. */
   #goesOn(journey: Journey<Engine>, member: Member<Engine>, error: unknown, hasBegun = false): boolean {
-    if (journey.signal.aborted) {
+    const goesOn = this.#notes(journey, member, error) && !hasBegun && this.#mayRepeat(journey, error)
+    if (goesOn) noteRetry()
+    else this.#settle(journey)
+    return goesOn
+  }
+
+  /** True where another upstream may do better. */
+  #notes(journey: Journey<Engine>, member: Member<Engine>, error: unknown): boolean {
+    const { caller, failed, signal, tried } = journey
+    if (signal.aborted) {
       member.health.untold()
       return false
     }
     const verdict = verdictOf(error)
     if (verdict === 'answered') {
       this.#well(member)
+      // Whoever failed at what another one refuses is not to blame.
+      for (const other of failed.keys()) other.health.excused(caller)
+      failed.clear()
       return false
     }
     const word = failureWord(error)
     member.failures[word] = (member.failures[word] ?? 0) + 1
     if (verdict === 'busy') member.health.busy(askedWaitMs(error))
-    else if (member.health.failed()) this.#news?.leftOut(member.name, word)
-    journey.tried.add(member)
-    const isLate = this.#clock.now() - journey.startedMs > failoverMs
-    const hasOther = this.#members.some(other => !journey.tried.has(other) && other.health.isOpen)
-    if (hasBegun || isLate || !hasOther || !journey.mayRepeat(error)) return false
-    noteRetry()
+    else if (verdict === 'away') this.#failed(member, word, null)
+    else failed.set(member, word)
+    tried.add(member)
     return true
+  }
+
+  #mayRepeat({ startedMs, tried, caller, mayRepeat }: Journey<Engine>, error: unknown): boolean {
+    if (this.#clock.now() - startedMs > failoverMs) return false
+    return mayRepeat(error) && this.#members.some(other => !tried.has(other) && other.health.isOpenTo(caller))
   }
 
   #noneOpen() {
@@ -287,7 +327,10 @@ export class UpstreamPool<Engine> {
 
   /** When a place is likely to be free: those before it, at the pace of late. */
   #hint(): Record<string, string> {
-    const places = this.#members.reduce((sum, { health, concurrency }) => sum + (health.isOpen ? concurrency : 0), 0)
+    const places = this.#members.reduce(
+      (sum, { health, concurrency }) => sum + (health.isOpenTo(null) ? concurrency : 0),
+      0,
+    )
     return retryHeader(Math.min(longestHintMs, (this.#callMs * (this.#line.length + 1)) / Math.max(1, places)))
   }
 }

@@ -1,17 +1,20 @@
 import { ServiceError } from '#contract/service-error.ts'
 
 /**
- * What an error tells of the upstream that it came from: `down` counts against its health; `busy` only spares it for a
- * while; `answered` is about the request, and would be the same elsewhere.
+ * What an error tells of the upstream that it came from: `away` counts against its health, because no request can cause
+ * it there; `failed` may be the request's own doing; `busy` only spares it for a while; `answered` is about the request,
+ * and would be the same elsewhere.
  */
-export type UpstreamVerdict = 'down' | 'busy' | 'answered'
+export type UpstreamVerdict = 'away' | 'failed' | 'busy' | 'answered'
 
 const busyKinds: ReadonlySet<string> = new Set(['MODEL_OVERLOADED', 'MODEL_AT_CAPACITY'])
+const awayKinds: ReadonlySet<string> = new Set(['MODEL_OFFLINE', 'REQUEST_TIMEOUT'])
 
 export function verdictOf(error: unknown): UpstreamVerdict {
-  if (!(error instanceof ServiceError)) return 'down'
+  if (!(error instanceof ServiceError)) return 'failed'
   if (busyKinds.has(error.kind)) return 'busy'
-  return error.status >= 500 ? 'down' : 'answered'
+  if (awayKinds.has(error.kind)) return 'away'
+  return error.status >= 500 ? 'failed' : 'answered'
 }
 
 /** Whether no work can have begun there: nothing was sent, or it was refused as a whole. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { contentViolation, inferenceFailed, modelOffline, modelOverloaded } from '#contract/errors.ts'
-import { leaveOutMs } from '#service/engines/upstreams/bounds.ts'
+import { contentViolation, inferenceFailed, modelOffline, modelOverloaded, requestTimeout } from '#contract/errors.ts'
+import { leaveOutMs, othersFirstMs } from '#service/engines/upstreams/bounds.ts'
 import { type PoolOptions, type Upstream, UpstreamPool } from '#service/engines/upstreams/upstream-pool.ts'
 import { isNotBegun } from '#service/engines/upstreams/upstream-verdict.ts'
 import { inRequest } from '#service/request-context.ts'
@@ -62,7 +62,7 @@ test.each([
   ['a refusal of the request', () => contentViolation({ error: 'no' }), 'CONTENT_POLICY_VIOLATION'],
 ])('after %s: %s', async (_, error, end) => {
   const { ask } = poolOf([upstream('a', fails(error), { weight: 9 }), upstream('b', says('b'))])
-  const context = { requestId: 'r', trace: null, retries: 0 }
+  const context = { requestId: 'r', trace: null, account: null, retries: 0 }
   const answer = await inRequest(context, () => ask().catch(thrown => thrown.kind))
   expect([answer, context.retries]).toEqual([end, end === 'b' ? 1 : 0])
 })
@@ -99,6 +99,49 @@ test('three failures leave one out; one call tries it again, and a failed trial 
     ['a MODEL_OFFLINE', 'a back'],
     'up',
   ])
+})
+
+const as = <Value>(account: string | null, run: () => Value) =>
+  inRequest({ requestId: 'r', trace: null, account, retries: 0 }, run)
+
+test.each<[rule: string, error: () => unknown, callers: (string | null)[], state: string]>([
+  ['failures of one caller', inferenceFailed, ['x', 'x', 'x', 'x'], 'up'],
+  ['errors that nobody foresaw, of one caller', () => new Error('oh'), ['x', 'x', 'x'], 'up'],
+  ['failures of two', inferenceFailed, ['x', 'y', 'x'], 'down'],
+  ['too few failures of two', inferenceFailed, ['x', 'y'], 'up'],
+  ['failures of nobody’s request', inferenceFailed, [null, null, null], 'down'],
+  ['refused connections, whoever meets them', modelOffline, ['x', 'x', 'x'], 'down'],
+  ['time-outs, whoever meets them', requestTimeout, ['x', 'x', 'x'], 'down'],
+])('whether an upstream is left out after %s', async (_, error, callers, state) => {
+  const { ask, pool } = poolOf([upstream('a', fails(error))])
+  for (const caller of callers) await as(caller, () => kindOf(ask()))
+  expect(pool.states[0]?.state).toBe(state)
+})
+
+test.each<[rule: string, others: Scripted[], states: string[]]>([
+  ['where the other fails too, neither is left out', [fails(inferenceFailed)], ['up', 'up']],
+  ['where the other refuses the request, neither is', [fails(() => contentViolation({ error: 'no' }))], ['up', 'up']],
+  ['where the other does it well, the first is', [says('b')], ['down', 'up']],
+  ['where a third does it well, both are', [fails(inferenceFailed), says('c')], ['down', 'down', 'up']],
+  ['where the other cannot be reached, both are', [fails(modelOffline)], ['down', 'down']],
+])('a failure that may be the request’s: %s', async (_, others, states) => {
+  const { ask, pool } = poolOf([fails(inferenceFailed), ...others].map((engine, place) => upstream(`${place}`, engine)))
+  for (let call = 0; call < 9; call++) await as(`caller ${call}`, () => kindOf(ask()))
+  expect(pool.states.map(({ state }) => state)).toEqual(states)
+})
+
+test('whoever failed last lets others try first, and its failing again does not lengthen the wait', async () => {
+  let isBad = true
+  const { ask, clock, pool } = poolOf([
+    upstream('a', { answer: async () => (isBad ? Promise.reject(inferenceFailed()) : 'a') }),
+  ])
+  for (const caller of ['y', 'x', 'x']) await as(caller, () => kindOf(ask()))
+  clock.pass(leaveOutMs)
+  expect([await as('x', () => kindOf(ask())), pool.states[0]?.calls]).toEqual(['MODEL_OFFLINE', 3])
+  clock.pass(othersFirstMs)
+  expect([await as('x', () => kindOf(ask())), pool.states[0]?.state]).toEqual(['INFERENCE_FAILED', 'trial'])
+  isBad = false
+  expect([await as('y', ask), pool.states[0]?.state]).toEqual(['a', 'up'])
 })
 
 test('an overloaded one is spared as long as it asks, and keeps its health', async () => {
