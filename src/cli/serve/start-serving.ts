@@ -85,7 +85,6 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
   await writePrivateFile(folder.admin, JSON.stringify({ url, token: adminToken, pid: process.pid }))
   ends.push(() => removeFile(folder.admin))
   await service.warm()
-  let inForce = file
   return {
     baseUrl: `${file.publicUrl.replace(/\/+$/, '')}${basePath}`,
     models: models.length,
@@ -96,9 +95,8 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
         const { systemPrompt } = next.file
         service.reload({ models: next.openModels(around), systemPrompt })
         log.info({ models: next.file.models.length }, 'The configuration was read anew.')
-        const settings = settingsThatWait(inForce, next.file)
+        const settings = settingsThatWait(file, next.file)
         if (settings.length) log.warn({ settings }, 'Some settings count from the next start on.')
-        inForce = next.file
       } catch (error) {
         const faults = faultsOf(error) ?? (error instanceof Error ? error.message : String(error))
         log.error({ faults }, 'The configuration was not taken; the former one stays in force.')

@@ -80,6 +80,8 @@ export class KeyRefused extends Error {
 export interface KeyChange {
   label?: string
   expiresAtMs?: number | null
+  /** The budget that the change was made for: where it is another by now, the change is refused as `key_moved`. */
+  before?: KeyBudget | null
 }
 
 interface Found {

@@ -31,6 +31,7 @@ export function keyChange(
   return {
     budget: budgetAfter(key.budget, request),
     more: {
+      before: key.budget,
       ...(description === undefined ? {} : { label: description }),
       ...(expiresAt === undefined ? {} : { expiresAtMs: endOf(expiresAt, nowMs) }),
     },
@@ -79,6 +80,9 @@ export const createdKey = (key: CreatedKey) => ({
     expiresAt: shownTime(key.expiresAtMs),
   },
 })
+
+/** Another change came between: what it set has to be read first. */
+export const keyMoved = (error: unknown): boolean => error instanceof KeyRefused && error.why === 'key_moved'
 
 /** For a caller who has as many keys as one may have; null where it is another refusal. */
 export const tooManyKeys = (error: unknown): ServiceError | null =>

@@ -1,15 +1,27 @@
-import { type ChangedKey, updateKey } from '#contract/api-keys.ts'
+import { type ChangedKey, type UpdateKeyRequest, updateKey } from '#contract/api-keys.ts'
 import { json, principalOf } from '../call.ts'
-import { keyChange } from '../identity/key-order.ts'
+import { keyChange, keyMoved } from '../identity/key-order.ts'
 import { route } from '../route.ts'
+import type { Service } from '../service.ts'
 import { ownKey, withUse } from './get-key.ts'
 
 export const updateKeyRoute = route(updateKey, async (call, service) => {
   const { account } = principalOf(call)
-  const key = await ownKey(service, account, call.body.id)
-  const { budget, more } = keyChange(key, call.body, service.clock.now())
-  await service.keys.setBudget(key.id, budget, more)
-  const shown = await withUse(service, await ownKey(service, account, key.id))
+  while (!(await changed(service, account, call.body))) call.signal.throwIfAborted()
+  const shown = await withUse(service, await ownKey(service, account, call.body.id))
   const { usage: _usage, currentPeriodUsage: _current, ...data } = shown
   return json({ success: true, data: data satisfies ChangedKey })
 })
+
+/** False where another change came between, which is then a part of what this one changes. */
+async function changed(service: Service, account: string, request: UpdateKeyRequest): Promise<boolean> {
+  const key = await ownKey(service, account, request.id)
+  const { budget, more } = keyChange(key, request, service.clock.now())
+  try {
+    await service.keys.setBudget(key.id, budget, more)
+    return true
+  } catch (error) {
+    if (keyMoved(error)) return false
+    throw error
+  }
+}

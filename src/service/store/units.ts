@@ -1,7 +1,5 @@
-/**
- * Units of work: the only way the service writes. A unit is plain data, applied whole or refused;
- * the same id again returns its first outcome. A unit that was refused left no trace, so a retry is judged anew.
- */
+/** Units of work: the only way the service writes. A unit is plain data, applied whole or refused; the same id again
+ * returns its first outcome. A unit that was refused left no trace, so a retry is judged anew. */
 import type { KeyRole } from '#contract/api-keys.ts'
 import type { MicroUsd } from '#contract/money.ts'
 
@@ -92,7 +90,8 @@ export interface SetKeyBudget {
   op: 'keyBudget'
   key: string
   budget: KeyBudget | null
-  /** With it, where they are there: what the key is for, and when it ends. */
+  /** Where they are there: the budget that was read (else refused as `key_moved`), what the key is for, when it ends. */
+  before?: KeyBudget | null
   label?: string
   expiresAtMs?: number | null
   atMs: number
@@ -373,6 +372,7 @@ export type Refusal =
   | 'no_account'
   | 'no_key'
   | 'key_exists'
+  | 'key_moved'
   | 'too_many_keys'
   | 'wallet_taken'
   | 'hold_exists'

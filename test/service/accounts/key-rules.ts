@@ -164,6 +164,23 @@ export function keyRules(open: OpenProcesses): void {
     expect(await change(owner, { id, expiresAt: '' })).toMatchObject({ limitPeriod: 'MONTH' })
   })
 
+  test('changes that come at once in two processes all stay', async () => {
+    const owner = await desk.owner()
+    const { id } = await created(owner, { limitPeriod: 'EPOCH' })
+    const changes = [{ consumptionLimit: { usd: 1 } }, { consumptionLimit: { diem: 2 } }, { limitPeriod: 'MONTH' }]
+    const answers = await Promise.all(
+      [...changes, { description: 'told' }].map((body, index) =>
+        (index % 2 ? second : desk).request('PATCH', '/api_keys', { key: owner.admin, body: { id, ...body } }),
+      ),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    expect(await shown(owner, id)).toMatchObject({
+      description: 'told',
+      limitPeriod: 'MONTH',
+      consumptionLimits: { usd: 1, diem: 2 },
+    })
+  })
+
   test('a key ends with its time, counts no more, and can be given a longer one', async () => {
     const owner = await desk.owner()
     const expiresAt = new Date(desk.clock.now() + day).toISOString()

@@ -270,7 +270,12 @@ function rareRowOf(op: RareOp): OpRow {
       return {
         kind: 'keyBudget',
         name: op.key,
-        fields: json({ ...budgetOf(op.budget), label: op.label, expiresAtMs: op.expiresAtMs }),
+        fields: json({
+          ...budgetOf(op.budget),
+          label: op.label,
+          expiresAtMs: op.expiresAtMs,
+          before: op.before === undefined ? undefined : budgetOf(op.before),
+        }),
       }
     case 'revokeKey':
       return { kind: 'revokeKey', name: op.key, atMs: op.atMs }

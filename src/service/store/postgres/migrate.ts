@@ -11,6 +11,7 @@ import { accountsStay } from './migrations/0006-accounts-stay.ts'
 import { receiptKeys } from './migrations/0007-receipt-keys.ts'
 import { movedHolds } from './migrations/0008-moved-holds.ts'
 import { keyRoles } from './migrations/0009-key-roles.ts'
+import { keyChanges } from './migrations/0010-key-changes.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 const migrations: Record<string, Migration> = {
@@ -23,6 +24,7 @@ const migrations: Record<string, Migration> = {
   '0007-receipt-keys': receiptKeys,
   '0008-moved-holds': movedHolds,
   '0009-key-roles': keyRoles,
+  '0010-key-changes': keyChanges,
 }
 
 /** Any number, as long as nothing else in the database locks it. */

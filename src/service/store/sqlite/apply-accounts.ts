@@ -27,6 +27,9 @@ export function accountAppliers(
     `UPDATE api_key SET label = coalesce(?, label), expires_at_ms = CASE WHEN ? THEN ? ELSE expires_at_ms END,
       budget_period = ?, budget_usd = ?, budget_staking_usd = ? WHERE id = ?`,
   )
+  const hasBudget = database.prepare(
+    'SELECT budget_period IS ? AND budget_usd IS ? AND budget_staking_usd IS ? AS same FROM api_key WHERE id = ?',
+  )
   // A key that is revoked again keeps its first date.
   const revokeKey = database.prepare('UPDATE api_key SET revoked_at_ms = coalesce(revoked_at_ms, ?) WHERE id = ?')
 
@@ -54,6 +57,8 @@ export function accountAppliers(
     },
     keyBudget(op) {
       keys.delete(op.key)
+      if (op.before !== undefined && Number(hasBudget.get(...budgetValues(op.before), op.key)?.same) === 0)
+        return 'key_moved'
       const end = [op.expiresAtMs === undefined ? 0 : 1, op.expiresAtMs ?? null] as const
       const changed = setBudget.run(op.label ?? null, ...end, ...budgetValues(op.budget), op.key).changes
       return changed === 0 ? 'no_key' : null
