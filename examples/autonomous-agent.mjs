@@ -7,7 +7,9 @@ const call = async (name, args = {}) => (await agent.call(name, args)).output
 
 try {
   const { models } = await call('models_find', { type: 'video' })
-  const drawing = models.filter(({ video }) => video && ['text-to-video', 'video'].includes(video.kind))
+  const drawing = models.filter(
+    ({ video }) => video?.durations.length && ['text-to-video', 'video'].includes(video.kind),
+  )
   const offers = await Promise.all(
     drawing.map(async ({ id, video }) => {
       const choices = { model: id, duration: video.durations[0], resolution: video.resolutions[0] }

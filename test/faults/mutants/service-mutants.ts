@@ -17,13 +17,14 @@ export const serviceMutants: readonly Mutant[] = [
     patches: [
       {
         file: 'src/service/routes/queue-video.ts',
-        find: '  await service.consent.require(model, call.body)\n',
+        find: '  await service.consent.require({ account: principal.account, model, request, media })\n',
         replace: '',
       },
       {
         file: 'src/service/routes/queue-video.ts',
         find: '  tellRemaining(call,',
-        replace: '  await service.consent.require(model, call.body)\n  tellRemaining(call,',
+        replace:
+          '  await service.consent.require({ account: principal.account, model, request, media })\n  tellRemaining(call,',
       },
     ],
     check: { tests: 'test/service/video.test.ts', title: 'asks for consent' },

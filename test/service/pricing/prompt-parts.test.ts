@@ -22,7 +22,11 @@ const user = (content: unknown) => ({ role: 'user', content })
 test.each([
   ['a text keeps to what was held', [user('hello')], 140n],
   ['texts in parts keep to what was held', [user([text, text])], 140n],
-  ['a message without content keeps to what was held', [user('hello'), { role: 'assistant', content: null }], 140n],
+  [
+    'a message without content keeps to what was held',
+    [user('hello'), { role: 'assistant', content: null, tool_calls: [] }],
+    140n,
+  ],
   ['a picture alone may grow to a prompt that fills the context', [user([picture])], 10_040n],
   ['one picture among texts is enough', [user('hello'), user([text, picture]), user('hello')], 10_040n],
 ])('%s', (_rule, messages, most) => {
