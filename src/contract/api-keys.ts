@@ -41,9 +41,15 @@ const ExpiresAt = z
   .max(24)
   .refine(text => text === '' || isMoment(text), 'Expected 2027-01-31, 2027-01-31T12:00:00Z, or "" for never')
 
+/** What every store can keep and give back as it was. */
+const Description = z
+  .string()
+  .max(descriptionCharacters)
+  .refine(text => !text.includes('\0') && text.isWellFormed(), 'Must be text, without NUL or half a character')
+
 const CreateKeyMembers = z.object({
   apiKeyType: z.enum(keyRoles),
-  description: z.string().max(descriptionCharacters),
+  description: Description,
   consumptionLimit: ConsumptionLimit.optional(),
   limitPeriod: z.enum(keyLimitPeriods).optional(),
   expiresAt: ExpiresAt.nullish(),
@@ -55,7 +61,7 @@ export type CreateKeyRequest = z.output<typeof CreateKeyRequest>
 export const UpdateKeyRequest = z
   .object({
     id: z.string().min(1).max(100),
-    description: z.string().max(descriptionCharacters).optional(),
+    description: Description.optional(),
     consumptionLimit: ConsumptionLimit.optional(),
     limitPeriod: z.enum(keyLimitPeriods).optional(),
     expiresAt: ExpiresAt.nullish(),
