@@ -17,7 +17,7 @@ export interface ComfyVideoOptions extends JobUpstreamOptions {
 
 /**
  * Videos by a workflow on a ComfyUI server. Work has the job's id there, so that one whose submission was not answered is
- * found again and never begun twice.
+ * found again while it waits or runs; a server that gives its own ids and has ended it meanwhile is asked anew.
  */
 export class ComfyVideo implements VideoEngine {
   readonly #server: ComfyServer
