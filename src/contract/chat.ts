@@ -93,6 +93,15 @@ export const ChatCompletionRequest = z
   .meta({ id: 'ChatCompletionRequest' })
 export type ChatCompletionRequest = z.output<typeof ChatCompletionRequest>
 
+/** Of every operation that answers a conversation, in whatever shape. */
+export const chatFailures = {
+  ...paidModelFailures,
+  400: z.union([DetailedError, CodedError, OpenAiError]),
+  415: StandardError,
+  422: ContentViolation,
+  504: StandardError,
+} as const
+
 export const createChatCompletion = defineOperation({
   id: 'createChatCompletion',
   method: 'POST',
@@ -104,11 +113,5 @@ export const createChatCompletion = defineOperation({
   limit: 'text',
   request: { body: ChatCompletionRequest },
   answer: { json: ChatCompletion, events: ChatCompletionChunk },
-  failures: {
-    ...paidModelFailures,
-    400: z.union([DetailedError, CodedError, OpenAiError]),
-    415: StandardError,
-    422: ContentViolation,
-    504: StandardError,
-  },
+  failures: chatFailures,
 })

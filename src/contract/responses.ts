@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { listOf } from './bounded-list.ts'
+import { chatFailures } from './chat.ts'
 import { Cost } from './chat-completion.ts'
-import { CodedError, ContentViolation, DetailedError, OpenAiError, StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
-import { paidModelFailures } from './paid-failures.ts'
 import { ServiceParameters } from './service-parameters.ts'
 
 /** OpenAI's Responses as published (§5.6, alpha): nothing is kept, so every request says all of its conversation. */
@@ -169,11 +168,5 @@ export const createResponse = defineOperation({
   limit: 'text',
   request: { body: ResponsesRequest },
   answer: { json: ResponsesAnswer, events: ResponsesEvent },
-  failures: {
-    ...paidModelFailures,
-    400: z.union([DetailedError, CodedError, OpenAiError]),
-    415: StandardError,
-    422: ContentViolation,
-    504: StandardError,
-  },
+  failures: chatFailures,
 })
