@@ -1,9 +1,9 @@
 import { agentOf } from './agent-of.ts'
-import { checkEnvironmentOptions } from './agent-options.ts'
 import type { Agent, AgentOptions } from './create-agent.ts'
 import { createDesks } from './create-desks.ts'
-import { readSettings } from './settings.ts'
-import type { AgentEnvironment } from './wallet-settings.ts'
+import { checkEnvironmentOptions } from './settings/agent-options.ts'
+import { readSettings } from './settings/settings.ts'
+import type { AgentEnvironment } from './settings/wallet-settings.ts'
 
 export interface EnvironmentAgentOptions extends Pick<AgentOptions, 'onApproval' | 'unpricedCalls'> {
   /** `process.env` unless told. */

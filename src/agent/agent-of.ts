@@ -1,10 +1,10 @@
 import type { AgentDesks } from './agent-desks.ts'
-import { agentTool } from './agent-tool.ts'
-import { catalogue } from './catalogue.ts'
 import type { Agent, AgentOptions } from './create-agent.ts'
-import { payingFetch } from './paying-fetch.ts'
-import { toolContext } from './tool-context.ts'
-import { toolHost } from './tool-host.ts'
+import { payingFetch } from './fetch/paying-fetch.ts'
+import { agentTool } from './tools/agent-tool.ts'
+import { catalogue } from './tools/catalogue.ts'
+import { toolContext } from './tools/tool-context.ts'
+import { toolHost } from './tools/tool-host.ts'
 
 type Deciding = Pick<AgentOptions, 'onApproval' | 'unpricedCalls'>
 

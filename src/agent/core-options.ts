@@ -1,6 +1,6 @@
-import type { Pause } from '#client/wait-budget.ts'
+import type { Pause } from '#client/retry/wait-budget.ts'
 import type { Clock } from '#contract/clock.ts'
-import type { Policy } from '#wallet/policy.ts'
+import type { Policy } from '#wallet/rules/policy.ts'
 
 export interface CoreOptions {
   /** With its path: `https://host/api/v1`. */

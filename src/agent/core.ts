@@ -1,15 +1,15 @@
 import type { Client } from '#client/client.ts'
+import type { Pause } from '#client/retry/wait-budget.ts'
 import type { TopUpDesk } from '#client/top-up.ts'
-import type { Pause } from '#client/wait-budget.ts'
 import type { Clock } from '#contract/clock.ts'
-import type { Approvals } from '#wallet/approvals.ts'
-import type { Policy } from '#wallet/policy.ts'
-import type { Records } from '#wallet/records.ts'
-import type { WalletRefusal } from '#wallet/refusal.ts'
-import type { State } from '#wallet/state.ts'
+import type { Approvals } from '#wallet/approvals/approvals.ts'
+import type { Records } from '#wallet/records/records.ts'
+import type { State } from '#wallet/records/state.ts'
+import type { Policy } from '#wallet/rules/policy.ts'
+import type { WalletRefusal } from '#wallet/rules/refusal.ts'
 import type { Wallet } from '#wallet/wallet.ts'
 import type { Files } from './files.ts'
-import type { Refills } from './refills.ts'
+import type { Refills } from './wallet/refills.ts'
 
 /** What one agent is made of; every part of the room takes what it needs of it. */
 export interface Core {

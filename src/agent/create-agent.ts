@@ -1,14 +1,14 @@
 import type { WalletDesk } from '#toolkit/tool-context.ts'
-import { type PolicySettings, readPolicy } from '#wallet/policy.ts'
+import { type PolicySettings, readPolicy } from '#wallet/rules/policy.ts'
 import { AgentDesks } from './agent-desks.ts'
 import { agentOf } from './agent-of.ts'
-import { checkAgentOptions } from './agent-options.ts'
-import type { AgentTool, AgentToolResult } from './agent-tool.ts'
 import type { CoreOptions } from './core-options.ts'
-import type { Fetch } from './fetch.ts'
+import type { Fetch } from './fetch/fetch.ts'
+import type { UnpricedCalls } from './fetch/unpriced-calls.ts'
 import { openCore } from './open-core.ts'
-import type { AskPerson } from './person-asked.ts'
-import type { UnpricedCalls } from './unpriced-calls.ts'
+import { checkAgentOptions } from './settings/agent-options.ts'
+import type { AgentTool, AgentToolResult } from './tools/agent-tool.ts'
+import type { AskPerson } from './tools/person-asked.ts'
 
 export interface AgentOptions extends Omit<CoreOptions, 'apiKey' | 'walletKey' | 'solanaKey' | 'policy'> {
   /** An API key: calls are paid from its account, and nothing is ever topped up. */

@@ -1,11 +1,11 @@
-import { keyFileAddresses } from '#wallet/key-file.ts'
-import { WalletRefusal } from '#wallet/refusal.ts'
+import { keyFileAddresses } from '#wallet/keys/key-file.ts'
+import { WalletRefusal } from '#wallet/rules/refusal.ts'
 import { AgentDesks } from './agent-desks.ts'
-import { ofWallet } from './explain.ts'
 import { type FoundWallet, openCore } from './open-core.ts'
-import type { AgentSettings } from './settings.ts'
-import { environmentKeys, folderKeys } from './wallet-keys.ts'
-import { baseUrlOf, journalUrlOf, nodesOf, payeesNamed, policyOf, stateFolderOf } from './wallet-settings.ts'
+import type { AgentSettings } from './settings/settings.ts'
+import { baseUrlOf, journalUrlOf, nodesOf, payeesNamed, policyOf, stateFolderOf } from './settings/wallet-settings.ts'
+import { environmentKeys, folderKeys } from './wallet/wallet-keys.ts'
+import { ofWallet } from './words/explain.ts'
 
 /**
  * An agent from an environment's settings; the passphrase opens an encrypted wallet, where there is one. A wallet that it

@@ -4,16 +4,16 @@ export { NeedsPerson, type PersonAnswer } from '#toolkit/person.ts'
 export type { Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
 export { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
 export { agentFromEnvironment, type EnvironmentAgentOptions } from './agent-from-environment.ts'
-export type { AgentTool, AgentToolResult } from './agent-tool.ts'
-export { type AiSdkTool, aiSdkTools } from './ai-sdk-tools.ts'
 export { type Agent, type AgentOptions, createAgent } from './create-agent.ts'
-export { refusalHeader } from './fetch.ts'
+export { refusalHeader } from './fetch/fetch.ts'
+export type { UnpricedCalls } from './fetch/unpriced-calls.ts'
+export type { AgentTool, AgentToolResult } from './tools/agent-tool.ts'
+export { type AiSdkTool, aiSdkTools } from './tools/ai-sdk-tools.ts'
 export {
   type OpenAiTool,
   type OpenAiToolCall,
   type OpenAiToolMessage,
   type OpenAiTools,
   openAiTools,
-} from './openai-tools.ts'
-export type { AskPerson } from './person-asked.ts'
-export type { UnpricedCalls } from './unpriced-calls.ts'
+} from './tools/openai-tools.ts'
+export type { AskPerson } from './tools/person-asked.ts'

@@ -1,5 +1,5 @@
-import { parseHttpDate } from './http-date.ts'
 import { leastSkewMs, longestSkewMs } from './limits.ts'
+import { parseHttpDate } from './retry/http-date.ts'
 
 /** How far the service's clock is ahead of ours, in milliseconds, as far as it is known: a sign-in is good for minutes. */
 export class SignInSkew {

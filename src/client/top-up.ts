@@ -6,9 +6,9 @@ import type { Client } from './client.ts'
 import { ClientError } from './client-error.ts'
 import { answerBytes, requirementsLifeMs } from './limits.ts'
 import type { SendPayment, SentPayment } from './payer.ts'
-import { readJson } from './read-body.ts'
-import { readLeniently } from './read-leniently.ts'
-import { writeRequest } from './write-request.ts'
+import { readJson } from './wire/read-body.ts'
+import { readLeniently } from './wire/read-leniently.ts'
+import { writeRequest } from './wire/write-request.ts'
 
 const noCall = { params: undefined, query: undefined, body: {} } as const
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { writeSignInHeader } from '#contract/sign-in.ts'
 import { type SignInFields, writeSignInMessage } from '#contract/sign-in-message.ts'
-import type { WalletKey } from './keys.ts'
+import type { WalletKey } from './keys/keys.ts'
 import { signInLifeMs, signInNonceBytes } from './limits.ts'
-import { type Policy, railOf } from './policy.ts'
-import { WalletRefusal } from './refusal.ts'
+import { type Policy, railOf } from './rules/policy.ts'
+import { WalletRefusal } from './rules/refusal.ts'
 
 const statement = 'Use the prepaid credit of this wallet.'
 

@@ -1,13 +1,13 @@
 import { addUsd, type MicroUsd, microUsd } from '#contract/money.ts'
-import { payerAmong } from './choose-payer.ts'
-import { heldPayments, openPayments, spentOf } from './journal.ts'
 import { dayMs } from './limits.ts'
-import { payeesOf, withoutRepeated } from './payees.ts'
-import type { Payee, Policy } from './policy.ts'
-import { refillRowsOf } from './refill-rows.ts'
-import type { Refill } from './refill-settings.ts'
-import { isStopped, type Stop, stopOf } from './stop-switch.ts'
-import type { Work } from './work.ts'
+import { payerAmong } from './payment/choose-payer.ts'
+import { heldPayments, openPayments, spentOf } from './records/journal.ts'
+import type { Work } from './records/work.ts'
+import { refillRowsOf } from './refill/refill-rows.ts'
+import type { Refill } from './refill/refill-settings.ts'
+import { payeesOf, withoutRepeated } from './rules/payees.ts'
+import type { Payee, Policy } from './rules/policy.ts'
+import { isStopped, type Stop, stopOf } from './rules/stop-switch.ts'
 
 /** What the wallet may still do, and what waits. Everything in it may be shown. */
 export interface WalletStatus {

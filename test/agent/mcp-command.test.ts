@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect, test } from 'vitest'
-import { createKeyFile } from '#wallet/key-file.ts'
+import { createKeyFile } from '#wallet/keys/key-file.ts'
 import { temporaryFolder } from './open-agent.ts'
 import { payTo, pretendService, walletKey } from './pretend-service.ts'
 

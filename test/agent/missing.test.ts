@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { missing } from '#agent/pay-after-402.ts'
+import { missing } from '#agent/calls/pay-after-402.ts'
 import { insufficientBalance, walletCreditRequired } from '#contract/errors.ts'
 import { microUsd } from '#contract/money.ts'
 

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { AgentDesks } from '#agent/agent-desks.ts'
 import type { CoreOptions } from '#agent/core-options.ts'
 import { openCore } from '#agent/open-core.ts'
-import { toolHost } from '#agent/tool-host.ts'
+import { toolHost } from '#agent/tools/tool-host.ts'
 import { createChatCompletion } from '#contract/chat.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
 import { queueVideo } from '#contract/video.ts'
-import { type PolicySettings, readPolicy } from '#wallet/policy.ts'
+import { type PolicySettings, readPolicy } from '#wallet/rules/policy.ts'
 import { payTo, walletKey } from './pretend-service.ts'
 
 export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'farebox-agent-'))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { chatBound } from '#agent/chat-bound.ts'
+import { chatBound } from '#agent/prices/chat-bound.ts'
 import { canonicalJson } from '#contract/canonical-json.ts'
 import { ChatCompletionRequest } from '#contract/chat.ts'
 import { ModelRecord } from '#contract/models.ts'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { priceCall } from '#agent/price-call.ts'
+import { priceCall } from '#agent/prices/price-call.ts'
 import { queueVideo, VideoQueueRequest } from '#contract/video.ts'
 import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'

@@ -1,7 +1,7 @@
 import { request as ask } from 'node:http'
 import OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
-import { payingFetch } from '#agent/paying-fetch.ts'
+import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { openProxy } from '#agent/proxy/open-proxy.ts'
 import { systemClock } from '#contract/clock.ts'
 import { type OpenAgent, openAgent } from './open-agent.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { payingFetch } from '#agent/paying-fetch.ts'
+import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { createChatCompletion } from '#contract/chat.ts'
 import { queueVideo } from '#contract/video.ts'
 import { SigningKey } from '#service/receipts/signing-key.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { readSettings } from '#agent/settings.ts'
-import { policyOf } from '#agent/wallet-settings.ts'
+import { readSettings } from '#agent/settings/settings.ts'
+import { policyOf } from '#agent/settings/wallet-settings.ts'
 import { microUsd } from '#contract/money.ts'
-import { readPolicy, tighten } from '#wallet/policy.ts'
+import { readPolicy, tighten } from '#wallet/rules/policy.ts'
 
 const usd = (amount: number) => microUsd(amount * 1_000_000)
 const rows: [settings: { below?: string; by?: string; most?: string }, said: RegExp | null][] = [

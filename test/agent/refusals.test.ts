@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { payingFetch } from '#agent/paying-fetch.ts'
-import { listRefusals } from '#wallet/refusals.ts'
+import { payingFetch } from '#agent/fetch/paying-fetch.ts'
+import { listRefusals } from '#wallet/rules/refusals.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import type { OpenAgent } from './open-agent.ts'
 import { openAgent } from './open-agent.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { agentFromEnvironment } from '#agent/agent-from-environment.ts'
-import { readSettings } from '#agent/settings.ts'
+import { readSettings } from '#agent/settings/settings.ts'
 
 const secret = 'ab'.repeat(31)
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ReceiptRows } from '#agent/receipt-rows.ts'
-import { openState } from '#wallet/state.ts'
+import { ReceiptRows } from '#agent/receipts/receipt-rows.ts'
+import { openState } from '#wallet/records/state.ts'
 import { fakeService, order, sampleWallet } from '../wallet/sample-wallet.ts'
 import { atTerminal as run } from './at-terminal.ts'
 

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
-import { createKeyFile } from '#wallet/key-file.ts'
+import { createKeyFile } from '#wallet/keys/key-file.ts'
 import { canaryPassphrase } from '../canary/canaries.ts'
 import { fakeService, order, sampleWallet, secret } from '../wallet/sample-wallet.ts'
 import { atTerminal as run } from './at-terminal.ts'

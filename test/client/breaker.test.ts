@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type CallerNote, callerNote, type FlightEnd, judge, withBlock, withEnd, withFlight } from '#client/breaker.ts'
 import { breakerCeiling, flightLifeMs, probePauseMs } from '#client/limits.ts'
+import {
+  type CallerNote,
+  callerNote,
+  type FlightEnd,
+  judge,
+  withBlock,
+  withEnd,
+  withFlight,
+} from '#client/pace/breaker.ts'
 import { abuseBlock } from '#contract/limits.ts'
 
 const startMs = 1_000_000

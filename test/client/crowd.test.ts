@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Client } from '#client/client.ts'
-import { memorySharedNotes } from '#client/shared-notes.ts'
+import { memorySharedNotes } from '#client/pace/shared-notes.ts'
 import { walletConcurrency } from '#contract/limits.ts'
 import { listModels } from '#contract/models.ts'
 import { ServiceError } from '#contract/service-error.ts'

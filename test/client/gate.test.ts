@@ -1,7 +1,4 @@
 import { afterEach, expect, test } from 'vitest'
-import type { FlightEnd } from '#client/breaker.ts'
-import { Gate, type Passage } from '#client/gate.ts'
-import type { LimitWindow } from '#client/limit-window.ts'
 import {
   believedResetMs,
   breakerCeiling,
@@ -12,9 +9,12 @@ import {
   turnLifeMs,
   turnPauseMs,
 } from '#client/limits.ts'
-import { memorySharedNotes, type SharedNotes } from '#client/shared-notes.ts'
-import { Turns } from '#client/turns.ts'
-import { WaitBudget } from '#client/wait-budget.ts'
+import type { FlightEnd } from '#client/pace/breaker.ts'
+import { Gate, type Passage } from '#client/pace/gate.ts'
+import type { LimitWindow } from '#client/pace/limit-window.ts'
+import { memorySharedNotes, type SharedNotes } from '#client/pace/shared-notes.ts'
+import { Turns } from '#client/pace/turns.ts'
+import { WaitBudget } from '#client/retry/wait-budget.ts'
 import { VirtualTime } from './virtual-time.ts'
 
 const stops: AbortController[] = []

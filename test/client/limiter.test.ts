@@ -1,8 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { LimitWindow } from '#client/limit-window.ts'
-import { type BucketNote, bucketNote, roomIn, withAnswer, withCall, withoutCall, withPause } from '#client/limiter.ts'
 import { believedResetMs, flightLifeMs } from '#client/limits.ts'
+import type { LimitWindow } from '#client/pace/limit-window.ts'
+import {
+  type BucketNote,
+  bucketNote,
+  roomIn,
+  withAnswer,
+  withCall,
+  withoutCall,
+  withPause,
+} from '#client/pace/limiter.ts'
 
 const nowMs = 1_000_000
 const said = (more: Partial<LimitWindow> = {}): LimitWindow => ({

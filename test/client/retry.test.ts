@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ClientError } from '#client/client-error.ts'
 import { attempts } from '#client/limits.ts'
-import { delayOf, retryAtMs, withRetry } from '#client/retry.ts'
-import type { CallClass } from '#client/retry-table.ts'
+import { delayOf, retryAtMs, withRetry } from '#client/retry/retry.ts'
+import type { CallClass } from '#client/retry/retry-table.ts'
 import {
   booksUnreachable,
   inferenceFailed,
@@ -18,8 +18,8 @@ import {
   unknownError,
 } from '#contract/errors.ts'
 import { ServiceError } from '#contract/service-error.ts'
-import { stopped } from '#wallet/decide.ts'
-import { WalletRefusal } from '#wallet/refusal.ts'
+import { stopped } from '#wallet/rules/decide.ts'
+import { WalletRefusal } from '#wallet/rules/refusal.ts'
 import { manualClock } from './manual-clock.ts'
 
 const unreachable = new ClientError('unreachable', 'x', { wasSent: false })

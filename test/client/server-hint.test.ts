@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseHttpDate } from '#client/http-date.ts'
-import { limitWindow } from '#client/limit-window.ts'
 import { longestHintMs } from '#client/limits.ts'
-import { requestsResetAtMs, retryAfterMs, serverHintMs, spread } from '#client/server-hint.ts'
+import { limitWindow } from '#client/pace/limit-window.ts'
+import { parseHttpDate } from '#client/retry/http-date.ts'
+import { requestsResetAtMs, retryAfterMs, serverHintMs, spread } from '#client/retry/server-hint.ts'
 
 const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5)
 /** The service's clock is an hour behind. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { readSettings } from '#agent/settings.ts'
-import { nodesOf } from '#agent/wallet-settings.ts'
+import { readSettings } from '#agent/settings/settings.ts'
+import { nodesOf } from '#agent/settings/wallet-settings.ts'
 import { manifest } from '../../scripts/generators/manifest.ts'
 
 interface Manifest {

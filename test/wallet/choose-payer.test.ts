@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
-import { keyFromHex } from '#wallet/keys.ts'
-import type { Send } from '#wallet/send-payment.ts'
+import { keyFromHex } from '#wallet/keys/keys.ts'
+import type { Send } from '#wallet/payment/send-payment.ts'
 import { fakeNode, payee, solanaKey, solanaOption, tokenAccount } from './sample-solana.ts'
 import { credited, option, order, payTo, sampleWallet, secret } from './sample-wallet.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { evmNetwork, type PaymentOption, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
-import { type Decision, decide, type Situation } from '#wallet/decide.ts'
+import { type Decision, decide, type Situation } from '#wallet/rules/decide.ts'
 import { feePayer, payee, solanaKey, solanaOption, stranger } from './sample-solana.ts'
 import { option, order, origin, policy } from './sample-wallet.ts'
 

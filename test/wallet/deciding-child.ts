@@ -1,7 +1,7 @@
 /** Decides something in a wallet's records, and takes its time: says when it is inside, and writes when it leaves. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openState } from '#wallet/state.ts'
+import { openState } from '#wallet/records/state.ts'
 
 const [, , folder = '', pauseMs = '0'] = process.argv
 

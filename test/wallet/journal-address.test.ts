@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openPool } from '#wallet/postgres/connection.ts'
+import { openPool } from '#wallet/records/postgres/connection.ts'
 
 beforeEach(() => {
   vi.stubEnv('PGSSLMODE', '')

@@ -9,7 +9,7 @@ test.each([
 ])('what never %s never loads %s', (_what, name) => {
   const folder = fileURLToPath(new URL('../../src/wallet', import.meta.url))
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
-  expect(files).toContain(join('postgres', 'connection.ts'))
+  expect(files).toContain(join('records', 'postgres', 'connection.ts'))
   const eager = files.filter(path =>
     new RegExp(`^import (?!type ).*from '${name}\\b`, 'm').test(readFileSync(join(folder, path), 'utf8')),
   )

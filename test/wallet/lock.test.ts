@@ -4,7 +4,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { openState } from '#wallet/state.ts'
+import { openState } from '#wallet/records/state.ts'
 import { temporaryFolder } from './sample-wallet.ts'
 
 const child = fileURLToPath(new URL('./deciding-child.ts', import.meta.url))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readPolicy } from '#wallet/policy.ts'
+import { readPolicy } from '#wallet/rules/policy.ts'
 
 test('a setting that a policy does not have is told, because a misspelt cap would hold nothing', () => {
   const misspelt = { serviceUrl: 'https://s.example', maxPaymntUsd: '2' }

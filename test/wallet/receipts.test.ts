@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { type ReceiptClaims, receiptType } from '#contract/receipts.ts'
-import { type KnownCall, receiptProblem } from '#wallet/receipt-problem.ts'
-import { isSignedBy, readReceipt } from '#wallet/verify-receipt.ts'
+import { type KnownCall, receiptProblem } from '#wallet/receipts/receipt-problem.ts'
+import { isSignedBy, readReceipt } from '#wallet/receipts/verify-receipt.ts'
 
 const wallet = '0xAb00000000000000000000000000000000000001'
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { encodeBase58 } from '#contract/base58.ts'
 import { type PaymentOption, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
-import { SolanaKey } from '#wallet/solana-key.ts'
+import { SolanaKey } from '#wallet/keys/solana-key.ts'
 import { canarySolanaSeed } from '../canary/canaries.ts'
 
 /** Keys of nobody, made for these tests. */

@@ -1,10 +1,10 @@
 /** When a payment on Solana is over: its chain says so, whatever clock stands where. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { openOwnerDesk } from '#agent/owner-desk.ts'
+import { openOwnerDesk } from '#agent/wallet/owner-desk.ts'
 import { paymentSignature } from '#contract/headers.ts'
 import { SolanaPayload, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
 import { askChain } from '#local/json-rpc.ts'
-import { SolanaKey } from '#wallet/solana-key.ts'
+import { SolanaKey } from '#wallet/keys/solana-key.ts'
 import { type SvmChain, startSvmChain } from '../service/payments/svm-chain.ts'
 import { blockhash, fakeNode, payee, solanaKey, solanaOption } from './sample-solana.ts'
 import { fakeClock, order, sampleWallet } from './sample-wallet.ts'

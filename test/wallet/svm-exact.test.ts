@@ -11,7 +11,7 @@ import { tokenAccountOf } from '#service/payments/solana/solana-address.ts'
 import { isSignedBy } from '#service/payments/solana/solana-key.ts'
 import { readMessage, readTransaction } from '#service/payments/solana/solana-message.ts'
 import { checkCost, readTransfer } from '#service/payments/solana/svm-transfer.ts'
-import { signSvmPayment } from '#wallet/svm-exact.ts'
+import { signSvmPayment } from '#wallet/chains/svm-exact.ts'
 import { blockhash, fakeNode, feePayer, payee, solanaKey, solanaOption } from './sample-solana.ts'
 import { credited, order, origin, sampleWallet } from './sample-wallet.ts'
 

@@ -1,5 +1,5 @@
-import type { Approvals } from '#wallet/approvals.ts'
-import { openLoopbackServer } from '../loopback-server.ts'
+import type { Approvals } from '#wallet/approvals/approvals.ts'
+import { openLoopbackServer } from '../loopback/loopback-server.ts'
 import { lastAnswerMs } from './bounds.ts'
 import { PageAnswers } from './page-answers.ts'
 

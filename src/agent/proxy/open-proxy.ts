@@ -1,4 +1,4 @@
-import { openLoopbackServer } from '../loopback-server.ts'
+import { openLoopbackServer } from '../loopback/loopback-server.ts'
 import { proxyDrainMs } from './bounds.ts'
 import { type ProxyOptions, proxyAnswer } from './proxy-answer.ts'
 

@@ -1,7 +1,7 @@
 import { ClientError } from '#client/client-error.ts'
 import type { Clock } from '#contract/clock.ts'
-import type { Fetch } from '../fetch.ts'
-import { notAgain } from '../refused-answer.ts'
+import type { Fetch } from '../fetch/fetch.ts'
+import { notAgain } from '../fetch/refused-answer.ts'
 import { turnedAway } from './proxy-door.ts'
 
 export interface ProxyOptions {

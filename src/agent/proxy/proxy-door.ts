@@ -1,5 +1,5 @@
 import { isLoopback } from '#contract/loopback.ts'
-import { isSameSecret } from '../is-same-secret.ts'
+import { isSameSecret } from '../loopback/is-same-secret.ts'
 
 export interface DoorRequest {
   headers: Headers

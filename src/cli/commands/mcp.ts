@@ -1,5 +1,5 @@
-import { catalogue } from '#agent/catalogue.ts'
-import { type AgentSettings, readSettings } from '#agent/settings.ts'
+import { type AgentSettings, readSettings } from '#agent/settings/settings.ts'
+import { catalogue } from '#agent/tools/catalogue.ts'
 import { version } from '#contract/version.generated.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { chooseTools } from '#mcp/listing.ts'
@@ -68,8 +68,8 @@ async function serve(settings: AgentSettings, passphrase: string | null, io: Com
     tools: settings.tools,
     host: async () => {
       const [{ createHost }, { baseUrlOf, stateFolderOf }, { withLocalNodes }] = await Promise.all([
-        import('#agent/create-host.ts'),
-        import('#agent/wallet-settings.ts'),
+        import('#agent/tools/create-host.ts'),
+        import('#agent/settings/wallet-settings.ts'),
         import('../wallet/local-nodes.ts'),
       ])
       const env = await withLocalNodes(settings.env, baseUrlOf(settings.env), stateFolderOf(settings.env))

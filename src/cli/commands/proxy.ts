@@ -1,6 +1,6 @@
 import { proxyPort } from '#agent/proxy/bounds.ts'
 import { ProxyProblem } from '#agent/proxy/proxy-problem.ts'
-import { readSettings } from '#agent/settings.ts'
+import { readSettings } from '#agent/settings/settings.ts'
 import { integerFlag, parseArguments } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
@@ -43,8 +43,8 @@ export const proxy: Command = {
     const stop = io.untilStopped()
     const passphrase = await givenPassphrase(name, values, io.env)
     const [{ createProxy }, { baseUrlOf, stateFolderOf }] = await Promise.all([
-      import('#agent/create-proxy.ts'),
-      import('#agent/wallet-settings.ts'),
+      import('#agent/proxy/create-proxy.ts'),
+      import('#agent/settings/wallet-settings.ts'),
     ])
     const env = await withLocalNodes(given, baseUrlOf(given), stateFolderOf(given))
     const running = await createProxy({ ...settings, env }, passphrase, port).catch(error => {
@@ -57,7 +57,7 @@ export const proxy: Command = {
   },
 }
 
-type Running = Awaited<ReturnType<typeof import('#agent/create-proxy.ts').createProxy>>
+type Running = Awaited<ReturnType<typeof import('#agent/proxy/create-proxy.ts').createProxy>>
 
 /** The token stands in what is printed here and nowhere else, unless its owner set it. */
 function say({ url, token, serviceUrl, wallet }: Running, isJson: boolean, { output, env }: CommandIo): void {

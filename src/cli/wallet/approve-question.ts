@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os'
-import type { OwnerDesk } from '#agent/owner-desk.ts'
+import type { OwnerDesk } from '#agent/wallet/owner-desk.ts'
 import { displayUsd } from '#contract/money.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'

@@ -1,9 +1,9 @@
-import type { OwnerDesk } from '#agent/owner-desk.ts'
+import type { OwnerDesk } from '#agent/wallet/owner-desk.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'
 import { withDataFlag } from './data-flag.ts'
 
-type Desk = typeof import('#agent/owner-desk.ts')
+type Desk = typeof import('#agent/wallet/owner-desk.ts')
 
 /**
  * Opens the wallet's folder for one command; its refusals become what a person at a terminal reads. A misspelt variable is
@@ -15,9 +15,9 @@ export async function atDesk(
   work: (desk: OwnerDesk, module: Desk) => Promise<number> | number,
   { takesAnyVariable = false } = {},
 ): Promise<number> {
-  const module = await import('#agent/owner-desk.ts')
-  const { stateFolderOf } = await import('#agent/wallet-settings.ts')
-  const { strangeVariables } = await import('#agent/strange-variables.ts')
+  const module = await import('#agent/wallet/owner-desk.ts')
+  const { stateFolderOf } = await import('#agent/settings/wallet-settings.ts')
+  const { strangeVariables } = await import('#agent/settings/strange-variables.ts')
   const strange = takesAnyVariable ? [] : strangeVariables(Object.keys(io.env))
   if (strange.length > 0) throw new CliError(strange.join(' '), 'Mend it in the environment, then try again.', 2)
   const desk = module.openOwnerDesk(stateFolderOf(withDataFlag(io.env, data)), io.env)

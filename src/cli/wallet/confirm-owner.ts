@@ -1,4 +1,4 @@
-import type { OwnerDesk } from '#agent/owner-desk.ts'
+import type { OwnerDesk } from '#agent/wallet/owner-desk.ts'
 import type { CommandIo } from '../command.ts'
 import { askHidden } from './terminal.ts'
 

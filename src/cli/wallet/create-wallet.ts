@@ -38,7 +38,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     io.output.print(address)
     io.output.print(solanaAddress)
     io.output.note(`The keys are in ${path}, encrypted. Keep the passphrase: nobody can recover it.`)
-    const { stateFolderOf } = await import('#agent/wallet-settings.ts')
+    const { stateFolderOf } = await import('#agent/settings/wallet-settings.ts')
     const networks = payees.map(({ network }) => network)
     const wallet = { address, solanaAddress, service, networks, isInKeychain: values.keychain }
     for (const line of nextSteps({ ...wallet, dataFlag: flagFor(desk.folder, stateFolderOf({})) }))

@@ -40,7 +40,7 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
 
 /** Of a payment on Solana the chain says whether it is over; where the folder is one of `farebox up`, that chain is known. */
 async function besideChain(io: CommandIo, data: string | undefined): Promise<CommandIo> {
-  const { baseUrlOf, stateFolderOf } = await import('#agent/wallet-settings.ts')
+  const { baseUrlOf, stateFolderOf } = await import('#agent/settings/wallet-settings.ts')
   const env = await withLocalNodes(io.env, baseUrlOf(io.env), stateFolderOf(withDataFlag(io.env, data)))
   return { ...io, env: { ...io.env, ...env } }
 }

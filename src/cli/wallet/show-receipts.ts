@@ -1,5 +1,5 @@
-import type { KeptCharge } from '#agent/kept-charges.ts'
-import type { OwnerDesk } from '#agent/owner-desk.ts'
+import type { KeptCharge } from '#agent/receipts/kept-charges.ts'
+import type { OwnerDesk } from '#agent/wallet/owner-desk.ts'
 import { displayUsd, formatUsd } from '#contract/money.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import type { CommandIo } from '../command.ts'
@@ -26,7 +26,7 @@ export async function showReceipts(args: readonly string[], io: CommandIo): Prom
   if (values.json && values.csv) throw wrongUsage(command, 'Choose one of `--json` and `--csv`')
   if (values.refused) return showRefusals(command, values, io)
   return atDesk(io, values.data, async desk => {
-    const { keptCharges } = await import('#agent/kept-charges.ts')
+    const { keptCharges } = await import('#agent/receipts/kept-charges.ts')
     const most = values.json || values.csv ? listedReceipts : shownReceipts
     const payments = (await desk.receipts(most)).map(topUp)
     const receipts = [...payments, ...keptCharges(desk.folder, most).map(charge)].sort((a, b) => b.atMs - a.atMs)

@@ -1,4 +1,4 @@
-import type { OwnerDesk } from '#agent/owner-desk.ts'
+import type { OwnerDesk } from '#agent/wallet/owner-desk.ts'
 import { displayUsd, formatUsd } from '#contract/money.ts'
 import type { CommandIo } from '../command.ts'
 import { asJson } from './as-json.ts'
@@ -38,7 +38,7 @@ async function signed(io: CommandIo, desk: OwnerDesk, refusals: readonly Refusal
   const opened = await desk.openKeys(given)
   const mayAsk = opened.length === 0 && desk.hasKeyFile() && io.stdin.isTTY
   const keys = mayAsk ? await desk.openKeys(await askHidden(io, 'Passphrase of the wallet (it is not shown):')) : opened
-  const { signedRefusals } = await import('#agent/signed-refusals.ts')
+  const { signedRefusals } = await import('#agent/wallet/signed-refusals.ts')
   const statements = await signedRefusals(refusals, keys)
   const without = statements.filter(({ signature }) => signature === null).length
   if (without > 0)

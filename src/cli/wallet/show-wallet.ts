@@ -1,4 +1,4 @@
-import type { OwnerDesk } from '#agent/owner-desk.ts'
+import type { OwnerDesk } from '#agent/wallet/owner-desk.ts'
 import { displayUsd } from '#contract/money.ts'
 import { parseArguments } from '../arguments.ts'
 import type { CommandIo } from '../command.ts'

@@ -1,7 +1,7 @@
-import { JobRows as Rows } from '#agent/job-rows.ts'
+import { JobRows as Rows } from '#agent/jobs/job-rows.ts'
 import { comeBy } from '../../faults/arm/fault-orders.ts'
 
-export * from '#agent/job-rows.ts'
+export * from '#agent/jobs/job-rows.ts'
 
 export class JobRows extends Rows {
   override insertCall(...job: Parameters<Rows['insertCall']>): ReturnType<Rows['insertCall']> {

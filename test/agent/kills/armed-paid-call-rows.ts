@@ -1,7 +1,7 @@
-import { PaidCallRows as Rows } from '#agent/paid-call-rows.ts'
+import { PaidCallRows as Rows } from '#agent/calls/paid-call-rows.ts'
 import { comeBy } from '../../faults/arm/fault-orders.ts'
 
-export * from '#agent/paid-call-rows.ts'
+export * from '#agent/calls/paid-call-rows.ts'
 
 export class PaidCallRows extends Rows {
   override claim(...order: Parameters<Rows['claim']>): ReturnType<Rows['claim']> {

@@ -1,5 +1,5 @@
 import { Client } from '../../../src/client/client.ts'
-import { download } from '../../../src/client/download.ts'
+import { download } from '../../../src/client/download/download.ts'
 import { memorySampleMs } from '../bounds.ts'
 import { idlePath } from './cutting-server.ts'
 

@@ -55,12 +55,12 @@ export const serviceMutants: readonly Mutant[] = [
     name: "the wallet's lock per process only",
     patches: [
       {
-        file: 'src/wallet/state.ts',
+        file: 'src/wallet/records/state.ts',
         find: `  database.exec('BEGIN IMMEDIATE')\n  try {`,
         // One thread, and nothing awaited: within a process this still lets no two decide at once.
         replace: '  try {',
       },
-      { file: 'src/wallet/state.ts', find: `    database.exec('COMMIT')\n`, replace: '' },
+      { file: 'src/wallet/records/state.ts', find: `    database.exec('COMMIT')\n`, replace: '' },
     ],
     check: { tests: 'test/wallet/lock.test.ts' },
   },

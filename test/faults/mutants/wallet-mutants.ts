@@ -9,15 +9,15 @@ export const walletMutants: readonly Mutant[] = [
   {
     name: 'wallet: forget to reserve',
     patches: [
-      { file: `${wallet}/journal.ts`, find: `VALUES (?, 'planned', 1,`, replace: `VALUES (?, 'planned', 0,` },
+      { file: `${wallet}/records/journal.ts`, find: `VALUES (?, 'planned', 1,`, replace: `VALUES (?, 'planned', 0,` },
       // The table would not take such a row, neither as it was first made nor as it was moved.
       {
-        file: `${wallet}/migrations.ts`,
+        file: `${wallet}/records/migrations.ts`,
         find: `counts = 1 OR state = 'dead')\n      ) STRICT;\n      CREATE INDEX`,
         replace: 'counts >= 0)\n      ) STRICT;\n      CREATE INDEX',
       },
       {
-        file: `${wallet}/migrations.ts`,
+        file: `${wallet}/records/migrations.ts`,
         find: `counts = 1 OR state = 'dead')\n      ) STRICT;\n      INSERT`,
         replace: 'counts >= 0)\n      ) STRICT;\n      INSERT',
       },
@@ -28,12 +28,12 @@ export const walletMutants: readonly Mutant[] = [
     name: 'wallet: forget to count an open intent',
     patches: [
       {
-        file: `${wallet}/journal.ts`,
+        file: `${wallet}/records/journal.ts`,
         find: `AS amount FROM payments WHERE counts = 1')`,
         replace: `AS amount FROM payments WHERE state = \\'confirmed\\'')`,
       },
       {
-        file: `${wallet}/journal.ts`,
+        file: `${wallet}/records/journal.ts`,
         find: ` OR state IN ('planned', 'signed', 'sent', 'unknown'))\`,`,
         replace: `) AND state = 'confirmed'\`,`,
       },
@@ -44,12 +44,12 @@ export const walletMutants: readonly Mutant[] = [
     name: 'wallet: no turn',
     patches: [
       {
-        file: `${wallet}/top-up-lease.ts`,
+        file: `${wallet}/payment/top-up-lease.ts`,
         find: '  if (held && Number(held.expires_at_ms) > nowMs && mayRun(String(held.owner)))',
         replace: `  if (mayRun('') && Number(held?.expires_at_ms) < 0)`,
       },
       {
-        file: `${wallet}/top-up-lease.ts`,
+        file: `${wallet}/payment/top-up-lease.ts`,
         find: `    if ((yield* first('SELECT token FROM top_up_lease'))?.token !== token) throw lost()`,
         replace: `    if ((yield* first('SELECT token FROM top_up_lease'))?.token === '') throw lost()`,
       },
@@ -60,7 +60,7 @@ export const walletMutants: readonly Mutant[] = [
     name: 'wallet: go on after the turn has run out',
     patches: [
       {
-        file: `${wallet}/top-up-lease.ts`,
+        file: `${wallet}/payment/top-up-lease.ts`,
         find: `    if ((yield* first('SELECT token FROM top_up_lease'))?.token !== token) throw lost()`,
         replace: `    if ((yield* first('SELECT token FROM top_up_lease'))?.token === '') throw lost()`,
       },
@@ -71,7 +71,7 @@ export const walletMutants: readonly Mutant[] = [
     name: 'wallet: sign before the row is written',
     patches: [
       {
-        file: `${wallet}/pay.ts`,
+        file: `${wallet}/payment/pay.ts`,
         find: '    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, order)\n',
         replace: `    const early = await records.read(function* (nowMs) {
       return { ...decide(till.policy, yield* situationOf(till, nowMs), order), nowMs }
@@ -81,7 +81,7 @@ export const walletMutants: readonly Mutant[] = [
 `,
       },
       {
-        file: `${wallet}/pay.ts`,
+        file: `${wallet}/payment/pay.ts`,
         find: '    const signed = await sign(chosen, amountMicroUsd, atMs)\n',
         replace: '    const signed = first ?? (await sign(chosen, amountMicroUsd, atMs))\n',
       },
@@ -92,7 +92,7 @@ export const walletMutants: readonly Mutant[] = [
     name: 'wallet: send before the row is written',
     patches: [
       {
-        file: `${wallet}/pay.ts`,
+        file: `${wallet}/payment/pay.ts`,
         find: '    await followed(id, () => records.decide(store))\n',
         replace: '    await send(signed.payload)\n    await followed(id, () => records.decide(store))\n',
       },
@@ -103,7 +103,7 @@ export const walletMutants: readonly Mutant[] = [
     name: 'wallet: a second authorisation after a lost answer',
     patches: [
       {
-        file: `${wallet}/settle.ts`,
+        file: `${wallet}/payment/settle.ts`,
         find: '    else if (!(await buryRejected(till, lease, payment))) throw stillOpen(payment)',
         replace: '    else await buryRejected(till, lease, payment)',
       },
@@ -114,7 +114,7 @@ export const walletMutants: readonly Mutant[] = [
     name: 'wallet: release what the service says it refused',
     patches: [
       {
-        file: `${wallet}/settle.ts`,
+        file: `${wallet}/payment/settle.ts`,
         find: `payment.reason ?? 'rejected', true, nowMs)`,
         replace: `payment.reason ?? 'rejected', false, nowMs)`,
       },
@@ -125,7 +125,7 @@ export const walletMutants: readonly Mutant[] = [
     name: 'wallet: no cooldown',
     patches: [
       {
-        file: `${wallet}/decide.ts`,
+        file: `${wallet}/rules/decide.ts`,
         find: `  if (order.occasion !== 'asked' && waitMs > 0)`,
         replace: `  if (order.occasion === 'after-402' && waitMs > policy.cooldownMs)`,
       },
@@ -135,7 +135,7 @@ export const walletMutants: readonly Mutant[] = [
   {
     name: 'wallet: a day that ends at midnight',
     patches: [
-      { file: `${wallet}/journal.ts`, find: '    nowMs - dayMs,\n', replace: '    nowMs - (nowMs % dayMs),\n' },
+      { file: `${wallet}/records/journal.ts`, find: '    nowMs - dayMs,\n', replace: '    nowMs - (nowMs % dayMs),\n' },
     ],
     check: round(50009, 'over the cap of a day'),
   },
@@ -143,12 +143,12 @@ export const walletMutants: readonly Mutant[] = [
     name: 'wallet: one yes for two payments',
     patches: [
       {
-        file: `${wallet}/approvals.ts`,
+        file: `${wallet}/approvals/approvals.ts`,
         find: `     AND used_by IS NULL AND expires_at_ms > ? LIMIT 1`,
         replace: `     AND expires_at_ms > ? LIMIT 1`,
       },
       {
-        file: `${wallet}/approvals.ts`,
+        file: `${wallet}/approvals/approvals.ts`,
         find: `SET used_by = ? WHERE id = ? AND used_by IS NULL'`,
         replace: `SET used_by = ? WHERE id = ?'`,
       },
@@ -159,13 +159,13 @@ export const walletMutants: readonly Mutant[] = [
     name: 'wallet: switched off, and what is under way goes on',
     patches: [
       {
-        file: `${wallet}/pay.ts`,
+        file: `${wallet}/payment/pay.ts`,
         find: '      yield* lease.check()\n      // The switch may have been thrown since; what is not stored is never sent.\n      yield* refuseWhenStopped(folder)\n',
         replace: '      yield* lease.check()\n',
       },
-      { file: `${wallet}/settle.ts`, find: '        yield* refuseWhenStopped(folder)\n', replace: '' },
+      { file: `${wallet}/payment/settle.ts`, find: '        yield* refuseWhenStopped(folder)\n', replace: '' },
       {
-        file: `${wallet}/settle.ts`,
+        file: `${wallet}/payment/settle.ts`,
         find: '  { records, folder, pause }: Till,',
         replace: '  { records, pause }: Till,',
       },

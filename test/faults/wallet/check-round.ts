@@ -1,7 +1,7 @@
-import { listPayments, type Payment } from '#wallet/journal.ts'
-import type { Records } from '#wallet/records.ts'
-import { resolvePayment } from '#wallet/recover.ts'
-import { all } from '#wallet/work.ts'
+import { resolvePayment } from '#wallet/payment/recover.ts'
+import { listPayments, type Payment } from '#wallet/records/journal.ts'
+import type { Records } from '#wallet/records/records.ts'
+import { all } from '#wallet/records/work.ts'
 import { checkSteps } from './check-steps.ts'
 import type { Authorization, ServiceBook } from './service-book.ts'
 

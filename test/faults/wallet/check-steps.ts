@@ -1,5 +1,5 @@
-import type { Payment } from '#wallet/journal.ts'
-import type { Row } from '#wallet/work.ts'
+import type { Payment } from '#wallet/records/journal.ts'
+import type { Row } from '#wallet/records/work.ts'
 
 const open = new Set(['planned', 'signed', 'sent', 'unknown'])
 

@@ -1,5 +1,5 @@
 import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
-import type { PolicySettings } from '#wallet/policy.ts'
+import type { PolicySettings } from '#wallet/rules/policy.ts'
 import { payTo } from '../../agent/pretend-service.ts'
 import { seeded } from '../seeded.ts'
 import type { Behaviour } from './behaviours.ts'

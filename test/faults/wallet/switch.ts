@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { start, stop, stopFileName } from '#wallet/stop-switch.ts'
+import { start, stop, stopFileName } from '#wallet/rules/stop-switch.ts'
 import type { RoundJournal } from './journals.ts'
 
 /** What the owner of the wallet switches it off with. */

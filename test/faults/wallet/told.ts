@@ -1,4 +1,4 @@
-import type { PolicySettings } from '#wallet/policy.ts'
+import type { PolicySettings } from '#wallet/rules/policy.ts'
 import type { FaultOrder } from '../arm/fault-orders.ts'
 import type { FlightPoint, HaltPoint, Step } from './points.ts'
 

@@ -11,11 +11,11 @@ const source = new URL('../../../../src/', import.meta.url).href
 /** What the product imports, and what it is given. */
 const replacements = new Map(
   [
-    ['wallet/journal.ts', 'armed-journal.ts'],
-    ['wallet/open-records.ts', 'armed-records.ts'],
-    ['wallet/sign-payment.ts', 'armed-sign.ts'],
-    ['wallet/send-payment.ts', 'armed-send.ts'],
-    ['wallet/top-up-lease.ts', 'armed-lease.ts'],
+    ['wallet/records/journal.ts', 'armed-journal.ts'],
+    ['wallet/records/open-records.ts', 'armed-records.ts'],
+    ['wallet/payment/sign-payment.ts', 'armed-sign.ts'],
+    ['wallet/payment/send-payment.ts', 'armed-send.ts'],
+    ['wallet/payment/top-up-lease.ts', 'armed-lease.ts'],
     ['wallet/limits.ts', 'armed-limits.ts'],
     ['client/limits.ts', 'armed-client-limits.ts'],
   ].map(([real = '', armed = '']) => [`${source}${real}`, `${here}${armed}`] as const),

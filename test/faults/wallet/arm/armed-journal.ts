@@ -1,10 +1,10 @@
-import * as real from '#wallet/journal.ts'
-import type { Work } from '#wallet/work.ts'
+import * as real from '#wallet/records/journal.ts'
+import type { Work } from '#wallet/records/work.ts'
 import type { Step } from '../points.ts'
 import { pass } from './halts.ts'
 import { written } from './steps-written.ts'
 
-export * from '#wallet/journal.ts'
+export * from '#wallet/records/journal.ts'
 
 function* stepping(step: Step, id: string, work: Work<void>): Work<void> {
   pass(`before ${step}`)

@@ -1,8 +1,8 @@
-import { withTopUpLease as real } from '#wallet/top-up-lease.ts'
+import { withTopUpLease as real } from '#wallet/payment/top-up-lease.ts'
 import { pass } from './halts.ts'
 import { tell } from './tell.ts'
 
-export * from '#wallet/top-up-lease.ts'
+export * from '#wallet/payment/top-up-lease.ts'
 
 export const withTopUpLease: typeof real = (records, pause, work) => {
   let hasTold = false

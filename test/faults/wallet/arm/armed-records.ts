@@ -1,4 +1,4 @@
-import { openRecords as open } from '#wallet/open-records.ts'
+import { openRecords as open } from '#wallet/records/open-records.ts'
 import { pass } from './halts.ts'
 import { beginDecision, type StepWritten } from './steps-written.ts'
 import { tell } from './tell.ts'

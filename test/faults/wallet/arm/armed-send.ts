@@ -1,12 +1,12 @@
 import { paymentSignature } from '#contract/headers.ts'
 import { EvmPayload } from '#contract/payment.ts'
-import { sendOnce as real } from '#wallet/send-payment.ts'
+import { sendOnce as real } from '#wallet/payment/send-payment.ts'
 import { isDueAt } from '../../arm/fault-orders.ts'
 import { flightPoints } from '../points.ts'
 import { pass } from './halts.ts'
 import { tellAndWait } from './tell.ts'
 
-export * from '#wallet/send-payment.ts'
+export * from '#wallet/payment/send-payment.ts'
 
 export const sendOnce: typeof real = async (send, payload, address) => {
   pass('before sending')

@@ -1,0 +1,121 @@
+import { displayUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import type { CallOf, Operation } from '#contract/operation.ts'
+import { jobOutput, sayBecameJob } from '#toolkit/job-output.ts'
+import { paidOutput } from '#toolkit/paid.ts'
+import { ResultInstead } from '#toolkit/result-instead.ts'
+import type { Answered, Paid, PaidOptions, ToolContext } from '#toolkit/tool-context.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import type { PaidOrder } from '#wallet/payment/pay.ts'
+import type { AgentDesks } from '../agent-desks.ts'
+import { longCallMs } from '../bounds.ts'
+import { type JobRow, jobView } from '../jobs/job-rows.ts'
+import type { Asked } from '../tools/asked.ts'
+import { canReplay, replayTool } from '../tools/replay-tool.ts'
+import { nobodyPays } from '../words/explain.ts'
+import { chargedFor, creditLeft, keepAnswer, keptAnswer } from './kept-answer.ts'
+import { stillRunning } from './lost-call.ts'
+import type { Bought, Buying } from './paid-call.ts'
+import { whileWanted } from './while-wanted.ts'
+
+/** One call whose answer comes whole. One that costs and takes too long goes on as a job, whose id is thrown as the result. */
+export async function answerCall<O extends Operation>(
+  asked: Asked,
+  operation: O,
+  call: CallOf<O>,
+  options: PaidOptions,
+): Promise<Answered<O>> {
+  const { desks, signal, whenDelivered } = asked
+  const { core, paidCalls } = desks
+  if (operation.charge === 'free') {
+    if (operation.auth.length > 0 && core.pays === 'nothing') throw nobodyPays(core)
+    const { answer, headers } = await core.client.call(operation, call, { signal })
+    return { answer, paid: await desks.paid(zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
+  }
+  desks.resumed.once()
+  const buying = paidCalls.buy(operation, call, options, keepAnswer(desks, operation))
+  const bought = await whileWanted(inTime(asked, buying, call), signal)
+  switch (bought.kind) {
+    case 'elsewhere': {
+      const job = desks.jobRows.ofCall(bought.row.id)
+      throw job ? await becomes(desks, job) : stillRunning()
+    }
+    case 'earlier':
+      whenDelivered(() => paidCalls.delivered(bought.row.id))
+      return { answer: keptAnswer<O>(bought.row), paid: { ...(await desks.paid(zeroUsd, null)), isEarlierCall: true } }
+    case 'bought':
+      whenDelivered(() => paidCalls.delivered(bought.rowId))
+      return { answer: bought.answer.answer, paid: await paidFor(desks, bought, chargedFor(bought.answer)) }
+  }
+}
+
+/** What was paid for an answer that has just come. */
+export async function paidFor(
+  desks: AgentDesks,
+  { rowId, answer, payments }: Pick<Extract<Bought<Operation>, { kind: 'bought' }>, 'rowId' | 'answer' | 'payments'>,
+  amount: MicroUsd | null,
+): Promise<Paid> {
+  const paid = await desks.paid(amount, creditLeft(answer, amount))
+  const notes = [...payments.map(sayTopUp), ...(paid.notes ?? [])]
+  return withReceipt(desks, rowId, notes.length > 0 ? { ...paid, notes } : paid)
+}
+
+const sayTopUp = ({ amountMicroUsd, receiptId }: PaidOrder): string =>
+  `Credit was missing, so the wallet first paid ${displayUsd(amountMicroUsd)} for more (${receiptId}).`
+
+/** Of a job that is done: the result of the tool whose call it was, with what that call cost. */
+export async function deliverCall({ desks, whenDelivered }: Asked, job: JobRow, context: ToolContext): Promise<never> {
+  const { tool } = desks.jobRows.callParts(job.jobId)
+  const row = desks.callJobs.answered(job)
+  if (tool === null) throw new Error('The answer of a job is kept, and what it answers is not.')
+  const paid = await withReceipt(desks, row.id, await desks.paid(row.chargedMicroUsd, row.creditLeftMicroUsd))
+  const result = await replayTool(context, tool, row.operation, { answer: keptAnswer(row), paid })
+  whenDelivered(() => desks.callJobs.delivered(job))
+  throw new ResultInstead(result)
+}
+
+async function withReceipt(desks: AgentDesks, rowId: string, paid: Paid): Promise<Paid> {
+  const problem = await desks.receipts.problemOf(rowId)
+  return problem === null ? paid : { ...paid, receiptProblem: problem }
+}
+
+/** What takes longer goes on as a job, or where none can be made of it its answer is kept for the next same call. */
+async function inTime<O extends Operation>(
+  { desks, signal, called }: Asked,
+  { rowId, bought }: Buying<O>,
+  call: CallOf<O>,
+): Promise<Bought<O>> {
+  const waiting = new AbortController()
+  const late = desks.core.pause(longCallMs, waiting.signal).then(
+    async () => {
+      // Whoever has cancelled it knows of no job.
+      if (signal.aborted) return bought
+      if (!called || !canReplay(called)) throw stillAtWork()
+      const job = desks.callJobs.begin(rowId, call, called)
+      // Null where the answer came at the same moment.
+      return job ? Promise.reject(await becomes(desks, job)) : bought
+    },
+    // A wait that was ended says nothing.
+    () => bought,
+  )
+  try {
+    return await Promise.race([bought, late])
+  } finally {
+    waiting.abort()
+    bought.catch(() => {})
+    late.catch(() => {})
+  }
+}
+
+async function becomes(desks: AgentDesks, job: JobRow): Promise<ResultInstead> {
+  const shown = jobOutput(jobView(job))
+  // What it costs is known when its answer is there.
+  const paid = paidOutput(await desks.paid(null, null))
+  return new ResultInstead({ output: { ...shown, ...paid }, text: sayBecameJob(shown), files: [] })
+}
+
+const stillAtWork = (): ToolFailure =>
+  new ToolFailure({
+    happened: 'The model is still at work; its answer is kept here when it comes.',
+    charged: 'unknown',
+    next: 'Make the same call again: it waits for that answer, and pays nothing more.',
+  })

@@ -1,0 +1,37 @@
+import type { ClientAnswer } from '#client/client.ts'
+import { ChatCompletion } from '#contract/chat-completion.ts'
+import { addUsd, fromUsdNumber, type MicroUsd } from '#contract/money.ts'
+import type { AnswerOf, Operation } from '#contract/operation.ts'
+import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
+import type { Keep } from './paid-call.ts'
+import type { PaidCallRow, PaidCallRows } from './paid-call-rows.ts'
+
+/** How an answer that is whole is kept: with what it cost and what is left, and its receipt. */
+export const keepAnswer =
+  <O extends Operation>({ rows, receipts }: { rows: PaidCallRows; receipts: ReceiptDesk }, operation: O): Keep<O> =>
+  (rowId, answer, price) => {
+    const charged = chargedFor(answer)
+    rows.answered(rowId, { answer: answer.answer, charged, creditLeft: creditLeft(answer, charged) })
+    receipts.keep(rowId, operation, answer, price)
+  }
+
+/** The answer of an earlier call as it was kept. */
+export const keptAnswer = <O extends Operation>({ answer }: PaidCallRow): AnswerOf<O> =>
+  JSON.parse(answer ?? 'null') as AnswerOf<O>
+
+/** What the service says it took; where it does not say, what the credit lost. */
+export function chargedFor({ answer, headers }: ClientAnswer<Operation>): MicroUsd | null {
+  const cost = ChatCompletion.safeParse(answer).data?.cost
+  if (cost) return fromUsdNumber(cost.usd)
+  const { balanceRemaining, balanceBefore, isReplayed } = headers
+  // A repeated answer says what the credit is now; what the first one took was taken before.
+  if (isReplayed || balanceRemaining === null || balanceBefore === null) return null
+  if (balanceRemaining > balanceBefore) return null
+  return addUsd(balanceBefore, -balanceRemaining)
+}
+
+/** What the credit was when the answer came; `charged` is what it took. */
+export function creditLeft({ headers }: ClientAnswer<Operation>, charged: MicroUsd | null): MicroUsd | null {
+  const { balanceRemaining, balanceBefore } = headers
+  return balanceRemaining ?? (balanceBefore !== null && charged !== null ? addUsd(balanceBefore, -charged) : null)
+}

@@ -1,0 +1,219 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import type { Clock } from '#contract/clock.ts'
+import type { MicroUsd } from '#contract/money.ts'
+import { newId } from '#wallet/new-id.ts'
+import { isRunning, thisProcess } from '#wallet/process-name.ts'
+import type { State } from '#wallet/records/state.ts'
+import { clockSkewMs, lostCallMs, paidAnswerMs, paidCallsKeptMs, sameCallMs } from '../bounds.ts'
+import { exactly, keptAmount } from '../state/kept-integers.ts'
+import { agentMigrations } from '../state/migrations.ts'
+
+/**
+ * `planned`: nothing was sent, or the service said that it did nothing. `sent`: an answer is awaited. `lost`: none came, so
+ * it may have been charged. `answered`: paid for and kept until somebody has it.
+ */
+export type PaidCallState = 'planned' | 'sent' | 'lost' | 'answered' | 'delivered' | 'failed'
+
+/** What a request left with, beside what the call says. */
+export interface SentTerms {
+  /** JSON of the consents; the same key comes with the same bytes. */
+  consents: string | null
+  /** Whether its row's id went along as the key under which the service does it once. */
+  isKeyed: boolean
+  /** The price that the policy or a person allowed; null where none was known. */
+  allowedMicroUsd: MicroUsd | null
+  /** The wallet's address whose account was to pay; null with an API key. */
+  account: string | null
+}
+
+/** The terms are those of the last time that it was sent. */
+export interface PaidCallRow extends SentTerms {
+  id: string
+  /** What makes it the same call as another. */
+  requestHash: string
+  operation: string
+  state: PaidCallState
+  chargedMicroUsd: MicroUsd | null
+  createdAtMs: number
+  updatedAtMs: number
+  /** JSON of the answer. */
+  answer: string | null
+  /** What the answer said. */
+  creditLeftMicroUsd: MicroUsd | null
+  /** The job that its answer started. */
+  jobId: string | null
+}
+
+export interface KeptAnswer {
+  answer: unknown
+  /** Micro-USD, as all amounts; null where nobody said it. */
+  charged: MicroUsd | null
+  creditLeft: MicroUsd | null
+}
+
+export type Claim =
+  /** A row of this process's own: go on. */
+  | { kind: 'mine'; id: string }
+  /** The same call was paid for and is not delivered. */
+  | { kind: 'earlier'; row: PaidCallRow }
+  /** Another process is at it. */
+  | { kind: 'running'; row: PaidCallRow }
+  /** The same call was sent and its answer lost; the row is this process's own now. */
+  | { kind: 'lost'; row: PaidCallRow }
+
+/** The record of paid calls: one row before the first effect of each. */
+export class PaidCallRows {
+  readonly #state: State
+  readonly #clock: Clock
+
+  constructor(state: State, clock: Clock) {
+    this.#state = state
+    this.#clock = clock
+  }
+
+  /** Decides in one transaction, so that two processes do not buy the same thing. */
+  claim(hash: string, operation: string, isAgain: boolean): Claim {
+    const nowMs = this.#clock.now()
+    return this.#decide(db => {
+      forgetOld(db, nowMs - paidCallsKeptMs)
+      const open = isAgain ? undefined : findOpen(db, hash, nowMs)
+      return open ? take(db, open, nowMs) : { kind: 'mine', id: insert(db, hash, operation, nowMs) }
+    })
+  }
+
+  /** The same of one row, however old it is; null where it is not kept any more or has failed. */
+  claimRow(id: string): Claim | null {
+    return this.#decide(db => {
+      const open = find(db, id)
+      return open && open.state !== 'failed' ? take(db, open, this.#clock.now()) : null
+    })
+  }
+
+  get(id: string): PaidCallRow {
+    const row = this.find(id)
+    if (row) return row
+    throw new Error('A paid call is not in its table.')
+  }
+
+  /** Null for one that is not kept any more. */
+  find(id: string): PaidCallRow | null {
+    const row = this.#decide(db => find(db, id))
+    return row ? read(row) : null
+  }
+
+  mark(id: string, state: PaidCallState): void {
+    this.#decide(db => mark(db, id, state, this.#clock.now()))
+  }
+
+  /** Before the request leaves. */
+  sent(id: string, { consents, isKeyed, allowedMicroUsd, account }: SentTerms): void {
+    this.#decide(db => {
+      mark(db, id, 'sent', this.#clock.now())
+      db.prepare(
+        'UPDATE paid_calls SET consents = ?, with_key = ?, allowed_micro_usd = ?, account = ? WHERE id = ?',
+      ).run(consents, isKeyed ? 1 : 0, allowedMicroUsd, account, id)
+    })
+  }
+
+  /** The answer is on disk before anybody has it. `also` runs in the same transaction. */
+  answered(id: string, { answer, charged, creditLeft }: KeptAnswer, also?: (db: DatabaseSync) => string): void {
+    this.#decide(db => {
+      const jobId = also?.(db) ?? null
+      mark(db, id, 'answered', this.#clock.now())
+      db.prepare(
+        'UPDATE paid_calls SET answer = ?, charged_micro_usd = ?, credit_left_micro_usd = ?, job_id = ? WHERE id = ?',
+      ).run(JSON.stringify(answer), charged, creditLeft, jobId, id)
+      db.prepare(
+        `UPDATE jobs SET state = 'completed', price_micro_usd = ?, request = NULL WHERE call_id = ? AND state = 'running'`,
+      ).run(charged, id)
+    })
+  }
+
+  #decide<Result>(run: (db: DatabaseSync) => Result): Result {
+    this.#state.prepare('agent', agentMigrations)
+    return this.#state.decide(run)
+  }
+}
+
+const find = (db: DatabaseSync, id: string) => exactly(db, 'SELECT * FROM paid_calls WHERE id = ?').get(id)
+
+/** What is asked of a job that a call became is worth as much as its answer, and is not kept for longer. */
+function forgetOld(db: DatabaseSync, beforeMs: number): void {
+  db.prepare('DELETE FROM paid_calls WHERE updated_at_ms < ?').run(beforeMs)
+  db.prepare(
+    `UPDATE jobs SET request = NULL, tool = NULL WHERE call_id IS NOT NULL AND tool IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM paid_calls WHERE paid_calls.id = jobs.call_id)`,
+  ).run()
+}
+
+function take(db: DatabaseSync, open: Record<string, SQLOutputValue>, nowMs: number): Claim {
+  const row = read(open)
+  if (row.state === 'answered' || row.state === 'delivered') return { kind: 'earlier', row }
+  // A number of a process may have been given to another one, and of another machine's nothing is known.
+  const isOver = row.state === 'sent' && nowMs > row.updatedAtMs + paidAnswerMs + clockSkewMs
+  if (row.state !== 'lost' && !isOver && isRunning(String(open.owner))) return { kind: 'running', row }
+  const isLost = row.state === 'lost' || row.state === 'sent'
+  // When its process ended is not known; its request was over by then, whoever waited for it.
+  const updatedAtMs = row.state === 'sent' ? Math.min(nowMs, row.updatedAtMs + paidAnswerMs) : row.updatedAtMs
+  db.prepare('UPDATE paid_calls SET owner = ?, state = ?, updated_at_ms = ? WHERE id = ?').run(
+    thisProcess(),
+    isLost ? 'lost' : 'planned',
+    updatedAtMs,
+    row.id,
+  )
+  // A planned one's process ended before anything was bought.
+  return isLost ? { kind: 'lost', row: { ...row, updatedAtMs } } : { kind: 'mine', id: row.id }
+}
+
+/**
+ * The time of the same call runs from the last that happened to it, because a call itself may take nearly as long; what was
+ * sent may still be worked on, and what runs as a job is. What is paid for stays until somebody has it. A job that an answer
+ * started counts as delivered once its file is, whatever became of that answer. What went without a key may have been
+ * charged, so it is remembered for longer, unless it was bought again since.
+ */
+const findOpen = (db: DatabaseSync, hash: string, nowMs: number) =>
+  exactly(
+    db,
+    `SELECT paid_calls.* FROM paid_calls LEFT JOIN jobs ON jobs.id = paid_calls.job_id
+       WHERE request_hash = ?
+         AND (paid_calls.state = 'answered'
+           OR (paid_calls.state IN ('planned', 'sent', 'lost')
+             AND EXISTS (SELECT 1 FROM jobs WHERE call_id = paid_calls.id AND state = 'running'))
+           OR (paid_calls.state = 'sent' AND updated_at_ms > ?)
+           OR (paid_calls.state IN ('sent', 'lost') AND with_key = 0 AND updated_at_ms > ? AND NOT EXISTS
+             (SELECT 1 FROM paid_calls newer WHERE newer.request_hash = paid_calls.request_hash
+                AND newer.rowid > paid_calls.rowid AND newer.state IN ('answered', 'delivered')))
+           OR (updated_at_ms > ? AND (paid_calls.state IN ('planned', 'lost')
+             OR (paid_calls.state = 'delivered' AND jobs.state IN ('running', 'completed') AND jobs.delivered = 0))))
+       ORDER BY created_at_ms DESC, paid_calls.rowid DESC LIMIT 1`,
+  ).get(hash, nowMs - sameCallMs - paidAnswerMs, nowMs - lostCallMs, nowMs - sameCallMs)
+
+function insert(db: DatabaseSync, hash: string, operation: string, nowMs: number): string {
+  const id = newId('call')
+  db.prepare(
+    `INSERT INTO paid_calls (id, request_hash, operation, state, owner, created_at_ms, updated_at_ms)
+     VALUES (?, ?, ?, 'planned', ?, ?, ?)`,
+  ).run(id, hash, operation, thisProcess(), nowMs, nowMs)
+  return id
+}
+
+const mark = (db: DatabaseSync, id: string, state: PaidCallState, nowMs: number): void => {
+  db.prepare('UPDATE paid_calls SET state = ?, updated_at_ms = ? WHERE id = ?').run(state, nowMs, id)
+}
+
+const read = (row: Record<string, SQLOutputValue>): PaidCallRow => ({
+  id: String(row.id),
+  requestHash: String(row.request_hash),
+  operation: String(row.operation),
+  state: row.state as PaidCallState,
+  chargedMicroUsd: keptAmount(row.charged_micro_usd),
+  creditLeftMicroUsd: keptAmount(row.credit_left_micro_usd),
+  createdAtMs: Number(row.created_at_ms),
+  updatedAtMs: Number(row.updated_at_ms),
+  answer: row.answer === null ? null : String(row.answer),
+  consents: typeof row.consents === 'string' ? row.consents : null,
+  isKeyed: row.with_key === 1n,
+  allowedMicroUsd: keptAmount(row.allowed_micro_usd),
+  account: typeof row.account === 'string' ? row.account : null,
+  jobId: row.job_id === null ? null : String(row.job_id),
+})

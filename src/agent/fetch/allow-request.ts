@@ -1,0 +1,89 @@
+import { ClientError } from '#client/client-error.ts'
+import { principalOf } from '#client/credential.ts'
+import { zeroUsd } from '#contract/money.ts'
+import { isPaid, type Operation } from '#contract/operation.ts'
+import { fromVendor } from '#contract/vendor.ts'
+import { strangeId } from '#toolkit/from-outside.ts'
+import { newId } from '#wallet/new-id.ts'
+import { allowCall } from '#wallet/rules/allow-call.ts'
+import { shownIdCharacters } from '../bounds.ts'
+import { requestHash } from '../calls/request-hash.ts'
+import type { Core } from '../core.ts'
+import { callInShort } from '../prices/call-in-short.ts'
+import type { ModelRecords } from '../prices/model-records.ts'
+import { type PricedCall, priceCall } from '../prices/price-call.ts'
+import { operationOf } from './operation-of.ts'
+import type { ProgramRequest } from './program-request.ts'
+import type { UnpricedCalls } from './unpriced-calls.ts'
+
+/** A request that may go; `attempt` names it to the approval that it may have used up. */
+export interface AllowedRequest {
+  attempt: string
+  operation: Operation | null
+  price: PricedCall | null
+  /** What a person's answer is bound to. */
+  hash: string
+}
+
+/**
+ * Prices what a program is about to send and holds it against the caps of a call, as a tool's call is. Throws the
+ * wallet's refusal or question, and what the service says to a call that it would not take.
+ */
+export async function allowRequest(
+  core: Core,
+  models: ModelRecords,
+  request: ProgramRequest,
+  unpriced: UnpricedCalls,
+): Promise<AllowedRequest> {
+  const attempt = newId('req')
+  const operation = operationOf(core.client.address.baseUrl, request.method, request.url)
+  const body = request.json && fromVendor(request.json, core.client.vendor)
+  const allowed = { attempt, operation, hash: hashOf(core, request, operation, body) }
+  if (isFree(operation, request.method)) return { ...allowed, price: null }
+  if (operation?.request.body && !operation.request.body.safeParse(body).success) throw unreadable(operation)
+  const price = operation
+    ? await priceCall(core.client, models, operation, body)
+    : unknownPrice(request, body, core.client.address.origin)
+  const mayBeUnpriced = unpriced === 'allow' && price.amountMicroUsd === null
+  await allowCall(
+    core,
+    {
+      what: price.what,
+      quotedMicroUsd: mayBeUnpriced ? zeroUsd : price.amountMicroUsd,
+      operation: operation?.id ?? null,
+    },
+    { requestHash: allowed.hash, by: attempt },
+  )
+  return { ...allowed, price }
+}
+
+/** An address that the contract does not know may cost whatever its service likes, unless it is only read. */
+const isFree = (operation: Operation | null, method: string): boolean =>
+  operation ? !isPaid(operation) : method === 'GET' || method === 'HEAD'
+
+/** Its service may read more into it than anybody here can. */
+const unreadable = ({ summary }: Operation): ClientError =>
+  new ClientError(
+    'not-allowed',
+    `The body does not read as what it is for (${summary}), so its price cannot be known. Send a JSON object with the members of that call, each once.`,
+    { wasSent: false },
+  )
+
+function unknownPrice({ method, url }: ProgramRequest, body: unknown, origin: string): PricedCall {
+  const path = strangeId(new URL(url).pathname, shownIdCharacters)
+  const { model } = (body ?? {}) as { model?: unknown }
+  const by = typeof model === 'string' ? ` by ${strangeId(model, shownIdCharacters)}` : ''
+  return { what: callInShort(`A request of a program, ${method} ${path}${by}`, body, origin), amountMicroUsd: null }
+}
+
+function hashOf({ client }: Core, request: ProgramRequest, operation: Operation | null, body: unknown): string {
+  const { pathname, search } = new URL(request.url)
+  const bytes = body === undefined ? Buffer.from(request.body ?? []).toString('base64') : undefined
+  const id = operation?.id ?? `${request.method} ${pathname}`
+  return requestHash(
+    client.address.baseUrl,
+    principalOf(client.credential),
+    { id },
+    { query: search, body, params: bytes },
+  )
+}

@@ -1,0 +1,179 @@
+import { bucketOf } from '#client/client.ts'
+import { ClientError } from '#client/client-error.ts'
+import { errorBytes } from '#client/limits.ts'
+import { readBytes } from '#client/wire/read-body.ts'
+import type { WireResponse } from '#client/wire/wire.ts'
+import { ServiceError } from '#contract/service-error.ts'
+import { isYes } from '#toolkit/say-question.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { NeedsApproval } from '#wallet/approvals/needs-approval.ts'
+import { WalletRefusal } from '#wallet/rules/refusal.ts'
+import { consentAfter409 } from '../calls/consent-after-409.ts'
+import { payAfter402, wantsCredit } from '../calls/pay-after-402.ts'
+import { recoverOnce } from '../calls/recover-once.ts'
+import type { Core } from '../core.ts'
+import type { ModelRecords } from '../prices/model-records.ts'
+import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
+import type { AskPerson } from '../tools/person-asked.ts'
+import { personFor } from '../words/person-for.ts'
+import { type AllowedRequest, allowRequest } from './allow-request.ts'
+import { type Fetch, refusalHeader } from './fetch.ts'
+import { type ProgramRequest, readProgramRequest, withMembers } from './program-request.ts'
+import { isReceipted, wantingReceipt, withReceiptKept } from './receipt-of-fetch.ts'
+import { headerText, nobodyPaysAnswer, type Refusing, refusedAnswer } from './refused-answer.ts'
+import type { UnpricedCalls } from './unpriced-calls.ts'
+
+export interface FetchRules {
+  models: ModelRecords
+  /** Where receipts of what is bought are kept. */
+  receipts: ReceiptDesk
+  /** Who decides what only a person decides; where nobody does, such a request is answered with a refusal. */
+  ask?: AskPerson | undefined
+  unpriced?: UnpricedCalls | undefined
+  /** Whether a `consents` of the program itself counts as a person's: of code that a person wrote, not of a model's. */
+  takesConsents: boolean
+}
+
+/**
+ * A `fetch` for the service's origin alone: it brings the credential, holds each request's price against the caps of a
+ * call, and after a 402 it tops up within the policy and repeats the request once. What the policy refuses is answered
+ * with 403, in the shape that clients of OpenAI read, and is not sent; what has to wait longer for the service's limits
+ * than a call may is answered with 429. Streams pass as they come; a redirect is an error.
+ */
+export function payingFetch(core: Core, rules: FetchRules): Fetch {
+  const recover = recoverOnce(core)
+  return async (input, init) => {
+    const request = new Request(input, init)
+    const read = await readProgramRequest(core, request)
+    const sent = read.json?.consents !== undefined && !rules.takesConsents ? withMembers(read, read.json) : read
+    const allowed = await withPerson(core, rules.ask, () =>
+      allowRequest(core, rules.models, sent, rules.unpriced ?? 'ask'),
+    )
+    if ('refusal' in allowed) return refusedAnswer(allowed.refusal, core.clock.now())
+    const { attempt, price } = allowed.value
+    if (price && core.pays === 'nothing') return nobodyPaysAnswer(core.lockedWallet)
+    try {
+      // What was signed before is sent again, and the account that has credit found, before anything more is bought.
+      if (price) await recover()
+      const response = await answer(core, rules, { ...allowed.value, sent, signal: request.signal })
+      if (!mayBeBought(response.status)) await core.approvals.giveBack(attempt)
+      return response
+    } catch (error) {
+      const isRefused = error instanceof WalletRefusal
+      const wasNotSent = error instanceof ClientError && !error.wasSent
+      if (isRefused || wasNotSent) await core.approvals.giveBack(attempt)
+      if (isRefused || (wasNotSent && error.retryAtMs !== null)) return refusedAnswer(error, core.clock.now())
+      throw error
+    }
+  }
+}
+
+/** After other answers nothing has been bought, and a person's yes serves again. */
+const mayBeBought = (status: number): boolean => status < 400 || status >= 500
+
+interface Answering extends AllowedRequest {
+  sent: ProgramRequest
+  signal: AbortSignal
+}
+
+/** At most one payment and one consent; each is followed by the same request once more. */
+async function answer(core: Core, { ask, receipts }: FetchRules, answering: Answering): Promise<Response> {
+  const { operation, signal } = answering
+  const mended = new Set<number>()
+  for (let { sent } = answering; ; ) {
+    const bucket = operation ? bucketOf(operation, { body: sent.json }) : undefined
+    const wanted = isReceipted(operation) ? wantingReceipt(sent) : sent
+    const sentAtMs = core.clock.now()
+    const response = await core.client.exchange(wanted, { signal, bucket })
+    const { status } = response
+    if (answering.price) core.refills.noticedIn(response, sentAtMs)
+    if (status < 300 && isReceipted(operation)) {
+      return asResponse(withReceiptKept(receipts, { ...answering, operation }, response, core.clock))
+    }
+    const isOver = !mendable.has(status) || mended.has(status)
+    if (isOver && status !== 429) return asResponse(response)
+    mended.add(status)
+    // Reading it tells the client what the service says of this caller: that it is blocked, or has too many calls at once.
+    const { error, again } = await readRefusal(core, answering, response)
+    if (isOver) return again()
+    const next = await withPerson(core, ask, () => mend(core, { ...answering, sent }, error))
+    if ('refusal' in next)
+      return status === 402 ? refusedAnswer(next.refusal, core.clock.now()) : again(saying(next.refusal))
+    if (next.value === null) return again()
+    sent = next.value
+  }
+}
+
+const mendable: ReadonlySet<number> = new Set([402, 409])
+
+/** A question of the service stays what it is, so that its text can be read; who can answer it stands beside it. */
+const saying = ({ message }: Refusing) => ({ [refusalHeader]: headerText(message) })
+
+/** What to send after an answer that credit or a consent mends; null where neither does. */
+async function mend(
+  core: Core,
+  { sent, price, hash, operation }: Answering,
+  error: ServiceError,
+): Promise<ProgramRequest | null> {
+  const call = { operation: operation?.id ?? null, requestHash: hash }
+  if (wantsCredit(error)) {
+    const wanted = price ?? { what: 'Credit that a request of a program asked for', amountMicroUsd: null }
+    return (await payAfter402(core, error, wanted, call)) && sent
+  }
+  const consent = sent.json ? await consentAfter409(core, error, call) : null
+  return consent && sent.json ? withMembers(sent, sent.json, consent.consents) : null
+}
+
+/** The error that an answer is, and the answer as it came, for a caller who has to see it. */
+async function readRefusal({ client }: Core, { operation }: AllowedRequest, response: WireResponse) {
+  const bytes = await readBytes(response, errorBytes)
+  const copy = { ...response, body: once(bytes) }
+  const error = await client.errorOf(operation, copy)
+  const again = (more: Record<string, string> = {}) => {
+    const headers = new Headers(response.headers)
+    for (const [name, value] of Object.entries(more)) headers.set(name, value)
+    return new Response(Buffer.from(bytes), { status: response.status, headers })
+  }
+  return { error, again }
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+/** Runs what the policy may refuse or ask about; after a person's yes once more. */
+async function withPerson<Value>(
+  core: Core,
+  ask: AskPerson | undefined,
+  run: () => Promise<Value>,
+): Promise<{ value: Value } | { refusal: Refusing }> {
+  try {
+    return { value: await run() }
+  } catch (refusal) {
+    if (refusal instanceof NeedsApproval) {
+      return ask && (await isAgreed(core, refusal, ask)) ? withPerson(core, undefined, run) : { refusal }
+    }
+    if (isRefusing(refusal)) return { refusal }
+    throw refusal
+  }
+}
+
+const isRefusing = (error: unknown): error is Refusing =>
+  [WalletRefusal, ClientError, ServiceError, ToolFailure].some(kind => error instanceof kind)
+
+async function isAgreed({ approvals }: Core, { question }: NeedsApproval, ask: AskPerson): Promise<boolean> {
+  const isApproved = isYes(await ask(personFor(question).question))
+  await approvals.resolve(question.approvalId, { isApproved, by: 'the program' })
+  return isApproved
+}
+
+/** Statuses that have no body by definition. */
+const bodiless = new Set([204, 205, 304])
+
+function asResponse({ status, headers, body, discard }: WireResponse): Response {
+  if (bodiless.has(status)) {
+    discard()
+    return new Response(null, { status, headers })
+  }
+  return new Response(ReadableStream.from<Uint8Array>(body), { status, headers })
+}

@@ -1,0 +1,63 @@
+import { ClientError } from '#client/client-error.ts'
+import { ServiceError } from '#contract/service-error.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { NeedsApproval } from '#wallet/approvals/needs-approval.ts'
+import { WalletRefusal } from '#wallet/rules/refusal.ts'
+import { refusalHeader } from './fetch.ts'
+
+/** Why a request of a program did not go out. */
+export type Refusing = WalletRefusal | NeedsApproval | ClientError | ServiceError | ToolFailure
+
+/**
+ * Nothing was sent, or nothing was paid. Clients of OpenAI repeat a 5xx and a lost connection by themselves and a 403
+ * never, and they show `error.message`.
+ */
+export function refusedAnswer(refusal: Refusing, nowMs: number): Response {
+  if (refusal instanceof ServiceError) {
+    return Response.json(refusal.body, { status: refusal.status, headers: { ...refusal.headers, ...notAgain } })
+  }
+  if (refusal instanceof ToolFailure) return noSuchModel(refusal)
+  const message = isUnpriced(refusal) ? `${refusal.message} ${howToAllow}` : refusal.message
+  const error = { message, type: 'farebox_refusal', param: null, code: codeOf(refusal) }
+  const headers = { [refusalHeader]: headerText(message) }
+  // What only has to wait is said as the service says it: clients come again when they are told to.
+  if (refusal instanceof ClientError && refusal.retryAtMs !== null) {
+    const seconds = Math.max(1, Math.ceil((refusal.retryAtMs - nowMs) / 1_000))
+    return Response.json({ error }, { status: 429, headers: { ...headers, 'retry-after': `${seconds}` } })
+  }
+  return Response.json({ error }, { status: 403, headers: { ...headers, ...notAgain } })
+}
+
+const isUnpriced = (refusal: Refusing): boolean =>
+  refusal instanceof NeedsApproval &&
+  refusal.question.facts.kind === 'spend' &&
+  refusal.question.facts.amountMicroUsd === null
+
+const howToAllow =
+  "FAREBOX_UNPRICED_CALLS=allow (for createAgent, unpricedCalls: 'allow') sends such calls without asking; then only the caps of payments bound what they cost."
+
+/** Pricing found that there is nothing to be bought by this name; the service would answer 404 as well. */
+function noSuchModel({ facts: { happened, next } }: ToolFailure): Response {
+  const error = { message: `${happened} ${next}`, type: 'farebox_refusal', param: 'model', code: 'model_not_found' }
+  return Response.json({ error }, { status: 404, headers: notAgain })
+}
+
+/** Of a paid call where nothing pays: the service's own 402 would not say that a wallet is there and locked. */
+export function nobodyPaysAnswer(lockedWallet: string | null): Response {
+  const message =
+    lockedWallet === null
+      ? 'Nothing pays for this yet: there is neither a wallet nor an API key. Run `farebox wallet create`, or set FAREBOX_API_KEY.'
+      : `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and nobody gave its passphrase. A program gives it as \`passphrase\`, \`farebox proxy\` takes --passphrase-file.`
+  const error = { message, type: 'farebox_refusal', param: null, code: 'nobody-pays' }
+  return Response.json({ error }, { status: 403, headers: { [refusalHeader]: headerText(message), ...notAgain } })
+}
+
+/** Against the repeats that clients make by themselves. */
+export const notAgain = { 'x-should-retry': 'false' }
+
+function codeOf(refusal: Exclude<Refusing, ServiceError | ToolFailure>): string {
+  if (refusal instanceof WalletRefusal) return refusal.rule
+  return refusal instanceof ClientError ? refusal.kind : 'approval'
+}
+
+export const headerText = (sentence: string): string => sentence.replace(/[^\x20-\x7e]/g, '?').slice(0, 500)

@@ -1,0 +1,146 @@
+import { retryAtMs } from '#client/retry/retry.ts'
+import { zeroUsd } from '#contract/money.ts'
+import type { CallOf, Operation } from '#contract/operation.ts'
+import { operations } from '#contract/operations.ts'
+import { withoutHidden } from '#toolkit/from-outside.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
+import { jobFaults, pollMs, shownIdCharacters } from '../bounds.ts'
+import { isPassing } from '../calls/is-passing.ts'
+import { keepAnswer } from '../calls/kept-answer.ts'
+import { wasForgotten, wasNotDone } from '../calls/lost-call.ts'
+import type { PaidCalls } from '../calls/paid-call.ts'
+import type { PaidCallRow, PaidCallRows } from '../calls/paid-call-rows.ts'
+import type { Core } from '../core.ts'
+import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
+import { endOfCall, notYetAnswered } from './call-job-words.ts'
+import type { JobRow, JobRows } from './job-rows.ts'
+
+/** What the jobs of calls are made of. */
+export interface CallDesks {
+  core: Core
+  paidCalls: PaidCalls
+  rows: PaidCallRows
+  jobRows: JobRows
+  receipts: ReceiptDesk
+}
+
+/**
+ * Paid calls that took longer than their callers could wait. Such a job is its call's row: its answer is kept there by
+ * whatever process has it first, and where none is at it, the service is asked for it under the same key.
+ */
+export class CallJobs {
+  readonly #desks: CallDesks
+
+  constructor(desks: CallDesks) {
+    this.#desks = desks
+  }
+
+  /** The job of a call that is under way in this process; null where that one has just ended. */
+  begin(callId: string, call: CallOf<Operation>, tool: CalledTool): JobRow | null {
+    const { core, paidCalls, rows, jobRows } = this.#desks
+    const under = paidCalls.underWay(callId)
+    const state = rows.find(callId)?.state
+    if (!under || state === undefined || state === 'answered' || state === 'failed') return null
+    const { model } = (call.body ?? {}) as { model?: unknown }
+    const shown = withoutHidden(typeof model === 'string' ? model : '').slice(0, shownIdCharacters)
+    const service = core.client.address.baseUrl
+    const job = jobRows.insertCall({ service, model: shown, callId, request: call, tool })
+    // What cannot be written now is found out by the next look.
+    under.catch(error => void this.#end(job, error)).catch(() => {})
+    return job
+  }
+
+  /**
+   * Waits until the job has ended or the time is over, asking the service where nobody is at it. Throws what stands in the
+   * way of an answer for now; a job that comes to nothing ends, and says why.
+   */
+  async follow(
+    jobId: string,
+    timeoutMs: number,
+    { signal, report }: Pick<Invocation, 'signal' | 'report'>,
+  ): Promise<JobRow> {
+    const { clock, pause } = this.#desks.core
+    const endMs = clock.now() + timeoutMs
+    for (let faults = 0; ; ) {
+      signal.throwIfAborted()
+      const job = this.#row(jobId)
+      if (job.state !== 'running') return job
+      report({ message: `${job.model}: ${Math.round((clock.now() - job.startedAtMs) / 1_000)} s` })
+      let waitMs: number = pollMs.most
+      try {
+        const work = this.#goOn(job)
+        const sliceMs = Math.min(pollMs.most, Math.max(0, endMs - clock.now()))
+        if (work && (await hasEnded(work, sliceMs, this.#desks.core, signal))) continue
+        if (work) waitMs = 0
+      } catch (error) {
+        signal.throwIfAborted()
+        if (this.#end(job, error)) continue
+        if (!isPassing(error) || ++faults > jobFaults) throw notYetAnswered(error, this.#desks.core)
+        waitMs = Math.max(pollMs.most, (retryAtMs(error, clock.now()) ?? 0) - clock.now())
+      }
+      if (clock.now() + waitMs >= endMs) return this.#row(jobId)
+      if (waitMs > 0) await pause(waitMs, signal)
+    }
+  }
+
+  /** The row with the answer of a job that is done. */
+  answered({ callId }: JobRow): PaidCallRow {
+    const row = this.#desks.rows.find(callId ?? '')
+    if (row?.answer) return row
+    throw new ToolFailure({
+      happened: 'The answer of this job was kept for a day, which is over.',
+      charged: zeroUsd,
+      next: 'Make the call again if it is still needed; it is bought anew.',
+    })
+  }
+
+  delivered({ jobId, callId }: JobRow): void {
+    this.#desks.jobRows.delivered(jobId)
+    if (callId !== null) this.#desks.paidCalls.delivered(callId)
+  }
+
+  #row(jobId: string): JobRow {
+    const row = this.#desks.jobRows.find(jobId)
+    if (!row) throw new Error('A job is not in its table.')
+    return row
+  }
+
+  /** Ends with the call; null where another process is at it. */
+  #goOn({ jobId, callId }: JobRow): Promise<unknown> | null {
+    const { paidCalls, rows, jobRows, receipts } = this.#desks
+    const row = rows.find(callId ?? '')
+    if (!row) throw wasForgotten()
+    if (row.state === 'failed') throw wasNotDone()
+    // Its answer was kept while this job was written down, so that nothing else ends it.
+    if (row.answer !== null) return Promise.resolve(jobRows.callAnswered(jobId, row.chargedMicroUsd))
+    const under = paidCalls.underWay(row.id)
+    if (under) return under
+    const operation: Operation | undefined = operations.find(({ id }) => id === row.operation)
+    const { request } = jobRows.callParts(jobId)
+    if (!operation || request === null) throw wasForgotten()
+    const keep = keepAnswer({ rows, receipts }, operation)
+    return paidCalls.resume(row.id, operation, request as CallOf<Operation>, keep)?.bought ?? null
+  }
+
+  /** Whether the error is the end of the job; then it stands in its row. */
+  #end({ jobId, callId }: JobRow, error: unknown): boolean {
+    const { core, rows, jobRows } = this.#desks
+    const isRefused = rows.find(callId ?? '')?.state === 'failed'
+    const end = endOfCall(error, isRefused, core)
+    if (end) jobRows.callFailed(jobId, end.failure, end.chargedMicroUsd)
+    return end !== null
+  }
+}
+
+/** Whether the work has ended within that time; throws what it throws. */
+async function hasEnded(work: Promise<unknown>, ms: number, { pause }: Core, signal: AbortSignal): Promise<boolean> {
+  const waiting = new AbortController()
+  const late = pause(ms, AbortSignal.any([signal, waiting.signal])).then(() => false)
+  try {
+    return await Promise.race([work.then(() => true), late])
+  } finally {
+    waiting.abort()
+    late.catch(() => {})
+  }
+}

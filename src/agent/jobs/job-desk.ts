@@ -1,0 +1,147 @@
+import { retryAtMs } from '#client/retry/retry.ts'
+import { ProviderContentPolicy } from '#contract/failures.ts'
+import { zeroUsd } from '#contract/money.ts'
+import { ServiceError } from '#contract/service-error.ts'
+import { retrieveVideo, type VideoStatus } from '#contract/video.ts'
+import type { JobDesk, JobView } from '#toolkit/tool-context.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import type { Invocation } from '#toolkit/tool-host.ts'
+import { jobFaults, pollMs } from '../bounds.ts'
+import { isPassing } from '../calls/is-passing.ts'
+import type { Core } from '../core.ts'
+import type { CallJobs } from './call-jobs.ts'
+import { type JobRow, type JobRows, jobView } from './job-rows.ts'
+import { saveVideo } from './save-video.ts'
+import { wasRefunded } from './was-refunded.ts'
+
+export type Waiting = Required<Omit<Invocation, 'called'>>
+
+export interface JobWorld {
+  core: Core
+  jobRows: JobRows
+  callJobs: CallJobs
+}
+
+/** Asks after jobs and saves what they made. */
+export class Jobs implements JobDesk {
+  readonly #core: Core
+  readonly #rows: JobRows
+  readonly #calls: CallJobs
+  readonly #waiting: Waiting
+  readonly #deliver: (job: JobRow) => Promise<never>
+
+  /** `deliver` throws the result of a call that is done, as the tool that was called says it. */
+  constructor({ core, jobRows, callJobs }: JobWorld, waiting: Waiting, deliver: (job: JobRow) => Promise<never>) {
+    this.#core = core
+    this.#rows = jobRows
+    this.#calls = callJobs
+    this.#waiting = waiting
+    this.#deliver = deliver
+  }
+
+  async list(limit: number): Promise<JobView[]> {
+    return this.#rows.list(limit).map(jobView)
+  }
+
+  async wait(jobId: string, timeoutMs: number): Promise<JobView> {
+    if (this.#own(jobId).kind === 'call') {
+      const job = await this.#calls.follow(jobId, timeoutMs, this.#waiting)
+      return job.state === 'completed' ? this.#deliver(job) : jobView(job)
+    }
+    const { clock, pause } = this.#core
+    const endMs = clock.now() + timeoutMs
+    let pauseMs: number = pollMs.first
+    let faults = 0
+    for (;;) {
+      this.#waiting.signal.throwIfAborted()
+      const nextAtMs = await this.#ask(this.#own(jobId), () => ++faults)
+      const job = this.#own(jobId)
+      if (job.state !== 'running') return this.#delivered(job)
+      const untilMs = Math.max(nextAtMs ?? 0, clock.now() + pauseMs)
+      if (untilMs >= endMs) return jobView(job)
+      await pause(untilMs - clock.now(), this.#waiting.signal)
+      pauseMs = Math.min(pollMs.most, pauseMs * pollMs.growth)
+    }
+  }
+
+  /** A job that we started; of another service's jobs this one knows nothing. */
+  #own(jobId: string): JobRow {
+    const job = this.#rows.find(jobId)
+    if (job && job.service === this.#core.client.address.baseUrl) return job
+    throw new ToolFailure({
+      happened: job ? 'This job belongs to another service than the configured one.' : 'There is no such job.',
+      charged: zeroUsd,
+      next: 'Look at job_list for the ids.',
+    })
+  }
+
+  #delivered(job: JobRow): JobView {
+    if (job.file && !this.#waiting.signal.aborted) this.#waiting.whenDelivered(() => this.#rows.delivered(job.jobId))
+    return jobView(job)
+  }
+
+  /** One question to the service. The time before which another is useless, where it said one. */
+  async #ask(job: JobRow, countFault: () => number): Promise<number | null> {
+    if (job.state !== 'running') return null
+    try {
+      const body = { model: job.model, queue_id: job.queueId }
+      const { signal } = this.#waiting
+      const call = { params: undefined, query: undefined, body }
+      const answer = await this.#core.client.open(retrieveVideo, call, { signal, attempts: 1 })
+      if (answer.kind === 'json' && answer.answer.status === 'PROCESSING') this.#progress(job, answer.answer)
+      else await this.#save(job, answer)
+      return null
+    } catch (error) {
+      this.#waiting.signal.throwIfAborted()
+      if (await this.#end(job, error)) return null
+      const nowMs = this.#core.clock.now()
+      if (isPassing(error) && countFault() <= jobFaults) return retryAtMs(error, nowMs)
+      throw error
+    }
+  }
+
+  #progress(job: JobRow, { average_execution_time: typicalMs, execution_duration: runMs }: VideoStatus): void {
+    if (typicalMs > 0) this.#rows.typical(job.jobId, typicalMs)
+    const done = Math.min(Math.round(runMs / 1_000), Math.round(typicalMs / 1_000))
+    this.#waiting.report({
+      message: `${job.model}: ${Math.round(runMs / 1_000)} s${typicalMs > 0 ? ` of about ${Math.round(typicalMs / 1_000)} s` : ''}`,
+      ...(typicalMs > 0 ? { done, total: Math.max(1, Math.round(typicalMs / 1_000)) } : {}),
+    })
+  }
+
+  async #save(job: JobRow, answer: Parameters<typeof saveVideo>[3]): Promise<void> {
+    if (!this.#rows.takeSaving(job.jobId)) {
+      if (answer.kind === 'bytes') answer.response.discard()
+      return
+    }
+    try {
+      this.#waiting.report({ message: `${job.model}: done, saving` })
+      const file = await saveVideo(this.#core.client, this.#core.files, job, answer, this.#waiting.signal)
+      this.#rows.saved(job.jobId, file)
+    } catch (error) {
+      this.#rows.leaveSaving(job.jobId)
+      throw error
+    }
+  }
+
+  /** Whether the error is the end of the job; then it stands in its row. */
+  async #end(job: JobRow, error: unknown): Promise<boolean> {
+    if (!(error instanceof ServiceError)) return false
+    const end = endings[error.kind]
+    if (!end) return false
+    const [state, failure] = end
+    const saysRefund = ProviderContentPolicy.safeParse(error.body).data?.error.credits_refunded === true
+    const isRefunded = saysRefund || (state === 'failed' && (await wasRefunded(this.#core, job.queueId)))
+    this.#rows.ended(job.jobId, state, failure, isRefunded)
+    return true
+  }
+}
+
+/** Answers that are a job's last word (brief §3.1: there is no state for a failure). */
+const endings: Readonly<Record<string, readonly ['failed' | 'deleted', string]>> = {
+  PROVIDER_CONTENT_POLICY: ['failed', "It was refused by its provider's content policy."],
+  INFERENCE_FAILED: ['failed', 'The model failed at it.'],
+  REQUEST_ID_NOT_FOUND: ['failed', 'The service does not know it any more.'],
+  MEDIA_NOT_FOUND: ['deleted', 'Its media are gone: expired or deleted.'],
+  MEDIA_GONE: ['deleted', 'Its media are gone: expired or deleted.'],
+}

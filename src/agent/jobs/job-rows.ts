@@ -1,0 +1,246 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import type { Clock } from '#contract/clock.ts'
+import type { MicroUsd } from '#contract/money.ts'
+import type { JobView, SavedFile } from '#toolkit/tool-context.ts'
+import type { CalledTool } from '#toolkit/tool-host.ts'
+import { newId } from '#wallet/new-id.ts'
+import { isRunning, thisProcess } from '#wallet/process-name.ts'
+import type { State } from '#wallet/records/state.ts'
+import { finishedJobsKeptMs, keptFinishedJobs, listedJobs, savingLeaseMs } from '../bounds.ts'
+import { exactly, keptAmount } from '../state/kept-integers.ts'
+import { agentMigrations } from '../state/migrations.ts'
+
+/** A job as it is kept: what is shown, and what only we need to ask after it. */
+export interface JobRow extends JobView {
+  /** Base URL of the service that works at it. */
+  service: string
+  queueId: string
+  downloadUrl: string | null
+  /** The row of the paid call that became this job; null for one that the service queued. */
+  callId: string | null
+}
+
+/** A paid call that goes on as a job. */
+export interface NewCallJob {
+  service: string
+  model: string
+  callId: string
+  /** What was sent; JSON. */
+  request: unknown
+  tool: CalledTool
+}
+
+/** What only a call's job has; null once it is of no use any more. */
+export interface CallJobParts {
+  request: unknown
+  tool: CalledTool | null
+}
+
+export interface NewJob {
+  service: string
+  queueId: string
+  model: string
+  downloadUrl: string | null
+  priceMicroUsd: MicroUsd | null
+}
+
+/** Jobs on disk, so that a restart loses none that was paid for. */
+export class JobRows {
+  readonly #state: State
+  readonly #clock: Clock
+
+  constructor(state: State, clock: Clock) {
+    this.#state = state
+    this.#clock = clock
+  }
+
+  /** Inside the transaction that keeps the answer which started it. The id is ours. */
+  insert(db: DatabaseSync, job: NewJob): string {
+    const id = newId('job')
+    db.prepare(
+      `INSERT INTO jobs (id, service, queue_id, model, download_url, price_micro_usd, state, started_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, 'running', ?)`,
+    ).run(id, job.service, job.queueId, job.model, job.downloadUrl, job.priceMicroUsd, this.#clock.now())
+    forgetFinished(db, this.#clock.now())
+    return id
+  }
+
+  /** The job of a call under way; the one that another caller of the same call has, where there is one. */
+  insertCall(job: NewCallJob): JobRow {
+    this.#prepared()
+    const row = this.#state.decide(db => {
+      db.prepare(
+        `INSERT INTO jobs (id, service, queue_id, model, state, started_at_ms, call_id, request, tool)
+         VALUES (?, ?, '', ?, 'running', ?, ?, ?, ?) ON CONFLICT (call_id) WHERE call_id IS NOT NULL DO NOTHING`,
+      ).run(
+        newId('job'),
+        job.service,
+        job.model,
+        this.#clock.now(),
+        job.callId,
+        JSON.stringify(job.request),
+        JSON.stringify(job.tool),
+      )
+      forgetFinished(db, this.#clock.now())
+      return exactly(db, 'SELECT * FROM jobs WHERE call_id = ?').get(job.callId)
+    })
+    if (!row) throw new Error('A job that was just written is not in its table.')
+    return read(row)
+  }
+
+  ofCall(callId: string): JobRow | null {
+    const row = exactly(this.#database(), 'SELECT * FROM jobs WHERE call_id = ?').get(callId)
+    return row ? read(row) : null
+  }
+
+  callParts(id: string): CallJobParts {
+    const row = this.#database().prepare('SELECT request, tool FROM jobs WHERE id = ?').get(id)
+    const json = (value: SQLOutputValue | undefined) => (typeof value === 'string' ? JSON.parse(value) : null)
+    return { request: json(row?.request), tool: json(row?.tool) }
+  }
+
+  /** A call whose answer is in its row. */
+  callAnswered(id: string, chargedMicroUsd: MicroUsd | null): void {
+    this.#run(
+      `UPDATE jobs SET state = 'completed', price_micro_usd = ?, request = NULL WHERE id = ? AND state = 'running'`,
+      chargedMicroUsd === null ? null : Number(chargedMicroUsd),
+      id,
+    )
+  }
+
+  /** A call that comes to nothing. */
+  callFailed(id: string, failure: string, chargedMicroUsd: MicroUsd | null): void {
+    this.#run(
+      `UPDATE jobs SET state = 'failed', failure = ?, price_micro_usd = ?, request = NULL, tool = NULL
+       WHERE id = ? AND state = 'running'`,
+      failure,
+      chargedMicroUsd === null ? null : Number(chargedMicroUsd),
+      id,
+    )
+  }
+
+  find(id: string): JobRow | null {
+    const row = exactly(this.#database(), 'SELECT * FROM jobs WHERE id = ?').get(id)
+    return row ? read(row) : null
+  }
+
+  /** Newest first. */
+  list(limit: number): JobRow[] {
+    return exactly(this.#database(), 'SELECT * FROM jobs ORDER BY started_at_ms DESC, rowid DESC LIMIT ?')
+      .all(Math.min(limit, listedJobs))
+      .map(read)
+  }
+
+  /** Those of a service that run and were started in that time, the newest first. */
+  running(service: string, { afterMs, beforeMs }: { afterMs: number; beforeMs: number }, most: number): JobRow[] {
+    return exactly(
+      this.#database(),
+      `SELECT * FROM jobs WHERE state = 'running' AND service = ? AND started_at_ms > ? AND started_at_ms < ?
+         ORDER BY started_at_ms DESC LIMIT ?`,
+    )
+      .all(service, afterMs, beforeMs, most)
+      .map(read)
+  }
+
+  /** A service says it: what is no time says nothing. */
+  typical(id: string, ms: number): void {
+    if (Number.isSafeInteger(Math.round(ms)))
+      this.#run('UPDATE jobs SET typical_ms = ? WHERE id = ?', Math.round(ms), id)
+  }
+
+  ended(id: string, state: 'failed' | 'deleted', failure: string, isRefunded: boolean): void {
+    this.#run(
+      `UPDATE jobs SET state = ?, failure = ?, refunded = ? WHERE id = ? AND state = 'running'`,
+      state,
+      failure,
+      isRefunded ? 1 : 0,
+      id,
+    )
+  }
+
+  saved(id: string, file: SavedFile): void {
+    this.#run(
+      `UPDATE jobs SET state = 'completed', file_path = ?, file_mime_type = ?, file_bytes = ?, saver = NULL WHERE id = ?`,
+      file.path,
+      file.mimeType,
+      file.bytes,
+      id,
+    )
+  }
+
+  /** Whoever waited has the file; the same call starts a new job from now on. */
+  delivered(id: string): void {
+    this.#run('UPDATE jobs SET delivered = 1 WHERE id = ?', id)
+  }
+
+  /** Whether this process saves the file; one at a time does. */
+  takeSaving(id: string): boolean {
+    const nowMs = this.#clock.now()
+    this.#prepared()
+    return this.#state.decide(db => {
+      const row = db.prepare('SELECT saver, saving_until_ms FROM jobs WHERE id = ?').get(id)
+      const saver = row?.saver
+      const isHeld = typeof saver === 'string' && Number(row?.saving_until_ms) > nowMs && isRunning(saver)
+      if (isHeld) return false
+      db.prepare('UPDATE jobs SET saver = ?, saving_until_ms = ? WHERE id = ?').run(
+        thisProcess(),
+        nowMs + savingLeaseMs,
+        id,
+      )
+      return true
+    })
+  }
+
+  leaveSaving(id: string): void {
+    this.#run('UPDATE jobs SET saver = NULL WHERE id = ?', id)
+  }
+
+  #prepared(): void {
+    this.#state.prepare('agent', agentMigrations)
+  }
+
+  #database(): DatabaseSync {
+    this.#prepared()
+    return this.#state.database()
+  }
+
+  #run(sql: string, ...values: (string | number | null)[]): void {
+    this.#database()
+      .prepare(sql)
+      .run(...values)
+  }
+}
+
+/** Jobs that have ended, the oldest first, by age and by number; their files stay. */
+function forgetFinished(db: DatabaseSync, nowMs: number): void {
+  db.prepare(`DELETE FROM jobs WHERE state <> 'running' AND started_at_ms < ?`).run(nowMs - finishedJobsKeptMs)
+  db.prepare(
+    `DELETE FROM jobs WHERE id IN
+       (SELECT id FROM jobs WHERE state <> 'running' ORDER BY started_at_ms DESC, rowid DESC LIMIT -1 OFFSET ?)`,
+  ).run(keptFinishedJobs)
+}
+
+const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof value === 'string' ? value : null)
+
+const read = (row: Record<string, SQLOutputValue>): JobRow => ({
+  jobId: String(row.id),
+  kind: typeof row.call_id === 'string' ? 'call' : 'video',
+  callId: textOrNull(row.call_id),
+  service: String(row.service),
+  queueId: String(row.queue_id),
+  model: String(row.model),
+  downloadUrl: textOrNull(row.download_url),
+  state: row.state as JobRow['state'],
+  startedAtMs: Number(row.started_at_ms),
+  typicalMs: row.typical_ms === null ? null : Number(row.typical_ms),
+  priceMicroUsd: keptAmount(row.price_micro_usd),
+  refunded: row.refunded === 1n,
+  file:
+    typeof row.file_path === 'string'
+      ? { path: row.file_path, mimeType: String(row.file_mime_type), bytes: Number(row.file_bytes) }
+      : null,
+  failure: textOrNull(row.failure),
+})
+
+/** Without what only we need. */
+export const jobView = ({ service: _s, queueId: _q, downloadUrl: _d, callId: _c, ...view }: JobRow): JobView => view

@@ -1,0 +1,35 @@
+import { strangeId } from '#toolkit/from-outside.ts'
+import { promptWordsCharacters } from '../bounds.ts'
+
+/**
+ * What a call without a price would buy, so that a person tells it from another: the first words of its prompt and its
+ * service beside `what`. What has a price keeps its prompt to itself, because this is written down.
+ */
+export const callInShort = (what: string, body: unknown, origin: string): string =>
+  [what, quoted(promptOf(body)), `at ${new URL(origin).host}`].filter(Boolean).join(' ')
+
+/** The words are those of whoever calls, so no mark of theirs may end the quotation. */
+function quoted(text: string): string {
+  const words = strangeId(text.slice(0, readCharacters).replaceAll(/["“”„«»]/g, ''), promptWordsCharacters).trimEnd()
+  return words === '' ? '' : `“${words}”`
+}
+
+/** More is not looked at; a prompt may be megabytes of blanks. */
+const readCharacters = 4_096
+
+/** The text that a body is about: its prompt, its first input, or the last message of a chat; empty where none is. */
+function promptOf(body: unknown): string {
+  const { prompt, input, messages } = isObject(body) ? body : {}
+  const last = Array.isArray(messages) ? messages.at(-1) : undefined
+  const content = isObject(last) ? last.content : undefined
+  return [prompt, firstOf(input), firstOf(content)].find(text => typeof text === 'string') ?? ''
+}
+
+/** A list is one of texts, or of parts with a text. */
+function firstOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  if (!Array.isArray(value)) return undefined
+  return value.map(part => (isObject(part) ? part.text : part)).find(part => typeof part === 'string')
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null

@@ -1,0 +1,104 @@
+import type { ChatCompletionRequest } from '#contract/chat.ts'
+import type { ChatMessage, ContentPart } from '#contract/chat-message.ts'
+import { tokenPricing } from '#contract/model-pricing.ts'
+import type { ModelRecord } from '#contract/models.ts'
+import { addUsd, type MicroUsd, priceLines, pricePerMillion } from '#contract/money.ts'
+import { messageTokens, templateTokens } from '../bounds.ts'
+import { hasUnboundedExtras } from './chat-extras.ts'
+import { mostOfAnswering } from './most-of-answering.ts'
+
+/**
+ * The most that a chat can cost: a token is a byte at least, answers end at their limit, of several prices of one kind the
+ * dearest is taken, and of several models that may answer the dearest one. Null where it cannot be said: no price, no
+ * limit, or a member that may cost more. `records` are all of the service's, for a model that another one may stand in for.
+ */
+export function chatBound(
+  record: ModelRecord,
+  body: ChatCompletionRequest,
+  records: readonly ModelRecord[] = [record],
+): MicroUsd | null {
+  if (hasUnboundedExtras(record, body)) return null
+  return mostOfAnswering(record, records, model => boundAt(model, body))
+}
+
+function boundAt(record: ModelRecord, body: ChatCompletionRequest): MicroUsd | null {
+  const prices = dearestPrices(record)
+  const input = inputTokens(record, body)
+  const output = outputTokens(record, body)
+  if (!prices || input === null || output === null) return null
+  const lines = [
+    { units: input, unitPricePicoUsd: prices.input },
+    { units: output, unitPricePicoUsd: prices.output },
+  ]
+  return addUsd(...priceLines(lines))
+}
+
+interface DearestPrices {
+  /** Pico-USD a token. */
+  input: bigint
+  output: bigint
+}
+
+/** Whether a text is read, written into a cache or long, is the service's to say. */
+export function dearestPrices({ model_spec: spec }: ModelRecord): DearestPrices | null {
+  const prices = tokenPricing(spec.pricing)
+  if (!prices) return null
+  const tiers = prices.extended ? [prices, prices.extended] : [prices]
+  const input = dearest(tiers.flatMap(tier => [tier.input, tier.cache_input, tier.cache_write]))
+  const output = dearest(tiers.map(tier => tier.output))
+  return input === null || output === null ? null : { input, output }
+}
+
+/** Null where one of them cannot be read: it may be the dearest. */
+function dearest(prices: readonly ({ usd: number } | undefined)[]): bigint | null {
+  let most = 0n
+  for (const price of prices) {
+    if (!price) continue
+    const picoUsd = pricePerMillion(String(price.usd))
+    if (picoUsd === null) return null
+    if (picoUsd > most) most = picoUsd
+  }
+  return most
+}
+
+/** Which of two limits a service obeys is not said, so the larger counts. */
+function outputTokens({ model_spec: spec }: ModelRecord, body: ChatCompletionRequest): bigint | null {
+  const asked = Math.max(body.max_completion_tokens ?? 0, body.max_tokens ?? 0)
+  // A record's zero is no limit that anybody could have meant.
+  const limit = asked || spec.maxCompletionTokens || spec.availableContextTokens
+  return limit ? BigInt(limit) * BigInt(body.n ?? 1) : null
+}
+
+/**
+ * Bytes of all that is sent, because members that we do not read may become part of the prompt as well, and what the
+ * service may put before it. Only media are counted otherwise: their data URLs are long, and their tokens are what the
+ * service says, which only the context bounds.
+ */
+function inputTokens({ model_spec: spec }: ModelRecord, body: ChatCompletionRequest): bigint | null {
+  const media = body.messages.flatMap(mediaOf)
+  const blank = media.reduce((sum, data) => sum + bytesOf(data), 0)
+  const counted = templateTokens + bytesOf(body) - blank + body.messages.length * messageTokens
+  if (media.length === 0) return BigInt(counted)
+  return spec.availableContextTokens ? BigInt(Math.max(spec.availableContextTokens, counted)) : null
+}
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+/** The data of media, at the exact places of the contract's parts and nowhere else. */
+const mediaOf = ({ content }: ChatMessage): string[] =>
+  Array.isArray(content) ? content.map(mediumOf).filter(data => data !== null) : []
+
+function mediumOf(part: ContentPart): string | null {
+  switch (part.type) {
+    case 'text':
+      return null
+    case 'image_url':
+      return part.image_url.url
+    case 'input_audio':
+      return part.input_audio.data
+    case 'video_url':
+      return part.video_url.url
+    case 'file':
+      return part.file.file_data
+  }
+}

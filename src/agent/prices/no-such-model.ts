@@ -1,0 +1,48 @@
+import type { ModelRecord, ModelType } from '#contract/models.ts'
+import { zeroUsd } from '#contract/money.ts'
+import { nearNames } from '#contract/near-names.ts'
+import { strangeId } from '#toolkit/from-outside.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { nearModels, shownIdCharacters } from '../bounds.ts'
+
+/**
+ * Why there is nothing of that type to be bought by this id: `record` is what the service has by it, null for nothing. It
+ * names the models of the type that are most like it, or some where none is.
+ */
+export function noSuchModel(
+  type: keyof typeof kinds,
+  id: string,
+  record: ModelRecord | null,
+  records: readonly ModelRecord[],
+): ToolFailure {
+  const named = strangeId(id, shownIdCharacters)
+  const { one, many } = kinds[type]
+  const names = records.filter(each => each.type === type).map(model => strangeId(model.id, shownIdCharacters))
+  const near = nearNames(id, names, nearModels)
+  const ids = record && near.length === 0 ? names.slice(0, nearModels) : near
+  const listed = `${record ? many : 'Similar ones'} are ${ids.join(', ')}; models_find has them all.`
+  return new ToolFailure({
+    happened: record ? `${named} is no ${one}; it ${doings[record.type]}.` : `The service has no model ${named}.`,
+    charged: zeroUsd,
+    next: ids.length > 0 ? listed : 'Look at models_find for ids.',
+  })
+}
+
+const kinds = {
+  text: { one: 'text model', many: 'Text models' },
+  embedding: { one: 'model of embeddings', many: 'Models of embeddings' },
+  image: { one: 'model of pictures', many: 'Models of pictures' },
+} as const
+
+/** What models do, as the end of a sentence on one of them. */
+const doings: Readonly<Record<ModelType, string>> = {
+  asr: 'writes down speech',
+  embedding: 'makes vectors of texts',
+  image: 'makes pictures',
+  music: 'makes music',
+  text: 'writes text',
+  tts: 'speaks',
+  upscale: 'enlarges pictures',
+  inpaint: 'edits pictures',
+  video: 'makes videos',
+}

@@ -1,0 +1,150 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import type { ReceiptKeys } from '#contract/receipts.ts'
+import type { KnownCall } from '#wallet/receipts/receipt-problem.ts'
+import type { State } from '#wallet/records/state.ts'
+import { keptReceipts } from '../bounds.ts'
+import { exactly, keptAmount } from '../state/kept-integers.ts'
+import { receiptMigrations } from './receipt-migrations.ts'
+
+/**
+ * `unsigned`: the service sent none. `unchecked`: its keys could not be fetched yet. `differs`: well signed, and it says
+ * something else than the answer or the price. `unverified`: nobody knows who signed it.
+ */
+export type ReceiptState = 'unsigned' | 'unchecked' | 'verified' | 'differs' | 'unverified'
+
+export interface ReceiptRow extends Omit<KnownCall, 'kind'> {
+  /** `charge:` or `refund:` and the request; of a call without a request's id its own name. */
+  id: string
+  state: ReceiptState
+  /** What is wrong with it, one sentence. */
+  problem: string | null
+  receipt: string | null
+  /** What was bought, in our words; null for what was fetched later. */
+  what: string | null
+  /** The row of the paid call; null as well for what was fetched later. */
+  call: string | null
+  atMs: number
+}
+
+/** Receipts that were kept, and the keys they are checked with. */
+export class ReceiptRows {
+  readonly #state: State
+
+  constructor(state: State) {
+    this.#state = state
+  }
+
+  /** Keeps the first of a name; of its service the oldest beyond a bound go. `comesLater`: no receipt could come with the answer. */
+  add(row: ReceiptRow, comesLater = false): void {
+    this.#decide(db => {
+      db.prepare(
+        `INSERT INTO charge_receipts (service, id, state, problem, receipt, what, request, operation, model,
+           said_micro_usd, most_micro_usd, at_ms, call_id, comes_later)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO NOTHING`,
+      ).run(
+        ...([row.service, row.id, row.state, row.problem, row.receipt, row.what, row.request, row.operation] as const),
+        ...([row.model, row.saidMicroUsd, row.mostMicroUsd, row.atMs, row.call, comesLater ? 1 : 0] as const),
+      )
+      db.prepare(
+        `DELETE FROM charge_receipts WHERE rowid IN (
+           SELECT rowid FROM charge_receipts WHERE service = ?
+           ORDER BY at_ms DESC, rowid DESC LIMIT -1 OFFSET ${keptReceipts})`,
+      ).run(row.service)
+    })
+  }
+
+  /** What became of a check. */
+  judge(
+    { service, id }: Pick<ReceiptRow, 'service' | 'id'>,
+    verdict: Pick<ReceiptRow, 'state' | 'problem' | 'receipt'>,
+  ) {
+    this.#decide(db => {
+      db.prepare('UPDATE charge_receipts SET state = ?, problem = ?, receipt = ? WHERE service = ? AND id = ?').run(
+        verdict.state,
+        verdict.problem,
+        verdict.receipt,
+        service,
+        id,
+      )
+    })
+  }
+
+  find(service: string, id: string): ReceiptRow | null {
+    const row = this.#decide(db =>
+      exactly(db, 'SELECT * FROM charge_receipts WHERE service = ? AND id = ?').get(service, id),
+    )
+    return row ? read(row) : null
+  }
+
+  /** Of a paid call, by its row. */
+  ofCall(call: string): ReceiptRow | null {
+    const row = this.#decide(db => exactly(db, 'SELECT * FROM charge_receipts WHERE call_id = ?').get(call))
+    return row ? read(row) : null
+  }
+
+  /** Of all services, newest first. */
+  list(limit: number): ReceiptRow[] {
+    const newest = 'SELECT * FROM charge_receipts ORDER BY at_ms DESC, rowid DESC LIMIT ?'
+    return this.#decide(db => exactly(db, newest).all(limit)).map(read)
+  }
+
+  /** Of a service, those that wait for its keys, newest first. */
+  unchecked(service: string, limit: number): ReceiptRow[] {
+    const newest = `SELECT * FROM charge_receipts WHERE service = ? AND state = 'unchecked'
+      ORDER BY at_ms DESC, rowid DESC LIMIT ?`
+    return this.#decide(db => exactly(db, newest).all(service, limit)).map(read)
+  }
+
+  /** Whether a service sent none with an answer that could have brought it. */
+  hasRefused(service: string): boolean {
+    const missing = `SELECT 1 FROM charge_receipts WHERE service = ? AND state = 'unsigned' AND comes_later = 0 LIMIT 1`
+    return this.#decide(db => db.prepare(missing).get(service)) !== undefined
+  }
+
+  /** Public keys of a service by their names, as they were first seen. */
+  keysOf(service: string): ReadonlyMap<string, string> {
+    const rows = this.#decide(db =>
+      db.prepare('SELECT id, public_key FROM receipt_keys WHERE service = ?').all(service),
+    )
+    return new Map(rows.map(row => [String(row.id), String(row.public_key)]))
+  }
+
+  /** A key that is known stays as it was first seen. */
+  pinKeys(service: string, keys: ReceiptKeys['keys'], nowMs: number): void {
+    this.#decide(db => {
+      const insert = db.prepare(
+        `INSERT INTO receipt_keys (service, id, public_key, first_seen_at_ms) VALUES (?, ?, ?, ?)
+         ON CONFLICT DO NOTHING`,
+      )
+      for (const { kid, x } of keys) insert.run(service, kid, x, nowMs)
+    })
+  }
+
+  #decide<Result>(run: (db: DatabaseSync) => Result): Result {
+    this.#state.prepare('receipts', receiptMigrations)
+    return this.#state.decide(run)
+  }
+}
+
+/** What a row's name says it is a receipt of. */
+export const kindOf = ({ id }: Pick<ReceiptRow, 'id'>): KnownCall['kind'] =>
+  id.startsWith('refund:') ? 'refund' : 'charge'
+
+const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof value === 'string' ? value : null)
+
+const read = (row: Record<string, SQLOutputValue>): ReceiptRow => ({
+  service: String(row.service),
+  id: String(row.id),
+  state: row.state as ReceiptState,
+  problem: textOrNull(row.problem),
+  receipt: textOrNull(row.receipt),
+  what: textOrNull(row.what),
+  call: textOrNull(row.call_id),
+  request: textOrNull(row.request),
+  operation: textOrNull(row.operation),
+  model: textOrNull(row.model),
+  saidMicroUsd: keptAmount(row.said_micro_usd),
+  mostMicroUsd: keptAmount(row.most_micro_usd),
+  atMs: Number(row.at_ms),
+})

@@ -1,0 +1,132 @@
+import { decodeBase58 } from '#contract/base58.ts'
+import { isLoopback } from '#contract/loopback.ts'
+import { parseUsd } from '#contract/money.ts'
+import { isVendor } from '#contract/vendor.ts'
+import { defaultCaps, highestCapMicroUsd } from '#wallet/limits.ts'
+import { refillProblem, refillVariables } from '#wallet/refill/refill-settings.ts'
+import { isEvmAddress, isSolanaAddress } from '#wallet/rules/policy.ts'
+import { tokenCharacters } from '../proxy/bounds.ts'
+import { amounts, strangeVariables } from './strange-variables.ts'
+import type { AgentEnvironment } from './wallet-settings.ts'
+
+/** What an environment says, checked and not yet acted on: nothing of the wallet or the client is loaded by it. */
+export interface AgentSettings {
+  env: AgentEnvironment
+  apiKey: string | undefined
+  walletKey: string | undefined
+  outputFolder: string | undefined
+  vendor: string | undefined
+  /** Names of the tools to serve; all where absent. */
+  tools: readonly string[] | undefined
+  /** Addresses that may be paid without asking, with commas between. */
+  payee: string | undefined
+  /** What programs show to the proxy; a new one where absent. */
+  proxyToken: string | undefined
+  unpricedCalls: 'ask' | 'allow'
+}
+
+/** Reads the environment of an agent. Each problem is one sentence that names its variable; no value of a key is repeated. */
+export function readSettings(env: AgentEnvironment): { settings: AgentSettings; problems: string[] } {
+  const given = (name: string): string | undefined => env[name]?.trim() || undefined
+  const tools = given('FAREBOX_TOOLS')
+    ?.split(',')
+    .map(name => name.trim())
+    .filter(name => name !== '')
+  return {
+    settings: {
+      env,
+      apiKey: given('FAREBOX_API_KEY'),
+      walletKey: given('FAREBOX_WALLET_KEY'),
+      outputFolder: given('FAREBOX_OUTPUT_DIR'),
+      vendor: given('FAREBOX_VENDOR'),
+      tools,
+      payee: given('FAREBOX_PAYEE'),
+      proxyToken: given('FAREBOX_PROXY_TOKEN'),
+      unpricedCalls: given('FAREBOX_UNPRICED_CALLS') === 'allow' ? 'allow' : 'ask',
+    },
+    problems: [
+      ...checks.flatMap(check => check(given) ?? []),
+      ...amounts.flatMap(name => capProblem(name, given(name))),
+      ...refillProblems(given),
+      ...strangeVariables(Object.keys(env)),
+    ],
+  }
+}
+
+function refillProblems(given: (name: string) => string | undefined): string[] {
+  const { below, by, maxPayment } = refillVariables
+  const texts = { below: given(below), by: given(by), maxPayment: given(maxPayment) ?? defaultCaps.maxPaymentUsd }
+  const problem = refillProblem(texts, refillVariables)
+  return problem ? [`${problem[0]}. ${problem[1]}`] : []
+}
+
+type Check = (given: (name: string) => string | undefined) => string | null
+
+const checks: readonly Check[] = [
+  given => addressProblem(given('FAREBOX_BASE_URL')),
+  given =>
+    /[^\x21-\x7e]/.test(given('FAREBOX_API_KEY') ?? '')
+      ? 'FAREBOX_API_KEY holds a character that no key has; copy it again.'
+      : null,
+  given =>
+    /^(?:0x)?[0-9a-fA-F]{64}$/.test(given('FAREBOX_WALLET_KEY') ?? '0'.repeat(64))
+      ? null
+      : 'FAREBOX_WALLET_KEY is no EVM private key; it is 64 hexadecimal digits.',
+  given =>
+    given('FAREBOX_SOLANA_KEY') === undefined || decodeBase58(given('FAREBOX_SOLANA_KEY') ?? '', 64)
+      ? null
+      : 'FAREBOX_SOLANA_KEY is no Solana private key; it is base58 of 64 bytes, as wallets export it.',
+  given => nodeProblem('FAREBOX_SOLANA_RPC_URL', given('FAREBOX_SOLANA_RPC_URL')),
+  given => nodeProblem('FAREBOX_EVM_RPC_URL', given('FAREBOX_EVM_RPC_URL')),
+  given =>
+    /^postgres(ql)?:$/.test(protocolOf(given('FAREBOX_JOURNAL_URL') ?? 'postgres://host'))
+      ? null
+      : 'FAREBOX_JOURNAL_URL is no address of a PostgreSQL database; write it as postgres://user:password@host:5432/name.',
+  given =>
+    isVendor(given('FAREBOX_VENDOR') ?? 'service')
+      ? null
+      : 'FAREBOX_VENDOR is no vendor word; it is 2 to 32 small letters and digits, the first a letter.',
+  given =>
+    given('FAREBOX_PAYEE')
+      ?.split(',')
+      .every(address => isEvmAddress(address.trim()) || isSolanaAddress(address.trim())) === false
+      ? 'FAREBOX_PAYEE is no address; it is 0x and 40 hexadecimal digits, or base58 for Solana, or both with a comma between.'
+      : null,
+  given => (isProxyToken(given('FAREBOX_PROXY_TOKEN') ?? 'x'.repeat(tokenCharacters.least)) ? null : tokenProblem),
+  given =>
+    ['ask', 'allow'].includes(given('FAREBOX_UNPRICED_CALLS') ?? 'ask')
+      ? null
+      : 'FAREBOX_UNPRICED_CALLS is neither `ask` nor `allow`.',
+]
+
+const isProxyToken = (text: string): boolean =>
+  /^[\x21-\x7e]+$/.test(text) && text.length >= tokenCharacters.least && text.length <= tokenCharacters.most
+
+const tokenProblem = `FAREBOX_PROXY_TOKEN is no token; it is ${tokenCharacters.least} to ${tokenCharacters.most} letters, digits and signs without spaces.`
+
+const protocolOf = (address: string): string => (URL.canParse(address) ? new URL(address).protocol : '')
+
+/** Their addresses often have a key in them, so none is repeated. */
+const nodeProblem = (name: string, text: string | undefined): string | null =>
+  text === undefined || (URL.canParse(text) && /^https?:/.test(text))
+    ? null
+    : `${name} is no address of a node; write it as https://host/path.`
+
+function addressProblem(text: string | undefined): string | null {
+  if (text === undefined) return null
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    return 'FAREBOX_BASE_URL is no address of a service; write it as https://host/api/v1.'
+  }
+  return url.protocol === 'https:' || isLoopback(url.hostname)
+    ? null
+    : 'FAREBOX_BASE_URL is not https; plain http is for services on this machine.'
+}
+
+function capProblem(name: string, text: string | undefined): string[] {
+  if (text === undefined) return []
+  const amount = parseUsd(text)
+  return amount !== null && amount >= 0n && amount <= highestCapMicroUsd
+    ? []
+    : [`${name} is no amount of USD; write it as 5 or 0.25, at most 1000000.`]
+}

@@ -1,0 +1,49 @@
+import { resolve } from 'node:path'
+import type { ChainNodes } from '#wallet/chains/ask-node.ts'
+import { defaultStateFolder } from '#wallet/private-file.ts'
+import { defaultRails, type Payee, type Policy, type PolicySettings, railOf, readPolicy } from '#wallet/rules/policy.ts'
+
+/** What of an environment concerns the wallet. A key is no part of it: it is read where it is used. */
+export type AgentEnvironment = Readonly<Record<string, string | undefined>>
+
+/** Where `farebox up` serves unless told otherwise. */
+export const defaultBaseUrl = 'http://127.0.0.1:8402/api/v1'
+
+export const baseUrlOf = (env: AgentEnvironment): string => env.FAREBOX_BASE_URL || defaultBaseUrl
+
+/** `FAREBOX_DATA`, or `~/.farebox`. */
+export const stateFolderOf = (env: AgentEnvironment): string => resolve(env.FAREBOX_DATA || defaultStateFolder())
+
+/** The journal that several processes share; a secret. Undefined where the data folder keeps its own. */
+export const journalUrlOf = (env: AgentEnvironment): string | undefined => env.FAREBOX_JOURNAL_URL?.trim() || undefined
+
+/** The nodes that an environment names; a secret, because their addresses often have a key in them. */
+export const nodesOf = (env: AgentEnvironment): ChainNodes => ({
+  eip155: env.FAREBOX_EVM_RPC_URL?.trim() || undefined,
+  solana: env.FAREBOX_SOLANA_RPC_URL?.trim() || undefined,
+})
+
+/** Payees from a setting: addresses with commas between, each on the rail that it is for. */
+export const payeesNamed = (text: string | undefined): Omit<Payee, 'origin'>[] =>
+  (text ?? '').split(',').flatMap(given => {
+    const payTo = given.trim()
+    const rail = payTo === '' ? null : railOf({ rails: defaultRails }, payTo)
+    return rail ? [{ ...rail, payTo }] : []
+  })
+
+/** The policy that an environment allows; empty values are as good as none. Throws the wallet's refusal. */
+export function policyOf(env: AgentEnvironment, more: Omit<Partial<PolicySettings>, 'serviceUrl'> = {}): Policy {
+  return readPolicy({
+    serviceUrl: baseUrlOf(env),
+    maxPaymentUsd: env.FAREBOX_MAX_PAYMENT_USD || undefined,
+    maxDayUsd: env.FAREBOX_MAX_DAY_USD || undefined,
+    maxTotalUsd: env.FAREBOX_MAX_TOTAL_USD || undefined,
+    maxCallUsd: env.FAREBOX_MAX_CALL_USD || undefined,
+    askAboveUsd: env.FAREBOX_ASK_ABOVE_USD || undefined,
+    refillBelowUsd: env.FAREBOX_REFILL_BELOW_USD || undefined,
+    refillByUsd: env.FAREBOX_REFILL_BY_USD || undefined,
+    // Whatever stands there but a plain no keeps the money in.
+    dryRun: !['', '0', 'false', 'no'].includes((env.FAREBOX_DRY_RUN ?? '').toLowerCase()),
+    ...more,
+  })
+}

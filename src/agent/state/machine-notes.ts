@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { Notes, SharedNotes } from '#client/pace/shared-notes.ts'
+import type { Clock } from '#contract/clock.ts'
+import { busyTimeoutMs } from '#wallet/limits.ts'
+import { mayRun, thisOwner } from '#wallet/process-name.ts'
+import { type State, stateFileName } from '#wallet/records/state.ts'
+import { notesKeptMs } from '../bounds.ts'
+import { agentMigrations } from './migrations.ts'
+
+interface Opened {
+  database: DatabaseSync
+  notes: Notes
+}
+
+/**
+ * What all processes of the machine know of a service's limits, in the state file: the service counts them together as
+ * well. On a connection of its own, because each call notes its beginning and its end: these are not worth a sync to the
+ * disk, which the wallet's records on the other connection are.
+ */
+export function machineNotes(state: State, clock: Clock): SharedNotes {
+  let opened: Opened | undefined
+  let isClosed = false
+  return {
+    owner: { name: thisOwner(), mayRun },
+    together(use) {
+      // An answer that comes after the end must not make the file anew.
+      if (isClosed) throw new Error('The notes of this machine are closed.')
+      opened ??= open(state, clock)
+      const { database, notes } = opened
+      database.exec('BEGIN IMMEDIATE')
+      try {
+        const result = use(notes)
+        database.exec('COMMIT')
+        return result
+      } catch (error) {
+        if (database.isTransaction) database.exec('ROLLBACK')
+        throw error
+      }
+    },
+    close() {
+      isClosed = true
+      opened?.database.close()
+      opened = undefined
+    },
+  }
+}
+
+function open(state: State, clock: Clock): Opened {
+  // Makes the file and its tables, or says why they cannot be used.
+  state.prepare('agent', agentMigrations)
+  const database = new DatabaseSync(join(state.folder, stateFileName), { timeout: busyTimeoutMs })
+  database.exec('PRAGMA synchronous = NORMAL')
+  database.prepare('DELETE FROM notes WHERE changed_at_ms < ?').run(clock.now() - notesKeptMs)
+  return { database, notes: notesOf(database, clock) }
+}
+
+function notesOf(database: DatabaseSync, clock: Clock): Notes {
+  const statement = once(database)
+  return {
+    read: key => noteOf(statement('SELECT note FROM notes WHERE key = ?').get(key)),
+    write: (key, note) =>
+      void statement('INSERT OR REPLACE INTO notes (key, note, changed_at_ms) VALUES (?, ?, ?)').run(
+        key,
+        note,
+        Math.trunc(clock.now()),
+      ),
+    list: start =>
+      statement('SELECT key, note FROM notes WHERE substr(key, 1, length(?)) = ?')
+        .all(start, start)
+        .map(row => [String(row.key), String(row.note)] as const),
+  }
+}
+
+const noteOf = (row: Record<string, unknown> | undefined): string | null => (row ? String(row.note) : null)
+
+/** Statements by their text, each prepared once. */
+function once(database: DatabaseSync): (sql: string) => StatementSync {
+  const prepared = new Map<string, StatementSync>()
+  return sql => {
+    const statement = prepared.get(sql) ?? database.prepare(sql)
+    prepared.set(sql, statement)
+    return statement
+  }
+}

@@ -1,0 +1,78 @@
+import type { Migration } from '#wallet/records/migrate.ts'
+
+/** The client's part of the state file: paid calls until they are delivered, jobs, and what all processes know of limits. */
+export const agentMigrations: readonly Migration[] = [
+  {
+    name: '0001-calls-jobs-failures',
+    sql: `
+      CREATE TABLE paid_calls (
+        id TEXT PRIMARY KEY,
+        request_hash TEXT NOT NULL,
+        operation TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('planned', 'sent', 'lost', 'answered', 'delivered', 'failed')),
+        owner TEXT NOT NULL,
+        created_at_ms INTEGER NOT NULL,
+        updated_at_ms INTEGER NOT NULL,
+        charged_micro_usd INTEGER,
+        answer TEXT,
+        job_id TEXT
+      ) STRICT;
+      CREATE INDEX paid_calls_by_request ON paid_calls (request_hash, created_at_ms);
+
+      CREATE TABLE jobs (
+        id TEXT PRIMARY KEY,
+        service TEXT NOT NULL,
+        queue_id TEXT NOT NULL,
+        model TEXT NOT NULL,
+        download_url TEXT,
+        price_micro_usd INTEGER,
+        state TEXT NOT NULL CHECK (state IN ('running', 'completed', 'failed', 'deleted')),
+        started_at_ms INTEGER NOT NULL,
+        typical_ms INTEGER,
+        file_path TEXT,
+        file_mime_type TEXT,
+        file_bytes INTEGER,
+        failure TEXT,
+        refunded INTEGER NOT NULL DEFAULT 0 CHECK (refunded IN (0, 1)),
+        delivered INTEGER NOT NULL DEFAULT 0 CHECK (delivered IN (0, 1)),
+        saver TEXT,
+        saving_until_ms INTEGER
+      ) STRICT;
+      CREATE INDEX jobs_by_time ON jobs (started_at_ms);
+
+      CREATE TABLE failures (caller TEXT NOT NULL, at_ms INTEGER NOT NULL, was_answered INTEGER NOT NULL) STRICT;
+      CREATE INDEX failures_by_caller ON failures (caller, at_ms);
+      CREATE TABLE blocks (caller TEXT PRIMARY KEY, until_ms INTEGER NOT NULL) STRICT;
+    `,
+  },
+  {
+    name: '0002-notes',
+    sql: `
+      DROP TABLE failures;
+      DROP TABLE blocks;
+      CREATE TABLE notes (key TEXT PRIMARY KEY, note TEXT NOT NULL, changed_at_ms INTEGER NOT NULL) STRICT;
+    `,
+  },
+  {
+    name: '0003-consents',
+    sql: 'ALTER TABLE paid_calls ADD COLUMN consents TEXT;',
+  },
+  {
+    name: '0004-how-a-call-was-sent',
+    sql: `
+      ALTER TABLE paid_calls ADD COLUMN with_key INTEGER NOT NULL DEFAULT 0 CHECK (with_key IN (0, 1));
+      ALTER TABLE paid_calls ADD COLUMN allowed_micro_usd INTEGER;
+      ALTER TABLE paid_calls ADD COLUMN account TEXT;
+    `,
+  },
+  {
+    name: '0005-jobs-of-calls',
+    sql: `
+      ALTER TABLE paid_calls ADD COLUMN credit_left_micro_usd INTEGER;
+      ALTER TABLE jobs ADD COLUMN call_id TEXT;
+      ALTER TABLE jobs ADD COLUMN request TEXT;
+      ALTER TABLE jobs ADD COLUMN tool TEXT;
+      CREATE UNIQUE INDEX jobs_by_call ON jobs (call_id) WHERE call_id IS NOT NULL;
+    `,
+  },
+]

@@ -1,0 +1,88 @@
+import type { z } from 'zod'
+import { zeroUsd } from '#contract/money.ts'
+import type { CallOf, Operation } from '#contract/operation.ts'
+import { queueVideo, type VideoQueued } from '#contract/video.ts'
+import { withoutHidden } from '#toolkit/from-outside.ts'
+import type { JobDesk, PaidOptions, Started, ToolContext, WalletDesk } from '#toolkit/tool-context.ts'
+import type { Invocation } from '#toolkit/tool-host.ts'
+import type { AgentDesks } from '../agent-desks.ts'
+import { shownIdCharacters } from '../bounds.ts'
+import { answerCall, deliverCall, paidFor } from '../calls/answer-call.ts'
+import { chargedFor, creditLeft } from '../calls/kept-answer.ts'
+import { stillRunning } from '../calls/lost-call.ts'
+import type { Keep } from '../calls/paid-call.ts'
+import { whileWanted } from '../calls/while-wanted.ts'
+import { Jobs } from '../jobs/job-desk.ts'
+import { jobView } from '../jobs/job-rows.ts'
+import type { Asked } from './asked.ts'
+
+/** All effects of one call of a tool. What is thrown has been put into words; `NeedsPerson` passes. */
+export function toolContext(desks: AgentDesks, invocation: Invocation): ToolContext {
+  const { core } = desks
+  const { signal, report, whenDelivered = run => run(), called } = invocation
+  const asked: Asked = { desks, signal, whenDelivered, called }
+  const worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => desks.worded(isPaid, signal, run)
+  // The first call that may find a job takes up those that earlier processes left.
+  const resuming: Worded = (isPaid, run) => {
+    desks.resumed.once()
+    return worded(isPaid, run)
+  }
+  const jobs = new Jobs(desks, { signal, report, whenDelivered }, job => deliverCall(asked, job, context))
+  const context: ToolContext = {
+    signal,
+    report,
+    call: (operation, call, options) =>
+      worded(operation.charge !== 'free', () => answerCall(asked, operation, call, options ?? {})),
+    start: (operation, call, options) => worded(true, () => start(asked, operation, call, options ?? {})),
+    jobs: wordedJobs(jobs, resuming),
+    files: core.files,
+    wallet: wordedWallet(desks, worded),
+    limits: () => worded(false, () => desks.limits.view()),
+  }
+  return context
+}
+
+type Worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => Promise<Result>
+
+const wordedJobs = (jobs: JobDesk, worded: Worded): JobDesk => ({
+  wait: (jobId, timeoutMs) => worded(false, () => jobs.wait(jobId, timeoutMs)),
+  list: limit => worded(false, () => jobs.list(limit)),
+})
+
+const wordedWallet = ({ wallet }: AgentDesks, worded: Worded): WalletDesk => ({
+  status: () => worded(false, () => wallet.status()),
+  topUp: (amount, options) => worded(true, () => wallet.topUp(amount, options)),
+  receipts: limit => worded(false, () => wallet.receipts(limit)),
+  charges: limit => worded(false, () => wallet.charges(limit)),
+})
+
+async function start<O extends Operation>(
+  { desks, signal, whenDelivered }: Asked,
+  operation: O,
+  call: CallOf<O>,
+  options: PaidOptions,
+): Promise<Started> {
+  if (operation.id !== queueVideo.id) throw new Error(`${operation.id} starts no job.`)
+  const { core, paidCalls, rows, jobRows } = desks
+  const keep: Keep<O> = (rowId, answer, price) => {
+    const { model, queue_id, download_url } = answer.answer as z.output<typeof VideoQueued>
+    const service = core.client.address.baseUrl
+    const job = { service, queueId: queue_id, model: shortId(model), downloadUrl: download_url ?? null }
+    const priceMicroUsd = chargedFor(answer) ?? price.amountMicroUsd
+    const kept = { answer: answer.answer, charged: priceMicroUsd, creditLeft: creditLeft(answer, priceMicroUsd) }
+    rows.answered(rowId, kept, db => jobRows.insert(db, { ...job, priceMicroUsd }))
+    desks.receipts.keep(rowId, operation, answer, price)
+  }
+  const bought = await whileWanted(paidCalls.buy(operation, call, options, keep).bought, signal)
+  if (bought.kind === 'elsewhere') throw stillRunning()
+  const row = bought.kind === 'earlier' ? bought.row : rows.get(bought.rowId)
+  const job = jobRows.find(row.jobId ?? '')
+  if (!job) throw new Error('A job that was paid for is not in its table.')
+  whenDelivered(() => paidCalls.delivered(row.id))
+  if (bought.kind === 'earlier') {
+    return { job: jobView(job), paid: { ...(await desks.paid(zeroUsd, null)), isEarlierCall: true } }
+  }
+  return { job: jobView(job), paid: await paidFor(desks, bought, row.chargedMicroUsd) }
+}
+
+const shortId = (model: string): string => withoutHidden(model).slice(0, shownIdCharacters)

@@ -1,0 +1,74 @@
+import type { Client } from '#client/client.ts'
+import type { TopUpDesk } from '#client/top-up.ts'
+import { type AnswerHeaders, answerHeaders } from '#client/wire/answer-headers.ts'
+import type { WireResponse } from '#client/wire/wire.ts'
+import type { Clock } from '#contract/clock.ts'
+import type { SeenCredit } from '#wallet/payment/order.ts'
+import type { Wallet } from '#wallet/wallet.ts'
+
+interface Noticed extends Pick<SeenCredit, 'balanceMicroUsd' | 'beforeCallMicroUsd'> {
+  sentAtMs: number
+}
+
+/** As the headers of an answer say it. */
+type ToldCredit = Pick<AnswerHeaders, 'balanceRemaining' | 'balanceBefore'>
+
+export interface RefillParts {
+  client: Client
+  topUps: TopUpDesk
+  wallet: Wallet | null
+  clock: Clock
+}
+
+/**
+ * Hands on what answers to paid calls tell of the credit, so that the wallet may refill it ahead of need. It goes on beside
+ * the call and fails none; one at a time, of the last answer.
+ */
+export class Refills {
+  readonly #parts: RefillParts
+  #last: Noticed | null = null
+  #running: Promise<void> | null = null
+
+  constructor(parts: RefillParts) {
+    this.#parts = parts
+  }
+
+  /** `sentAtMs` is when the request was sent, by the agent's clock. */
+  noticed({ balanceRemaining, balanceBefore }: ToldCredit, sentAtMs: number): void {
+    const balanceMicroUsd = balanceRemaining ?? balanceBefore
+    if (!this.#parts.wallet?.policy.refill || balanceMicroUsd === null) return
+    this.#last = { balanceMicroUsd, beforeCallMicroUsd: balanceBefore, sentAtMs }
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null
+    })
+  }
+
+  /** The same of an answer that nobody has read. While a stream runs, what is left is less what is held for it. */
+  noticedIn({ status, headers }: Pick<WireResponse, 'status' | 'headers'>, sentAtMs: number): void {
+    if (status < 200 || status >= 300) return
+    const { balanceBefore, balanceRemaining } = answerHeaders(headers, this.#parts.clock.now())
+    const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true
+    this.noticed({ balanceRemaining: isStream ? null : balanceRemaining, balanceBefore }, sentAtMs)
+  }
+
+  /** Ends when no refill is under way any more. */
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { wallet, topUps, clock } = this.#parts
+    for (let next = this.#take(); wallet && next; next = this.#take()) {
+      const { sentAtMs, ...told } = next
+      const seen = { ...told, agoMs: () => Math.max(0, clock.now() - sentAtMs) }
+      // Where even the note of a failure cannot be written, the next answer finds the journal again.
+      await wallet.refill(seen, () => topUps.requirements(), topUps.send).catch(() => undefined)
+    }
+  }
+
+  #take(): Noticed | null {
+    const last = this.#last
+    this.#last = null
+    return last
+  }
+}

@@ -1,0 +1,161 @@
+import { displayUsd, fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { getRateLimits } from '#contract/rate-limits.ts'
+import { getWalletBalance } from '#contract/wallet-records.ts'
+import type { ChargeReceipt, PaidOptions, Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { keyFileAddresses } from '#wallet/keys/key-file.ts'
+import { listPayments, type Payment } from '#wallet/records/journal.ts'
+import { railOf } from '#wallet/rules/policy.ts'
+import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
+import { sameCallMs } from '../bounds.ts'
+import type { Core } from '../core.ts'
+import { chargeReceipt } from '../receipts/charge-receipt.ts'
+import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
+import { nobodyPays } from '../words/explain.ts'
+import { refillOf } from './limits-view.ts'
+import { sayRefill } from './say-refill.ts'
+
+/** The wallet as tools see it. */
+export class ToolWallet implements WalletDesk {
+  readonly #core: Core
+  readonly #receipts: ReceiptDesk
+
+  constructor(core: Core, receipts: ReceiptDesk) {
+    this.#core = core
+    this.#receipts = receipts
+  }
+
+  async status(): Promise<WalletView> {
+    const { pays, client, policy } = this.#core
+    const credit = await creditOf(this.#core)
+    const view = { pays, service: client.address.baseUrl, creditMicroUsd: credit }
+    const missing = pays === 'nothing' ? nobodyPays(this.#core).facts.next : null
+    const status = await statusOf(this.#core)
+    if (!status) {
+      const none = { address: null, network: null, caps: null, spent: null, refill: null, payee: null }
+      return { ...view, ...none, unresolved: 0, next: missing }
+    }
+    const { caps } = status
+    const network = railOf(policy, status.address)?.network ?? null
+    return {
+      ...view,
+      address: status.address,
+      network,
+      caps: {
+        perPayment: caps.maxPaymentMicroUsd,
+        perCall: caps.maxCallMicroUsd,
+        perDay: caps.maxDayMicroUsd,
+        total: caps.maxTotalMicroUsd,
+        askAbove: caps.askAboveMicroUsd,
+      },
+      spent: { today: status.spentDayMicroUsd, total: status.spentTotalMicroUsd },
+      refill: refillOf(policy),
+      unresolved: status.openPayments.length + status.heldPayments.length,
+      payee: status.payees.find(payee => payee.network === network)?.payTo ?? null,
+      next: missing ?? nextStep(status),
+    }
+  }
+
+  async topUp(amountMicroUsd: MicroUsd, { again = false }: PaidOptions = {}): Promise<ToppedUp> {
+    const { wallet, topUps, client, pays } = this.#core
+    if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : nobodyPays(this.#core)
+    const accepts = await topUps.requirements()
+    const order = { origin: client.address.origin, accepts, amountMicroUsd, purpose: 'Credit that was asked for' }
+    // A client that lost the answer asks once more: the payment of a moment ago is that answer.
+    const same = again ? {} : { sameWithinMs: sameCallMs }
+    const paid = await wallet.pay({ ...order, ...same, occasion: 'asked' }, topUps.send)
+    const payment = (await wallet.receipts(listed)).find(({ id }) => id === paid.receiptId)
+    if (!payment) throw new Error('A payment that was just made is not in the journal.')
+    return {
+      receipt: receiptOf(payment),
+      paid: {
+        chargedMicroUsd: paid.isEarlier ? zeroUsd : paid.amountMicroUsd,
+        // What the credit was when an earlier payment came in is not what it is now.
+        creditLeftMicroUsd: paid.isEarlier ? null : paid.newBalanceMicroUsd,
+        budgetLeftMicroUsd: (await wallet.status()).leftMicroUsd,
+        ...(paid.isEarlier ? { isEarlierCall: true } : {}),
+      },
+    }
+  }
+
+  /** Reading needs no key: what a wallet paid stays told while it is locked. */
+  async receipts(limit: number): Promise<Receipt[]> {
+    return (await this.#core.records.read(() => listPayments(limit))).map(receiptOf)
+  }
+
+  async charges(limit: number): Promise<ChargeReceipt[]> {
+    return (await this.#receipts.list(limit)).map(chargeReceipt)
+  }
+}
+
+/** The payment is among the newest: nobody makes so many in ten minutes. */
+const listed = 100
+
+/** Credit at the service; null where it cannot be seen. A status is told even while the service is away. */
+export async function creditOf({ client, wallet, pays }: Core): Promise<MicroUsd | null> {
+  try {
+    if (wallet) {
+      const call = { params: { walletAddress: await wallet.account() }, query: undefined, body: undefined }
+      const { answer } = await client.call(getWalletBalance, call, { attempts: 2 })
+      return fromUsdNumber(answer.data.balanceUsd)
+    }
+    if (pays === 'nothing') return null
+    const noCall = { params: undefined, query: undefined, body: undefined }
+    const { answer } = await client.call(getRateLimits, noCall, { attempts: 2 })
+    return answer.data.balances.USD === undefined ? null : fromUsdNumber(answer.data.balances.USD)
+  } catch {
+    return null
+  }
+}
+
+/** Of a locked wallet too, because addresses are enough; null where there is none. */
+async function statusOf({ wallet, lockedWallet, state, policy, records }: Core): Promise<WalletStatus | null> {
+  if (wallet) return wallet.status()
+  if (lockedWallet === null) return null
+  const [, ...others] = keyFileAddresses(state.folder) ?? []
+  const terms = { folder: state.folder, policy, addresses: [lockedWallet, ...others] as const }
+  return records.read(nowMs => walletStatus(terms, nowMs))
+}
+
+function nextStep({ isStopped, isDryRun, openPayments, heldPayments, payees, refill }: WalletStatus): string | null {
+  if (isStopped)
+    return 'The wallet is switched off; the person can run `farebox wallet start`, or remove the file `stop` from its data folder.'
+  if (isDryRun)
+    return `This is a dry run: no payment is signed until the person unsets FAREBOX_DRY_RUN.${refill?.note ? ` Of a refill it said: ${refill.note}` : ''}`
+  const [open] = openPayments
+  if (open) return openStep(open)
+  const [held] = heldPayments
+  if (held) return heldStep(held, heldPayments.length)
+  const notRefilled = refill && sayRefill(refill)
+  if (notRefilled) return notRefilled
+  if (payees.length === 0) return 'The first payment asks the person whether the payee is the right one.'
+  return null
+}
+
+function openStep({ receiptId, amountMicroUsd, isRejected }: WalletStatus['openPayments'][number]): string {
+  const payment = `the payment ${receiptId} of ${displayUsd(amountMicroUsd)}`
+  return isRejected
+    ? `The service refused ${payment}: the person should look whether the wallet holds enough USDC. The same payment is sent again before anything else is paid.`
+    : `Whether ${payment} arrived is unknown. The same payment is sent again before anything else is paid.`
+}
+
+const heldStep = ({ receiptId, amountMicroUsd }: WalletStatus['heldPayments'][number], count: number): string =>
+  `${count === 1 ? 'A payment' : `${count} payments`} that the service refused still count${count === 1 ? 's' : ''} against the caps, because only the service says that nothing was taken. A person who has looked at the chain can run \`farebox wallet resolve ${receiptId}\` (${displayUsd(amountMicroUsd)}).`
+
+const receiptOf = (payment: Payment): Receipt => ({
+  id: payment.id,
+  atMs: payment.createdAtMs,
+  state: payment.state,
+  amountMicroUsd: payment.amountMicroUsd,
+  network: payment.network,
+  payTo: payment.payTo,
+  transaction: payment.transaction,
+  purpose: payment.purpose,
+})
+
+const keyIsNeverToppedUp = (): ToolFailure =>
+  new ToolFailure({
+    happened: 'An API key pays here, and an account is never topped up by its key.',
+    charged: zeroUsd,
+    next: 'Whoever runs the account has to add credit.',
+  })

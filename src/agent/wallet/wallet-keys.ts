@@ -1,0 +1,63 @@
+import { isLoopback } from '#contract/loopback.ts'
+import {
+  type CreatedKeys,
+  createKeyFile,
+  exportKeyFile,
+  keyFileAddresses,
+  unlockByKeychain,
+  unlockKeyFile,
+} from '#wallet/keys/key-file.ts'
+import { systemKeychain } from '#wallet/keys/keychain.ts'
+import { keyFromHex, type WalletKey } from '#wallet/keys/keys.ts'
+import { localKey, localKeyAddress } from '#wallet/keys/local-key-file.ts'
+import { solanaKeyFrom } from '#wallet/keys/solana-key.ts'
+import type { AgentEnvironment } from '../settings/wallet-settings.ts'
+
+export interface FoundKeys {
+  /** One a rail, Base first. */
+  keys: readonly WalletKey[]
+  /** Address of an encrypted key that nobody has opened; for words only. */
+  lockedWallet: string | null
+}
+
+/** The environment's keys, one a rail, Base first. They win over every file. */
+export async function environmentKeys(env: AgentEnvironment): Promise<readonly WalletKey[]> {
+  const { FAREBOX_WALLET_KEY: evm, FAREBOX_SOLANA_KEY: solana } = env
+  return [...(evm?.trim() ? [await keyFromHex(evm)] : []), ...(solana?.trim() ? [solanaKeyFrom(solana)] : [])]
+}
+
+/**
+ * The keys of a data folder. A plain one serves only a service of this machine, because it is one of a local chain; the
+ * encrypted ones open by their passphrase or by the system's keychain.
+ */
+export async function folderKeys(
+  folder: string,
+  baseUrl: string,
+  passphrase: string | null,
+  keychain = systemKeychain,
+): Promise<FoundKeys> {
+  const isLocal = isLoopback(new URL(baseUrl).hostname)
+  if (isLocal && localKeyAddress(folder) !== null)
+    return { keys: [await localKey(folder, { isLocal })], lockedWallet: null }
+  const keys = passphrase === null ? await unlockByKeychain(folder, keychain) : await unlockKeyFile(folder, passphrase)
+  return keys ? { keys, lockedWallet: null } : { keys: [], lockedWallet: keyFileAddresses(folder)?.[0] ?? null }
+}
+
+/** Of the environment's keys, the encrypted file or the local one, in this order; empty where there is none. */
+export async function knownAddresses(folder: string, env: AgentEnvironment): Promise<readonly string[]> {
+  const given = await environmentKeys(env)
+  if (given.length > 0) return given.map(key => key.address)
+  const local = localKeyAddress(folder)
+  return keyFileAddresses(folder) ?? (local === null ? [] : [local])
+}
+
+/** New keys for both rails, encrypted in the folder, and in the system's keychain where that is wanted. */
+export const createKeys = async (
+  folder: string,
+  passphrase: string,
+  isForKeychain: boolean,
+  keychain = systemKeychain,
+): Promise<CreatedKeys> => createKeyFile(folder, passphrase, isForKeychain ? await keychain() : null)
+
+/** The folder's secret keys, for a person who knows the passphrase; null where there is no encrypted wallet. */
+export const exportKeys = exportKeyFile

@@ -1,0 +1,173 @@
+import { constants } from 'node:fs'
+import { copyFile, type FileHandle, link, open, readFile, rm, stat, truncate } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { z } from 'zod'
+import { ClientError } from '../client-error.ts'
+import { headBytes, unsyncedBytes } from '../limits.ts'
+import { type SniffedType, sniffType } from './media-type.ts'
+
+/** What a part was cut from; only the same file is continued. */
+const PartNote = z.strictObject({
+  urlHash: z.string(),
+  /** A strong one. */
+  etag: z.string(),
+  lastModified: z.string().nullable(),
+  totalBytes: z.number().int().positive(),
+  /** All bytes are there and synced; only the name is missing. */
+  isWhole: z.boolean(),
+})
+export type PartNote = z.output<typeof PartNote>
+
+const notePath = (part: string): string => `${part}.json`
+
+export async function writePartNote(part: string, note: PartNote): Promise<void> {
+  const file = await open(notePath(part), 'w', 0o600)
+  try {
+    await file.writeFile(JSON.stringify(note))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** How far a download came; null where there is nothing to continue. */
+export async function findPart(part: string): Promise<(PartNote & { bytes: number }) | null> {
+  try {
+    const note = PartNote.parse(JSON.parse(await readFile(notePath(part), 'utf8')))
+    const bytes = await partBytes(part)
+    return bytes > 0 && bytes <= note.totalBytes ? { ...note, bytes } : null
+  } catch {
+    return null
+  }
+}
+
+export const partBytes = async (part: string): Promise<number> => (await stat(part).catch(() => null))?.size ?? 0
+
+/** Cuts off what an earlier process may not have synced: after a loss of power there may be zeros in it. */
+export async function dropUnsynced(part: string): Promise<void> {
+  const found = await findPart(part)
+  if (found && !found.isWhole) await truncate(part, Math.max(0, found.bytes - unsyncedBytes))
+}
+
+export async function dropPart(part: string): Promise<void> {
+  await Promise.all([rm(part, { force: true }), rm(notePath(part), { force: true })])
+}
+
+/** Writes pieces at the end of a part, or from its beginning. The bytes that it has afterwards, all of them synced. */
+export async function appendTo(
+  part: string,
+  pieces: AsyncIterable<Uint8Array>,
+  { from, maximumBytes }: { from: number; maximumBytes: number },
+): Promise<number> {
+  const file = await open(part, from > 0 ? 'a' : 'w', 0o600)
+  const writing = new Writing(file)
+  let bytes = from
+  try {
+    try {
+      for await (const piece of pieces) {
+        bytes += piece.byteLength
+        if (bytes > maximumBytes) throw tooLarge(maximumBytes)
+        await writing.add(piece)
+      }
+    } finally {
+      // What had come before a cut need not come again.
+      await writing.flush()
+    }
+    await file.sync()
+  } catch (error) {
+    throw isFull(error) ? noSpace(error) : error
+  } finally {
+    await file.close()
+  }
+  return bytes
+}
+
+/** Half of what may be lost is being synced while the other half is gathered, so that the line does not wait for the disk. */
+class Writing {
+  readonly #file: FileHandle
+  readonly #gathered = Buffer.allocUnsafe(unsyncedBytes / 2)
+  #length = 0
+  #syncing: Promise<void> = Promise.resolve()
+
+  constructor(file: FileHandle) {
+    this.#file = file
+  }
+
+  async add(piece: Uint8Array): Promise<void> {
+    for (let start = 0; start < piece.byteLength; ) {
+      const slice = piece.subarray(start, start + this.#gathered.byteLength - this.#length)
+      this.#gathered.set(slice, this.#length)
+      this.#length += slice.byteLength
+      start += slice.byteLength
+      if (this.#length === this.#gathered.byteLength) await this.#writeOut()
+    }
+  }
+
+  async flush(): Promise<void> {
+    await this.#writeOut()
+    await this.#syncing
+  }
+
+  async #writeOut(): Promise<void> {
+    await this.#syncing
+    for (let start = 0; start < this.#length; ) {
+      start += (await this.#file.write(this.#gathered, start, this.#length - start)).bytesWritten
+    }
+    this.#length = 0
+    this.#syncing = this.#file.datasync()
+    // Whoever waits for it next hears of it.
+    this.#syncing.catch(() => {})
+  }
+}
+
+/** Gives a whole part its name, for good: an existing file is never replaced (`EEXIST`), and the folder is synced. */
+export async function finishPart(part: string, path: string): Promise<void> {
+  try {
+    await link(part, path)
+  } catch (error) {
+    if (!hasNoLinks(error)) throw error
+    await copyWhole(part, path)
+  }
+  await dropPart(part)
+  // Windows has no handle of a folder to sync.
+  if (process.platform === 'win32') return
+  const folder = await open(dirname(path), 'r')
+  await folder.sync().finally(() => folder.close())
+}
+
+/** Sticks and some shared folders have no links; a rename would replace what is there. */
+async function copyWhole(part: string, path: string): Promise<void> {
+  await copyFile(part, path, constants.COPYFILE_EXCL)
+  try {
+    const copy = await open(path, 'r+')
+    await copy.sync().finally(() => copy.close())
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
+  }
+}
+
+/** What the file is by its first bytes. */
+export async function typeOfFile(path: string): Promise<SniffedType | null> {
+  const file = await open(path, 'r')
+  try {
+    const { buffer, bytesRead } = await file.read(new Uint8Array(headBytes), 0, headBytes, 0)
+    return sniffType(buffer.subarray(0, bytesRead))
+  } finally {
+    await file.close()
+  }
+}
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code
+
+const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(String(codeOf(error)))
+
+const hasNoLinks = (error: unknown): boolean =>
+  ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(String(codeOf(error)))
+
+/** What has come is kept, so that it goes on once there is room. */
+export const noSpace = (cause?: unknown): ClientError =>
+  new ClientError('no-space', 'The disk has no room for the file.', { wasSent: true, cause })
+
+const tooLarge = (maximumBytes: number): ClientError =>
+  new ClientError('too-large', `The file is larger than ${maximumBytes} bytes.`, { wasSent: true })

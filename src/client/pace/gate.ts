@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '#contract/clock.ts'
+import { ClientError } from '../client-error.ts'
+import { believedResetMs, turnPauseMs } from '../limits.ts'
+import { spread } from '../retry/server-hint.ts'
+import type { WaitBudget } from '../retry/wait-budget.ts'
+import {
+  type CallerNote,
+  callerNote,
+  type FlightEnd,
+  judge,
+  type Verdict,
+  withBlock,
+  withEnd,
+  withFlight,
+  withoutGone,
+} from './breaker.ts'
+import type { LimitWindow } from './limit-window.ts'
+import {
+  type BucketNote,
+  bucketNote,
+  type Room,
+  roomIn,
+  withAnswer,
+  withCall,
+  withoutCall,
+  withoutGoneCalls,
+  withPause,
+} from './limiter.ts'
+import type { Notes, SharedNotes } from './shared-notes.ts'
+import type { Turns } from './turns.ts'
+
+export interface GateOptions {
+  notes: SharedNotes
+  turns: Turns
+  clock: Clock
+  /** Origin and principal: whom the service counts. */
+  caller: string
+  random: () => number
+}
+
+/** How a call ended, and what its answer said of limits. */
+export interface PassageEnd {
+  end: FlightEnd
+  window?: LimitWindow | null
+  /** A refusal's own word on when to come again, by our clock. */
+  comeAgainAtMs?: number | null
+}
+
+/** One call that was let through. Both are called once; what is called again changes nothing. */
+export interface Passage {
+  /** The answer's head has come, or none will. Never throws, because an answer is worth more than its note. */
+  ended(how: PassageEnd): void
+  /** The answer has been read or thrown away. */
+  left(): void
+}
+
+type Step = Verdict | Room
+
+/** What every request passes: its limits, the calls that are under way, and the breaker below the service's block. */
+export class Gate {
+  readonly #options: GateOptions
+  readonly #underWay = new Set<Passage>()
+
+  constructor(options: GateOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Waits until a call may be sent, within its budget. `bucket` names the limit and the model that it counts for; null
+   * where nobody knows. Throws `breaker-open` or `limit-reached`, with the time from which it is worth coming again.
+   */
+  async enter(bucket: string | null, budget: WaitBudget): Promise<Passage> {
+    const { clock, random, turns } = this.#options
+    const id = randomUUID()
+    let waitedUntilMs = 0
+    for (;;) {
+      budget.throwIfAborted()
+      const step = this.#tryToEnter(id, bucket, waitedUntilMs)
+      if (step.kind === 'go') return this.#passage(id, bucket)
+      if (step.kind === 'open') throw breakerOpen(step.untilMs)
+      if (step.kind === 'used-up') {
+        const waitMs = step.untilMs - clock.now()
+        if (!budget.covers(waitMs)) throw limitReached(step.untilMs)
+        await budget.wait(spread(waitMs, random))
+        // A timer may be early by a moment, and the service has said that this one is over.
+        waitedUntilMs = step.untilMs
+        continue
+      }
+      if (budget.isSpent) throw limitReached(clock.now() + turnPauseMs)
+      await turns.untilLeft(woken => budget.waitUntil(woken, turnPauseMs * (0.5 + random() / 2)))
+    }
+  }
+
+  /** The service has said that it blocks this caller. */
+  blocked(): void {
+    const { clock, caller, random } = this.#options
+    const nowMs = clock.now()
+    this.#quietly(notes => {
+      writeCaller(notes, caller, withBlock(callerNote(notes.read(callerKey(caller)), nowMs), nowMs, random))
+    })
+  }
+
+  /** The service had too many calls of this caller at once. */
+  crowded(): void {
+    this.#options.turns.refused()
+  }
+
+  /** What is still under way gets no answer any more. */
+  close(): void {
+    for (const passage of this.#underWay) passage.ended({ end: 'unanswered' })
+    this.#options.notes.close()
+  }
+
+  #tryToEnter(id: string, bucket: string | null, waitedUntilMs: number): Step {
+    const { notes, turns } = this.#options
+    if (!turns.take(id)) return { kind: 'full' }
+    let step: Step | undefined
+    try {
+      step = notes.together(each => this.#admit(each, id, bucket, waitedUntilMs))
+      return step
+    } finally {
+      if (step?.kind !== 'go') turns.giveBack(id)
+    }
+  }
+
+  /** Looks and takes in one: of callers that come together, no two see the same room. */
+  #admit(notes: Notes, id: string, bucket: string | null, waitedUntilMs: number): Step {
+    const { clock, caller, turns } = this.#options
+    const nowMs = clock.now()
+    const note = this.#caller(notes, nowMs)
+    const verdict = judge(note, nowMs, { own: turns.taken, mostOwn: turns.most })
+    if (verdict.kind !== 'go') return verdict
+    if (bucket !== null) {
+      const windowMs = Math.max(nowMs, waitedUntilMs)
+      const { owner } = this.#options.notes
+      const noted = bucketNote(notes.read(bucketKey(caller, bucket)), windowMs)
+      const known = withoutGoneCalls(noted, owner, nowMs)
+      const room = roomIn(known, windowMs)
+      if (room.kind !== 'go') return room
+      writeBucket(notes, caller, bucket, withCall(known, id, nowMs, owner?.name))
+    }
+    writeCaller(notes, caller, withFlight(note, id, verdict.isProbe, nowMs, this.#options.notes.owner?.name))
+    return verdict
+  }
+
+  /** The note as it holds now. That others have died is written down at once, so that it counts from when it was seen. */
+  #caller(notes: Notes, nowMs: number): CallerNote {
+    const { caller, notes: shared } = this.#options
+    const noted = callerNote(notes.read(callerKey(caller)), nowMs)
+    const note = withoutGone(noted, shared.owner, nowMs)
+    if (note !== noted) writeCaller(notes, caller, note)
+    return note
+  }
+
+  #passage(id: string, bucket: string | null): Passage {
+    const passage: Passage = {
+      ended: how => {
+        if (!this.#underWay.delete(passage)) return
+        if (how.end === 'succeeded') this.#options.turns.succeeded()
+        this.#quietly(notes => this.#note(notes, id, bucket, how))
+      },
+      left: () => this.#options.turns.leave(id),
+    }
+    this.#underWay.add(passage)
+    return passage
+  }
+
+  #note(notes: Notes, id: string, bucket: string | null, how: PassageEnd): void {
+    const { clock, caller } = this.#options
+    const nowMs = clock.now()
+    writeCaller(notes, caller, withEnd(callerNote(notes.read(callerKey(caller)), nowMs), id, how.end, nowMs))
+    if (bucket === null) return
+    writeBucket(
+      notes,
+      caller,
+      bucket,
+      bucketAfter(bucketNote(notes.read(bucketKey(caller, bucket)), nowMs), id, how, nowMs),
+    )
+  }
+
+  // The call stays noted as under way until its time is over, which is the careful side.
+  #quietly(change: (notes: Notes) => void): void {
+    try {
+      this.#options.notes.together(change)
+    } catch {}
+  }
+}
+
+function bucketAfter(note: BucketNote, id: string, how: PassageEnd, nowMs: number): BucketNote {
+  if (how.end === 'not-sent') return withoutCall(note, id, nowMs)
+  const after = withAnswer(note, id, how.window ?? null, nowMs)
+  // One answer must not stop all calls of a day, whatever it said of the next.
+  return how.comeAgainAtMs == null ? after : withPause(after, Math.min(how.comeAgainAtMs, nowMs + believedResetMs))
+}
+
+const callerKey = (caller: string): string => `caller ${caller}`
+
+/** What starts the keys of all limits of a caller; the rest is the limit and the model. */
+export const bucketsStart = (caller: string): string => `limit ${caller} `
+
+const bucketKey = (caller: string, bucket: string): string => `${bucketsStart(caller)}${bucket}`
+
+const writeCaller = (notes: Notes, caller: string, note: CallerNote): void =>
+  notes.write(callerKey(caller), JSON.stringify(note))
+
+const writeBucket = (notes: Notes, caller: string, bucket: string, note: BucketNote): void =>
+  notes.write(bucketKey(caller, bucket), JSON.stringify(note))
+
+const breakerOpen = (retryAtMs: number): ClientError =>
+  new ClientError('breaker-open', 'Too many requests to the service failed just now.', { wasSent: false, retryAtMs })
+
+const limitReached = (retryAtMs: number): ClientError =>
+  new ClientError('limit-reached', 'The limits of the service leave no room for this call yet.', {
+    wasSent: false,
+    retryAtMs,
+  })

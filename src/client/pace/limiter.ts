@@ -1,0 +1,133 @@
+import { z } from 'zod'
+import { believedResetMs, flightLifeMs, sameResetMs } from '../limits.ts'
+import type { LimitWindow } from './limit-window.ts'
+import { goneOf, type NoteOwner, readNote } from './shared-notes.ts'
+
+const figure = z.number().nullable()
+
+const BucketNote = z.object({
+  changedAtMs: z.number(),
+  requestsLimit: figure,
+  requestsLeft: figure,
+  requestsResetAtMs: figure,
+  tokensLimit: figure,
+  tokensLeft: figure,
+  tokensResetAtMs: figure,
+  seenAtMs: z.number(),
+  /** A refusal that said no more than when to come again. */
+  pausedUntilMs: z.number(),
+  /** Sent since the service counted for us: its next answer takes them off. */
+  flights: z.array(z.object({ id: z.string(), untilMs: z.number(), owner: z.string().optional() })),
+})
+
+/** What the service last said of one limit and model, and what was sent since, from all processes that share it. */
+export type BucketNote = z.output<typeof BucketNote>
+
+const unknown: LimitWindow = {
+  requestsLimit: null,
+  requestsLeft: null,
+  requestsResetAtMs: null,
+  tokensLimit: null,
+  tokensLeft: null,
+  tokensResetAtMs: null,
+  seenAtMs: 0,
+}
+
+/**
+ * The note as it holds now. In a new window everything is there again; when it ends, only its first answer can say. One
+ * that may go on, because its end was said to be further off than is believed, has room for the one call that finds out.
+ */
+export function bucketNote(text: string | null, nowMs: number): BucketNote {
+  const noted = readNote(BucketNote, text, nowMs)
+  if (!noted) return { ...unknown, changedAtMs: nowMs, pausedUntilMs: 0, flights: [] }
+  const note = { ...noted, ...believed(noted) }
+  const isNew = isOver(note.requestsResetAtMs, nowMs)
+  const isNewForTokens = isOver(note.tokensResetAtMs, nowMs)
+  const mayGoOn =
+    (isNew && note.requestsLeft === 0 && isFar(note.requestsResetAtMs, note)) ||
+    (isNewForTokens && note.tokensLeft === 0 && isFar(note.tokensResetAtMs, note))
+  return {
+    ...note,
+    ...(isNew && { requestsLeft: note.requestsLimit, requestsResetAtMs: null }),
+    ...(isNewForTokens && { tokensLeft: note.tokensLimit, tokensResetAtMs: null }),
+    ...(mayGoOn && (isNew || note.requestsLeft !== 0) && { requestsLeft: 1 }),
+    flights: note.flights.filter(({ untilMs }) => untilMs > nowMs),
+  }
+}
+
+const isOver = (resetAtMs: number | null, nowMs: number): boolean => resetAtMs !== null && resetAtMs <= nowMs
+
+type Window = Pick<LimitWindow, 'requestsResetAtMs' | 'tokensResetAtMs' | 'seenAtMs'>
+
+/** One answer must not stop all calls of a day. */
+function believed({ requestsResetAtMs, tokensResetAtMs, seenAtMs }: Window): Window {
+  const near = (atMs: number | null) => (atMs === null ? null : Math.min(atMs, seenAtMs + believedResetMs))
+  return { requestsResetAtMs: near(requestsResetAtMs), tokensResetAtMs: near(tokensResetAtMs), seenAtMs }
+}
+
+const isFar = (resetAtMs: number | null, { seenAtMs }: Window): boolean =>
+  resetAtMs !== null && resetAtMs >= seenAtMs + believedResetMs
+
+export type Room =
+  | { kind: 'go' }
+  /** The service would refuse before that time. */
+  | { kind: 'used-up'; untilMs: number }
+  /** Those under way may take all that is left. */
+  | { kind: 'full' }
+
+/** Whether the limits leave room for one more call, as far as anybody has said. */
+export function roomIn(note: BucketNote, nowMs: number): Room {
+  const { requestsLeft, requestsResetAtMs, tokensLeft, tokensResetAtMs, pausedUntilMs, flights } = note
+  const untilMs = Math.max(
+    pausedUntilMs,
+    requestsLeft === 0 ? (requestsResetAtMs ?? 0) : 0,
+    tokensLeft === 0 ? (tokensResetAtMs ?? 0) : 0,
+  )
+  if (untilMs > nowMs) return { kind: 'used-up', untilMs }
+  return requestsLeft !== null && requestsLeft > 0 && flights.length >= requestsLeft ? { kind: 'full' } : { kind: 'go' }
+}
+
+export const withCall = (note: BucketNote, id: string, nowMs: number, owner?: string): BucketNote => ({
+  ...note,
+  changedAtMs: nowMs,
+  flights: [...note.flights, { id, untilMs: nowMs + flightLifeMs, ...(owner === undefined ? {} : { owner }) }],
+})
+
+/** Calls whose process has ended took one each, and no answer will say so. */
+export const withoutGoneCalls = (note: BucketNote, owner: NoteOwner | undefined, nowMs: number): BucketNote =>
+  goneOf(note.flights, owner).reduce((known, { id }) => withAnswer(known, id, null, nowMs), note)
+
+/** A call that was never sent took nothing. */
+export const withoutCall = (note: BucketNote, id: string, nowMs: number): BucketNote => ({
+  ...note,
+  changedAtMs: nowMs,
+  flights: note.flights.filter(flight => flight.id !== id),
+})
+
+/** A call has ended. What its answer said counts, unless a later window is known; without a word, it took one. */
+export function withAnswer(note: BucketNote, id: string, answer: LimitWindow | null, nowMs: number): BucketNote {
+  const ended = withoutCall(note, id, nowMs)
+  const said = answer && { ...answer, ...believed(answer) }
+  if (said) return isOfEarlierWindow(note, said) ? ended : { ...ended, ...said, requestsLeft: lessOf(note, said) }
+  const { requestsLeft } = note
+  return requestsLeft === null ? ended : { ...ended, requestsLeft: Math.max(0, requestsLeft - 1) }
+}
+
+/** A refusal without limit headers says no more than when to come again. */
+export const withPause = (note: BucketNote, untilMs: number): BucketNote => ({
+  ...note,
+  pausedUntilMs: Math.max(untilMs, note.pausedUntilMs),
+})
+
+function isOfEarlierWindow(note: BucketNote, said: LimitWindow): boolean {
+  if (note.requestsResetAtMs === null || said.requestsResetAtMs === null) return false
+  return said.requestsResetAtMs < note.requestsResetAtMs - sameResetMs
+}
+
+/** Within one window less and less is left, so of two answers that overtook each other the smaller figure is the later one. */
+function lessOf(note: BucketNote, said: LimitWindow): number | null {
+  const [known, now] = [note.requestsResetAtMs, said.requestsResetAtMs]
+  const isSameWindow = known !== null && now !== null && Math.abs(known - now) <= sameResetMs
+  if (!isSameWindow || note.requestsLeft === null || said.requestsLeft === null) return said.requestsLeft
+  return Math.min(note.requestsLeft, said.requestsLeft)
+}

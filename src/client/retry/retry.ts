@@ -1,0 +1,93 @@
+import pRetry from 'p-retry'
+import type { Clock } from '#contract/clock.ts'
+import { shouldRetry } from '#contract/headers.ts'
+import { abuseBlock } from '#contract/limits.ts'
+import { ServiceError } from '#contract/service-error.ts'
+import { ClientError } from '../client-error.ts'
+import { attempts, backoffBaseMs, backoffCapMs, blockJitterMs } from '../limits.ts'
+import { type CallClass, outcomeOf, retryTable } from './retry-table.ts'
+import { serverHintMs, spread } from './server-hint.ts'
+import { type Pause, WaitBudget } from './wait-budget.ts'
+
+export interface RetryOptions {
+  callClass: CallClass
+  signal?: AbortSignal | undefined
+  clock: Clock
+  /** One that the call has spent from before; else a new one of `budgetMs`. */
+  budget?: WaitBudget | undefined
+  /** All waits together, in milliseconds. */
+  budgetMs?: number | undefined
+  attempts?: number | undefined
+  random?: (() => number) | undefined
+  pause?: Pause | undefined
+}
+
+/**
+ * Runs `attempt` until it succeeds, must not be repeated, or would have to wait beyond the budget; then its error is
+ * thrown at once. Where an attempt before may have been charged, that is what is thrown, with the last error as its cause.
+ */
+export async function withRetry<Result>(attempt: () => Promise<Result>, options: RetryOptions): Promise<Result> {
+  const { callClass, signal, clock, random = Math.random } = options
+  const budget = options.budget ?? new WaitBudget({ clock, ms: options.budgetMs, pause: options.pause, signal })
+  let wasLost = false
+  try {
+    return await pRetry(attempt, {
+      retries: (options.attempts ?? attempts) - 1,
+      // The library's own waits know nothing of the service's; ours is below.
+      minTimeout: 0,
+      ...(signal ? { signal } : {}),
+      async shouldRetry({ error, attemptNumber }) {
+        const outcome = outcomeOf(error)
+        wasLost ||= outcome === 'lost'
+        if (!retryTable[callClass][outcome] || isForbidden(error)) return false
+        const nowMs = clock.now()
+        if (budget.isSpent || !budget.covers(hintMs(error, nowMs))) return false
+        await budget.wait(delayOf(error, attemptNumber, nowMs, random))
+        return true
+      },
+    })
+  } catch (error) {
+    const isGivenUp = signal?.aborted === true && !isAnswerOrOurs(error)
+    throw callClass === 'keyed' && !isGivenUp ? asFarAsKnown(error, wasLost, clock.now()) : error
+  }
+}
+
+/** The service says that a repeat might do harm. */
+const isForbidden = (error: unknown): boolean =>
+  error instanceof ServiceError && shouldRetry.parse(error.headers[shouldRetry.name] ?? '') === false
+
+const isAnswerOrOurs = (error: unknown): boolean => error instanceof ClientError || error instanceof ServiceError
+
+/**
+ * What ends the last attempt, a wallet's refusal and an unreadable disk included, says nothing of one before it whose answer
+ * was lost, nor of one that is still at work.
+ */
+function asFarAsKnown(error: unknown, wasLost: boolean, nowMs: number): unknown {
+  const outcome = outcomeOf(error)
+  if (outcome === 'lost' || !(wasLost || outcome === 'under-way')) return error
+  return new ClientError('no-answer', 'An earlier attempt of this call may have been done; its answer did not come.', {
+    wasSent: true,
+    retryAtMs: retryAtMs(error, nowMs),
+    cause: error,
+  })
+}
+
+/** From when an error's service wants to be asked again, by our clock; null where it did not say. */
+export function retryAtMs(error: unknown, nowMs: number): number | null {
+  if (error instanceof ClientError) return error.retryAtMs
+  if (!(error instanceof ServiceError) || error.retry !== 'later') return null
+  const hint = serverHintMs(new Headers(error.headers), error.status, nowMs)
+  if (hint !== null) return nowMs + hint
+  return error.kind === 'FAILED_REQUESTS' ? nowMs + abuseBlock.blockMs : null
+}
+
+/** The service's own wish; zero where it has none and any wait will do. */
+const hintMs = (error: unknown, nowMs: number): number => Math.max(0, (retryAtMs(error, nowMs) ?? nowMs) - nowMs)
+
+/** The later of the service's wish and a full-jitter backoff. */
+export function delayOf(error: unknown, attempt: number, nowMs: number, random: () => number): number {
+  const backoff = random() * Math.min(backoffCapMs, backoffBaseMs * 2 ** (attempt - 1))
+  const hint = hintMs(error, nowMs)
+  const extra = error instanceof ServiceError && error.kind === 'FAILED_REQUESTS' ? blockJitterMs * random() : 0
+  return Math.max(backoff, hint === 0 ? 0 : spread(hint, random) + extra)
+}

@@ -1,0 +1,31 @@
+import { jsonDepth } from '#contract/limits.ts'
+import { parseJson } from '#contract/safe-json.ts'
+import { ClientError } from '../client-error.ts'
+import { wireFailure } from './undici-wire.ts'
+import type { WireResponse } from './wire.ts'
+
+/** The whole body, never more than `maximumBytes`; what is cut off in the middle is no answer. */
+export async function readBytes(response: WireResponse, maximumBytes: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const piece of response.body) {
+      size += piece.byteLength
+      if (size > maximumBytes) {
+        throw new ClientError('too-large', `The answer is larger than ${maximumBytes} bytes.`, { wasSent: true })
+      }
+      pieces.push(piece)
+    }
+  } catch (error) {
+    response.discard()
+    if (error instanceof ClientError || (error instanceof Error && error.name === 'AbortError')) throw error
+    throw wireFailure(error)
+  }
+  return Buffer.concat(pieces)
+}
+
+/** JSON of a stranger: bounded in size and depth. `undefined` where it is none. */
+export async function readJson(response: WireResponse, maximumBytes: number): Promise<unknown> {
+  const parsed = parseJson(new TextDecoder().decode(await readBytes(response, maximumBytes)), jsonDepth)
+  return parsed.ok ? parsed.value : undefined
+}

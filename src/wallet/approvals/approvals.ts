@@ -1,0 +1,295 @@
+import { createHash } from 'node:crypto'
+import { microUsd } from '#contract/money.ts'
+import * as limits from '../limits.ts'
+import { newId } from '../new-id.ts'
+import { defaultStateFolder } from '../private-file.ts'
+import type { Records } from '../records/records.ts'
+import { all, change, first, type Row, type Work } from '../records/work.ts'
+import { addPayee } from '../rules/payees.ts'
+import { type RefusedTerms, WalletRefusal } from '../rules/refusal.ts'
+import { type DecidedCall, recorded, recordRefusal } from '../rules/refusals.ts'
+import { type ApprovalFacts, type ApprovalQuestion, questionInShort } from './needs-approval.ts'
+import { inTheWay } from './questions-in-the-way.ts'
+
+export interface Approval {
+  id: string
+  facts: ApprovalFacts
+  requestHash: string
+  state: 'pending' | 'approved' | 'denied' | 'expired'
+  createdAtMs: number
+  /** Until when it can be answered; once approved, until when it serves. */
+  expiresAtMs: number
+  decidedAtMs: number | null
+  /** Where and by whom: `terminal ada`. */
+  decidedBy: string | null
+  /** The payment or call that used it up; a consent is never used up, it expires. */
+  usedBy: string | null
+}
+
+/** Questions to a person and their answers, shared by all processes on these records. */
+export interface Approvals {
+  /** The row that waits for the answer; the same question of the same request is one row. Refused after a no. */
+  ask(facts: ApprovalFacts, requestHash: string, call?: DecidedCall): Promise<ApprovalQuestion>
+  /** Whether a person has agreed to exactly this and it still serves. */
+  isApproved(facts: ApprovalFacts, requestHash: string): Promise<boolean>
+  /** Uses up an approval of spending; false where there is none. */
+  use(facts: ApprovalFacts, requestHash: string, by: string): Promise<boolean>
+  /** What the attempt `by` used up serves again, because nothing was bought with it; what others used up stays used. */
+  giveBack(by: string): Promise<void>
+  get(id: string): Promise<Approval | null>
+  /** Newest first. */
+  list(state?: Approval['state']): Promise<Approval[]>
+  /** Only for what a person did at a terminal, in a dialogue of their client or on the agent's own page. */
+  resolve(id: string, answer: { isApproved: boolean; by: string }): Promise<Approval>
+}
+
+/** `folder` stands in the advice where to approve. */
+export const openApprovals = (records: Records, folder: string): Approvals => ({
+  ask(facts, requestHash, call) {
+    const asking = () => records.decide(nowMs => ask(facts, requestHash, nowMs, folder, call))
+    return call ? recorded(records, call, {}, asking) : asking()
+  },
+  isApproved: (facts, requestHash) =>
+    records.read(function* (nowMs) {
+      return (yield* findUsable(facts, requestHash, nowMs)) !== null
+    }),
+  use: (facts, requestHash, by) => records.decide(nowMs => useApproval(facts, requestHash, by, nowMs)),
+  giveBack: by => records.decide(() => giveBackApproval(by)),
+  get: id => records.read(nowMs => find(id, nowMs)),
+  list: only => records.read(nowMs => list(only, nowMs)),
+  resolve: (id, answer) => records.decide(nowMs => resolve(id, answer, nowMs)),
+})
+
+/** A top-up's request is what would be paid to whom; two equal ones are one question. */
+export const hashOfFacts = (facts: ApprovalFacts): string => createHash('sha256').update(write(facts)).digest('hex')
+
+/** Inside a decision, so that a waiting question is never doubled. */
+export function* ask(
+  facts: ApprovalFacts,
+  requestHash: string,
+  nowMs: number,
+  folder: string,
+  call?: DecidedCall,
+): Work<ApprovalQuestion> {
+  const terms = termsOf(facts, requestHash)
+  const same = yield* first(
+    `SELECT * FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND expires_at_ms > ?
+     AND state IN ('pending', 'denied') ORDER BY created_at_ms DESC LIMIT 1`,
+    ...[facts.kind, requestHash, write(facts), nowMs],
+  )
+  if (same?.state === 'denied')
+    throw new WalletRefusal({
+      rule: 'denied',
+      sentence: saidNo,
+      nextStep: 'Do not ask again; do something else, or talk with the person.',
+      terms,
+    })
+  if (same) return asQuestion(read(same, nowMs), folder)
+  yield* recordExpired(nowMs)
+  checkText(facts, terms)
+  const madeRoom = yield* makeRoom(facts, terms, nowMs, call)
+  const id = newId('ask')
+  const expiresAtMs = nowMs + limits.questionLifeMs
+  yield* change(
+    `INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms, origin, operation, address)
+     VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
+    ...[id, facts.kind, requestHash, write(facts), nowMs, expiresAtMs],
+    ...[call?.origin ?? null, call?.operation ?? null, call?.address ?? null],
+  )
+  yield* forgetUnanswered()
+  return asQuestion({ id, facts, expiresAtMs }, folder, madeRoom)
+}
+
+const saidNo = 'A person has said no to this.'
+
+const termsOf = (facts: ApprovalFacts, requestHash: string): RefusedTerms => ({
+  requestHash,
+  ...(facts.kind === 'payee' && { network: facts.network, asset: facts.asset, payTo: facts.payTo }),
+  ...(facts.kind !== 'consent' && facts.amountMicroUsd !== null && { amountMicroUsd: facts.amountMicroUsd }),
+})
+
+/** What a question was about, as far as its row tells; null for one of an earlier version. */
+function callOf({ origin, operation, address }: Row): DecidedCall | null {
+  const text = (value: unknown) => (typeof value === 'string' ? value : null)
+  return typeof origin === 'string' ? { origin, operation: text(operation), address: text(address) } : null
+}
+
+/** Questions that nobody answered in time, and yeses that nobody used, are refusals too, of the moment at which they ended. */
+export function* recordExpired(nowMs: number): Work<void> {
+  const rows = yield* all(
+    `SELECT * FROM approvals WHERE noted = 0 AND expires_at_ms <= ? AND expires_at_ms > ? AND used_by IS NULL
+       AND (state = 'pending' OR (state = 'approved' AND kind = 'spend')) ORDER BY expires_at_ms LIMIT ?`,
+    ...[nowMs, nowMs - limits.refusalsKeptMs, limits.maxListed],
+  )
+  for (const row of rows) {
+    yield* change('UPDATE approvals SET noted = 1 WHERE id = ?', String(row.id))
+    const call = callOf(row)
+    const { facts, requestHash, expiresAtMs } = read(row, nowMs)
+    const sentence = row.state === 'pending' ? unanswered : unused
+    const terms = termsOf(facts, requestHash)
+    if (call) yield* recordRefusal({ ...call, rule: 'expired', sentence, terms }, expiresAtMs)
+  }
+}
+
+/** How they ended is in the record of refusals. What a person answered is kept. */
+function* forgetUnanswered(): Work<void> {
+  yield* change(
+    `DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE state = 'pending' AND noted = 1
+       ORDER BY expires_at_ms DESC, rowid DESC LIMIT ? OFFSET ?)`,
+    ...[limits.maxListed, limits.keptUnanswered],
+  )
+}
+
+const pushedOut = 'A person was asked, and newer questions took its place before anybody answered.'
+const unanswered = 'A person was asked, and nobody answered in time.'
+const unused = 'A person had agreed, and the time of their yes ran out before it was used.'
+
+function* findUsable(facts: ApprovalFacts, requestHash: string, nowMs: number): Work<string | null> {
+  const row = yield* first(
+    `SELECT id FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND state = 'approved'
+     AND used_by IS NULL AND expires_at_ms > ? LIMIT 1`,
+    ...[facts.kind, requestHash, write(facts), nowMs],
+  )
+  return row ? String(row.id) : null
+}
+
+export function* useApproval(facts: ApprovalFacts, requestHash: string, by: string, nowMs: number): Work<boolean> {
+  const id = yield* findUsable(facts, requestHash, nowMs)
+  if (id === null) return false
+  return (yield* change('UPDATE approvals SET used_by = ? WHERE id = ? AND used_by IS NULL', by, id)) === 1
+}
+
+/** What was planned with it was never signed, so the person's yes still stands. */
+export function* giveBackApproval(by: string): Work<void> {
+  yield* change('UPDATE approvals SET used_by = NULL WHERE used_by = ?', by)
+}
+
+function* resolve(id: string, { isApproved, by }: { isApproved: boolean; by: string }, nowMs: number): Work<Approval> {
+  const approval = yield* find(id, nowMs)
+  if (!approval)
+    throw new WalletRefusal({
+      rule: 'not-found',
+      sentence: 'There is no such question.',
+      nextStep: 'Run `farebox wallet status` to see what waits for an answer.',
+    })
+  if (approval.state !== 'pending')
+    throw new WalletRefusal({
+      rule: 'not-found',
+      sentence: `This question is ${approval.state} already.`,
+      nextStep: 'Let the assistant ask again if it is still needed.',
+    })
+  yield* change(
+    'UPDATE approvals SET state = ?, decided_at_ms = ?, decided_by = ?, expires_at_ms = ? WHERE id = ?',
+    ...[isApproved ? 'approved' : 'denied', nowMs, by, nowMs + limits.approvalLifeMs, id],
+  )
+  if (isApproved && approval.facts.kind === 'payee') yield* addPayee(approval.facts, by, nowMs)
+  if (!isApproved) yield* recordDenied(approval, nowMs)
+  return (yield* find(id, nowMs)) ?? approval
+}
+
+function* recordDenied({ id, facts, requestHash }: Approval, nowMs: number): Work<void> {
+  const row = yield* first('SELECT origin, operation, address FROM approvals WHERE id = ?', id)
+  const call = row ? callOf(row) : null
+  const terms = termsOf(facts, requestHash)
+  if (call) yield* recordRefusal({ ...call, rule: 'denied', sentence: saidNo, terms }, nowMs)
+}
+
+function* find(id: string, nowMs: number): Work<Approval | null> {
+  const row = yield* first('SELECT * FROM approvals WHERE id = ?', id)
+  return row ? read(row, nowMs) : null
+}
+
+function* list(only: Approval['state'] | undefined, nowMs: number): Work<Approval[]> {
+  // However many have ended since, one that waits is never left out.
+  const [which, values] = only === 'pending' ? [`WHERE state = 'pending' AND expires_at_ms > ?`, [nowMs]] : ['', []]
+  const newestFirst = `SELECT * FROM approvals ${which} ORDER BY created_at_ms DESC, rowid DESC LIMIT ?`
+  const rows = yield* all(newestFirst, ...values, limits.maxListed)
+  return rows.map(row => read(row, nowMs)).filter(approval => only === undefined || approval.state === only)
+}
+
+/** Who has ended a question that nobody answered. */
+const newerQuestion = 'a newer question'
+
+/** Returns what to say of it; refused where nothing of this service can make room. */
+function* makeRoom(
+  { kind }: ApprovalFacts,
+  terms: RefusedTerms,
+  nowMs: number,
+  call: DecidedCall | undefined,
+): Work<string | null> {
+  const sort = {
+    kind,
+    requestHash: terms.requestHash ?? '',
+    origin: call?.origin ?? '',
+    operation: call?.operation ?? '',
+  }
+  const { rows, sentence, isFull } = yield* inTheWay(sort, nowMs)
+  if (isFull)
+    throw new WalletRefusal({
+      rule: 'too-many-questions',
+      sentence: `${limits.maxPendingApprovals} questions wait for a person already.`,
+      nextStep: 'Let the person answer some with `farebox wallet approve`.',
+      terms,
+    })
+  for (const row of rows) {
+    yield* change(
+      'UPDATE approvals SET expires_at_ms = ?, decided_by = ?, noted = 1 WHERE id = ?',
+      ...[nowMs, newerQuestion, String(row.id)],
+    )
+    const asked = callOf(row)
+    const { facts, requestHash } = read(row, nowMs)
+    const about = termsOf(facts, requestHash)
+    if (asked) yield* recordRefusal({ ...asked, rule: 'expired', sentence: pushedOut, terms: about }, nowMs)
+  }
+  return sentence
+}
+
+function checkText(facts: ApprovalFacts, terms: RefusedTerms): void {
+  if (facts.kind !== 'consent' || facts.policyText.length <= limits.maxPolicyTextLength) return
+  throw new WalletRefusal({
+    rule: 'order',
+    sentence: 'The policy text is too long to be shown whole, so nobody can agree to it here.',
+    nextStep: "Agree on the service's own site, or use another model.",
+    terms,
+  })
+}
+
+function asQuestion(
+  { id, facts, expiresAtMs }: Pick<Approval, 'id' | 'facts' | 'expiresAtMs'>,
+  folder: string,
+  madeRoom: string | null = null,
+): ApprovalQuestion {
+  const where = folder === defaultStateFolder() ? '' : ` --data '${folder}'`
+  const howToApprove = `Run \`farebox wallet approve ${id}${where}\` in a terminal of your own.${madeRoom === null ? '' : ` ${madeRoom}`}`
+  return { approvalId: id, facts, inShort: questionInShort(facts), howToApprove, expiresAtMs }
+}
+
+/** Members in a fixed order, so that equal facts are equal texts. */
+const write = (facts: ApprovalFacts): string =>
+  JSON.stringify(
+    Object.entries(facts).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+    (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
+  )
+
+function readFacts(text: string): ApprovalFacts {
+  const facts = new Map<string, unknown>(JSON.parse(text))
+  const amount = facts.get('amountMicroUsd')
+  if (typeof amount === 'string') facts.set('amountMicroUsd', microUsd(BigInt(amount)))
+  return Object.fromEntries(facts) as unknown as ApprovalFacts
+}
+
+function read(row: Row, nowMs: number): Approval {
+  const expiresAtMs = Number(row.expires_at_ms)
+  const isOver = expiresAtMs <= nowMs && row.state !== 'denied' && row.used_by === null
+  return {
+    id: String(row.id),
+    facts: readFacts(String(row.facts)),
+    requestHash: String(row.request_hash),
+    state: isOver ? 'expired' : (row.state as Approval['state']),
+    createdAtMs: Number(row.created_at_ms),
+    expiresAtMs,
+    decidedAtMs: row.decided_at_ms === null ? null : Number(row.decided_at_ms),
+    decidedBy: row.decided_by === null ? null : String(row.decided_by),
+    usedBy: row.used_by === null ? null : String(row.used_by),
+  }
+}

@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto'
+import { paymentSignature } from '#contract/headers.ts'
+import type { MicroUsd } from '#contract/money.ts'
+import { type EvmAuthorization, x402Version } from '#contract/payment.ts'
+import type { WalletKey } from '../keys/keys.ts'
+import type { ChosenOption } from '../rules/choose-option.ts'
+
+export interface SignedPayment {
+  /** Value of `PAYMENT-SIGNATURE`. Whoever holds it can collect the payment, so it is a secret. */
+  payload: string
+  nonce: string
+  /** On Solana an estimate: there the height decides. */
+  validBeforeMs: number
+  /** On Solana: the last height at which a block may hold it, and the text by which it is found there. */
+  chainLife?: { lastValidBlockHeight: number; memo: string }
+}
+
+const nonceBytes = 32
+
+/** EIP-3009, as the token's contract has it. */
+const transferTypes = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+
+/** Signs one transfer to the chosen payee (x402 version 2, scheme `exact`). The amount is the policy's, not the offer's. */
+export async function signExactPayment(
+  key: WalletKey,
+  chosen: ChosenOption,
+  amountMicroUsd: MicroUsd,
+  nowMs: number,
+): Promise<SignedPayment> {
+  if (key.namespace !== 'eip155') throw new TypeError('This key signs for no EVM chain.')
+  const { option, payee } = chosen
+  const validBeforeSeconds = Math.floor(nowMs / 1_000) + option.maxTimeoutSeconds
+  const authorization: EvmAuthorization = {
+    from: key.address,
+    to: payee.payTo,
+    value: amountMicroUsd.toString(),
+    // A chain's clock is seconds behind ours; from the beginning of time is what every chain takes.
+    validAfter: '0',
+    validBefore: validBeforeSeconds.toString(),
+    nonce: `0x${randomBytes(nonceBytes).toString('hex')}`,
+  }
+  const signature = await key.signTypedData({
+    domain: {
+      name: chosen.tokenName,
+      version: chosen.tokenVersion,
+      chainId: chainIdOf(payee.network),
+      verifyingContract: lowerCase(payee.asset),
+    },
+    types: transferTypes,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      from: authorization.from,
+      to: lowerCase(payee.payTo),
+      value: BigInt(authorization.value),
+      validAfter: BigInt(authorization.validAfter),
+      validBefore: BigInt(authorization.validBefore),
+      nonce: authorization.nonce,
+    },
+  })
+  const { scheme, network, asset, payTo, maxTimeoutSeconds, extra } = option
+  const accepted = { scheme, network, amount: authorization.value, asset, payTo, maxTimeoutSeconds, extra }
+  return {
+    payload: paymentSignature.format({ x402Version, accepted, payload: { signature, authorization } }),
+    nonce: authorization.nonce,
+    validBeforeMs: validBeforeSeconds * 1_000,
+  }
+}
+
+/** Checksums are for people; the hash is over the bytes. */
+const lowerCase = (address: string): `0x${string}` => address.toLowerCase() as `0x${string}`
+
+function chainIdOf(network: string): number {
+  const id = /^eip155:(\d{1,12})$/.exec(network)?.[1]
+  if (id === undefined) throw new TypeError('A rail of this wallet is no EVM chain.')
+  return Number(id)
+}

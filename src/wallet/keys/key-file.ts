@@ -1,0 +1,205 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { parseJsonWithUniqueNames } from '#contract/safe-json.ts'
+import * as limits from '../limits.ts'
+import { readPrivateFile, writeNewPrivateFile } from '../private-file.ts'
+import { WalletRefusal } from '../rules/refusal.ts'
+import { type Cipher, cipherOf, Derivation, newDerivation, seal, unseal } from './key-cipher.ts'
+import type { Keychain } from './keychain.ts'
+import { keyFromHex, newKeyHex, type WalletKey } from './keys.ts'
+import { exportedSolanaKey, newSolanaSeed, SolanaKey, seedBytes } from './solana-key.ts'
+
+export const keyFileName = 'wallet.json'
+
+const evmKeyBytes = 32
+const EvmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+
+/** Of earlier versions: the EVM key alone. */
+const FirstKeyFile = z.strictObject({
+  farebox: z.literal('wallet-key'),
+  version: z.literal(1),
+  address: EvmAddress,
+  derivation: Derivation,
+  cipher: cipherOf(evmKeyBytes),
+})
+
+/** The addresses stand in clear, so that they can be told without the passphrase; they are sealed with the keys. */
+const KeyFile = z.strictObject({
+  farebox: z.literal('wallet-key'),
+  version: z.literal(2),
+  evmAddress: EvmAddress,
+  solanaAddress: z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/),
+  /** Whether the system's keychain has the keys too, under the EVM address. */
+  isInKeychain: z.boolean(),
+  derivation: Derivation,
+  /** The EVM key, then the seed of the Solana key. */
+  cipher: cipherOf(evmKeyBytes + seedBytes),
+})
+
+/** Either version, read. */
+interface KeyRecord {
+  addresses: readonly string[]
+  isInKeychain: boolean
+  /** What stands in clear, as it was sealed. */
+  clear: string
+  derivation: Derivation
+  cipher: Cipher
+}
+
+export interface CreatedKeys {
+  /** On Base. */
+  address: string
+  solanaAddress: string
+  path: string
+}
+
+/**
+ * New keys in `wallet.json`, encrypted with the passphrase, and in the keychain where one is handed over. An existing file
+ * is never replaced.
+ */
+export async function createKeyFile(
+  folder: string,
+  passphrase: string,
+  keychain: Keychain | null = null,
+): Promise<CreatedKeys> {
+  checkPassphrase(passphrase)
+  const path = join(folder, keyFileName)
+  refuseSecondKeyFile(folder)
+  const secret = Buffer.concat([Buffer.from((await newKeyHex()).slice(2), 'hex'), newSolanaSeed()])
+  try {
+    const [evm, solana] = await keysOf(secret)
+    if (!evm || !solana) throw new Error('New keys are two.')
+    const clear = { evmAddress: evm.address, solanaAddress: solana.address, isInKeychain: keychain !== null }
+    const derivation = newDerivation()
+    const cipher = await seal(secret, sealed(clear, derivation), passphrase, derivation)
+    const file: z.output<typeof KeyFile> = { farebox: 'wallet-key', version: 2, ...clear, derivation, cipher }
+    // First where it may fail: a file that names a keychain without the keys would mislead.
+    await keychain?.write(evm.address, secret.toString('hex'))
+    if (!writeNewPrivateFile(folder, keyFileName, `${JSON.stringify(file, null, 2)}\n`)) throw existing(path)
+    return { address: evm.address, solanaAddress: solana.address, path }
+  } finally {
+    secret.fill(0)
+  }
+}
+
+/** Refused where the folder holds a key file, whatever is in it. */
+export function refuseSecondKeyFile(folder: string): void {
+  const path = join(folder, keyFileName)
+  if (existsSync(path)) throw existing(path)
+}
+
+/** The addresses of the folder's encrypted keys, Base first, without their passphrase; null where there is no key file. */
+export const keyFileAddresses = (folder: string): readonly string[] | null => readKeyFile(folder)?.addresses ?? null
+
+/** The first of them. */
+export const keyFileAddress = (folder: string): string | null => keyFileAddresses(folder)?.[0] ?? null
+
+/** The folder's keys, one a rail, Base first; null where there is no key file. A wrong passphrase is a refusal. */
+export async function unlockKeyFile(folder: string, passphrase: string): Promise<readonly WalletKey[] | null> {
+  const file = readKeyFile(folder)
+  if (!file) return null
+  const secret = await opened(file, passphrase)
+  const keys = await keysOf(secret).finally(() => secret.fill(0))
+  if (keys.map(key => key.address).join() === file.addresses.join()) return keys
+  throw refusal(
+    `What the wallet file of ${file.addresses[0]} holds is not its keys`,
+    'Restore it from a backup; a passphrase that opens the keys of another wallet proves nothing.',
+  )
+}
+
+/** The folder's keys out of the keychain; null where the file does not say that they are in one. */
+export async function unlockByKeychain(
+  folder: string,
+  keychain: () => Promise<Keychain>,
+): Promise<readonly WalletKey[] | null> {
+  const file = readKeyFile(folder)
+  const [name] = file?.addresses ?? []
+  if (!file?.isInKeychain || name === undefined) return null
+  const text = await (await keychain()).read(name)
+  if (text === null)
+    throw refusal(
+      `The keychain of this system does not hold the keys of ${name}`,
+      'Open them with `--passphrase-file`.',
+    )
+  const keys = await keysOf(Buffer.from(text, 'hex')).catch(() => [])
+  if (keys.map(key => key.address).join() === file.addresses.join()) return keys
+  throw refusal(
+    `What the keychain of this system holds for ${name} is not its keys`,
+    'Open them with `--passphrase-file`.',
+  )
+}
+
+/** The secret keys in the form that other wallets take in, by rail. For a person who has given the passphrase. */
+export async function exportKeyFile(
+  folder: string,
+  passphrase: string,
+): Promise<{ evm: string; solana: string | null } | null> {
+  const file = readKeyFile(folder)
+  if (!file) return null
+  const secret = await opened(file, passphrase)
+  try {
+    const seed = secret.subarray(evmKeyBytes)
+    return {
+      evm: `0x${secret.toString('hex', 0, evmKeyBytes)}`,
+      solana: seed.length === 0 ? null : exportedSolanaKey(seed),
+    }
+  } finally {
+    secret.fill(0)
+  }
+}
+
+async function opened({ cipher, clear, derivation, addresses }: KeyRecord, passphrase: string): Promise<Buffer> {
+  const secret = await unseal(cipher, clear, passphrase, derivation)
+  if (secret) return secret
+  throw refusal(`The passphrase does not open the wallet ${addresses[0]}, or its file was changed`, 'Try it again.')
+}
+
+async function keysOf(secret: Buffer): Promise<WalletKey[]> {
+  const evm = await keyFromHex(secret.toString('hex', 0, evmKeyBytes))
+  const seed = secret.subarray(evmKeyBytes)
+  return seed.length === 0 ? [evm] : [evm, new SolanaKey(seed)]
+}
+
+function readKeyFile(folder: string): KeyRecord | null {
+  const path = join(folder, keyFileName)
+  const text = readPrivateFile(path, limits.maxKeyFileBytes, true)
+  if (text === null) return null
+  const json = parseJsonWithUniqueNames(text, 4)
+  const file = z.discriminatedUnion('version', [FirstKeyFile, KeyFile]).safeParse(json.ok ? json.value : undefined)
+  if (!file.success)
+    throw refusal(`${path} is no key file of this version`, 'Restore it from a backup, or update farebox.')
+  const { derivation, cipher } = file.data
+  if (file.data.version === 1) {
+    const { address } = file.data
+    const clear = `farebox wallet-key 1 ${address} ${costOf(derivation)}`
+    return { addresses: [address], isInKeychain: false, clear, derivation, cipher }
+  }
+  const { evmAddress, solanaAddress } = file.data
+  return {
+    addresses: [evmAddress, solanaAddress],
+    isInKeychain: file.data.isInKeychain,
+    clear: sealed(file.data, derivation),
+    derivation,
+    cipher,
+  }
+}
+
+type InClear = Pick<z.output<typeof KeyFile>, 'evmAddress' | 'solanaAddress' | 'isInKeychain'>
+
+const sealed = ({ evmAddress, solanaAddress, isInKeychain }: InClear, derivation: Derivation): string =>
+  `farebox wallet-key 2 ${evmAddress} ${solanaAddress} ${isInKeychain} ${costOf(derivation)}`
+
+const costOf = ({ name, logN, r, p }: Derivation): string => `${name} ${logN} ${r} ${p}`
+
+function checkPassphrase(passphrase: string): void {
+  const { minPassphraseLength: least, maxPassphraseLength: most } = limits
+  if (passphrase.length < least || passphrase.length > most)
+    throw refusal(`A passphrase has ${least} to ${most} characters`, 'Choose another one; a few words are fine.')
+}
+
+const existing = (path: string): WalletRefusal =>
+  refusal(`There is a wallet in ${path} already`, 'Move that file away first, or name another data folder.')
+
+const refusal = (sentence: string, nextStep: string): WalletRefusal =>
+  new WalletRefusal({ rule: 'key', sentence: `${sentence}.`, nextStep })

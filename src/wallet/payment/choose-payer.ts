@@ -1,0 +1,73 @@
+import type { MicroUsd } from '#contract/money.ts'
+import { tokenBalance } from '../chains/token-balance.ts'
+import type { WalletKey } from '../keys/keys.ts'
+import { lastPayer } from '../records/journal.ts'
+import type { Work } from '../records/work.ts'
+import { type ChosenOption, chooseOption } from '../rules/choose-option.ts'
+import { amountOf } from '../rules/decide.ts'
+import { payeesOf } from '../rules/payees.ts'
+import { namespaceOf, type Payee, type Policy, railOf } from '../rules/policy.ts'
+import type { Order } from './order.ts'
+import type { Till } from './till.ts'
+
+interface Candidate {
+  key: WalletKey
+  chosen: ChosenOption
+}
+
+/**
+ * The same till with the key that pays: the one that has paid before, because credit and jobs lie in its account at the
+ * service; before the first payment the one whose account has credit, else the best of those with a sound offer. What a
+ * payment costs is the same on every rail, since neither takes a fee from the payer.
+ */
+export async function withPayer(till: Till, order: Order): Promise<Till> {
+  const [only, ...others] = till.keys
+  if (others.length === 0 || only === undefined) return till
+  const candidates = await candidatesOf(till, order)
+  const earlier = await accountOf(till)
+  const key = candidates.find(({ key }) => key === earlier)?.key ?? (await best(till, candidates, amountOf(order)))
+  return { ...till, key: key ?? earlier ?? till.key }
+}
+
+/** The key whose account at the service is used; null before that is decided. */
+export async function accountOf({ records, keys, policy, found }: Till): Promise<WalletKey | null> {
+  const addresses = keys.map(({ address }) => address)
+  const payer = await records.read(() => payerAmong(policy, addresses, found.address))
+  return keys.find(({ address }) => address === payer) ?? null
+}
+
+/** Of the addresses that the policy has a rail for, the one that has paid last, else the one that was found to have credit. */
+export function* payerAmong(policy: Policy, addresses: readonly string[], found: string | null): Work<string | null> {
+  const allowed = addresses.filter(address => railOf(policy, address) !== null)
+  if (allowed.length < 2) return allowed[0] ?? null
+  return (yield* lastPayer(allowed, policy.origin)) ?? found
+}
+
+async function candidatesOf({ keys, policy, records }: Till, order: Order): Promise<Candidate[]> {
+  const approved = await records.read(() => payeesOf(policy.origin))
+  const known: readonly Payee[] = [...policy.payees, ...approved]
+  return keys.flatMap(key => {
+    const choice = chooseOption({ policy, amount: amountOf(order), payer: key.address }, order, known)
+    return choice.kind === 'chosen' ? [{ key, chosen: choice.chosen }] : []
+  })
+}
+
+/** Known payees first, then keys that can be asked to sign, then what they hold: enough, unknown, too little; then Base. */
+async function best(till: Till, candidates: readonly Candidate[], amount: MicroUsd): Promise<WalletKey | null> {
+  const known = candidates.filter(({ chosen }) => chosen.isKnownPayee)
+  const usable = (known.length > 0 ? known : candidates).filter(({ key }) => canSign(till, key))
+  if (usable.length < 2) return usable[0]?.key ?? known[0]?.key ?? candidates[0]?.key ?? null
+  const ranks = await Promise.all(usable.map(({ key }) => fundsRank(till, key, amount)))
+  return usable[ranks.indexOf(Math.max(...ranks))]?.key ?? null
+}
+
+/** Without a node nothing can be signed for Solana. */
+const canSign = ({ nodes }: Till, { address }: WalletKey): boolean =>
+  namespaceOf(address) === 'eip155' || nodes.solana !== undefined
+
+async function fundsRank({ policy, nodes }: Till, { address }: WalletKey, amount: MicroUsd): Promise<number> {
+  const rail = railOf(policy, address)
+  const balance = rail && (await tokenBalance(nodes, rail, address))
+  if (balance === null) return 1
+  return balance >= amount ? 2 : 0
+}

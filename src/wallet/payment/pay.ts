@@ -1,0 +1,161 @@
+import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import { topUp } from '#contract/top-up.ts'
+import { ask, hashOfFacts, useApproval } from '../approvals/approvals.ts'
+import { NeedsApproval } from '../approvals/needs-approval.ts'
+import * as limits from '../limits.ts'
+import { newId } from '../new-id.ts'
+import * as journal from '../records/journal.ts'
+import type { Work } from '../records/work.ts'
+import { refillPlanned, shownRefill } from '../refill/refill-rows.ts'
+import { type Decision, decide, type Payable, type Situation } from '../rules/decide.ts'
+import { payeesOf } from '../rules/payees.ts'
+import { WalletRefusal } from '../rules/refusal.ts'
+import type { DecidedCall } from '../rules/refusals.ts'
+import { isStopped, refuseWhenStopped } from '../rules/stop-switch.ts'
+import { withPayer } from './choose-payer.ts'
+import type { Order } from './order.ts'
+import type { Send } from './send-payment.ts'
+import { finishOpen, followed, settle } from './settle.ts'
+import { signerOf } from './sign-payment.ts'
+import type { Till } from './till.ts'
+import { type TopUpLease, withTopUpLease } from './top-up-lease.ts'
+
+export interface PaidOrder {
+  receiptId: string
+  amountMicroUsd: MicroUsd
+  creditedMicroUsd: MicroUsd
+  newBalanceMicroUsd: MicroUsd
+  transaction: string | null
+  /** Another payment has brought credit meanwhile; nothing was signed for this order. Look at the credit again. */
+  isEarlier: boolean
+}
+
+/** The only way of money out of the wallet: one at a time, the open one first, a row on disk before each step. */
+export async function pay(whole: Till, order: Order, send: Send): Promise<PaidOrder> {
+  const { records, folder } = whole
+  await records.read(() => refuseWhenStopped(folder))
+  return withTopUpLease(records, whole.pause, async lease => {
+    const till = await withPayer(whole, order)
+    // In a dry run nothing leaves, also not what was signed before it.
+    const earlier = till.policy.dryRun
+      ? null
+      : ((await finishOpen(till, lease, send)) ?? (await recentPayment(till, lease, order)))
+    if (earlier) return paid(earlier, true)
+    const sign = await signerOf(till)
+    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, order)
+    // By the clock of the records: one of this machine that is ahead would make the authorisation outlive its caps.
+    const signed = await sign(chosen, amountMicroUsd, atMs)
+    const store = function* (nowMs: number): Work<void> {
+      yield* lease.check()
+      // The switch may have been thrown since; what is not stored is never sent.
+      yield* refuseWhenStopped(folder)
+      yield* journal.toSigned(id, signed, nowMs)
+    }
+    await followed(id, () => records.decide(store))
+    return paid(await settle(till, lease, id, send), false)
+  })
+}
+
+/** What a payment is for, for the record of its refusal. */
+export const decidedCall = ({ origin, call }: Order, address: string): DecidedCall => ({
+  ...{ origin, address, operation: call ? call.operation : topUp.id },
+})
+
+const paid = (payment: journal.Payment, isEarlier: boolean): PaidOrder => ({
+  receiptId: payment.id,
+  amountMicroUsd: payment.amountMicroUsd,
+  creditedMicroUsd: payment.creditedMicroUsd ?? payment.amountMicroUsd,
+  newBalanceMicroUsd: payment.balanceMicroUsd ?? payment.amountMicroUsd,
+  transaction: payment.transaction,
+  isEarlier,
+})
+
+/**
+ * A 402 may be older than a payment that was made since; its caller looks again before anything more is paid. What was
+ * asked for twice, because an answer was lost, is paid once.
+ */
+async function recentPayment({ records, key, policy }: Till, lease: TopUpLease, order: Order) {
+  if (order.origin !== policy.origin) return null
+  if (order.occasion === 'refill')
+    return records.read(() => journal.confirmedSince(key.address, policy.origin, order.seen?.sentAtMs ?? 0))
+  if (order.occasion === 'asked') {
+    const { sameWithinMs, amountMicroUsd } = order
+    const same = { address: key.address, origin: policy.origin, amountMicroUsd }
+    return sameWithinMs === undefined
+      ? null
+      : records.read(() => journal.askedSince(same, lease.askedAtMs - sameWithinMs))
+  }
+  const sinceMs = lease.askedAtMs - Math.min(limits.lookAgainMs, policy.cooldownMs)
+  if (!lease.hasWaited && policy.cooldownMs === 0) return null
+  return records.read(function* () {
+    const passed = yield* passedRefill(key.address, order)
+    return yield* journal.confirmedSince(key.address, policy.origin, sinceMs, passed)
+  })
+}
+
+/** A refill whose credit has shown was not made for the call that a 402 answers, so that one need not wait after it. */
+function* passedRefill(address: string, { occasion, origin, toldMicroUsd = null }: Order): Work<string | null> {
+  return occasion === 'after-402' ? yield* shownRefill({ origin, address }, toldMicroUsd) : null
+}
+
+interface Planned extends Payable {
+  kind: 'planned'
+  id: string
+  atMs: number
+}
+
+/** Decides and reserves in one decision, so that two processes cannot spend one budget twice. */
+async function planPayment(till: Till, lease: TopUpLease, order: Order): Promise<Planned> {
+  const outcome = await till.records.decide(function* (nowMs) {
+    yield* lease.check()
+    return yield* planWithin(till, order, nowMs)
+  })
+  if (outcome instanceof NeedsApproval) throw outcome
+  if (outcome.kind === 'refused') throw refusedBy(till, outcome)
+  return outcome
+}
+
+type Refused = Extract<Decision, { kind: 'refused' }>
+
+const refusedBy = ({ key: { address } }: Till, { refusal }: Refused): WalletRefusal =>
+  new WalletRefusal({ ...refusal, terms: { address, ...refusal.terms } })
+
+/** A question is an outcome and not thrown, because its row has to stay. */
+function* planWithin(till: Till, order: Order, nowMs: number): Work<Planned | Refused | NeedsApproval> {
+  const decision = decide(till.policy, yield* situationOf(till, order, nowMs), order)
+  if (decision.kind === 'refused') return decision
+  const id = newId('pay')
+  if (decision.kind === 'allowed') return yield* reserve(till, order, { id, ...decision, atMs: nowMs })
+  const { facts, onceAgreed } = decision
+  const isAgreed = onceAgreed !== null && (yield* useApproval(facts, hashOfFacts(facts), id, nowMs))
+  if (isAgreed) return yield* reserve(till, order, { id, ...onceAgreed, atMs: nowMs })
+  const call = decidedCall(order, till.key.address)
+  return new NeedsApproval(yield* ask(facts, hashOfFacts(facts), nowMs, till.folder, call))
+}
+
+function* reserve({ key, policy }: Till, order: Order, payable: Omit<Planned, 'kind'>): Work<Planned> {
+  const { id, chosen, amountMicroUsd, atMs } = payable
+  if (policy.dryRun) throw dryRun(payable)
+  const purpose = order.purpose.slice(0, limits.maxPurposeLength)
+  const planned = { id, order: { ...order, purpose }, payee: chosen.payee, address: key.address, amountMicroUsd }
+  yield* journal.plan(planned, atMs)
+  if (order.seen) yield* refillPlanned({ origin: policy.origin, address: key.address }, id, order.seen)
+  return { ...payable, kind: 'planned' }
+}
+
+const dryRun = ({ amountMicroUsd, chosen }: Payable): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'dry-run',
+    sentence: `Dry run: ${displayUsd(amountMicroUsd)} would have been paid to ${chosen.payee.payTo} on ${chosen.payee.network}.`,
+    nextStep: 'Unset FAREBOX_DRY_RUN to pay.',
+  })
+
+function* situationOf({ folder, policy, key }: Till, order: Order, nowMs: number): Work<Situation> {
+  return {
+    nowMs,
+    spent: yield* journal.spentOf(nowMs, yield* passedRefill(key.address, order)),
+    approvedPayees: yield* payeesOf(policy.origin),
+    isStopped: yield* isStopped(folder),
+    payer: key.address,
+  }
+}

@@ -1,0 +1,150 @@
+import { displayUsd } from '#contract/money.ts'
+import { giveBackApproval } from '../approvals/approvals.ts'
+import { type ChainEnd, solanaEnd } from '../chains/solana-end.ts'
+import * as limits from '../limits.ts'
+import * as journal from '../records/journal.ts'
+import type { Work } from '../records/work.ts'
+import { WalletRefusal } from '../rules/refusal.ts'
+import { refuseWhenStopped } from '../rules/stop-switch.ts'
+import { type Send, type SendOutcome, sendOnce } from './send-payment.ts'
+import type { Till } from './till.ts'
+import type { TopUpLease } from './top-up-lease.ts'
+
+/** Sends a signed payment until it is answered; where it stays open, the refusal says so and nothing else is signed. */
+export async function settle(till: Till, lease: TopUpLease, id: string, send: Send): Promise<journal.Payment> {
+  const payment = await sendUntilAnswered(till, lease, id, send)
+  if (payment.state === 'confirmed') return payment
+  throw stillOpen(payment)
+}
+
+/** Sends all open payments of this service again. The last one that was credited; null where none is open any more. */
+export async function finishOpen(till: Till, lease: TopUpLease, send: Send): Promise<journal.Payment | null> {
+  await dropPlanned(till, lease)
+  let credited: journal.Payment | null = null
+  for (const { id } of await openHere(till)) {
+    const payment = await sendUntilAnswered(till, lease, id, send)
+    if (payment.state === 'confirmed') credited = payment
+    else if (!(await buryRejected(till, lease, payment))) throw stillOpen(payment)
+  }
+  return credited
+}
+
+/** Open payments to the service of the policy. One to a service that was configured before is none of this one's bytes. */
+export async function openHere({ records, keys, policy }: Till): Promise<journal.Payment[]> {
+  const open = await records.read(() => journal.openPayments(addressesOf(keys)))
+  return open.filter(payment => payment.origin === policy.origin).slice(0, limits.maxRecovered)
+}
+
+/** Whoever holds the lease knows that nobody is left who could sign what is only planned. */
+export const dropPlanned = ({ records, keys }: Till, lease: TopUpLease): Promise<void> =>
+  records.decide(function* (nowMs) {
+    yield* lease.check()
+    for (const payment of yield* journal.openPayments(addressesOf(keys))) {
+      if (payment.state !== 'planned') continue
+      yield* journal.toDead(payment.id, 'never signed', false, nowMs)
+      yield* giveBackApproval(payment.id)
+    }
+  })
+
+const addressesOf = (keys: Till['keys']): string[] => keys.map(key => key.address)
+
+export function sendUntilAnswered(
+  { records, folder, pause }: Till,
+  lease: TopUpLease,
+  id: string,
+  send: Send,
+): Promise<journal.Payment> {
+  return followed(id, async () => {
+    for (let attempt = 0; ; attempt++) {
+      const { payload, address } = await records.decide(function* (nowMs) {
+        yield* lease.check()
+        yield* refuseWhenStopped(folder)
+        yield* journal.toSent(id, nowMs)
+        return { payload: yield* journal.payloadOf(id), address: (yield* journal.paymentOf(id)).address }
+      })
+      const outcome = await sendOnce(send, payload, address)
+      const payment = await records.decide(nowMs => record(id, outcome, nowMs))
+      const pauseMs = limits.sendPausesMs[attempt]
+      if (outcome.kind !== 'unknown' || pauseMs === undefined) return payment
+      await pause(pauseMs)
+    }
+  })
+}
+
+/** Once a payment is signed, a journal that goes away means that nobody knows its end, and not that nothing was signed. */
+export async function followed<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof WalletRefusal) || error.rule !== 'journal-away') throw error
+    throw new WalletRefusal({
+      rule: 'outcome-unknown',
+      sentence: `The payment ${id} was signed, and the journal went away before its end was written down.`,
+      nextStep: 'Try again once the journal is back: the same payment is sent again, never a second one.',
+    })
+  }
+}
+
+/** An answer is recorded even where the lease was lost meanwhile: what was credited is credited. */
+function* record(id: string, outcome: SendOutcome, nowMs: number): Work<journal.Payment> {
+  const { state } = yield* journal.paymentOf(id)
+  if (outcome.kind === 'credited' && state !== 'confirmed') yield* journal.toConfirmed(id, outcome.confirmation, nowMs)
+  else if (outcome.kind !== 'credited' && state === 'sent')
+    yield* journal.toUnknown(id, outcome.reason, outcome.kind === 'rejected', nowMs)
+  return yield* journal.paymentOf(id)
+}
+
+/**
+ * The service still says no when the authorisation is long over: another payment may be thought of. It keeps counting
+ * against the caps, because the service alone says that it took nothing; a person who has looked at the chain releases it.
+ */
+export async function buryRejected(till: Till, lease: TopUpLease, payment: journal.Payment): Promise<boolean> {
+  if (!payment.isRejected) return false
+  const end = await endOf(till, payment)
+  return till.records.decide(function* (nowMs) {
+    const isDone = end ? end.kind !== 'open' : isOver(payment, nowMs, limits.deadMarginWithoutChainMs)
+    if (!isDone) return false
+    yield* lease.check()
+    yield* journal.toDead(payment.id, payment.reason ?? 'rejected', true, nowMs)
+    return true
+  })
+}
+
+/** By the chain where that tells; a node that cannot be asked ends nothing. */
+const endOf = ({ nodes }: Till, payment: journal.Payment): Promise<ChainEnd | null> =>
+  solanaEnd(nodes, payment).catch(error => {
+    if (error instanceof WalletRefusal) return { kind: 'open' }
+    throw error
+  })
+
+/** Whether the chain would take the payment no more, with a margin for clocks and late blocks. */
+export const isOver = ({ validBeforeMs }: journal.Payment, nowMs: number, marginMs: number): boolean =>
+  validBeforeMs !== null && nowMs > validBeforeMs + marginMs
+
+export function stillOpen(payment: journal.Payment): WalletRefusal {
+  const amount = displayUsd(payment.amountMicroUsd)
+  const until = payment.validBeforeMs === null ? 'then' : new Date(payment.validBeforeMs).toISOString()
+  if (payment.isRejected && /\binsufficient_funds$/.test(payment.reason ?? '')) return noFunds(payment, until)
+  if (payment.isRejected)
+    return new WalletRefusal({
+      rule: 'payment-rejected',
+      sentence: `The service refused the payment ${payment.id} of ${amount} (${payment.reason ?? 'no reason'}); it stays reserved, because it could still be collected until ${until}.`,
+      nextStep:
+        'Look at whether the wallet holds enough USDC, then try again: the same payment is sent, never a second one.',
+    })
+  return new WalletRefusal({
+    rule: payment.sends > limits.sendAttempts ? 'payment-open' : 'outcome-unknown',
+    sentence: `Whether the payment ${payment.id} of ${amount} arrived is unknown (${payment.reason ?? 'no answer'}).`,
+    nextStep: `Try again in a minute: the same payment is sent again, never a second one. After ${until} its owner can run \`farebox wallet resolve ${payment.id}\`.`,
+  })
+}
+
+/** As an empty wallet meets it at its first call: nothing is lost, and what is missing is money. */
+function noFunds({ id, amountMicroUsd, address, network }: journal.Payment, until: string): WalletRefusal {
+  const amount = displayUsd(amountMicroUsd)
+  return new WalletRefusal({
+    rule: 'payment-rejected',
+    sentence: `The service refused the payment ${id} of ${amount}, because the wallet holds too little USDC; it stays reserved, because it could still be collected until ${until}.`,
+    nextStep: `Send at least ${amount} in USDC to ${address} on ${network}, then try again: the same payment is sent, never a second one.`,
+  })
+}

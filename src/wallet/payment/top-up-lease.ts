@@ -1,0 +1,87 @@
+import { leaseMs, leasePollMs, leaseWaitMs } from '../limits.ts'
+import { newId } from '../new-id.ts'
+import { mayRun, thisOwner } from '../process-name.ts'
+import type { Records } from '../records/records.ts'
+import { change, first, type Work } from '../records/work.ts'
+import { WalletRefusal } from '../rules/refusal.ts'
+
+/** Whose turn it is to top up: one on these records, in this process or another. */
+export interface TopUpLease {
+  /** When it was first asked for, by the clock of the records. */
+  askedAtMs: number
+  /** Whether another one had to be waited for: then the balance is not what its caller last saw. */
+  hasWaited: boolean
+  /** Throws where the lease was lost, for instance to a laptop's sleep; part of the decision of every step. */
+  check(): Work<void>
+}
+
+export type Pause = (ms: number) => Promise<void>
+
+/** Runs `work` while holding the lease; it ends with the work, with the process, or unrenewed after `leaseMs`. */
+export async function withTopUpLease<Result>(
+  records: Records,
+  pause: Pause,
+  work: (lease: TopUpLease) => Promise<Result>,
+): Promise<Result> {
+  const token = newId('turn')
+  const taken = await take(records, pause, token)
+  // A lease that could not be renewed runs out; the next step's check sees it.
+  const renewal = setInterval(() => records.decide(nowMs => renew(token, nowMs)).catch(() => {}), leaseMs / 3)
+  // The lease dies with its process; it must not keep it alive.
+  renewal.unref()
+  function* check(): Work<void> {
+    if ((yield* first('SELECT token FROM top_up_lease'))?.token !== token) throw lost()
+  }
+  try {
+    return await work({ ...taken, check })
+  } finally {
+    clearInterval(renewal)
+    // A turn that cannot be given back ends by itself; that must not hide what became of the payment.
+    await records.decide(() => change('DELETE FROM top_up_lease WHERE token = ?', token)).catch(() => {})
+  }
+}
+
+async function take(
+  records: Records,
+  pause: Pause,
+  token: string,
+): Promise<Pick<TopUpLease, 'askedAtMs' | 'hasWaited'>> {
+  let askedAtMs: number | undefined
+  for (let waitedMs = 0; ; waitedMs += leasePollMs) {
+    const { isTaken, atMs } = await records.decide(nowMs => tryTake(token, nowMs))
+    askedAtMs ??= atMs
+    if (isTaken) return { askedAtMs, hasWaited: waitedMs > 0 }
+    if (waitedMs >= leaseWaitMs) throw stillRunning()
+    await pause(leasePollMs)
+  }
+}
+
+function* tryTake(token: string, nowMs: number): Work<{ isTaken: boolean; atMs: number }> {
+  const held = yield* first('SELECT owner, expires_at_ms FROM top_up_lease')
+  if (held && Number(held.expires_at_ms) > nowMs && mayRun(String(held.owner))) return { isTaken: false, atMs: nowMs }
+  yield* change(
+    `INSERT INTO top_up_lease ("only", token, owner, expires_at_ms) VALUES (1, ?, ?, ?)
+     ON CONFLICT ("only") DO UPDATE
+     SET token = excluded.token, owner = excluded.owner, expires_at_ms = excluded.expires_at_ms`,
+    ...[token, thisOwner(), nowMs + leaseMs],
+  )
+  return { isTaken: true, atMs: nowMs }
+}
+
+function* renew(token: string, nowMs: number): Work<void> {
+  yield* change('UPDATE top_up_lease SET expires_at_ms = ? WHERE token = ?', nowMs + leaseMs, token)
+}
+
+const stillRunning = (): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'top-up-running',
+    sentence: 'Another top-up of this wallet is still running.',
+    nextStep: 'Look at `farebox wallet receipts` in a minute; nothing was signed here.',
+  })
+
+const lost = (): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'lease-lost',
+    sentence: 'Another process has taken over the top-up.',
+    nextStep: 'Look at the credit before anything else; its receipt is in `farebox wallet receipts`.',
+  })

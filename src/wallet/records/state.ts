@@ -1,0 +1,109 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { busyTimeoutMs, openAttempts, openPauseMs } from '../limits.ts'
+import { ensurePrivateFile, ensurePrivateFolder } from '../private-file.ts'
+import { WalletRefusal } from '../rules/refusal.ts'
+import { type Migration, migrate } from './migrate.ts'
+
+/** The one file of wallet and client. It is opened by the first use, so that a command that needs none pays nothing. */
+export interface State {
+  readonly folder: string
+  /** For reading. The tables of an area are there once `prepare` has been called for it. */
+  database(): DatabaseSync
+  /** `BEGIN IMMEDIATE` … `COMMIT`: what is read inside cannot change before it is written. `run` must not await. */
+  decide<Result>(run: (database: DatabaseSync) => Result): Result
+  /** Adds an area's tables; each step once, whichever process comes first. */
+  prepare(area: string, steps: readonly Migration[]): void
+  close(): void
+}
+
+export function openState(folder: string): State {
+  let opened: DatabaseSync | undefined
+  const prepared = new Set<string>()
+  const database = () => {
+    opened ??= openDatabase(folder)
+    return opened
+  }
+  const state: State = {
+    folder,
+    database,
+    decide: run => inTransaction(database(), run),
+    prepare(area, steps) {
+      if (prepared.has(area)) return
+      state.decide(db => migrate(db, area, steps))
+      prepared.add(area)
+    },
+    close() {
+      opened?.close()
+      opened = undefined
+      prepared.clear()
+    },
+  }
+  return state
+}
+
+export const stateFileName = 'agent.db'
+
+/** What `PRAGMA synchronous` answers for FULL. */
+const synchronousFull = 2
+
+function openDatabase(folder: string): DatabaseSync {
+  ensurePrivateFolder(folder)
+  const path = join(folder, stateFileName)
+  // SQLite gives its WAL the mode of the database, so this keeps both from other users.
+  ensurePrivateFile(path)
+  // Each name would have a write-ahead log of its own, and what one process has written the other would not see.
+  if (statSync(path).nlink > 1) throw unusable(path, 'the file has a second name (a hard link), which has to go first')
+  const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
+  try {
+    const journal = turnToWal(database)
+    database.exec('PRAGMA synchronous = FULL')
+    const synchronous = database.prepare('PRAGMA synchronous').get()?.synchronous
+    if (journal === 'wal' && synchronous === synchronousFull) return database
+  } catch (error) {
+    database.close()
+    throw unusable(path, 'it cannot be read as a database', error)
+  }
+  database.close()
+  throw unusable(path, 'it does not take a write-ahead log with full syncs')
+}
+
+/** SQLite does not wait for its busy timeout while another process turns the same new file to WAL. */
+function turnToWal(database: DatabaseSync): unknown {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode
+    } catch (error) {
+      if (attempt >= openAttempts || !isBusy(error)) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, openPauseMs)
+    }
+  }
+}
+
+const sqliteBusy = 5
+
+const isBusy = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteBusy
+
+function inTransaction<Result>(database: DatabaseSync, run: (database: DatabaseSync) => Result): Result {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const result = run(database)
+    database.exec('COMMIT')
+    return result
+  } catch (error) {
+    // SQLite has already rolled back by itself after some errors, a full disk among them.
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
+  }
+}
+
+const unusable = (path: string, why: string, cause?: unknown): WalletRefusal =>
+  new WalletRefusal(
+    {
+      rule: 'state',
+      sentence: `The wallet's records in ${path} cannot be used: ${why}. Nothing is signed without them.`,
+      nextStep: 'Put the data folder on a local disk, or restore the file.',
+    },
+    { cause },
+  )

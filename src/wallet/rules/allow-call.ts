@@ -1,0 +1,41 @@
+import type { Approvals } from '../approvals/approvals.ts'
+import { NeedsApproval } from '../approvals/needs-approval.ts'
+import type { Records } from '../records/records.ts'
+import type { State } from '../records/state.ts'
+import { decideCall, type PlannedCall } from './decide.ts'
+import type { Policy } from './policy.ts'
+import { WalletRefusal } from './refusal.ts'
+import { recorded } from './refusals.ts'
+import { isStopped } from './stop-switch.ts'
+
+export interface CallRules {
+  policy: Policy
+  state: Pick<State, 'folder'>
+  records: Records
+  approvals: Approvals
+  /** Who would pay; null or absent with an API key. */
+  wallet?: { address: string } | null
+}
+
+/** One try to make a call: `requestHash` binds an approval to the very request, `by` names the try that uses it up. */
+export interface Attempt {
+  requestHash: string
+  by: string
+}
+
+/**
+ * Returns where a call may be made at its price, which holds for API keys as for wallets. An approval is used up by it;
+ * an attempt that bought nothing gives it back with `approvals.giveBack(by)`. Throws `WalletRefusal` or `NeedsApproval`.
+ */
+export async function allowCall(
+  { policy, state, records, approvals, wallet }: CallRules,
+  call: PlannedCall,
+  { requestHash, by }: Attempt,
+): Promise<void> {
+  const decision = decideCall(policy, { isStopped: await records.read(() => isStopped(state.folder)) }, call)
+  const decided = { origin: policy.origin, operation: call.operation ?? null, address: wallet?.address ?? null }
+  if (decision.kind === 'refused')
+    return recorded(records, decided, { requestHash }, () => Promise.reject(new WalletRefusal(decision.refusal)))
+  if (decision.kind === 'allowed' || (await approvals.use(decision.facts, requestHash, by))) return
+  throw new NeedsApproval(await approvals.ask(decision.facts, requestHash, decided))
+}

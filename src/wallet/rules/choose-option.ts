@@ -1,0 +1,211 @@
+import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { isSolanaProgram } from '../chains/solana-programs.ts'
+import * as limits from '../limits.ts'
+import type { Order } from '../payment/order.ts'
+import {
+  isAddressOn,
+  isSolanaAddress,
+  namespaceOf,
+  type Payee,
+  type Policy,
+  sameAddress,
+  samePayee,
+  sameRail,
+} from './policy.ts'
+import type { Refusal, RefusedTerms, Rule } from './refusal.ts'
+
+export interface ChosenOption {
+  option: PaymentOption
+  payee: Payee
+  /** Whether configuration or a person has agreed to this payee. */
+  isKnownPayee: boolean
+  /** Of EIP-712, on an EVM chain. */
+  tokenName: string
+  tokenVersion: string
+}
+
+export type Choice = { kind: 'chosen'; chosen: ChosenOption } | { kind: 'refused'; refusal: Refusal }
+
+interface Terms {
+  policy: Policy
+  /** Ours. */
+  amount: MicroUsd
+  /** The address whose key would sign. */
+  payer: string
+}
+
+type Check = (option: PaymentOption, terms: Terms) => [Rule, string] | null
+
+/**
+ * Picks the first sound offer to a known payee, else the first sound one. The order in which a service lists them, its
+ * decimals, texts and suggestions count for nothing; `amount` is ours.
+ */
+export function chooseOption(
+  { policy, amount, payer }: Terms,
+  order: Pick<Order, 'accepts'>,
+  known: readonly Payee[],
+): Choice {
+  const failures: Failure[] = []
+  const sound: ChosenOption[] = []
+  for (const option of order.accepts.slice(0, limits.maxOptions)) {
+    const failure = firstFailure(option, { policy, amount, payer })
+    if (failure) failures.push({ rule: failure[0], why: failure[1], option })
+    else sound.push(asChosen(option, policy.origin, known))
+  }
+  const chosen = sound.find(candidate => candidate.isKnownPayee) ?? sound[0]
+  if (chosen) return { kind: 'chosen', chosen }
+  const { rule, why, option } = furthest(failures)
+  return {
+    kind: 'refused',
+    refusal: {
+      rule,
+      sentence: `The service's offer is not paid: ${why}.`,
+      nextStep: 'Nothing was signed; tell whoever runs the service, or use another one.',
+      terms: offered(option, rule === 'price-bait' ? amount : null),
+    },
+  }
+}
+
+/** The checks in their order; a text from outside is never repeated in what they say. */
+const checks: readonly Check[] = [
+  option => (isRecord(option) ? null : ['offer', 'it is no object']),
+  ({ scheme }) => (scheme === 'exact' ? null : ['scheme', 'its scheme is not `exact`']),
+  ({ network }, { policy, payer }) =>
+    policy.rails.some(rail => rail.network === network) && network.startsWith(`${namespaceOf(payer)}:`)
+      ? null
+      : ['network', 'it is for a chain that is not allowed'],
+  ({ network, asset }, { policy }) =>
+    typeof asset === 'string' && policy.rails.some(rail => sameRail(rail, { network, asset }))
+      ? null
+      : ['asset', 'it is for a token that is not allowed'],
+  (option, { payer }) =>
+    namespaceOf(payer) === 'solana' ? feePayerFailure(option, payer) : transferMethodFailure(option),
+  ({ network, payTo }, { payer }) =>
+    typeof payTo === 'string' && isAddressOn(network, payTo) && !isNobody(payTo) && !sameAddress(payTo, payer)
+      ? null
+      : ['recipient', 'its payee is no address of somebody else'],
+  ({ amount }) =>
+    typeof amount === 'string' && /^[1-9]\d{0,17}$/.test(amount)
+      ? null
+      : ['amount-text', 'its amount is not written in plain digits'],
+  ({ maxTimeoutSeconds }, { policy }) => lifetimeFailure(maxTimeoutSeconds, policy),
+  ({ amount }, { amount: ours }) =>
+    BigInt(amount) <= ours
+      ? null
+      : ['price-bait', `it asks for ${displayUsd(BigInt(amount))} at least, and the order is for ${displayUsd(ours)}`],
+]
+
+function firstFailure(option: PaymentOption, terms: Terms): [Rule, string] | null {
+  for (const check of checks) {
+    const failure = check(option, terms)
+    if (failure) return failure
+  }
+  return null
+}
+
+interface Failure {
+  rule: Rule
+  why: string
+  option: unknown
+}
+
+/** Of an offer what may stand in a record: a service's words are kept where they are plain ones. */
+function offered(option: unknown, ours: MicroUsd | null): RefusedTerms {
+  const { network, asset, payTo, amount } = isRecord(option) ? option : {}
+  return {
+    ...(isPlain(network) && { network }),
+    ...(isPlain(asset) && { asset }),
+    ...(isPlain(payTo) && { payTo }),
+    ...(ours !== null && { amountMicroUsd: BigInt(String(amount)), limitMicroUsd: ours }),
+  }
+}
+
+/** As addresses and names of chains are written. */
+const isPlain = (value: unknown): value is string => typeof value === 'string' && /^[\w:.-]{1,128}$/.test(value)
+
+/** The failure of the offer that came furthest says most. */
+function furthest(failures: readonly Failure[]): Failure {
+  const order: readonly Rule[] = [
+    'offer',
+    'scheme',
+    'network',
+    'asset',
+    'transfer-method',
+    'token-name',
+    'fee-payer',
+    'recipient',
+    'amount-text',
+    'authorization-lifetime',
+    'price-bait',
+  ]
+  return (
+    failures.toSorted((one, other) => order.indexOf(other.rule) - order.indexOf(one.rule))[0] ?? {
+      ...{ rule: 'offer', why: 'it is empty', option: null },
+    }
+  )
+}
+
+function transferMethodFailure({ extra }: PaymentOption): [Rule, string] | null {
+  if (!isRecord(extra)) return ['token-name', 'it does not name its token']
+  if (!isShort(extra)) return ['offer', 'its `extra` is too long']
+  if (extra.assetTransferMethod !== undefined && extra.assetTransferMethod !== 'eip3009')
+    return ['transfer-method', 'it wants another way of transfer than EIP-3009']
+  return isTokenWord(extra.name) && isTokenWord(extra.version)
+    ? null
+    : ['token-name', 'it does not name its token and version']
+}
+
+/** Whoever pays the fee signs the whole transaction too; it is never this wallet. */
+function feePayerFailure({ extra }: PaymentOption, payer: string): [Rule, string] | null {
+  if (!isRecord(extra)) return ['fee-payer', 'it does not say who pays the fee']
+  if (!isShort(extra)) return ['offer', 'its `extra` is too long']
+  const { feePayer } = extra
+  if (typeof feePayer !== 'string' || !isSolanaAddress(feePayer) || isNobody(feePayer))
+    return ['fee-payer', 'it does not say who pays the fee']
+  if (isSolanaProgram(feePayer)) return ['fee-payer', 'it would have a program pay the fee']
+  return feePayer === payer ? ['fee-payer', 'it would have this wallet pay the fee'] : null
+}
+
+/** Addresses of which nobody can have the key. */
+const isNobody = (address: string): boolean => /^(0x0{40}|1{32})$/.test(address)
+
+/** Nesting that JSON cannot even write is as good as too long. */
+function isShort(extra: Record<string, unknown>): boolean {
+  try {
+    return JSON.stringify(extra).length <= limits.maxExtraBytes
+  } catch {
+    return false
+  }
+}
+
+const isTokenWord = (value: unknown): value is string =>
+  typeof value === 'string' && value.length > 0 && value.length <= limits.maxTokenNameLength
+
+function lifetimeFailure(seconds: number, policy: Policy): [Rule, string] | null {
+  if (
+    Number.isInteger(seconds) &&
+    seconds >= limits.minAuthorizationSeconds &&
+    seconds <= policy.maxAuthorizationSeconds
+  )
+    return null
+  return [
+    'authorization-lifetime',
+    `its authorisation would not live from ${limits.minAuthorizationSeconds} to ${policy.maxAuthorizationSeconds} seconds`,
+  ]
+}
+
+function asChosen(option: PaymentOption, origin: string, known: readonly Payee[]): ChosenOption {
+  const { network, asset, payTo, extra } = option
+  const payee = { origin, network, asset, payTo }
+  return {
+    option,
+    payee,
+    isKnownPayee: known.some(other => samePayee(payee, other)),
+    tokenName: String(extra?.name),
+    tokenVersion: String(extra?.version),
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,184 @@
+import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import { smallestTopUpMicroUsd } from '#contract/payment.ts'
+import type { ApprovalFacts } from '../approvals/needs-approval.ts'
+import type { Order } from '../payment/order.ts'
+import { type ChosenOption, chooseOption } from './choose-option.ts'
+import type { Payee, Policy } from './policy.ts'
+import type { Refusal, RefusedTerms, Rule } from './refusal.ts'
+
+/** What counts against the caps: planned, signed, sent, unknown and confirmed alike. */
+export interface Spent {
+  dayMicroUsd: bigint
+  totalMicroUsd: bigint
+  /** When room comes back in the day's cap; null where nothing was spent. */
+  oldestOfDayAtMs: number | null
+  /** The last confirmed payment that another one has to wait after. */
+  lastPaymentAtMs: number | null
+}
+
+export interface Situation {
+  nowMs: number
+  spent: Spent
+  /** Agreed by a person, beside those of the policy. */
+  approvedPayees: readonly Payee[]
+  /** A person has switched the wallet off. */
+  isStopped: boolean
+  /** The address that would pay. */
+  payer: string
+}
+
+/** What would be paid, and by which offer. */
+export interface Payable {
+  amountMicroUsd: MicroUsd
+  chosen: ChosenOption
+}
+
+export type Decision =
+  | ({ kind: 'allowed' } & Payable)
+  | { kind: 'refused'; refusal: Refusal }
+  /** `onceAgreed` is paid where a person has agreed to just these facts; a new payee is decided anew. */
+  | { kind: 'asks'; facts: ApprovalFacts; onceAgreed: Payable | null }
+
+/** Whether an order is paid, and with how much. Pure: the same question has the same answer. */
+export function decide(policy: Policy, situation: Situation, order: Order): Decision {
+  const before = whetherAtAll(policy, situation, order)
+  if (before) return refused(before)
+  const amountMicroUsd = amountOf(order)
+  const terms = { policy, amount: amountMicroUsd, payer: situation.payer }
+  const choice = chooseOption(terms, order, [...policy.payees, ...situation.approvedPayees])
+  if (choice.kind === 'refused') return choice
+  const beyond = beyondCap(policy, situation, order, amountMicroUsd)
+  if (beyond) return refused(beyond)
+  const { chosen } = choice
+  if (!chosen.isKnownPayee)
+    return { kind: 'asks', facts: { kind: 'payee', ...chosen.payee, amountMicroUsd }, onceAgreed: null }
+  const needsPerson = order.occasion !== 'after-402' && amountMicroUsd > policy.askAboveMicroUsd
+  return needsPerson
+    ? {
+        kind: 'asks',
+        facts: topUpFacts(policy, order.occasion, amountMicroUsd, chosen),
+        onceAgreed: { amountMicroUsd, chosen },
+      }
+    : { kind: 'allowed', amountMicroUsd, chosen }
+}
+
+/** After a 402 what is missing, at least the service's minimum of 5 USD, whatever more it suggests. */
+export const amountOf = ({ occasion, amountMicroUsd }: Order): MicroUsd =>
+  occasion === 'after-402' && amountMicroUsd < smallestTopUpMicroUsd ? smallestTopUpMicroUsd : amountMicroUsd
+
+const topUpFacts = (
+  policy: Policy,
+  occasion: Order['occasion'],
+  amountMicroUsd: MicroUsd,
+  { payee }: ChosenOption,
+): ApprovalFacts => ({
+  kind: 'spend',
+  what: `A ${occasion === 'refill' ? 'refill' : 'top-up'} of ${displayUsd(amountMicroUsd)} at ${policy.origin}, paid to ${payee.payTo} on ${payee.network}.`,
+  amountMicroUsd,
+  because: `It was not called for by an answer 402, and it is more than ${displayUsd(policy.askAboveMicroUsd)}.`,
+})
+
+const refused = (refusal: Refusal): Decision => ({ kind: 'refused', refusal })
+
+const refusal = (rule: Rule, sentence: string, nextStep: string, terms: RefusedTerms = {}): Refusal => ({
+  ...{ rule, sentence, nextStep, terms },
+})
+
+function whetherAtAll(policy: Policy, situation: Situation, order: Order): Refusal | null {
+  if (situation.isStopped) return stopped
+  if (order.origin !== policy.origin)
+    return refusal(
+      'origin',
+      `The wallet pays ${policy.origin} alone, and the order came from another address.`,
+      'Nothing was signed; check the address of the service in the configuration.',
+    )
+  if (order.amountMicroUsd <= 0n)
+    return refusal('order', 'A payment has to be above 0 USD.', 'Name an amount of at least 5 USD.')
+  if (order.occasion === 'asked' && order.amountMicroUsd < smallestTopUpMicroUsd)
+    return refusal(
+      'minimum',
+      `A top-up is ${displayUsd(smallestTopUpMicroUsd)} at least.`,
+      `Ask for ${displayUsd(smallestTopUpMicroUsd)} or more.`,
+    )
+  return null
+}
+
+export const stopped: Refusal = refusal(
+  'stopped',
+  'The wallet is switched off.',
+  'Its owner runs `farebox wallet start`, or removes the file `stop` from its data folder.',
+)
+
+function beyondCap(policy: Policy, situation: Situation, order: Order, amount: MicroUsd): Refusal | null {
+  const { spent, nowMs } = situation
+  if (amount > policy.maxPaymentMicroUsd) return overCap('max-payment', amount, policy.maxPaymentMicroUsd)
+  if (spent.totalMicroUsd + amount > policy.maxTotalMicroUsd)
+    return refusal(
+      'max-total',
+      `${displayUsd(amount)} more would pass the wallet's total of ${displayUsd(policy.maxTotalMicroUsd)}; ${displayUsd(spent.totalMicroUsd)} of it is used or reserved.`,
+      'Whoever owns the wallet may raise FAREBOX_MAX_TOTAL_USD.',
+      withLimit(policy.maxTotalMicroUsd, spent.totalMicroUsd),
+    )
+  if (spent.dayMicroUsd + amount > policy.maxDayMicroUsd)
+    return refusal(
+      'max-day',
+      `${displayUsd(amount)} more would pass the cap of ${displayUsd(policy.maxDayMicroUsd)} in 24 hours; ${displayUsd(spent.dayMicroUsd)} of it is used or reserved.`,
+      'Wait until older payments are a day old, or let whoever owns the wallet raise FAREBOX_MAX_DAY_USD.',
+      withLimit(policy.maxDayMicroUsd, spent.dayMicroUsd),
+    )
+  const waitMs = (spent.lastPaymentAtMs ?? -Infinity) + policy.cooldownMs - nowMs
+  if (order.occasion !== 'asked' && waitMs > 0)
+    return refusal(
+      'cooldown',
+      'The wallet has just paid, and the service still asks for money.',
+      `Look at the credit; the wallet pays again by itself in ${Math.ceil(waitMs / 1_000)} s.`,
+    )
+  return null
+}
+
+/** Caps may have been lowered below what is spent already. */
+const withLimit = (limitMicroUsd: bigint, spentMicroUsd: bigint): RefusedTerms => ({
+  limitMicroUsd,
+  leftMicroUsd: limitMicroUsd > spentMicroUsd ? limitMicroUsd - spentMicroUsd : 0n,
+})
+
+const overCap = (rule: 'max-payment' | 'max-call', amount: bigint, cap: bigint): Refusal =>
+  refusal(
+    rule,
+    `${displayUsd(amount)} is more than the wallet may spend at once, which is ${displayUsd(cap)}.`,
+    `Ask for less, or let whoever owns the wallet raise ${rule === 'max-call' ? 'FAREBOX_MAX_CALL_USD' : 'FAREBOX_MAX_PAYMENT_USD'}.`,
+    { amountMicroUsd: amount, limitMicroUsd: cap },
+  )
+
+/** A call that would be charged; `quotedMicroUsd` is null where it cannot be priced beforehand. */
+export interface PlannedCall {
+  what: string
+  quotedMicroUsd: MicroUsd | null
+  /** Id of the operation; for the record of a refusal. */
+  operation?: string | null
+  /** The same was sent before, and nobody can say that it will not be charged. */
+  mayBeSecond?: boolean
+}
+
+export type CallDecision =
+  | { kind: 'allowed' }
+  | { kind: 'refused'; refusal: Refusal }
+  | { kind: 'asks'; facts: ApprovalFacts }
+
+/** Whether a call may be made: within the cap by itself, above the asking threshold or unpriced by a person. */
+export function decideCall(policy: Policy, situation: Pick<Situation, 'isStopped'>, call: PlannedCall): CallDecision {
+  const { quotedMicroUsd: amountMicroUsd } = call
+  if (situation.isStopped) return { kind: 'refused', refusal: stopped }
+  if (amountMicroUsd !== null && amountMicroUsd > policy.maxCallMicroUsd)
+    return { kind: 'refused', refusal: overCap('max-call', amountMicroUsd, policy.maxCallMicroUsd) }
+  const because = whyAsked(policy, call)
+  if (because === null) return { kind: 'allowed' }
+  return { kind: 'asks', facts: { kind: 'spend', what: call.what, amountMicroUsd, because } }
+}
+
+/** Null where nobody has to be asked. */
+function whyAsked({ askAboveMicroUsd }: Policy, { quotedMicroUsd, mayBeSecond = false }: PlannedCall): string | null {
+  if (mayBeSecond) return 'It was sent before and its answer was lost: the service may charge for both.'
+  if (quotedMicroUsd === null) return 'Its price is not known beforehand.'
+  return quotedMicroUsd > askAboveMicroUsd ? `It costs more than ${displayUsd(askAboveMicroUsd)}.` : null
+}

@@ -1,0 +1,38 @@
+import { normalizeWallet } from '#contract/payment.ts'
+import { all, change, type Work } from '../records/work.ts'
+import type { Payee } from './policy.ts'
+
+/** A payee that a person has agreed to, for good; shown by `farebox wallet status`. */
+export function* addPayee({ origin, network, asset, payTo }: Payee, by: string, nowMs: number): Work<void> {
+  yield* change(
+    `INSERT INTO payees (origin, network, asset, pay_to, approved_at_ms, approved_by) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO NOTHING`,
+    ...[origin, network, normalizeWallet(asset), normalizeWallet(payTo), nowMs, by],
+  )
+}
+
+/** Those that a person has agreed to, and those that were paid already, because their owner had named them. */
+export function* payeesOf(origin: string): Work<Payee[]> {
+  const rows = yield* all(
+    `SELECT network, asset, pay_to, MIN(at_ms) AS since_ms FROM (
+       SELECT network, asset, pay_to, approved_at_ms AS at_ms FROM payees WHERE origin = ?
+       UNION ALL
+       SELECT network, asset, pay_to, confirmed_at_ms FROM payments WHERE origin = ? AND state = 'confirmed'
+     ) AS known GROUP BY network, asset, pay_to ORDER BY since_ms`,
+    ...[origin, origin],
+  )
+  const found = rows.map(row => ({
+    origin,
+    network: String(row.network),
+    asset: String(row.asset),
+    payTo: String(row.pay_to),
+  }))
+  return withoutRepeated(found)
+}
+
+/** One address may stand in two spellings. */
+export const withoutRepeated = (payees: readonly Payee[]): Payee[] =>
+  [...new Map(payees.toReversed().map(payee => [nameOf(payee), payee])).values()].reverse()
+
+const nameOf = ({ origin, network, asset, payTo }: Payee): string =>
+  JSON.stringify([origin, network, normalizeWallet(asset), normalizeWallet(payTo)])

@@ -1,0 +1,194 @@
+import { decodeBase58 } from '#contract/base58.ts'
+import { isLoopback } from '#contract/loopback.ts'
+import { type MicroUsd, parseUsd } from '#contract/money.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
+import * as limits from '../limits.ts'
+import { type Refill, refillProblem, refillSettings } from '../refill/refill-settings.ts'
+import { type Rule, WalletRefusal } from './refusal.ts'
+
+/** A token on a chain that may be paid with; its unit is a micro-USD (six decimals), whatever an offer says. */
+export interface Rail {
+  /** CAIP-2. */
+  network: string
+  asset: string
+}
+
+/** Who may be paid for which service. */
+export interface Payee extends Rail {
+  origin: string
+  payTo: string
+}
+
+/** What the wallet may do by itself. Nothing that a model or a service says changes it. */
+export interface Policy {
+  /** The one service: scheme, host and port. */
+  origin: string
+  rails: readonly Rail[]
+  /** Payees that the configuration names; those that a person agreed to are in the state. */
+  payees: readonly Payee[]
+  maxPaymentMicroUsd: MicroUsd
+  /** Rolling 24 hours. */
+  maxDayMicroUsd: MicroUsd
+  maxTotalMicroUsd: MicroUsd
+  maxCallMicroUsd: MicroUsd
+  askAboveMicroUsd: MicroUsd
+  maxAuthorizationSeconds: number
+  /** Between two payments that nobody asked for. */
+  cooldownMs: number
+  /** Decide everything, sign no payment. */
+  dryRun: boolean
+  /** Null where credit is bought only after a 402 or a wish. */
+  refill: Refill | null
+}
+
+export interface PolicySettings {
+  /** Any URL of the service; its origin is pinned. */
+  serviceUrl: string
+  /** USD as decimal text; absent ones have the defaults. */
+  maxPaymentUsd?: string | undefined
+  maxDayUsd?: string | undefined
+  maxTotalUsd?: string | undefined
+  maxCallUsd?: string | undefined
+  askAboveUsd?: string | undefined
+  /** Credit below the first is refilled by the second, within the caps; both or neither. */
+  refillBelowUsd?: string | undefined
+  refillByUsd?: string | undefined
+  rails?: readonly Rail[]
+  /** Payees of this service that the configuration pins. */
+  payees?: readonly (Rail & { payTo: string })[]
+  cooldownMs?: number
+  dryRun?: boolean
+}
+
+export const defaultRails: readonly Rail[] = [
+  { network: evmNetwork, asset: usdcOnEvm },
+  { network: solanaNetwork, asset: usdcOnSolana },
+]
+
+const settingNames: ReadonlySet<string> = new Set<keyof PolicySettings>([
+  ...(['serviceUrl', 'maxPaymentUsd', 'maxDayUsd', 'maxTotalUsd', 'maxCallUsd', 'askAboveUsd'] as const),
+  ...(['refillBelowUsd', 'refillByUsd', 'rails', 'payees', 'cooldownMs', 'dryRun'] as const),
+])
+
+/** A policy from settings; throws a refusal that names the setting, also one that is none: a misspelt cap holds nothing. */
+export function readPolicy(settings: PolicySettings): Policy {
+  const unknown = Object.keys(settings).find(name => !settingNames.has(name))
+  if (unknown !== undefined)
+    throw settingsRefusal(
+      `${unknown.slice(0, 80)} is no setting of a policy`,
+      `There are ${[...settingNames].join(', ')}.`,
+    )
+  const origin = serviceOrigin(settings.serviceUrl)
+  return {
+    origin,
+    rails: settings.rails ?? defaultRails,
+    payees: (settings.payees ?? []).map(payee => ({ ...payee, origin })),
+    maxPaymentMicroUsd: readCap('maxPaymentUsd', settings),
+    maxDayMicroUsd: readCap('maxDayUsd', settings),
+    maxTotalMicroUsd: readCap('maxTotalUsd', settings),
+    maxCallMicroUsd: readCap('maxCallUsd', settings),
+    askAboveMicroUsd: readCap('askAboveUsd', settings),
+    maxAuthorizationSeconds: limits.maxAuthorizationSeconds,
+    cooldownMs: settings.cooldownMs ?? limits.cooldownMs,
+    dryRun: settings.dryRun ?? false,
+    refill: readRefill(settings),
+  }
+}
+
+function readRefill(settings: PolicySettings): Refill | null {
+  const { refillBelowUsd: below, refillByUsd: by, maxPaymentUsd = limits.defaultCaps.maxPaymentUsd } = settings
+  const problem = refillProblem({ below, by, maxPayment: maxPaymentUsd }, refillSettings)
+  if (problem) throw settingsRefusal(...problem)
+  return below === undefined || by === undefined
+    ? null
+    : { belowMicroUsd: readUsdCap('refillBelowUsd', below), byMicroUsd: readUsdCap('refillByUsd', by) }
+}
+
+type Cap = keyof typeof limits.defaultCaps
+
+/** The cap of a decimal text; `name` stands in the refusal. */
+export function readUsdCap(name: string, text: string): MicroUsd {
+  const amount = parseUsd(text)
+  if (amount !== null && amount >= 0n && amount <= limits.highestCapMicroUsd) return amount
+  throw settingsRefusal(
+    `${name} is no amount of USD`,
+    'Write it as a decimal number from 0 to 1000000, for example 5 or 0.25.',
+  )
+}
+
+const readCap = (name: Cap, settings: PolicySettings): MicroUsd =>
+  readUsdCap(name, settings[name] ?? limits.defaultCaps[name])
+
+/** The origin of a service's URL: https, or http on this machine. */
+export function serviceOrigin(url: string): string {
+  const parsed = url.length <= limits.maxOriginLength && URL.canParse(url) ? new URL(url) : null
+  if (!parsed) throw settingsRefusal("The service's address is no URL", 'Write it as https://host/api/v1.')
+  if (parsed.username !== '' || parsed.password !== '')
+    throw settingsRefusal("The service's address carries credentials", 'Leave them out of the URL.')
+  if (parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname))) return parsed.origin
+  throw settingsRefusal(
+    "The service's address is not encrypted",
+    'Use https; plain http is for services on this machine.',
+  )
+}
+
+export const settingsRefusal = (sentence: string, nextStep: string, rule: Rule = 'settings'): WalletRefusal =>
+  new WalletRefusal({ rule, sentence: `${sentence}.`, nextStep })
+
+/** The narrower of two policies in every point; of what only one allows, nothing is left. */
+export function tighten(policy: Policy, by: Partial<Policy>): Policy {
+  const least = (name: MoneyCap): MicroUsd => {
+    const other = by[name]
+    return other !== undefined && other < policy[name] ? other : policy[name]
+  }
+  const { rails, payees } = by
+  return {
+    origin: by.origin === undefined || by.origin === policy.origin ? policy.origin : noOrigin(policy.origin, by.origin),
+    rails: rails ? policy.rails.filter(rail => rails.some(other => sameRail(rail, other))) : policy.rails,
+    payees: payees ? policy.payees.filter(payee => payees.some(other => samePayee(payee, other))) : policy.payees,
+    maxPaymentMicroUsd: least('maxPaymentMicroUsd'),
+    maxDayMicroUsd: least('maxDayMicroUsd'),
+    maxTotalMicroUsd: least('maxTotalMicroUsd'),
+    maxCallMicroUsd: least('maxCallMicroUsd'),
+    askAboveMicroUsd: least('askAboveMicroUsd'),
+    maxAuthorizationSeconds: Math.min(policy.maxAuthorizationSeconds, by.maxAuthorizationSeconds ?? Infinity),
+    cooldownMs: Math.max(policy.cooldownMs, by.cooldownMs ?? 0),
+    dryRun: policy.dryRun || (by.dryRun ?? false),
+    refill: by.refill === null ? null : policy.refill,
+  }
+}
+
+type MoneyCap = Extract<keyof Policy, `${string}MicroUsd`>
+
+function noOrigin(configured: string, other: string): never {
+  throw settingsRefusal(
+    `The environment names the service ${configured}, the settings file ${other}`,
+    'Make them agree.',
+    'origin',
+  )
+}
+
+/** EVM addresses compare without case; everything else is exact. */
+export const sameAddress = (one: string, other: string): boolean =>
+  one === other || (isEvmAddress(one) && isEvmAddress(other) && one.toLowerCase() === other.toLowerCase())
+
+export const isEvmAddress = (text: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(text)
+
+export const isSolanaAddress = (text: string): boolean => decodeBase58(text, 32) !== null
+
+/** Whether the text is an address on the chains of a network. */
+export const isAddressOn = (network: string, text: string): boolean =>
+  network.startsWith('solana:') ? isSolanaAddress(text) : isEvmAddress(text)
+
+/** Which chains an address is for, as CAIP-2 names them. */
+export const namespaceOf = (address: string): 'eip155' | 'solana' => (isEvmAddress(address) ? 'eip155' : 'solana')
+
+/** The rail of a policy that an address is for; null where it allows none. */
+export const railOf = ({ rails }: Pick<Policy, 'rails'>, address: string): Rail | null =>
+  rails.find(({ network }) => network.startsWith(`${namespaceOf(address)}:`)) ?? null
+
+export const sameRail = (one: Rail, other: Rail): boolean =>
+  one.network === other.network && sameAddress(one.asset, other.asset)
+
+export const samePayee = (one: Payee, other: Payee): boolean =>
+  one.origin === other.origin && sameRail(one, other) && sameAddress(one.payTo, other.payTo)

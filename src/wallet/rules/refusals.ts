@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto'
+import * as limits from '../limits.ts'
+import { newId } from '../new-id.ts'
+import type { Records } from '../records/records.ts'
+import { all, change, first, type Row, type Value, type Work } from '../records/work.ts'
+import { type RefusedTerms, type Rule, WalletRefusal } from './refusal.ts'
+
+/** One refusal to pay, as the journal keeps it. Neither a secret nor what a call said is in it. */
+export interface RefusalRecord {
+  id: string
+  rule: Rule
+  /** What was said, the first time. */
+  sentence: string
+  firstAtMs: number
+  lastAtMs: number
+  /** How often within the time that counts as one. */
+  times: number
+  /** The wallet's address that would have paid; null where none was to. */
+  address: string | null
+  /** Whom the money was for: scheme, host and port. */
+  origin: string
+  /** Id of the operation that would have been paid for; null where the call was none of the contract. */
+  operation: string | null
+  network: string | null
+  asset: string | null
+  payTo: string | null
+  amountMicroUsd: bigint | null
+  limitMicroUsd: bigint | null
+  /** What was left of the limit. */
+  leftMicroUsd: bigint | null
+  /** SHA-256 of the call, hexadecimal; what it said cannot be read from it. */
+  requestHash: string | null
+}
+
+/** What a decision is about, for whoever reads of its refusal later. */
+export interface DecidedCall {
+  origin: string
+  operation: string | null
+  address: string | null
+}
+
+export interface Refused extends DecidedCall {
+  rule: Rule
+  sentence: string
+  terms?: RefusedTerms | undefined
+}
+
+/**
+ * Rules by which the wallet would rather not pay. The others say that it could not, that somebody else is paying at the
+ * moment, or that a payment is still open, which has a row of its own.
+ */
+const policyRules: ReadonlySet<Rule> = new Set<Rule>([
+  ...(['stopped', 'origin', 'offer', 'scheme', 'network', 'asset', 'transfer-method', 'recipient'] as const),
+  ...(['amount-text', 'token-name', 'fee-payer', 'authorization-lifetime', 'minimum', 'price-bait', 'order'] as const),
+  ...(['max-payment', 'max-day', 'max-total', 'max-call', 'cooldown', 'denied', 'expired'] as const),
+  ...(['too-many-questions', 'other-journal'] as const),
+])
+
+export const isPolicyRule = (rule: Rule): boolean => policyRules.has(rule)
+
+/** Runs what may refuse to pay; its refusal is on record before its caller has it. */
+export async function recorded<Result>(
+  records: Records,
+  call: DecidedCall,
+  terms: RefusedTerms,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    if (error instanceof WalletRefusal && isPolicyRule(error.rule)) {
+      const refused = { ...call, ...{ rule: error.rule, sentence: error.sentence } }
+      const whole = { ...refused, terms: { ...terms, ...error.terms } }
+      // It is no less a refusal where nobody can write it down.
+      await records.decide(nowMs => recordRefusal(whole, nowMs)).catch(() => undefined)
+    }
+    throw error
+  }
+}
+
+/** The same refusal of the same call within an hour is one row, which counts. */
+export function* recordRefusal(refused: Refused, nowMs: number): Work<void> {
+  const { rule, sentence, operation, terms = {} } = refused
+  const origin = refused.origin.slice(0, limits.maxOriginLength)
+  const { network, asset, payTo, requestHash } = terms
+  const address = terms.address ?? refused.address
+  const about = [rule, origin, operation, address, network, asset, payTo, requestHash].map(value => value ?? null)
+  const same = createHash('sha256').update(JSON.stringify(about)).digest('hex')
+  const known = yield* first(
+    'SELECT id FROM refusals WHERE same = ? AND first_at_ms > ? ORDER BY first_at_ms DESC LIMIT 1',
+    ...[same, nowMs - limits.sameRefusalMs],
+  )
+  if (known) {
+    yield* change('UPDATE refusals SET times = times + 1, last_at_ms = ? WHERE id = ?', nowMs, String(known.id))
+    return
+  }
+  const [amount, limit, left] = [terms.amountMicroUsd, terms.limitMicroUsd, terms.leftMicroUsd].map(textOrNone)
+  const values = [rule, sentence, nowMs, nowMs, address, origin, operation, network, asset, payTo]
+  yield* change(
+    `INSERT INTO refusals (id, same, rule, sentence, first_at_ms, last_at_ms, address, origin, operation, network,
+       asset, pay_to, amount_micro_usd, limit_micro_usd, left_micro_usd, request_hash)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[newId('no'), same, ...values, amount, limit, left, requestHash].map((value): Value => value ?? null),
+  )
+  yield* prune(nowMs)
+}
+
+/** The oldest go first, by age and by number. */
+function* prune(nowMs: number): Work<void> {
+  yield* change('DELETE FROM refusals WHERE last_at_ms < ?', nowMs - limits.refusalsKeptMs)
+  yield* change(
+    `DELETE FROM refusals WHERE id IN
+       (SELECT id FROM refusals ORDER BY last_at_ms DESC, rowid DESC LIMIT ? OFFSET ?)`,
+    ...[limits.maxListed, limits.keptRefusals],
+  )
+}
+
+/** Newest first. */
+export function* listRefusals(limit: number): Work<RefusalRecord[]> {
+  const most = Math.min(limit, limits.keptRefusals)
+  return (yield* all('SELECT * FROM refusals ORDER BY last_at_ms DESC, rowid DESC LIMIT ?', most)).map(read)
+}
+
+const textOrNone = (amount: bigint | undefined): string | null => amount?.toString() ?? null
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+const amountOf = (value: unknown): bigint | null => (typeof value === 'string' ? BigInt(value) : null)
+
+const read = (row: Row): RefusalRecord => ({
+  id: String(row.id),
+  rule: row.rule as Rule,
+  sentence: String(row.sentence),
+  firstAtMs: Number(row.first_at_ms),
+  lastAtMs: Number(row.last_at_ms),
+  times: Number(row.times),
+  address: textOf(row.address),
+  origin: String(row.origin),
+  operation: textOf(row.operation),
+  network: textOf(row.network),
+  asset: textOf(row.asset),
+  payTo: textOf(row.pay_to),
+  amountMicroUsd: amountOf(row.amount_micro_usd),
+  limitMicroUsd: amountOf(row.limit_micro_usd),
+  leftMicroUsd: amountOf(row.left_micro_usd),
+  requestHash: textOf(row.request_hash),
+})

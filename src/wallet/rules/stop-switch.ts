@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { change, first, type Work } from '../records/work.ts'
+import { resumeRefills } from '../refill/refill-rows.ts'
+import { stopped } from './decide.ts'
+import { WalletRefusal } from './refusal.ts'
+
+/** While a file of this name lies in the data folder, nothing is signed and nothing is sent. */
+export const stopFileName = 'stop'
+
+/** Who switched the wallet off for all who share its records. */
+export interface Stop {
+  atMs: number
+  by: string
+}
+
+/** By the file of this folder or the row of all; part of every decision that comes before a signature or a sending. */
+export function* isStopped(folder: string): Work<boolean> {
+  return existsSync(join(folder, stopFileName)) || (yield* stopOf()) !== null
+}
+
+export function* refuseWhenStopped(folder: string): Work<void> {
+  if (yield* isStopped(folder)) throw new WalletRefusal(stopped)
+}
+
+export function* stopOf(): Work<Stop | null> {
+  const row = yield* first('SELECT at_ms, by_whom FROM stops')
+  return row ? { atMs: Number(row.at_ms), by: String(row.by_whom) } : null
+}
+
+/** The first one to stop stays named. */
+export function* stop(by: string, nowMs: number): Work<void> {
+  yield* change('INSERT INTO stops (one, at_ms, by_whom) VALUES (1, ?, ?) ON CONFLICT DO NOTHING', nowMs, by)
+}
+
+/** A person has looked, so credit is refilled again too. */
+export function* start(): Work<void> {
+  yield* change('DELETE FROM stops')
+  yield* resumeRefills()
+}
