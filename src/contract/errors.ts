@@ -32,6 +32,12 @@ function defineStandard(kind: string, status: number, error: string, retry: Retr
   return (headers?: Headers) => make({ error }, headers)
 }
 
+/** The published sentence, which clients may match on, and after it what is known of this one case. */
+function defineExplained(kind: string, status: number, published: string, retry: RetryAdvice) {
+  const make = defineError({ kind, status, body: StandardError, retry })
+  return (headers?: Headers, more?: string) => make({ error: more ? `${published}${more}` : published }, headers)
+}
+
 /** The published sentence, which clients may match on, then what is known of the budget, and what the call would hold of it. */
 function defineKeyLimit(kind: string, published: string) {
   const make = defineError({ kind, status: 402, body: KeyLimitReached, retry: 'never' })
@@ -96,7 +102,7 @@ export const invalidSignIn = defineError({
   retry: 'after-sign-in',
 })
 
-export const insufficientBalance = defineStandard(
+export const insufficientBalance = defineExplained(
   'INSUFFICIENT_BALANCE',
   402,
   'Insufficient USD or Diem balance to complete request. Add credits to continue.',
@@ -138,7 +144,7 @@ export const walletMismatch = defineStandard(
   'never',
 )
 
-export const modelNotFound = defineStandard('MODEL_NOT_FOUND', 404, 'Specified model not found', 'after-change')
+export const modelNotFound = defineExplained('MODEL_NOT_FOUND', 404, 'Specified model not found', 'after-change')
 export const characterNotFound = defineStandard(
   'CHARACTER_NOT_FOUND',
   404,

@@ -1,11 +1,6 @@
 import type { z } from 'zod'
 import type { DetailedError } from './failures.ts'
-
-/** A body with thousands of faults gets the first of them; more would only be an echo of what was sent. */
-const mostIssues = 20
-
-/** Longest word of a caller's own that an answer repeats. */
-const mostEchoed = 100
+import { issueSentence, mostIssues, shortened } from './issue-sentence.ts'
 
 /** Faults of one alternative of a union that are compared with another's; a list may have a fault an item. */
 const mostCompared = 100
@@ -47,7 +42,7 @@ function flatten(issue: Issue, before: readonly (string | number)[], input: unkn
     for (const inner of best.slice(0, mostIssues)) flatten(inner, path, input, flat)
     return
   }
-  const message = isMissing(issue, path, input) ? 'Field is required' : sentence(issue)
+  const message = isMissing(issue, path, input) ? 'Field is required' : issueSentence(issue)
   flat.push({ code: issue.code ?? 'custom', path: path.map(shortened), message })
 }
 
@@ -66,9 +61,6 @@ function furthest(alternatives: readonly (readonly Issue[])[]): readonly Issue[]
 const depthOf = (issues: readonly Issue[]): number =>
   Math.max(0, ...issues.slice(0, mostCompared).map(issue => issue.path.length))
 
-const shortened = (part: string | number): string | number =>
-  typeof part === 'string' && part.length > mostEchoed ? `${part.slice(0, mostEchoed)}…` : part
-
 /** zod leaves the value out of the issue; the words of its message are all that tells of a missing one. */
 const isMissing = (issue: Issue, path: readonly (string | number)[], input: unknown): boolean =>
   issue.code === 'invalid_type'
@@ -84,33 +76,6 @@ function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
     value = (value as Record<string | number, unknown>)[part]
   }
   return value
-}
-
-function sentence(issue: Issue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      return `Expected ${issue.expected}`
-    case 'invalid_value':
-      return allowed(issue.values)
-    case 'unrecognized_keys':
-      return `Not taken here: ${issue.keys.slice(0, mostIssues).map(shortened).join(', ')}`
-    case 'invalid_union':
-      return unionSentence(issue)
-    case 'invalid_format':
-      return issue.message.startsWith('Invalid') ? issue.message : `Must be ${issue.message}`
-    default:
-      return issue.message
-  }
-}
-
-const allowed = (values: readonly unknown[]): string =>
-  `Allowed ${values.length === 1 ? 'value' : 'values'}: ${values.map(String).join(', ')}`
-
-/** Every alternative in one sentence: the kinds of value, or the values themselves. */
-function unionSentence(issue: z.core.$ZodIssueInvalidUnion): string {
-  if ('options' in issue && Array.isArray(issue.options)) return allowed(issue.options)
-  const said = issue.errors.map(([first]) => first && sentence(first)).filter(words => words !== undefined)
-  return said.length > 0 ? [...new Set(said)].join(', or: ') : 'Of none of the allowed shapes'
 }
 
 type Level = { _errors: string[] } & Record<string | number, unknown>

@@ -73,9 +73,10 @@ export interface OpenService {
   createKey(order: { usd: string; label?: string }): Promise<{ key: string; keyId: string; account: string }>
   /**
    * Sells other models from now on, at other prices and through other engines, and puts another system prompt before
-   * theirs. What runs goes on as it began. Throws a sentence where a model contradicts itself, and changes nothing then.
+   * theirs. Plan and limits stay as they are where absent; what callers used of this minute counts towards new ones. What
+   * runs goes on as it began. Throws a sentence where a model contradicts itself, and changes nothing then.
    */
-  reload(changed: { models: readonly Model[]; systemPrompt?: string }): void
+  reload(changed: { models: readonly Model[]; systemPrompt?: string; plan?: PlanName; limits?: LimitSettings }): void
   /** In Prometheus' text format; null without `metrics`. */
   figures(): Promise<{ contentType: string; text: string } | null>
   /** Takes no more requests, lets running ones end, and frees the folder. */
@@ -117,7 +118,8 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
         const { metrics } = service
         return metrics && { contentType: metrics.contentType, text: await metrics.text() }
       },
-      reload: ({ models, systemPrompt = '' }) => service.reload({ models, systemPrompt }),
+      reload: ({ models, systemPrompt = '', plan, limits }) =>
+        service.reload({ models, systemPrompt, ...(plan ? { plan } : {}), ...(limits ? { limits } : {}) }),
       async listen(at) {
         const listener = await (await loading.Listener).open(at)
         ends.push(() => listener.close(drainMs))

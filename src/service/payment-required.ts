@@ -61,9 +61,14 @@ export function keyCreditRequired(
   settings: ServiceSettings,
   operation: Operation,
   challenge: SignInChallenge,
+  credit: { availableMicroUsd: MicroUsd; neededMicroUsd: MicroUsd },
 ): ServiceError {
-  return insufficientBalance(requiredHeader(settings, operation, challenge, 'Insufficient balance').headers)
+  const { headers } = requiredHeader(settings, operation, challenge, 'Insufficient balance')
+  return insufficientBalance(headers, ` ${saidOf(credit)}`)
 }
+
+const saidOf = ({ availableMicroUsd, neededMicroUsd }: { availableMicroUsd: MicroUsd; neededMicroUsd: MicroUsd }) =>
+  `This call needs ${displayUsd(neededMicroUsd)}, available are ${displayUsd(availableMicroUsd)}.`
 
 /** A key that has reached its own limit, whatever its account has; with what is left of it, where that is known. */
 export function keyLimitReached(

@@ -267,10 +267,9 @@ async function answerOf(
   const asked = [service.settings, route.operation, service.identity.challenge()] as const
   if (thrown instanceof OverBudget)
     return keyLimitReached(...asked, thrown, await service.funding.keyLimit(principal, thrown.limit))
-  if (principal.kind === 'key') return keyCreditRequired(...asked)
   const { usd, staking } = await service.funding.spendable(principal)
-  const availableMicroUsd = addUsd(usd, staking ?? zeroUsd)
-  return walletCredit(...asked, { availableMicroUsd, neededMicroUsd: thrown.neededMicroUsd })
+  const credit = { availableMicroUsd: addUsd(usd, staking ?? zeroUsd), neededMicroUsd: thrown.neededMicroUsd }
+  return principal.kind === 'key' ? keyCreditRequired(...asked, credit) : walletCredit(...asked, credit)
 }
 
 /** Logged by its request id; the caller learns nothing else. */

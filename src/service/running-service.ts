@@ -88,6 +88,8 @@ export interface ServiceParts {
   figures?: { open: (sources: MetricsSources) => ServiceMetrics; token?: string }
 }
 
+type ReloadedSettings = Pick<ServiceSettings, 'systemPrompt' | 'plan' | 'limits'>
+
 /** A service that answers requests and looks after its own work until it is closed. */
 export class RunningService {
   readonly app: Hono<ServiceEnvironment>
@@ -105,8 +107,11 @@ export class RunningService {
   /** Names this service in leases; another one after every start. */
   readonly #owner = randomUUID()
 
-  constructor(parts: ServiceParts) {
-    const { settings, store, ledger, clock, log } = parts
+  constructor(given: ServiceParts) {
+    // One object that every part reads at each request, so that a reload is theirs at once.
+    const settings = { ...given.settings }
+    const parts = { ...given, settings }
+    const { store, ledger, clock, log } = parts
     this.#ledger = ledger
     const owner = this.#owner
     const hasSearch = Boolean(parts.search)
@@ -209,10 +214,13 @@ export class RunningService {
     await import('./chat/answer-chat.ts')
   }
 
-  /** Sells other models from now on, with another prompt before theirs; what runs goes on as it began. Throws where a model contradicts itself, and changes nothing then. */
-  reload({ models, systemPrompt }: { models: readonly Model[]; systemPrompt: string }): void {
+  /**
+   * Sells other models from now on, with another prompt before theirs and within other limits; what runs goes on as it
+   * began, and so does what callers used of this minute. Throws where a model contradicts itself, and changes nothing then.
+   */
+  reload({ models, ...changed }: { models: readonly Model[] } & Partial<ReloadedSettings>): void {
     this.#service.catalogue.replace(models)
-    this.#service.settings = { ...this.#service.settings, systemPrompt }
+    Object.assign(this.#service.settings, changed)
   }
 
   /** Ends running charges first; jobs are left to their leases. The store stays open: whoever opened it closes it. */
@@ -298,7 +306,7 @@ function guardsOf({ store, clock, log, settings }: ServiceParts): RequestGuards 
   return new RequestGuards({
     block: new AbuseBlock(clock),
     slots: new WalletSlots(clock),
-    limiter: new Limiter({ store: new Windows(), clock, log: limitLog, extra: settings.limits }),
+    limiter: new Limiter({ store: new Windows(), clock, log: limitLog, settings: () => settings.limits }),
     log: limitLog,
   })
 }

@@ -32,21 +32,30 @@ export const init: Command = {
     })
     const port = integerFlag(name, 'port', values.port, 1, 65_535)
     const path = configPath(values.config, io.env)
-    const [{ findLocalServers, localPlaces }, { firstConfig, foundModels }] = await Promise.all([
+    const [{ findLocalServers, localPlaces }, { firstConfig, lookedOver }] = await Promise.all([
       import('#service/engines/openai/find-local-servers.ts'),
       import('#service/config/local-models.ts'),
     ])
     const places = [...(port ? [{ name: 'a server', port }] : []), ...(values['no-search'] ? [] : localPlaces)]
     const servers = await findLocalServers(places, port ? namedServerMs : searchMs)
-    const found = foundModels(servers)
+    const { found, leftOut } = lookedOver(servers)
     await writeNew(path, firstConfig(found))
     for (const { server, baseUrl, id } of found) io.output.print(`${id}, of ${baseUrl} (${server})`)
+    for (const { model, baseUrl, why } of leftOut)
+      io.output.print(`Left out: ${oneLine(model)}, of ${baseUrl}; ${why}.`)
     if (!found.length)
       io.output.print('No server with models was found on this machine; there is a demonstration in it.')
-    io.output.print(`Written to ${path}. Set your prices there, then run \`farebox serve --config ${path}\`.`)
+    io.output.print(
+      `Written to ${path}. Its prices are guesses: set yours, then run \`farebox serve --config ${path}\`.`,
+    )
     return 0
   },
 }
+
+/** A server's own words, for a terminal. */
+const oneLine = (name: string): string => name.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, nameCharacters)
+
+const nameCharacters = 100
 
 async function writeNew(path: string, text: string): Promise<void> {
   try {

@@ -18,8 +18,9 @@ line of JSON each.
   --log-level LEVEL  error, warn or info; as the file has it where absent
 
 SIGTERM and Ctrl-C take no more requests, let running ones end and stop within a minute; a second one stops at once.
-SIGHUP reads the file anew: models, prices, deprecations, upstreams with their keys and the system prompt change without
-breaking a stream off; all else, such as limits, counts from the next start on. A faulty file changes nothing.
+SIGHUP reads the file anew: models, prices, deprecations, upstreams with their keys, plan, limits and the system prompt
+change without breaking a stream off; all else, such as payments, counts from the next start on. A faulty file changes
+nothing.
 docs/operations.md tells more.`
 
 const levels = ['error', 'warn', 'info'] as const

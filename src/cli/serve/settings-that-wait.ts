@@ -1,7 +1,7 @@
 import type { ConfigFile } from '#service/config/config-schema.ts'
 
 /** What a reload takes over; the rest is read once, at the start. */
-const reloaded: ReadonlySet<string> = new Set(['models', 'systemPrompt'])
+const reloaded: ReadonlySet<string> = new Set(['models', 'systemPrompt', 'plan', 'limits'])
 
 /** Names of settings that were changed and count only from the next start on. */
 export const settingsThatWait = (inForce: ConfigFile, next: ConfigFile): string[] =>

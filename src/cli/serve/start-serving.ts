@@ -31,7 +31,7 @@ export interface ServingOptions {
 export interface Serving {
   baseUrl: string
   models: number
-  /** Takes models, their upstreams and the system prompt from the file anew. A faulty one changes nothing, and is told in the log. */
+  /** Takes models, their upstreams, limits and the system prompt from the file anew. A faulty one changes nothing, and is told in the log. */
   reload(): Promise<void>
   /** Takes no more requests, lets running ones end, and ends. */
   close(): Promise<void>
@@ -92,8 +92,8 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
       try {
         const next = await loadConfig(path, env)
         hide(next.secrets)
-        const { systemPrompt } = next.file
-        service.reload({ models: next.openModels(around), systemPrompt })
+        const { systemPrompt, plan, limits = {} } = next.file
+        service.reload({ models: next.openModels(around), systemPrompt, plan, limits })
         log.info({ models: next.file.models.length }, 'The configuration was read anew.')
         const settings = settingsThatWait(file, next.file)
         if (settings.length) log.warn({ settings }, 'Some settings count from the next start on.')

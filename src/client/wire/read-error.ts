@@ -22,7 +22,7 @@ function kindOf(operation: Operation | null, status: number, body: unknown): Err
   // Brief §7.3 tells the block's words and not its status.
   if (text.some(word => blockWords.test(word))) return named('FAILED_REQUESTS') ?? unknownKind(status)
   const candidates = errorKinds.filter(kind => kind.status === status && isOf(operation, kind))
-  const names = text.map(word => fixedSentences.get(word) ?? keyLimitOf(word) ?? word)
+  const names = text.map(word => fixedSentences.get(word) ?? keyLimitOf(word) ?? noModelOf(word) ?? word)
   const found =
     candidates.find(kind => names.includes(kind.kind) && fits(kind, body)) ??
     candidates.find(kind => ownShapes.has(kind.kind) && fits(kind, body)) ??
@@ -36,7 +36,6 @@ const blockWords = /^too many failed attempts/i
 const fixedSentences: ReadonlyMap<string, string> = new Map([
   ['Request ID is invalid.', 'REQUEST_ID_NOT_FOUND'],
   ['Media could not be found. Request may be invalid, expired, or deleted.', 'MEDIA_NOT_FOUND'],
-  ['Specified model not found', 'MODEL_NOT_FOUND'],
   ['There is no receipt of this request. A request has one once it has been charged.', 'RECEIPT_NOT_FOUND'],
   ['You can only access resources for your own wallet', 'X402_WALLET_MISMATCH'],
   ['The model is currently overloaded. Please try again later.', 'MODEL_OVERLOADED'],
@@ -61,6 +60,10 @@ const keyLimitOf = (word: string): string | undefined => {
   const currency = /^API key (DIEM|USD) spend limit exceeded\./.exec(word)?.[1]
   return currency && `API_KEY_${currency}_SPEND_LIMIT_EXCEEDED`
 }
+
+/** Which models there are stands after the sentence. */
+const noModelOf = (word: string): string | undefined =>
+  word.startsWith('Specified model not found') ? 'MODEL_NOT_FOUND' : undefined
 
 /** Kinds whose body is like no other of their status. */
 const ownShapes: ReadonlySet<string> = new Set([

@@ -5,6 +5,8 @@ import { type ModelConfig, ModelConfigs } from './model-config.ts'
 export interface FoundModel {
   id: string
   contextTokens: number
+  /** Whether the server says so; a careful guess otherwise. */
+  contextIsKnown: boolean
   baseUrl: string
   /** What the server calls it. */
   model: string
@@ -18,17 +20,42 @@ const carefulContextTokens = 8_192
 /** By their names, models that answer no chats. */
 const otherWork = /embed|rerank|whisper|tts|diffusion|clip|bge-/i
 
+/** A model that a server lists and that is not taken over, with the reason as the end of a sentence. */
+export interface LeftOutModel {
+  model: string
+  baseUrl: string
+  why: string
+}
+
 /** The chat models of these servers by ids that can be sold, each once. */
-export function foundModels(servers: readonly LocalServer[], taken: readonly string[] = []): FoundModel[] {
+export const foundModels = (servers: readonly LocalServer[], taken: readonly string[] = []): FoundModel[] =>
+  lookedOver(servers, taken).found
+
+/** The same, with all that was left out: whoever sees two models listed must not wonder where the second one is. */
+export function lookedOver(
+  servers: readonly LocalServer[],
+  taken: readonly string[] = [],
+): { found: FoundModel[]; leftOut: LeftOutModel[] } {
   const found = new Map<string, FoundModel>()
-  for (const { baseUrl, name, models } of servers) {
+  const leftOut: LeftOutModel[] = []
+  for (const { baseUrl, name: server, models } of servers) {
     for (const { id: model, contextTokens } of models) {
       const id = idOf(model)
-      if (otherWork.test(model) || id === '' || taken.includes(id) || found.has(id)) continue
-      found.set(id, { id, model, baseUrl, server: name, contextTokens: contextTokens ?? carefulContextTokens })
+      const why = whyNot(model, id, taken.includes(id) || found.has(id))
+      if (why) leftOut.push({ model, baseUrl, why })
+      else {
+        const context = { contextTokens: contextTokens ?? carefulContextTokens, contextIsKnown: contextTokens !== null }
+        found.set(id, { id, model, baseUrl, server, ...context })
+      }
     }
   }
-  return [...found.values()]
+  return { found: [...found.values()], leftOut }
+}
+
+function whyNot(model: string, id: string, isTaken: boolean): string | null {
+  if (otherWork.test(model)) return 'by its name it answers no chats; add it by hand with its type'
+  if (id === '') return 'its name has no letter that an id may have'
+  return isTaken ? `another model is called ${id} already` : null
 }
 
 /** Without a folder before it, Ollama's usual tag, and what an id cannot have. */
@@ -67,7 +94,8 @@ export function firstConfig(found: readonly FoundModel[]): string {
     '# Books, media and the secret of the service; relative to this file.',
     'data: .farebox',
     '',
-    `# Prices are in USD. Secrets stand in the environment: apiKey: \${OPENAI_API_KEY}`,
+    '# Prices are in USD. Those marked as guesses are no more than that: set what you want to be paid.',
+    `# Secrets stand in the environment: apiKey: \${OPENAI_API_KEY}`,
     'models:',
     ...models.map((lines, index) => lines(index === 0)),
     '',
@@ -75,18 +103,20 @@ export function firstConfig(found: readonly FoundModel[]): string {
 }
 
 const modelLines =
-  ({ id, contextTokens, baseUrl, model, server }: FoundModel) =>
+  ({ id, contextTokens, contextIsKnown, baseUrl, model, server }: FoundModel) =>
   (isFirst: boolean): string =>
     [
       `  # Found at ${baseUrl}, where ${server} usually listens.`,
       `  - id: ${JSON.stringify(id)}`,
       '    type: text',
       ...(isFirst ? ['    traits: [default]'] : []),
-      `    contextTokens: ${contextTokens}`,
-      '    price: { inputPerMillionUsd: 0.15, outputPerMillionUsd: 0.60 }',
+      `    contextTokens: ${contextTokens}${contextIsKnown ? '' : ' # a guess: the server does not say'}`,
+      guessedPrice,
       '    upstreams:',
       `      - { engine: openai, baseUrl: ${JSON.stringify(baseUrl)}, model: ${JSON.stringify(model)} }`,
     ].join('\n')
+
+const guessedPrice = '    price: { inputPerMillionUsd: 0.15, outputPerMillionUsd: 0.60 } # a guess'
 
 const demoLines = (): string =>
   [
@@ -97,6 +127,6 @@ const demoLines = (): string =>
     '    type: text',
     '    traits: [default]',
     '    contextTokens: 131072',
-    '    price: { inputPerMillionUsd: 0.15, outputPerMillionUsd: 0.60 }',
+    guessedPrice,
     '    upstreams: [{ engine: demo }]',
   ].join('\n')

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '#contract/clock.ts'
+import { UpstreamCounts } from '../engines/upstreams/upstream-counts.ts'
 import { type Upstream, UpstreamPool } from '../engines/upstreams/upstream-pool.ts'
 import type { Log } from '../log.ts'
 import type { Model } from '../models/model.ts'
@@ -63,6 +64,7 @@ function openUpstream(
     engineModel: model,
     weight,
     concurrency: atOnce,
+    counts: keep(`counts of ${name} for ${id}`, () => new UpstreamCounts()),
     ...(firstByteMs ? { firstByteMs } : {}),
   }
 }

@@ -122,16 +122,21 @@ function namesAt(path: ConfigPath, value: unknown): readonly string[] {
   let inside: unknown = value
   for (const part of path) {
     schema = optionOf(schema, inside)
-    schema = typeof part === 'number' ? schema?.def.element : schema?.def.shape?.[part]
+    schema = typeof part === 'number' ? schema?.def.element : (schema?.def.shape?.[part] ?? schema?.def.valueType)
     inside = valueAt(inside, [part])
   }
-  return Object.keys(optionOf(schema, inside)?.def.shape ?? {})
+  const { shape, keyType } = optionOf(schema, inside)?.def ?? {}
+  return Object.keys(shape ?? keyType?.def.entries ?? {})
 }
 
 interface AnySchema {
   def: {
     shape?: Record<string, AnySchema>
     element?: AnySchema
+    /** Of a record: its names, where they are given, and its values. */
+    keyType?: AnySchema
+    entries?: object
+    valueType?: AnySchema
     innerType?: AnySchema
     in?: AnySchema
     options?: readonly AnySchema[]
@@ -143,7 +148,7 @@ interface AnySchema {
 /** Without what stands around it, and of several the one that the value chooses. */
 function optionOf(schema: AnySchema | undefined, value: unknown): AnySchema | undefined {
   let plain = schema
-  while (plain && !plain.def.shape && !plain.def.element && !plain.def.options) {
+  while (plain && !plain.def.shape && !plain.def.element && !plain.def.valueType && !plain.def.options) {
     const inner: AnySchema | undefined = plain.def.innerType ?? plain.def.in
     if (!inner) return plain
     plain = inner

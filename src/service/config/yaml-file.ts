@@ -1,6 +1,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import { configAliases, configBytes } from './bounds.ts'
 import { type ConfigFault, type ConfigPath, ConfigRefused, fieldOf } from './config-fault.ts'
+import { yamlSentence } from './yaml-sentence.ts'
 
 /** A parsed file that still knows where everything stood. */
 export class YamlFile {
@@ -12,9 +13,9 @@ export class YamlFile {
   constructor(text: string) {
     if (text.length > configBytes) throw new ConfigRefused([atStart(`The file is larger than ${configBytes} bytes.`)])
     this.#document = parseDocument(text, { lineCounter: this.#lines, merge: true, prettyErrors: false })
-    const faults = this.#document.errors.map(({ message, pos: [offset] }) => ({
+    const faults = this.#document.errors.map(({ code, pos: [offset] }) => ({
       ...this.#place(offset),
-      ...{ field: '', sentence: sentenceOf(message) },
+      ...{ field: '', sentence: yamlSentence(code) },
     }))
     if (faults.length) throw new ConfigRefused(faults)
     try {
@@ -74,5 +75,3 @@ export class YamlFile {
 type Ranged = { range?: readonly [number, number, number] | null } | null | undefined
 
 const atStart = (sentence: string): ConfigFault => ({ line: 1, column: 1, field: '', sentence })
-
-const sentenceOf = (message: string): string => `${(message.split('\n', 1)[0] ?? '').replace(/[.:]?$/, '')}.`

@@ -20,19 +20,25 @@ export class Limiter {
   readonly #store: LimitStore
   readonly #clock: Clock
   readonly #log: LimitLog
-  readonly #extra: LimitSettings
+  readonly #settings: () => LimitSettings | undefined
 
-  constructor(options: { store: LimitStore; clock: Clock; log: LimitLog; extra?: LimitSettings | undefined }) {
+  constructor(options: {
+    store: LimitStore
+    clock: Clock
+    log: LimitLog
+    /** Asked at each request, because an operator changes them while the service runs. */
+    settings?: () => LimitSettings | undefined
+  }) {
     this.#store = options.store
     this.#clock = options.clock
     this.#log = options.log
-    this.#extra = options.extra ?? {}
+    this.#settings = options.settings ?? (() => undefined)
   }
 
   /** Throws 429 `rateLimitExceeded` with every header, having counted nothing. */
   async admit(request: LimitedRequest, estimatedTokens = 0): Promise<Admission> {
     const nowMs = this.#clock.now()
-    const taken = await this.#store.take(limitDimensions(request, this.#extra), estimatedTokens, nowMs)
+    const taken = await this.#store.take(limitDimensions(request, this.#settings()), estimatedTokens, nowMs)
     const headers = limitHeaders(taken, nowMs)
     if (taken.allowed) return this.#admission(taken, headers)
     this.#note(request, taken)

@@ -124,10 +124,10 @@ function gaugesOf(registers: Registry[]) {
   return {
     state: gauge('upstream_state', '1 for the state of an upstream.', 'model', 'upstream', 'state'),
     running: gauge('upstream_running', 'Calls at an upstream.', 'model', 'upstream'),
-    calls: counter('upstream_calls_total', 'Calls that an upstream got since the last reload.', 'model', 'upstream'),
+    calls: counter('upstream_calls_total', 'Calls that an upstream got.', 'model', 'upstream'),
     failures: counter(
       'upstream_failures_total',
-      'Calls that failed there since the last reload.',
+      'Calls that failed there.',
       ...(['model', 'upstream', 'kind'] as const),
     ),
     waiting: gauge('model_waiting', 'Calls that wait for a free upstream.', 'model'),

@@ -12,3 +12,6 @@ export const modelCount = 1_000
 
 /** Length of a video whose request leaves it to the model (`Auto`, `1 gen`). */
 export const modelChosenSeconds = 5
+
+/** Ids that an answer about a model that there is not names; all of them are a list of its own. */
+export const namedModels = 3

@@ -8,6 +8,7 @@ import { modelCount } from './bounds.ts'
 import { checkDeprecation, isRemoved, replacementOf } from './deprecation.ts'
 import type { EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
 import { modelRecord } from './model-record.ts'
+import { noSuchModel } from './no-such-model.ts'
 import {
   type BackgroundModel,
   checkPictureModel,
@@ -103,7 +104,7 @@ export class Catalogue {
 
   #find<Type extends Model['type']>(type: Type, name: string): Extract<Model, { type: Type }> {
     const asked = this.asked(type, name)
-    if (!asked) throw modelNotFound()
+    if (!asked) throw noSuchModel(type, name, this.#onSale())
     return this.#current(asked) as Extract<Model, { type: Type }>
   }
 
@@ -131,10 +132,14 @@ export class Catalogue {
     return this.#listed.models
   }
 
+  #onSale(): Model[] {
+    return this.#listed.models.filter(model => !isRemoved(model, this.#clock.now()))
+  }
+
   records(type: ModelType | 'all' | 'code'): ModelRecord[] {
-    const { models, records } = this.#listed
-    return models
-      .filter(model => isOfType(model, type) && !isRemoved(model, this.#clock.now()))
+    const { records } = this.#listed
+    return this.#onSale()
+      .filter(model => isOfType(model, type))
       .flatMap(model => records.get(model.id) ?? [])
   }
 

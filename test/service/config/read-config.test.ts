@@ -261,7 +261,12 @@ test.each([
     'apiKey: sk-1234, model: whisper',
     'transcriber.apiKey: A secret stands here in plain',
   ],
-  ['a limit of a type that there is not', 'types: { audio:', 'types: { sounds:', 'limits.types'],
+  [
+    'a limit of a type that there is not',
+    'types: { audio:',
+    'types: { sounds:',
+    'limits.types.sounds: There is no such setting; there are text,',
+  ],
   ['no settlement', `, authorization: '\${KEY}' }`, ` }\n    facilitatorKey: '\${KEY}'`, 'payments.evm'],
   ['two models of one id', 'id: vectors', 'id: large', 'Two models share an id.'],
   [
@@ -270,16 +275,21 @@ test.each([
     'name: openai-1',
     'f.yaml:11:5 models[0]: Two upstreams of large share a name.',
   ],
-  ['no YAML', 'payments:', 'payments', 'f.yaml:'],
+  ['no YAML', 'payments:', 'payments', 'f.yaml:5:1 Here a line of the form `name: value` is wanted'],
+  ['a tab', '    contextTokens: 8192', '\tcontextTokens: 8192', 'set it in with spaces.'],
+  ['a number that is too small', '8192', '0', 'models[0].contextTokens: Must be 1 or more; found 0.'],
+  ['a part of a number', '8192', '0.5', 'models[0].contextTokens: Expected whole number; found 0.5.'],
+  ['a list that is empty', `secrets: ['\${SECRET}']`, 'secrets: []', 'secrets'],
   [
     'the same setting twice',
     'listen:',
     'publicUrl: https://b.example.com\nlisten:',
-    'f.yaml:3:1 Map keys must be unique.',
+    'f.yaml:3:1 This setting stands here twice; keep one of them.',
   ],
 ])('%s is told with its place', (_, from, to, says) => {
   const faults = faultsOf(changed(from, to))
   expect(faults.join('\n')).toContain(says)
+  expect(faults.join('\n')).not.toMatch(/Invalid|Too (small|big)|Unrecognized|implicit|scalar|token at/)
   expect(faults.join('\n')).not.toContain(key)
   expect(faults.join('\n')).not.toContain(environment.SHORT)
 })

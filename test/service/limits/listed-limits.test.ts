@@ -88,7 +88,7 @@ describe.each<[name: string, plan: PlanName, limits: LimitSettings]>([
     expect(listed.map(({ apiModelId }) => apiModelId)).toEqual(models.map(({ id }) => id))
     const { clock, store } = service
     const log = new LimitLog({ store, clock, onFailure: () => undefined })
-    const limiter = new Limiter({ store: new Windows(), clock, log, extra: limits })
+    const limiter = new Limiter({ store: new Windows(), clock, log, settings: () => limits })
     const guards = new RequestGuards({ block: new AbuseBlock(clock), slots: new WalletSlots(clock), limiter, log })
     const principal: KeyPrincipal = { kind: 'key', account: 'ada', keyId: 'k', plan }
     for (const model of models) {

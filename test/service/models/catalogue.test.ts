@@ -21,13 +21,20 @@ test.each([
 })
 
 test.each([
-  ['an unknown name', () => catalogue.text('nothing')],
-  ['a video model asked as text', () => catalogue.text('demo-video')],
-  ['a text model asked as video', () => catalogue.video('demo-chat')],
-  ['a name of every object', () => catalogue.text('constructor')],
-  ['an empty name', () => catalogue.video('')],
-])('%s is 404', (_name, find) => {
-  expect(find).toThrow(expect.objectContaining({ status: 404, body: { error: 'Specified model not found' } }))
+  ['an unknown name', () => catalogue.text('nothing'), '. Models of the type text: demo-chat; GET /models?type=text '],
+  ['a name that is misspelt', () => catalogue.video('dmo-video'), '. Similar ones of the type video: demo-video'],
+  [
+    'a video model asked as text',
+    () => catalogue.text('demo-video'),
+    ': demo-video is of the type video, and this takes the type text. Models of the type text: demo-chat;',
+  ],
+  ['a text model asked as video', () => catalogue.video('demo-chat'), ': demo-chat is of the type text'],
+  ['a name of every object', () => catalogue.text('constructor'), '. Models of the type text: demo-chat;'],
+  ['an empty name', () => catalogue.video(''), '. Models of the type video: demo-video, '],
+  ['a type of which there is none', () => new Catalogue([textModel()]).music('x'), '. This service has none'],
+])('%s is 404, and names those that there are', (_name, find, more) => {
+  const body = { error: expect.stringContaining(`Specified model not found${more}`) }
+  expect(find).toThrow(expect.objectContaining({ status: 404, body }))
 })
 
 test.each([

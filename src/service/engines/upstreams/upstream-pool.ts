@@ -2,6 +2,7 @@ import type { Clock } from '#contract/clock.ts'
 import { modelOffline, modelOverloaded, requestTimeout } from '#contract/errors.ts'
 import { callingAccount, noteRetry } from '../../request-context.ts'
 import { failoverMs, longestHintMs, newestShare, usualCallMs } from './bounds.ts'
+import { UpstreamCounts } from './upstream-counts.ts'
 import { type HealthState, UpstreamHealth } from './upstream-health.ts'
 import { askedWaitMs, failureWord, isNotBegun, verdictOf } from './upstream-verdict.ts'
 import { WaitingLine } from './waiting-line.ts'
@@ -19,6 +20,8 @@ export interface Upstream<Engine> {
   concurrency: number
   /** Until the first piece of a stream, where that has a bound of its own. */
   firstByteMs?: number
+  /** Those of the pool that it was in before, where figures are to go on; begun anew where absent. */
+  counts?: UpstreamCounts
 }
 
 /** What an operator is told when it changes. */
@@ -35,7 +38,7 @@ export interface PoolOptions<Engine> {
   news?: UpstreamNews
 }
 
-/** How one upstream stands, for figures. Counts begin with the pool. */
+/** How one upstream stands, for figures. */
 export interface UpstreamState {
   name: string
   state: HealthState
@@ -55,8 +58,7 @@ type Asked<Call, Engine, Result> = (engine: Engine, call: Call) => Result
 interface Member<Engine> extends Upstream<Engine> {
   health: UpstreamHealth
   running: number
-  calls: number
-  failures: Record<string, number>
+  counts: UpstreamCounts
   /** Of the smooth round by weights: grows by the weight, falls by all weights when chosen. */
   turn: number
 }
@@ -87,7 +89,7 @@ export class UpstreamPool<Engine> {
     this.#news = news ?? null
     this.#members = upstreams.map(upstream => ({
       ...upstream,
-      ...{ health: new UpstreamHealth(clock), running: 0, calls: 0, failures: {}, turn: 0 },
+      ...{ health: new UpstreamHealth(clock), running: 0, counts: upstream.counts ?? new UpstreamCounts(), turn: 0 },
     }))
     this.#line = new WaitingLine({ ...queue, hint: () => this.#hint() })
   }
@@ -200,8 +202,8 @@ export class UpstreamPool<Engine> {
   }
 
   get states(): readonly UpstreamState[] {
-    return this.#members.map(({ name, health, running, calls, failures }) => ({
-      ...{ name, state: health.state, running, calls, failures: { ...failures } },
+    return this.#members.map(({ name, health, running, counts }) => ({
+      ...{ name, state: health.state, running, calls: counts.calls, failures: { ...counts.failures } },
     }))
   }
 
@@ -235,7 +237,7 @@ export class UpstreamPool<Engine> {
     const member = this.#nextOf(free)
     if (!member) return null
     member.running++
-    member.calls++
+    member.counts.calls++
     member.health.begin()
     return member
   }
@@ -305,7 +307,7 @@ export class UpstreamPool<Engine> {
       return false
     }
     const word = failureWord(error)
-    member.failures[word] = (member.failures[word] ?? 0) + 1
+    member.counts.failed(word)
     if (verdict === 'busy') member.health.busy(askedWaitMs(error))
     else if (verdict === 'away') this.#failed(member, word, null)
     else failed.set(member, word)

@@ -1,0 +1,88 @@
+import type { z } from 'zod'
+
+type Issue = z.core.$ZodIssue
+
+/** A body with thousands of faults gets the first of them; more would only be an echo of what was sent. */
+export const mostIssues = 20
+
+/** Longest word of a caller's own that an answer repeats. */
+const mostEchoed = 100
+
+export const shortened = (part: string | number): string | number =>
+  typeof part === 'string' && part.length > mostEchoed ? `${part.slice(0, mostEchoed)}…` : part
+
+/** What is allowed where a schema refuses a value: a schema's own sentence, and never one of the library's. */
+export function issueSentence(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `Expected ${kinds[issue.expected] ?? issue.expected}`
+    case 'invalid_value':
+      return allowed(issue.values)
+    case 'unrecognized_keys':
+      return `Not taken here: ${issue.keys.slice(0, mostIssues).map(shortened).join(', ')}`
+    case 'invalid_union':
+      return unionSentence(issue)
+    case 'invalid_format':
+      return formatSentence(issue)
+    case 'invalid_key':
+      return keySentence(issue)
+    default:
+      return isOfLibrary(issue.message) ? boundSentence(issue) : issue.message
+  }
+}
+
+const isOfLibrary = (message: string): boolean =>
+  /^(Too small: |Too big: |Invalid (input|number|value|key)\b)/.test(message)
+
+/** Kinds that JSON does not call so. */
+const kinds: Readonly<Record<string, string>> = { int: 'whole number', record: 'object', map: 'object', nan: 'number' }
+
+const allowed = (values: readonly unknown[]): string =>
+  `Allowed ${values.length === 1 ? 'value' : 'values'}: ${values.map(String).join(', ')}`
+
+/** Every alternative in one sentence: the kinds of value, or the values themselves. */
+function unionSentence(issue: z.core.$ZodIssueInvalidUnion): string {
+  if ('options' in issue && Array.isArray(issue.options)) return allowed(issue.options)
+  const said = issue.errors.map(([first]) => first && issueSentence(first)).filter(words => words !== undefined)
+  return said.length > 0 ? [...new Set(said)].join(', or: ') : 'Of none of the allowed shapes'
+}
+
+const formats: Readonly<Record<string, string>> = {
+  url: 'an address such as https://example.com',
+  datetime: 'a time such as 2027-01-31T12:00:00Z',
+  date: 'a day such as 2027-01-31',
+  base64: 'text in base64',
+  uuid: 'a UUID',
+}
+
+/** A pattern says itself in words where it has some; the library's begin with `Invalid`. */
+function formatSentence(issue: z.core.$ZodIssueInvalidStringFormat): string {
+  if (!/^Invalid\b/.test(issue.message)) return `Must be ${issue.message}`
+  if (issue.format === 'regex') return `Must be of the form ${issue.pattern}`
+  return `Must be ${formats[issue.format] ?? `of the format ${issue.format}`}`
+}
+
+/** Names that a record does not take. */
+function keySentence(issue: z.core.$ZodIssueInvalidKey): string {
+  const [inner] = issue.issues
+  return inner ? `No such name here. ${issueSentence(inner)}` : 'No such name here'
+}
+
+function boundSentence(issue: Issue): string {
+  if (issue.code === 'too_small') {
+    const { origin, minimum, inclusive } = issue
+    const unit = units[origin]
+    if (!unit) return inclusive ? `Must be ${minimum} or more` : `Must be more than ${minimum}`
+    return `${minimum}` === '1' ? 'Must not be empty' : `Must have ${minimum} ${unit} or more`
+  }
+  if (issue.code === 'too_big') {
+    const { origin, maximum, inclusive } = issue
+    const unit = units[origin]
+    if (!unit) return inclusive ? `Must be ${maximum} or less` : `Must be less than ${maximum}`
+    return `Must have ${maximum} ${unit} at most`
+  }
+  if (issue.code === 'not_multiple_of') return `Must be a multiple of ${issue.divisor}`
+  return 'Of none of the allowed shapes'
+}
+
+const units: Readonly<Record<string, string>> = { string: 'characters', array: 'items', set: 'items', map: 'members' }
