@@ -28,3 +28,19 @@ export const instructionCharacters = 2048
 /** Of an unforeseen error's reason, and of its places in the code, in the log. */
 export const faultCharacters = 300
 export const faultFrames = 4
+
+/**
+ * Streamable HTTP on loopback. Clients of one machine are few, and each call of a tool is one exchange; a body comes over
+ * loopback, so it takes no longer than a second. Open subscriptions cost a connection each.
+ */
+export const httpLimits = {
+  headersTimeoutMs: 15_000,
+  requestTimeoutMs: 60_000,
+  headerBytes: 32 * 1024,
+  connections: 256,
+  exchanges: 128,
+  subscriptions: 32,
+} as const
+
+/** How long calls in flight may go on after a stop was asked for, in milliseconds; what they bought is kept for a repeat. */
+export const httpDrainMs = 5_000

@@ -38,7 +38,7 @@ export interface Desk {
   host(): Promise<ToolHost>
   states: RequestStateCodec<AskedState>
   calls: CallsInFlight
-  deliveries: Deliveries
+  deliveries: Pick<Deliveries, 'expect' | 'forget'>
   clock: Clock
   log: LogLine
 }

@@ -1,24 +1,32 @@
-import { type AgentSettings, readSettings } from '#agent/settings/settings.ts'
+import { readSettings } from '#agent/settings/settings.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { version } from '#contract/version.generated.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { chooseTools } from '#mcp/listing.ts'
+import type { FrameOptions } from '#mcp/open-frame.ts'
 import { serveMcp } from '#mcp/serve-stdio.ts'
-import { parseArguments, wrongUsage } from '../arguments.ts'
+import { integerFlag, parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
+import { agentHost } from '../mcp/agent-host.ts'
 import { dataFlag, withDataFlag } from '../wallet/data-flag.ts'
 import { givenPassphrase, passphraseFlags } from '../wallet/given-passphrase.ts'
 
 const name = 'farebox mcp'
 
-const usage = `Usage: farebox mcp [--tools NAMES] [--passphrase-file FILE | --passphrase-fd N] [--data DIR] [--print-tools]
+const usage = `Usage: farebox mcp [--tools NAMES] [--http [--port N] [--json]] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
+                   [--print-tools]
 
-Serves the tools over MCP on stdin and stdout, for an assistant to start. Settings come from the environment
+Serves the tools over MCP on stdin and stdout, for an assistant to start; or by Streamable HTTP to the programs of this
+machine that know its token. Settings come from the environment
 (FAREBOX_BASE_URL, FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY or FAREBOX_API_KEY, FAREBOX_OUTPUT_DIR and the caps); without
 a wallet or a key only models_find, job_list, wallet_status and wallet_receipts work.
 
   --tools NAMES           names of the tools to serve, with commas between them (FAREBOX_TOOLS); all unless told
+  --http                  serves by Streamable HTTP on 127.0.0.1 until stopped; the token of its clients lies in the
+                          wallet's folder, in \`mcp-token\`
+  --port N                its port (8404); 0 lets the system choose
+  --json                  its address and the token's file as one line of JSON
   --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd
                           credential farebox-passphrase, which needs no flag, as the keychain of this system needs none
   --passphrase-fd N       the same from an open file descriptor, 3 or above
@@ -32,6 +40,9 @@ export const mcp: Command = {
       command: name,
       options: {
         tools: { type: 'string' },
+        http: { type: 'boolean', default: false },
+        port: { type: 'string' },
+        json: { type: 'boolean', default: false },
         ...passphraseFlags,
         ...dataFlag,
         'print-tools': { type: 'boolean', default: false },
@@ -48,34 +59,30 @@ export const mcp: Command = {
       io.output.printJson(printTools(settings.tools))
       return 0
     }
-    const passphrase = await givenPassphrase(name, values, io.env, firstFreeDescriptor)
-    return serve(settings, passphrase, io)
+    const port = integerFlag(name, 'port', values.port, 0, 65_535)
+    if (!values.http && (port !== undefined || values.json)) {
+      throw wrongUsage(name, '`--port` and `--json` belong to `--http`')
+    }
+    const passphrase = await givenPassphrase(name, values, io.env, values.http ? undefined : firstFreeDescriptor)
+    const options = {
+      name: 'farebox',
+      version,
+      catalogue,
+      tools: settings.tools,
+      host: agentHost(settings, passphrase),
+    }
+    if (!values.http) return overStdio(options, io)
+    const { httpPort, overHttp } = await import('../mcp/over-http.ts')
+    return overHttp({ ...options, port: port ?? httpPort }, settings, { isJson: values.json, io })
   },
 }
 
 /** The ones below are the client's. */
 const firstFreeDescriptor = 3
 
-/**
- * Runs until the client has gone or a signal came. The wallet and the client are loaded by the first call; what serves is
- * imported above, because files that load in one wave start an assistant sooner than files that load in three.
- */
-async function serve(settings: AgentSettings, passphrase: string | null, io: CommandIo): Promise<number> {
-  const session = serveMcp({
-    name: 'farebox',
-    version,
-    catalogue,
-    tools: settings.tools,
-    host: async () => {
-      const [{ createHost }, { baseUrlOf, stateFolderOf }, { withLocalNodes }] = await Promise.all([
-        import('#agent/tools/create-host.ts'),
-        import('#agent/settings/wallet-settings.ts'),
-        import('../wallet/local-nodes.ts'),
-      ])
-      const env = await withLocalNodes(settings.env, baseUrlOf(settings.env), stateFolderOf(settings.env))
-      return createHost({ ...settings, env }, passphrase)
-    },
-  })
+/** What serves over stdio is imported above, because files that load in one wave start an assistant sooner. */
+async function overStdio(options: FrameOptions, io: CommandIo): Promise<number> {
+  const session = serveMcp(options)
   const stop = io.untilStopped()
   stop.addEventListener('abort', () => void session.close(), { once: true })
   await session.closed

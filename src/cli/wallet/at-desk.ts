@@ -30,7 +30,7 @@ export async function atDesk(
   }
 }
 
-const isRefusal = (error: unknown): error is Error & { sentence: string; nextStep: string } =>
+export const isRefusal = (error: unknown): error is Error & { sentence: string; nextStep: string } =>
   error instanceof Error && error.name === 'WalletRefusal'
 
 /** The wallet's addresses, one a rail, or what to do where there are none. */
