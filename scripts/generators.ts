@@ -4,11 +4,13 @@ import type { Generator } from './generator.ts'
 import { manifest } from './generators/manifest.ts'
 import { catalogueTable, mcpListing } from './generators/mcp-listing.ts'
 import { openApi } from './generators/openapi.ts'
+import { serverJson } from './generators/server-json.ts'
 
 export const generators: readonly Generator[] = [
   { path: 'src/contract/version.generated.ts', make: versionModule },
   { path: 'openapi.yaml', make: openApi },
   { path: 'manifest.json', make: manifest },
+  { path: 'server.json', make: serverJson },
   { path: 'src/mcp/listing.generated.ts', make: mcpListing },
   { path: 'tools/table.generated.ts', make: () => catalogueTable('tools') },
   { path: 'prompts/table.generated.ts', make: () => catalogueTable('prompts') },

@@ -75,3 +75,30 @@ test('an empty environment and a whole one have no problem', () => {
   expect(problems).toEqual([])
   expect(settings).toMatchObject({ tools: ['chat', 'limits'], vendor: undefined })
 })
+
+test.each([
+  ['nothing', ''],
+  ['blanks', '  '],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a client that has no answer hands down its own placeholder
+  ['an answer that nobody gave', '${user_config.x}'],
+])('%s is as good as no value, in every variable', (_, value) => {
+  const names = ['BASE_URL', 'API_KEY', 'WALLET_KEY', 'SOLANA_KEY', 'SOLANA_RPC_URL', 'DATA', 'OUTPUT_DIR', 'TOOLS']
+  const variables = [...names, 'MAX_DAY_USD', 'ASK_ABOVE_USD', 'PAYEE', 'VENDOR', 'DRY_RUN'].map(
+    name => `FAREBOX_${name}`,
+  )
+  const { settings, problems } = readSettings(Object.fromEntries(variables.map(name => [name, value])))
+  expect(problems).toEqual([])
+  expect(settings).toEqual(readSettings({}).settings)
+})
+
+// biome-ignore-start lint/suspicious/noTemplateCurlyInString: spellings of clients
+test.each(['${FAREBOX_API_KEY}', '${env:FAREBOX_API_KEY}', '$FAREBOX_API_KEY'])('%s was not handed through', value => {
+  expect(readSettings({ FAREBOX_API_KEY: value }).settings.apiKey).toBeUndefined()
+})
+
+test('a placeholder for something else is judged as it stands: a cap that is not read would be taken for one', () => {
+  const { problems } = readSettings({ FAREBOX_MAX_DAY_USD: '${MY_LIMIT}', FAREBOX_BASE_URL: '${MY_SERVICE}' })
+  expect(problems.map(problem => problem.split(' ')[0])).toEqual(['FAREBOX_BASE_URL', 'FAREBOX_MAX_DAY_USD'])
+  expect(readSettings({ FAREBOX_API_KEY: 'a${user_config.x}' }).settings.apiKey).toBe('a${user_config.x}')
+})
+// biome-ignore-end lint/suspicious/noTemplateCurlyInString: spellings of clients

@@ -7,10 +7,12 @@ import { refillProblem, refillVariables } from '#wallet/refill/refill-settings.t
 import { isEvmAddress, isSolanaAddress } from '#wallet/rules/policy.ts'
 import { tokenCharacters } from '../proxy/bounds.ts'
 import { amounts, strangeVariables } from './strange-variables.ts'
+import { filledIn } from './unfilled.ts'
 import type { AgentEnvironment } from './wallet-settings.ts'
 
 /** What an environment says, checked and not yet acted on: nothing of the wallet or the client is loaded by it. */
 export interface AgentSettings {
+  /** Without what says nothing. */
   env: AgentEnvironment
   apiKey: string | undefined
   walletKey: string | undefined
@@ -25,8 +27,9 @@ export interface AgentSettings {
   unpricedCalls: 'ask' | 'allow'
 }
 
-/** Reads the environment of an agent. Each problem is one sentence that names its variable; no value of a key is repeated. */
-export function readSettings(env: AgentEnvironment): { settings: AgentSettings; problems: string[] } {
+/** Reads the whole environment of an agent. Each problem is one sentence that names its variable; no value of a key is repeated. */
+export function readSettings(whole: AgentEnvironment): { settings: AgentSettings; problems: string[] } {
+  const env = filledIn(whole)
   const given = (name: string): string | undefined => env[name]?.trim() || undefined
   const tools = given('FAREBOX_TOOLS')
     ?.split(',')
@@ -48,7 +51,7 @@ export function readSettings(env: AgentEnvironment): { settings: AgentSettings; 
       ...checks.flatMap(check => check(given) ?? []),
       ...amounts.flatMap(name => capProblem(name, given(name))),
       ...refillProblems(given),
-      ...strangeVariables(Object.keys(env)),
+      ...strangeVariables(Object.keys(whole)),
     ],
   }
 }

@@ -1,4 +1,5 @@
 import { readSettings } from '#agent/settings/settings.ts'
+import { filledIn } from '#agent/settings/unfilled.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { version } from '#contract/version.generated.ts'
 import { listing } from '#mcp/listing.generated.ts'
@@ -16,6 +17,7 @@ const name = 'farebox mcp'
 
 const usage = `Usage: farebox mcp [--tools NAMES] [--http [--port N] [--json]] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
                    [--print-tools]
+       farebox mcp --print-config CLIENT
 
 Serves the tools over MCP on stdin and stdout, for an assistant to start; or by Streamable HTTP to the programs of this
 machine that know its token. Settings come from the environment
@@ -31,12 +33,14 @@ a wallet or a key only models_find, job_list, wallet_status and wallet_receipts 
                           credential farebox-passphrase, which needs no flag, as the keychain of this system needs none
   --passphrase-fd N       the same from an open file descriptor, 3 or above
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
-  --print-tools           prints the listing as a client sees it, with its SHA-256, and ends`
+  --print-tools           prints the listing as a client sees it, with its SHA-256, and ends
+  --print-config CLIENT   prints what the configuration of a client has to say, without keys, and ends; CLIENT is
+                          claude-code, claude-desktop, vscode, cursor, codex, gemini or zed`
 
 export const mcp: Command = {
   usage,
   async run(args, io) {
-    const { values } = parseArguments(args, {
+    const { values: written } = parseArguments(args, {
       command: name,
       options: {
         tools: { type: 'string' },
@@ -46,8 +50,16 @@ export const mcp: Command = {
         ...passphraseFlags,
         ...dataFlag,
         'print-tools': { type: 'boolean', default: false },
+        'print-config': { type: 'string' },
       },
     })
+    // A client that starts this with what a person was asked for writes the flags of answers that nobody gave, too.
+    const values = filledIn(written)
+    if (written['print-config'] !== undefined) {
+      const { printConfig } = await import('../assistants/print-config.ts')
+      printConfig(name, written['print-config'], values, io)
+      return 0
+    }
     const env = withDataFlag(io.env, values.data)
     const { settings, problems } = readSettings(
       values.tools === undefined ? env : { ...env, FAREBOX_TOOLS: values.tools },
@@ -73,7 +85,7 @@ export const mcp: Command = {
     }
     if (!values.http) return overStdio(options, io)
     const { httpPort, overHttp } = await import('../mcp/over-http.ts')
-    return overHttp({ ...options, port: port ?? httpPort }, settings, { isJson: values.json, io })
+    return overHttp({ ...options, port: port ?? httpPort }, settings, { isJson: written.json, io })
   },
 }
 

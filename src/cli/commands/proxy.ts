@@ -37,8 +37,7 @@ export const proxy: Command = {
       },
     })
     const port = integerFlag(name, 'port', values.port, 0, 65_535) ?? proxyPort
-    const given = withDataFlag(io.env, values.data)
-    const { settings, problems } = readSettings(given)
+    const { settings, problems } = readSettings(withDataFlag(io.env, values.data))
     if (problems.length > 0) throw new CliError(problems.join(' '), 'Mend it in the environment, then start again.', 2)
     const stop = io.untilStopped()
     const passphrase = await givenPassphrase(name, values, io.env)
@@ -46,7 +45,7 @@ export const proxy: Command = {
       import('#agent/proxy/create-proxy.ts'),
       import('#agent/settings/wallet-settings.ts'),
     ])
-    const env = await withLocalNodes(given, baseUrlOf(given), stateFolderOf(given))
+    const env = await withLocalNodes(settings.env, baseUrlOf(settings.env), stateFolderOf(settings.env))
     const running = await createProxy({ ...settings, env }, passphrase, port).catch(error => {
       throw error instanceof ProxyProblem ? new CliError(error.message, error.nextStep) : error
     })

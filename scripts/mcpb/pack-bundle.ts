@@ -1,0 +1,49 @@
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { packExtension } from '@anthropic-ai/mcpb'
+import { bundle } from '../build/bundle.ts'
+import { writeSupportedNode } from '../build/supported-node.ts'
+import { thirdPartyNotice } from '../build/third-party.ts'
+
+/** What the bundle carries as it stands in the repository. */
+const carried = ['manifest.json', 'icon.png', 'LICENSE', 'README.md', 'docs/privacy.md', 'bin/farebox.mjs']
+
+/** Programs, libraries and addons for one kind of machine; the bundle is for all of them. */
+const nativeFile = /\.(node|so|dylib|dll|exe|a)(\.\d+)*$/
+
+/** Of zod, which programs share with farebox and the bundle therefore keeps as a package, the part that Node runs. */
+const runsOnNode = (path: string): boolean => !/\.(ts|cts|mts|map|cjs|md)$|[\\/]zod[\\/]src([\\/]|$)/.test(path)
+
+/**
+ * Puts together in the folder `stage` what an MCPB client unpacks, and packs it into `file`. Throws where the manifest is
+ * not valid or a native file got in.
+ */
+export async function packBundle(root: string, stage: string, file: string): Promise<void> {
+  await rm(stage, { recursive: true, force: true })
+  await mkdir(stage, { recursive: true })
+  for (const path of carried) await cp(join(root, path), join(stage, path))
+  const dist = join(stage, 'dist')
+  const metafile = await bundle(root, dist)
+  await writeSupportedNode(root, dist)
+  await writeFile(join(dist, 'THIRD-PARTY.txt'), await thirdPartyNotice(root, metafile))
+  await writeFile(join(stage, 'package.json'), await packageDescription(root))
+  await cp(join(root, 'node_modules/zod'), join(stage, 'node_modules/zod'), {
+    recursive: true,
+    dereference: true,
+    filter: path => {
+      if (nativeFile.test(path)) throw new Error(`${path} is a native file: the bundle is for all machines`)
+      return runsOnNode(path)
+    },
+  })
+  if (!(await packExtension({ extensionPath: stage, outputPath: file, silent: true }))) {
+    throw new Error('The bundle cannot be packed: run `npx mcpb validate manifest.json`.')
+  }
+}
+
+/** Without scripts and without packages of development: what is unpacked is neither built nor installed any more. */
+async function packageDescription(root: string): Promise<string> {
+  const { name, version, description, license, type, engines, dependencies } = JSON.parse(
+    await readFile(join(root, 'package.json'), 'utf8'),
+  ) as Record<string, unknown>
+  return `${JSON.stringify({ name, version, description, license, type, engines, dependencies }, null, 2)}\n`
+}

@@ -1,0 +1,98 @@
+/** How a client starts the server: the program and what stands behind it, without any secret. */
+export interface StartCommand {
+  command: string
+  args: readonly string[]
+}
+
+/** A program that serves MCP tools to a model, and what its configuration looks like. */
+export interface AssistantClient {
+  /** As it is named at the command line. */
+  name: string
+  format: 'json' | 'toml'
+  /** Where the text goes, and what the person still has to do; for a person. */
+  where: string
+  /** The text itself; the key stands in it as the client's own placeholder. */
+  write(start: StartCommand): string
+}
+
+const serviceAddress = 'https://api.service.example/api/v1'
+
+const json = (value: unknown): string => JSON.stringify(value, null, 2)
+
+/** The members that nearly all clients agree on. */
+const server = ({ command, args }: StartCommand, apiKey: string) => ({
+  command,
+  args,
+  env: { FAREBOX_BASE_URL: serviceAddress, FAREBOX_API_KEY: apiKey },
+})
+
+// biome-ignore-start lint/suspicious/noTemplateCurlyInString: each client fills in a spelling of its own
+/** Where a client fills nothing in, this stands for no key at all until somebody writes one in its place. */
+const notFilledIn = '${FAREBOX_API_KEY}'
+
+/** Every client that `farebox mcp --print-config` knows. */
+export const assistantClients: readonly AssistantClient[] = [
+  {
+    name: 'claude-code',
+    format: 'json',
+    where: '.mcp.json in a project, or ~/.claude.json for all of them. FAREBOX_API_KEY comes from your environment.',
+    write: start => json({ mcpServers: { farebox: { type: 'stdio', ...server(start, '${FAREBOX_API_KEY:-}') } } }),
+  },
+  {
+    name: 'claude-desktop',
+    format: 'json',
+    where:
+      'claude_desktop_config.json (Settings, Developer, Edit Config). It fills in nothing: use a wallet, or write the key in. The bundle (.mcpb) asks for everything instead.',
+    write: start => json({ mcpServers: { farebox: server(start, notFilledIn) } }),
+  },
+  {
+    name: 'vscode',
+    format: 'json',
+    where: '.vscode/mcp.json in a project, or `MCP: Open User Configuration`. It asks for the key once and keeps it.',
+    write: start =>
+      json({
+        inputs: [
+          { type: 'promptString', id: 'farebox_api_key', description: 'API key of the service', password: true },
+        ],
+        servers: { farebox: { type: 'stdio', ...server(start, '${input:farebox_api_key}') } },
+      }),
+  },
+  {
+    name: 'cursor',
+    format: 'json',
+    where: '~/.cursor/mcp.json, or .cursor/mcp.json in a project. FAREBOX_API_KEY comes from your environment.',
+    write: start => json({ mcpServers: { farebox: server(start, '${env:FAREBOX_API_KEY}') } }),
+  },
+  {
+    name: 'codex',
+    format: 'toml',
+    where: '~/.codex/config.toml. FAREBOX_API_KEY comes from your environment.',
+    write: codexTable,
+  },
+  {
+    name: 'gemini',
+    format: 'json',
+    where:
+      '~/.gemini/settings.json, or .gemini/settings.json in a project. FAREBOX_API_KEY comes from your environment.',
+    write: start => json({ mcpServers: { farebox: server(start, '$FAREBOX_API_KEY') } }),
+  },
+  {
+    name: 'zed',
+    format: 'json',
+    where: 'settings.json (`zed: open settings file`). It fills in nothing: use a wallet, or write the key in.',
+    write: start => json({ context_servers: { farebox: server(start, notFilledIn) } }),
+  },
+]
+// biome-ignore-end lint/suspicious/noTemplateCurlyInString: each client fills in a spelling of its own
+
+/** Codex hands through the variables that are named, and others not at all. */
+function codexTable({ command, args }: StartCommand): string {
+  return `[mcp_servers.farebox]
+command = ${tomlText(command)}
+args = [${args.map(tomlText).join(', ')}]
+env = { FAREBOX_BASE_URL = ${tomlText(serviceAddress)} }
+env_vars = ["FAREBOX_API_KEY"]`
+}
+
+/** A basic string of TOML has the escapes of JSON; only DEL is one more that has to be written as one. */
+const tomlText = (text: string): string => JSON.stringify(text).replaceAll('\u007f', '\\u007f')

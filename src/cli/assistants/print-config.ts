@@ -1,0 +1,49 @@
+import { realpathSync } from 'node:fs'
+import { resolve, sep } from 'node:path'
+import { wrongUsage } from '../arguments.ts'
+import type { CommandIo } from '../command.ts'
+import { assistantClients, type StartCommand } from './clients.ts'
+
+/** Flags of `farebox mcp` that a client has to give too; a passphrase itself is none of them. */
+export interface CarriedFlags {
+  tools?: string | undefined
+  data?: string | undefined
+  'passphrase-file'?: string | undefined
+}
+
+/** Prints what a client's configuration has to say: where it goes on stderr, the text alone on stdout. Reads no key. */
+export function printConfig(command: string, client: string, flags: CarriedFlags, io: CommandIo): void {
+  const found = assistantClients.find(({ name }) => name === client)
+  if (!found) {
+    const names = assistantClients.map(({ name }) => name).join(', ')
+    throw wrongUsage(command, `\`--print-config\` takes one of ${names}`)
+  }
+  io.output.note(`Put this into ${found.where}`)
+  io.output.note('Write the address of your service in; without a key a wallet pays: `farebox wallet create`.')
+  io.output.print(found.write(startCommand(io.self, flags)))
+}
+
+/**
+ * This very installation, by its path, so that nothing is looked up in a PATH that desktop programs do not have; what npx
+ * has unpacked for the moment may be gone tomorrow, so that is started by npx again.
+ */
+function startCommand([program, launcher = '']: CommandIo['self'], flags: CarriedFlags): StartCommand {
+  const path = realPath(launcher)
+  const carried = Object.entries({
+    '--tools': flags.tools,
+    '--data': flags.data && resolve(flags.data),
+    '--passphrase-file': flags['passphrase-file'] && resolve(flags['passphrase-file']),
+  }).flatMap(([flag, value]) => (value ? [flag, value] : []))
+  return path.includes(`${sep}_npx${sep}`)
+    ? { command: 'npx', args: ['-y', 'farebox', 'mcp', ...carried] }
+    : { command: program, args: [path, 'mcp', ...carried] }
+}
+
+/** A link in a folder of programs may be another one after the next installation. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return resolve(path)
+  }
+}

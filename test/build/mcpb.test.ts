@@ -1,0 +1,124 @@
+/** The bundle for desktop assistants: packed, unpacked into an empty folder, and started as its own manifest says. */
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { getMcpConfigForManifest, MANIFEST_SCHEMAS, unpackExtension, validateManifest } from '@anthropic-ai/mcpb'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LineServer } from '../../bench/mcp/line-server.ts'
+import { packBundle } from '../../scripts/mcpb/pack-bundle.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+let folder: string
+let unpacked: string
+let files: string[]
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-mcpb-'))
+  unpacked = join(folder, 'unpacked')
+  await packBundle(root, join(folder, 'stage'), join(folder, 'farebox.mcpb'))
+  await mkdir(unpacked)
+  await unpackExtension({ mcpbPath: join(folder, 'farebox.mcpb'), outputDir: unpacked, silent: true })
+  files = (await readdir(unpacked, { recursive: true, withFileTypes: true }))
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name).slice(unpacked.length + 1))
+}, 120_000)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const manifest = async () =>
+  MANIFEST_SCHEMAS['0.3'].parse(JSON.parse(await readFile(join(unpacked, 'manifest.json'), 'utf8')))
+
+/** The process that a client starts where a person has given these answers and no others. */
+async function started(answers: Record<string, string>) {
+  const config = await getMcpConfigForManifest({
+    manifest: await manifest(),
+    extensionPath: unpacked,
+    systemDirs: { HOME: join(folder, 'home') },
+    userConfig: answers,
+    pathSeparator: sep,
+  })
+  expect(config?.command).toBe('node')
+  const env = { PATH: '', HOME: join(folder, 'home'), ...config?.env }
+  return {
+    env,
+    server: new LineServer({ name: 'farebox', program: process.execPath, args: config?.args ?? [], env }),
+  }
+}
+
+const textOf = (answer: unknown): string =>
+  (answer as { content: { text?: string }[] }).content.map(({ text = '' }) => text).join('\n')
+
+test('its manifest is valid, and everything that it names is there', async () => {
+  expect(validateManifest(join(unpacked, 'manifest.json'))).toBe(true)
+  const { manifest_version, server, icon = '' } = await manifest()
+  expect(manifest_version).toBe('0.3')
+  expect(files).toEqual(expect.arrayContaining([server.entry_point, icon, 'docs/privacy.md', 'LICENSE']))
+})
+
+test('it carries no file that is for one kind of machine, and nothing of this one', async () => {
+  expect(files.length).toBeGreaterThan(100)
+  expect(files.filter(path => /\.(node|so|dylib|dll|exe|a|wasm)(\.\d+)*$|\.map$|\.ts$|\.test\./.test(path))).toEqual([])
+  expect((await readdir(join(unpacked, 'node_modules'))).filter(name => !name.startsWith('.'))).toEqual(['zod'])
+  for (const path of files.filter(each => each.startsWith(`dist${sep}`))) {
+    const text = await readFile(join(unpacked, path), 'utf8')
+    expect(text.includes(root) || text.includes(folder), path).toBe(false)
+  }
+})
+
+test('with an address alone it starts, lists what its manifest lists, and serves what is free without a route', async () => {
+  const { env, server } = await started({ base_url: 'http://127.0.0.1:9/api/v1' })
+  // Answers that nobody gave come as they stand in the manifest.
+  expect(Object.values(env).filter(value => value.includes('user_config')).length).toBeGreaterThan(3)
+  try {
+    await server.initialize()
+    const { tools } = (await server.call('tools/list', {})) as { tools: { name: string; description: string }[] }
+    const { prompts } = (await server.call('prompts/list', {})) as { prompts: { name: string; description: string }[] }
+    const told = await manifest()
+    expect(tools.map(({ name, description }) => ({ name, description }))).toEqual(told.tools)
+    expect(prompts.map(({ name }) => name)).toEqual(told.prompts?.map(({ name }) => name))
+
+    const status = await server.call('tools/call', { name: 'wallet_status', arguments: {} })
+    expect(status).toMatchObject({
+      structuredContent: { pays: 'nothing', service: expect.stringContaining('127.0.0.1:9') },
+    })
+    const receipts = await server.call('tools/call', { name: 'wallet_receipts', arguments: {} })
+    expect(receipts).not.toMatchObject({ isError: true })
+    const chat = await server.call('tools/call', { name: 'chat', arguments: { model: 'm', prompt: 'x' } })
+    expect([chat, textOf(chat)]).toEqual([
+      expect.objectContaining({ isError: true }),
+      expect.stringContaining('farebox wallet create'),
+    ])
+  } finally {
+    await server.end()
+  }
+}, 60_000)
+
+test('what a person answered is what it works with', async () => {
+  const data = join(folder, 'wallet')
+  const { server } = await started({
+    base_url: 'http://127.0.0.1:9/api/v1',
+    wallet_key: '1'.repeat(64),
+    wallet_folder: data,
+    max_day_usd: '7.5',
+  })
+  try {
+    await server.initialize()
+    const status = await server.call('tools/call', { name: 'wallet_status', arguments: {} })
+    expect(status).toMatchObject({ structuredContent: { pays: 'wallet', caps_usd: { per_day: 7.5, total: 20 } } })
+    expect(await readdir(data)).not.toEqual([])
+  } finally {
+    await server.end()
+  }
+}, 60_000)
+
+test('without the address that it needs it is not started at all', async () => {
+  const config = getMcpConfigForManifest({
+    manifest: await manifest(),
+    extensionPath: unpacked,
+    systemDirs: {},
+    userConfig: {},
+    pathSeparator: sep,
+  })
+  expect(await config).toBeUndefined()
+})
