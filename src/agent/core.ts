@@ -8,7 +8,7 @@ import type { State } from '#wallet/records/state.ts'
 import type { Policy } from '#wallet/rules/policy.ts'
 import type { WalletRefusal } from '#wallet/rules/refusal.ts'
 import type { Wallet } from '#wallet/wallet.ts'
-import type { Files } from './files.ts'
+import type { Files } from './media/files.ts'
 import type { Refills } from './wallet/refills.ts'
 
 /** What one agent is made of; every part of the room takes what it needs of it. */

@@ -17,7 +17,7 @@ import { tightenByFile } from '#wallet/rules/settings-file.ts'
 import { openWallet } from '#wallet/wallet.ts'
 import type { Core } from './core.ts'
 import type { CoreOptions } from './core-options.ts'
-import { Files } from './files.ts'
+import { Files } from './media/files.ts'
 import { machineNotes } from './state/machine-notes.ts'
 import { Refills } from './wallet/refills.ts'
 

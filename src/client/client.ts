@@ -155,13 +155,17 @@ export class Client {
     return error
   }
 
-  /** A download that carries no credential; only https, or the service's own origin. */
-  async download(url: string, headers: Record<string, string>, signal?: AbortSignal): Promise<WireResponse> {
+  /** A download, or the end of one, that carries no credential; only https, or the service's own origin. */
+  async download(
+    url: string,
+    headers: Record<string, string>,
+    { signal, method = 'GET' }: { signal?: AbortSignal | undefined; method?: 'GET' | 'DELETE' } = {},
+  ): Promise<WireResponse> {
     const target = URL.canParse(url) ? new URL(url) : null
     if (!target || (target.protocol !== 'https:' && target.origin !== this.address.origin)) {
       throw new ClientError('not-allowed', 'The download address is not https.', { wasSent: false })
     }
-    const request = { method: 'GET', url, headers, signal }
+    const request = { method, url, headers, signal }
     if (target.origin !== this.address.origin) return this.#wire(request)
     return this.#through(await this.#gate.enter(null, this.#budget({ signal })), request, null)
   }

@@ -11,10 +11,12 @@ export const bodyTimeoutMs = 60_000
 /** A connection that nobody uses. */
 export const keepAliveMs = 30_000
 
-/** Largest JSON answer that is read, in bytes; a list of hundreds of models is below 1 MB. */
-export const answerBytes = 16 * 1024 * 1024
+/** Largest JSON answer that is read, in bytes: four pictures in base64; a list of hundreds of models is below 1 MB. */
+export const answerBytes = 32 * 1024 * 1024
 /** Largest error answer; a policy text of two pages fits many times. */
 export const errorBytes = 512 * 1024
+/** Largest picture or recording of one answer, in bytes: an hour of speech, or a picture of 8k, is below. */
+export const madeBytes = 128 * 1024 * 1024
 /** Largest file that is downloaded, in bytes: a minute of 4k video is below. */
 export const fileBytes = 4 * 1024 * 1024 * 1024
 

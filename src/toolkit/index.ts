@@ -2,6 +2,7 @@
 export type { Catalogue } from './catalogue.ts'
 export { definePrompt, type Prompt } from './define-prompt.ts'
 export { defineTool, type Tool, type ToolAnnotations } from './define-tool.ts'
+export { FormFile } from './form-file.ts'
 export { fromOutside } from './from-outside.ts'
 export { isoTime, paidOutput, paidShape, sayPaid, sayUsd, Usd, usd } from './paid.ts'
 export {

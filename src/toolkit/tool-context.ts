@@ -1,5 +1,6 @@
 import type { MicroUsd } from '#contract/money.ts'
 import type { AnswerOf, CallOf, Operation } from '#contract/operation.ts'
+import type { FormFile } from './form-file.ts'
 
 /**
  * All that a tool can do. Every effect behind it obeys the wallet's policy, tops up on 402, respects limits and keeps
@@ -10,6 +11,8 @@ export interface ToolContext {
   call<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Answered<O>>
   /** The same for an operation that queues work: what it started becomes a job that survives a restart. */
   start<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Started>
+  /** The same for an operation that makes pictures or sound: what it made is saved in the output folder. */
+  make<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Made>
   jobs: JobDesk
   files: FileDesk
   wallet: WalletDesk
@@ -50,6 +53,16 @@ export interface Started {
   paid: Paid
 }
 
+export interface Made {
+  /** One for each picture or recording, in the order of the answer. */
+  files: SavedFile[]
+  /** The model that the service says made it; null where it does not say. */
+  model: string | null
+  /** The service blurred a picture by its content policy. */
+  isBlurred: boolean
+  paid: Paid
+}
+
 export interface JobDesk {
   /**
    * Waits until the job ends or `timeoutMs` is over, saves what it made, and reports progress meanwhile. Free. Of a call
@@ -58,12 +71,14 @@ export interface JobDesk {
   wait(jobId: string, timeoutMs: number): Promise<JobView>
   /** Newest first. */
   list(limit: number): Promise<JobView[]>
+  /** Deletes what a finished job made at the service; the saved file stays. Throws `ToolFailure` for one that still runs. */
+  delete(jobId: string): Promise<JobView>
 }
 
 export interface JobView {
   jobId: string
   /** `call`: a call whose answer took longer than its caller could wait. */
-  kind: 'video' | 'call'
+  kind: 'video' | 'audio' | 'call'
   model: string
   state: 'running' | 'completed' | 'failed' | 'deleted'
   startedAtMs: number
@@ -87,8 +102,12 @@ export interface SavedFile {
 
 export interface FileDesk {
   /** A file of an allowed folder as a data URL; an http(s) or data URL passes as it is. Checks folder, type and size. */
-  asMediaUrl(source: string, kind: 'image' | 'video' | 'audio'): Promise<string>
+  asMediaUrl(source: string, kind: MediaKind): Promise<string>
+  /** A file of an allowed folder for a form. Checks folder, type and size; no address is taken. */
+  asFormFile(path: string, kind: MediaKind | 'document'): Promise<FormFile>
 }
+
+export type MediaKind = 'image' | 'video' | 'audio'
 
 export interface WalletDesk {
   status(): Promise<WalletView>

@@ -2,7 +2,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
-import { Files, outputName } from '#agent/files.ts'
+import { Files, outputName } from '#agent/media/files.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { temporaryFolder } from './open-agent.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { Client, type ClientOptions } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
-import { breakerFailures } from '#client/limits.ts'
+import { answerBytes, breakerFailures } from '#client/limits.ts'
 import { createChatCompletion } from '#contract/chat.ts'
 import {
   booksUnreachable,
@@ -197,7 +197,7 @@ test('plain http to another machine, and an address with a password, are refused
 test('an answer that is too large or breaks off is never taken for one', async () => {
   const large = await clientOf((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(`"${'x'.repeat(17 * 1024 * 1024)}"`)
+    response.end(`"${'x'.repeat(answerBytes)}"`)
   })
   await expect(large.client.call(listModels, list)).rejects.toMatchObject({ kind: 'too-large' })
   const broken = await clientOf((_, response) => {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ModelRecord } from '#contract/models.ts'
 import { microUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
+import { FormFile } from '#toolkit/form-file.ts'
 import { NeedsPerson, type PersonAnswer, type Question } from '#toolkit/person.ts'
 import { isYes } from '#toolkit/say-question.ts'
 import type {
@@ -12,6 +13,7 @@ import type {
   Paid,
   PaidOptions,
   Receipt,
+  SavedFile,
   ToolContext,
   WalletView,
 } from '#toolkit/tool-context.ts'
@@ -39,6 +41,8 @@ export const doneJob: JobView = {
   state: 'completed',
   file: { path: '/home/ann/farebox files/a b.mp4', mimeType: 'video/mp4', bytes: 1234 },
 }
+
+export const madeFile: SavedFile = { path: '/home/ann/farebox files/a b.png', mimeType: 'image/png', bytes: 1234 }
 
 export const receipt: Receipt = {
   id: 'rcpt_1',
@@ -125,6 +129,7 @@ export interface FakeOptions {
   failure?: unknown
   answers?: Readonly<Record<string, unknown>>
   jobs?: JobView[]
+  made?: SavedFile[]
   limits?: LimitsView
   /** Progress reported by a wait, and whether it goes on until it is stopped. */
   reports?: { message: string; done?: number; total?: number }[]
@@ -158,6 +163,11 @@ export function fakeHost(options: FakeOptions = {}) {
       // The script's answers have the shape of their operation; a wrong one fails in the tool's own output schema.
       return { answer: answerOf(operation) as never, paid }
     },
+    async make(operation, { body }, paidOptions) {
+      paidEffect()
+      calls.push({ operation: operation.id, body, options: paidOptions })
+      return { files: options.made ?? [madeFile], model: 'demo-image', isBlurred: false, paid }
+    },
     async start(operation, { body }, paidOptions) {
       paidEffect()
       calls.push({ operation: operation.id, body, options: paidOptions })
@@ -178,18 +188,16 @@ export function fakeHost(options: FakeOptions = {}) {
         return options.jobs?.[0] ?? doneJob
       },
       list: async limit => (options.jobs ?? [doneJob]).slice(0, limit),
-    },
-    files: { asMediaUrl: async source => (source.startsWith('http') ? source : `data:image/png;base64,${source}`) },
-    wallet: {
-      status: async () => wallet,
-      async topUp(amountMicroUsd, paidOptions) {
-        paidEffect()
-        calls.push({ operation: 'topUp', body: amountMicroUsd, options: paidOptions })
-        return { receipt: { ...receipt, amountMicroUsd }, paid: { ...paid, chargedMicroUsd: amountMicroUsd } }
+      async delete(jobId) {
+        effect()
+        return { ...doneJob, jobId, state: 'deleted' }
       },
-      receipts: async limit => [receipt].slice(0, limit),
-      charges: async limit => [charge].slice(0, limit),
     },
+    files: {
+      asMediaUrl: async source => (source.startsWith('http') ? source : `data:image/png;base64,${source}`),
+      asFormFile: async (path, kind) => new FormFile(new TextEncoder().encode(path), kind, ''),
+    },
+    wallet: walletDesk(paidEffect, calls),
     async limits() {
       effect()
       return options.limits ?? limits
@@ -198,6 +206,20 @@ export function fakeHost(options: FakeOptions = {}) {
 
   return { host: hostOf(contextFor, { given, approved, seen }), seen }
 }
+
+const walletDesk = (
+  paidEffect: () => void,
+  calls: { operation: string; body: unknown; options: PaidOptions | undefined }[],
+): ToolContext['wallet'] => ({
+  status: async () => wallet,
+  async topUp(amountMicroUsd, paidOptions) {
+    paidEffect()
+    calls.push({ operation: 'topUp', body: amountMicroUsd, options: paidOptions })
+    return { receipt: { ...receipt, amountMicroUsd }, paid: { ...paid, chargedMicroUsd: amountMicroUsd } }
+  },
+  receipts: async limit => [receipt].slice(0, limit),
+  charges: async limit => [charge].slice(0, limit),
+})
 
 function hostOf(
   context: ToolHost['context'],

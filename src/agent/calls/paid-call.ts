@@ -1,4 +1,4 @@
-import type { ClientAnswer } from '#client/client.ts'
+import type { CallOptions, ClientAnswer } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
 import { principalOf } from '#client/credential.ts'
 import { type MicroUsd, zeroUsd } from '#contract/money.ts'
@@ -9,6 +9,7 @@ import type { PaidOrder } from '#wallet/payment/pay.ts'
 import { allowCall } from '#wallet/rules/allow-call.ts'
 import { chargeShownMs, keysKeptMs } from '../bounds.ts'
 import type { Core } from '../core.ts'
+import { makeMedia, makesMedia } from '../media/made-media.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import { type PricedCall, priceCall } from '../prices/price-call.ts'
 import { isUnknownCharge, nobodyPays } from '../words/explain.ts'
@@ -245,7 +246,7 @@ export class PaidCalls {
       this.#sent.add(rowId)
       try {
         const answer = await withinTime(this.#core, this.#closing.signal, signal =>
-          this.#core.client.call(operation, request, { idempotencyKey, signal }),
+          this.#ask(operation, request, rowId, { idempotencyKey, signal }),
         )
         this.#core.refills.noticed(answer.headers, sentAtMs)
         return answer
@@ -272,6 +273,19 @@ export class PaidCalls {
         this.#sent.delete(rowId)
       }
     }
+  }
+
+  /** What is made of pictures or sound is saved before it counts as answered. */
+  #ask<O extends Operation>(
+    operation: O,
+    call: CallOf<O>,
+    callId: string,
+    options: CallOptions,
+  ): Promise<ClientAnswer<O>> {
+    const { client, files } = this.#core
+    return makesMedia(operation)
+      ? makeMedia({ client, files, callId }, operation, call, options)
+      : client.call(operation, call, options)
   }
 
   /**

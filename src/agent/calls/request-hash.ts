@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '#contract/canonical-json.ts'
 import type { Operation } from '#contract/operation.ts'
+import { FormFile } from '#toolkit/form-file.ts'
 
 /**
  * What makes two paid calls the same one: the service, who pays, the operation and what is sent, in whatever order it was
@@ -20,5 +21,15 @@ function withoutConsents(call: unknown): unknown {
   const { params, query, body } = call as { params?: unknown; query?: unknown; body?: unknown }
   if (typeof body !== 'object' || body === null) return { params, query, body }
   const { consents: _, ...rest } = body as Record<string, unknown>
-  return { params, query, body: rest }
+  return {
+    params,
+    query,
+    body: Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, inShort(value)])),
+  }
 }
+
+/** A file is known by its bytes, which may be many. */
+const inShort = (value: unknown): unknown =>
+  value instanceof FormFile
+    ? { name: value.name, type: value.type, sha256: createHash('sha256').update(value.content).digest('hex') }
+    : value

@@ -1,8 +1,10 @@
+import type { Client } from '#client/client.ts'
 import { retryAtMs } from '#client/retry/retry.ts'
+import { completeAudio, retrieveAudio } from '#contract/audio-jobs.ts'
 import { ProviderContentPolicy } from '#contract/failures.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { ServiceError } from '#contract/service-error.ts'
-import { retrieveVideo, type VideoStatus } from '#contract/video.ts'
+import { completeVideo, retrieveVideo, type VideoStatus } from '#contract/video.ts'
 import type { JobDesk, JobView } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Invocation } from '#toolkit/tool-host.ts'
@@ -10,8 +12,8 @@ import { jobFaults, pollMs } from '../bounds.ts'
 import { isPassing } from '../calls/is-passing.ts'
 import type { Core } from '../core.ts'
 import type { CallJobs } from './call-jobs.ts'
-import { type JobRow, type JobRows, jobView } from './job-rows.ts'
-import { saveVideo } from './save-video.ts'
+import { isQueued, type JobRow, type JobRows, jobView, type QueuedJobRow } from './job-rows.ts'
+import { saveJobMedia } from './save-job-media.ts'
 import { wasRefunded } from './was-refunded.ts'
 
 export type Waiting = Required<Omit<Invocation, 'called'>>
@@ -44,7 +46,7 @@ export class Jobs implements JobDesk {
   }
 
   async wait(jobId: string, timeoutMs: number): Promise<JobView> {
-    if (this.#own(jobId).kind === 'call') {
+    if (!isQueued(this.#own(jobId))) {
       const job = await this.#calls.follow(jobId, timeoutMs, this.#waiting)
       return job.state === 'completed' ? this.#deliver(job) : jobView(job)
     }
@@ -62,6 +64,19 @@ export class Jobs implements JobDesk {
       await pause(untilMs - clock.now(), this.#waiting.signal)
       pauseMs = Math.min(pollMs.most, pauseMs * pollMs.growth)
     }
+  }
+
+  async delete(jobId: string): Promise<JobView> {
+    const found = this.#own(jobId)
+    if (!isQueued(found)) throw keepsNothing()
+    await this.#ask(found, () => jobFaults + 1)
+    const job = this.#own(jobId)
+    if (job.state === 'running') throw stillRuns()
+    if (job.state === 'completed' && isQueued(job)) {
+      await forgetMedia(this.#core.client, job, this.#waiting.signal)
+      this.#rows.deleted(jobId)
+    }
+    return jobView(this.#own(jobId))
   }
 
   /** A job that we started; of another service's jobs this one knows nothing. */
@@ -82,12 +97,10 @@ export class Jobs implements JobDesk {
 
   /** One question to the service. The time before which another is useless, where it said one. */
   async #ask(job: JobRow, countFault: () => number): Promise<number | null> {
-    if (job.state !== 'running') return null
+    if (job.state !== 'running' || !isQueued(job)) return null
     try {
-      const body = { model: job.model, queue_id: job.queueId }
       const { signal } = this.#waiting
-      const call = { params: undefined, query: undefined, body }
-      const answer = await this.#core.client.open(retrieveVideo, call, { signal, attempts: 1 })
+      const answer = await this.#core.client.open(retrieving[job.kind], queued(job), { signal, attempts: 1 })
       if (answer.kind === 'json' && answer.answer.status === 'PROCESSING') this.#progress(job, answer.answer)
       else await this.#save(job, answer)
       return null
@@ -109,14 +122,14 @@ export class Jobs implements JobDesk {
     })
   }
 
-  async #save(job: JobRow, answer: Parameters<typeof saveVideo>[3]): Promise<void> {
+  async #save(job: QueuedJobRow, answer: Parameters<typeof saveJobMedia>[3]): Promise<void> {
     if (!this.#rows.takeSaving(job.jobId)) {
       if (answer.kind === 'bytes') answer.response.discard()
       return
     }
     try {
       this.#waiting.report({ message: `${job.model}: done, saving` })
-      const file = await saveVideo(this.#core.client, this.#core.files, job, answer, this.#waiting.signal)
+      const file = await saveJobMedia(this.#core.client, this.#core.files, job, answer, this.#waiting.signal)
       this.#rows.saved(job.jobId, file)
     } catch (error) {
       this.#rows.leaveSaving(job.jobId)
@@ -145,3 +158,46 @@ const endings: Readonly<Record<string, readonly ['failed' | 'deleted', string]>>
   MEDIA_NOT_FOUND: ['deleted', 'Its media are gone: expired or deleted.'],
   MEDIA_GONE: ['deleted', 'Its media are gone: expired or deleted.'],
 }
+
+const retrieving = { video: retrieveVideo, audio: retrieveAudio } as const
+const completing = { video: completeVideo, audio: completeAudio } as const
+
+const queued = ({ model, queueId }: JobRow) => ({
+  params: undefined,
+  query: undefined,
+  body: { model, queue_id: queueId },
+})
+
+/** What has an address of its own is deleted there (brief §3.1), all else by its job. Throws where it may still be there. */
+async function forgetMedia(client: Client, job: QueuedJobRow, signal: AbortSignal): Promise<void> {
+  if (job.downloadUrl === null) {
+    const { answer } = await client.call(completing[job.kind], queued(job), { signal })
+    if (!answer.success) throw notDeleted()
+    return
+  }
+  const response = await client.download(job.downloadUrl, {}, { signal, method: 'DELETE' })
+  response.discard()
+  const isGone = response.status === 404 || response.status === 410
+  if (!isGone && response.status >= 300) throw notDeleted()
+}
+
+const keepsNothing = (): ToolFailure =>
+  new ToolFailure({
+    happened: 'This job is a call: the service keeps no file of it, and its answer is kept here for a day at most.',
+    charged: zeroUsd,
+    next: 'Nothing has to be deleted; job_wait returns its answer.',
+  })
+
+const stillRuns = (): ToolFailure =>
+  new ToolFailure({
+    happened: 'The job still runs, and a service has no way to stop one.',
+    charged: zeroUsd,
+    next: 'Call job_wait until it has ended, then job_delete again.',
+  })
+
+const notDeleted = (): ToolFailure =>
+  new ToolFailure({
+    happened: 'The service did not delete the file, so it may still be there.',
+    charged: zeroUsd,
+    next: 'Call job_delete again in a minute.',
+  })

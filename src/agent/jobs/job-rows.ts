@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Clock } from '#contract/clock.ts'
 import type { MicroUsd } from '#contract/money.ts'
+import { reviveFormFile } from '#toolkit/form-file.ts'
 import type { JobView, SavedFile } from '#toolkit/tool-context.ts'
 import type { CalledTool } from '#toolkit/tool-host.ts'
 import { newId } from '#wallet/new-id.ts'
@@ -20,6 +21,11 @@ export interface JobRow extends JobView {
   callId: string | null
 }
 
+/** A job that the service queued. */
+export type QueuedJobRow = JobRow & { kind: 'video' | 'audio' }
+
+export const isQueued = (job: JobRow): job is QueuedJobRow => job.kind !== 'call'
+
 /** A paid call that goes on as a job. */
 export interface NewCallJob {
   service: string
@@ -37,6 +43,7 @@ export interface CallJobParts {
 }
 
 export interface NewJob {
+  kind: 'video' | 'audio'
   service: string
   queueId: string
   model: string
@@ -58,9 +65,9 @@ export class JobRows {
   insert(db: DatabaseSync, job: NewJob): string {
     const id = newId('job')
     db.prepare(
-      `INSERT INTO jobs (id, service, queue_id, model, download_url, price_micro_usd, state, started_at_ms)
-       VALUES (?, ?, ?, ?, ?, ?, 'running', ?)`,
-    ).run(id, job.service, job.queueId, job.model, job.downloadUrl, job.priceMicroUsd, this.#clock.now())
+      `INSERT INTO jobs (id, kind, service, queue_id, model, download_url, price_micro_usd, state, started_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, 'running', ?)`,
+    ).run(id, job.kind, job.service, job.queueId, job.model, job.downloadUrl, job.priceMicroUsd, this.#clock.now())
     forgetFinished(db, this.#clock.now())
     return id
   }
@@ -70,8 +77,8 @@ export class JobRows {
     this.#prepared()
     const row = this.#state.decide(db => {
       db.prepare(
-        `INSERT INTO jobs (id, service, queue_id, model, state, started_at_ms, call_id, request, tool)
-         VALUES (?, ?, '', ?, 'running', ?, ?, ?, ?) ON CONFLICT (call_id) WHERE call_id IS NOT NULL DO NOTHING`,
+        `INSERT INTO jobs (id, kind, service, queue_id, model, state, started_at_ms, call_id, request, tool)
+         VALUES (?, 'call', ?, '', ?, 'running', ?, ?, ?, ?) ON CONFLICT (call_id) WHERE call_id IS NOT NULL DO NOTHING`,
       ).run(
         newId('job'),
         job.service,
@@ -95,7 +102,8 @@ export class JobRows {
 
   callParts(id: string): CallJobParts {
     const row = this.#database().prepare('SELECT request, tool FROM jobs WHERE id = ?').get(id)
-    const json = (value: SQLOutputValue | undefined) => (typeof value === 'string' ? JSON.parse(value) : null)
+    const json = (value: SQLOutputValue | undefined) =>
+      typeof value === 'string' ? JSON.parse(value, reviveFormFile) : null
     return { request: json(row?.request), tool: json(row?.tool) }
   }
 
@@ -156,6 +164,11 @@ export class JobRows {
       isRefunded ? 1 : 0,
       id,
     )
+  }
+
+  /** What it made is deleted at the service; a file that was saved stays. */
+  deleted(id: string): void {
+    this.#run(`UPDATE jobs SET state = 'deleted' WHERE id = ? AND state = 'completed'`, id)
   }
 
   saved(id: string, file: SavedFile): void {
@@ -224,7 +237,7 @@ const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof
 
 const read = (row: Record<string, SQLOutputValue>): JobRow => ({
   jobId: String(row.id),
-  kind: typeof row.call_id === 'string' ? 'call' : 'video',
+  kind: row.kind as JobRow['kind'],
   callId: textOrNull(row.call_id),
   service: String(row.service),
   queueId: String(row.queue_id),

@@ -75,4 +75,11 @@ export const agentMigrations: readonly Migration[] = [
       CREATE UNIQUE INDEX jobs_by_call ON jobs (call_id) WHERE call_id IS NOT NULL;
     `,
   },
+  {
+    name: '0006-kinds-of-jobs',
+    sql: `
+      ALTER TABLE jobs ADD COLUMN kind TEXT NOT NULL DEFAULT 'video' CHECK (kind IN ('video', 'audio', 'call'));
+      UPDATE jobs SET kind = 'call' WHERE call_id IS NOT NULL;
+    `,
+  },
 ]

@@ -1,9 +1,11 @@
 import { isPaid, type Operation } from '#contract/operation.ts'
+import { FormFile } from '#toolkit/form-file.ts'
 import type { ToolResult } from '#toolkit/result-instead.ts'
 import { runTool } from '#toolkit/run-tool.ts'
 import type { Answered, ToolContext } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { CalledTool } from '#toolkit/tool-host.ts'
+import type { MadeMedia } from '../media/made-media.ts'
 import { catalogue } from './catalogue.ts'
 
 /** Whether the result of such a call can be made again once its answer is there. */
@@ -32,8 +34,15 @@ const answeredContext = (context: ToolContext, answeredId: string, answered: Ans
     if (isPaid(operation)) throw new Error(`${operation.id} would be bought once more.`)
     return context.call(operation, call, options)
   },
+  make(operation) {
+    if (operation.id === answeredId) return Promise.resolve({ ...(answered.answer as MadeMedia), paid: answered.paid })
+    throw new Error(`${operation.id} would be bought once more.`)
+  },
   start(operation) {
     throw new Error(`${operation.id} would be bought once more.`)
   },
-  files: { asMediaUrl: async source => source },
+  files: {
+    asMediaUrl: async source => source,
+    asFormFile: async path => new FormFile(new Uint8Array(), path, ''),
+  },
 })

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { queueAudio } from '#contract/audio-jobs.ts'
 import { zeroUsd } from '#contract/money.ts'
 import type { CallOf, Operation } from '#contract/operation.ts'
 import { queueVideo, type VideoQueued } from '#contract/video.ts'
@@ -14,6 +15,7 @@ import type { Keep } from '../calls/paid-call.ts'
 import { whileWanted } from '../calls/while-wanted.ts'
 import { Jobs } from '../jobs/job-desk.ts'
 import { jobView } from '../jobs/job-rows.ts'
+import type { MadeMedia } from '../media/made-media.ts'
 import type { Asked } from './asked.ts'
 
 /** All effects of one call of a tool. What is thrown has been put into words; `NeedsPerson` passes. */
@@ -33,6 +35,11 @@ export function toolContext(desks: AgentDesks, invocation: Invocation): ToolCont
     report,
     call: (operation, call, options) =>
       worded(operation.charge !== 'free', () => answerCall(asked, operation, call, options ?? {})),
+    make: (operation, call, options) =>
+      worded(true, async () => {
+        const { answer, paid } = await answerCall(asked, operation, call, options ?? {})
+        return { ...(answer as MadeMedia), paid }
+      }),
     start: (operation, call, options) => worded(true, () => start(asked, operation, call, options ?? {})),
     jobs: wordedJobs(jobs, resuming),
     files: core.files,
@@ -47,6 +54,7 @@ type Worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => Promise<R
 const wordedJobs = (jobs: JobDesk, worded: Worded): JobDesk => ({
   wait: (jobId, timeoutMs) => worded(false, () => jobs.wait(jobId, timeoutMs)),
   list: limit => worded(false, () => jobs.list(limit)),
+  delete: jobId => worded(false, () => jobs.delete(jobId)),
 })
 
 const wordedWallet = ({ wallet }: AgentDesks, worded: Worded): WalletDesk => ({
@@ -62,12 +70,13 @@ async function start<O extends Operation>(
   call: CallOf<O>,
   options: PaidOptions,
 ): Promise<Started> {
-  if (operation.id !== queueVideo.id) throw new Error(`${operation.id} starts no job.`)
+  const kind = startedKinds[operation.id]
+  if (!kind) throw new Error(`${operation.id} starts no job.`)
   const { core, paidCalls, rows, jobRows } = desks
   const keep: Keep<O> = (rowId, answer, price) => {
     const { model, queue_id, download_url } = answer.answer as z.output<typeof VideoQueued>
     const service = core.client.address.baseUrl
-    const job = { service, queueId: queue_id, model: shortId(model), downloadUrl: download_url ?? null }
+    const job = { kind, service, queueId: queue_id, model: shortId(model), downloadUrl: download_url ?? null }
     const priceMicroUsd = chargedFor(answer) ?? price.amountMicroUsd
     const kept = { answer: answer.answer, charged: priceMicroUsd, creditLeft: creditLeft(answer, priceMicroUsd) }
     rows.answered(rowId, kept, db => jobRows.insert(db, { ...job, priceMicroUsd }))
@@ -84,5 +93,7 @@ async function start<O extends Operation>(
   }
   return { job: jobView(job), paid: await paidFor(desks, bought, row.chargedMicroUsd) }
 }
+
+const startedKinds: Readonly<Record<string, 'video' | 'audio'>> = { [queueVideo.id]: 'video', [queueAudio.id]: 'audio' }
 
 const shortId = (model: string): string => withoutHidden(model).slice(0, shownIdCharacters)

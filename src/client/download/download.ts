@@ -5,7 +5,6 @@ import type { Client } from '../client.ts'
 import { ClientError } from '../client-error.ts'
 import { downloadAttempts, downloadCuts, fileBytes, progressBytes, spareDiskBytes } from '../limits.ts'
 import { withRetry } from '../retry/retry.ts'
-import { wireFailure } from '../wire/undici-wire.ts'
 import type { WireResponse } from '../wire/wire.ts'
 import {
   appendTo,
@@ -18,6 +17,7 @@ import {
   typeOfFile,
   writePartNote,
 } from './part-file.ts'
+import { failingAsOurs } from './save-pieces.ts'
 
 export interface SaveFile {
   /** Where the whole file gets its name; never overwritten. */
@@ -125,7 +125,7 @@ class Download {
     // A coded file has other bytes, and other lengths, than the one that its tag names.
     const headers: Record<string, string> = { 'accept-encoding': 'identity' }
     if (part) Object.assign(headers, { range: `bytes=${part.bytes}-`, 'if-range': part.etag })
-    const response = await this.#client.download(this.#url, headers, signal)
+    const response = await this.#client.download(this.#url, headers, { signal })
     try {
       return await this.#take(response, part)
     } catch (error) {
@@ -226,16 +226,6 @@ async function requireRoom({ partPath }: SaveFile, bytes: number, freeBytes: (fo
     throw new ClientError('too-large', `The file is larger than ${fileBytes} bytes.`, { wasSent: true })
   }
   if ((await freeBytes(dirname(partPath))) < bytes + spareDiskBytes) throw noSpace()
-}
-
-async function* failingAsOurs(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body
-  } catch (error) {
-    throw error instanceof ClientError || (error instanceof Error && error.name === 'AbortError')
-      ? error
-      : wireFailure(error)
-  }
 }
 
 const brokenOff = (): ClientError =>

@@ -2,6 +2,7 @@ import {
   balanceRemaining,
   balanceUsd,
   idempotentReplayed,
+  isBlurred,
   modelId,
   paidOncePerKey,
   receipt,
@@ -24,6 +25,8 @@ export interface AnswerHeaders {
   receipt: string | null
   /** The answer of an earlier request under the same key. */
   isReplayed: boolean
+  /** A picture was blurred by the service's content policy. */
+  isBlurred: boolean
   /** The service does paid work once for each `Idempotency-Key`. */
   takesKeys: boolean
 }
@@ -41,6 +44,7 @@ export function answerHeaders(headers: Headers, nowMs: number): AnswerHeaders {
     window: limitWindow(headers, nowMs),
     receipt: read(receipt),
     isReplayed: read(idempotentReplayed) === true,
+    isBlurred: read(isBlurred) === true,
     takesKeys: read(paidOncePerKey) === true,
   }
 }

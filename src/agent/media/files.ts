@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { sniffType } from '#client/download/media-type.ts'
 import { headBytes } from '#client/limits.ts'
 import { zeroUsd } from '#contract/money.ts'
-import type { FileDesk } from '#toolkit/tool-context.ts'
+import { FormFile } from '#toolkit/form-file.ts'
+import type { FileDesk, MediaKind } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { inputFileBytes, pathCharacters } from './bounds.ts'
+import { inputFileBytes, pathCharacters } from '../bounds.ts'
 
 export interface FileFolders {
   /** The only folder that is written to; made when it is first needed. */
@@ -18,7 +19,7 @@ export interface FileFolders {
   state: string
 }
 
-type Kind = Parameters<FileDesk['asMediaUrl']>[1]
+type Kind = MediaKind | 'document'
 
 /** Reads from allowed folders and writes to one. */
 export class Files implements FileDesk {
@@ -28,15 +29,29 @@ export class Files implements FileDesk {
     this.#folders = folders
   }
 
-  async asMediaUrl(source: string, kind: Kind): Promise<string> {
+  async asMediaUrl(source: string, kind: MediaKind): Promise<string> {
     if (/^https?:\/\//i.test(source)) return source
     if (/^data:/i.test(source)) return dataUrl(source, kind)
+    const { bytes, type } = await this.#read(source, kind)
+    return `data:${type};base64,${bytes.toString('base64')}`
+  }
+
+  /** The name that a service is told has the file's ending and nothing else of it. */
+  async asFormFile(source: string, kind: Kind): Promise<FormFile> {
+    const { bytes, type, path } = await this.#read(source, kind)
+    const ending = /\.[a-z0-9]{1,5}$/i.exec(path)?.[0].toLowerCase() ?? ''
+    return new FormFile(new Uint8Array(bytes), `${kind}${ending}`, type)
+  }
+
+  async #read(source: string, kind: Kind): Promise<{ bytes: Buffer; type: string; path: string }> {
     const path = await this.#allowedPath(source)
     const bytes = await readWhole(path)
     const type = sniffType(bytes.subarray(0, headBytes))
+    // What a document is its reader finds out; a picture or a recording is none.
+    if (kind === 'document' && !type) return { bytes, type: 'application/octet-stream', path }
     if (!type?.startsWith(`${kind}/`))
       throw refused(`The file is no ${kind} of a known type.`, `Give a path to ${anExample[kind]}.`)
-    return `data:${type};base64,${bytes.toString('base64')}`
+    return { bytes, type, path }
   }
 
   /** The output folder, made where it is not there. */
@@ -70,6 +85,7 @@ const anExample: Readonly<Record<Kind, string>> = {
   image: 'a PNG, JPEG, WebP or GIF',
   video: 'an MP4, MOV or WebM',
   audio: 'an MP3, WAV, FLAC, AAC, M4A or Ogg',
+  document: 'a PDF, Word or Excel file, a page or a plain text',
 }
 
 function pathOf(source: string, folder: string): string {
@@ -83,7 +99,7 @@ function pathOf(source: string, folder: string): string {
   }
 }
 
-function dataUrl(source: string, kind: Kind): string {
+function dataUrl(source: string, kind: MediaKind): string {
   const match = /^data:([a-z]+)\/[a-z0-9.+-]+;base64,([A-Za-z0-9+/]+={0,2})$/i.exec(source)
   if (match?.[1]?.toLowerCase() !== kind)
     throw refused(`This data URL is no ${kind} in base64.`, 'Give a path or an https URL.')

@@ -1,42 +1,40 @@
-import { existsSync } from 'node:fs'
 import type { Client, OpenedAnswer } from '#client/client.ts'
 import { type Downloaded, download, saveBody } from '#client/download/download.ts'
+import type { SniffedType } from '#client/download/media-type.ts'
+import type { retrieveAudio } from '#contract/audio-jobs.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { retrieveVideo } from '#contract/video.ts'
 import type { SavedFile } from '#toolkit/tool-context.ts'
-import { type Files, inFolder, outputName } from '../files.ts'
-import type { JobRow } from './job-rows.ts'
+import { type Files, inFolder } from '../media/files.ts'
+import { freePath } from '../media/free-path.ts'
+import type { JobRow, QueuedJobRow } from './job-rows.ts'
 
-const mimeType = 'video/mp4'
+/** What a service may send of a finished job, by what it says that it is. */
+const jobTypes = {
+  video: ['video/mp4'],
+  audio: ['audio/mpeg', 'audio/wav', 'audio/flac'],
+} as const
 
-type Finished = OpenedAnswer<typeof retrieveVideo>
+type Finished = OpenedAnswer<typeof retrieveVideo | typeof retrieveAudio>
 
-/** Writes a finished video into the output folder under a name of ours; a file that is there is never touched. */
-export async function saveVideo(
+/** Writes what a finished job made into the output folder under a name of ours; a file that is there is never touched. */
+export async function saveJobMedia(
   client: Client,
   files: Files,
-  job: JobRow,
+  job: QueuedJobRow,
   finished: Finished,
   signal: AbortSignal,
 ): Promise<SavedFile> {
   const folder = await files.outputFolder()
-  const file = { path: freePath(folder, job), partPath: inFolder(folder, `.${job.jobId}.part`), mimeType }
+  const types: readonly SniffedType[] = jobTypes[job.kind]
+  const said = finished.kind === 'bytes' ? types.find(type => type === finished.mimeType) : types[0]
+  // Its first bytes have to be of that type, too.
+  const mimeType = said ?? jobTypes[job.kind][0]
+  const madeBy = { startedAtMs: job.startedAtMs, model: job.model, id: job.jobId }
+  const file = { path: freePath(folder, madeBy, mimeType), partPath: inFolder(folder, `.${job.jobId}.part`), mimeType }
   const { path, bytes } = await write(client, job, finished, file, signal)
   return { path, mimeType, bytes }
 }
-
-/** A file that a crash left without its row keeps its name; the next save takes another one. */
-function freePath(folder: string, job: JobRow): string {
-  for (let count = 1; count <= mostNames; count++) {
-    const ending = count === 1 ? 'mp4' : `${count}.mp4`
-    const path = inFolder(folder, outputName(job.startedAtMs, job.model, job.jobId, ending))
-    if (!existsSync(path)) return path
-  }
-  throw new Error('Every name for the file of this job is taken.')
-}
-
-/** Crashes between a file and its row, in one job. */
-const mostNames = 9
 
 async function write(
   client: Client,
@@ -47,7 +45,7 @@ async function write(
 ): Promise<Downloaded> {
   if (finished.kind === 'bytes') return saveBody(finished.response, file)
   if (job.downloadUrl === null) {
-    throw new Error('The service finished a video without its bytes and without an address for them.')
+    throw new Error('The service finished a job without its bytes and without an address for them.')
   }
   try {
     return await download(client, job.downloadUrl, file, { signal })

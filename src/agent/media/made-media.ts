@@ -1,0 +1,71 @@
+import type { CallOptions, Client, ClientAnswer, OpenedAnswer } from '#client/client.ts'
+import { ClientError } from '#client/client-error.ts'
+import { savePieces } from '#client/download/save-pieces.ts'
+import { madeBytes } from '#client/limits.ts'
+import { type CallOf, isPaid, type Operation } from '#contract/operation.ts'
+import type { Made, SavedFile } from '#toolkit/tool-context.ts'
+import { type Files, inFolder } from './files.ts'
+import { freePath } from './free-path.ts'
+
+/** What is kept of an answer that is pictures or sound, in place of their bytes. */
+export type MadeMedia = Omit<Made, 'paid'>
+
+/** Whether what it answers is bought as files. */
+export const makesMedia = (operation: Operation): boolean => isPaid(operation) && kindOf(operation) !== null
+
+function kindOf({ answer: { bytes = [] } }: Operation): 'image' | 'audio' | null {
+  const [first = ''] = [bytes].flat()
+  if (first.startsWith('image/')) return 'image'
+  return first.startsWith('audio/') ? 'audio' : null
+}
+
+interface Making {
+  client: Client
+  files: Files
+  /** Names the files of one call. */
+  callId: string
+}
+
+/** Sends a call that makes media and saves what comes of it, so that only their paths are kept. */
+export async function makeMedia<O extends Operation>(
+  { client, files, callId }: Making,
+  operation: O,
+  call: CallOf<O>,
+  options: CallOptions,
+): Promise<ClientAnswer<O>> {
+  const opened = await client.open(operation, call, options)
+  try {
+    const { headers } = opened
+    const asked = (call as { body?: { model?: unknown } }).body?.model
+    const model = headers.model ?? (typeof asked === 'string' ? asked : '')
+    const folder = await files.outputFolder()
+    const madeBy = { startedAtMs: client.clock.now(), model, id: callId }
+    const saved: SavedFile[] = []
+    for (const pieces of mediaOf(opened)) {
+      const file = await savePieces(pieces, {
+        partPath: inFolder(folder, `.${callId}.part`),
+        maximumBytes: madeBytes,
+        pathOf: type => (type.startsWith(`${kindOf(operation)}/`) ? freePath(folder, madeBy, type) : null),
+      })
+      saved.push(file)
+    }
+    const made: MadeMedia = { files: saved, model: headers.model, isBlurred: headers.isBlurred }
+    // An operation of bytes has no JSON; what is kept in its place is ours.
+    return { answer: made as never, headers }
+  } catch (error) {
+    if (opened.kind === 'bytes') opened.response.discard()
+    throw error
+  }
+}
+
+function mediaOf(opened: OpenedAnswer<Operation>): AsyncIterable<Uint8Array>[] {
+  if (opened.kind === 'bytes') return [opened.response.body]
+  const { images } = opened.answer as { images?: unknown }
+  if (!Array.isArray(images) || images.length === 0)
+    throw new ClientError('unreadable', 'The answer is not what the contract says.', { wasSent: true })
+  return images.map(base64 => pieceOf(String(base64)))
+}
+
+async function* pieceOf(base64: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(base64, 'base64')
+}

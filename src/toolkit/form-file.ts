@@ -1,0 +1,34 @@
+import { z } from 'zod'
+
+/**
+ * A file that a tool sends in a form. Its bytes are at hand, because a call is known again by what it sends, and one whose
+ * answer is still awaited is kept with them.
+ */
+export class FormFile extends File {
+  readonly content: Uint8Array<ArrayBuffer>
+
+  constructor(content: Uint8Array<ArrayBuffer>, name: string, type: string) {
+    super([content], name, { type })
+    this.content = content
+  }
+
+  toJSON(): z.input<typeof KeptFile> {
+    const { name, type, content } = this
+    return { [member]: { name, type, base64: Buffer.from(content).toString('base64') } }
+  }
+}
+
+const member = 'farebox:file'
+
+const KeptFile = z.strictObject({
+  [member]: z.strictObject({ name: z.string(), type: z.string(), base64: z.string() }),
+})
+
+/** For `JSON.parse` of a kept request: files are files again. */
+export function reviveFormFile(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !(member in value)) return value
+  const { data } = KeptFile.safeParse(value)
+  if (!data) return value
+  const { name, type, base64 } = data[member]
+  return new FormFile(new Uint8Array(Buffer.from(base64, 'base64')), name, type)
+}
