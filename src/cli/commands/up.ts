@@ -81,11 +81,11 @@ export const up: Command = {
 
 /** Said before anything starts, because a video without an encoder would only fail later. */
 async function requireEncoder(): Promise<void> {
-  const { EncoderMissing, findEncoder } = await import('#service/engines/demo/find-encoder.ts')
+  const { FfmpegMissing, findFfmpeg } = await import('#service/ffmpeg/find-ffmpeg.ts')
   try {
-    await findEncoder()
+    await findFfmpeg()
   } catch (error) {
-    if (!(error instanceof EncoderMissing)) throw error
+    if (!(error instanceof FfmpegMissing)) throw error
     throw new CliError(
       'No video encoder was found.',
       'Install ffmpeg so that it is on PATH, or run `npm install @ffmpeg-installer/ffmpeg`.',

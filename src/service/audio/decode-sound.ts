@@ -1,8 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Recording, SoundType } from '../engines/audio-engines.ts'
-import { ffmpeg, runFfmpeg } from './run-ffmpeg.ts'
+import { succeeded } from '../ffmpeg/succeeded.ts'
+import { inFile } from '../programs/in-folder.ts'
+import { soundFfmpeg } from './sound-ffmpeg.ts'
 
 /** The reader of each type is named, so that no content is taken for a playlist or a script. */
 export const soundReaders: Record<SoundType, string> = {
@@ -24,27 +23,28 @@ export interface Decoding {
   signal: AbortSignal
 }
 
-/** The sound of a recording as samples of 16 bits and one channel, by ffmpeg; `unknown` where there is none. Throws as `runFfmpeg` does. */
+/**
+ * The sound of a recording as samples of 16 bits and one channel, by ffmpeg; `unknown` where there is none. Throws
+ * `modelOverloaded` where too many wait, and `requestTimeout` where it takes too long.
+ */
 export async function decodeSound(
   recording: Recording,
   { rate, atMostSeconds, onPiece, signal }: Decoding,
 ): Promise<'decoded' | 'broken' | 'unknown'> {
-  const program = await ffmpeg()
-  if (!program) return 'unknown'
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-sound-'))
-  try {
-    const path = join(folder, 'sound')
-    await writeFile(path, recording.bytes, { mode: 0o600 })
-    const isRead = await runFfmpeg(program.path, {
-      args: [
-        ...['-nostdin', '-f', soundReaders[recording.type], '-protocol_whitelist', 'file', '-i', `file:${path}`],
-        ...['-map', '0:a:0', '-ac', '1', '-ar', `${rate}`, '-t', `${atMostSeconds}`, '-f', 's16le', 'pipe:1'],
-      ],
-      onOutput: onPiece,
-      signal,
-    })
-    return isRead ? 'decoded' : 'broken'
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+  const ffmpeg = soundFfmpeg()
+  if (!(await ffmpeg.isInstalled())) return 'unknown'
+  const end = await ffmpeg.turn(run =>
+    inFile('sound', recording.bytes, path =>
+      run({
+        args: [
+          ...['-hide_banner', '-loglevel', 'error', '-nostdin'],
+          ...['-f', soundReaders[recording.type], '-protocol_whitelist', 'file', '-i', `file:${path}`],
+          ...['-map', '0:a:0', '-ac', '1', '-ar', `${rate}`, '-t', `${atMostSeconds}`, '-f', 's16le', 'pipe:1'],
+        ],
+        onOutput: onPiece,
+        signal,
+      }),
+    ),
+  )
+  return succeeded(end) ? 'decoded' : 'broken'
 }

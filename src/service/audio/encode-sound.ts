@@ -1,6 +1,7 @@
 import { type SpeechFormat, speechFormats } from '#contract/speech.ts'
+import { succeeded } from '../ffmpeg/succeeded.ts'
 import { speechBytes } from './bounds.ts'
-import { ffmpeg, runFfmpeg } from './run-ffmpeg.ts'
+import { soundFfmpeg } from './sound-ffmpeg.ts'
 import { pcmOf, resampled, type Sound, wavOf } from './wav.ts'
 
 /** What `pcm` is for every client of such services. */
@@ -15,27 +16,30 @@ const encoders: Record<Exclude<SpeechFormat, 'wav' | 'pcm'>, readonly string[]> 
 
 /** All formats where there is ffmpeg, else those that need nothing. */
 export const soundFormats = async (): Promise<readonly SpeechFormat[]> =>
-  (await ffmpeg()) ? speechFormats : ['wav', 'pcm']
+  (await soundFfmpeg().isInstalled()) ? speechFormats : ['wav', 'pcm']
 
 /** Sound as a file. Throws where ffmpeg is missing for a format that needs it. */
 export async function encodeSound(given: Sound, format: SpeechFormat, signal: AbortSignal): Promise<Buffer> {
   const sound = resampled(given, pcmRate)
   if (format === 'pcm') return pcmOf(sound)
   if (format === 'wav') return wavOf(sound)
-  const program = await ffmpeg()
-  if (!program) throw new Error(`Sound as ${format} needs ffmpeg on PATH.`)
+  const ffmpeg = soundFfmpeg()
+  if (!(await ffmpeg.isInstalled())) throw new Error(`Sound as ${format} needs ffmpeg on PATH.`)
   const pieces: Buffer[] = []
-  let bytes = 0
   const raw = ['-f', 's16le', '-ar', `${sound.rate}`, '-ac', '1', '-i', 'pipe:0']
-  const isMade = await runFfmpeg(program.path, {
-    args: [...raw, '-map_metadata', '-1', ...encoders[format], '-fs', `${speechBytes}`, 'pipe:1'],
-    input: pcmOf(sound),
-    onOutput: piece => {
-      bytes += piece.length
-      if (bytes <= speechBytes) pieces.push(piece)
-    },
-    signal,
-  })
-  if (!isMade || bytes === 0) throw new Error(`ffmpeg could not make ${format} of this sound.`)
+  const end = await ffmpeg.turn(run =>
+    run({
+      args: [
+        ...['-hide_banner', '-loglevel', 'error', ...raw, '-map_metadata', '-1'],
+        ...[...encoders[format], '-fs', `${speechBytes}`, 'pipe:1'],
+      ],
+      input: pcmOf(sound),
+      onOutput: piece => pieces.push(piece),
+      // What it is told to end at is met a frame later.
+      outputBytes: 2 * speechBytes,
+      signal,
+    }),
+  )
+  if (!succeeded(end) || pieces.length === 0) throw new Error(`ffmpeg could not make ${format} of this sound.`)
   return Buffer.concat(pieces)
 }

@@ -22,9 +22,6 @@ export const encodeMs = 120_000
 /** The largest file of an encode: ten seconds of 1080p stay below 30 MB. */
 export const encodedBytes = 200 * 1024 * 1024
 
-/** How long an encoder may take to say what it can do. */
-export const probeMs = 10_000
-
 /** What is kept of an encoder's complaints. */
 export const complaintCharacters = 2_000
 

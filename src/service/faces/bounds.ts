@@ -20,3 +20,7 @@ export const threadHeapMb = 512
 
 /** Taking the frames out of a video, without its sound. */
 export const framesMs = 60_000
+
+/** Videos whose frames are taken at once, and those that wait; what comes beyond counts as one with a face. */
+export const framingsAtOnce = 2
+export const framingsWaiting = 100

@@ -3,7 +3,7 @@ import { TaskThread } from '../threads/task-thread.ts'
 import { threadUrl } from '../threads/thread-url.ts'
 import { lookMs, looksWaiting, threadHeapMb } from './bounds.ts'
 import type { FaceAnswer } from './face-thread.ts'
-import { framesOf } from './frames-of.ts'
+import { VideoFrames } from './video-frames.ts'
 
 export interface HumanFacesOptions {
   /** Why a medium could not be looked at, for a log. It counted as one with a face. */
@@ -16,6 +16,8 @@ export interface HumanFacesOptions {
  */
 export class HumanFaces implements FaceDetector {
   readonly #thread: TaskThread<Uint8Array, FaceAnswer>
+  readonly #frames = new VideoFrames()
+  readonly #closing = new AbortController()
   readonly #onProblem: (problem: unknown) => void
 
   constructor({ onProblem = () => undefined }: HumanFacesOptions = {}) {
@@ -25,24 +27,25 @@ export class HumanFaces implements FaceDetector {
     this.#onProblem = onProblem
   }
 
-  async hasFace(medium: FaceMedium): Promise<boolean> {
+  async hasFace(medium: FaceMedium, signal?: AbortSignal): Promise<boolean> {
+    const over = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal
+    const shows = (picture: Uint8Array) => this.#shows(picture, over)
     try {
-      for await (const picture of medium.kind === 'image' ? [medium.bytes] : framesOf(medium)) {
-        if (await this.#shows(picture)) return true
-      }
-      return false
+      return await (medium.kind === 'image' ? shows(medium.bytes) : this.#frames.some(medium, shows, over))
     } catch (error) {
+      signal?.throwIfAborted()
       this.#onProblem(error)
       return true
     }
   }
 
   close(): Promise<void> {
+    this.#closing.abort()
     return this.#thread.close()
   }
 
-  async #shows(picture: Uint8Array): Promise<boolean> {
-    const answer = await this.#thread.run(picture)
+  async #shows(picture: Uint8Array, signal: AbortSignal): Promise<boolean> {
+    const answer = await this.#thread.run(picture, signal)
     if ('problem' in answer) throw new Error(answer.problem)
     return answer.hasFace
   }

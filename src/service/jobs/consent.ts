@@ -12,6 +12,7 @@ export interface ConsentOrder {
   model: VideoModel
   request: VideoQueueRequest
   media: readonly TakenMedium[]
+  signal: AbortSignal
 }
 
 export interface ConsentParts {
@@ -28,7 +29,7 @@ export async function requireConsent(
   order: ConsentOrder,
   { faces, attestations, docsUrl }: ConsentParts,
 ): Promise<void> {
-  const { account, model, request, media } = order
+  const { account, model, request, media, signal } = order
   const { consent } = model
   refuseUnknownProviders(model, request)
   const shown = media.filter(({ role }) => role !== null)
@@ -39,18 +40,24 @@ export async function requireConsent(
   const roles = await rolesWithFaces(
     shown.filter(({ hash }) => !attested.has(hash)),
     faces,
+    signal,
   )
   if (roles.length) throw consentNeeded(consent, roles, docsUrl)
 }
 
 const hashesOf = (media: readonly TakenMedium[]): string[] => [...new Set(media.map(({ hash }) => hash))]
 
-async function rolesWithFaces(media: readonly TakenMedium[], faces: FaceDetector): Promise<FaceMediaRole[]> {
+async function rolesWithFaces(
+  media: readonly TakenMedium[],
+  faces: FaceDetector,
+  signal: AbortSignal,
+): Promise<FaceMediaRole[]> {
   const roles = new Set<FaceMediaRole>()
   for (const medium of media) {
     const { role, rule } = medium
     if (role === null || roles.has(role) || rule.kind === 'audio') continue
-    if (await faces.hasFace({ kind: rule.kind, bytes: medium.bytes, format: medium.format })) roles.add(role)
+    const shown = { kind: rule.kind, bytes: medium.bytes, format: medium.format }
+    if (await faces.hasFace(shown, signal)) roles.add(role)
   }
   return [...roles]
 }

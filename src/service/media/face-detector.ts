@@ -8,9 +8,9 @@ export interface FaceMedium {
   format: MediaFormat | null
 }
 
-/** Whether a medium shows a human face. One that cannot tell says yes. */
+/** Whether a medium shows a human face. One that cannot tell says yes; when nobody asks any more, the signal's reason is thrown. */
 export interface FaceDetector {
-  hasFace(medium: FaceMedium): Promise<boolean>
+  hasFace(medium: FaceMedium, signal?: AbortSignal): Promise<boolean>
 }
 
 /** Without a detector every medium counts as one with a face: consent is asked too often rather than too seldom. */

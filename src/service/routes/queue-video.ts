@@ -17,7 +17,7 @@ export const queueVideoRoute = route(queueVideo, async (call, service) => {
   checkVideo(model, call.body)
   await requireFunds(call, quoteVideo(model, call.body, shortestMedia).total)
   const { request, media, lengths } = await service.media.take(call.body, call.signal)
-  await service.consent.require({ account: principal.account, model, request, media })
+  await service.consent.require({ account: principal.account, model, request, media, signal: call.signal })
   const replyOf = ({ jobId, downloadUrl }: QueuedJob) =>
     json({ model: model.id, queue_id: jobId, ...(downloadUrl === null ? {} : { download_url: downloadUrl }) })
   const job = await service.jobs.accept({

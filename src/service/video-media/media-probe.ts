@@ -1,12 +1,8 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { modelOverloaded, requestTimeout } from '#contract/errors.ts'
-import { encoderEnvironment } from '../engines/demo/encoder-environment.ts'
-import { type Encoder, EncoderMissing, findEncoder } from '../engines/demo/find-encoder.ts'
-import { Slots } from '../engines/demo/slots.ts'
-import * as bounds from './bounds.ts'
+import { Ffmpeg, type FfmpegOptions, type RunFfmpeg } from '../ffmpeg/ffmpeg.ts'
+import { FfmpegMissing } from '../ffmpeg/find-ffmpeg.ts'
+import { succeeded } from '../ffmpeg/succeeded.ts'
+import { inFile } from '../programs/in-folder.ts'
+import { probeMs, probeOutputBytes, probesAtOnce, probesWaiting } from './bounds.ts'
 import type { MediaFormat } from './media-format.ts'
 
 export interface Probed {
@@ -33,51 +29,19 @@ const readers: Record<MediaFormat, string> = { mp4: 'mov', mov: 'mov', webm: 'ma
 
 /** Walks through a medium's packets with ffmpeg: a header may claim any length, and the length is the price. */
 export class FfmpegProbe implements MediaProbe {
-  readonly #find: () => Promise<Encoder>
-  readonly #slots = new Slots(bounds.probesAtOnce, bounds.probesWaiting)
-  #ffmpeg: Promise<Encoder> | null = null
+  readonly #ffmpeg: Ffmpeg
 
-  readonly #timeoutMs: number
-
-  constructor(find: () => Promise<Encoder> = findEncoder, timeoutMs: number = bounds.probeMs) {
-    this.#find = find
-    this.#timeoutMs = timeoutMs
+  constructor({ find, timeoutMs = probeMs }: Partial<Pick<FfmpegOptions, 'find' | 'timeoutMs'>> = {}) {
+    this.#ffmpeg = new Ffmpeg({ atOnce: probesAtOnce, waiting: probesWaiting, timeoutMs, ...(find ? { find } : {}) })
   }
 
   async probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | null> {
-    if (this.#slots.full) throw modelOverloaded()
-    const { path: program } = await this.#found()
-    return this.#slots.run(() => inFile(bytes, path => this.#walk(program, path, format, signal)))
-  }
-
-  async #walk(program: string, path: string, format: MediaFormat, signal: AbortSignal): Promise<Probed | null> {
-    const said = await output(program, walkArguments(path, format), { timeoutMs: this.#timeoutMs, signal })
+    const said = await this.#ffmpeg.turn(run => inFile('media', bytes, path => walk(run, path, format, signal)))
     return said && probedOf(said, isSound(format))
   }
-
-  /** What is missing may be installed meanwhile. */
-  #found(): Promise<Encoder> {
-    this.#ffmpeg ??= this.#find().catch(error => {
-      this.#ffmpeg = null
-      throw error
-    })
-    return this.#ffmpeg
-  }
 }
 
-export const isProbeMissing = (error: unknown): boolean => error instanceof EncoderMissing
-
-/** Formats that keep their index at the end cannot be read from a pipe. */
-async function inFile<Value>(bytes: Buffer, use: (path: string) => Promise<Value>): Promise<Value> {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-media-'))
-  try {
-    const path = join(folder, 'medium')
-    await writeFile(path, bytes, { mode: 0o600 })
-    return await use(path)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
+export const isProbeMissing = (error: unknown): boolean => error instanceof FfmpegMissing
 
 const isSound = (format: MediaFormat): boolean => format === 'wav' || format === 'mp3'
 
@@ -87,28 +51,17 @@ const walkArguments = (path: string, format: MediaFormat): string[] => [
   ...['-map', isSound(format) ? '0:a:0' : '0:v:0', '-c', 'copy', '-progress', 'pipe:1', '-f', 'null', '-'],
 ]
 
-/** Null where the program ends without success: then the file is none of its format. */
-function output(
-  program: string,
-  args: string[],
-  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
-): Promise<{ out: string; log: string } | null> {
-  const options = {
-    timeout: timeoutMs,
-    maxBuffer: bounds.probeOutputBytes,
-    env: encoderEnvironment(),
-    windowsHide: true,
-    killSignal: 'SIGKILL' as const,
+/** Null where the program ends without success, or says too much: then the file is none of its format. */
+async function walk(run: RunFfmpeg, path: string, format: MediaFormat, signal: AbortSignal) {
+  const [out, log]: [Buffer[], Buffer[]] = [[], []]
+  const end = await run({
+    args: walkArguments(path, format),
+    onOutput: piece => out.push(piece),
+    onLog: piece => log.push(piece),
+    outputBytes: probeOutputBytes,
     signal,
-  }
-  return new Promise((resolve, reject) => {
-    execFile(program, args, options, (error, out, log) => {
-      if (signal.aborted) reject(signal.reason)
-      // An output too long ends it too, and is the medium's doing; only its time ends it without another code.
-      else if (error?.killed && typeof error.code !== 'string') reject(requestTimeout())
-      else resolve(error ? null : { out, log })
-    })
   })
+  return succeeded(end) ? { out: Buffer.concat(out).toString(), log: Buffer.concat(log).toString() } : null
 }
 
 /** The longer of what the header claims and what the packets come to. */

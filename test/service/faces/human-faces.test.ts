@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { findEncoder } from '#service/engines/demo/find-encoder.ts'
 import { HumanFaces } from '#service/faces/human-faces.ts'
+import { findFfmpeg } from '#service/ffmpeg/find-ffmpeg.ts'
 import { withPackages } from '../engines/with-packages.ts'
 import { png } from '../models/example-pictures.ts'
 import { clip } from '../video-media/example-clips.ts'
@@ -23,7 +23,7 @@ async function filmOf(name: string): Promise<Buffer> {
   try {
     const still = join(dirname(createRequire(import.meta.url).resolve('@vladmandic/human')), '..', 'assets', name)
     const path = join(folder, 'film.mp4')
-    const { path: ffmpeg } = await findEncoder()
+    const ffmpeg = await findFfmpeg()
     const same = 'scale=640:640,setsar=1,fps=10,format=yuv420p'
     const filter = `[0:v]${same}[none];[1:v]${same}[some];[none][some]concat=n=2`
     const inputs = ['-f', 'lavfi', '-i', 'testsrc=d=1:s=640x640', '-loop', '1', '-t', '1', '-i', still]
@@ -63,4 +63,14 @@ describe.skipIf(!withPackages(...packages))('faces', { timeout: 60_000 }, () => 
     expect(await faces.hasFace({ kind: 'video', bytes: Buffer.from('no video'), format: 'mp4' })).toBe(true)
     expect(problems).toHaveLength(2)
   })
+})
+
+test('whoever leaves ends the look, and a video that nobody looked at is not said to show a face', async () => {
+  const problems: unknown[] = []
+  const faces = new HumanFaces({ onProblem: problem => void problems.push(problem) })
+  const left = AbortSignal.abort()
+  const video = { kind: 'video', bytes: Buffer.from('no video'), format: 'mp4' } as const
+  await expect(faces.hasFace(video, left)).rejects.toBe(left.reason)
+  expect(problems).toEqual([])
+  await faces.close()
 })

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findEncoder } from '#service/engines/demo/find-encoder.ts'
+import { findFfmpeg } from '#service/ffmpeg/find-ffmpeg.ts'
 
 const run = promisify(execFile)
 
@@ -19,7 +19,7 @@ export async function clip(
     const isSound = ending === 'wav' || ending === 'mp3'
     const source = isSound ? `sine=d=${seconds}:r=8000` : `testsrc=d=${seconds}:s=64x48:r=${picturesPerSecond}`
     const codec = ending === 'webm' ? ['-c:v', 'libvpx', '-deadline', 'realtime'] : []
-    const { path: ffmpeg } = await findEncoder()
+    const ffmpeg = await findFfmpeg()
     await run(ffmpeg, ['-v', 'error', '-f', 'lavfi', '-i', source, ...codec, path])
     return await readFile(path)
   } finally {

@@ -2,22 +2,23 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { Ffmpeg, type RunFfmpeg } from '../../ffmpeg/ffmpeg.ts'
+import { FfmpegMissing } from '../../ffmpeg/find-ffmpeg.ts'
 import { readPicture } from '../../models/picture.ts'
 import { isVideoFormat, mediaFormat } from '../../video-media/media-format.ts'
-import { encodedBytes, encodesAtOnce, encodesWaiting, rememberedFailures } from '../bounds.ts'
+import { encodedBytes, encodeMs, encodesAtOnce, encodesWaiting, rememberedFailures } from '../bounds.ts'
 import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '../engine.ts'
 import { drawCaption } from './caption.ts'
+import { EncodeFailed, encode } from './encode.ts'
 import { type Drawing, encoderArguments } from './encoder-arguments.ts'
-import { type Encoder, EncoderMissing, findEncoder } from './find-encoder.ts'
-import { EncodeFailed, runEncoder } from './run-encoder.ts'
-import { Slots } from './slots.ts'
 import { type Upscaling, upscaleArguments } from './upscale-arguments.ts'
 import { videoPlan } from './video-plan.ts'
 
 export interface DemoVideoOptions {
   /** Finished videos lie here as `JOB.mp4` until the caller takes them. */
   workFolder: string
-  encoder?: () => Promise<Encoder>
+  /** Leads to ffmpeg; throws `FfmpegMissing`. */
+  encoder?: () => Promise<string>
   atOnce?: number
   /** The encoder's own words when it failed; for a log, never for a caller. */
   onComplaint?: (jobId: string, complaint: string) => void
@@ -31,19 +32,19 @@ const jobPattern = /^[A-Za-z0-9-]{1,64}$/
  */
 export class DemoVideo implements VideoEngine {
   readonly #workFolder: string
-  readonly #findEncoder: () => Promise<Encoder>
   readonly #onComplaint: (jobId: string, complaint: string) => void
-  readonly #slots: Slots
+  readonly #ffmpeg: Ffmpeg
   readonly #active = new Map<string, Promise<void>>()
   readonly #failures = new Map<string, string>()
   readonly #closing = new AbortController()
-  #encoder: Promise<Encoder> | null = null
 
   constructor(options: DemoVideoOptions) {
     this.#workFolder = resolve(options.workFolder)
-    this.#findEncoder = options.encoder ?? findEncoder
     this.#onComplaint = options.onComplaint ?? (() => undefined)
-    this.#slots = new Slots(options.atOnce ?? encodesAtOnce, encodesWaiting)
+    this.#ffmpeg = new Ffmpeg({
+      ...{ atOnce: options.atOnce ?? encodesAtOnce, waiting: encodesWaiting, timeoutMs: encodeMs },
+      ...(options.encoder ? { find: options.encoder } : {}),
+    })
   }
 
   async start(call: VideoCall): Promise<VideoProgress> {
@@ -70,7 +71,7 @@ export class DemoVideo implements VideoEngine {
     const path = this.#pathOf(jobId)
     if (!this.#active.has(jobId)) {
       if (existsSync(path)) return { state: 'completed', path, mimeType: 'video/mp4' }
-      if (this.#slots.full) throw new Error('Too many videos wait for the encoder.')
+      if (this.#ffmpeg.full) throw new Error('Too many videos wait for the encoder.')
       this.#begin(call)
     }
     return { state: 'running', engineState: {} }
@@ -81,8 +82,8 @@ export class DemoVideo implements VideoEngine {
   }
 
   #begin(call: VideoCall): void {
-    const work = this.#slots
-      .run(() => this.#make(call))
+    const work = this.#ffmpeg
+      .turn(run => this.#make(run, call))
       .catch((error: unknown) => this.#fail(call.jobId, error))
       .finally(() => this.#active.delete(call.jobId))
     this.#active.set(call.jobId, work)
@@ -90,37 +91,27 @@ export class DemoVideo implements VideoEngine {
 
   #fail(jobId: string, error: unknown): void {
     if (this.#closing.signal.aborted) return
-    const known = error instanceof EncodeFailed || error instanceof EncoderMissing
+    const known = error instanceof EncodeFailed || error instanceof FfmpegMissing
     this.#onComplaint(jobId, error instanceof EncodeFailed ? error.complaint : String(error))
     this.#failures.set(jobId, known ? error.message : 'The video could not be written.')
     const [oldest] = this.#failures.keys()
     if (this.#failures.size > rememberedFailures && oldest !== undefined) this.#failures.delete(oldest)
   }
 
-  async #make({ jobId, request }: VideoCall): Promise<void> {
+  async #make(run: RunFfmpeg, { jobId, request }: VideoCall): Promise<void> {
     this.#closing.signal.throwIfAborted()
-    const encoder = await this.#anEncoder()
     const folder = await this.#freshFolder(jobId)
     try {
       const outputPath = join(folder, 'video.mp4')
       const work = request.upscale_factor
         ? upscaleArguments(await prepareUpscale(folder, outputPath, request, request.upscale_factor))
         : encoderArguments(await prepare(folder, outputPath, request))
-      await runEncoder(encoder.path, work, { signal: this.#closing.signal })
+      await encode(run, work, this.#closing.signal)
       await settle(outputPath)
       await rename(outputPath, this.#pathOf(jobId))
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
-  }
-
-  /** A missing encoder may be installed meanwhile, so a failure to find one is not kept. */
-  #anEncoder(): Promise<Encoder> {
-    this.#encoder ??= this.#findEncoder().catch((error: unknown) => {
-      this.#encoder = null
-      throw error
-    })
-    return this.#encoder
   }
 
   /** An encoder that outlived its service may still write to an earlier folder, so each attempt has its own. */

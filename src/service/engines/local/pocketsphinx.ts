@@ -1,15 +1,13 @@
-import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { inferenceFailed, modelOverloaded, requestTimeout, unreadableSpeech } from '#contract/errors.ts'
+import { inferenceFailed, modelOverloaded, unreadableSpeech } from '#contract/errors.ts'
 import { decodeSound } from '../../audio/decode-sound.ts'
 import { pcmOf, resampled, soundOfWav } from '../../audio/wav.ts'
+import { succeeded } from '../../ffmpeg/succeeded.ts'
 import { fieldError } from '../../models/field-error.ts'
+import { inFile } from '../../programs/in-folder.ts'
+import { runProgram } from '../../programs/run-program.ts'
+import { Slots } from '../../programs/slots.ts'
 import type { Recording, TranscribedSpeech, TranscriptionCall, TranscriptionEngine } from '../audio-engines.ts'
 import { heardSeconds, hearingMs, hearingsAtOnce, hearingsWaiting } from '../bounds.ts'
-import { encoderEnvironment } from '../demo/encoder-environment.ts'
-import { Slots } from '../demo/slots.ts'
 import { readHeard } from './read-heard.ts'
 
 /** What its English model was made from. */
@@ -47,32 +45,26 @@ export class Pocketsphinx implements TranscriptionEngine {
     if (this.#slots.full) throw modelOverloaded()
     return this.#slots.run(async () => {
       const pcm = await samplesOf(recording, signal)
-      const { text, words } = readHeard(await inFile(pcm, path => this.#hear(path, signal)))
+      // It opens a file by name, and cannot open the pipes that Node gives its children.
+      const { text, words } = readHeard(await inFile('speech', pcm, path => this.#hear(path, signal)))
       return { text, seconds: pcm.length / 2 / rate, ...(timestamps ? { timestamps: { word: words } } : {}) }
     })
   }
 
-  #hear(file: string, signal: AbortSignal): Promise<string> {
-    return new Promise((resolve, reject) => {
+  async #hear(file: string, signal: AbortSignal): Promise<string> {
+    const pieces: Buffer[] = []
+    const end = await runProgram(this.#path, {
+      args: ['-infile', file, ...args],
+      onOutput: piece => pieces.push(piece),
+      timeoutMs: hearingMs,
+      signal,
+    }).catch(error => {
       signal.throwIfAborted()
-      const over = AbortSignal.any([signal, AbortSignal.timeout(hearingMs)])
-      const child = spawn(this.#path, ['-infile', file, ...args], {
-        stdio: ['ignore', 'pipe', 'ignore'],
-        env: encoderEnvironment(),
-      })
-      const kill = () => void child.kill('SIGKILL')
-      over.addEventListener('abort', kill, { once: true })
-      const pieces: Buffer[] = []
-      child.stdout.on('data', piece => pieces.push(piece))
-      child.once('error', error => reject(this.#failed(error.message)))
-      child.once('close', code => {
-        over.removeEventListener('abort', kill)
-        if (signal.aborted) reject(signal.reason)
-        else if (over.aborted) reject(requestTimeout())
-        else if (code !== 0) reject(this.#failed(`it ended with ${code}`))
-        else resolve(Buffer.concat(pieces).toString())
-      })
+      throw this.#failed(error.message)
     })
+    if (end.kind === 'exited' && end.code !== 0) throw this.#failed(`it ended with ${end.code}`)
+    if (!succeeded(end)) throw this.#failed('it wrote too much')
+    return Buffer.concat(pieces).toString()
   }
 
   #failed(problem: string): Error {
@@ -99,15 +91,3 @@ async function samplesOf(recording: Recording, signal: AbortSignal): Promise<Buf
 }
 
 const tooLong = () => fieldError(['file'], `is too long; this model hears ${heardSeconds} s at most`)
-
-/** The program opens a file by name, and cannot open the pipes that Node gives its children. */
-async function inFile<Result>(bytes: Buffer, run: (path: string) => Promise<Result>): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-speech-'))
-  try {
-    const path = join(folder, 'speech.raw')
-    await writeFile(path, bytes, { mode: 0o600 })
-    return await run(path)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}

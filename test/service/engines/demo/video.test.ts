@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/video.ts'
-import { EncoderMissing, findEncoder } from '#service/engines/demo/find-encoder.ts'
 import { DemoVideo, type DemoVideoOptions } from '#service/engines/demo/video.ts'
 import type { VideoCall, VideoProgress } from '#service/engines/engine.ts'
+import { FfmpegMissing, findFfmpeg } from '#service/ffmpeg/find-ffmpeg.ts'
 import { dataUrl, png } from '../../models/example-pictures.ts'
 import { readMp4 } from './mp4.ts'
 
@@ -58,11 +58,11 @@ async function made(of: DemoVideo, asked: VideoCall): Promise<Buffer> {
 }
 
 /** A program in the encoder's place; it gets the output's path as `$out`. */
-async function scripted(...lines: string[]): Promise<() => Promise<{ path: string }>> {
+async function scripted(...lines: string[]): Promise<() => Promise<string>> {
   const path = join(folder, 'encoder.sh')
   await writeFile(path, ['#!/bin/sh', `for last; do :; done; out="\${last#file:}"`, ...lines].join('\n'))
   await chmod(path, 0o700)
-  return async () => ({ path })
+  return async () => path
 }
 
 test.each([
@@ -199,8 +199,8 @@ test.each(['../../etc/passwd', 'a/b', '', 'a.b', 'x'.repeat(65)])('%j names no j
 
 test('without an encoder one sentence says what to install', async () => {
   const nothing = async () => join(folder, 'not-there')
-  await expect(findEncoder([nothing])).rejects.toBeInstanceOf(EncoderMissing)
-  const failed = await outcome(engine({ encoder: () => findEncoder([nothing]) }), call('job-1'))
+  await expect(findFfmpeg([nothing])).rejects.toBeInstanceOf(FfmpegMissing)
+  const failed = await outcome(engine({ encoder: () => findFfmpeg([nothing]) }), call('job-1'))
   expect(failed).toMatchObject({
     state: 'failed',
     reason: expect.stringMatching(/install ffmpeg .*@ffmpeg-installer\/ffmpeg/),
@@ -211,8 +211,8 @@ test('an encoder that knows no H.264 is passed over', async () => {
   const path = join(folder, 'poor.sh')
   await writeFile(path, '#!/bin/sh\necho " V..... mpeg4  MPEG-4"\n')
   await chmod(path, 0o700)
-  const good = await findEncoder()
-  expect(await findEncoder([async () => path, async () => good.path])).toEqual(good)
+  const good = await findFfmpeg()
+  expect(await findFfmpeg([async () => path, async () => good])).toEqual(good)
 })
 
 test.each([
@@ -220,7 +220,7 @@ test.each([
   ['gif', ['-f', 'gif']],
   ['webp', ['-f', 'webp', '-c:v', 'libwebp']],
 ])('a real %s becomes the background', { timeout: 60_000 }, async (type, format) => {
-  const { path } = await findEncoder()
+  const path = await findFfmpeg()
   const file = join(folder, 'picture')
   await promisify(execFile)(path, [
     '-loglevel',

@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { soundsAtOnce, soundsWaiting } from '#service/audio/bounds.ts'
-import { runFfmpeg } from '#service/audio/run-ffmpeg.ts'
+import { soundMs, soundsAtOnce, soundsWaiting } from '#service/audio/bounds.ts'
+import { Ffmpeg } from '#service/ffmpeg/ffmpeg.ts'
+import { succeeded } from '#service/ffmpeg/succeeded.ts'
 import { probesAtOnce, probesWaiting } from '#service/video-media/bounds.ts'
 import { FfmpegProbe } from '#service/video-media/media-probe.ts'
 
@@ -23,21 +24,20 @@ interface Room {
   run(signal: AbortSignal, timeoutMs?: number): Promise<unknown>
 }
 
-const probes = new FfmpegProbe(async () => ({ path: program }))
+const find = async () => program
+const probes = new FfmpegProbe({ find })
+const ffmpegFor = (timeoutMs: number) => new Ffmpeg({ atOnce: soundsAtOnce, waiting: soundsWaiting, timeoutMs, find })
+const sounds = ffmpegFor(soundMs)
 const rooms: Room[] = [
   {
     ...{ room: 'sound', mostAtOnce: soundsAtOnce + soundsWaiting },
-    run: (signal, timeoutMs) =>
-      runFfmpeg(program, { args: [], onOutput: () => undefined, signal, ...(timeoutMs ? { timeoutMs } : {}) }),
+    run: async (signal, timeoutMs) =>
+      succeeded(await (timeoutMs ? ffmpegFor(timeoutMs) : sounds).turn(run => run({ args: [], signal }))),
   },
   {
     ...{ room: 'media', mostAtOnce: probesAtOnce + probesWaiting },
     run: (signal, timeoutMs) =>
-      (timeoutMs ? new FfmpegProbe(async () => ({ path: program }), timeoutMs) : probes).probe(
-        Buffer.from('x'),
-        'mp4',
-        signal,
-      ),
+      (timeoutMs ? new FfmpegProbe({ find, timeoutMs }) : probes).probe(Buffer.from('x'), 'mp4', signal),
   },
 ]
 
