@@ -34,7 +34,7 @@ ${rows.join('\n')}
 `
 }
 
-function listedTool({ name, title, description, annotations, input, output }: Tool): ListedTool {
+export function listedTool({ name, title, description, annotations, input, output }: Tool): ListedTool {
   const result = schemaOf(output, 'output')
   return {
     name,
@@ -52,7 +52,7 @@ const orWaiting = ({ properties }: ObjectSchema): ObjectSchema => ({
   properties: { ...(properties as object), ...waitingProperties },
 })
 
-const listedPrompt = ({ name, title, description, arguments: values }: Prompt): ListedPrompt => ({
+export const listedPrompt = ({ name, title, description, arguments: values }: Prompt): ListedPrompt => ({
   name,
   title,
   description,

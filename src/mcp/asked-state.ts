@@ -2,16 +2,19 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
 import { canonicalJson } from '#contract/canonical-json.ts'
 import type { Question } from '#toolkit/person.ts'
+import type { FormValues } from '#toolkit/person-form.ts'
 import { stateSeconds } from './bounds.ts'
 
 /** What a question leaves with the client until the answer comes: which call asked, and for which approval. */
 export interface AskedState {
   tool: string
   argumentsHash: string
-  approvalId: string
-  kind: Question['kind']
+  /** What the person decides; null where they fill in a form. */
+  decides: Pick<Question, 'approvalId' | 'kind'> | null
   /** The first question of a call is 1. */
   round: number
+  /** What the person had filled in before. */
+  filled?: FormValues
 }
 
 /** Signs states; a random key is right where one process serves all rounds of a call, as on stdio. */

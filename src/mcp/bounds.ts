@@ -44,3 +44,9 @@ export const httpLimits = {
 
 /** How long calls in flight may go on after a stop was asked for, in milliseconds; what they bought is kept for a repeat. */
 export const httpDrainMs = 5_000
+
+/**
+ * Sessions of clients of protocols before 2026-07 over HTTP. Each holds one server and perhaps a stream; assistants of one
+ * machine are few, and one that comes back after hours begins a new session without being told.
+ */
+export const sessionLimits = { open: 64, idleMs: 4 * 60 * 60 * 1000 } as const

@@ -1,6 +1,7 @@
 import {
   type CallToolResult,
   type ClientCapabilities,
+  type InputRequest,
   type InputRequiredResult,
   inputRequired,
   ProtocolError,
@@ -10,7 +11,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Clock } from '#contract/clock.ts'
 import type { Catalogue } from '#toolkit/catalogue.ts'
-import type { Question } from '#toolkit/person.ts'
+import type { FormValues } from '#toolkit/person-form.ts'
 import { outcomeOf, runTool, type ToolOutcome } from '#toolkit/run-tool.ts'
 import { isYes } from '#toolkit/say-question.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
@@ -18,8 +19,9 @@ import { type AskedState, argumentsHash, belongsTo } from './asked-state.ts'
 import { questionsInARow } from './bounds.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
 import type { Deliveries } from './deliveries.ts'
-import { asForm, canAsk, personAnswer } from './elicitation.ts'
+import { asForm, canAsk, formRequest, personAnswer } from './elicitation.ts'
 import { type LogLine, logFault } from './fault-log.ts'
+import { type Filled, fillIn } from './fill-in.ts'
 import { progressOf } from './progress.ts'
 import {
   closedResult,
@@ -29,6 +31,7 @@ import {
   faultResult,
   openQuestionResult,
   stoppedResult,
+  unfilledResult,
 } from './tool-results.ts'
 
 /** What the calls of one server share. */
@@ -57,7 +60,8 @@ export async function callTool(desk: Desk, call: ToolCall): Promise<CallToolResu
   if (state && !belongsTo(state, call.name, call.given)) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState belongs to another call')
   }
-  const outcome = (state && (await recordAnswer(desk, call, state))) ?? (await run(desk, call))
+  const outcome: CallOutcome =
+    (state && (await recordAnswer(desk, call, state))) ?? (await run(desk, call, state?.filled))
   switch (outcome.kind) {
     case 'done':
       return doneResult(outcome)
@@ -67,8 +71,19 @@ export async function callTool(desk: Desk, call: ToolCall): Promise<CallToolResu
       return declinedResult(outcome.approvalId)
     case 'closed':
       return closedResult(outcome.approvalId)
-    case 'asks':
-      return ask(desk, call, outcome.question, (state?.round ?? 0) + 1)
+    case 'unfilled':
+      return unfilledResult
+    case 'fills':
+      return ask(desk, call, formRequest(outcome.form), { decides: null, round: 1 })
+    case 'asks': {
+      const { question, filled } = outcome
+      const round = (state?.round ?? 0) + 1
+      if (round > questionsInARow || !canAsk(call.context, call.declared))
+        return openQuestionResult(question, call.name)
+      const { approvalId, kind } = question
+      const asked = { decides: { approvalId, kind }, round }
+      return ask(desk, call, asForm(question), filled ? { ...asked, filled } : asked)
+    }
     case 'fault':
       return wasStopped(call, outcome.error) ? stoppedResult : faultResult(logFault(desk.log, call.name, outcome.error))
   }
@@ -79,19 +94,26 @@ const wasStopped = ({ context: { mcpReq } }: ToolCall, error: unknown): boolean 
   mcpReq.signal.aborted && (error === mcpReq.signal.reason || (error instanceof Error && error.name === 'AbortError'))
 
 /** Undefined where the call may go on: the person said yes, or the client sent no answer. */
-async function recordAnswer(desk: Desk, call: ToolCall, { kind, approvalId }: AskedState) {
+async function recordAnswer(desk: Desk, call: ToolCall, { decides }: AskedState): Promise<CallOutcome | undefined> {
+  if (!decides) return undefined
+  const { approvalId, kind } = decides
   const answer = personAnswer(kind, call.context)
   if (!answer) return undefined
-  if (answer === 'closed') return { kind: 'closed' as const, approvalId }
+  if (answer === 'closed') return { kind: 'closed', approvalId }
   try {
     await (await desk.host()).answer(approvalId, answer)
   } catch (error) {
     return outcomeOf(error)
   }
-  return isYes(answer) ? undefined : { kind: 'declined' as const, approvalId }
+  return isYes(answer) ? undefined : { kind: 'declined', approvalId }
 }
 
-async function run(desk: Desk, { name, given, context }: ToolCall): Promise<ToolOutcome> {
+type CallOutcome = RunOutcome | { kind: 'declined' | 'closed'; approvalId: string }
+type RunOutcome = Exclude<ToolOutcome, Asks> | (Asks & { filled?: FormValues }) | Exclude<Filled, { kind: 'given' }>
+type Asks = Extract<ToolOutcome, { kind: 'asks' }>
+
+async function run(desk: Desk, call: ToolCall, before: FormValues | undefined): Promise<RunOutcome> {
+  const { name, context } = call
   const progress = progressOf(context, desk.clock)
   const { id, signal } = context.mcpReq
   const delivered: (() => void)[] = []
@@ -99,13 +121,16 @@ async function run(desk: Desk, { name, given, context }: ToolCall): Promise<Tool
   try {
     const tool = await desk.catalogue.tools[name]?.()
     if (!tool) throw new Error(`The listing has ${name}, the catalogue has not.`)
+    const filling = fillIn(tool.personFills, { ...call, before })
+    if (filling.kind !== 'given') return filling
+    const { given, filled } = filling
     const invocation = { signal, report: progress.report, whenDelivered, called: { name, given } }
     const makeContext = async () => (await desk.host()).context(invocation)
     const outcome = await runTool(tool, given, makeContext)
     // Of a call that was cancelled nothing is written.
     if (outcome.kind === 'done' && !signal.aborted) desk.deliveries.expect(id, delivered)
     signal.addEventListener('abort', () => desk.deliveries.forget(id), { once: true })
-    return outcome
+    return outcome.kind === 'asks' && filled ? { ...outcome, filled } : outcome
   } catch (error) {
     return { kind: 'fault', error }
   } finally {
@@ -113,13 +138,12 @@ async function run(desk: Desk, { name, given, context }: ToolCall): Promise<Tool
   }
 }
 
-async function ask(desk: Desk, call: ToolCall, question: Question, round: number) {
-  const { name, given, context, declared } = call
-  if (round > questionsInARow || !canAsk(context, declared)) return openQuestionResult(question, name)
-  const { approvalId, kind } = question
-  const state: AskedState = { tool: name, argumentsHash: argumentsHash(given), approvalId, kind, round }
-  return inputRequired({
-    inputRequests: asForm(question),
-    requestState: await desk.states.mint(state, context),
-  })
+async function ask(
+  desk: Desk,
+  { name, given, context }: ToolCall,
+  inputRequests: Record<string, InputRequest>,
+  asked: Omit<AskedState, 'tool' | 'argumentsHash'>,
+) {
+  const state: AskedState = { tool: name, argumentsHash: argumentsHash(given), ...asked }
+  return inputRequired({ inputRequests, requestState: await desk.states.mint(state, context) })
 }

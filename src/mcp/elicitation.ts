@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { attestations } from '#toolkit/attestations.ts'
 import type { PersonAnswer, Question } from '#toolkit/person.ts'
+import type { FormValues, PersonForm } from '#toolkit/person-form.ts'
 import { sayQuestion } from '#toolkit/say-question.ts'
 
 /** The name of the one question that an answer carries. */
@@ -41,6 +42,21 @@ export function personAnswer(kind: Question['kind'], context: ServerContext): Pe
     legalRight: ticked('legalRight'),
     screeningAcknowledged: ticked('screeningAcknowledged'),
   }
+}
+
+/** A form as the protocol sends it. */
+export const formRequest = ({ name, message, fields, required }: PersonForm): Record<string, InputRequest> => ({
+  [name]: inputRequired.elicit({
+    message,
+    requestedSchema: { type: 'object', properties: { ...fields }, required: [...required] },
+  }),
+})
+
+/** What the person filled in; `left` where they did not, undefined where the client sent nothing of this form. */
+export function formAnswer({ name }: PersonForm, context: ServerContext): FormValues | 'left' | undefined {
+  const response = inputResponse(context.mcpReq.inputResponses, name)
+  if (response.kind !== 'elicit') return undefined
+  return response.action === 'accept' ? (response.content ?? {}) : 'left'
 }
 
 const box = (title: string) => ({ type: 'boolean' as const, title, default: false })

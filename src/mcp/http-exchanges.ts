@@ -7,12 +7,14 @@ import { httpLimits, messageBytes } from './bounds.ts'
 import { ExchangeDeliveries } from './exchange-deliveries.ts'
 import { logFault } from './fault-log.ts'
 import { refuse } from './http-door.ts'
+import { type HttpSessions, httpSessions } from './http-sessions.ts'
 import type { Frame } from './open-frame.ts'
 
-/** Requests that were let in, each with a server of its own: no client is remembered between two of them. */
+/** Requests that were let in. Of newer protocols each has a server of its own; older ones have one for a session. */
 export class HttpExchanges {
   readonly #onerror: (error: Error) => void
   readonly #handler: ReturnType<typeof createMcpHandler>
+  readonly #sessions: HttpSessions
   readonly #answer: ReturnType<typeof toNodeHandler>
   /** Numbers of requests are the clients' own, so what waits for one exchange may not meet what waits for another. */
   readonly #deliveries = new AsyncLocalStorage<ExchangeDeliveries>()
@@ -28,7 +30,13 @@ export class HttpExchanges {
       maxSubscriptions: httpLimits.subscriptions,
       maxRequestBodySize: messageBytes,
     })
-    this.#answer = toNodeHandler(this.#handler, { onerror, maxRequestBodySize: messageBytes })
+    const deliveries = {
+      expect: (id: string | number, runs: readonly (() => void)[]) => this.#deliveries.getStore()?.expect(id, runs),
+      forget() {},
+    }
+    this.#sessions = httpSessions(() => frame.serverFor(deliveries), frame.clock, onerror)
+    const fetch = async (asked: Request) => (await this.#sessions.fetch(asked)) ?? this.#handler.fetch(asked)
+    this.#answer = toNodeHandler({ fetch }, { onerror, maxRequestBodySize: messageBytes })
   }
 
   answer(request: IncomingMessage, response: ServerResponse): void {
@@ -40,8 +48,8 @@ export class HttpExchanges {
     const deliveries = new ExchangeDeliveries()
     response.once('finish', () => this.#noteWritten(deliveries, response))
     const answered = this.#deliveries.run(deliveries, () => this.#answer(request, response)).catch(this.#onerror)
-    // A subscription ends with its server, so nobody waits for it.
-    if (request.headers['mcp-method'] === 'subscriptions/listen') return
+    // A stream of notifications ends with its server, so nobody waits for it.
+    if (request.method === 'GET' || request.headers['mcp-method'] === 'subscriptions/listen') return
     const ended = answered.then(() => written(response)).finally(() => this.#open.delete(ended))
     this.#open.add(ended)
   }
@@ -55,7 +63,7 @@ export class HttpExchanges {
   /** Aborts what is still under way. */
   async cut(): Promise<void> {
     this.#isCut = true
-    await this.#handler.close()
+    await Promise.all([this.#handler.close(), this.#sessions.close()])
   }
 
   #noteWritten(deliveries: ExchangeDeliveries, { statusCode }: ServerResponse): void {

@@ -32,6 +32,7 @@ export interface FrameOptions {
 /** One host and one listing behind all connections of a process. */
 export interface Frame {
   calls: CallsInFlight
+  clock: Clock
   log: LogLine
   /** A server for one connection, or for one exchange where a transport knows no connections. */
   serverFor(deliveries: Pick<Deliveries, 'expect' | 'forget'>): Server
@@ -47,6 +48,7 @@ export function openFrame({ name, version, catalogue, stateKey, ...rest }: Frame
   const shared = { catalogue, host: host.get, states: stateCodec(stateKey), calls, clock, log }
   return {
     calls,
+    clock,
     log,
     serverFor: deliveries => makeServer({ name, version }, chosen, { ...shared, deliveries }),
     close: () =>

@@ -10,8 +10,8 @@ import { type Waiting, waitingFor } from './waiting.ts'
 
 type Done = Extract<ToolOutcome, { kind: 'done' }>
 
-export const doneResult = ({ output, text, files }: Done): CallToolResult => ({
-  content: [{ type: 'text', text }, ...files.map(link)],
+export const doneResult = ({ output, text, files, shows = [] }: Done): CallToolResult => ({
+  content: [{ type: 'text', text }, ...shows, ...files.map(link)],
   structuredContent: output,
 })
 
@@ -32,6 +32,17 @@ export const declinedResult = (approvalId: string): CallToolResult =>
     status: 'declined',
     approval_id: approvalId,
   })
+
+/** The person left a form without filling it in. */
+export const unfilledResult: CallToolResult = {
+  content: [
+    {
+      type: 'text',
+      text: 'The person did not fill in the form. Nothing was sent or charged. Ask the person, then call again with the values as arguments.',
+    },
+  ],
+  structuredContent: { status: 'declined' },
+}
 
 /** Nothing was decided, so nothing is on record but the question itself. */
 export const closedResult = (approvalId: string): CallToolResult =>

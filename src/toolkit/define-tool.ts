@@ -1,4 +1,6 @@
 import type { z } from 'zod'
+import type { PersonForm } from './person-form.ts'
+import type { Shown } from './shown.ts'
 import type { ToolContext } from './tool-context.ts'
 
 /** Hints for clients; every tool states all four. */
@@ -18,11 +20,15 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   input: Input
   /** JSON only: money as USD numbers, times as ISO 8601. */
   output: Output
+  /** Arguments that the person fills in where they are not given and a client can ask; without one the call runs as it is. */
+  personFills?: PersonForm
   run(context: ToolContext, input: z.output<Input>): Promise<z.input<Output>>
   /** The same for a reader: short sentences, text from outside marked by `fromOutside`. */
   say(output: z.output<Output>): string
   /** Files that a client may link to. */
   files?(output: z.output<Output>): { path: string; mimeType: string }[]
+  /** What is seen or heard beside the text. */
+  shows?(output: z.output<Output>): Shown[]
 }
 
 export const defineTool = <Input extends z.ZodObject, Output extends z.ZodObject>(

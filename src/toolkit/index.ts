@@ -13,10 +13,12 @@ export {
   type Question,
   type SpendQuestion,
 } from './person.ts'
+export type { FormField, PersonForm } from './person-form.ts'
 export { ResultInstead, type ToolResult } from './result-instead.ts'
 export { runTool, type ToolOutcome } from './run-tool.ts'
 export { sayFailure } from './say-failure.ts'
 export { sayOpenQuestion, sayQuestion } from './say-question.ts'
+export type { Shown } from './shown.ts'
 export type * from './tool-context.ts'
 export { type FailureFacts, ToolFailure } from './tool-failure.ts'
 export type { CalledTool, Invocation, ToolHost } from './tool-host.ts'

@@ -1,9 +1,12 @@
+import type { Shown } from './shown.ts'
+
 /** What a call of a tool gives its caller. */
 export interface ToolResult {
   output: Record<string, unknown>
   /** The output in words. */
   text: string
   files: { path: string; mimeType: string }[]
+  shows?: Shown[]
 }
 
 /**

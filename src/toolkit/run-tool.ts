@@ -34,7 +34,9 @@ export async function runTool(
   }
   try {
     const output = tool.output.parse(await tool.run(await makeContext(), parsed.data))
-    return { kind: 'done', output, text: tool.say(output), files: tool.files?.(output) ?? [] }
+    const shows = tool.shows?.(output) ?? []
+    const files = tool.files?.(output) ?? []
+    return { kind: 'done', output, text: tool.say(output), files, ...(shows.length > 0 ? { shows } : {}) }
   } catch (error) {
     return outcomeOf(error)
   }

@@ -6,7 +6,7 @@ import { isYes } from '#toolkit/say-question.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { eras, textOf } from './connect.ts'
 import { fakeHost, runningJob } from './fake-host.ts'
-import { httpClient, openHttp, token } from './open-http.ts'
+import { httpClient, openHttp, sessionOf, token } from './open-http.ts'
 import { spend } from './questions.ts'
 
 /** The host of the test that runs. */
@@ -112,10 +112,10 @@ describe.each(eras)('in the %s era', era => {
   })
 })
 
-test('a person is asked in the newer protocol; the answer comes with a request of its own', async () => {
+test.each(eras)('a person is asked in the %s era, on a stream of the session or by a request of its own', async era => {
   const { host: asking, seen } = fakeHost({ questions: [spend] })
   host = asking
-  const client = await httpClient(served.url, 'modern', { capabilities: { elicitation: { form: {} } } })
+  const client = await httpClient(served.url, era, { capabilities: { elicitation: { form: {} } } })
   client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { approved: true } }))
   const result = await client.callTool({ name: 'wallet_top_up', arguments: { amount_usd: 5 } })
   expect(result.structuredContent).toMatchObject({ charged_usd: 5 })
@@ -123,12 +123,26 @@ test('a person is asked in the newer protocol; the answer comes with a request o
   await client.close()
 })
 
-test('an older client cannot be asked between two requests, so it is told where a person decides', async () => {
-  host = fakeHost({ questions: [spend] }).host
-  const client = await httpClient(served.url, 'legacy', { capabilities: { elicitation: { form: {} } } })
-  const result = await client.callTool({ name: 'wallet_top_up', arguments: { amount_usd: 5 } })
-  expect(result.isError).toBeFalsy()
-  expect(result.structuredContent).toMatchObject({ status: 'needs_person', approval_id: spend.approvalId })
+test('a request of an older protocol without a session is answered, and a session that has ended begins anew', async () => {
+  host = fakeHost().host
+  const older = (headers: Record<string, string>, method = 'POST') =>
+    fetch(served.url, {
+      method,
+      headers: {
+        authorization,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        ...headers,
+      },
+      ...(method === 'POST' ? { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) } : {}),
+    })
+  expect((await older({})).status).toBe(200)
+  const { client, sessionId } = await sessionOf(served.url)
+  expect(sessionId).toMatch(/^[\w-]{43}$/)
+  const ofSession = { 'mcp-session-id': sessionId, 'mcp-protocol-version': '2025-11-25' }
+  expect((await older(ofSession)).status).toBe(200)
+  expect((await older(ofSession, 'DELETE')).status).toBe(200)
+  expect((await older(ofSession)).status).toBe(404)
   await client.close()
 })
 

@@ -35,3 +35,10 @@ export async function httpClient(
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: shown } }))
   return client
 }
+
+/** A client of an older protocol and the id of its session. */
+export async function sessionOf(url: string): Promise<{ client: Client; sessionId: string }> {
+  const client = await httpClient(url, 'legacy')
+  const { sessionId = '' } = client.transport as StreamableHTTPClientTransport
+  return { client, sessionId }
+}

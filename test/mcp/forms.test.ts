@@ -1,0 +1,71 @@
+import type { ElicitResult } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { HttpServing } from '#mcp/serve-http.ts'
+import { catalogue, listing } from '../conformance/mcp/fixture-catalogue.ts'
+import { eras, textOf } from './connect.ts'
+import { fakeHost } from './fake-host.ts'
+import { httpClient, openHttp } from './open-http.ts'
+
+let served: HttpServing
+beforeAll(async () => {
+  served = await openHttp({ host: async () => fakeHost().host, catalogue, listing })
+})
+afterAll(() => served.close())
+
+const name = 'test_input_required_result_elicitation'
+const form = { elicitation: { form: {} } }
+
+describe.each(eras)('arguments that a person fills in, in the %s era', era => {
+  async function call(answer: ElicitResult | undefined, given: Record<string, unknown> = {}, tool = name) {
+    const client = await httpClient(served.url, era, { capabilities: answer ? form : {} })
+    const asked: unknown[] = []
+    if (answer) {
+      client.setRequestHandler('elicitation/create', async ({ params }) => {
+        asked.push(params.message)
+        return answer
+      })
+    }
+    const result = await client.callTool({ name: tool, arguments: given })
+    await client.close()
+    return { text: textOf(result), asked, result }
+  }
+
+  test('they come with what the person wrote, and nothing else of the answer', async () => {
+    const { text, asked } = await call({ action: 'accept', content: { name: 'Ann', message: 'not of the form' } })
+    expect(asked).toEqual(['What is your name?'])
+    expect(text).toBe('The person filled in {"name":"Ann"}.')
+  })
+
+  test('nobody is asked for what was given', async () => {
+    const { text, asked } = await call({ action: 'decline' }, { name: 'Bob' })
+    expect(asked).toEqual([])
+    expect(text).toContain('Bob')
+  })
+
+  test.each(['decline', 'cancel'] as const)('a person who leaves the form (%s) ends the call', async action => {
+    const { text, result } = await call({ action })
+    expect(text).toMatch(/did not fill in the form/)
+    expect(result.structuredContent).toEqual({ status: 'declined' })
+  })
+
+  test('a client that cannot ask runs the call as it is', async () => {
+    expect((await call(undefined)).text).toBe('The person filled in {}.')
+  })
+
+  test('a decision after a form is a question of its own', async () => {
+    const { text, asked } = await call(
+      { action: 'accept', content: { name: 'Ann' } },
+      {},
+      'test_input_required_result_multi_round',
+    )
+    expect(asked).toHaveLength(2)
+    expect(text).toMatch(/did not agree/)
+  })
+})
+
+test('pictures, sound and documents stand beside the text', async () => {
+  const client = await httpClient(served.url, 'modern')
+  const { content } = await client.callTool({ name: 'test_multiple_content_types', arguments: {} })
+  expect(content.map(({ type }) => type)).toEqual(['text', 'image', 'resource'])
+  await client.close()
+})
