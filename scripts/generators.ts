@@ -14,6 +14,7 @@ export const generators: readonly Generator[] = [
   { path: 'src/mcp/listing.generated.ts', make: mcpListing },
   { path: 'tools/table.generated.ts', make: () => catalogueTable('tools') },
   { path: 'prompts/table.generated.ts', make: () => catalogueTable('prompts') },
+  { path: 'resources/table.generated.ts', make: () => catalogueTable('resources') },
   ...compiledContracts,
 ]
 

@@ -5,6 +5,7 @@ import { JobOutput, jobOutput, sayJob } from '#toolkit/job-output.ts'
 
 export default defineTool({
   name: 'job_list',
+  set: 'core',
   title: 'List jobs',
   description: 'Jobs that were started here, newest first, with saved files. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },

@@ -5,6 +5,7 @@ import { filesOf, JobOutput, jobOutput, sayJob } from '#toolkit/job-output.ts'
 
 export default defineTool({
   name: 'job_wait',
+  set: 'core',
   title: 'Wait for a job',
   description:
     'Waits for a job; returns its answer or the path of its file. Still running is no error: call it again. Needs a wallet or key. Free.',

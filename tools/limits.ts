@@ -9,6 +9,7 @@ const observed = 'The service lists no limits; these are what its last answers s
 
 export default defineTool({
   name: 'limits',
+  set: 'core',
   title: 'Limits of the service',
   description: 'Limits a minute by model, what is left, credit. Needs a wallet or key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },

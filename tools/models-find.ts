@@ -1,39 +1,13 @@
 import { z } from 'zod'
-import { tokenPricing } from '#contract/model-pricing.ts'
 import { listModels, type ModelRecord, modelTypes } from '#contract/models.ts'
-import { descriptionCharacters, modelRows } from '#toolkit/bounds.ts'
+import { modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { fromOutside, strangeId, withoutHidden } from '#toolkit/from-outside.ts'
-import { unitPrices } from '#toolkit/unit-prices.ts'
-
-const Model = z.object({
-  id: z.string(),
-  type: z.string(),
-  name: z.string().optional(),
-  /** The service's words. */
-  description: z.string().optional(),
-  usd_per_million: z.object({ input: z.number(), output: z.number() }).optional(),
-  /** Where it is not priced by tokens in and out, such as `0.04 USD a picture 2K`. */
-  prices: z.array(z.string()).optional(),
-  context_tokens: z.number().optional(),
-  abilities: z.array(z.string()).optional(),
-  video: z
-    .object({
-      kind: z.string(),
-      durations: z.array(z.string()),
-      aspect_ratios: z.array(z.string()),
-      resolutions: z.array(z.string()),
-      audio: z.boolean(),
-      prompt_characters: z.number().optional(),
-    })
-    .optional(),
-  offline: z.boolean().optional(),
-  ends_at: z.string().optional(),
-})
-type Model = z.output<typeof Model>
+import { fromOutside } from '#toolkit/from-outside.ts'
+import { ModelOutput, modelOutput, sayModel } from '#toolkit/model-output.ts'
 
 export default defineTool({
   name: 'models_find',
+  set: 'core',
   title: 'Find models',
   description: 'Models of the service with prices and allowed values; call it before any paid tool. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
@@ -42,13 +16,13 @@ export default defineTool({
     type: z.enum([...modelTypes, 'all']).default('all'),
     limit: z.number().int().min(1).max(modelRows.maximum).default(modelRows.default),
   }),
-  output: z.object({ models: z.array(Model), found: z.number() }),
+  output: z.object({ models: z.array(ModelOutput), found: z.number() }),
 
   async run(context, { query = '', type, limit }) {
     const { answer } = await context.call(listModels, { params: undefined, query: { type }, body: undefined })
     const words = query.toLowerCase().split(/\s+/).filter(Boolean)
     const found = answer.data.filter(model => words.every(word => wordsOf(model).includes(word)))
-    return { models: found.slice(0, limit).map(shown), found: found.length }
+    return { models: found.slice(0, limit).map(modelOutput), found: found.length }
   },
 
   say({ models, found }) {
@@ -61,69 +35,3 @@ export default defineTool({
 
 const wordsOf = ({ id, type, model_spec: { name = '', description = '', traits = [] } }: ModelRecord): string =>
   [id, type, name, description, ...traits].join(' ').toLowerCase()
-
-function shown({ id, type, context_length, model_spec: spec }: ModelRecord): Model {
-  const video = spec.constraints && 'durations' in spec.constraints ? spec.constraints : undefined
-  const prices = tokenPricing(spec.pricing)
-  return {
-    id: strangeId(id),
-    type: strangeId(type),
-    ...(spec.name ? { name: strangeId(spec.name) } : {}),
-    ...(spec.description
-      ? { description: withoutHidden(spec.description).slice(0, descriptionCharacters).toWellFormed() }
-      : {}),
-    ...(prices ? { usd_per_million: { input: prices.input.usd, output: prices.output.usd } } : {}),
-    ...(prices ? {} : { prices: unitPrices(spec.pricing) }),
-    context_tokens: spec.availableContextTokens ?? context_length,
-    ...(spec.capabilities ? { abilities: abilitiesOf(spec.capabilities) } : {}),
-    ...(video
-      ? {
-          video: {
-            kind: video.model_type,
-            durations: video.durations,
-            aspect_ratios: video.aspect_ratios,
-            resolutions: video.resolutions,
-            audio: video.audio,
-            prompt_characters: video.prompt_character_limit,
-          },
-        }
-      : {}),
-    ...(spec.offline ? { offline: true } : {}),
-    ...(spec.deprecation ? { ends_at: spec.deprecation.removesAt } : {}),
-  }
-}
-
-/** `supportsVision` is `vision`. */
-const abilitiesOf = (capabilities: NonNullable<ModelRecord['model_spec']['capabilities']>): string[] =>
-  Object.entries(capabilities).flatMap(([key, has]) =>
-    has === true ? [key.replace(/^supports/, '').replace(/^./, first => first.toLowerCase())] : [],
-  )
-
-function sayModel(model: Model): string {
-  const facts = [`${model.id} (${model.type})`]
-  if (model.usd_per_million) {
-    const { input, output } = model.usd_per_million
-    facts.push(
-      output === 0 ? `${input} USD a million tokens` : `${input} USD in and ${output} USD out a million tokens`,
-    )
-  }
-  facts.push(...(model.prices ?? []))
-  if (model.context_tokens) facts.push(`${model.context_tokens} tokens of context`)
-  if (model.video) facts.push(sayVideo(model.video))
-  if (model.abilities?.length) facts.push(model.abilities.join(', '))
-  if (model.offline) facts.push('offline now')
-  if (model.ends_at) facts.push(`ends ${model.ends_at}`)
-  if (model.description) facts.push(model.description.replaceAll('\n', ' '))
-  return `- ${facts.join('; ')}`
-}
-
-const sayVideo = (video: NonNullable<Model['video']>): string =>
-  [
-    `${video.kind}, price by video_quote`,
-    `durations ${listed(video.durations)}`,
-    `ratios ${listed(video.aspect_ratios)}`,
-    `resolutions ${listed(video.resolutions)}`,
-    video.audio ? 'with audio' : 'silent',
-  ].join(', ')
-
-const listed = (values: readonly string[]): string => values.join(' ') || 'not to be chosen'

@@ -9,6 +9,7 @@ import { videoChoices } from '#toolkit/video-choices.ts'
 
 export default defineTool({
   name: 'video_create',
+  set: 'video',
   title: 'Create a video',
   description:
     'Starts a paid video job and returns its job_id at once; then call job_wait. A picture with a face may need the person’s consent, which is asked for.',

@@ -9,6 +9,7 @@ import { sayingChoices } from '#toolkit/video-refusal.ts'
 
 export default defineTool({
   name: 'video_quote',
+  set: 'video',
   title: 'Price of a video',
   description: 'What video_create would charge for the same choices. Needs a wallet or key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },

@@ -6,6 +6,7 @@ import { sayCharge } from '#toolkit/say-charge.ts'
 
 export default defineTool({
   name: 'wallet_receipts',
+  set: 'wallet',
   title: 'Payments and charges',
   description: 'What the wallet paid and services charged. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },

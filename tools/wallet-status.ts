@@ -1,55 +1,18 @@
 import { z } from 'zod'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { sayUsd, Usd, usd } from '#toolkit/paid.ts'
+import { sayUsd } from '#toolkit/paid.ts'
+import { WalletOutput, walletOutput } from '#toolkit/wallet-output.ts'
 
 export default defineTool({
   name: 'wallet_status',
+  set: 'wallet',
   title: 'Wallet and credit',
   description: 'Who pays, the credit, the caps and what was spent. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({}),
-  output: z.object({
-    pays: z.enum(['wallet', 'apiKey', 'nothing']),
-    service: z.string(),
-    address: z.string().nullable(),
-    network: z.string().nullable(),
-    credit_usd: Usd,
-    caps_usd: z
-      .object({
-        per_payment: z.number(),
-        per_call: z.number(),
-        per_day: z.number(),
-        total: z.number(),
-        ask_above: z.number(),
-      })
-      .nullable(),
-    spent_usd: z.object({ today: z.number(), total: z.number() }).nullable(),
-    unresolved_payments: z.number(),
-    payee: z.string().nullable(),
-    next: z.string().nullable(),
-  }),
+  output: WalletOutput,
 
-  async run(context) {
-    const view = await context.wallet.status()
-    return {
-      pays: view.pays,
-      service: view.service,
-      address: view.address,
-      network: view.network,
-      credit_usd: usd(view.creditMicroUsd),
-      caps_usd: view.caps && {
-        per_payment: Number(usd(view.caps.perPayment)),
-        per_call: Number(usd(view.caps.perCall)),
-        per_day: Number(usd(view.caps.perDay)),
-        total: Number(usd(view.caps.total)),
-        ask_above: Number(usd(view.caps.askAbove)),
-      },
-      spent_usd: view.spent && { today: Number(usd(view.spent.today)), total: Number(usd(view.spent.total)) },
-      unresolved_payments: view.unresolved,
-      payee: view.payee,
-      next: view.next,
-    }
-  },
+  run: async context => walletOutput(await context.wallet.status()),
 
   say(status) {
     const lines = [payer(status.pays, status.service, status.address, status.network)]

@@ -7,6 +7,7 @@ import { ReceiptOutput, receiptOutput, sayReceipt } from '#toolkit/receipt-outpu
 
 export default defineTool({
   name: 'wallet_top_up',
+  set: 'wallet',
   title: 'Buy credit',
   description:
     'Pays USDC from the wallet for credit at the service, within its caps. Rarely needed: paid tools top up by themselves.',

@@ -1,27 +1,31 @@
 import { z } from 'zod'
-import type { ListedPrompt, ListedTool, Listing, ObjectSchema } from '#mcp/listing.ts'
+import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool, Listing, ObjectSchema } from '#mcp/listing.ts'
 import { waitingProperties } from '#mcp/waiting.ts'
 import type { Prompt } from '#toolkit/define-prompt.ts'
+import type { Resource } from '#toolkit/define-resource.ts'
 import type { Tool } from '#toolkit/define-tool.ts'
-import { sources } from './sources.ts'
+import { type Folder, sources } from './sources.ts'
 
-/** What `tools/list` and `prompts/list` answer, so that a start converts no schema and loads no tool. */
+/** What the lists of tools, prompts and resources answer, so that a start converts no schema and loads no tool. */
 export async function mcpListing(): Promise<string> {
+  const resources = (await sources('resources')).map(({ value }) => value)
   const listing: Listing = {
     tools: (await sources('tools')).map(({ value }) => listedTool(value)),
     prompts: (await sources('prompts')).map(({ value }) => listedPrompt(value)),
+    resources: resources.filter(({ uri }) => !isTemplate(uri)).map(listedResource),
+    resourceTemplates: resources.filter(({ uri }) => isTemplate(uri)).map(listedTemplate),
   }
   return `import type { Listing } from './listing.ts'
 
-/** Tools and prompts as they are listed; written by \`npm run generate\`. */
+/** Tools, prompts and resources as they are listed; written by \`npm run generate\`. */
 export const listing: Listing = ${JSON.stringify(listing, null, 2)}
 `
 }
 
 /** `name: () => import('./name.ts')`, so that each module loads when it is first called. */
-export async function catalogueTable(folder: 'tools' | 'prompts'): Promise<string> {
-  const kind = folder === 'tools' ? 'Tool' : 'Prompt'
-  const found = folder === 'tools' ? await sources('tools') : await sources('prompts')
+export async function catalogueTable(folder: Folder): Promise<string> {
+  const kind = { tools: 'Tool', prompts: 'Prompt', resources: 'Resource' }[folder]
+  const found: { file: string; value: { name: string } }[] = await sources(folder)
   const rows = found.map(
     ({ file, value }) => `  ${JSON.stringify(value.name)}: async () => (await import('./${file}')).default,`,
   )
@@ -34,10 +38,21 @@ ${rows.join('\n')}
 `
 }
 
-export function listedTool({ name, title, description, annotations, input, output }: Tool): ListedTool {
+export function listedTool({
+  name,
+  set,
+  isDefault = true,
+  title,
+  description,
+  annotations,
+  input,
+  output,
+}: Tool): ListedTool {
   const result = schemaOf(output, 'output')
   return {
     name,
+    set,
+    isDefault,
     title,
     description,
     inputSchema: schemaOf(input, 'input'),
@@ -52,10 +67,23 @@ const orWaiting = ({ properties }: ObjectSchema): ObjectSchema => ({
   properties: { ...(properties as object), ...waitingProperties },
 })
 
-export const listedPrompt = ({ name, title, description, arguments: values }: Prompt): ListedPrompt => ({
+const isTemplate = (uri: string): boolean => uri.includes('{')
+
+export const listedResource = ({ name, uri, title, description, mimeType, needs }: Resource): ListedResource => ({
+  ...{ name, uri, title, description, needs },
+  ...(mimeType ? { mimeType } : {}),
+})
+
+export function listedTemplate(resource: Resource): ListedTemplate {
+  const { uri: uriTemplate, ...rest } = listedResource(resource)
+  return { ...rest, uriTemplate }
+}
+
+export const listedPrompt = ({ name, title, description, needs, arguments: values }: Prompt): ListedPrompt => ({
   name,
   title,
   description,
+  needs,
   arguments: Object.entries(values.shape).map(([argument, schema]) => ({
     name: argument,
     ...(schema.description ? { description: schema.description } : {}),

@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Prompt } from '#toolkit/define-prompt.ts'
+import type { Resource } from '#toolkit/define-resource.ts'
 import type { Tool } from '#toolkit/define-tool.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -11,10 +12,14 @@ interface Source<Value> {
   value: Value
 }
 
-/** Every tool or prompt of the repository, by name; its file must be called as it is. */
+export type Folder = 'tools' | 'prompts' | 'resources'
+
+/** Every tool, prompt or resource of the repository, by name; its file must be called as it is. */
 export async function sources(folder: 'tools'): Promise<Source<Tool>[]>
 export async function sources(folder: 'prompts'): Promise<Source<Prompt>[]>
-export async function sources(folder: 'tools' | 'prompts'): Promise<Source<{ name: string }>[]> {
+export async function sources(folder: 'resources'): Promise<Source<Resource>[]>
+export async function sources(folder: Folder): Promise<Source<{ name: string }>[]>
+export async function sources(folder: Folder): Promise<Source<{ name: string }>[]> {
   const files = globSync('*.ts', { cwd: `${root}/${folder}` })
     .filter(file => !file.includes('.generated.'))
     .sort()

@@ -50,3 +50,9 @@ export const httpDrainMs = 5_000
  * machine are few, and one that comes back after hours begins a new session without being told.
  */
 export const sessionLimits = { open: 64, idleMs: 4 * 60 * 60 * 1000 } as const
+
+/** Values for an argument that is being typed: looked up for so long, kept for so long, in milliseconds, and so many sent. */
+export const choicesMs = 2_000
+export const choicesKeptMs = 30_000
+/** The protocol's own bound. */
+export const choicesShown = 100

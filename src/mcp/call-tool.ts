@@ -18,6 +18,7 @@ import type { ToolHost } from '#toolkit/tool-host.ts'
 import { type AskedState, argumentsHash, belongsTo } from './asked-state.ts'
 import { questionsInARow } from './bounds.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
+import type { KnownChoices } from './choices.ts'
 import type { Deliveries } from './deliveries.ts'
 import { asForm, canAsk, formRequest, personAnswer } from './elicitation.ts'
 import { type LogLine, logFault } from './fault-log.ts'
@@ -40,6 +41,7 @@ export interface Desk {
   /** Makes the host at the first call that needs it; the same one afterwards. */
   host(): Promise<ToolHost>
   states: RequestStateCodec<AskedState>
+  choices: KnownChoices
   calls: CallsInFlight
   deliveries: Pick<Deliveries, 'expect' | 'forget'>
   clock: Clock

@@ -1,8 +1,10 @@
-import type { ToolAnnotations } from '#toolkit/define-tool.ts'
+import type { ToolAnnotations, ToolSet } from '#toolkit/define-tool.ts'
 
-/** A tool as `tools/list` answers it: JSON Schemas, ready to send. */
+/** A tool as `tools/list` answers it, JSON Schemas ready to send, beside what decides whether it is served. */
 export interface ListedTool {
   name: string
+  set: ToolSet
+  isDefault: boolean
   title: string
   description: string
   inputSchema: ObjectSchema
@@ -10,11 +12,28 @@ export interface ListedTool {
   annotations: ToolAnnotations
 }
 
-export interface ListedPrompt {
+/** What leads through tools or shows their data, and is offered only with all of them. */
+interface Needing {
+  needs: readonly string[]
+}
+
+export interface ListedPrompt extends Needing {
   name: string
   title: string
   description: string
   arguments: { name: string; description?: string; required?: boolean }[]
+}
+
+export interface ListedResource extends Needing {
+  name: string
+  title: string
+  description: string
+  uri: string
+  mimeType?: string
+}
+
+export interface ListedTemplate extends Omit<ListedResource, 'uri'> {
+  uriTemplate: string
 }
 
 export interface ObjectSchema {
@@ -25,16 +44,12 @@ export interface ObjectSchema {
 export interface Listing {
   tools: readonly ListedTool[]
   prompts: readonly ListedPrompt[]
+  resources: readonly ListedResource[]
+  resourceTemplates: readonly ListedTemplate[]
 }
 
-/** The tools of these names in the listing's own order; all where `names` is absent. Throws at an unknown name. */
-export function chooseTools(listing: Listing, names?: readonly string[]): Listing {
-  if (!names) return listing
-  const known = listing.tools.map(tool => tool.name)
-  const strange = names.find(name => !known.includes(name))
-  if (strange !== undefined) throw new Error(`There is no tool \`${strange}\`; choose from ${known.join(', ')}.`)
-  const tools = listing.tools.filter(tool => names.includes(tool.name))
-  const canRun = new Set(tools.map(tool => tool.name))
-  // A prompt leads through several tools, so it is offered only with all of them.
-  return { tools, prompts: canRun.size === known.length ? listing.prompts : [] }
+/** A row as it is sent: without what decides about it here. */
+export function onWire<Row extends object>(row: Row): Omit<Row, 'set' | 'isDefault' | 'needs'> {
+  const { set: _set, isDefault: _isDefault, needs: _needs, ...wire } = row as Row & Partial<ListedTool & Needing>
+  return wire as Omit<Row, 'set' | 'isDefault' | 'needs'>
 }

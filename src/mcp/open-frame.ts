@@ -6,10 +6,12 @@ import type { ToolHost } from '#toolkit/tool-host.ts'
 import { stateCodec } from './asked-state.ts'
 import { stopMs } from './bounds.ts'
 import { type CallsInFlight, callsInFlight } from './calls-in-flight.ts'
+import { KnownChoices } from './choices.ts'
+import { chooseTools } from './choose-tools.ts'
 import type { Deliveries } from './deliveries.ts'
 import { type LogLine, logFault } from './fault-log.ts'
 import { listing as ownListing } from './listing.generated.ts'
-import { chooseTools, type Listing } from './listing.ts'
+import type { Listing } from './listing.ts'
 import { makeServer } from './server.ts'
 
 /** What a process serves, by whatever transport. */
@@ -21,7 +23,7 @@ export interface FrameOptions {
   catalogue: Catalogue
   /** What the catalogue holds, as clients see it; our own where absent. */
   listing?: Listing
-  /** Names of the tools to serve; all where absent. An unknown name throws. */
+  /** Names of the tools or sets to serve; the default tools where absent. An unknown one throws. */
   tools?: readonly string[] | undefined
   /** At least 32 bytes that sign what a question leaves with the client; random where absent. */
   stateKey?: Uint8Array
@@ -45,7 +47,8 @@ export function openFrame({ name, version, catalogue, stateKey, ...rest }: Frame
   const chosen = chooseTools(rest.listing ?? ownListing, rest.tools)
   const host = onFirstUse(rest.host)
   const calls = callsInFlight()
-  const shared = { catalogue, host: host.get, states: stateCodec(stateKey), calls, clock, log }
+  const choices = new KnownChoices(clock)
+  const shared = { catalogue, host: host.get, states: stateCodec(stateKey), choices, calls, clock, log }
   return {
     calls,
     clock,

@@ -35,3 +35,12 @@ export const pictures = { chat: 8, reference: 9 } as const
 export const nearVideoModels = 3
 /** Prices of one model that are shown: each size at each quality is a dozen. */
 export const unitPricesShown = 16
+
+/** Rows of one kind that a resource shows, and that one of them is looked for in; a call of a tool shows fewer. */
+export const resourceRows = { shown: 50, looked: 100 } as const
+
+/** A saved file within one message: base64 adds a third, and transports refuse messages above 10 MiB. */
+export const resourceFileBytes = 6 * 1024 * 1024
+
+/** What a client may keep: a list of models is that old here too, and money changes with every call. */
+export const keepMs = { models: 5 * 60 * 1000, money: 0, files: 60 * 60 * 1000 } as const

@@ -11,9 +11,16 @@ export interface ToolAnnotations {
   openWorldHint: boolean
 }
 
+/** Tools that are chosen together: `farebox mcp --tools core,image`. */
+export const toolSets = ['core', 'wallet', 'image', 'video', 'audio', 'web'] as const
+export type ToolSet = (typeof toolSets)[number]
+
 export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
   /** `noun_verb`; the file is the same word in kebab-case. */
   name: string
+  set: ToolSet
+  /** False where it is served only to who asks for it by name, since every listed tool costs a model's context. */
+  isDefault?: boolean
   title: string
   description: string
   annotations: ToolAnnotations

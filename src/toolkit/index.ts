@@ -1,7 +1,8 @@
 /** The door `farebox/toolkit`: what is needed to write a tool or prompt, and to run one. */
 export type { Catalogue } from './catalogue.ts'
-export { definePrompt, type Prompt } from './define-prompt.ts'
-export { defineTool, type Tool, type ToolAnnotations } from './define-tool.ts'
+export { type Choices, definePrompt, type Prompt } from './define-prompt.ts'
+export { defineResource, type Resource, type ResourceContent } from './define-resource.ts'
+export { defineTool, type Tool, type ToolAnnotations, type ToolSet, toolSets } from './define-tool.ts'
 export { FormFile } from './form-file.ts'
 export { fromOutside } from './from-outside.ts'
 export { isoTime, paidOutput, paidShape, sayPaid, sayUsd, Usd, usd } from './paid.ts'

@@ -1,3 +1,4 @@
+import type { ModelRecord } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import type { AnswerOf, CallOf, Operation } from '#contract/operation.ts'
 import type { FormFile } from './form-file.ts'
@@ -17,6 +18,8 @@ export interface ToolContext {
   files: FileDesk
   wallet: WalletDesk
   limits(): Promise<LimitsView>
+  /** Every model of the service, as it was some minutes ago at most. */
+  models(): Promise<readonly ModelRecord[]>
   /** Tells the person how far a wait has come. Cheap; may be dropped. */
   report(progress: { message: string; done?: number; total?: number }): void
   signal: AbortSignal

@@ -213,7 +213,9 @@ test('chosen tools alone are listed and callable, in the order of the listing', 
   const { client } = await opened({ host: fakeHost().host, tools: ['limits', 'chat'] })
   expect((await client.listTools()).tools.map(tool => tool.name)).toEqual(['chat', 'limits'])
   await expect(client.callTool({ name: 'job_list', arguments: {} })).rejects.toThrow('chat, limits are here')
-  await expect(connect({ host: fakeHost().host, tools: ['chta'] })).rejects.toThrow('no tool `chta`; choose from chat,')
+  await expect(connect({ host: fakeHost().host, tools: ['chta'] })).rejects.toThrow(
+    'no tool and no set `chta`; the sets are core, wallet,',
+  )
 })
 
 test('again reaches the call, and only where it was asked for', async () => {

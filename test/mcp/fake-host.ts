@@ -131,6 +131,7 @@ export interface FakeOptions {
   jobs?: JobView[]
   made?: SavedFile[]
   limits?: LimitsView
+  models?: readonly ModelRecord[]
   /** Progress reported by a wait, and whether it goes on until it is stopped. */
   reports?: { message: string; done?: number; total?: number }[]
   waitsForever?: boolean
@@ -193,11 +194,12 @@ export function fakeHost(options: FakeOptions = {}) {
         return { ...doneJob, jobId, state: 'deleted' }
       },
     },
-    files: {
-      asMediaUrl: async source => (source.startsWith('http') ? source : `data:image/png;base64,${source}`),
-      asFormFile: async (path, kind) => new FormFile(new TextEncoder().encode(path), kind, ''),
-    },
+    files,
     wallet: walletDesk(paidEffect, calls),
+    async models() {
+      effect()
+      return options.models ?? [videoModel]
+    },
     async limits() {
       effect()
       return options.limits ?? limits
@@ -205,6 +207,11 @@ export function fakeHost(options: FakeOptions = {}) {
   })
 
   return { host: hostOf(contextFor, { given, approved, seen }), seen }
+}
+
+const files: ToolContext['files'] = {
+  asMediaUrl: async source => (source.startsWith('http') ? source : `data:image/png;base64,${source}`),
+  asFormFile: async (path, kind) => new FormFile(new TextEncoder().encode(path), kind, ''),
 }
 
 const walletDesk = (

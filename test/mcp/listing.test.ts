@@ -2,6 +2,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { instructionCharacters } from '#mcp/bounds.ts'
+import { chooseTools } from '#mcp/choose-tools.ts'
 import { instructions } from '#mcp/instructions.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { printTools } from '#mcp/print-tools.ts'
@@ -13,6 +14,7 @@ import { samples } from './samples.ts'
 
 /** Of the default set, when it is complete: 3,500 tokens and 24 kB over twenty tools. */
 const wholeSet = { tools: 20, tokens: 3500, bytes: 24_000 }
+const defaults = chooseTools(listing).tools
 const tokensOf = (text: string): number => encode(text).length
 
 let connection: Connection
@@ -24,7 +26,10 @@ afterAll(() => connection.disconnect())
 test('what is listed is pinned', async () => {
   const { tools } = await connection.client.listTools()
   const { prompts } = await connection.client.listPrompts()
-  await expect(`${JSON.stringify({ tools, prompts }, null, 2)}\n`).toMatchFileSnapshot('listing.snap')
+  const { resources } = await connection.client.listResources()
+  const { resourceTemplates } = await connection.client.listResourceTemplates()
+  const lists = { tools, prompts, resources, resourceTemplates }
+  await expect(`${JSON.stringify(lists, null, 2)}\n`).toMatchFileSnapshot('listing.snap')
 })
 
 test('the generated listing is up to date', async () => {
@@ -52,17 +57,17 @@ test('a modern client may keep the listing', async () => {
 })
 
 test('name, description and input schema stay within their share of tokens', () => {
-  const tokens = listing.tools.map(({ name, description, inputSchema }) =>
+  const tokens = defaults.map(({ name, description, inputSchema }) =>
     tokensOf(name + description + JSON.stringify(inputSchema)),
   )
   const total = tokens.reduce((sum, one) => sum + one, 0)
-  expect(listing.tools.length).toBeLessThanOrEqual(wholeSet.tools)
-  expect(total).toBeLessThanOrEqual((wholeSet.tokens / wholeSet.tools) * listing.tools.length)
+  expect(defaults.length).toBeLessThanOrEqual(wholeSet.tools)
+  expect(total).toBeLessThanOrEqual((wholeSet.tokens / wholeSet.tools) * defaults.length)
 })
 
 test('the whole listing stays within its share of bytes', () => {
-  const bytes = Buffer.byteLength(JSON.stringify({ tools: listing.tools }))
-  expect(bytes).toBeLessThanOrEqual((wholeSet.bytes / wholeSet.tools) * listing.tools.length)
+  const bytes = Buffer.byteLength(JSON.stringify({ tools: printTools().listing.tools }))
+  expect(bytes).toBeLessThanOrEqual((wholeSet.bytes / wholeSet.tools) * defaults.length)
 })
 
 test('the instructions are not cut by assistants, and name only what exists', () => {
@@ -100,9 +105,56 @@ describe.each(listing.tools)('$name', tool => {
   })
 })
 
-test('every tool and prompt that is listed can be loaded, and no other', () => {
+test('every tool, prompt and resource that is listed can be loaded, and no other', () => {
   expect(Object.keys(catalogue.tools)).toEqual(listing.tools.map(({ name }) => name))
   expect(Object.keys(catalogue.prompts)).toEqual(listing.prompts.map(({ name }) => name))
+  const resources = [...listing.resources, ...listing.resourceTemplates].map(({ name }) => name)
+  expect(Object.keys(catalogue.resources).sort()).toEqual(resources.sort())
+})
+
+test.each([
+  ['a set', ['wallet'], ['wallet_receipts', 'wallet_status', 'wallet_top_up']],
+  [
+    'a set and a tool, each once',
+    ['limits', 'wallet', 'limits'],
+    ['limits', 'wallet_receipts', 'wallet_status', 'wallet_top_up'],
+  ],
+  ['the default', ['default'], defaults.map(({ name }) => name)],
+  ['everything', ['all'], listing.tools.map(({ name }) => name)],
+])('%s is served in the order of the listing', (_what, words, names) => {
+  expect(chooseTools(listing, words).tools.map(({ name }) => name)).toEqual(names)
+})
+
+test('what needs a tool comes with it, and a tool that is off comes by its name and by all alone', () => {
+  const offered = (...words: string[]) => {
+    const { prompts, resources, resourceTemplates } = chooseTools(listing, words)
+    return [...prompts, ...resources, ...resourceTemplates].map(({ name }) => name)
+  }
+  expect(offered('wallet')).toEqual(['policy', 'receipts', 'receipt'])
+  expect(offered('chat', 'models_find')).toEqual(['compare-models', 'models', 'model'])
+  const [first] = listing.tools
+  if (!first) throw new Error('The listing is empty.')
+  const off = { ...first, name: 'rare_one', isDefault: false }
+  const withOff = { ...listing, tools: [...listing.tools, off] }
+  const has = (...words: string[]) => chooseTools(withOff, words).tools.includes(off)
+  expect([has('default'), has(off.set), has('all'), has('rare_one')]).toEqual([false, false, true, true])
+  expect(chooseTools(withOff).tools).not.toContain(off)
+})
+
+test('every prompt and resource needs tools that there are', () => {
+  const known = listing.tools.map(({ name }) => name)
+  const needed = [...listing.prompts, ...listing.resources, ...listing.resourceTemplates].flatMap(({ needs }) => needs)
+  expect(needed.filter(name => !known.includes(name))).toEqual([])
+})
+
+test('a prompt names only tools that it needs', async () => {
+  const known = listing.tools.map(({ name }) => name)
+  for (const [name, load] of Object.entries(catalogue.prompts)) {
+    const prompt = await load()
+    const text = prompt.write({ idea: 'A kite.', question: 'Why?' } as never)
+    const named = new Set(text.match(/\b[a-z]+_[a-z_]+\b/g)?.filter(word => known.includes(word)))
+    expect([name, [...named].filter(word => !prompt.needs.includes(word))]).toEqual([name, []])
+  }
 })
 
 test('the printed hash changes with the set', () => {

@@ -18,7 +18,7 @@ export interface AgentSettings {
   walletKey: string | undefined
   outputFolder: string | undefined
   vendor: string | undefined
-  /** Names of the tools to serve; all where absent. */
+  /** Names of tools or sets to serve; the default tools where absent. */
   tools: readonly string[] | undefined
   /** Addresses that may be paid without asking, with commas between. */
   payee: string | undefined

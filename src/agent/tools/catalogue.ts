@@ -1,6 +1,7 @@
 import { prompts } from '#prompts/table.generated.ts'
+import { resources } from '#resources/table.generated.ts'
 import type { Catalogue } from '#toolkit/catalogue.ts'
 import { tools } from '#tools/table.generated.ts'
 
-/** Every tool and prompt; each module is loaded when it is first needed. */
-export const catalogue: Catalogue = { tools, prompts }
+/** Every tool, prompt and resource; each module is loaded when it is first needed. */
+export const catalogue: Catalogue = { tools, prompts, resources }

@@ -45,6 +45,7 @@ export function toolContext(desks: AgentDesks, invocation: Invocation): ToolCont
     files: core.files,
     wallet: wordedWallet(desks, worded),
     limits: () => worded(false, () => desks.limits.view()),
+    models: () => worded(false, () => desks.models.all()),
   }
   return context
 }

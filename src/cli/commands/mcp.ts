@@ -2,8 +2,8 @@ import { readSettings } from '#agent/settings/settings.ts'
 import { filledIn } from '#agent/settings/unfilled.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { version } from '#contract/version.generated.ts'
+import { chooseTools } from '#mcp/choose-tools.ts'
 import { listing } from '#mcp/listing.generated.ts'
-import { chooseTools } from '#mcp/listing.ts'
 import type { FrameOptions } from '#mcp/open-frame.ts'
 import { serveMcp } from '#mcp/serve-stdio.ts'
 import { integerFlag, parseArguments, wrongUsage } from '../arguments.ts'
@@ -24,7 +24,8 @@ machine that know its token. Settings come from the environment
 (FAREBOX_BASE_URL, FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY or FAREBOX_API_KEY, FAREBOX_OUTPUT_DIR and the caps); without
 a wallet or a key only models_find, job_list, wallet_status and wallet_receipts work.
 
-  --tools NAMES           names of the tools to serve, with commas between them (FAREBOX_TOOLS); all unless told
+  --tools NAMES           tools to serve, by their names or by sets, with commas between (FAREBOX_TOOLS): core, wallet,
+                          image, video, audio, web; default, as unless told, is all of these; all has the rare ones too
   --http                  serves by Streamable HTTP on 127.0.0.1 until stopped; the token of its clients lies in the
                           wallet's folder, in \`mcp-token\`
   --port N                its port (8404); 0 lets the system choose

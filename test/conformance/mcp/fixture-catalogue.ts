@@ -10,6 +10,7 @@ const tools: readonly Tool[] = [...plainTools, ...askingTools]
 export const catalogue: Catalogue = {
   tools: Object.fromEntries(tools.map(tool => [tool.name, async () => tool])),
   prompts: {},
+  resources: {},
 }
 
-export const listing: Listing = { tools: tools.map(listedTool), prompts: [] }
+export const listing: Listing = { tools: tools.map(listedTool), prompts: [], resources: [], resourceTemplates: [] }

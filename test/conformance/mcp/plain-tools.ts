@@ -18,6 +18,7 @@ interface Fixture {
 export const fixture = (name: string, { run, text = `This is ${name}.`, shows }: Fixture = {}): Tool =>
   defineTool({
     name,
+    set: 'core',
     title: name,
     description: `What the suite expects of ${name}.`,
     annotations,

@@ -1,0 +1,31 @@
+import { answerCharacters, keepMs } from '#toolkit/bounds.ts'
+import { defineResource } from '#toolkit/define-resource.ts'
+import { fromOutside } from '#toolkit/from-outside.ts'
+import { modelOutput, sayModel } from '#toolkit/model-output.ts'
+
+export default defineResource({
+  name: 'models',
+  title: 'Models and prices',
+  description: 'Every model of the service, with prices and allowed values.',
+  uri: 'farebox://models',
+  mimeType: 'text/plain',
+  needs: ['models_find'],
+  keepMs: keepMs.models,
+
+  async read(context) {
+    const lines = (await context.models()).map(record => sayModel(modelOutput(record)))
+    const shown = within(lines, answerCharacters)
+    const list = fromOutside('models of the service', shown.join('\n'))
+    const rest = lines.length - shown.length
+    return { text: rest > 0 ? `${list}\n${rest} more are there: models_find looks for them.` : list }
+  },
+})
+
+/** As many lines as fit. */
+function within(lines: readonly string[], mostCharacters: number): string[] {
+  let characters = 0
+  return lines.filter(line => {
+    characters += line.length + 1
+    return characters <= mostCharacters
+  })
+}

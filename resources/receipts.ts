@@ -1,0 +1,20 @@
+import { keepMs, resourceRows } from '#toolkit/bounds.ts'
+import { chargeOutput } from '#toolkit/charge-output.ts'
+import { defineResource } from '#toolkit/define-resource.ts'
+import { receiptOutput } from '#toolkit/receipt-output.ts'
+
+export default defineResource({
+  name: 'receipts',
+  title: 'Receipts',
+  description: 'The newest payments of the wallet and charges of services.',
+  uri: 'farebox://receipts',
+  mimeType: 'application/json',
+  needs: ['wallet_receipts'],
+  keepMs: keepMs.money,
+
+  async read(context) {
+    const payments = (await context.wallet.receipts(resourceRows.shown)).map(receiptOutput)
+    const charges = (await context.wallet.charges(resourceRows.shown)).map(chargeOutput)
+    return { text: JSON.stringify({ payments, charges }, null, 2) }
+  },
+})

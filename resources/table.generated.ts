@@ -1,0 +1,12 @@
+import type { Resource } from '#toolkit/define-resource.ts'
+
+/** Every resource by name, loaded when it is first needed; written by `npm run generate`. */
+export const resources: Readonly<Record<string, () => Promise<Resource>>> = {
+  "media_file": async () => (await import('./media-file.ts')).default,
+  "media": async () => (await import('./media.ts')).default,
+  "model": async () => (await import('./model.ts')).default,
+  "models": async () => (await import('./models.ts')).default,
+  "policy": async () => (await import('./policy.ts')).default,
+  "receipt": async () => (await import('./receipt.ts')).default,
+  "receipts": async () => (await import('./receipts.ts')).default,
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { tokenPricing } from '#contract/model-pricing.ts'
+import type { ModelRecord } from '#contract/models.ts'
+import { descriptionCharacters } from './bounds.ts'
+import { strangeId, withoutHidden } from './from-outside.ts'
+import { unitPrices } from './unit-prices.ts'
+
+/** A model as tools show it. */
+export const ModelOutput = z.object({
+  id: z.string(),
+  type: z.string(),
+  name: z.string().optional(),
+  /** The service's words. */
+  description: z.string().optional(),
+  usd_per_million: z.object({ input: z.number(), output: z.number() }).optional(),
+  /** Where it is not priced by tokens in and out, such as `0.04 USD a picture 2K`. */
+  prices: z.array(z.string()).optional(),
+  context_tokens: z.number().optional(),
+  abilities: z.array(z.string()).optional(),
+  video: z
+    .object({
+      kind: z.string(),
+      durations: z.array(z.string()),
+      aspect_ratios: z.array(z.string()),
+      resolutions: z.array(z.string()),
+      audio: z.boolean(),
+      prompt_characters: z.number().optional(),
+    })
+    .optional(),
+  offline: z.boolean().optional(),
+  ends_at: z.string().optional(),
+})
+export type ModelOutput = z.output<typeof ModelOutput>
+
+export function modelOutput({ id, type, context_length, model_spec: spec }: ModelRecord): ModelOutput {
+  const video = spec.constraints && 'durations' in spec.constraints ? spec.constraints : undefined
+  const prices = tokenPricing(spec.pricing)
+  return {
+    id: strangeId(id),
+    type: strangeId(type),
+    ...(spec.name ? { name: strangeId(spec.name) } : {}),
+    ...(spec.description
+      ? { description: withoutHidden(spec.description).slice(0, descriptionCharacters).toWellFormed() }
+      : {}),
+    ...(prices ? { usd_per_million: { input: prices.input.usd, output: prices.output.usd } } : {}),
+    ...(prices ? {} : { prices: unitPrices(spec.pricing) }),
+    context_tokens: spec.availableContextTokens ?? context_length,
+    ...(spec.capabilities ? { abilities: abilitiesOf(spec.capabilities) } : {}),
+    ...(video
+      ? {
+          video: {
+            kind: video.model_type,
+            durations: video.durations,
+            aspect_ratios: video.aspect_ratios,
+            resolutions: video.resolutions,
+            audio: video.audio,
+            prompt_characters: video.prompt_character_limit,
+          },
+        }
+      : {}),
+    ...(spec.offline ? { offline: true } : {}),
+    ...(spec.deprecation ? { ends_at: spec.deprecation.removesAt } : {}),
+  }
+}
+
+/** `supportsVision` is `vision`. */
+const abilitiesOf = (capabilities: NonNullable<ModelRecord['model_spec']['capabilities']>): string[] =>
+  Object.entries(capabilities).flatMap(([key, has]) =>
+    has === true ? [key.replace(/^supports/, '').replace(/^./, first => first.toLowerCase())] : [],
+  )
+
+/** A line of a list; to be framed by whoever shows it. */
+export function sayModel(model: ModelOutput): string {
+  const facts = [`${model.id} (${model.type})`]
+  if (model.usd_per_million) {
+    const { input, output } = model.usd_per_million
+    facts.push(
+      output === 0 ? `${input} USD a million tokens` : `${input} USD in and ${output} USD out a million tokens`,
+    )
+  }
+  facts.push(...(model.prices ?? []))
+  if (model.context_tokens) facts.push(`${model.context_tokens} tokens of context`)
+  if (model.video) facts.push(sayVideo(model.video))
+  if (model.abilities?.length) facts.push(model.abilities.join(', '))
+  if (model.offline) facts.push('offline now')
+  if (model.ends_at) facts.push(`ends ${model.ends_at}`)
+  if (model.description) facts.push(model.description.replaceAll('\n', ' '))
+  return `- ${facts.join('; ')}`
+}
+
+const sayVideo = (video: NonNullable<ModelOutput['video']>): string =>
+  [
+    `${video.kind}, price by video_quote`,
+    `durations ${listed(video.durations)}`,
+    `ratios ${listed(video.aspect_ratios)}`,
+    `resolutions ${listed(video.resolutions)}`,
+    video.audio ? 'with audio' : 'silent',
+  ].join(', ')
+
+const listed = (values: readonly string[]): string => values.join(' ') || 'not to be chosen'

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { Usd, usd } from './paid.ts'
+import type { WalletView } from './tool-context.ts'
+
+/** The wallet as tools show it. */
+export const WalletOutput = z.object({
+  pays: z.enum(['wallet', 'apiKey', 'nothing']),
+  service: z.string(),
+  address: z.string().nullable(),
+  network: z.string().nullable(),
+  credit_usd: Usd,
+  caps_usd: z
+    .object({
+      per_payment: z.number(),
+      per_call: z.number(),
+      per_day: z.number(),
+      total: z.number(),
+      ask_above: z.number(),
+    })
+    .nullable(),
+  spent_usd: z.object({ today: z.number(), total: z.number() }).nullable(),
+  unresolved_payments: z.number(),
+  payee: z.string().nullable(),
+  next: z.string().nullable(),
+})
+export type WalletOutput = z.output<typeof WalletOutput>
+
+export const walletOutput = (view: WalletView): WalletOutput => ({
+  pays: view.pays,
+  service: view.service,
+  address: view.address,
+  network: view.network,
+  credit_usd: usd(view.creditMicroUsd),
+  caps_usd: view.caps && {
+    per_payment: Number(usd(view.caps.perPayment)),
+    per_call: Number(usd(view.caps.perCall)),
+    per_day: Number(usd(view.caps.perDay)),
+    total: Number(usd(view.caps.total)),
+    ask_above: Number(usd(view.caps.askAbove)),
+  },
+  spent_usd: view.spent && { today: Number(usd(view.spent.today)), total: Number(usd(view.spent.total)) },
+  unresolved_payments: view.unresolved,
+  payee: view.payee,
+  next: view.next,
+})
