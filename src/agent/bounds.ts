@@ -28,6 +28,14 @@ export const messageTokens = 16
 
 /** What a model adds to each text that it embeds: a beginning, an end, a word on what it is for. */
 export const embeddingFrameTokens = 16
+/** What a service writes round an item or a tool of a response when it hands it to a model as a message. */
+export const responseItemTokens = 160
+/** No sound of speech in use has fewer bits: a file that nothing measures is held to have no more seconds than this gives. */
+export const leastSpeechBitsPerSecond = 6_000
+/** Samples a second of the finest sound in use; a header that claims more is not believed. */
+export const mostSamplesPerSecond = 768_000
+/** Readers that bring sound to another rate may count some samples more, which begin a second. */
+export const resamplingSeconds = 1
 /** First words of a prompt, by which a person tells one question from another. */
 export const promptWordsCharacters = 32
 

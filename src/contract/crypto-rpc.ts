@@ -6,8 +6,14 @@ import { paidFailures } from './paid-failures.ts'
 
 /** JSON-RPC of blockchain nodes (brief §1.1, published contract §14). */
 
-/** Price of a credit, and what a call that its node refused costs. */
-export const rpcCredits = { picoUsd: 700_000n, base: 20, errorItem: 5, aDay: 10_000_000, batch: 100 } as const
+/**
+ * Price of a credit, and what a call that its node refused costs. A network's base is 20, of some 30 and of none more; the
+ * dearest methods cost four times that.
+ */
+export const rpcCredits = {
+  ...{ picoUsd: 700_000n, base: 20, mostBase: 30, mostTier: 4 },
+  ...{ errorItem: 5, aDay: 10_000_000, batch: 100 },
+} as const
 
 export const RpcCall = z
   .looseObject({

@@ -6,7 +6,7 @@ import type { ServiceError } from '#contract/service-error.ts'
 import type { Order } from '#wallet/payment/order.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
 import type { Core } from '../core.ts'
-import type { PricedCall } from '../prices/price-call.ts'
+import type { PricedCall } from '../prices/priced-call.ts'
 
 /** Whether an answer 402 is one that credit mends: not one that did not know the caller, nor one of the top-up itself. */
 export const wantsCredit = ({ status, kind }: ServiceError): boolean =>

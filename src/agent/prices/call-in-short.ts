@@ -17,19 +17,26 @@ function quoted(text: string): string {
 /** More is not looked at; a prompt may be megabytes of blanks. */
 const readCharacters = 4_096
 
-/** The text that a body is about: its prompt, its first input, or the last message of a chat; empty where none is. */
+/**
+ * The text that a body is about: its prompt, its first input, the last message of a conversation, what is looked for or
+ * read, or the first method of a batch; empty where none is.
+ */
 function promptOf(body: unknown): string {
-  const { prompt, input, messages } = isObject(body) ? body : {}
-  const last = Array.isArray(messages) ? messages.at(-1) : undefined
-  const content = isObject(last) ? last.content : undefined
-  return [prompt, firstOf(input), firstOf(content)].find(text => typeof text === 'string') ?? ''
+  const [first] = [body].flat()
+  const { prompt, input, messages, query, url, file, method } = isObject(first) ? first : {}
+  const texts = [prompt, textOf(input), textOf(messages), query, url, nameOf(file), method]
+  return texts.find(text => typeof text === 'string') ?? ''
 }
 
-/** A list is one of texts, or of parts with a text. */
-function firstOf(value: unknown): string | undefined {
+/** A list is one of texts, of parts with a text, or of messages. */
+function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (!Array.isArray(value)) return undefined
+  const last = value.at(-1)
+  if (isObject(last) && last.content !== undefined) return textOf(last.content)
   return value.map(part => (isObject(part) ? part.text : part)).find(part => typeof part === 'string')
 }
+
+const nameOf = (file: unknown): string | undefined => (file instanceof File ? file.name : undefined)
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null

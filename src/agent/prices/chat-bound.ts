@@ -22,9 +22,29 @@ export function chatBound(
 }
 
 function boundAt(record: ModelRecord, body: ChatCompletionRequest): MicroUsd | null {
+  // Which of two limits a service obeys is not said, so the larger counts.
+  const asked = Math.max(body.max_completion_tokens ?? 0, body.max_tokens ?? 0)
+  const sent = { bytes: bytesOf(body) + body.messages.length * messageTokens, media: body.messages.flatMap(mediaOf) }
+  return answerBound(record, sent, { most: asked, answers: body.n ?? 1 })
+}
+
+/** What is sent to a model. */
+export interface SentText {
+  /** Of all of it, with what is written round its parts. */
+  bytes: number
+  /** The data of media that are among these bytes. */
+  media: readonly string[]
+}
+
+/** The most that so much text in and so many answers of at most so many tokens cost; 0 is no limit of the caller's. */
+export function answerBound(
+  record: ModelRecord,
+  sent: SentText,
+  { most, answers }: { most: number; answers: number },
+): MicroUsd | null {
   const prices = dearestPrices(record)
-  const input = inputTokens(record, body)
-  const output = outputTokens(record, body)
+  const input = inputTokens(record, sent)
+  const output = outputTokens(record, most, answers)
   if (!prices || input === null || output === null) return null
   const lines = [
     { units: input, unitPricePicoUsd: prices.input },
@@ -61,12 +81,10 @@ function dearest(prices: readonly ({ usd: number } | undefined)[]): bigint | nul
   return most
 }
 
-/** Which of two limits a service obeys is not said, so the larger counts. */
-function outputTokens({ model_spec: spec }: ModelRecord, body: ChatCompletionRequest): bigint | null {
-  const asked = Math.max(body.max_completion_tokens ?? 0, body.max_tokens ?? 0)
+function outputTokens({ model_spec: spec }: ModelRecord, most: number, answers: number): bigint | null {
   // A record's zero is no limit that anybody could have meant.
-  const limit = asked || spec.maxCompletionTokens || spec.availableContextTokens
-  return limit ? BigInt(limit) * BigInt(body.n ?? 1) : null
+  const limit = most || spec.maxCompletionTokens || spec.availableContextTokens
+  return limit ? BigInt(limit) * BigInt(answers) : null
 }
 
 /**
@@ -74,15 +92,13 @@ function outputTokens({ model_spec: spec }: ModelRecord, body: ChatCompletionReq
  * service may put before it. Only media are counted otherwise: their data URLs are long, and their tokens are what the
  * service says, which only the context bounds.
  */
-function inputTokens({ model_spec: spec }: ModelRecord, body: ChatCompletionRequest): bigint | null {
-  const media = body.messages.flatMap(mediaOf)
-  const blank = media.reduce((sum, data) => sum + bytesOf(data), 0)
-  const counted = templateTokens + bytesOf(body) - blank + body.messages.length * messageTokens
+function inputTokens({ model_spec: spec }: ModelRecord, { bytes, media }: SentText): bigint | null {
+  const counted = templateTokens + bytes - media.reduce((sum, data) => sum + bytesOf(data), 0)
   if (media.length === 0) return BigInt(counted)
   return spec.availableContextTokens ? BigInt(Math.max(spec.availableContextTokens, counted)) : null
 }
 
-const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
 /** The data of media, at the exact places of the contract's parts and nowhere else. */
 const mediaOf = ({ content }: ChatMessage): string[] =>

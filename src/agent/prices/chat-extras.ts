@@ -12,7 +12,13 @@ export const hasUnboundedExtras = (record: ModelRecord, body: ChatCompletionRequ
   Boolean(body.fallbacks?.length) ||
   Boolean(body.tools?.some(isHostedTool)) ||
   keepsLonger(body) ||
-  [...Object.entries(body.service_parameters ?? {}), ...suffixOptions(record, body.model)].some(isBilledOption)
+  hasBilledOptions(record, body)
+
+/** Options of the body, or behind the model's name. */
+export const hasBilledOptions = (
+  record: ModelRecord,
+  { service_parameters: options, model }: Pick<ChatCompletionRequest, 'service_parameters' | 'model'>,
+): boolean => [...Object.entries(options ?? {}), ...suffixOptions(record, model)].some(isBilledOption)
 
 /** Members that are set and that a schema does not name: nobody here knows what they cost. */
 export const hasOtherMembers = (body: object, shape: object): boolean =>
@@ -28,7 +34,8 @@ const keepsLonger = ({ prompt_cache_retention: retention, ...body }: ChatComplet
 
 const shortestCache = '5m'
 
-function hasLongCache(value: unknown): boolean {
+/** Whether something is to be kept for longer, at whatever place it says so. */
+export function hasLongCache(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(([name, member]) =>
     name === 'cache_control' ? !isShortCache(member) : hasLongCache(member),

@@ -7,9 +7,18 @@ export function mostOfAnswering(
   records: readonly ModelRecord[],
   boundAt: (model: ModelRecord) => MicroUsd | null,
 ): MicroUsd | null {
+  const models = answeringModels(record, records)
+  return models && mostOf(models, boundAt)
+}
+
+/** The most that any of these takes; null where one of them has no bound. */
+export function mostOf(
+  records: readonly ModelRecord[],
+  boundAt: (model: ModelRecord) => MicroUsd | null,
+): MicroUsd | null {
   let most: MicroUsd = zeroUsd
-  for (const model of answeringModels(record, records) ?? [null]) {
-    const amount = model && boundAt(model)
+  for (const record of records) {
+    const amount = boundAt(record)
     if (amount === null) return null
     if (amount > most) most = amount
   }

@@ -10,7 +10,7 @@ import { nearModels, shownIdCharacters } from '../bounds.ts'
  * names the models of the type that are most like it, or some where none is.
  */
 export function noSuchModel(
-  type: keyof typeof kinds,
+  type: PricedType,
   id: string,
   record: ModelRecord | null,
   records: readonly ModelRecord[],
@@ -32,7 +32,14 @@ const kinds = {
   text: { one: 'text model', many: 'Text models' },
   embedding: { one: 'model of embeddings', many: 'Models of embeddings' },
   image: { one: 'model of pictures', many: 'Models of pictures' },
+  inpaint: { one: 'model that edits pictures', many: 'Models that edit pictures' },
+  upscale: { one: 'model that enlarges pictures', many: 'Models that enlarge pictures' },
+  tts: { one: 'model that speaks', many: 'Models that speak' },
+  asr: { one: 'model that writes down speech', many: 'Models that write down speech' },
 } as const
+
+/** Types whose records say what is charged. */
+export type PricedType = keyof typeof kinds
 
 /** What models do, as the end of a sentence on one of them. */
 const doings: Readonly<Record<ModelType, string>> = {

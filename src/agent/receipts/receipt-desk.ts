@@ -9,7 +9,7 @@ import { receiptProblem } from '#wallet/receipts/receipt-problem.ts'
 import { isSignedBy, type ReadReceipt, readReceipt } from '#wallet/receipts/verify-receipt.ts'
 import { receiptAskMs, receiptPageRows, receiptPages, recheckedReceipts } from '../bounds.ts'
 import type { Core } from '../core.ts'
-import type { PricedCall } from '../prices/price-call.ts'
+import type { PricedCall } from '../prices/priced-call.ts'
 import { kindOf, type ReceiptRow, ReceiptRows } from './receipt-rows.ts'
 
 type Verdict = Pick<ReceiptRow, 'state' | 'problem' | 'receipt'>

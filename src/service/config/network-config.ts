@@ -1,17 +1,15 @@
 import { z } from 'zod'
+import { rpcCredits } from '#contract/crypto-rpc.ts'
 import { networkCount } from '../crypto/bounds.ts'
 import { nodesOfNetwork } from './bounds.ts'
 import { count, HttpUrl, Milliseconds } from './config-values.ts'
-
-/** Credits of an ordinary call: the published ones are 20 and 30. */
-const mostCredits = 10_000
 
 const Network = z.strictObject({
   slug: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'small letters, digits and -: base-mainnet'),
   /** The next is asked where nobody is at one. */
   urls: z.tuple([HttpUrl], HttpUrl).refine(urls => urls.length <= nodesOfNetwork, `At most ${nodesOfNetwork} nodes`),
   timeoutMs: Milliseconds.optional(),
-  baseCredits: count(1, mostCredits).optional(),
+  baseCredits: count(1, rpcCredits.mostBase).optional(),
 })
 
 /** Blockchains whose nodes callers may ask; which methods they may send is the same on every service. */

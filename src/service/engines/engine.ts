@@ -147,7 +147,7 @@ export interface ChainNetwork {
   /** Its word in the path, such as `ethereum-mainnet`. */
   slug: string
   node: ChainNode
-  /** Of an ordinary call; 20 where absent. */
+  /** Of an ordinary call; 20 where absent, 30 at most by the contract: wallets of callers price a call by that. */
   baseCredits?: number
 }
 

@@ -1,0 +1,298 @@
+/** What the wallet says beforehand of calls beside chats, held against what our service charges for them. */
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { ModelRecords } from '#agent/prices/model-records.ts'
+import { priceCall, pricers } from '#agent/prices/price-call.ts'
+import { Client } from '#client/client.ts'
+import { writeRequest } from '#client/wire/write-request.ts'
+import { queueAudio } from '#contract/audio-jobs.ts'
+import { webScrape, webSearch } from '#contract/augment.ts'
+import { cryptoRpcProxy } from '#contract/crypto-rpc.ts'
+import { backgroundRemoveImage, editImage, multiEditImage, upscaleImage } from '#contract/image-edits.ts'
+import { microUsd } from '#contract/money.ts'
+import { type CallOf, isPaid, type Operation } from '#contract/operation.ts'
+import { operations } from '#contract/operations.ts'
+import { createSpeech } from '#contract/speech.ts'
+import { createTextParser } from '#contract/text-parser.ts'
+import { createTranscription } from '#contract/transcription.ts'
+import { createVideoTranscription } from '#contract/video-transcription.ts'
+import type { ChainNode } from '#service/engines/engine.ts'
+import { demoMusic } from '#service/models/demo-audio-models.ts'
+import { demoModels } from '#service/models/demo-models.ts'
+import type { Model } from '#service/models/model.ts'
+import { type OpenedService, openService, TestClock } from '../service/open-service.ts'
+import { colouredPng, ScriptedPictures, scriptedModels } from '../service/picture-models.ts'
+import { ScriptedSpeech, ScriptedTranscription } from '../service/scripted-sound.ts'
+import { wavOfChunks } from '../service/wav-of-chunks.ts'
+
+/** Some hundred calls of a whole service. */
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+const copies = 5
+const sampled = fc.sample(fc.bigInt({ min: 0n, max: 900_000_000n }), { numRuns: copies * 4, seed: 20_261_122 })
+const price = (index: number): bigint => sampled[index % sampled.length] ?? 0n
+const micro = (index: number) => microUsd(price(index) / 1_000n)
+
+const underWay = async () => ({ state: 'running', engineState: { at: 1 } }) as const
+const music = { start: underWay, poll: underWay }
+const sound = { speech: new ScriptedSpeech(), words: new ScriptedTranscription() }
+
+const types = ['inpaint', 'upscale', 'tts', 'asr', 'music'] as const
+
+/** The same model at other prices. */
+function repriced(model: Model, index: number): Model {
+  const named = { id: `${model.type}-${index}`, traits: [] }
+  switch (model.type) {
+    case 'inpaint': {
+      const resolutions = { '1K': micro(index), '2K': micro(index + 1) }
+      const price = {
+        perPictureMicroUsd: micro(index + 2),
+        resolutions,
+        quality: { '2K': { high: micro(index + 3) } },
+      }
+      return { ...model, ...named, price }
+    }
+    case 'upscale':
+      return { ...model, ...named, price: { twiceMicroUsd: micro(index), fourTimesMicroUsd: micro(index + 1) } }
+    case 'tts':
+      return { ...model, ...named, engine: sound.speech, price: { perCharacterPicoUsd: price(index) } }
+    case 'asr':
+      return { ...model, ...named, engine: sound.words, price: { perSecondPicoUsd: price(index) } }
+    case 'music': {
+      const per = (['generation', 'second', 'thousand-characters'] as const)[index % 3] ?? 'second'
+      return { ...model, ...named, price: { per, microUsd: micro(index) } }
+    }
+    default:
+      return model
+  }
+}
+
+const node: ChainNode = {
+  ask: async ({ calls }) =>
+    calls.map(({ method }) =>
+      method === 'eth_call' ? { error: { code: -1, message: 'refused' } } : { result: '0x1' },
+    ),
+}
+const page = { title: 'A page', content: '# A page' }
+const web = { search: async () => [], read: async () => page }
+const clock = new TestClock()
+
+let service: OpenedService
+let client: Client
+let models: ModelRecords
+let picture: File
+beforeAll(async () => {
+  service = await openService({
+    ...{ search: web, pages: web, clock },
+    models: engines => {
+      const own = [...scriptedModels(new ScriptedPictures()), demoMusic(music), ...demoModels(engines)]
+      const firsts = types.flatMap(type => own.find(model => model.type === type) ?? [])
+      return [...own, ...firsts.flatMap(model => Array.from({ length: copies }, (_, each) => repriced(model, each)))]
+    },
+    networks: [
+      { slug: 'a-rollup', node, baseCredits: 30 },
+      { slug: 'a-chain', node },
+    ],
+    transcriber: { transcribe: async () => ({ transcript: 'Hello.' }) },
+    fetcher: {
+      fetch: async ({ url }) => ({
+        url,
+        mimeType: 'video/mp4',
+        charset: null,
+        bytes: Buffer.from('\0\0\0\x18ftypisom'),
+      }),
+    },
+  })
+  const apiKey = await service.key(100_000)
+  client = new Client({
+    baseUrl: 'http://127.0.0.1:8402/api/v1',
+    credential: { apiKey },
+    fetch: request => service.service.app.fetch(request),
+    clock,
+  })
+  models = new ModelRecords(client)
+  picture = new File([new Uint8Array(await colouredPng(20, 10))], 'a.png')
+  credential = apiKey
+})
+beforeEach(() => clock.pass(120_000))
+afterAll(async () => {
+  await client.close()
+  await service.close()
+})
+let credential = ''
+
+const charges = async () => {
+  const rows = await service.store.read.selectFrom('entry').selectAll().where('kind', '=', 'CHARGE').execute()
+  return rows.reduce((sum, { amount }) => sum + amount, 0n)
+}
+
+/** What the wallet says of a call, and what the service then took for it. */
+async function compared<O extends Operation>(operation: O, body: unknown, params?: object) {
+  // The limits of a minute are not of interest here.
+  clock.pass(120_000)
+  const { amountMicroUsd, what } = await priceCall(client, models, operation, body)
+  const before = await charges()
+  const call = { params, query: undefined, body } as unknown as CallOf<O>
+  const written = await writeRequest('/api/v1', operation, call, 'service')
+  const response = await service.request(written.url, {
+    method: written.method,
+    headers: { ...written.headers, authorization: `Bearer ${credential}` },
+    ...(written.body === undefined ? {} : { body: Buffer.from(written.body as string) }),
+  })
+  const answer = Buffer.from(await response.arrayBuffer())
+  const charged = (await charges()) - before
+  return { bound: amountMicroUsd, charged, what, status: response.status, answer: answer.toString('latin1', 0, 300) }
+}
+
+const index = fc.nat({ max: copies - 1 })
+const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 200 })
+const seconds = fc.tuple(
+  fc.constantFrom(8_000, 11_025, 16_000, 44_100, 48_000),
+  fc.integer({ min: 3_000, max: 250_000 }),
+)
+
+test('every operation that costs is priced and named', () => {
+  expect(
+    operations
+      .filter(isPaid)
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual([...pricers.keys()].toSorted())
+})
+
+test('no edit is charged more than its bound', async () => {
+  const choices = fc.record(
+    {
+      resolution: fc.constantFrom('1K', '2K'),
+      quality: fc.constant('high' as const),
+      aspect_ratio: fc.constant('1:1' as const),
+    },
+    { requiredKeys: [] },
+  )
+  await fc.assert(
+    fc.asyncProperty(index, choices, fc.boolean(), async (which, choice, isOne) => {
+      const asked = { model: `inpaint-${which}`, prompt: 'a red sky', ...choice }
+      const { bound, charged, status, answer } = isOne
+        ? await compared(editImage, { ...asked, image: picture })
+        : await compared(multiEditImage, { ...asked, images: [picture, picture] })
+      expect([status, answer]).toEqual([200, expect.anything()])
+      expect(charged).toBeLessThanOrEqual(bound ?? -1n)
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('a larger picture is charged what its bound says, at every scale', async () => {
+  await fc.assert(
+    fc.asyncProperty(index, fc.constantFrom(undefined, 1.5, 2, 2.5, 3, 4), async (which, scale) => {
+      const asked = { model: `upscale-${which}`, image: picture, ...(scale === undefined ? {} : { scale }) }
+      const { bound, charged, status } = await compared(upscaleImage, asked)
+      expect([status, charged]).toEqual([200, bound])
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test('no speech is charged more than its bound, which is what plain text costs', async () => {
+  await fc.assert(
+    fc.asyncProperty(index, anyText, async (which, input) => {
+      const { bound, charged, status } = await compared(createSpeech, { model: `tts-${which}`, input })
+      expect(status).toBe(200)
+      expect(charged).toBeLessThanOrEqual(bound ?? -1n)
+      if (Buffer.byteLength(input) === input.length) expect(charged).toBe(bound)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('no transcript of a WAV is charged more than its bound, nor much less', async () => {
+  await fc.assert(
+    fc.asyncProperty(index, seconds, async (which, [rate, bytes]) => {
+      const file = new File([new Uint8Array(wavOfChunks({ rate }, [bytes * 2]))], 'a.wav')
+      const { bound, charged, status, answer } = await compared(createTranscription, { model: `asr-${which}`, file })
+      expect([status, answer]).toEqual([200, expect.anything()])
+      expect(charged).toBeLessThanOrEqual(bound ?? -1n)
+      // Two seconds: one that has begun, and one that a reader may count more.
+      expect(bound ?? -1n).toBeLessThanOrEqual(charged + (2n * price(which)) / 1_000_000n + 1n)
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test('music is charged what its quote says', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      index,
+      fc.option(fc.integer({ min: 1, max: 30 }), { nil: undefined }),
+      anyText,
+      async (which, length, prompt) => {
+        const asked = { model: `music-${which}`, prompt, ...(length === undefined ? {} : { duration_seconds: length }) }
+        const { bound, charged, status } = await compared(queueAudio, asked)
+        expect([status, charged]).toEqual([200, bound])
+      },
+    ),
+    { numRuns: 25 },
+  )
+})
+
+test.each([
+  ['a search', webSearch, { query: 'fares', limit: 20 }],
+  ['a page', webScrape, { url: 'https://example.com/' }],
+  ['a document', createTextParser, { file: new File(['Two words'], 'a.txt') }],
+  ['a transcript of a video', createVideoTranscription, { url: 'https://example.com/a.mp4' }],
+] as const)('%s is charged what the contract says', async (_rule, operation, body) => {
+  expect(await compared(operation, body)).toMatchObject({ status: 200, bound: 10_000n, charged: 10_000n })
+})
+
+test('no calls of a node are charged more than their bound, whatever they ask of which network', async () => {
+  const method = fc.constantFrom('eth_chainId', 'eth_getLogs', 'trace_block', 'eth_call')
+  const calls = fc.oneof(fc.record({ method }), fc.array(fc.record({ method }), { minLength: 1, maxLength: 100 }))
+  await fc.assert(
+    fc.asyncProperty(calls, fc.constantFrom('a-rollup', 'a-chain'), async (body, network) => {
+      const { bound, charged, status } = await compared(cryptoRpcProxy, body, { network })
+      expect(status).toBe(200)
+      expect(charged).toBeLessThanOrEqual(bound ?? -1n)
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('a model that is not named costs at most what the dearest of its type does', async () => {
+  const named = Array.from({ length: copies }, (_, which) => `upscale-${which}`)
+  const each = await Promise.all(
+    named.map(model => priceCall(client, models, upscaleImage, { model, image: picture, scale: 4 })),
+  )
+  const dearest = each.reduce(
+    (most, { amountMicroUsd }) => ((amountMicroUsd ?? 0n) > most ? (amountMicroUsd ?? 0n) : most),
+    0n,
+  )
+  const { amountMicroUsd, what } = await priceCall(client, models, upscaleImage, { image: picture, scale: 4 })
+  expect(amountMicroUsd).toBeGreaterThanOrEqual(dearest)
+  expect(what).toBe('A larger picture by the default model')
+})
+
+const asked = { image: 'aGk=', prompt: 'x' }
+test.each([
+  ['a picture without its background, whose price stands in no record', backgroundRemoveImage, { image: 'aGk=' }],
+  ['a member that nobody here knows, of an edit', editImage, { ...asked, model: 'inpaint-0', layers: 4 }],
+  ['of a larger picture', upscaleImage, { image: 'aGk=', model: 'upscale-0', faces: true }],
+  ['of speech', createSpeech, { model: 'tts-0', input: 'x', duet: true }],
+  ['of music', queueAudio, { model: 'music-0', prompt: 'x', stems: 8 }],
+  ['of a search', webSearch, { query: 'x', depth: 3 }],
+  ['of a page', webScrape, { url: 'https://example.com', pages: 30 }],
+  ['a name that is none of the list', editImage, { ...asked, model: 'another' }],
+  ...[
+    ['FLAC', Buffer.from('fLaC')],
+    ['Ogg', Buffer.from('OggS')],
+    ['a WAV of coded samples', wavOfChunks({ tag: 2 })],
+    ['a WAV that contradicts itself', wavOfChunks({ bytesPerSecond: 1_000_000 })],
+    ['a WAV of no channels', wavOfChunks({ channels: 0 })],
+    ['what is cut off', Buffer.from('RIFF    WAVEfmt ')],
+    ['nothing', Buffer.alloc(0)],
+  ].map(([kind, bytes]) => {
+    const file = new File([new Uint8Array(bytes as Buffer)], 'a')
+    return [`a recording whose length nobody can say: ${kind}`, createTranscription, { model: 'asr-0', file }] as const
+  }),
+] as const)('without a price is %s', async (_rule, operation, body) => {
+  expect((await priceCall(client, models, operation, body)).amountMicroUsd).toBeNull()
+})
