@@ -1,5 +1,4 @@
 import { subjectOf } from './identity/principal.ts'
-import type { AbuseBlock } from './limits/abuse-block.ts'
 import { addressSubject } from './limits/address-subject.ts'
 import type { WalletSlots } from './limits/concurrency.ts'
 import type { LimitLog } from './limits/limit-log.ts'
@@ -12,14 +11,20 @@ const subject = ({ principal, address }: Caller): string =>
     ? subjectOf(principal)
     : `address:${addressSubject(address)}`
 
+/** Whom too many failures keep out: an `AbuseBlock`, alone or with those of other processes. */
+interface FailureBlock {
+  check(subject: string): void
+  count(subject: string): boolean | Promise<boolean>
+}
+
 /** The limits room as the pipeline sees it. */
 export class RequestGuards implements Guards {
-  readonly #block: AbuseBlock
+  readonly #block: FailureBlock
   readonly #slots: WalletSlots
   readonly #limiter: Limiter
   readonly #log: LimitLog
 
-  constructor(rooms: { block: AbuseBlock; slots: WalletSlots; limiter: Limiter; log: LimitLog }) {
+  constructor(rooms: { block: FailureBlock; slots: WalletSlots; limiter: Limiter; log: LimitLog }) {
     this.#block = rooms.block
     this.#slots = rooms.slots
     this.#limiter = rooms.limiter
@@ -31,11 +36,15 @@ export class RequestGuards implements Guards {
   }
 
   failed(caller: Caller): void {
-    const blocks = this.#block.count(subject(caller))
+    // Not awaited: the answer waits for neither disk nor network. Neither rejects, and a block holds here at once.
+    void this.#count(caller)
+  }
+
+  async #count(caller: Caller): Promise<void> {
+    const blocks = await this.#block.count(subject(caller))
     const { principal } = caller
     if (!blocks || !principal) return
-    // Not awaited: the answer does not wait for the disk, and `note` never rejects.
-    void this.#log.note({
+    await this.#log.note({
       account: principal.account,
       key: principal.kind === 'key' ? principal.keyId : null,
       model: '',

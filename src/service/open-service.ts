@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '#contract/clock.ts'
+import { type Clock, systemClock } from '#contract/clock.ts'
 import type { PlanName } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
 import { drainMs } from './bounds.ts'
@@ -51,6 +51,8 @@ export interface ServiceOptions {
   plan?: PlanName
   /** Limits beside those of the plan: of types, of models, of accounts. */
   limits?: LimitSettings
+  /** `redis://…` of a Valkey or Redis server, by which the processes of a service share limits and blocks. */
+  valkey?: string
   /** Opens the loopback API of operators' commands, for whoever has this token. */
   adminToken?: string
   /** Counts what the service does, for Prometheus: at `/metrics` for whoever has the token, and in `figures()`. */
@@ -105,8 +107,11 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
     const parts = { ...options, ...around, ...books, settings: await settingsOf(options) }
     const payments = await openPayments(parts)
     ends.push(() => payments.close())
+    const shared = await openShared(options, around)
+    ends.push(async () => shared.sharedLimits?.close())
     const service = new (await loading.RunningService)({
       ...parts,
+      ...shared,
       ...{ payments, ...(await openStakes(options)), ...(await openFigures(options)) },
     })
     ends.push(() => service.close())
@@ -192,6 +197,12 @@ async function openStakes({ staking }: ServiceOptions) {
   if (!staking) return {}
   const { openEvmStakeReader } = await import('./staking/evm-stake-reader.ts')
   return { stakes: await openEvmStakeReader(staking) }
+}
+
+async function openShared({ valkey, publicUrl }: ServiceOptions, around: { clock: Clock; log: Log }) {
+  if (!valkey) return {}
+  const { openSharedLimits } = await import('./limits/shared/open-shared-limits.ts')
+  return { sharedLimits: await openSharedLimits({ url: valkey, publicUrl, ...around }) }
 }
 
 async function openFigures({ metrics }: ServiceOptions) {

@@ -39,6 +39,7 @@ import { AbuseBlock } from './limits/abuse-block.ts'
 import { WalletSlots } from './limits/concurrency.ts'
 import { LimitLog } from './limits/limit-log.ts'
 import { Limiter } from './limits/limiter.ts'
+import type { SharedLimits } from './limits/shared/open-shared-limits.ts'
 import { Windows } from './limits/windows.ts'
 import { everyMediumHasAFace, type FaceDetector } from './media/face-detector.ts'
 import { type Fetcher, FirstUseFetcher } from './media/first-use-fetcher.ts'
@@ -80,6 +81,8 @@ export interface ServiceParts {
   networks?: readonly ChainNetwork[]
   characters?: readonly Character[]
   transcriber?: VideoTranscriber
+  /** Counts that other processes of the service have as well; in this process alone where absent. Whoever opened them closes them. */
+  sharedLimits?: SharedLimits
   clock: Clock
   log: Log
   /** Opens the loopback API of the operator's commands. */
@@ -297,16 +300,22 @@ const chargesOf = ({ store, clock, log }: ServiceParts, funding: Funding, owner:
       ),
   })
 
-function guardsOf({ store, clock, log, settings }: ServiceParts): RequestGuards {
+function guardsOf({ store, clock, log, settings, sharedLimits: shared }: ServiceParts): RequestGuards {
   const limitLog = new LimitLog({
     store,
     clock,
     onFailure: error => log.warn({ err: error }, 'A row of the limit log was lost.'),
+    ...(shared ? { isFirst: shared.isFirst } : {}),
   })
   return new RequestGuards({
-    block: new AbuseBlock(clock),
+    block: shared?.block ?? new AbuseBlock(clock),
     slots: new WalletSlots(clock),
-    limiter: new Limiter({ store: new Windows(), clock, log: limitLog, settings: () => settings.limits }),
+    limiter: new Limiter({
+      store: shared?.windows ?? new Windows(),
+      clock,
+      log: limitLog,
+      settings: () => settings.limits,
+    }),
     log: limitLog,
   })
 }

@@ -17,6 +17,7 @@ import type {
   VideoTranscriber,
 } from '#service/engines/engine.ts'
 import { watchedBooks } from '#service/ledger/watched-store.ts'
+import type { SharedLimits } from '#service/limits/shared/open-shared-limits.ts'
 import type { FaceDetector } from '#service/media/face-detector.ts'
 import type { Fetcher } from '#service/media/first-use-fetcher.ts'
 import { type MetricsSources, ServiceMetrics } from '#service/metrics/service-metrics.ts'
@@ -101,6 +102,7 @@ export interface OpenServiceOptions {
   pages?: PageReader
   networks?: readonly ChainNetwork[]
   characters?: readonly Character[]
+  sharedLimits?: SharedLimits
   transcriber?: VideoTranscriber
   settings?: Partial<ServiceSettings>
   folder?: string
@@ -198,6 +200,7 @@ function givenParts(options: OpenServiceOptions) {
     ...(options.probe ? { probe: options.probe } : {}),
     ...(options.transcriber ? { transcriber: options.transcriber } : {}),
     ...(options.networks ? { networks: options.networks } : {}),
+    ...(options.sharedLimits ? { sharedLimits: options.sharedLimits } : {}),
     ...(options.characters ? { characters: options.characters } : {}),
   }
 }

@@ -120,6 +120,7 @@ async function open(
   { config: { file }, folder, env, log, models, beside, adminToken }: Opening,
 ): Promise<OpenService> {
   const database = file.database ?? env.DATABASE_URL
+  const valkey = file.valkey ?? env.VALKEY_URL
   const books = await booksOf(folder.root, { ...env, DATABASE_URL: database })
   if (books.database.engine === 'postgres') await requireNoBooksHere(folder)
   const { paymentSettings } = await import('#service/config/payment-config.ts')
@@ -129,6 +130,7 @@ async function open(
       publicUrl: file.publicUrl,
       folder: dirname(folder.database),
       ...(database ? { database } : {}),
+      ...(valkey ? { valkey } : {}),
       secrets: [first, ...former],
       models,
       ...(file.payments ? { payments: paymentSettings(file.payments) } : {}),

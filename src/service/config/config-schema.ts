@@ -54,6 +54,11 @@ export const ConfigFile = z.strictObject({
   data: z.string().min(1).default('.farebox'),
   /** PostgreSQL or a path; in the folder where absent, or where DATABASE_URL says. */
   database: z.string().min(1).optional(),
+  /** A Valkey or Redis server, by which several processes share limits; where VALKEY_URL says where absent. */
+  valkey: z
+    .string()
+    .regex(/^rediss?:\/\//, 'an address such as redis://127.0.0.1:6379')
+    .optional(),
   /** The current one first; that of the folder, or of FAREBOX_SECRET, where absent. */
   secrets: z.tuple([Secret], Secret).optional(),
   vendor: z

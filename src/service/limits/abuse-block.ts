@@ -31,6 +31,12 @@ export class AbuseBlock {
     if (nowMs < untilMs) throw tooManyFailures(comeAgainHeaders(untilMs, nowMs, 'user'))
   }
 
+  /** Blocks whom another process counted, until then. */
+  hold(subject: string, untilMs: number): void {
+    const known = this.#records.get(subject)?.blockedUntilMs ?? 0
+    this.#records.set(subject, { failuresMs: [], blockedUntilMs: Math.max(known, untilMs) })
+  }
+
   /** One answer without success. True when this one started a block. */
   count(subject: string): boolean {
     const nowMs = this.#clock.now()

@@ -9,15 +9,20 @@ import { loggedPairsPerMinute, windowMs } from './bounds.ts'
 
 export type MetLimit = Pick<LogLimit, 'account' | 'key' | 'model' | 'tier' | 'type'>
 
+/** Whether no other process said this for so many milliseconds; none is asked where there are none. */
+type IsFirst = (what: string, forMs: number) => Promise<boolean>
+
 /** Requests that met a limit: at most one row a minute, account, model and type, so that a flood writes no flood. */
 export class LimitLog {
   readonly #store: Store
   readonly #clock: Clock
   readonly #onFailure: (error: unknown) => void
+  readonly #isFirst: IsFirst | null
   #minute = -1
   #logged = new Set<string>()
 
-  constructor(options: { store: Store; clock: Clock; onFailure: (error: unknown) => void }) {
+  constructor(options: { store: Store; clock: Clock; onFailure: (error: unknown) => void; isFirst?: IsFirst }) {
+    this.#isFirst = options.isFirst ?? null
     this.#store = options.store
     this.#clock = options.clock
     this.#onFailure = options.onFailure
@@ -26,8 +31,11 @@ export class LimitLog {
   /** Never rejects, and no answer needs to wait for it: a lost row is told to `onFailure`, the caller gets its 429 anyway. */
   async note(met: MetLimit): Promise<void> {
     const atMs = this.#clock.now()
-    if (!this.#isNew(met, Math.floor(atMs / windowMs))) return
+    const minute = Math.floor(atMs / windowMs)
+    if (!this.#isNew(met, minute)) return
     try {
+      const { account, model, type } = met
+      if (this.#isFirst && !(await this.#isFirst(JSON.stringify([minute, account, model, type]), windowMs))) return
       const [outcome] = await this.#store.commit([
         { id: `${uuidV7(atMs)}:limit`, ops: [{ op: 'limit', ...met, atMs }] },
       ])

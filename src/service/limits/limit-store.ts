@@ -41,6 +41,28 @@ export interface LimitStore {
   correct(reservation: Reservation, usedTokens: number): Promise<void>
 }
 
+/** What one counter has of its window. */
+export interface Count {
+  requests: number
+  tokens: number
+}
+
+/** How a dimension stands at these counts, whatever is asked of it. */
+export function countedState(dimension: LimitDimension, { requests, tokens }: Count): DimensionState {
+  const remainingRequests = Math.max(0, dimension.requestsPerMinute - requests)
+  const state = { dimension, remainingRequests, met: null }
+  if (dimension.tokensPerMinute === undefined) return state
+  return { ...state, remainingTokens: Math.max(0, dimension.tokensPerMinute - tokens) }
+}
+
+/** The same with what refuses one more request of so many tokens, or null. */
+export function askedState(dimension: LimitDimension, count: Count, tokens: number): DimensionState {
+  const state = countedState(dimension, count)
+  if (state.remainingRequests < 1) return { ...state, met: 'requests' }
+  if (countedTokens(dimension, tokens) > (state.remainingTokens ?? 0)) return { ...state, met: 'tokens' }
+  return state
+}
+
 /**
  * What an estimate counts in a dimension: a request that is larger than a whole minute's tokens counts as all of them,
  * because otherwise it could never be served.

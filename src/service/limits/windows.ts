@@ -1,23 +1,20 @@
 import { windowCounters, windowMs } from './bounds.ts'
 import {
+  askedState,
+  type Count,
+  countedState,
   countedTokens,
-  type DimensionState,
   type LimitDimension,
   type LimitStore,
   type Reservation,
   type Taken,
 } from './limit-store.ts'
 
-interface Counter {
-  requests: number
-  tokens: number
-}
-
 /** The limiter of one process. Every window is the same UTC minute, so a new one starts with nothing but an empty map. */
 export class Windows implements LimitStore {
   readonly #limit: number
   #startMs = 0
-  #counters = new Map<string, Counter>()
+  #counters = new Map<string, Count>()
 
   constructor(limit: number = windowCounters) {
     this.#limit = limit
@@ -31,11 +28,21 @@ export class Windows implements LimitStore {
   // Nothing is awaited between the look and the count, so requests that come together cannot all see the same room.
   async take(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): Promise<Taken> {
     this.#turnTo(nowMs)
-    const before = dimensions.map(dimension => this.#stateOf(dimension, tokens))
+    const before = dimensions.map(dimension => askedState(dimension, this.#seen(dimension), tokens))
     const reservation: Reservation = { windowStartMs: this.#startMs, tokens, dimensions }
     if (before.some(({ met }) => met !== null)) return { allowed: false, reservation, states: before }
     this.#add(dimensions, 1, dimension => countedTokens(dimension, tokens))
-    return { allowed: true, reservation, states: dimensions.map(dimension => this.#countOf(dimension)) }
+    return {
+      allowed: true,
+      reservation,
+      states: dimensions.map(dimension => countedState(dimension, this.#seen(dimension))),
+    }
+  }
+
+  /** Counts what was let in elsewhere, so that the counts of this process are not empty when they are needed. */
+  add(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): void {
+    this.#turnTo(nowMs)
+    this.#add(dimensions, 1, dimension => countedTokens(dimension, tokens))
   }
 
   async correct({ windowStartMs, tokens, dimensions }: Reservation, usedTokens: number): Promise<void> {
@@ -51,19 +58,8 @@ export class Windows implements LimitStore {
     this.#counters = new Map()
   }
 
-  #stateOf(dimension: LimitDimension, tokens: number): DimensionState {
-    const state = this.#countOf(dimension)
-    if (state.remainingRequests < 1) return { ...state, met: 'requests' }
-    if (countedTokens(dimension, tokens) > (state.remainingTokens ?? 0)) return { ...state, met: 'tokens' }
-    return state
-  }
-
-  #countOf(dimension: LimitDimension): DimensionState {
-    const { requests, tokens } = this.#counters.get(dimension.key) ?? { requests: 0, tokens: 0 }
-    const remainingRequests = Math.max(0, dimension.requestsPerMinute - requests)
-    const state = { dimension, remainingRequests, met: null }
-    if (dimension.tokensPerMinute === undefined) return state
-    return { ...state, remainingTokens: Math.max(0, dimension.tokensPerMinute - tokens) }
+  #seen({ key }: LimitDimension): Count {
+    return this.#counters.get(key) ?? nothing
   }
 
   #add(dimensions: readonly LimitDimension[], requests: number, tokensOf: (dimension: LimitDimension) => number): void {
@@ -74,7 +70,7 @@ export class Windows implements LimitStore {
     }
   }
 
-  #counterOf(key: string): Counter {
+  #counterOf(key: string): Count {
     const known = this.#counters.get(key)
     if (known) return known
     if (this.#counters.size >= this.#limit) {
@@ -86,3 +82,5 @@ export class Windows implements LimitStore {
     return counter
   }
 }
+
+const nothing: Count = { requests: 0, tokens: 0 }

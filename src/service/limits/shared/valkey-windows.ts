@@ -1,0 +1,56 @@
+import { windowMs } from '../bounds.ts'
+import {
+  askedState,
+  type Count,
+  countedState,
+  countedTokens,
+  type LimitDimension,
+  type LimitStore,
+  type Reservation,
+  type Taken,
+} from '../limit-store.ts'
+import { counterMs } from './bounds.ts'
+import { correctScript, takeScript } from './scripts.ts'
+import type { Valkey } from './valkey.ts'
+
+/** The limiter of several processes: the counters of `Windows` on a server that all of them reach, a script a request. */
+export class ValkeyWindows implements LimitStore {
+  readonly #valkey: Pick<Valkey, 'run'>
+  readonly #prefix: string
+
+  /** `prefix` is that of one service, with a hash tag. */
+  constructor(valkey: Pick<Valkey, 'run'>, prefix: string) {
+    this.#valkey = valkey
+    this.#prefix = prefix
+  }
+
+  /** Rejects where the server does. */
+  async take(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): Promise<Taken> {
+    const keys = [`${this.#prefix}minute`, ...dimensions.map(({ key }) => this.#keyOf(key))]
+    const asked = dimensions.flatMap(dimension => [
+      dimension.requestsPerMinute,
+      dimension.tokensPerMinute ?? -1,
+      countedTokens(dimension, tokens),
+    ])
+    const startMs = nowMs - (nowMs % windowMs)
+    const answer = await this.#valkey.run(takeScript, keys, [startMs, windowMs, counterMs, ...asked])
+    const [minute, fits, ...counts] = (answer as (string | number)[]).map(Number)
+    const allowed = fits === 1
+    const reservation = { windowStartMs: minute ?? startMs, tokens, dimensions }
+    const states = dimensions.map((dimension, index) => {
+      const count: Count = { requests: counts[index * 2] ?? 0, tokens: counts[index * 2 + 1] ?? 0 }
+      return allowed ? countedState(dimension, count) : askedState(dimension, count, tokens)
+    })
+    return { allowed, reservation, states }
+  }
+
+  async correct({ windowStartMs, tokens, dimensions }: Reservation, usedTokens: number): Promise<void> {
+    const changes = dimensions.map(dimension => usedTokens - countedTokens(dimension, tokens))
+    const keys = dimensions.map(({ key }) => `${this.#keyOf(key)}:${windowStartMs}`)
+    await this.#valkey.run(correctScript, keys, changes)
+  }
+
+  #keyOf(key: string): string {
+    return `${this.#prefix}count:${key}`
+  }
+}

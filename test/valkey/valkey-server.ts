@@ -1,0 +1,65 @@
+/** A Valkey or Redis server of its own for tests: a free port of this machine, nothing on disk. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { freePort } from '../postgres/cluster.ts'
+
+const programs = ['valkey-server', 'redis-server']
+
+/** Null where this machine has none. */
+export function findValkey(): string | null {
+  const folders = (process.env.PATH ?? '').split(':')
+  const places = programs.flatMap(program => folders.map(folder => join(folder, program)))
+  return places.find(existsSync) ?? null
+}
+
+export class ValkeyServer {
+  readonly port: number
+  readonly #program: string
+  #process: ChildProcess | null = null
+
+  private constructor(program: string, port: number) {
+    this.#program = program
+    this.port = port
+  }
+
+  static async start(): Promise<ValkeyServer> {
+    const program = findValkey()
+    if (!program) throw new Error('No Valkey or Redis server was found; install Debian’s package `redis-server`.')
+    const server = new ValkeyServer(program, await freePort())
+    await server.run()
+    return server
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`
+  }
+
+  /** Starts it, empty, and resolves once it takes connections. */
+  async run(): Promise<void> {
+    const settings = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--save', '', '--appendonly', 'no']
+    const child = spawn(this.#program, settings, { cwd: tmpdir(), stdio: ['ignore', 'pipe', 'ignore'] })
+    this.#process = child
+    for await (const line of createInterface({ input: child.stdout })) if (line.includes('eady to accept')) return
+    throw new Error('The server ended before it took a connection.')
+  }
+
+  /** Whether it answers; its connections stay while it does not. */
+  pause(): void {
+    this.#process?.kill('SIGSTOP')
+  }
+
+  goOn(): void {
+    this.#process?.kill('SIGCONT')
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#process
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+}
