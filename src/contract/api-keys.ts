@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { closedObject } from './closed-object.ts'
 import { CodedError, DetailedError, PayloadTooLarge, StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
+import { spelledObject } from './spelled-object.ts'
 
 /** Keys of an account, made and ended by one of its ADMIN keys (published contract §11.3). */
 
@@ -20,12 +22,14 @@ const mostLimitUsd = 9_999_999_999
 const Limit = z.number().min(0).max(mostLimitUsd).nullable()
 
 /** `vcu` is the older name of `diem`; where both are given they have to be the same. */
-const ConsumptionLimit = z
-  .object({ usd: Limit.optional(), diem: Limit.optional(), vcu: Limit.optional() })
-  .refine(({ diem, vcu }) => diem === undefined || vcu === undefined || vcu === null || diem === vcu, {
-    path: ['vcu'],
-    message: 'Is the older name of `diem`: leave it out, or say the same',
-  })
+const ConsumptionLimit = closedObject({
+  usd: Limit.optional(),
+  diem: Limit.optional(),
+  vcu: Limit.optional(),
+}).refine(({ diem, vcu }) => diem === undefined || vcu === undefined || vcu === null || diem === vcu, {
+  path: ['vcu'],
+  message: 'Is the older name of `diem`: leave it out, or say the same',
+})
 
 const dateOnly = /^\d{4}-\d{2}-\d{2}$/
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{3})?Z$/
@@ -47,26 +51,24 @@ const Description = z
   .max(descriptionCharacters)
   .refine(text => !text.includes('\0') && text.isWellFormed(), 'Must be text, without NUL or half a character')
 
-const CreateKeyMembers = z.object({
+export const createKeyShape = {
   apiKeyType: z.enum(keyRoles),
   description: Description,
   consumptionLimit: ConsumptionLimit.optional(),
   limitPeriod: z.enum(keyLimitPeriods).optional(),
   expiresAt: ExpiresAt.nullish(),
-})
+}
 
-export const CreateKeyRequest = CreateKeyMembers.meta({ id: 'CreateKeyRequest' })
+export const CreateKeyRequest = spelledObject(createKeyShape).meta({ id: 'CreateKeyRequest' })
 export type CreateKeyRequest = z.output<typeof CreateKeyRequest>
 
-export const UpdateKeyRequest = z
-  .object({
-    id: z.string().min(1).max(100),
-    description: Description.optional(),
-    consumptionLimit: ConsumptionLimit.optional(),
-    limitPeriod: z.enum(keyLimitPeriods).optional(),
-    expiresAt: ExpiresAt.nullish(),
-  })
-  .meta({ id: 'UpdateKeyRequest' })
+export const UpdateKeyRequest = spelledObject({
+  id: z.string().min(1).max(100),
+  description: Description.optional(),
+  consumptionLimit: ConsumptionLimit.optional(),
+  limitPeriod: z.enum(keyLimitPeriods).optional(),
+  expiresAt: ExpiresAt.nullish(),
+}).meta({ id: 'UpdateKeyRequest' })
 export type UpdateKeyRequest = z.output<typeof UpdateKeyRequest>
 
 /** What a key may spend; null is without a limit of its own. */

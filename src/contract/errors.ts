@@ -282,6 +282,13 @@ export const tooManyConcurrent = defineError({
   body: CodedError,
   retry: 'later',
 })
+/** The bodies of requests under way take all the memory that there is for them, or all that one caller may have. */
+export const bodiesFull = defineStandard(
+  'BODIES_FULL',
+  429,
+  'Too many large requests are under way at the moment; nothing was charged. Please try again in a few seconds.',
+  'later',
+)
 export const modelOverloaded = defineStandard(
   'MODEL_OVERLOADED',
   429,

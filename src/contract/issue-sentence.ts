@@ -19,7 +19,9 @@ export function issueSentence(issue: Issue): string {
     case 'invalid_value':
       return allowed(issue.values)
     case 'unrecognized_keys':
-      return `Not taken here: ${issue.keys.slice(0, mostIssues).map(shortened).join(', ')}`
+      return issue.message.startsWith('Unrecognized')
+        ? `Not taken here: ${issue.keys.slice(0, mostIssues).map(shortened).join(', ')}`
+        : issue.message
     case 'invalid_union':
       return unionSentence(issue)
     case 'invalid_format':

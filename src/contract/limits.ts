@@ -91,7 +91,8 @@ export const downloadUrlMs = 24 * 60 * 60 * 1000
 export const bodyBytes = {
   json: 10 * 1024 * 1024,
   video: 35 * 1024 * 1024,
-  topUp: 64 * 1024,
+  /** Of who has not identified themselves, and of what is a few members: largest is a wallet's token and signature. */
+  small: 64 * 1024,
   /** Where files may come as a form: one of 25 MB in base64, or with its other fields beside it. */
   form: 35 * 1024 * 1024,
 } as const

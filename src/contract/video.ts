@@ -231,7 +231,7 @@ export const quoteVideo = defineOperation({
   failures: {
     400: z.union([DetailedError, CodedError]),
     401: z.union([StandardError, SignInError]),
-    402: DiscoveryRequired,
+    402: paidModelFailures[402],
     403: StandardError,
     404: StandardError,
     410: StandardError,

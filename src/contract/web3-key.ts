@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { bodyFailures, CreatedKey, CreateKeyRequest } from './api-keys.ts'
+import { bodyFailures, CreatedKey, createKeyShape } from './api-keys.ts'
 import { DetailedError, StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
+import { spelledObject } from './spelled-object.ts'
 
 /** A key for a wallet's account, against a signature of the wallet (published contract §11.3). */
 
@@ -25,7 +26,8 @@ export const getWeb3Token = defineOperation({
 })
 
 /** `signature` is of the token's text, by EIP-191; what the address is, the answer to a wrong one says. */
-export const CreateWeb3KeyRequest = CreateKeyRequest.extend({
+export const CreateWeb3KeyRequest = spelledObject({
+  ...createKeyShape,
   address: z.string().max(200),
   signature: z.string().max(1_000),
   token: z.string().max(2_000),

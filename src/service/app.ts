@@ -113,7 +113,7 @@ function incomingOf(context: AppContext, service: Service): Incoming {
   const exchange = exchangeOf(context, service)
   const body: BodySource = {
     header: name => exchange.header(name),
-    read: limit => wholeBody(context.env?.incoming ?? null, context.req.raw, limit),
+    read: (limit, arrived) => wholeBody(context.env?.incoming ?? null, context.req.raw, limit, arrived),
   }
   return { exchange, params: context.req.param() as Record<string, string>, query: queryOf(context), body }
 }

@@ -1,5 +1,6 @@
 import { subjectOf } from './identity/principal.ts'
 import { addressSubject } from './limits/address-subject.ts'
+import type { BodyRoom, BodyStay } from './limits/body-room.ts'
 import type { WalletSlots } from './limits/concurrency.ts'
 import type { LimitLog } from './limits/limit-log.ts'
 import type { Limiter } from './limits/limiter.ts'
@@ -21,12 +22,14 @@ interface FailureBlock {
 export class RequestGuards implements Guards {
   readonly #block: FailureBlock
   readonly #slots: WalletSlots
+  readonly #bodies: BodyRoom
   readonly #limiter: Limiter
   readonly #log: LimitLog
 
-  constructor(rooms: { block: FailureBlock; slots: WalletSlots; limiter: Limiter; log: LimitLog }) {
+  constructor(rooms: { block: FailureBlock; slots: WalletSlots; bodies: BodyRoom; limiter: Limiter; log: LimitLog }) {
     this.#block = rooms.block
     this.#slots = rooms.slots
+    this.#bodies = rooms.bodies
     this.#limiter = rooms.limiter
     this.#log = rooms.log
   }
@@ -55,6 +58,10 @@ export class RequestGuards implements Guards {
 
   enter({ principal }: Caller): () => void {
     return principal?.kind === 'wallet' ? this.#slots.enter(principal.wallet) : () => undefined
+  }
+
+  bodyRoom(caller: Caller): BodyStay {
+    return this.#bodies.open(subject(caller))
   }
 
   async take({ principal, address }: Caller, { operation, model, tokens }: Demand): Promise<Grant> {

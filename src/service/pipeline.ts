@@ -44,9 +44,10 @@ export interface Incoming {
   body: BodySource
 }
 
-/** `tooManyFailures` itself, and what no caller can help: all of them meet books that are away. */
+/** `tooManyFailures` itself, and what no caller can help: all of them meet books that are away, or a full memory. */
 const blameless: ReadonlySet<string> = new Set([
   'FAILED_REQUESTS',
+  'BODIES_FULL',
   'BOOKS_UNREACHABLE',
   'CHARGE_UNKNOWN',
   'X402_TOP_UP_UNAVAILABLE',
@@ -91,7 +92,9 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
   const { requireCredit, spendable } = await admit(route, exchange, service)
   await requireCreditOrKnownKey(requireCredit, route.operation, exchange, service)
   exchange.onEnd(service.guards.enter(exchange))
-  const body = await readBody(route.operation, incoming.body)
+  const room = service.guards.bodyRoom(exchange)
+  exchange.onEnd(() => room.end())
+  const body = await readBody(route.operation, incoming.body, bytes => room.add(bytes))
   const request = parseRequest(route.operation, { ...incoming, body })
   return oncePerKey({ operation: route.operation, exchange, request, requireCredit, service }, async work => {
     const take = () => takeLimits(route, exchange, request.body, service)

@@ -36,6 +36,7 @@ import { LapsedHolds } from './ledger/lapsed-holds.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import { recoverHolds, recoverHoldsAtStart } from './ledger/recover-holds.ts'
 import { AbuseBlock } from './limits/abuse-block.ts'
+import { BodyRoom } from './limits/body-room.ts'
 import { WalletSlots } from './limits/concurrency.ts'
 import { LimitLog } from './limits/limit-log.ts'
 import { Limiter } from './limits/limiter.ts'
@@ -310,6 +311,7 @@ function guardsOf({ store, clock, log, settings, sharedLimits: shared }: Service
   return new RequestGuards({
     block: shared?.block ?? new AbuseBlock(clock),
     slots: new WalletSlots(clock),
+    bodies: new BodyRoom(clock, settings.bodyRoom),
     limiter: new Limiter({
       store: shared?.windows ?? new Windows(),
       clock,

@@ -20,6 +20,7 @@ import type { ConsentOrder } from './jobs/consent.ts'
 import type { Charges } from './ledger/charges.ts'
 import type { Funding } from './ledger/funding.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
+import type { BodyStay } from './limits/body-room.ts'
 import type { Log } from './log.ts'
 import type { Fetcher } from './media/first-use-fetcher.ts'
 import type { MusicModel } from './models/audio-models.ts'
@@ -29,7 +30,7 @@ import type { SignInChallenge } from './payment-required.ts'
 import type { ChargeReceipts } from './receipts/charge-receipts.ts'
 import type { ServiceSettings } from './settings.ts'
 import type { Store } from './store/store.ts'
-import type { Line, Op } from './store/units.ts'
+import type { Line, Op, UseNonce } from './store/units.ts'
 import type { VideoMedia } from './video-media/video-media.ts'
 
 /** Everything that answers requests, put together once at start. A route gets it whole and takes what it needs. */
@@ -98,6 +99,8 @@ export interface Guards {
   failed(caller: Caller): void
   /** Throws `tooManyConcurrent`; the result ends the stay. */
   enter(caller: Caller): () => void
+  /** Where the bytes of the caller's body are counted until the request has ended. */
+  bodyRoom(caller: Caller): BodyStay
   /** All or nothing over the caller's dimensions. Throws `rateLimitExceeded` with its headers, and writes the log. */
   take(caller: Caller, demand: Demand): Promise<Grant>
 }
@@ -140,8 +143,8 @@ export interface TopUpRequest {
 }
 
 export interface Consent {
-  /** Throws `needsConsent` where a person's word is missing. Nothing has been held or charged by then. */
-  require(order: ConsentOrder): Promise<void>
+  /** Throws `needsConsent` where a person's word is missing. Nothing has been held or charged by then. Answers what keeps a word that was given now. */
+  require(order: ConsentOrder): Promise<UseNonce[]>
 }
 
 export interface Jobs {
@@ -172,6 +175,8 @@ export interface JobOrder {
   model: VideoModel | MusicModel
   request: VideoQueueRequest | AudioQueueRequest
   price: { total: MicroUsd; lines: readonly Line[] }
+  /** Marks for the same commit, each of which may be there already. */
+  marks?: readonly UseNonce[]
   /** Operations for the commit that accepts the job. */
   alsoCommit?: (job: QueuedJob) => Promise<readonly Op[]>
 }

@@ -1,5 +1,6 @@
 import type { PlanName } from '#contract/limits.ts'
 import type { PaymentOption } from '#contract/payment.ts'
+import type { BodyRoomBytes } from './limits/body-room.ts'
 import type { LimitSettings } from './limits/limit-settings.ts'
 
 /** Everything an operator decides, read once at start; nothing in here is a secret. */
@@ -18,6 +19,8 @@ export interface ServiceSettings {
   plan: PlanName
   /** What the operator changed of the plan's limits, for all or for one account. */
   limits?: LimitSettings | undefined
+  /** Bytes that bodies may hold at once; the named ones where absent. */
+  bodyRoom?: BodyRoomBytes
   /** What a top-up offers, one entry a rail, the amount at its minimum. */
   paymentOptions: readonly PaymentOption[]
   /** Where finished media lie. */

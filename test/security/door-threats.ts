@@ -114,4 +114,10 @@ export const doorThreats: readonly Threat[] = [
       shown('service/characters.test.ts', 'D8: shows all of it but its instructions'),
     ],
   },
+  {
+    id: 'D9',
+    threat: 'a limit of a key under a misspelt name, which would not hold',
+    answer: '400 that names what was meant; no key is made',
+    shownBy: [shown('service/accounts/keys.test.ts', 'D9: no misspelt period…')],
+  },
 ]

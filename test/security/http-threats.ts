@@ -192,4 +192,17 @@ export const httpThreats: readonly Threat[] = [
       ),
     ],
   },
+  {
+    id: 'G17',
+    threat: 'many large bodies at once, to fill the memory',
+    answer:
+      'a bound for the process and a share for each caller, then 429 with when to come again; nobody is blocked for it',
+    shownBy: [shown('service/body-room.test.ts', 'G17: bodies of requests under way have a share of the memory each…')],
+  },
+  {
+    id: 'G18',
+    threat: 'large bodies of somebody who has not said who they are',
+    answer: '413 above 64 KiB',
+    shownBy: [shown('service/body-room.test.ts', 'G18: whoever need not say who they are')],
+  },
 ]

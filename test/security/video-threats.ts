@@ -87,4 +87,16 @@ export const videoThreats: readonly Threat[] = [
       shown('service/video.test.ts', 'V8 §3.2 a picture asks for consent, charges nothing, and passes with it'),
     ],
   },
+  {
+    id: 'V9',
+    threat: 'a person’s word that is kept though no job came of it, or media that are fetched for who pays for nothing',
+    answer: 'the word is written with the job or not at all; nothing is fetched without the least credit',
+    shownBy: [
+      shown('service/consent.test.ts', 'V9: nobody’s word is kept for a job that was not accepted'),
+      shown(
+        'service/video-media/media-rules.test.ts',
+        'V9: a quote fetches nothing for somebody who could pay for nothing',
+      ),
+    ],
+  },
 ]

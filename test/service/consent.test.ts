@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { VideoEngine } from '#service/engines/engine.ts'
 import type { FaceDetector, FaceMedium } from '#service/media/face-detector.ts'
 import type { VideoModel } from '#service/models/model.ts'
+import type { Store } from '#service/store/store.ts'
 import { videoModel } from './models/example-models.ts'
 import { dataUrl, png } from './models/example-pictures.ts'
 import { type OpenedService, openService } from './open-service.ts'
@@ -42,6 +43,21 @@ let shade = 30
 /** A picture with a face that no other test has used. */
 const face = (): string => dataUrl('png', png(shade++, 8))
 
+/** As books do whose last credit goes to another call meanwhile. */
+let isRefusing = false
+const refusing = (real: Store): Store => ({
+  read: real.read,
+  soleOwner: real.soleOwner,
+  prune: (slice, rows) => real.prune(slice, rows),
+  close: () => real.close(),
+  async commit(units) {
+    const isAccept = units.some(({ id }) => id.endsWith('/accept'))
+    return isRefusing && isAccept
+      ? units.map(() => ({ ok: false, op: 0, why: 'insufficient_funds' }))
+      : real.commit(units)
+  },
+})
+
 const faces = new WideFaces()
 let service: OpenedService
 let video = ''
@@ -51,6 +67,7 @@ beforeAll(async () => {
   sound = asDataUrl('audio/wav', await clip('wav', 3))
   service = await openService({
     faces,
+    storeBefore: refusing,
     models: () => [
       asking(),
       asking({ id: 'newer', traits: [], consent: { ...consent, version: 'v3.0' } }),
@@ -125,6 +142,23 @@ describe('what was attested is not asked for again', () => {
     expect((await ask({ image_url })).status).toBe(409)
     expect((await ask({ model: 'newer', image_url }, key)).status).toBe(409)
     expect((await ask({ image_url, end_image_url: face() }, key)).body.face_media_roles).toEqual(['end_image'])
+  })
+
+  test('two requests that attest the same at once are both taken', async () => {
+    const key = await service.key(5)
+    const body = { image_url: face(), consents: { seedance: agreed } }
+    const answers = await Promise.all([ask(body, key), ask(body, key), ask(body, key)])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+  })
+
+  test('V9: nobody’s word is kept for a job that was not accepted', async () => {
+    const key = await service.key(5)
+    const image_url = face()
+    isRefusing = true
+    const refused = await ask({ image_url, consents: { seedance: agreed } }, key)
+    isRefusing = false
+    expect(refused.status).toBe(402)
+    expect((await ask({ image_url }, key)).status).toBe(409)
   })
 
   test('a consent that was refused attests nothing', async () => {

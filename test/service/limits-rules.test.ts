@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
+import { modelOverloaded } from '#contract/errors.ts'
 import { RateLimitLog, RateLimits } from '#contract/rate-limits.ts'
 import { openWalletAccount } from '#service/identity/wallet-account.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { ScriptedChat } from './chat-script.ts'
 import { evmWallet, type TestWallet } from './identity/signed-header.ts'
+import { textModel } from './models/example-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const hello = { model: 'demo-chat', messages: [{ role: 'user', content: 'hi' }], max_tokens: 1 }
@@ -61,6 +64,16 @@ describe('limits through the front door', () => {
     expect((await service.post('/chat/completions', hello, other)).status).toBe(200)
     service.clock.pass(30_000)
     expect((await service.post('/chat/completions', hello, key)).status).toBe(200)
+  })
+
+  test('§7.3 an answer of an overloaded model is one without success, as any other', async () => {
+    const engine = new ScriptedChat()
+    engine.play([{ fail: modelOverloaded({ 'retry-after': '1' }) }])
+    service = await openService({ models: () => [textModel({ id: 'full', engine })] })
+    const key = await service.key(1)
+    const ask = () => service.post('/chat/completions', { ...hello, model: 'full' }, key)
+    for (let sent = 0; sent < 21; sent++) expect(await (await ask()).text()).toContain('overloaded')
+    expect(await (await ask()).text()).toContain('Too many failed attempts')
   })
 
   test('X20 failures without an identity block the address, and nobody who identifies themselves', async () => {

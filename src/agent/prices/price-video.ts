@@ -1,5 +1,7 @@
 import { fromUsdNumber } from '#contract/money.ts'
+import { ServiceError } from '#contract/service-error.ts'
 import { quoteVideo, VideoQueueRequest } from '#contract/video.ts'
+import { wantsCredit } from '../calls/pay-after-402.ts'
 import { shownModel } from './asked-models.ts'
 import { hasOtherMembers } from './chat-extras.ts'
 import type { Pricer } from './priced-call.ts'
@@ -10,8 +12,13 @@ export const priceVideo: Pricer = async ({ client }, call) => {
   if (costsMoreThanQuoted(asked)) return { what, amountMicroUsd: null }
   const { model, duration, aspect_ratio, resolution, upscale_factor, audio, video_url } = asked
   const body = { model, duration, aspect_ratio, resolution, upscale_factor, audio, video_url }
-  const { answer } = await client.call(quoteVideo, { params: undefined, query: undefined, body })
-  const quote = fromUsdNumber(answer.quote)
+  const quoting = client.call(quoteVideo, { params: undefined, query: undefined, body })
+  const quoted = await quoting.catch((error: unknown) => {
+    // A video is fetched for nobody without credit; the call itself says what is missing.
+    if (error instanceof ServiceError && wantsCredit(error)) return null
+    throw error
+  })
+  const quote = quoted && fromUsdNumber(quoted.answer.quote)
   return { what, amountMicroUsd: quote !== null && quote >= 0n ? quote : null }
 }
 

@@ -144,6 +144,7 @@ const serviceWords: Readonly<Record<string, readonly [string, string]>> = {
     'Wait until then, and change what failed.',
   ],
   X402_CONCURRENCY_LIMIT: ['Too many requests of this wallet are under way.', 'Wait for them, then try again.'],
+  BODIES_FULL: ['Too many large requests are under way.', 'Try again later, with fewer at once.'],
   MODEL_OVERLOADED: ['The model is overloaded.', 'Try again later, or choose another model.'],
   MODEL_OFFLINE: ['The model is offline.', 'Try again later, or choose another model.'],
   MODEL_AT_CAPACITY: ['The model is at capacity.', 'Try again later, or choose another model.'],

@@ -38,6 +38,10 @@ const fixedSentences: ReadonlyMap<string, string> = new Map([
   ['Media could not be found. Request may be invalid, expired, or deleted.', 'MEDIA_NOT_FOUND'],
   ['There is no receipt of this request. A request has one once it has been charged.', 'RECEIPT_NOT_FOUND'],
   ['You can only access resources for your own wallet', 'X402_WALLET_MISMATCH'],
+  [
+    'Too many large requests are under way at the moment; nothing was charged. Please try again in a few seconds.',
+    'BODIES_FULL',
+  ],
   ['The model is currently overloaded. Please try again later.', 'MODEL_OVERLOADED'],
   ['Inference processing failed', 'INFERENCE_FAILED'],
   ['The model is at capacity. Please try again later.', 'MODEL_AT_CAPACITY'],

@@ -1,7 +1,6 @@
 import type { Clock } from '#contract/clock.ts'
-import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
-import { uuidV7 } from '../store/uuid-v7.ts'
+import type { UseNonce } from '../store/units.ts'
 import { attestationMs } from './bounds.ts'
 
 /** Whose word it is, and on which policy and version. */
@@ -35,18 +34,11 @@ export class Attestations {
     return new Set(rows.flatMap(({ id }) => keys.get(id) ?? []))
   }
 
-  async keep(under: AttestedUnder, hashes: readonly string[]): Promise<void> {
+  /** What keeps those of `hashes` that are not attested yet. Refused where somebody was faster, and then it is there all the same. */
+  async marks(under: AttestedUnder, hashes: readonly string[]): Promise<UseNonce[]> {
     const known = await this.of(under, hashes)
-    const atMs = this.#clock.now()
-    for (const hash of hashes) {
-      if (known.has(hash)) continue
-      const key = keyOf(under, hash)
-      // Refused where somebody was faster, and then it is there all the same.
-      await commitSurely(this.#store, {
-        id: `${uuidV7(atMs)}/attest`,
-        ops: [{ op: 'nonce', key, expiresAtMs: atMs + attestationMs }],
-      })
-    }
+    const expiresAtMs = this.#clock.now() + attestationMs
+    return hashes.filter(hash => !known.has(hash)).map(hash => ({ op: 'nonce', key: keyOf(under, hash), expiresAtMs }))
   }
 }
 

@@ -4,6 +4,7 @@ import type { VideoQueueRequest } from '#contract/video.ts'
 import type { FaceDetector } from '../media/face-detector.ts'
 import { fieldError } from '../models/field-error.ts'
 import type { ConsentPolicy, VideoModel } from '../models/model.ts'
+import type { UseNonce } from '../store/units.ts'
 import type { TakenMedium } from '../video-media/video-media.ts'
 import type { Attestations } from './attestations.ts'
 
@@ -24,18 +25,19 @@ export interface ConsentParts {
 /**
  * Throws `needsConsent` where a medium with a face comes without a person's attestation (brief §3.2). Nothing is held or
  * charged before it; text alone never asks, and neither do bytes that this account has attested under the same policy.
+ * What was attested now is for the unit that accepts the job: nobody's word is kept for what was never begun.
  */
 export async function requireConsent(
   order: ConsentOrder,
   { faces, attestations, docsUrl }: ConsentParts,
-): Promise<void> {
+): Promise<UseNonce[]> {
   const { account, model, request, media, signal } = order
   const { consent } = model
   refuseUnknownProviders(model, request)
   const shown = media.filter(({ role }) => role !== null)
-  if (!consent || shown.length === 0) return
+  if (!consent || shown.length === 0) return []
   const under = { account, policy: `${consent.provider} ${consent.version}` }
-  if (request.consents?.[consent.provider]) return attestations.keep(under, hashesOf(shown))
+  if (request.consents?.[consent.provider]) return attestations.marks(under, hashesOf(shown))
   const attested = await attestations.of(under, hashesOf(shown))
   const roles = await rolesWithFaces(
     shown.filter(({ hash }) => !attested.has(hash)),
@@ -43,6 +45,7 @@ export async function requireConsent(
     signal,
   )
   if (roles.length) throw consentNeeded(consent, roles, docsUrl)
+  return []
 }
 
 const hashesOf = (media: readonly TakenMedium[]): string[] => [...new Set(media.map(({ hash }) => hash))]

@@ -18,7 +18,7 @@ import type { AcceptedJob, JobOrder, JobRequest, Jobs, MediaFile, QueuedJob, Ret
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { Op } from '../store/units.ts'
+import type { Op, Outcome, Unit, UseNonce } from '../store/units.ts'
 import { deleteMedia } from './delete-media.ts'
 import type { DownloadLinks } from './download-link.ts'
 import { type JobRow, jobFailure, jobResult } from './job-row.ts'
@@ -65,10 +65,9 @@ export class VideoJobs implements Jobs {
       ...(await funding.holdOps(held, { owner: this.#options.owner, untilMs: atMs + holdLeaseMs })),
       ...acceptOps(order, atMs),
     ]
-    const outcome = await commitSurely(store, {
-      id: `${order.requestId}/accept`,
-      ops: [...ops, ...((await order.alsoCommit?.(queued)) ?? [])],
-    }).catch(error => {
+    const also = (await order.alsoCommit?.(queued)) ?? []
+    const unit = { id: `${order.requestId}/accept`, ops: [...ops, ...also] }
+    const outcome = await commitMarked(store, unit, order.marks ?? []).catch(error => {
       throw error instanceof StoreError && error.kind === 'outcome_unknown' ? new ChargeUnknown(error) : error
     })
     if (!outcome.ok) {
@@ -158,6 +157,13 @@ export class VideoJobs implements Jobs {
       .where('id', '=', jobId.toLowerCase())
       .executeTakeFirst()
   }
+}
+
+/** A unit with marks after its operations; one that is there by now is left out, because it says the same. */
+async function commitMarked(store: Store, { id, ops }: Unit, marks: readonly UseNonce[]): Promise<Outcome> {
+  const outcome = await commitSurely(store, { id, ops: [...ops, ...marks] })
+  const there = outcome.ok ? -1 : outcome.op - ops.length
+  return there < 0 ? outcome : commitMarked(store, { id, ops }, marks.toSpliced(there, 1))
 }
 
 function acceptOps({ requestId, principal, model, request, price }: JobOrder, atMs: number): Op[] {

@@ -8,18 +8,22 @@ import { formBoundary, parseForm } from './parse-form.ts'
 /** What of a request the body reader needs; Node's own message and a web request both fit. */
 export interface BodySource {
   header(name: string): readonly string[]
-  /** All of it; null where it has more than `limit` bytes. */
-  read(limit: number): Promise<Uint8Array | null>
+  /** All of it; null where it has more than `limit` bytes. `arrived` is told of each piece, and may throw to refuse it. */
+  read(limit: number, arrived: Arrived): Promise<Uint8Array | null>
 }
 
+export type Arrived = (bytes: number) => void
+
+/** Whoever need not identify themselves sends no more than such a body needs, and so does what manages keys. */
 const bytesLimit = (operation: Operation): number => {
+  if (!operation.auth.length || operation.adminKey) return bodyBytes.small
   if (operation.limit === 'video.queue' || operation.path === '/video/quote') return bodyBytes.video
   if (bodyTypesOf(operation).includes('multipart')) return bodyBytes.form
-  return operation.limit === 'top-up' ? bodyBytes.topUp : bodyBytes.json
+  return bodyBytes.json
 }
 
 /** The JSON of a body, or the fields of a form; undefined where the operation takes none. Reads no more than its limit. */
-export async function readBody(operation: Operation, source: BodySource): Promise<unknown> {
+export async function readBody(operation: Operation, source: BodySource, arrived: Arrived): Promise<unknown> {
   if (!operation.request.body) return undefined
   const encoding = source.header('content-encoding')[0]
   if (encoding && encoding !== 'identity') throw invalidContentType()
@@ -27,7 +31,7 @@ export async function readBody(operation: Operation, source: BodySource): Promis
   const taken = bodyTypesOf(operation)
   const boundary = taken.includes('multipart') ? formBoundary(type) : null
   if (boundary === null && !taken.includes('json')) throw invalidContentType()
-  const bytes = await readBytes(source, bytesLimit(operation))
+  const bytes = await readBytes(source, bytesLimit(operation), arrived)
   return boundary === null ? parsedJson(bytes, type, operation) : parsedForm(bytes, boundary)
 }
 
@@ -58,10 +62,10 @@ const invalidBody = (message: string) =>
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-async function readBytes(source: BodySource, limit: number): Promise<Uint8Array> {
+async function readBytes(source: BodySource, limit: number, arrived: Arrived): Promise<Uint8Array> {
   const announced = Number(source.header('content-length')[0] ?? 0)
   if (announced > limit) throw tooLarge()
-  const bytes = await source.read(limit)
+  const bytes = await source.read(limit, arrived)
   if (!bytes) throw tooLarge()
   return bytes
 }

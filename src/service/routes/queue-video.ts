@@ -17,7 +17,8 @@ export const queueVideoRoute = route(queueVideo, async (call, service) => {
   checkVideo(model, call.body)
   await requireFunds(call, quoteVideo(model, call.body, shortestMedia).total)
   const { request, media, lengths } = await service.media.take(call.body, call.signal)
-  await service.consent.require({ account: principal.account, model, request, media, signal: call.signal })
+  const shown = { account: principal.account, model, request, media, signal: call.signal }
+  const marks = await service.consent.require(shown)
   const replyOf = ({ jobId, downloadUrl }: QueuedJob) =>
     json({ model: model.id, queue_id: jobId, ...(downloadUrl === null ? {} : { download_url: downloadUrl }) })
   const job = await service.jobs.accept({
@@ -26,6 +27,7 @@ export const queueVideoRoute = route(queueVideo, async (call, service) => {
     model,
     request: settledRequest(model, request, lengths),
     price: quoteVideo(model, request, lengths),
+    marks,
     alsoCommit: queued => call.keep(() => replyOf(queued)),
   })
   tellRemaining(call, job.availableMicroUsd)

@@ -17,14 +17,13 @@ export const serviceMutants: readonly Mutant[] = [
     patches: [
       {
         file: 'src/service/routes/queue-video.ts',
-        find: '  await service.consent.require({ account: principal.account, model, request, media })\n',
-        replace: '',
+        find: '  const marks = await service.consent.require(shown)\n',
+        replace: '  const marks = [] as never[]\n',
       },
       {
         file: 'src/service/routes/queue-video.ts',
         find: '  tellRemaining(call,',
-        replace:
-          '  await service.consent.require({ account: principal.account, model, request, media })\n  tellRemaining(call,',
+        replace: '  await service.consent.require(shown)\n  tellRemaining(call,',
       },
     ],
     check: { tests: 'test/service/video.test.ts', title: 'asks for consent' },

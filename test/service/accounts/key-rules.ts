@@ -16,6 +16,20 @@ const routes: [method: string, path: string, body?: object][] = [
   ['GET', '/api_keys/x'],
 ]
 
+const wrongMembers = [
+  ['64 characters', 'description', { description: 'x'.repeat(65) }],
+  ['no limit below zero', 'usd', { consumptionLimit: { usd: -1 } }],
+  ['no limit above the published one', 'diem', { consumptionLimit: { diem: 10_000_000_000 } }],
+  ['one limit of staking credit', 'vcu', { consumptionLimit: { diem: 1, vcu: 2 } }],
+  ['a period of the three', 'EPOCH, MONTH, LIFETIME', { limitPeriod: 'WEEK' }],
+  ['a day that there is', 'expiresAt', { expiresAt: '2027-02-31' }],
+  ['a date and nothing else', 'expiresAt', { expiresAt: 'tomorrow' }],
+  ['an end in the future', 'expiresAt', { expiresAt: '2026-01-01' }],
+  ['D9: no misspelt period', 'did you mean consumptionLimit or limitPeriod?', { consumptionLimitPeriod: 'LIFETIME' }],
+  ['no misspelt limit', 'did you mean consumptionLimit or limitPeriod?', { consumptionLimits: { usd: 1 } }],
+  ['no limit in another unit', 'Allowed members: usd, diem, vcu', { consumptionLimit: { USD: 1 } }],
+] as const
+
 /** What holds for keys on either store. */
 export function keyRules(open: OpenProcesses): void {
   let processes: Processes
@@ -96,18 +110,7 @@ export function keyRules(open: OpenProcesses): void {
     ['a type is needed', 'POST', '/api_keys', 400, 'apiKeyType', { description: '' }],
     ['a description is needed', 'POST', '/api_keys', 400, 'description', { apiKeyType: 'ADMIN' }],
     ['a type of the two', 'POST', '/api_keys', 400, 'INFERENCE, ADMIN', { apiKeyType: 'ROOT', description: '' }],
-    ...(
-      [
-        ['64 characters', 'description', { description: 'x'.repeat(65) }],
-        ['no limit below zero', 'usd', { consumptionLimit: { usd: -1 } }],
-        ['no limit above the published one', 'diem', { consumptionLimit: { diem: 10_000_000_000 } }],
-        ['one limit of staking credit', 'vcu', { consumptionLimit: { diem: 1, vcu: 2 } }],
-        ['a period of the three', 'EPOCH, MONTH, LIFETIME', { limitPeriod: 'WEEK' }],
-        ['a day that there is', 'expiresAt', { expiresAt: '2027-02-31' }],
-        ['a date and nothing else', 'expiresAt', { expiresAt: 'tomorrow' }],
-        ['an end in the future', 'expiresAt', { expiresAt: '2026-01-01' }],
-      ] as const
-    ).map(
+    ...wrongMembers.map(
       ([rule, names, body]) =>
         [rule, 'POST', '/api_keys', 400, names, { apiKeyType: 'ADMIN', description: '', ...body }] as [
           ...[string, string, string, number, string, unknown],
@@ -116,6 +119,7 @@ export function keyRules(open: OpenProcesses): void {
     ['JSON', 'POST', '/api_keys', 400, 'JSON', '{'],
     ['an id', 'DELETE', '/api_keys', 400, 'id'],
     ['an id', 'PATCH', '/api_keys', 400, 'id', { description: '' }],
+    ['no misspelt end', 'PATCH', '/api_keys', 400, 'did you mean expiresAt?', { id: 'x', expires_at: '' }],
     ['a key that there is', 'PATCH', '/api_keys', 404, 'no such API key', { id: 'x' }],
     ['a key that there is', 'DELETE', '/api_keys?id=x', 404, 'no such API key'],
     ['a key that there is', 'GET', '/api_keys/x', 404, 'no such API key'],

@@ -6,6 +6,7 @@ import { RateLimitLog, RateLimits } from '#contract/rate-limits.ts'
 import { RequestGuards } from '#service/guards.ts'
 import type { KeyPrincipal } from '#service/identity/principal.ts'
 import { AbuseBlock } from '#service/limits/abuse-block.ts'
+import { BodyRoom } from '#service/limits/body-room.ts'
 import { WalletSlots } from '#service/limits/concurrency.ts'
 import { LimitLog } from '#service/limits/limit-log.ts'
 import type { AccountLimits, LimitSettings } from '#service/limits/limit-settings.ts'
@@ -89,7 +90,9 @@ describe.each<[name: string, plan: PlanName, limits: LimitSettings]>([
     const { clock, store } = service
     const log = new LimitLog({ store, clock, onFailure: () => undefined })
     const limiter = new Limiter({ store: new Windows(), clock, log, settings: () => limits })
-    const guards = new RequestGuards({ block: new AbuseBlock(clock), slots: new WalletSlots(clock), limiter, log })
+    const block = new AbuseBlock(clock)
+    const rooms = { block, slots: new WalletSlots(clock), bodies: new BodyRoom(clock) }
+    const guards = new RequestGuards({ ...rooms, limiter, log })
     const principal: KeyPrincipal = { kind: 'key', account: 'ada', keyId: 'k', plan }
     for (const model of models) {
       const [requests, tokens] = listed.find(({ apiModelId }) => apiModelId === model.id)?.rateLimits ?? []

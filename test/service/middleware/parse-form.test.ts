@@ -5,12 +5,12 @@ import { FormBoolean, formNumber, UploadedFile } from '#contract/form-fields.ts'
 import { bodyBytes, formLimits } from '#contract/limits.ts'
 import { describeOperation } from '#contract/openapi-operation.ts'
 import { SchemaPrinter } from '#contract/openapi-schema.ts'
-import { defineOperation } from '#contract/operation.ts'
+import { defineOperation, type Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { fingerprintOf } from '#service/idempotency/keyed-request.ts'
 import { formBoundary, parseForm } from '#service/middleware/parse-form.ts'
 import { parseRequest } from '#service/middleware/parse-request.ts'
-import { readBody } from '#service/middleware/read-body.ts'
+import { type BodySource, readBody as readArriving } from '#service/middleware/read-body.ts'
 
 const operation = (bodyTypes: readonly ('json' | 'multipart')[]) =>
   defineOperation({
@@ -25,6 +25,8 @@ const operation = (bodyTypes: readonly ('json' | 'multipart')[]) =>
       }),
     },
   })
+
+const readBody = (of: Operation, from: BodySource) => readArriving(of, from, () => undefined)
 
 const source = (type: string, body: Uint8Array, announced = body.byteLength) => ({
   header: (name: string) => ({ 'content-type': [type], 'content-length': [String(announced)] })[name] ?? [],

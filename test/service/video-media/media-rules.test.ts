@@ -259,6 +259,21 @@ describe('§2.6 what a medium may be', () => {
   })
 })
 
+describe('§4.3 a quote', () => {
+  const quoted = (video_url: string, key: string) => service.post('/video/quote', { model: 'upscaler', video_url }, key)
+  test('V9: a quote fetches nothing for somebody who could pay for nothing', async () => {
+    const asked = fetched.length
+    const poor = await service.key(0.09)
+    const refused = await quoted(at('mp43'), poor)
+    expect([refused.status, fetched.length]).toEqual([402, asked])
+    expect(refused.headers.get('payment-required')).not.toBeNull()
+    // Who brings the bytes makes us fetch nothing.
+    expect((await quoted(url('video/mp4', 'mp43'), poor)).status).toBe(200)
+    expect((await quoted(at('mp43'), await service.key(0.11))).status).toBe(200)
+    expect(fetched.length).toBe(asked + 1)
+  })
+})
+
 describe('§2.6 upscaling', () => {
   const rules: [rule: string, body: () => object, status: number, says: RegExp | number][] = [
     ['by the length of the video, which has begun its third second', () => ({ video_url: at('mp43') }), 200, 0.012],
