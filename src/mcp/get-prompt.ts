@@ -1,20 +1,61 @@
-import { type GetPromptResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import {
+  type ClientCapabilities,
+  type GetPromptResult,
+  type InputRequiredResult,
+  inputRequired,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
 import type { Catalogue } from '#toolkit/catalogue.ts'
+import type { FormField, PersonForm } from '#toolkit/person-form.ts'
 import { sayRefusedArguments } from '#toolkit/refused-arguments.ts'
+import { canAsk, formAnswer, formRequest } from './elicitation.ts'
+import type { ListedPrompt } from './listing.ts'
 
-/** Writes a listed prompt. Wrong arguments are a protocol error that names them. */
+export interface PromptCall {
+  given: Record<string, string>
+  declared: ClientCapabilities | undefined
+  context: ServerContext
+}
+
+/**
+ * Writes a listed prompt. A person chose it, so what they left out is asked from them where the client can; wrong arguments
+ * are a protocol error that names them.
+ */
 export async function getPrompt(
   { prompts }: Pick<Catalogue, 'prompts'>,
-  name: string,
-  given: Record<string, string>,
-): Promise<GetPromptResult> {
-  const prompt = await prompts[name]?.()
-  if (!prompt) throw new Error(`The listing has ${name}, the catalogue has not.`)
-  const parsed = prompt.arguments.safeParse(given)
+  listed: ListedPrompt,
+  { given, declared, context }: PromptCall,
+): Promise<GetPromptResult | InputRequiredResult> {
+  const prompt = await prompts[listed.name]?.()
+  if (!prompt) throw new Error(`The listing has ${listed.name}, the catalogue has not.`)
+  const form = missing(listed, given)
+  const answer = form && formAnswer(form, context)
+  if (form && !answer && canAsk(context, declared)) return inputRequired({ inputRequests: formRequest(form) })
+  const values = typeof answer === 'object' ? { ...given, ...answer } : given
+  const parsed = prompt.arguments.safeParse(values)
   if (!parsed.success) {
-    const wrong = sayRefusedArguments(prompt.arguments, given, parsed.error.issues)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The arguments of ${name} are not right: ${wrong}`)
+    const wrong = sayRefusedArguments(prompt.arguments, values, parsed.error.issues)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The arguments of ${listed.name} are not right: ${wrong}`)
   }
-  const text = prompt.write(parsed.data)
-  return { description: prompt.description, messages: [{ role: 'user', content: { type: 'text', text } }] }
+  const text = { type: 'text' as const, text: prompt.write(parsed.data) }
+  const contents = [...(prompt.shows?.(parsed.data) ?? []), text]
+  return { description: prompt.description, messages: contents.map(content => ({ role: 'user', content })) }
+}
+
+/** A form for the arguments that a prompt cannot be written without; undefined where all are there. */
+function missing(listed: ListedPrompt, given: Record<string, string>): PersonForm | undefined {
+  const absent = listed.arguments.filter(({ name, required }) => required && given[name] === undefined)
+  if (absent.length === 0) return undefined
+  const fields: [string, FormField][] = absent.map(({ name, description }) => [
+    name,
+    { type: 'string', ...(description ? { description } : {}) },
+  ])
+  return {
+    name: listed.name,
+    message: `${listed.title}: ${listed.description}`,
+    fields: Object.fromEntries(fields),
+    required: absent.map(({ name }) => name),
+  }
 }

@@ -65,9 +65,11 @@ function serveTools(server: Server, { tools }: Listing, desk: Desk): void {
 
 function servePrompts(server: Server, { prompts }: Listing, { catalogue }: Desk): void {
   server.setRequestHandler('prompts/list', () => ({ prompts: prompts.map(onWire) }))
-  server.setRequestHandler('prompts/get', ({ params }) => {
-    if (!prompts.some(prompt => prompt.name === params.name)) throw unknown('prompt', prompts)
-    return getPrompt(catalogue, params.name, params.arguments ?? {})
+  server.setRequestHandler('prompts/get', ({ params }, context) => {
+    const listed = prompts.find(prompt => prompt.name === params.name)
+    if (!listed) throw unknown('prompt', prompts)
+    const declared = server.getClientCapabilities()
+    return getPrompt(catalogue, listed, { given: params.arguments ?? {}, declared, context })
   })
 }
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Shown } from './shown.ts'
 import type { ToolContext } from './tool-context.ts'
 
 export interface Prompt<Arguments extends z.ZodObject = z.ZodObject> {
@@ -12,6 +13,8 @@ export interface Prompt<Arguments extends z.ZodObject = z.ZodObject> {
   choices?: { readonly [Argument in keyof z.output<Arguments>]?: Choices }
   /** The text that the person sends to the model. */
   write(values: z.output<Arguments>): string
+  /** What is seen or heard before the text. */
+  shows?(values: z.output<Arguments>): Shown[]
 }
 
 export type Choices = readonly string[] | ((context: ToolContext) => Promise<readonly string[]>)

@@ -63,6 +63,17 @@ describe.each(eras)('arguments that a person fills in, in the %s era', era => {
   })
 })
 
+test.each(eras)('what a person left out of a prompt is asked from them, in the %s era', async era => {
+  const client = await httpClient(served.url, era, { capabilities: form })
+  const name = 'test_input_required_result_prompt'
+  const answers: ElicitResult[] = [{ action: 'accept', content: { context: 'the sea' } }, { action: 'decline' }]
+  client.setRequestHandler('elicitation/create', async () => answers.shift() ?? { action: 'cancel' })
+  const { messages } = await client.getPrompt({ name })
+  expect(messages).toMatchObject([{ content: { text: 'The person added: the sea' } }])
+  await expect(client.getPrompt({ name })).rejects.toThrow(/context/)
+  await client.close()
+})
+
 test('pictures, sound and documents stand beside the text', async () => {
   const client = await httpClient(served.url, 'modern')
   const { content } = await client.callTool({ name: 'test_multiple_content_types', arguments: {} })

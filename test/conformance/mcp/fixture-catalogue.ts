@@ -1,16 +1,29 @@
+import { stateCodec } from '#mcp/asked-state.ts'
 import type { Listing } from '#mcp/listing.ts'
 import type { Catalogue } from '#toolkit/catalogue.ts'
 import type { Tool } from '#toolkit/define-tool.ts'
-import { listedTool } from '../../../scripts/generators/mcp-listing.ts'
+import { listedPrompt, listedResource, listedTemplate, listedTool } from '../../../scripts/generators/mcp-listing.ts'
 import { askingTools } from './asking-tools.ts'
-import { plainTools } from './plain-tools.ts'
+import { deprecatedTools } from './deprecated-tools.ts'
+import { fixture, plainTools } from './plain-tools.ts'
+import { prompts } from './prompts.ts'
+import { rawSchemas } from './raw-schemas.ts'
+import { resources } from './resources.ts'
 
-const tools: readonly Tool[] = [...plainTools, ...askingTools]
+const ours: readonly Tool[] = [...plainTools, ...askingTools, ...Object.keys(rawSchemas).map(name => fixture(name))]
+const theirs = Object.keys(deprecatedTools(stateCodec())).map(name => fixture(name))
 
-export const catalogue: Catalogue = {
-  tools: Object.fromEntries(tools.map(tool => [tool.name, async () => tool])),
-  prompts: {},
-  resources: {},
+const byName = <Value extends { name: string }>(values: readonly Value[]) =>
+  Object.fromEntries(values.map(value => [value.name, async () => value]))
+
+export const catalogue: Catalogue = { tools: byName(ours), prompts: byName(prompts), resources: byName(resources) }
+
+export const listing: Listing = {
+  tools: [...ours, ...theirs].map(tool => {
+    const listed = listedTool(tool)
+    return { ...listed, inputSchema: rawSchemas[tool.name] ?? listed.inputSchema }
+  }),
+  prompts: prompts.map(listedPrompt),
+  resources: resources.filter(({ uri }) => !uri.includes('{')).map(listedResource),
+  resourceTemplates: resources.filter(({ uri }) => uri.includes('{')).map(listedTemplate),
 }
-
-export const listing: Listing = { tools: tools.map(listedTool), prompts: [], resources: [], resourceTemplates: [] }

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { HttpServing } from '#mcp/serve-http.ts'
+import { onTheProduct } from './on-the-product.ts'
+import { serveFixtures } from './serve-fixtures.ts'
+import { type Product, spawnProduct } from './spawn-product.ts'
+import { isSuiteThere, revisions, runRevision, runScenario } from './suite.ts'
+
+// Without `npm run peers` there is no suite; with FAREBOX_TEST_ALL=1 that is a failure.
+const cannotRun = !isSuiteThere() && process.env.FAREBOX_TEST_ALL !== '1'
+
+describe.skipIf(cannotRun)('the protocol’s own suite, on our frame', () => {
+  let served: HttpServing
+  beforeAll(async () => {
+    served = await serveFixtures(() => {})
+  })
+  afterAll(() => served.close())
+
+  test.each(revisions)(
+    'every scored scenario of %s passes, without a warning',
+    async revision => {
+      const scored = (await runRevision(served.url, revision)).filter(({ isScored }) => isScored)
+      expect(scored.length).toBe({ '2025-11-25': 30, '2026-07-28': 37 }[revision])
+      expect(scored.filter(({ faults, warnings }) => faults.length + warnings.length > 0)).toEqual([])
+    },
+    180_000,
+  )
+})
+
+describe.skipIf(cannotRun)('the same without fixtures, on farebox mcp --http', () => {
+  let product: Product
+  beforeAll(async () => {
+    product = await spawnProduct()
+  })
+  afterAll(() => product.close())
+
+  test.each(onTheProduct)(
+    '%s %s',
+    async (revision, scenario) => {
+      const { faults, passed } = await runScenario(product.openUrl, revision, scenario, { lacksFixtures: true })
+      expect([faults, passed > 0]).toEqual([[], true])
+    },
+    60_000,
+  )
+})

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { request as ask, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { z } from 'zod'
+
+const launcher = join(import.meta.dirname, '../../../bin/farebox.mjs')
+const Ready = z.object({ url: z.url(), tokenFile: z.string() })
+
+export interface Product {
+  /** Of `farebox mcp --http` itself, where the token is asked for. */
+  url: string
+  token: string
+  /** Of a door before it that shows the token for programs that cannot. */
+  openUrl: string
+  close(): Promise<void>
+}
+
+/** `farebox mcp --http` as a person starts it, without a wallet and without a service. */
+export async function spawnProduct(): Promise<Product> {
+  const folder = await mkdtemp(join(tmpdir(), 'farebox-mcp-'))
+  const child = spawn(process.execPath, [launcher, 'mcp', '--http', '--port', '0', '--json'], {
+    env: { PATH: '', FAREBOX_DATA: folder },
+    // It logs each request that the suite spoils on purpose.
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const ended = once(child, 'close')
+  const lines = createInterface({ input: child.stdout })
+  const [first] = (await Promise.race([once(lines, 'line'), ended.then(() => [''])])) as [string]
+  if (first === '') throw new Error('farebox mcp --http did not start')
+  const { url, tokenFile } = Ready.parse(JSON.parse(first))
+  const token = (await readFile(tokenFile, 'utf8')).trim()
+  const door = await openDoor(url, token)
+  return {
+    url,
+    token,
+    openUrl: door.url,
+    async close() {
+      await door.close()
+      child.kill('SIGTERM')
+      await ended
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Hands everything on as it is, the host and the origin too, with the token added. */
+async function openDoor(url: string, token: string): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    const headers = { ...request.headers, authorization: `Bearer ${token}` }
+    const onward = ask(url, { method: request.method, headers }, answer => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    onward.once('error', () => response.destroy())
+    response.once('close', () => onward.destroy())
+    request.pipe(onward)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
