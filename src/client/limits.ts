@@ -85,5 +85,3 @@ export const downloadCuts = 1_000
 export const unsyncedBytes = 1024 * 1024
 /** Left free on the disk beside a file, in bytes, for whoever else writes there. */
 export const spareDiskBytes = 16 * 1024 * 1024
-/** The type of a media file stands in its first bytes. */
-export const headBytes = 16

@@ -1,7 +1,7 @@
 import type { Client, OpenedAnswer } from '#client/client.ts'
 import { type Downloaded, download, saveBody } from '#client/download/download.ts'
-import type { SniffedType } from '#client/download/media-type.ts'
 import type { retrieveAudio } from '#contract/audio-jobs.ts'
+import type { SniffedType } from '#contract/media-type.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { retrieveVideo } from '#contract/video.ts'
 import type { SavedFile } from '#toolkit/tool-context.ts'

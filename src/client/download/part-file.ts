@@ -2,9 +2,9 @@ import { constants } from 'node:fs'
 import { copyFile, type FileHandle, link, open, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
+import { headBytes, type SniffedType, sniffType } from '#contract/media-type.ts'
 import { ClientError } from '../client-error.ts'
-import { headBytes, unsyncedBytes } from '../limits.ts'
-import { type SniffedType, sniffType } from './media-type.ts'
+import { unsyncedBytes } from '../limits.ts'
 
 /** What a part was cut from; only the same file is continued. */
 const PartNote = z.strictObject({

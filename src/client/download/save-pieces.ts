@@ -1,6 +1,6 @@
+import type { SniffedType } from '#contract/media-type.ts'
 import { ClientError } from '../client-error.ts'
 import { wireFailure } from '../wire/undici-wire.ts'
-import type { SniffedType } from './media-type.ts'
 import { appendTo, dropPart, finishPart, typeOfFile } from './part-file.ts'
 
 export interface SavedPieces {

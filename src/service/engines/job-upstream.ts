@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Agent, type Dispatcher, FormData, request as send } from 'undici'
+import { headBytes, sniffType } from '#contract/media-type.ts'
+import { bytesWithin } from '../bytes-within.ts'
 import { unreachable } from '../unreachable.ts'
 import * as bounds from './bounds.ts'
 import type { VideoProgress } from './engine.ts'
@@ -131,12 +133,12 @@ export class JobUpstream {
 
 const finishedAs = (path: string): VideoProgress => ({ state: 'completed', path, mimeType: 'video/mp4' })
 
-/** By the box that such a file begins with (ISO/IEC 14496-12). */
+/** Some write a QuickTime brand into what players take for the same. */
 async function isMp4(path: string): Promise<boolean> {
   const file = await open(path)
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(8), 0, 8, 0)
-    return bytesRead === 8 && buffer.toString('latin1', 4) === 'ftyp'
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0)
+    return /^video\/(?:mp4|quicktime)$/.test(sniffType(buffer.subarray(0, bytesRead)) ?? '')
   } finally {
     await file.close()
   }
@@ -152,14 +154,9 @@ async function read(response: Dispatcher.ResponseData): Promise<JobAnswer> {
   if (status === 200 && /^(video\/|application\/octet-stream)/.test(mimeType)) {
     return { kind: 'file', status, mimeType: mimeType.trim(), response }
   }
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of response.body as AsyncIterable<Buffer>) {
-    bytes += piece.length
-    if (bytes > jobAnswerBytes) throw new Error('The engine’s answer is too large.')
-    pieces.push(piece)
-  }
-  const body = readObject(Buffer.concat(pieces).toString('utf8'))
+  const bytes = await bytesWithin(response.body, jobAnswerBytes)
+  if (!bytes) throw new Error('The engine’s answer is too large.')
+  const body = readObject(bytes.toString('utf8'))
   if (!body && status < 300 && status !== 204) throw new Error('The engine answered something else than JSON.')
   return { kind: 'json', status, body: body ?? {} }
 }

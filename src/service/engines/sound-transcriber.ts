@@ -1,3 +1,4 @@
+import { sniffType } from '#contract/media-type.ts'
 import { decodeSound } from '../audio/decode-sound.ts'
 import { encodeSound } from '../audio/encode-sound.ts'
 import { fieldError } from '../models/field-error.ts'
@@ -45,7 +46,7 @@ async function samplesOf(bytes: Buffer, signal: AbortSignal): Promise<Int16Array
     if (length > heardSeconds * heardRate * 2) tooLong.abort(fieldError(['url'], longSentence))
     else pieces.push(piece)
   }
-  const type = bytes.toString('latin1', 4, 8) === 'ftyp' ? 'mp4' : 'webm'
+  const type = sniffType(bytes) === 'video/webm' ? 'webm' : 'mp4'
   const stopped = AbortSignal.any([signal, tooLong.signal])
   const read = await decodeSound(
     { bytes, type },

@@ -4,7 +4,7 @@ import { uploadBytes } from '#contract/limits.ts'
 import { FetchRefused } from '../media/fetch-refused.ts'
 import type { Fetcher } from '../media/first-use-fetcher.ts'
 import { fieldDetails, fieldError } from '../models/field-error.ts'
-import type { Picture } from '../models/picture.ts'
+import { fromBase64, type Picture } from '../models/picture.ts'
 import { isWholePicture, pictureSize, typeOfBytes } from '../models/picture-header.ts'
 import type { PictureModel } from '../models/picture-model.ts'
 import { pictureFetchMs } from './bounds.ts'
@@ -34,7 +34,7 @@ export async function sourcePicture(source: PictureSource, options: SourceOption
   const type = typeOfBytes(bytes)
   if (type === null || !isTaken(type)) throw corrupted(source.path, `must be one of ${takenTypes.join(', ')}`)
   const size = pictureSize(type, bytes)
-  if (!size || size.width < 1 || size.height < 1 || !isWholePicture(type, bytes)) {
+  if (!size || !isWholePicture(type, bytes)) {
     throw corrupted(source.path, 'is cut off or damaged')
   }
   checkSize(source.path, size, options.model)
@@ -65,7 +65,8 @@ async function bytesOf({ path, input }: PictureSource, { fetcher, signal }: Sour
   }
   if (/^https?:/i.test(input)) return fetched(path, { url: input, fetcher, signal })
   const head = /^data:[\w.+/-]{0,100};base64,/i.exec(input)?.[0] ?? ''
-  const bytes = fromBase64(input, head.length)
+  // Lines may be broken, as programs that write base64 for mail do.
+  const bytes = fromBase64(input.slice(head.length).replaceAll(/[\r\n]/g, ''))
   if (!bytes) throw fieldError(path, 'must be base64, a data URL with base64, or an http(s) address')
   return bytes
 }
@@ -82,13 +83,6 @@ async function fetched(
     if (error.reason === 'too_large') throw tooManyBytes()
     throw fieldError(path, error.reason === 'address' ? error.message : `could not be fetched: ${error.message}`)
   }
-}
-
-/** Lines may be broken, as programs that write base64 for mail do. Node's decoder skips what it does not know. */
-function fromBase64(text: string, from: number): Buffer | null {
-  const body = text.slice(from).replaceAll(/[\r\n]/g, '')
-  if (body === '' || body.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(body)) return null
-  return Buffer.from(body, 'base64')
 }
 
 /** A 422 whose `details` say what is allowed. */

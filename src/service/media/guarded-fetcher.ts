@@ -1,6 +1,7 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, request as send } from 'undici'
+import { bytesWithin } from '../bytes-within.ts'
 import * as bounds from './bounds.ts'
 import { FetchRefused } from './fetch-refused.ts'
 import { isPublicAddress } from './public-address.ts'
@@ -178,14 +179,9 @@ async function fileOf(response: Dispatcher.ResponseData, url: URL, mostBytes: nu
   if (encoding !== 'identity') throw refuse('unreachable', 'its server sends nothing that is not compressed')
   const tooLarge = () => refuse('too_large', `it has more than ${mostBytes} bytes`)
   if (Number(headers['content-length'] ?? 0) > mostBytes) throw tooLarge()
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of body as AsyncIterable<Buffer>) {
-    bytes += piece.length
-    if (bytes > mostBytes) throw tooLarge()
-    pieces.push(piece)
-  }
-  return { url: url.href, ...typeOf(headers['content-type']), bytes: Buffer.concat(pieces) }
+  const bytes = await bytesWithin(body, mostBytes)
+  if (!bytes) throw tooLarge()
+  return { url: url.href, ...typeOf(headers['content-type']), bytes }
 }
 
 function typeOf(header: string | string[] | undefined): Pick<FetchedFile, 'mimeType' | 'charset'> {

@@ -1,3 +1,5 @@
+import { sniffType } from '#contract/media-type.ts'
+
 /** What the first bytes of a picture say, so that nothing is decoded before its type and size are known. */
 
 export const pictureTypes = ['png', 'jpeg', 'webp', 'gif'] as const
@@ -9,15 +11,17 @@ export interface PictureSize {
 }
 
 export function typeOfBytes(bytes: Buffer): PictureType | null {
-  if (bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex'))) return 'png'
-  if (bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex'))) return 'jpeg'
-  if (/^GIF8[79]a/.test(bytes.toString('latin1', 0, 6))) return 'gif'
-  if (/^RIFF.{4}WEBP/s.test(bytes.toString('latin1', 0, 12))) return 'webp'
-  return null
+  const type = sniffType(bytes)
+  return pictureTypes.find(each => type === `image/${each}`) ?? null
 }
 
 /** Null where the header is cut off or makes no sense. */
 export function pictureSize(type: PictureType, bytes: Buffer): PictureSize | null {
+  const size = claimedSize(type, bytes)
+  return size && size.width > 0 && size.height > 0 ? size : null
+}
+
+function claimedSize(type: PictureType, bytes: Buffer): PictureSize | null {
   switch (type) {
     case 'png':
       return bytes.length < 24 ? null : { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }

@@ -41,7 +41,7 @@ export function readPictureBytes(declared: PictureType | null, bytes: Buffer): P
   if (declared !== null && type !== declared)
     return problem(`the data URL declares ${declared}, and its bytes are ${type}`)
   const size = pictureSize(type, bytes)
-  if (!size || size.width < 1 || size.height < 1) return problem('the picture is cut off or damaged')
+  if (!size) return problem('the picture is cut off or damaged')
   if (size.width * size.height > picturePixels) return problem(`the picture may have ${picturePixels} pixels at most`)
   return { ok: true, picture: { type, bytes, ...size } }
 }
@@ -51,7 +51,7 @@ function declaredType(word: string): PictureType | undefined {
   return pictureTypes.find(type => type === (lower === 'jpg' ? 'jpeg' : lower))
 }
 
-/** Null where it is none. Node's decoder skips what it does not know, so the length tells whether all of it was base64. */
+/** Null where it is none, or nothing. Node's decoder skips what it does not know, so the length tells whether all of it was base64. */
 export function fromBase64(text: string): Buffer | null {
   if (text.length === 0 || text.length % 4 !== 0 || notBase64.test(text)) return null
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0

@@ -1,4 +1,4 @@
-/** What the first bytes of a sound or a video say, so that nothing is read by a program before its type is known. */
+import { sniffType } from '#contract/media-type.ts'
 
 export const videoFormats = ['mp4', 'mov', 'webm'] as const
 export type VideoFormat = (typeof videoFormats)[number]
@@ -17,18 +17,21 @@ export const mimeTypes: Record<MediaFormat, string> = {
 export const isVideoFormat = (format: MediaFormat): format is VideoFormat =>
   (videoFormats as readonly MediaFormat[]).includes(format)
 
+/** What engines take of the types there are: of Matroska files WebM, and of MPEG's sounds those of layer III. */
 export function mediaFormat(bytes: Buffer): MediaFormat | null {
-  const box = bytes.toString('latin1', 4, 8)
-  if (box === 'ftyp') return bytes.toString('latin1', 8, 12) === 'qt  ' ? 'mov' : 'mp4'
-  // QuickTime files from before that box.
-  if (box === 'moov' || box === 'mdat' || box === 'wide') return 'mov'
-  if (bytes.subarray(0, 4).equals(ebml)) return bytes.subarray(0, 64).includes('webm') ? 'webm' : null
-  if (/^RIFF.{4}WAVE/s.test(bytes.toString('latin1', 0, 12))) return 'wav'
-  return isMp3(bytes) ? 'mp3' : null
+  switch (sniffType(bytes)) {
+    case 'video/mp4':
+    case 'audio/mp4':
+      return 'mp4'
+    case 'video/quicktime':
+      return 'mov'
+    case 'video/webm':
+      return bytes.subarray(0, 64).includes('webm') ? 'webm' : null
+    case 'audio/wav':
+      return 'wav'
+    case 'audio/mpeg':
+      return bytes[0] !== 0xff || ((bytes[1] ?? 0) & 0x06) === 0x02 ? 'mp3' : null
+    default:
+      return null
+  }
 }
-
-const ebml = Buffer.from('1a45dfa3', 'hex')
-
-/** A tag, or the sync word of a frame of layer III. */
-const isMp3 = (bytes: Buffer): boolean =>
-  bytes.toString('latin1', 0, 3) === 'ID3' || (bytes[0] === 0xff && ((bytes[1] ?? 0) & 0xe6) === 0xe2)

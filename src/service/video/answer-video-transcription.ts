@@ -1,5 +1,6 @@
 import { augmentMicroUsd } from '#contract/augment.ts'
 import { inferenceFailed } from '#contract/errors.ts'
+import { sniffType } from '#contract/media-type.ts'
 import { microUsd } from '#contract/money.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import type { VideoTranscript, VideoTranscriptionRequest } from '#contract/video-transcription.ts'
@@ -48,10 +49,11 @@ async function fetchVideo(url: string, signal: AbortSignal, { fetcher }: Service
   return { bytes, mimeType }
 }
 
-const matroska = Buffer.from('1a45dfa3', 'hex')
-
-const isVideo = (bytes: Buffer): boolean =>
-  bytes.subarray(4, 8).toString('latin1') === 'ftyp' || bytes.subarray(0, 4).equals(matroska)
+/** A file of sound alone is an MP4 too, and its words can be written down as well. */
+function isVideo(bytes: Buffer): boolean {
+  const type = sniffType(bytes)
+  return type === 'audio/mp4' || type?.startsWith('video/') === true
+}
 
 function replyOf(
   { transcript, lang }: VideoTranscript,

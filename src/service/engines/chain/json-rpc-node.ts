@@ -2,6 +2,7 @@ import { Agent, request as send } from 'undici'
 import { z } from 'zod'
 import { type RpcCall, RpcResult } from '#contract/crypto-rpc.ts'
 import { parseJson } from '#contract/safe-json.ts'
+import { bytesWithin } from '../../bytes-within.ts'
 import { unreachable } from '../../unreachable.ts'
 import type { ChainNode, NodeCall } from '../engine.ts'
 import * as bounds from './bounds.ts'
@@ -76,14 +77,9 @@ const isAway = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && unreachable.has(String(error.code))
 
 async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of body) {
-    bytes += piece.length
-    if (bytes > bounds.nodeAnswerBytes) throw new Error('The answer of the node is too large.')
-    pieces.push(piece)
-  }
-  const parsed = parseJson(Buffer.concat(pieces).toString('utf8'), bounds.nodeAnswerDepth)
+  const bytes = await bytesWithin(body, bounds.nodeAnswerBytes)
+  if (!bytes) throw new Error('The answer of the node is too large.')
+  const parsed = parseJson(bytes.toString('utf8'), bounds.nodeAnswerDepth)
   if (!parsed.ok) throw new Error(`The answer of the node ${parsed.reason}.`)
   return parsed.value
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { inferenceFailed, modelOffline, modelOverloaded } from '#contract/errors.ts'
 import { ServiceError } from '#contract/service-error.ts'
+import { bytesWithin } from '../../bytes-within.ts'
 import type { Picture } from '../../models/picture.ts'
 import * as bounds from '../bounds.ts'
 import { isObject, readObject } from '../openai/read-answer.ts'
@@ -194,12 +195,7 @@ function fileOf(value: unknown): MadeFile[] {
 }
 
 async function readBounded({ body }: Dispatcher.ResponseData, mostBytes: number): Promise<Buffer> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of body as AsyncIterable<Buffer>) {
-    bytes += piece.length
-    if (bytes > mostBytes) throw new Error('The engine’s answer is too large.')
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
+  const bytes = await bytesWithin(body, mostBytes)
+  if (!bytes) throw new Error('The engine’s answer is too large.')
+  return bytes
 }

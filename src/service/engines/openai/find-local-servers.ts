@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici'
 import { z } from 'zod'
+import { bytesWithin } from '../../bytes-within.ts'
 import { localListBytes, localModels, localServerMs } from '../bounds.ts'
 
 /** A server of this machine that speaks OpenAI's API, with the models that it lists. */
@@ -67,15 +68,9 @@ async function serverAt({ name, port }: LocalPlace, dispatcher: Agent, timeoutMs
   const baseUrl = `http://127.0.0.1:${port}/v1`
   const signal = AbortSignal.timeout(timeoutMs)
   const { statusCode, body } = await request(`${baseUrl}/models`, { dispatcher, signal })
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of body as AsyncIterable<Buffer>) {
-    bytes += piece.length
-    if (bytes > localListBytes) return null
-    pieces.push(piece)
-  }
-  if (statusCode !== 200) return null
-  const listed = Listed.safeParse(JSON.parse(Buffer.concat(pieces).toString('utf8')))
+  const bytes = await bytesWithin(body, localListBytes)
+  if (!bytes || statusCode !== 200) return null
+  const listed = Listed.safeParse(JSON.parse(bytes.toString('utf8')))
   if (!listed.success || !listed.data.data.length) return null
   const models = listed.data.data.map(({ id, max_model_len, context_length, meta }) => ({
     id,

@@ -1,5 +1,6 @@
 import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { ServiceError } from '#contract/service-error.ts'
+import { bytesWithin } from '../../bytes-within.ts'
 import { upstreamHeaders } from '../../request-context.ts'
 import * as bounds from '../bounds.ts'
 import { readObject } from './read-answer.ts'
@@ -132,12 +133,7 @@ const readText = async (response: UpstreamResponse, most: number): Promise<strin
   (await readBytes(response, most)).toString('utf8')
 
 async function readBytes(response: UpstreamResponse, most: number): Promise<Buffer> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of response.body as AsyncIterable<Buffer>) {
-    bytes += piece.length
-    if (bytes > most) throw new Error('The engine’s answer is too large.')
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
+  const bytes = await bytesWithin(response.body, most)
+  if (!bytes) throw new Error('The engine’s answer is too large.')
+  return bytes
 }

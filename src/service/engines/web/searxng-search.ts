@@ -1,5 +1,6 @@
 import { Agent, request as send } from 'undici'
 import { z } from 'zod'
+import { bytesWithin } from '../../bytes-within.ts'
 import type { SearchCall, SearchEngine, SearchResult } from '../engine.ts'
 import * as bounds from './bounds.ts'
 
@@ -64,14 +65,9 @@ export class SearxngSearch implements SearchEngine {
 }
 
 async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of body) {
-    bytes += piece.length
-    if (bytes > bounds.searchAnswerBytes) throw new Error('The answer of SearXNG is too large.')
-    pieces.push(piece)
-  }
-  return JSON.parse(Buffer.concat(pieces).toString('utf8'))
+  const bytes = await bytesWithin(body, bounds.searchAnswerBytes)
+  if (!bytes) throw new Error('The answer of SearXNG is too large.')
+  return JSON.parse(bytes.toString('utf8'))
 }
 
 /** Results that lead nowhere on the web, or twice to the same page, are left out. */

@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici'
 import { parseJson } from '#contract/safe-json.ts'
+import { bytesWithin } from '../../bytes-within.ts'
 import { unreachable } from '../../unreachable.ts'
 import {
   facilitatorAnswerBytes,
@@ -112,14 +113,9 @@ function baseOf(address: string): URL {
 }
 
 async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of body) {
-    bytes += piece.length
-    if (bytes > facilitatorAnswerBytes) throw new Error('The facilitator’s answer is too large.')
-    pieces.push(piece)
-  }
-  const parsed = parseJson(Buffer.concat(pieces).toString('utf8'), facilitatorAnswerDepth)
+  const bytes = await bytesWithin(body, facilitatorAnswerBytes)
+  if (!bytes) throw new Error('The facilitator’s answer is too large.')
+  const parsed = parseJson(bytes.toString('utf8'), facilitatorAnswerDepth)
   return parsed.ok ? parsed.value : undefined
 }
 

@@ -16,7 +16,7 @@ const workflow = {
     inputs: { text: '{{prompt}}', width: '{{width}}', height: '{{height}}', seconds: '{{seconds}}', seed: '{{seed}}' },
   },
 }
-const mp4 = Buffer.from('0000001866747970', 'hex')
+const mp4 = Buffer.from('000000186674797069736f6d', 'hex')
 
 let folder: string
 const open: { close(): Promise<void> }[] = []
