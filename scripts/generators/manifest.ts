@@ -6,8 +6,12 @@ import { sources } from './sources.ts'
 /** The description of the bundle that desktop assistants install (MCPB, manifest version 0.3). Unknown members make it invalid. */
 export async function manifest(): Promise<string> {
   const { name, version, description, license, keywords, engines } = await packageFacts()
-  const tools = (await sources('tools')).map(({ value }) => ({ name: value.name, description: value.description }))
-  const prompts = (await sources('prompts')).map(({ value }) => shownPrompt(value))
+  const usual = (await sources('tools')).map(({ value }) => value).filter(({ isDefault = true }) => isDefault)
+  const tools = usual.map(tool => ({ name: tool.name, description: tool.description }))
+  const prompts = (await sources('prompts'))
+    .map(({ value }) => value)
+    .filter(({ needs }) => needs.every(need => tools.some(tool => tool.name === need)))
+    .map(shownPrompt)
   const bundle = {
     manifest_version: '0.3',
     name,

@@ -123,7 +123,8 @@ export const settings: readonly Setting[] = [
     variable: 'FAREBOX_TOOLS',
     type: 'string',
     title: 'Tools',
-    description: 'Names of the tools to offer, with commas between them; the usual ones where empty.',
+    description:
+      'Names of tools or of sets such as core, wallet and video, with commas between them; the usual ones where empty.',
   },
 ]
 

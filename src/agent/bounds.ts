@@ -87,3 +87,9 @@ export const loopbackLimits = {
   headerBytes: 32 * 1024,
   connections: 256,
 } as const
+
+/** Questions to a person within one call from the shell; a call needs a payee, a price and a consent at most. */
+export const shellQuestionsInARow = 3
+/** Of a line of progress in a terminal, and how often there is a new one; faster ones are not read by anybody. */
+export const shellProgressCharacters = 200
+export const shellProgressEveryMs = 500

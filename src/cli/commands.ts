@@ -53,6 +53,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import('./commands/mcp.ts').then(module => module.mcp),
   },
   {
+    name: 'call',
+    summary: 'Call one of the tools from the shell',
+    load: () => import('./commands/call.ts').then(module => module.call),
+  },
+  {
     name: 'proxy',
     summary: 'Pay for any program that takes a base URL, on this machine',
     load: () => import('./commands/proxy.ts').then(module => module.proxy),

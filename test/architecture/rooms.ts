@@ -27,7 +27,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   service: { folder: 'src/service', imports: ['contract'] },
   local: { folder: 'src/local', imports: ['contract'] },
   console: { folder: 'src/console', imports: ['contract'], typesOnly: true, packages: [], builtins: false },
-  cli: { folder: 'src/cli', imports: ['agent', 'mcp', 'service', 'local', 'contract'] },
+  cli: { folder: 'src/cli', imports: ['agent', 'mcp', 'toolkit', 'service', 'local', 'contract'] },
 }
 
 /** The room of a file; undefined for tests, benches, scripts and examples, which may import anything. */

@@ -4,28 +4,38 @@ import { main } from '#cli/main.ts'
 import { createOutput } from '#cli/output.ts'
 
 /** Runs `farebox wallet`; every line of `typed` answers the next thing that is asked, at a terminal. */
-export async function atTerminal(
+export const atTerminal = (
   args: string[],
   typed: string[] | null = null,
   env: NodeJS.ProcessEnv = {},
   isShown = typed !== null,
+) => typedInto(['wallet', ...args], typed, env, { isShown })
+
+/** The same for any command; a function in the place of a line is called, and `signal` stops the command as Ctrl-C does. */
+export async function typedInto(
+  args: readonly string[],
+  typed: readonly (string | (() => void))[] | null,
+  env: NodeJS.ProcessEnv = {},
+  { isShown = typed !== null, signal = new AbortController().signal } = {},
 ) {
   const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: isShown })
   const keyboard = new PassThrough()
   const waiting = [...(typed ?? [])]
+  const type = (line: string | (() => void) | undefined) =>
+    typeof line === 'function' ? line() : line !== undefined && keyboard.write(`${line}\n`)
   let notes = ''
   const stderr = new PassThrough({ encoding: 'utf8' })
   stderr.on('data', (text: string) => {
     notes += text
-    if (/[:?]\n$/.test(text)) setImmediate(() => waiting.length > 0 && keyboard.write(`${waiting.shift()}\n`))
+    if (/[:?]\n$/.test(text)) setImmediate(() => type(waiting.shift()))
   })
   const io: CommandIo = {
     output: createOutput(stdout, stderr),
     env,
     stdin: Object.assign(keyboard, { isTTY: typed !== null, setRawMode: () => keyboard }) as never,
     self: ['node', 'farebox.mjs'],
-    untilStopped: () => new AbortController().signal,
+    untilStopped: () => signal,
   }
-  const code = await main(['wallet', ...args], io)
+  const code = await main(args, io)
   return { code, stdout: String(stdout.read() ?? ''), stderr: notes }
 }

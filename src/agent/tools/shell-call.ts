@@ -1,0 +1,90 @@
+import type { Tool } from '#toolkit/define-tool.ts'
+import { strangeId } from '#toolkit/from-outside.ts'
+import type { Question } from '#toolkit/person.ts'
+import { runTool } from '#toolkit/run-tool.ts'
+import { sayFailure } from '#toolkit/say-failure.ts'
+import { sayOpenQuestion } from '#toolkit/say-question.ts'
+import type { ToolHost } from '#toolkit/tool-host.ts'
+import { shellProgressCharacters, shellProgressEveryMs, shellQuestionsInARow } from '../bounds.ts'
+
+/** What a call from the shell meets of the terminal. */
+export interface Shell {
+  /** Aborts where the person stops the command. */
+  signal: AbortSignal
+  /** The result, as data and in words. */
+  tell(output: object, text: string): void
+  /** A line beside the result. */
+  note(line: string): void
+  /** Records a person's answer to the question; false where it is not a yes. Null where nobody sits at a terminal. */
+  decide: ((question: Question) => Promise<boolean>) | null
+  /** A question that stays open, and the words that show it whole and say where it is answered. */
+  leaveOpen(question: Question, words: string): void
+}
+
+/** `failed` may be mended by a wallet that is opened; `ended` is where a person is needed, said no, or stopped it. */
+export type ShellCallEnd = 'done' | 'failed' | 'ended'
+
+/** One call of a tool, as over MCP; whatever becomes of it has been told when this resolves. Throws what is a fault of ours. */
+export async function callFromShell(
+  tool: Tool,
+  given: Record<string, unknown>,
+  host: ToolHost,
+  shell: Shell,
+): Promise<ShellCallEnd> {
+  const { signal } = shell
+  const report = progressTo(shell)
+  for (let round = 1; ; round++) {
+    const delivered: (() => void)[] = []
+    const whenDelivered = (run: () => void) => void delivered.push(run)
+    const invocation = { signal, report, whenDelivered, called: { name: tool.name, given } }
+    const outcome = await runTool(tool, given, () => host.context(invocation))
+    switch (outcome.kind) {
+      case 'done':
+        shell.tell(outcome.output, outcome.text)
+        for (const run of delivered) run()
+        return 'done'
+      case 'failed':
+        shell.note(sayFailure(outcome.facts, Date.now()))
+        return 'failed'
+      case 'asks':
+        if (await isApproved(tool, outcome.question, round, shell)) break
+        return 'ended'
+      case 'fault':
+        if (!signal.aborted) throw outcome.error
+        shell.note(`Stopped.${tool.annotations.readOnlyHint ? '' : mayStillBeCharged}`)
+        return 'ended'
+    }
+  }
+}
+
+const mayStillBeCharged =
+  ' What had begun may still be charged: the same call again gets its answer and pays nothing more.'
+
+async function isApproved({ name }: Tool, question: Question, round: number, shell: Shell): Promise<boolean> {
+  if (shell.decide === null || round > shellQuestionsInARow) {
+    shell.leaveOpen(question, sayOpenQuestion(question, name))
+    return false
+  }
+  try {
+    if (await shell.decide(question)) return true
+    shell.note('Nothing was sent or charged.')
+  } catch (error) {
+    if (!shell.signal.aborted) throw error
+    shell.note('Stopped without a decision. Nothing was sent or charged.')
+  }
+  return false
+}
+
+/** A line for each thing that is new, and not too many of them. */
+function progressTo({ signal, note }: Shell) {
+  let last = ''
+  let nextAtMs = 0
+  return ({ message }: { message: string }): void => {
+    const nowMs = performance.now()
+    const line = strangeId(message, shellProgressCharacters)
+    if (signal.aborted || line === last || nowMs < nextAtMs) return
+    last = line
+    nextAtMs = nowMs + shellProgressEveryMs
+    note(line)
+  }
+}

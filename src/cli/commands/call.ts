@@ -1,0 +1,151 @@
+import { type AgentSettings, readSettings } from '#agent/settings/settings.ts'
+import { catalogue } from '#agent/tools/catalogue.ts'
+import { callFromShell, type Shell, type ShellCallEnd } from '#agent/tools/shell-call.ts'
+import { isWalletLocked } from '#agent/wallet/is-wallet-locked.ts'
+import { listing } from '#mcp/listing.generated.ts'
+import { waitingFor } from '#mcp/waiting.ts'
+import type { Tool } from '#toolkit/define-tool.ts'
+import { sayRefusedArguments } from '#toolkit/refused-arguments.ts'
+import { parseArguments, wrongUsage } from '../arguments.ts'
+import { decideAtTerminal } from '../call/decide-at-terminal.ts'
+import { readToolArguments } from '../call/read-arguments.ts'
+import { showTool, showTools } from '../call/show-tools.ts'
+import { CliError } from '../cli-error.ts'
+import type { Command, CommandIo } from '../command.ts'
+import { agentHost } from '../mcp/agent-host.ts'
+import { dataFlag, withDataFlag } from '../wallet/data-flag.ts'
+import { givenPassphrase, passphraseFlags } from '../wallet/given-passphrase.ts'
+import { askHidden } from '../wallet/terminal.ts'
+
+const name = 'farebox call'
+
+/** Arguments of one call; the largest tool takes far fewer. */
+const mostWords = 64
+
+const usage = `Usage: farebox call TOOL key=value … [--json] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
+       farebox call --list [TOOL] [--json]
+
+Calls a tool as an assistant does: the same code, settings, wallet and caps as \`farebox mcp\`. Values are read as the tool
+means them: texts as they are, numbers, true and false, and JSON for lists, as in tags=["a","b"]. What a person has to
+decide is asked in the terminal; without one the call ends and names \`farebox wallet approve\`. The result goes to stdout,
+progress and questions to stderr; Ctrl-C cancels. Exit code 0 done, 1 not, 2 wrong usage.
+
+  --list                  the tools, or with a name what that tool takes
+  --json                  the result as one line of JSON
+  --passphrase-file FILE  opens the wallet of \`farebox wallet create\`; a file that only you may read, or the systemd
+                          credential farebox-passphrase, which needs no flag, as the keychain of this system needs none.
+                          In a terminal the passphrase is asked for where it is needed
+  --passphrase-fd N       the same from an open file descriptor, for example 0 for the standard input
+  --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)`
+
+export const call: Command = {
+  usage,
+  async run(args, io) {
+    const { values, positionals } = parseArguments(args, {
+      command: name,
+      options: {
+        list: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+        ...passphraseFlags,
+        ...dataFlag,
+      },
+      maxPositionals: mostWords,
+    })
+    const [toolName, ...words] = positionals
+    if (values.list) return list(toolName, words, values.json, io)
+    if (toolName === undefined) throw wrongUsage(name, `Say which tool: ${toolNames()}`)
+    const tool = await toolCalled(toolName)
+    const given = checked(tool, readToolArguments(name, tool, words))
+    const { settings, problems } = readSettings(withDataFlag(io.env, values.data))
+    if (problems.length > 0) throw new CliError(problems.join(' '), 'Mend it in the environment, then try again.', 2)
+    const passphrase = await givenPassphrase(name, values, io.env)
+    const end = await callTwice({ tool, given, isJson: values.json, data: values.data }, settings, passphrase, io)
+    return end === 'done' ? 0 : 1
+  },
+}
+
+const toolNames = (): string => Object.keys(catalogue.tools).join(', ')
+
+async function toolCalled(toolName: string): Promise<Tool> {
+  const load = Object.hasOwn(catalogue.tools, toolName) ? catalogue.tools[toolName] : undefined
+  if (!load) throw noSuchTool(toolName)
+  return load()
+}
+
+const noSuchTool = (toolName: string) => wrongUsage(name, `There is no tool \`${toolName}\`; there are ${toolNames()}`)
+
+/** The arguments as they were given, where the tool takes them. */
+function checked(tool: Tool, given: Record<string, unknown>): Record<string, unknown> {
+  const parsed = tool.input.safeParse(given)
+  if (parsed.success) return given
+  const wrong = sayRefusedArguments(tool.input, given, parsed.error.issues).replace(/\.$/, '')
+  throw wrongUsage(name, `The arguments of ${tool.name} are not right: ${wrong}`)
+}
+
+function list(toolName: string | undefined, words: readonly string[], isJson: boolean, { output }: CommandIo): number {
+  if (words.length > 0) throw wrongUsage(name, '`--list` takes one tool at most')
+  const tool = listing.tools.find(each => each.name === toolName)
+  if (tool) showTool(output, tool, isJson)
+  else if (toolName === undefined) showTools(output, listing.tools, isJson)
+  else throw noSuchTool(toolName)
+  return 0
+}
+
+/** One call as it was written. */
+interface Written {
+  tool: Tool
+  given: Record<string, unknown>
+  isJson: boolean
+  /** The wallet's folder where a flag named it. */
+  data: string | undefined
+}
+
+/** What is free needs no wallet, so the passphrase of one is asked for only once a call has failed for want of it. */
+async function callTwice(
+  written: Written,
+  settings: AgentSettings,
+  passphrase: string | null,
+  io: CommandIo,
+): Promise<ShellCallEnd> {
+  const end = await callOnce(written, settings, passphrase, io)
+  if (end !== 'failed' || passphrase !== null || io.untilStopped().aborted) return end
+  if (!(await isWalletLocked(settings))) return end
+  if (!io.stdin.isTTY) {
+    io.output.note(`\`${name} ${written.tool.name} … --passphrase-file FILE\` opens the wallet of this folder.`)
+    return end
+  }
+  return callOnce(written, settings, await askHidden(io, 'Passphrase of the wallet (it is not shown):'), io)
+}
+
+async function callOnce(written: Written, settings: AgentSettings, passphrase: string | null, io: CommandIo) {
+  const { tool, given } = written
+  const signal = io.untilStopped()
+  const host = await agentHost(settings, passphrase)()
+  try {
+    return await callFromShell(tool, given, host, shellOf(written, io, signal))
+  } finally {
+    await host.close()
+  }
+}
+
+/** The result on stdout, everything else on stderr. */
+function shellOf({ isJson, data }: Written, io: CommandIo, signal: AbortSignal): Shell {
+  const { output } = io
+  const tell = (value: object, text: string) => (isJson ? output.printJson(value) : output.print(text))
+  return {
+    signal,
+    tell,
+    note: output.note,
+    leaveOpen(question, words) {
+      if (isJson) output.note(words)
+      tell(waitingFor(question), words)
+    },
+    decide: io.stdin.isTTY
+      ? async question => {
+          const isYes = await decideAtTerminal(question, data, io, signal)
+          if (!isYes && isJson) output.printJson({ status: 'declined', approval_id: question.approvalId })
+          return isYes
+        }
+      : null,
+  }
+}
