@@ -18,6 +18,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import('./commands/init.ts').then(module => module.init),
   },
   {
+    name: 'doctor',
+    summary: 'Look at everything that a service here needs, and say what to do',
+    load: () => import('./commands/doctor.ts').then(module => module.doctor),
+  },
+  {
     name: 'keys',
     summary: 'Make, list and end API keys, and renew the secret behind them',
     load: () => import('./commands/keys.ts').then(module => module.keys),

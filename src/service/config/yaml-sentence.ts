@@ -5,6 +5,8 @@ const names = 'Write a name (&name) once before a value, and refer to it (*name)
 const oneLine =
   'Here a line of the form `name: value` is wanted; put the name on one line, and a space after its colon.'
 
+const unexpected = `This sign is not expected here; a quotation mark or bracket before it may be missing. Within brackets and braces a variable stands in quotation marks: '\${NAME}'.`
+
 /** What to do where a file is no YAML; the library's sentences speak of its grammar. */
 const sentences: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: names,
@@ -30,7 +32,7 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   RESOURCE_EXHAUSTION: 'Lists or maps stand too deep within each other.',
   TAB_AS_INDENT: 'A tab stands before this setting; set it in with spaces.',
   TAG_RESOLVE_FAILED: 'There is no such tag (!…); leave it out.',
-  UNEXPECTED_TOKEN: 'This sign is not expected here; a quotation mark or bracket before it may be missing.',
+  UNEXPECTED_TOKEN: unexpected,
 }
 
 export const yamlSentence = (code: ErrorCode): string =>

@@ -14,7 +14,7 @@ import { keyRoles } from './migrations/0009-key-roles.ts'
 import { keyChanges } from './migrations/0010-key-changes.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
-const migrations: Record<string, Migration> = {
+export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-unit-functions': unitFunctions,
   '0003-entry-change-code': entryChangeCode,

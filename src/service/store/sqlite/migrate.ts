@@ -10,7 +10,7 @@ import { receiptKeys } from './migrations/0004-receipt-keys.ts'
 import { keyRoles } from './migrations/0005-key-roles.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
-const migrations: Record<string, Migration> = {
+export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-budgets-staking-claims': budgetsStakingClaims,
   '0003-secret-marks': secretMarks,

@@ -1,0 +1,110 @@
+import { dirname, resolve } from 'node:path'
+import type { Config } from '#service/config/read-config.ts'
+import { parseArguments } from '../arguments.ts'
+import { CliError } from '../cli-error.ts'
+import type { Command, CommandIo } from '../command.ts'
+import { dataFolder, defaultDataFolder } from '../data-folder.ts'
+import { broken, type Finding, findingLine, note, ok } from '../doctor/finding.ts'
+import { configPath, faultsOf, loadConfig } from '../serve/load-config.ts'
+
+const name = 'farebox doctor'
+
+const usage = `Usage: farebox doctor [--config FILE] [--data DIR] [--json]
+
+Looks at everything that a service and an assistant on this machine need, and says of each in a line whether it is well or
+what to do: Node, the configuration, the books (opened, added up, of this release), nodes, gas and facilitators, the
+servers of models, ffmpeg and packages, the port, the clock, who may read the folders. Changes nothing, and shows no
+secret. Ends with 1 where something is broken.
+
+  --config FILE  the configuration (FAREBOX_CONFIG, or farebox.yaml here)
+  --data DIR     the service's folder; the one of the configuration, or ${defaultDataFolder} beside it, where absent
+  --json         one object a finding: check, state (ok, note, broken), says, next`
+
+export const doctor: Command = {
+  usage,
+  async run(args, io) {
+    const { values } = parseArguments(args, {
+      command: name,
+      options: { config: { type: 'string' }, data: { type: 'string' }, json: { type: 'boolean', default: false } },
+    })
+    const path = configPath(values.config, io.env)
+    const isNamed = values.config !== undefined || Boolean(io.env.FAREBOX_CONFIG)
+    const { config, findings } = await lookAtConfig(path, isNamed, io)
+    const found = [runtime(), ...findings, ...(await lookAtRest(path, config, values.data, io))]
+    for (const finding of found)
+      if (values.json) io.output.printJson(finding)
+      else io.output.print(findingLine(finding))
+    const count = found.filter(({ state }) => state === 'broken').length
+    if (count && !values.json) io.output.note(`${count === 1 ? 'One thing is' : `${count} things are`} broken.`)
+    return count ? 1 : 0
+  },
+}
+
+const runtime = (): Finding => ok('node', `${process.versions.node} on ${process.platform} ${process.arch}.`)
+
+async function lookAtConfig(path: string, isNamed: boolean, { env }: CommandIo) {
+  try {
+    const config = await loadConfig(path, env)
+    const nothing = () => undefined
+    const log = { info: nothing, warn: nothing, error: nothing }
+    config.openModels({ folder: '.', log, keep: (_, make) => make() })
+    config.checkPayments()
+    const { models } = config.file
+    return {
+      config,
+      findings: [
+        ok('configuration', `${path} is whole, with ${models.length === 1 ? 'one model' : `${models.length} models`}.`),
+      ],
+    }
+  } catch (error) {
+    return { config: null, findings: await faultsIn(path, isNamed, error) }
+  }
+}
+
+async function faultsIn(path: string, isNamed: boolean, error: unknown): Promise<Finding[]> {
+  const check = 'configuration'
+  const faults = faultsOf(error)
+  if (faults) {
+    const { faultLine } = await import('#service/config/config-fault.ts')
+    return faults.map(fault => broken(check, faultLine(path, fault), 'Mend it.'))
+  }
+  if (!(error instanceof CliError)) throw error
+  const isAbsent = error.message === `There is no ${path}.` && !isNamed
+  return [(isAbsent ? note : broken)(check, error.message, error.nextStep)]
+}
+
+/** Everything that does not wait for the configuration to be whole. */
+async function lookAtRest(
+  path: string,
+  config: Config | null,
+  data: string | undefined,
+  { env }: CommandIo,
+): Promise<Finding[]> {
+  const [{ lookAtBooks }, { lookAtData, lookAtWallet }, { lookAtPrograms }, { lookAtPort }, { stateFolderOf }] =
+    await Promise.all([
+      import('../doctor/look-at-books.ts'),
+      import('../doctor/look-at-folders.ts'),
+      import('../doctor/look-at-programs.ts'),
+      import('../doctor/look-at-port.ts'),
+      import('#agent/settings/wallet-settings.ts'),
+    ])
+  const file = config?.file ?? null
+  const folder = dataFolder(data ?? resolve(dirname(path), file?.data ?? defaultDataFolder))
+  const database = file?.database ?? env.DATABASE_URL
+  const found = await Promise.all([
+    lookAtData(folder),
+    lookAtBooks(folder.root, { ...env, DATABASE_URL: database }),
+    ...(file ? [lookAtPort(file.listen, folder), ...(await lookAtServers(config as Config))] : []),
+    lookAtPrograms(file),
+    lookAtWallet(stateFolderOf(env)),
+  ])
+  return found.flat()
+}
+
+async function lookAtServers({ file }: Config): Promise<Promise<Finding[]>[]> {
+  const [{ lookAtEngines }, { lookAtPayments }] = await Promise.all([
+    import('../doctor/look-at-engines.ts'),
+    import('../doctor/look-at-payments.ts'),
+  ])
+  return [lookAtEngines(file), lookAtPayments(file.payments)]
+}

@@ -1,0 +1,131 @@
+import type { ConfigFile } from '#service/config/config-schema.ts'
+import { ask, askNode, hostOf } from './ask.ts'
+import { broken, type Finding, note, ok } from './finding.ts'
+
+type Payments = NonNullable<ConfigFile['payments']>
+
+/** Settlements that whoever pays for them should have gas for; some hours of a small service. */
+const settlementsAhead = 20n
+/** Of one transfer with an authorisation, with room. */
+const gasOfSettlement = 100_000n
+const lamportsOfSettlement = 10_000n
+
+/** Clocks that differ by more refuse each other's signatures sooner or later. */
+const skewMs = 30_000
+
+/** Nodes, facilitators and gas of the rails that are set. */
+export async function lookAtPayments(payments: Payments | undefined): Promise<Finding[]> {
+  if (!payments)
+    return [
+      note('payments', 'No top-ups are set up: credit comes with keys alone.', 'See `payments` in docs/operations.md.'),
+    ]
+  const found = await Promise.all([
+    evmNode(payments.evm),
+    facilitator(payments.evm.facilitator),
+    ...(payments.solana ? [solanaNode(payments.solana), facilitator(payments.solana.facilitator)] : []),
+  ])
+  return found.flat()
+}
+
+async function evmNode({ rpcUrl, network, facilitatorKey }: Payments['evm']): Promise<Finding[]> {
+  const [check, host] = ['chain', hostOf(rpcUrl)]
+  const { result, status, reason } = await askNode(rpcUrl, 'eth_chainId')
+  const checkNode = 'Check `payments.evm.rpcUrl`; no top-up is credited meanwhile.'
+  if (typeof result !== 'string')
+    return [broken(check, `The node at ${host} does not answer (${reason || status}).`, checkNode)]
+  const id = Number(result)
+  if (network !== `eip155:${id}`)
+    return [broken(check, `The node at ${host} is of eip155:${id}, and payments are on ${network}.`, checkNode)]
+  const [block, price] = await Promise.all([
+    askNode(rpcUrl, 'eth_getBlockByNumber', ['latest', false]),
+    askNode(rpcUrl, 'eth_gasPrice'),
+  ])
+  return [
+    ok(check, `The node at ${host} answers for ${network}.`),
+    ...clock(block.atMs),
+    ...(facilitatorKey ? await evmGas(rpcUrl, facilitatorKey, price.result) : []),
+  ]
+}
+
+/** The clock of this machine against that of a server that was asked anyway. */
+export function clock(atMs: number | null): Finding[] {
+  if (atMs === null) return []
+  const offMs = Math.abs(Date.now() - atMs)
+  if (offMs < skewMs) return [ok('clock', 'This machine’s clock agrees with that of the node.')]
+  return [
+    broken(
+      'clock',
+      `This machine’s clock is ${Math.round(offMs / 1000)} s off.`,
+      'Set it by NTP: signatures count for a short time.',
+    ),
+  ]
+}
+
+async function evmGas(rpcUrl: string, key: string, gasPrice: unknown): Promise<Finding[]> {
+  const { privateKeyToAccount } = await import('viem/accounts')
+  const { address } = privateKeyToAccount(key as `0x${string}`)
+  const { result } = await askNode(rpcUrl, 'eth_getBalance', [address, 'latest'])
+  const [balance, price] = [bigintOf(result), bigintOf(gasPrice)]
+  if (balance === null || price === null) return []
+  return [gas(address, balance, price * gasOfSettlement)]
+}
+
+async function solanaNode({ rpcUrl, feePayerKey }: NonNullable<Payments['solana']>): Promise<Finding[]> {
+  const [check, host] = ['chain', hostOf(rpcUrl)]
+  const { result, status, reason } = await askNode(rpcUrl, 'getHealth')
+  if (result !== 'ok')
+    return [
+      broken(check, `The Solana node at ${host} is not well (${reason || status}).`, 'Check `payments.solana.rpcUrl`.'),
+    ]
+  const healthy = ok(check, `The Solana node at ${host} answers.`)
+  if (!feePayerKey) return [healthy]
+  const { SolanaKey } = await import('#service/payments/solana/solana-key.ts')
+  const { address } = new SolanaKey(feePayerKey)
+  const { result: answer } = await askNode(rpcUrl, 'getBalance', [address])
+  const balance = bigintOf((answer as { value?: unknown } | null)?.value)
+  return [healthy, ...(balance === null ? [] : [gas(address, balance, lamportsOfSettlement)])]
+}
+
+function gas(address: string, balance: bigint, ofOne: bigint): Finding {
+  const settlements = ofOne > 0n ? balance / ofOne : settlementsAhead
+  const next = `Send some of the chain’s own coin to ${address}: it pays for settling top-ups.`
+  if (settlements === 0n) return broken('gas', `${address} cannot pay for a settlement.`, next)
+  if (settlements < settlementsAhead)
+    return note('gas', `${address} has gas for about ${settlements} settlements.`, next)
+  return ok(
+    'gas',
+    `${address} has gas for ${settlements > 1_000_000n ? 'a million settlements and more' : `about ${settlements} settlements`}.`,
+  )
+}
+
+const bigintOf = (value: unknown): bigint | null =>
+  (typeof value === 'string' && /^(0x[0-9a-f]+|\d+)$/i.test(value)) ||
+  (typeof value === 'number' && Number.isSafeInteger(value))
+    ? BigInt(value)
+    : null
+
+async function facilitator(remote: Payments['evm']['facilitator']): Promise<Finding[]> {
+  if (!remote) return []
+  const { url, authorization } = remote
+  const { status, reason } = await ask(
+    `${url.replace(/\/+$/, '')}/supported`,
+    authorization ? { headers: { authorization } } : {},
+  )
+  const host = hostOf(url)
+  if (status === 200) return [ok('facilitator', `${host} answers.`)]
+  if (status === 401 || status === 403)
+    return [
+      broken(
+        'facilitator',
+        `${host} refuses its credentials (${status}).`,
+        'Check `authorization` of the facilitator.',
+      ),
+    ]
+  return [
+    broken(
+      'facilitator',
+      `${host} does not say what it supports (${reason || status}).`,
+      'Check `url` of the facilitator.',
+    ),
+  ]
+}
