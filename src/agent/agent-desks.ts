@@ -1,5 +1,6 @@
 import type { MicroUsd } from '#contract/money.ts'
 import type { Paid } from '#toolkit/tool-context.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { closingMs } from './bounds.ts'
 import { PaidCalls } from './calls/paid-call.ts'
 import { PaidCallRows } from './calls/paid-call-rows.ts'
@@ -54,8 +55,15 @@ export class AgentDesks {
       return await run()
     } catch (error) {
       if (signal.aborted) throw error
-      throw explain(error, { nowMs: this.core.clock.now(), isPaid, pays: this.core.pays })
+      const said = explain(error, { nowMs: this.core.clock.now(), isPaid, pays: this.core.pays })
+      throw isPaid && said instanceof ToolFailure ? await this.#withBudget(said) : said
     }
+  }
+
+  /** Who fails to buy wants to know what could still be paid; that it cannot be told takes nothing from what is. */
+  async #withBudget(failure: ToolFailure): Promise<ToolFailure> {
+    const status = await this.core.wallet?.status().catch(() => null)
+    return status ? new ToolFailure({ ...failure.facts, budgetLeftMicroUsd: status.leftMicroUsd }) : failure
   }
 
   /**

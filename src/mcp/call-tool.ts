@@ -87,7 +87,9 @@ export async function callTool(desk: Desk, call: ToolCall): Promise<CallToolResu
       return ask(desk, call, asForm(question), filled ? { ...asked, filled } : asked)
     }
     case 'fault':
-      return wasStopped(call, outcome.error) ? stoppedResult : faultResult(logFault(desk.log, call.name, outcome.error))
+      return wasStopped(call, outcome.error)
+        ? stoppedResult
+        : faultResult(logFault(desk.log, call.name, outcome.error), desk.clock.now())
   }
 }
 

@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { CallToolResult } from '@modelcontextprotocol/server'
+import { failureOutput } from '#toolkit/failure-output.ts'
 import type { Question } from '#toolkit/person.ts'
 import type { ToolOutcome } from '#toolkit/run-tool.ts'
 import { sayFailure } from '#toolkit/say-failure.ts'
@@ -15,12 +16,20 @@ export const doneResult = ({ output, text, files, shows = [] }: Done): CallToolR
   structuredContent: output,
 })
 
-export const failedResult = (facts: FailureFacts, nowMs: number): CallToolResult =>
-  errorResult(sayFailure(facts, nowMs))
+export const failedResult = (facts: FailureFacts, nowMs: number): CallToolResult => ({
+  content: [{ type: 'text', text: sayFailure(facts, nowMs) }],
+  structuredContent: failureOutput(facts, nowMs),
+  isError: true,
+})
 
-export const faultResult = (reference: string): CallToolResult =>
-  errorResult(
-    `This is an internal fault, reference ${reference}; the log of the server says more. What was charged is not known; wallet_receipts and wallet_status show it. A repeated paid call returns the result that was paid for, so try once more, then report the reference.`,
+export const faultResult = (reference: string, nowMs: number): CallToolResult =>
+  failedResult(
+    {
+      happened: `This is an internal fault, reference ${reference}; the log of the server says more.`,
+      charged: 'unknown',
+      next: 'A repeated paid call returns the result that was paid for, so try once more, then report the reference.',
+    },
+    nowMs,
   )
 
 /** Nobody can be asked from here: a success that says what to show and where a person decides. */
@@ -56,10 +65,6 @@ const waitingResult = (text: string, waiting: Waiting): CallToolResult => ({
   structuredContent: { ...waiting },
 })
 
-function errorResult(text: string): CallToolResult {
-  return { content: [{ type: 'text', text }], isError: true }
-}
-
 const link = ({ path, mimeType }: Done['files'][number]) => ({
   type: 'resource_link' as const,
   uri: pathToFileURL(path).href,
@@ -68,4 +73,7 @@ const link = ({ path, mimeType }: Done['files'][number]) => ({
 })
 
 /** For a call that nobody waits for any more; protocols have nothing to send then. */
-export const stoppedResult: CallToolResult = errorResult('The call was stopped.')
+export const stoppedResult: CallToolResult = {
+  content: [{ type: 'text', text: 'The call was stopped.' }],
+  isError: true,
+}

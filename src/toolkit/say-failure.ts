@@ -1,12 +1,13 @@
 import { displayUsd } from '#contract/money.ts'
+import { secondsUntil } from './failure-output.ts'
 import type { FailureFacts } from './tool-failure.ts'
 
 /** What happened, what it cost, when to come again and what to do next, in this order. */
-export function sayFailure({ happened, charged, retryAtMs, next }: FailureFacts, nowMs: number): string {
+export function sayFailure(facts: FailureFacts, nowMs: number): string {
+  const { happened, charged, retryAtMs, next } = facts
   const sentences = [happened, sayCost(charged)]
   if (retryAtMs !== undefined) {
-    const seconds = Math.max(0, Math.ceil((retryAtMs - nowMs) / 1000))
-    sentences.push(`Come again in ${seconds} s, at ${new Date(retryAtMs).toISOString()}.`)
+    sentences.push(`Come again in ${secondsUntil(facts, nowMs)} s, at ${new Date(retryAtMs).toISOString()}.`)
   }
   return [...sentences, next].join(' ')
 }

@@ -8,6 +8,9 @@ export interface FailureFacts {
   charged: MicroUsd | 'unknown'
   /** Unix time in milliseconds from which it is worth coming again. */
   retryAtMs?: number
+  /** What is left of the credit and of what the wallet may pay today, where that is known. */
+  creditLeftMicroUsd?: MicroUsd | null
+  budgetLeftMicroUsd?: MicroUsd | null
   /** The next step, one sentence. */
   next: string
 }

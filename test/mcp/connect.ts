@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { Client, type ClientCapabilities, type ElicitResult } from '@modelcontextprotocol/client'
+import type { Clock } from '#contract/clock.ts'
 import { serveMcp } from '#mcp/serve-stdio.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { catalogue } from './catalogue.ts'
@@ -27,6 +28,7 @@ export interface Connect {
   tools?: string[]
   stateKey?: Uint8Array
   autoFulfill?: boolean
+  clock?: Clock
 }
 
 /** A real client and the real server on two ends of a pipe. */
@@ -58,6 +60,7 @@ export async function connect({
     log: line => log.push(line),
     ...(rest.tools ? { tools: rest.tools } : {}),
     ...(rest.stateKey ? { stateKey: rest.stateKey } : {}),
+    ...(rest.clock ? { clock: rest.clock } : {}),
   })
   const client = new Client(
     { name: 'test', version: '0' },

@@ -1,6 +1,6 @@
 import { ClientError } from '#client/client-error.ts'
 import { retryAtMs } from '#client/retry/retry.ts'
-import { type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -186,7 +186,20 @@ function ofService(error: ServiceError, circumstances: Circumstances): ToolFailu
   const atMs = retryAtMs(error, circumstances.nowMs)
   // Contract answers without success cost nothing; of a stranger's 5xx in between nobody knows.
   const charged: MicroUsd | 'unknown' = circumstances.isPaid && isUnknownCharge(error) ? 'unknown' : zeroUsd
-  return new ToolFailure({ happened, charged, ...(atMs === null ? {} : { retryAtMs: Math.ceil(atMs) }), next })
+  return new ToolFailure({
+    happened,
+    charged,
+    ...(atMs === null ? {} : { retryAtMs: Math.ceil(atMs) }),
+    ...creditIn(error.body),
+    next,
+  })
+}
+
+/** A 402 says what there is. */
+function creditIn(body: unknown): { creditLeftMicroUsd?: MicroUsd } {
+  const said = (body as { currentBalanceUsd?: unknown } | null)?.currentBalanceUsd
+  const credit = typeof said === 'number' ? fromUsdNumber(said) : null
+  return credit === null ? {} : { creditLeftMicroUsd: credit }
 }
 
 function wordsFor(error: ServiceError, { pays }: Circumstances): readonly [string, string] {
