@@ -1,24 +1,26 @@
+import { dayMs, hourMs, minuteMs } from '#contract/durations.ts'
+
 /** Every bound of the agent, with its unit and why that number. */
 
 /** A repeated call is taken for the same one within this time; later it is a new wish. */
-export const sameCallMs = 10 * 60 * 1_000
+export const sameCallMs = 10 * minuteMs
 /** One paid request ends after this, however its answer drips: as long as the service works on for a caller who has left. */
-export const paidAnswerMs = 10 * 60 * 1_000
+export const paidAnswerMs = 10 * minuteMs
 /** Most services have shown a charge so long after an answer was lost; the others may do it later, so a person is asked then. */
-export const chargeShownMs = 3 * 60 * 1_000
+export const chargeShownMs = 3 * minuteMs
 /** For as long a call without a key whose answer was lost is no new wish, because it may have been charged. */
-export const lostCallMs = 60 * 60 * 1_000
+export const lostCallMs = hourMs
 /** Clocks of services may be off by this (design: both ways). */
-export const clockSkewMs = 60 * 1_000
+export const clockSkewMs = minuteMs
 /** Rows of delivered calls are kept for a day, for whoever looks into a charge. */
-export const paidCallsKeptMs = 24 * 60 * 60 * 1_000
+export const paidCallsKeptMs = dayMs
 /** How long closing waits for paid calls that are under way; what is then still open stands in its row. */
 export const closingMs = 5_000
 
 /** Prices and allowed values change rarely. */
-export const modelsLifeMs = 5 * 60 * 1_000
+export const modelsLifeMs = 5 * minuteMs
 /** Limits of a caller change rarely; a look is free but counts as a request. */
-export const limitsLifeMs = 60 * 1_000
+export const limitsLifeMs = minuteMs
 /** What a service puts before the first message: a template, and a prompt of its own (brief §1.5). The one thing nobody tells. */
 export const templateTokens = 4_096
 /** Models that are named where one is not there. */
@@ -43,13 +45,13 @@ export const promptWordsCharacters = 32
 export const pollMs = { first: 1_000, most: 5_000, growth: 1.5 } as const
 /** A start takes up so many running jobs, no older than the service keeps their media. */
 export const resumedJobs = 20
-export const resumedJobMs = 24 * 60 * 60 * 1_000
+export const resumedJobMs = dayMs
 /** Assistants give a call up after 60 s, so a longer one becomes a job before that. */
 export const longCallMs = 40_000
 /** Services keep an answer by its key for a day; later the same key would buy another, so we stop well before. */
-export const keysKeptMs = 20 * 60 * 60 * 1_000
+export const keysKeptMs = 20 * hourMs
 /** One process saves a job's file at a time; a dead one is taken over after this. */
-export const savingLeaseMs = 10 * 60 * 1_000
+export const savingLeaseMs = 10 * minuteMs
 /** An unknown fault of a job's answer is asked for again this often in one wait. */
 export const jobFaults = 5
 
@@ -63,12 +65,12 @@ export const fetchBodyBytes = 36 * 1024 * 1024
 /** A model's id as it stands in a sentence. */
 export const shownIdCharacters = 80
 /** Jobs that have ended are kept for a quarter, and so many: each is below a kilobyte, and the services keep less. */
-export const finishedJobsKeptMs = 90 * 24 * 60 * 60 * 1_000
+export const finishedJobsKeptMs = 90 * dayMs
 export const keptFinishedJobs = 5_000
 /** Rows of jobs that are listed at most. */
 export const listedJobs = 100
 /** What is known of a service's limits is over within minutes; the limits themselves are worth a day. */
-export const notesKeptMs = 24 * 60 * 60 * 1_000
+export const notesKeptMs = dayMs
 
 /** Receipts of charges that are kept of each service: some 40 MB, years of a busy assistant; the oldest go first. */
 export const keptReceipts = 20_000

@@ -1,3 +1,4 @@
+import { dayMs, hourMs, minuteMs } from '#contract/durations.ts'
 import { abuseBlock } from '#contract/limits.ts'
 
 /** Every bound of the client, with its unit and why that number. */
@@ -30,10 +31,10 @@ export const retryBudgetMs = 75_000
 /** Callers that share a reset time come back spread over this part of their wait. */
 export const resetJitter = 0.1
 /** A service that asks for more than a day has a clock or a unit of its own; a later time would not be read as one. */
-export const longestHintMs = 24 * 60 * 60 * 1_000
+export const longestHintMs = dayMs
 
 /** Windows are of a minute; one that is said to end later is asked about with one call after this, whatever was said. */
-export const believedResetMs = 60 * 60 * 1_000
+export const believedResetMs = hourMs
 
 /** Brief §7.3 blocks after more than 20 failures in 30 s; we stop well before. */
 export const breakerWindowMs = 30_000
@@ -54,7 +55,7 @@ export const flightLifeMs = connectTimeoutMs + headersTimeoutMs + 10_000
 /** Calls of one process at once; with one more process of the same caller the breaker's ceiling is reached. */
 export const mostAtOnce = 16
 /** An answer that nobody reads to its end holds its turn this long. */
-export const turnLifeMs = 10 * 60 * 1_000
+export const turnLifeMs = 10 * minuteMs
 /** Refusals for too many calls at once that come this close together are one lesson. */
 export const lessonMs = 1_000
 /** Whoever waits for a turn looks again after this, because other processes cannot wake it. */
@@ -62,10 +63,10 @@ export const turnPauseMs = 250
 
 /** A sign-in that was refused is signed anew by the service's clock where that is so far from ours; a slow answer is not. */
 export const leastSkewMs = 30_000
-export const longestSkewMs = 10 * 60 * 1_000
+export const longestSkewMs = 10 * minuteMs
 
 /** What a top-up offers changes rarely; every look costs a 402. */
-export const requirementsLifeMs = 5 * 60 * 1_000
+export const requirementsLifeMs = 5 * minuteMs
 
 /** Notes that a process keeps in memory where it shares none: a caller's own, and one for each limit and model. */
 export const memoryNotes = 500

@@ -1,3 +1,5 @@
+import { dayMs } from './durations.ts'
+
 /** Limits as data (brief §8), those of a top-up, of a wallet's records and of what only reads among them. */
 
 export const textTiers = ['XS', 'S', 'M', 'L'] as const
@@ -85,7 +87,7 @@ export const admissionFloorUsd = 0.1
 export const walletConcurrency = 5
 
 /** Brief §2.7: how long a download address is good for. */
-export const downloadUrlMs = 24 * 60 * 60 * 1000
+export const downloadUrlMs = dayMs
 
 /** Largest bodies, in bytes; the published contract gives 35 MB for video, base64 included, and 25 MB for one file. */
 export const bodyBytes = {

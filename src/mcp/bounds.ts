@@ -1,8 +1,10 @@
+import { hourMs, minuteMs } from '#contract/durations.ts'
+
 /** Questions to a person within one call; a call needs a payee, a price and a consent at most. */
 export const questionsInARow = 3
 
 /** How long one question may stand open in a client, in milliseconds: long enough to read a policy. */
-export const questionMs = 10 * 60 * 1000
+export const questionMs = 10 * minuteMs
 
 /** How long a signed state is good for, in seconds; it outlives its question, so that a late click still counts. */
 export const stateSeconds = 15 * 60
@@ -20,7 +22,7 @@ export const messageBytes = 10 * 1024 * 1024
 export const stopMs = 2000
 
 /** How long a client may keep the listing, in milliseconds; it changes with a release only. */
-export const listingMs = 60 * 60 * 1000
+export const listingMs = hourMs
 
 /** Assistants cut the server's instructions here. */
 export const instructionCharacters = 2048
@@ -49,7 +51,7 @@ export const httpDrainMs = 5_000
  * Sessions of clients of protocols before 2026-07 over HTTP. Each holds one server and perhaps a stream; assistants of one
  * machine are few, and one that comes back after hours begins a new session without being told.
  */
-export const sessionLimits = { open: 64, idleMs: 4 * 60 * 60 * 1000 } as const
+export const sessionLimits = { open: 64, idleMs: 4 * hourMs } as const
 
 /** Values for an argument that is being typed: looked up for so long, kept for so long, in milliseconds, and so many sent. */
 export const choicesMs = 2_000

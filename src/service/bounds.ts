@@ -1,3 +1,5 @@
+import { minuteMs } from '#contract/durations.ts'
+
 export interface ConnectionLimits {
   headersTimeoutMs: number
   requestTimeoutMs: number
@@ -27,7 +29,7 @@ export const connectionLimits: ConnectionLimits = {
  * Who takes no piece of an answer for so long has left, though the connection stands: work and credit wait for readers.
  * Proxies and people that pause a reader go on sooner.
  */
-export const readerPatienceMs = 5 * 60 * 1000
+export const readerPatienceMs = 5 * minuteMs
 
 /** How long a stopping service waits for running answers. */
 export const drainMs = 30_000

@@ -27,7 +27,7 @@ import { requireConsent } from './jobs/consent.ts'
 import { DownloadLinks } from './jobs/download-link.ts'
 import { expireMedia } from './jobs/expire-media.ts'
 import { JobRunner } from './jobs/job-runner.ts'
-import { VideoJobs } from './jobs/video-jobs.ts'
+import { StoredJobs } from './jobs/stored-jobs.ts'
 import { recoveryIntervalMs, watchIntervalMs } from './ledger/bounds.ts'
 import { Charges } from './ledger/charges.ts'
 import { ClockWatch } from './ledger/clock-watch.ts'
@@ -153,7 +153,7 @@ export class RunningService {
         require: order => requireConsent(order, { faces, attestations, docsUrl: docsUrl(settings) }),
       },
       media: new VideoMedia({ fetcher, probe: parts.probe ?? new FfmpegProbe(), log }),
-      jobs: new VideoJobs({
+      jobs: new StoredJobs({
         store,
         clock,
         catalogue,

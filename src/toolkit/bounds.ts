@@ -1,3 +1,5 @@
+import { hourMs, minuteMs } from '#contract/durations.ts'
+
 /** Client's wait of one call ends at about 60 s in the strictest assistants, so a wait stays well below. */
 export const longestWaitSeconds = 45
 
@@ -43,4 +45,4 @@ export const resourceRows = { shown: 50, looked: 100 } as const
 export const resourceFileBytes = 6 * 1024 * 1024
 
 /** What a client may keep: a list of models is that old here too, and money changes with every call. */
-export const keepMs = { models: 5 * 60 * 1000, money: 0, files: 60 * 60 * 1000 } as const
+export const keepMs = { models: 5 * minuteMs, money: 0, files: hourMs } as const

@@ -1,3 +1,5 @@
+import { dayMs, hourMs, minuteMs } from '#contract/durations.ts'
+
 /** Every bound of the wallet, with its unit and why that number. */
 
 /** Several assistants share the file; a decision takes milliseconds, so whoever waits this long has met a stuck process. */
@@ -15,7 +17,7 @@ export const defaultCaps = {
   askAboveUsd: '1',
 }
 /** The day of the day's cap is rolling, so that midnight doubles nothing. */
-export const dayMs = 24 * 60 * 60 * 1_000
+export const capWindowMs = dayMs
 /** A cap above this is a typing error rather than a wish. */
 export const highestCapMicroUsd = 1_000_000_000_000n
 
@@ -82,9 +84,9 @@ export const sendTimeoutMs = 120_000
 export const maxRecovered = 50
 
 /** A question nobody has answered; long enough to find the terminal. */
-export const questionLifeMs = 60 * 60 * 1_000
+export const questionLifeMs = hourMs
 /** A yes that was not used yet; a consent serves its one request for as long. */
-export const approvalLifeMs = 30 * 60 * 1_000
+export const approvalLifeMs = 30 * minuteMs
 /** What a person can read; and of one sort less, so that an assistant in a loop leaves room for others. */
 export const maxPendingApprovals = 50
 export const maxPendingOfSort = 10
@@ -99,7 +101,7 @@ export const maxNameLength = 80
 export const maxPolicyTextLength = 100_000
 
 /** A caller that is refused and tries again says nothing new within an hour. */
-export const sameRefusalMs = 60 * 60 * 1_000
+export const sameRefusalMs = hourMs
 /** Refusals that are kept, some 4 MB: by number because a loop makes many, by age because nobody asks after a year. */
 export const keptRefusals = 5_000
 export const refusalsKeptMs = 365 * dayMs
@@ -136,4 +138,4 @@ export const journalAttemptsMs = 10_000
 export const journalFirstPauseMs = 20
 export const journalLongestPauseMs = 1_000
 /** For as long a COMMIT without an answer can still be looked up, far longer than anybody tries. */
-export const unitLifeMs = 24 * 60 * 60 * 1_000
+export const unitLifeMs = dayMs

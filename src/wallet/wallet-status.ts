@@ -1,5 +1,5 @@
 import { addUsd, type MicroUsd, microUsd } from '#contract/money.ts'
-import { dayMs } from './limits.ts'
+import { capWindowMs } from './limits.ts'
 import { payerAmong } from './payment/choose-payer.ts'
 import { heldPayments, openPayments, spentOf } from './records/journal.ts'
 import type { Work } from './records/work.ts'
@@ -78,7 +78,7 @@ export function* walletStatus(terms: StatusTerms, nowMs: number): Work<WalletSta
     spentDayMicroUsd: microUsd(dayMicroUsd),
     spentTotalMicroUsd: microUsd(totalMicroUsd),
     leftMicroUsd: least(maxDayMicroUsd - dayMicroUsd, maxTotalMicroUsd - totalMicroUsd),
-    moreFromMs: oldestOfDayAtMs === null ? null : oldestOfDayAtMs + dayMs,
+    moreFromMs: oldestOfDayAtMs === null ? null : oldestOfDayAtMs + capWindowMs,
     openPayments: open.map(({ id, amountMicroUsd, validBeforeMs, isRejected }) => ({
       receiptId: id,
       amountMicroUsd,

@@ -111,7 +111,7 @@ const refused: [rule: string, body: unknown, says: string][] = [
   ['D7: a batch in a batch', [[call('admin_peers', 1)]], 'expected object'],
   ['D7: a method with a space', call('eth_chainId '), 'method'],
   ['D7: a part of every object', call('constructor'), 'method'],
-  ['an empty batch', [], '1'],
+  ['an empty batch', [], 'empty'],
   ['101 calls', Array(101).fill(call('eth_chainId', 1)), '100'],
   ['no method', { jsonrpc: '2.0', id: 1 }, 'method'],
   ['another protocol', { ...call('eth_chainId'), jsonrpc: '1.0' }, 'jsonrpc'],

@@ -1,7 +1,7 @@
 /** Jobs of engines that say the same for ever, and of processes that all look after them. */
 import { afterEach, expect, test } from 'vitest'
 import { VideoQueued } from '#contract/video.ts'
-import type { VideoProgress } from '#service/engines/engine.ts'
+import type { JobProgress } from '#service/engines/engine.ts'
 import { longestJobMs } from '#service/jobs/bounds.ts'
 import { audit } from '#service/ledger/audit.ts'
 import { closeAll, film, type KeyDesk, openKeyDesk } from './idempotency/key-desk.ts'
@@ -62,7 +62,7 @@ test('V5: of two processes one asks the engine, and one ends the job, whichever 
   for (let index = 0; index < 24; index++) queued.push((await queue(index % 2 ? first : second, key)).queue_id)
   const started = () => [...first.video.started, ...second.video.started].sort()
   await expect.poll(started, { timeout: 20_000 }).toEqual([...queued].sort())
-  const verdict = async (): Promise<VideoProgress> => ({ state: 'failed', reason: 'It could not.' })
+  const verdict = async (): Promise<JobProgress> => ({ state: 'failed', reason: 'It could not.' })
   for (const { video } of [first, second]) video.poll = verdict
   const given = async () => (await refunds(first)).map(({ request }) => request).sort()
   await expect.poll(given, { timeout: 30_000 }).toEqual([...queued].sort())

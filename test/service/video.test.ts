@@ -4,7 +4,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { NeedsConsent } from '#contract/failures.ts'
 import { RateLimits } from '#contract/rate-limits.ts'
 import { VideoQueued, VideoQuote } from '#contract/video.ts'
-import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '#service/engines/engine.ts'
 import { expireMedia } from '#service/jobs/expire-media.ts'
 import { audit } from '#service/ledger/audit.ts'
 import { FolderMediaStore } from '#service/media/folder-media-store.ts'
@@ -26,21 +26,21 @@ const agreed = {
 class ScriptedVideo implements VideoEngine {
   readonly started: string[] = []
   readonly polled: EngineState[] = []
-  onStart: (call: VideoCall) => Promise<VideoProgress> = async () => ({
+  onStart: (call: VideoCall) => Promise<JobProgress> = async () => ({
     state: 'running',
     engineState: { at: 'engine' },
   })
-  verdict: (call: VideoCall) => Promise<VideoProgress> = async () => ({
+  verdict: (call: VideoCall) => Promise<JobProgress> = async () => ({
     state: 'running',
     engineState: { at: 'engine' },
   })
 
-  start(call: VideoCall): Promise<VideoProgress> {
+  start(call: VideoCall): Promise<JobProgress> {
     this.started.push(call.jobId)
     return this.onStart(call)
   }
 
-  poll(call: VideoCall, engineState: EngineState): Promise<VideoProgress> {
+  poll(call: VideoCall, engineState: EngineState): Promise<JobProgress> {
     this.polled.push(engineState)
     return this.verdict(call)
   }

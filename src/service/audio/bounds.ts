@@ -1,5 +1,7 @@
+import { dayMs } from '#contract/durations.ts'
+
 /** A voice made of a recording is good for seven days (published contract §8.3). */
-export const voiceRetentionMs = 7 * 24 * 60 * 60 * 1000
+export const voiceRetentionMs = 7 * dayMs
 
 /** One spoken answer: 4,096 characters at the slowest are some 20 minutes, in WAV below 60 MB. */
 export const speechBytes = 96 * 1024 * 1024

@@ -1,3 +1,4 @@
+import { dayMs } from '#contract/durations.ts'
 import { invalidRequest } from '#contract/errors.ts'
 import { analyticsDays } from './bounds.ts'
 
@@ -8,8 +9,6 @@ export interface DayRange {
   firstDayMs: number
   lastDayMs: number
 }
-
-const dayMs = 24 * 60 * 60 * 1000
 
 /** Which days are asked for: the last so many, today among them, or from one date to another. Throws 400. */
 export function askedDays(

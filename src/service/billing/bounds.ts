@@ -1,7 +1,9 @@
+import { minuteMs } from '#contract/durations.ts'
+
 /** Every limit of what tells an account's use, with its unit. */
 
 /** How long an account gets the same analytics again (published contract §10.3). */
-export const analyticsFreshMs = 10 * 60 * 1000
+export const analyticsFreshMs = 10 * minuteMs
 
 /** Analytics that are kept: each some 100 KB for an account with hundreds of keys. */
 export const keptAnalytics = 200

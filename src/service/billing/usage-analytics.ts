@@ -1,5 +1,6 @@
 import type { UsageAnalytics } from '#contract/billing.ts'
 import type { Clock } from '#contract/clock.ts'
+import { dayMs } from '#contract/durations.ts'
 import { queryTimedOut } from '#contract/errors.ts'
 import { toUsdNumber } from '#contract/money.ts'
 import type { Catalogue } from '../models/catalogue.ts'
@@ -20,8 +21,6 @@ interface NamedTotal {
   name: string
   total: Total
 }
-
-const dayMs = 24 * 60 * 60 * 1000
 
 /** What an account used by day, model and key; looked up once in ten minutes. */
 export class UsageAnalyticsDesk {

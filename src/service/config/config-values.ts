@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { dayMs } from '#contract/durations.ts'
 import { parseUsd, pricePerMillion } from '#contract/money.ts'
 import { fetchHostCount, textCharacters } from './bounds.ts'
 
@@ -42,8 +43,6 @@ export const FetchHosts = z
   .max(fetchHostCount)
 
 export const count = (least: number, most: number) => z.number().int().min(least).max(most)
-
-const dayMs = 24 * 60 * 60 * 1000
 
 /** Milliseconds of a time-out. */
 export const Milliseconds = count(1, dayMs)

@@ -9,5 +9,3 @@ export const countedAccounts = 10_000
 
 /** When who has a call under way may come again: nodes answer within a second. */
 export const inFlightRetryMs = 1_000
-
-export const dayMs = 24 * 60 * 60 * 1000

@@ -1,11 +1,12 @@
 import type { Clock } from '#contract/clock.ts'
 import { rpcCredits } from '#contract/crypto-rpc.ts'
+import { dayMs, hourMs } from '#contract/durations.ts'
 import { rateLimitExceeded } from '#contract/errors.ts'
 import { comeAgainHeaders } from '../come-again.ts'
 import { rpcLimitHeaders } from '../limits/limit-headers.ts'
 import { RecentMap } from '../recent-map.ts'
 import type { Store } from '../store/store.ts'
-import { countedAccounts, creditsKnownMs, dayMs, inFlightRetryMs } from './bounds.ts'
+import { countedAccounts, creditsKnownMs, inFlightRetryMs } from './bounds.ts'
 
 export const rpcSku = 'crypto.rpc'
 
@@ -38,7 +39,7 @@ export class RpcGate {
     try {
       const used = await this.#usedBy(account, nowMs)
       // Credits leave the count one by one as their day ends; within the hour some have.
-      if (used.credits + most > rpcCredits.aDay) throw refused(rpcCredits.aDay, nowMs + dayMs / 24, nowMs)
+      if (used.credits + most > rpcCredits.aDay) throw refused(rpcCredits.aDay, nowMs + hourMs, nowMs)
       const { value, credits } = await run()
       used.credits += credits
       return value

@@ -1,7 +1,7 @@
 /** What models of sound run on; as the other engines, these know neither accounts nor money. */
 import type { SpeechFormat } from '#contract/speech.ts'
 import type { Transcription } from '#contract/transcription.ts'
-import type { EngineState, VideoProgress as JobProgress } from './engine.ts'
+import type { EngineState, JobProgress } from './engine.ts'
 
 /** What is to be said, with nothing that its model does not take. */
 export interface SpokenText {

@@ -215,7 +215,8 @@ export interface VideoCall {
 /** What an engine needs in order to find its work again after a restart: plain JSON, kept in the job's row. */
 export type EngineState = Record<string, unknown>
 
-export type VideoProgress =
+/** How the work of a job stands at its engine. */
+export type JobProgress =
   | { state: 'running'; engineState: EngineState }
   /** The file lies at `path`, written whole; the caller takes it over. */
   | { state: 'completed'; path: string; mimeType: string }
@@ -223,7 +224,7 @@ export type VideoProgress =
 
 export interface VideoEngine {
   /** Starts or finds the work of this job. */
-  start(call: VideoCall): Promise<VideoProgress>
+  start(call: VideoCall): Promise<JobProgress>
   /** Looks after it; called again until it is completed or failed. An error thrown here is no verdict. */
-  poll(call: VideoCall, engineState: EngineState): Promise<VideoProgress>
+  poll(call: VideoCall, engineState: EngineState): Promise<JobProgress>
 }

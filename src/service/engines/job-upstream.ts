@@ -7,7 +7,7 @@ import { headBytes, sniffType } from '#contract/media-type.ts'
 import { bytesWithin } from '../bytes-within.ts'
 import { unreachable } from '../unreachable.ts'
 import * as bounds from './bounds.ts'
-import type { VideoProgress } from './engine.ts'
+import type { JobProgress } from './engine.ts'
 import { fetchedVideoBytes, fetchedVideoMs, jobAnswerBytes, jobQuestionMs } from './job-bounds.ts'
 import type { JobUpstreamOptions } from './job-upstream-options.ts'
 import { NotTaken } from './once-sent.ts'
@@ -100,13 +100,13 @@ export class JobUpstream {
   }
 
   /** A job whose file this process or an earlier one has written; null before. */
-  finished(jobId: string): VideoProgress | null {
+  finished(jobId: string): JobProgress | null {
     const path = this.#pathOf(jobId)
     return existsSync(path) ? finishedAs(path) : null
   }
 
   /** Writes a file whole, or not at all. It is told by its bytes: servers name one type for all that they hand over. */
-  async keep(jobId: string, { response }: Extract<JobAnswer, { kind: 'file' }>): Promise<VideoProgress> {
+  async keep(jobId: string, { response }: Extract<JobAnswer, { kind: 'file' }>): Promise<JobProgress> {
     const path = this.#pathOf(jobId)
     await mkdir(resolve(this.#options.workFolder), { recursive: true, mode: 0o700 })
     const part = `${path}.${randomBytes(4).toString('hex')}.part`
@@ -131,7 +131,7 @@ export class JobUpstream {
   }
 }
 
-const finishedAs = (path: string): VideoProgress => ({ state: 'completed', path, mimeType: 'video/mp4' })
+const finishedAs = (path: string): JobProgress => ({ state: 'completed', path, mimeType: 'video/mp4' })
 
 /** Some write a QuickTime brand into what players take for the same. */
 async function isMp4(path: string): Promise<boolean> {

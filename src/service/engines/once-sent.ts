@@ -1,4 +1,4 @@
-import type { EngineState, VideoProgress } from './engine.ts'
+import type { EngineState, JobProgress } from './engine.ts'
 
 /** Thrown by `send` where the engine has certainly not taken the job, so that it may be sent again. */
 export class NotTaken extends Error {
@@ -22,7 +22,7 @@ export class OnceSent {
     this.#knowsAgain = knowsAgain
   }
 
-  begin(): VideoProgress {
+  begin(): JobProgress {
     return { state: 'running', engineState: { phase: 'ready' } }
   }
 
@@ -32,7 +32,7 @@ export class OnceSent {
   }
 
   /** `send` answers with the state that finds the job again. */
-  async step(jobId: string, { phase }: EngineState, send: () => Promise<VideoProgress>): Promise<VideoProgress> {
+  async step(jobId: string, { phase }: EngineState, send: () => Promise<JobProgress>): Promise<JobProgress> {
     if (phase === 'ready') {
       this.#announced.add(jobId)
       return { state: 'running', engineState: { phase: 'sending' } }
@@ -50,10 +50,10 @@ export class OnceSent {
 }
 
 /** Whether a question after a job says that the engine did not take it: only then it is as it was at its beginning. */
-export const wasNotTaken = (progress: VideoProgress): boolean =>
+export const wasNotTaken = (progress: JobProgress): boolean =>
   progress.state === 'running' && progress.engineState.phase === 'ready'
 
-const unknownOutcome: VideoProgress = {
+const unknownOutcome: JobProgress = {
   state: 'failed',
   reason: 'It is not known whether the engine took this video, so it was not asked for a second time.',
 }

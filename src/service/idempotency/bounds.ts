@@ -1,3 +1,5 @@
+import { dayMs, minuteMs } from '#contract/durations.ts'
+
 /** How long a claim outlives a process that died: as long as a hold does, so that both come free together. */
 export const claimLeaseMs = 30_000
 
@@ -15,7 +17,7 @@ export const keptAnswerBytes = 24 * 1024 * 1024
  * costs its caller by its tokens and us by its bytes, so without this a few dollars would fill a disk.
  */
 export const keptBytesADay = 64 * 1024 * 1024
-export const keptSpaceMs = 24 * 60 * 60 * 1000
+export const keptSpaceMs = dayMs
 
 /** Answers up to this are always kept and not counted: it is 4,000 tokens, which cost more than the place they take. */
 export const smallAnswerBytes = 16 * 1024
@@ -27,7 +29,7 @@ export const keptAccounts = 10_000
 export const recordedBytes = 256 * 1024 * 1024
 
 /** Work goes on this long for a caller who has left: longer than nearly every answer takes. */
-export const workAfterLeavingMs = 10 * 60 * 1000
+export const workAfterLeavingMs = 10 * minuteMs
 
 /**
  * When a caller whose key is in use should ask again. Every such answer counts as a failure, and more than 20 within 30 s

@@ -1,3 +1,5 @@
+import { minuteMs } from '#contract/durations.ts'
+
 /** Every limit of identifying callers, with its unit. */
 
 /** Random bytes of an API key's secret: 256 bits, so that guessing is hopeless and the hash needs no salt. */
@@ -20,19 +22,19 @@ export const keyCacheMs = 1_000
 export const cachedKeys = 10_000
 
 /** A sign-in message serves this long after its `Issued At`, where a nonce serves once (published contract §2.2). */
-export const signInAgeMs = 5 * 60 * 1000
+export const signInAgeMs = 5 * minuteMs
 
 /** The longest life of a sign-in message, whatever it says itself (the longest that the published contract recommends). */
-export const signInLifeMs = 10 * 60 * 1000
+export const signInLifeMs = 10 * minuteMs
 
 /** How far a caller's clock may be from ours, either way. */
-export const clockSkewMs = 60 * 1000
+export const clockSkewMs = minuteMs
 
 /** How far the envelope's `timestamp` may be from the signed `Issued At` (published contract §2.1). */
 export const timestampToleranceMs = 30 * 1000
 
 /** How long the message of a challenge is good for. */
-export const challengeLifeMs = 5 * 60 * 1000
+export const challengeLifeMs = 5 * minuteMs
 
 /** Random bytes of a challenge's nonce: 16 hex characters, as wallets make them. */
 export const challengeNonceBytes = 8
@@ -41,7 +43,7 @@ export const challengeNonceBytes = 8
 export const cachedWallets = 50_000
 
 /** A token that a wallet signs for a key is good this long (published contract §11.3). */
-export const web3TokenLifeMs = 15 * 60 * 1000
+export const web3TokenLifeMs = 15 * minuteMs
 
 /** Random bytes of such a token: nobody guesses one, and no two are the same. */
 export const web3TokenBytes = 16

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { dayMs } from '#contract/durations.ts'
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import { periodStarts } from '../ledger/budget-periods.ts'
 import type { Store } from '../store/store.ts'
@@ -18,7 +19,7 @@ export interface KeyUse {
   currentPeriod: Charged | null
 }
 
-const sevenDaysMs = 7 * 24 * 60 * 60 * 1000
+const sevenDaysMs = 7 * dayMs
 
 /** Of the keys of an account, or of one of them, by the books: an index of the key's own charges, and its budget's row. */
 export async function keyUses(

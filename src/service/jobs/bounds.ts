@@ -1,3 +1,5 @@
+import { dayMs, minuteMs } from '#contract/durations.ts'
+
 /** How long a job stays with a process that died. */
 export const jobLeaseMs = 30_000
 
@@ -13,7 +15,7 @@ export const pollGrowth = 1.3
  * An engine that is asked after its work answers within this, even where it takes in a video with the question. One that
  * does not is asked again, until the job is too old.
  */
-export const engineAnswerMs = 5 * 60 * 1000
+export const engineAnswerMs = 5 * minuteMs
 
 /** Jobs that one process looks after at once; the engines bound their own work further. */
 export const jobsAtOnce = 64
@@ -22,10 +24,10 @@ export const jobsAtOnce = 64
 export const searchIntervalMs = 1_000
 
 /** Without a verdict for this long a job fails and its charge is given back. */
-export const longestJobMs = 24 * 60 * 60 * 1000
+export const longestJobMs = dayMs
 
 /** Finished media stay this long; a download address is never good for longer (brief §2.7). */
-export const mediaRetentionMs = 24 * 60 * 60 * 1000
+export const mediaRetentionMs = dayMs
 
 /** The typical time of a model is taken from this many of its last finished jobs. */
 export const timedJobs = 100
@@ -41,4 +43,4 @@ export const expirySliceJobs = 100
 export const expirySlices = 1_000
 
 /** How long a person's word on the same bytes and the same version of a policy holds: a year, and they are asked again. */
-export const attestationMs = 365 * 24 * 60 * 60 * 1000
+export const attestationMs = 365 * dayMs

@@ -1,7 +1,7 @@
 import { AudioQueueRequest } from '#contract/audio-jobs.ts'
 import { VideoQueueRequest } from '#contract/video.ts'
 import { musicRequest } from '../audio/music-request.ts'
-import type { EngineState, VideoProgress as JobProgress } from '../engines/engine.ts'
+import type { EngineState, JobProgress } from '../engines/engine.ts'
 import type { MusicModel } from '../models/audio-models.ts'
 import type { VideoModel } from '../models/model.ts'
 

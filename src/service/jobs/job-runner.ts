@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#contract/clock.ts'
 import { boundedWait } from '../bounded-wait.ts'
-import type { EngineState, VideoProgress } from '../engines/engine.ts'
+import type { EngineState, JobProgress } from '../engines/engine.ts'
 import type { MediaStore } from '../media/media-store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { Log } from '../service.ts'
@@ -33,7 +33,7 @@ export interface JobRunnerOptions {
 const unreadable = { state: 'failed', reason: 'What was asked for cannot be read any more.' } as const
 
 /** What an engine says, or that it has not started yet. */
-type Look = Exclude<VideoProgress, { state: 'running' }> | { state: 'running'; engineState: EngineState | null }
+type Look = Exclude<JobProgress, { state: 'running' }> | { state: 'running'; engineState: EngineState | null }
 
 /** Follows queued jobs to their end. Several processes may run one each: a lease says whose a job is, a fence that it still is. */
 export class JobRunner {

@@ -1,3 +1,5 @@
+import { hourMs } from '#contract/durations.ts'
+
 /** How long a hold outlives a process that died; long enough for a slow disk, short enough that credit comes back soon. */
 export const holdLeaseMs = 30_000
 
@@ -58,7 +60,7 @@ export const chainWindowBlocks = 5_000n
 export const listedSignatures = 1_000
 
 /** How far a chain's clock may be behind ours when the first payment is looked for. */
-export const chainClockMs = 60 * 60 * 1000
+export const chainClockMs = hourMs
 
 /** How long money that came may wait for its credit before an audit finds fault: the deepest confirmations take half of it. */
-export const settlingMs = 60 * 60 * 1000
+export const settlingMs = hourMs

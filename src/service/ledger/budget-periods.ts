@@ -1,8 +1,7 @@
+import { dayMs } from '#contract/durations.ts'
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import type { Store } from '../store/store.ts'
 import type { BudgetPeriod, HoldKey, KeyBudget } from '../store/units.ts'
-
-const dayMs = 24 * 60 * 60 * 1000
 
 /** Starts of the UTC day and month that `atMs` lies in. */
 export function periodStarts(atMs: number): Omit<HoldKey, 'key'> {

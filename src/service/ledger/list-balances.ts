@@ -1,3 +1,4 @@
+import { dayMs } from '#contract/durations.ts'
 import type { AuditReader } from './audit-reader.ts'
 
 /** What an account has at one moment, in micro-USD. */
@@ -20,8 +21,6 @@ type StakingRow =
   | Record<'granted' | 'spent' | 'staking_held', null>
 
 type Row = Record<'posted' | 'held', bigint> & StakingRow & { id: string; kind: string }
-
-const dayMs = 24 * 60 * 60 * 1000
 
 /** Balances by account id, of one account or of all; none where there is no such account. */
 export async function* listBalances(

@@ -1,3 +1,4 @@
+import { dayMs } from '#contract/durations.ts'
 import type { LimitName, PlanName, RateLimit, TextTier } from '#contract/limits.ts'
 import { type MicroUsd, toUsdNumber } from '#contract/money.ts'
 import type { RateLimits } from '#contract/rate-limits.ts'
@@ -23,8 +24,6 @@ export interface CallerLimits {
   keyExpiresAtMs: number | null
   nowMs: number
 }
-
-const dayMs = 24 * 60 * 60 * 1000
 
 /** The canonical answer about a caller's limits (brief §8.3), made of what the limiter itself goes by. */
 export function callerLimits(caller: CallerLimits): RateLimits {

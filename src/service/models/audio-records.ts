@@ -1,10 +1,9 @@
+import { dayMs } from '#contract/durations.ts'
 import { toUsdNumber } from '#contract/money.ts'
 import { voiceRetentionMs } from '../audio/bounds.ts'
 import type { MusicModel, SpeechModel, TranscriptionModel } from './audio-models.ts'
 
 /** What only models of sound say of themselves (published contract §6.1). */
-
-const dayMs = 24 * 60 * 60 * 1000
 
 /** A million characters at 1 pico-USD are a micro-USD; a staking credit is worth a USD (brief §5.4). */
 const priced = (picoUsd: bigint, perUnits: number) => {

@@ -1,3 +1,5 @@
+import { hourMs, minuteMs } from '#contract/durations.ts'
+
 /** Every limit of payments, with its unit. */
 
 /** How far a payer's clock may be from ours, either way. */
@@ -100,7 +102,7 @@ export const walletSettlementGas = 1_000_000n
 export const feesPerHourWei = 50_000_000_000_000_000n
 
 /** The hour of that cap rolls on in steps of a minute. */
-export const feeWindowMs = 3_600_000
+export const feeWindowMs = hourMs
 export const feeStepMs = 60_000
 
 /** Seconds after which a payment is worth another try that met the cap: one step of the hour. */
@@ -174,4 +176,4 @@ export const searchSlotMargin = 9_000
 export const landingLooksMs = 10_000
 
 /** By how much our clock may be ahead of a chain's when the books are made: a transfer of these last minutes still counts. */
-export const birthMarginMs = 10 * 60 * 1000
+export const birthMarginMs = 10 * minuteMs

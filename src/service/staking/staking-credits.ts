@@ -1,4 +1,5 @@
 import type { Clock } from '#contract/clock.ts'
+import { dayMs as dayLengthMs } from '#contract/durations.ts'
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import type { Principal } from '../identity/principal.ts'
 import { RecentMap } from '../recent-map.ts'
@@ -13,8 +14,6 @@ interface Known {
   granted: MicroUsd
   untilMs: number
 }
-
-const dayLengthMs = 24 * 60 * 60 * 1000
 
 /**
  * What the stakes of an account's wallets give it each UTC day. Where the chain does not tell, the last that was known of

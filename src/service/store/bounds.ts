@@ -1,3 +1,5 @@
+import { dayMs, minuteMs } from '#contract/durations.ts'
+
 /** Every limit of the store, with its unit. */
 
 /** Units in one commit: at 512 a batch takes about 10 ms, which is what a single caller may have to wait for it. */
@@ -43,16 +45,16 @@ export const pruneSliceRows = 1_000
 export const pruneSlices = 1_000
 
 /** First outcomes are kept a week: far beyond the longest retry, a day. */
-export const unitRetentionMs = 7 * 24 * 60 * 60 * 1000
+export const unitRetentionMs = 7 * dayMs
 
 /** A nonce stays after its expiry for as long as clocks may differ, with room to spare (60 s are tolerated). */
-export const nonceRetentionMs = 10 * 60 * 1000
+export const nonceRetentionMs = 10 * minuteMs
 
 /** An `Idempotency-Key` is honoured for a day (published contract); one whose work still runs stays until it ends. */
-export const claimRetentionMs = 24 * 60 * 60 * 1000
+export const claimRetentionMs = dayMs
 
 /** Rows of the log of met limits: a month, and never more than this many in all. */
-export const limitLogRetentionMs = 30 * 24 * 60 * 60 * 1000
+export const limitLogRetentionMs = 30 * dayMs
 export const limitLogRows = 1_000_000
 
 /** Page cache of the writer, in KiB: the busy ends of every index fit, so that a commit seldom reads. */

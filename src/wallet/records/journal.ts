@@ -1,6 +1,6 @@
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import type { SignedPayment } from '../chains/evm-exact.ts'
-import { dayMs, maxListed, maxReasonLength } from '../limits.ts'
+import { capWindowMs, maxListed, maxReasonLength } from '../limits.ts'
 import type { Order } from '../payment/order.ts'
 import type { Spent } from '../rules/decide.ts'
 import type { Payee } from '../rules/policy.ts'
@@ -122,7 +122,7 @@ export function* spentOf(nowMs: number, exceptId: string | null = null): Work<Sp
   const day = yield* first(
     `SELECT coalesce(sum(amount_micro_usd), 0) AS amount, min(${takenAt}) AS oldest FROM payments
      WHERE counts = 1 AND (${takenAt} > ? OR state IN ('planned', 'signed', 'sent', 'unknown'))`,
-    nowMs - dayMs,
+    nowMs - capWindowMs,
   )
   const total = yield* first('SELECT coalesce(sum(amount_micro_usd), 0) AS amount FROM payments WHERE counts = 1')
   const last = yield* first(

@@ -1,3 +1,4 @@
+import { dayMs } from '#contract/durations.ts'
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { topUp } from '#contract/top-up.ts'
@@ -68,7 +69,7 @@ const placeOf = ({ till, address }: Refilling): RefillPlace => ({ origin: till.p
 function outcomeOf(error: unknown): [note: string, againMs: number] {
   if (error instanceof NeedsApproval) return ['A person is asked about it.', limits.refillAgainMs]
   if (!(error instanceof WalletRefusal)) return [faultOf(error), limits.refillAgainMs]
-  if (error.rule === 'denied') return [error.sentence, limits.dayMs]
+  if (error.rule === 'denied') return [error.sentence, dayMs]
   const isDecided = isPolicyRule(error.rule) || error.rule === 'dry-run'
   return [error.sentence, isDecided ? limits.sameRefusalMs : limits.refillAgainMs]
 }

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import type { JobProgress, VideoCall, VideoEngine } from '#service/engines/engine.ts'
 
 /** What its prompt must hold for the engine to refuse it. */
 export const refusedWord = 'forbidden'
@@ -13,7 +13,7 @@ export class DoubleVideo implements VideoEngine {
     this.#folder = folder
   }
 
-  async start({ request, jobId }: VideoCall): Promise<VideoProgress> {
+  async start({ request, jobId }: VideoCall): Promise<JobProgress> {
     if (request.prompt.includes(refusedWord)) {
       return { state: 'failed', reason: 'The prompt is not allowed.', contentPolicy: true }
     }
@@ -22,7 +22,7 @@ export class DoubleVideo implements VideoEngine {
     return { state: 'completed', path, mimeType: 'video/mp4' }
   }
 
-  poll(call: VideoCall): Promise<VideoProgress> {
+  poll(call: VideoCall): Promise<JobProgress> {
     return this.start(call)
   }
 }

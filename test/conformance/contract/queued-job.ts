@@ -8,10 +8,12 @@ export async function queuedJob(stand: Stand, family: Family, order: object): Pr
   const response = await stand.ask('POST', `/${family}/queue`, { body: order })
   const { model, queue_id } = (await response.json()) as { model: string; queue_id: string }
   const job = () => stand.opened.store.read.selectFrom('job').select('state').where('id', '=', queue_id)
-  for (let looks = 0; looks < 2_000; looks++) {
+  for (;;) {
+    // Before the look, so that no commit falls between the two.
+    const written = stand.nextCommit()
     const { state } = await job().executeTakeFirstOrThrow()
     if (state === 'completed' || state === 'failed') break
-    await new Promise(resolve => setTimeout(resolve, 10))
+    await written
   }
   return { body: { model, queue_id } }
 }

@@ -14,6 +14,7 @@ import { StoreError } from '#service/store/store-error.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { evmWallet } from '../../service/identity/signed-header.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
+import { Commits } from './commits.ts'
 import { cloningSpeech, DoubleMusic } from './double-audio.ts'
 import { doubleNetworks } from './double-node.ts'
 import { doublePayments } from './double-payments.ts'
@@ -28,6 +29,8 @@ export interface Stand {
   failure: unknown
   /** What the books throw when they are read; null while they are well. */
   away: Error | null
+  /** Resolves when the next units are written, the service's own too. */
+  nextCommit(): Promise<void>
   ask(method: string, path: string, asked: Asked): Promise<Response>
   close(): Promise<void>
 }
@@ -40,6 +43,7 @@ export async function openStand(): Promise<Stand> {
   const state: Pick<Stand, 'failure' | 'away'> = { failure: new Error('The engine failed.'), away: null }
   const folder = await mkdtemp(join(tmpdir(), 'farebox-conformance-'))
   const web = new DemoWeb()
+  const commits = new Commits()
   const opened = await openService({
     video: new DoubleVideo(folder),
     chat: new DemoChat({ pause: async () => undefined }),
@@ -54,7 +58,7 @@ export async function openStand(): Promise<Stand> {
     characters: demoCharacters,
     networks: doubleNetworks,
     payments: doublePayments,
-    storeBefore: real => breakable(real, state),
+    storeBefore: real => commits.told(breakable(real, state)),
   })
   const wallet = evmWallet()
   await fund(opened, wallet.address)
@@ -82,6 +86,7 @@ export async function openStand(): Promise<Stand> {
   const stand: Stand = Object.assign(state, {
     opened,
     wallet,
+    nextCommit: () => commits.next(),
     async ask(method: string, path: string, { query = '', headers = {}, body, as = 'key', ...rest }: Asked) {
       const isRaw = body === undefined || body instanceof FormData || typeof body === 'string'
       return opened.request(`/api/v1${rest.path ?? path}${query}`, {

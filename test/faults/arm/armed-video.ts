@@ -1,18 +1,18 @@
 import { DemoVideo as Real } from '#service/engines/demo/video.ts'
-import type { EngineState, VideoCall, VideoProgress } from '#service/engines/engine.ts'
+import type { EngineState, JobProgress, VideoCall } from '#service/engines/engine.ts'
 import { around } from './around.ts'
 import { comeBy, videosFail } from './fault-orders.ts'
 
 export * from '#service/engines/demo/video.ts'
 
-const failed: VideoProgress = { state: 'failed', reason: 'The harness lets videos fail.' }
+const failed: JobProgress = { state: 'failed', reason: 'The harness lets videos fail.' }
 
 export class DemoVideo extends Real {
-  override start(call: VideoCall): Promise<VideoProgress> {
+  override start(call: VideoCall): Promise<JobProgress> {
     return around('starting a video', async () => (videosFail() ? failed : super.start(call)))
   }
 
-  override async poll(call: VideoCall, engineState: EngineState): Promise<VideoProgress> {
+  override async poll(call: VideoCall, engineState: EngineState): Promise<JobProgress> {
     const progress = await super.poll(call, engineState)
     if (progress.state === 'completed') comeBy('after a video is made')
     return progress

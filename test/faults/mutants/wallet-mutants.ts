@@ -135,7 +135,11 @@ export const walletMutants: readonly Mutant[] = [
   {
     name: 'wallet: a day that ends at midnight',
     patches: [
-      { file: `${wallet}/records/journal.ts`, find: '    nowMs - dayMs,\n', replace: '    nowMs - (nowMs % dayMs),\n' },
+      {
+        file: `${wallet}/records/journal.ts`,
+        find: '    nowMs - capWindowMs,\n',
+        replace: '    nowMs - (nowMs % capWindowMs),\n',
+      },
     ],
     check: round(50009, 'over the cap of a day'),
   },

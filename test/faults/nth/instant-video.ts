@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import type { JobProgress, VideoCall, VideoEngine } from '#service/engines/engine.ts'
 
 /** Done at the second look, or failed where the prompt says so. */
 export class InstantVideo implements VideoEngine {
@@ -10,11 +10,11 @@ export class InstantVideo implements VideoEngine {
     this.#folder = folder
   }
 
-  async start(): Promise<VideoProgress> {
+  async start(): Promise<JobProgress> {
     return { state: 'running', engineState: { at: 'work' } }
   }
 
-  async poll({ jobId, request }: VideoCall): Promise<VideoProgress> {
+  async poll({ jobId, request }: VideoCall): Promise<JobProgress> {
     if (request.prompt.includes('fails')) return { state: 'failed', reason: 'It was asked to.' }
     await mkdir(this.#folder, { recursive: true })
     const path = join(this.#folder, `${jobId}.mp4`)

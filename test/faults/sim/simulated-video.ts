@@ -1,4 +1,4 @@
-import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '#service/engines/engine.ts'
 import type { Seeded } from '../seeded.ts'
 import type { Sometimes } from './sometimes.ts'
 import { answered, type Machine } from './virtual-machine.ts'
@@ -40,7 +40,7 @@ export class RenderFarm {
     this.renders.set(jobId, { fate, doneAtMs: this.#nowMs() + this.#draws.below(60_000) })
   }
 
-  look(jobId: string, machine: Machine): VideoProgress {
+  look(jobId: string, machine: Machine): JobProgress {
     const render = this.renders.get(jobId)
     const isOver = render && this.#nowMs() >= render.doneAtMs
     if (!isOver || (render.fate === 'gets no verdict' && !this.isHealed)) {
@@ -68,18 +68,18 @@ export class SimulatedVideo implements VideoEngine {
     this.#draws = draws
   }
 
-  start({ jobId }: VideoCall): Promise<VideoProgress> {
+  start({ jobId }: VideoCall): Promise<JobProgress> {
     return this.#ask(() => {
       this.#farm.submit(jobId)
       return this.#farm.look(jobId, this.#machine)
     })
   }
 
-  poll({ jobId }: VideoCall, _state: EngineState): Promise<VideoProgress> {
+  poll({ jobId }: VideoCall, _state: EngineState): Promise<JobProgress> {
     return this.#ask(() => this.#farm.look(jobId, this.#machine))
   }
 
-  #ask(question: () => VideoProgress): Promise<VideoProgress> {
+  #ask(question: () => JobProgress): Promise<JobProgress> {
     const isLost = this.#farm.isTroubled()
     const losesAnswer = this.#draws.once(2)
     return answered(

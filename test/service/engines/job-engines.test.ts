@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { VideoQueueRequest } from '#contract/video.ts'
-import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '#service/engines/engine.ts'
 import { fetchedVideoMs, jobQuestionMs } from '#service/engines/job-bounds.ts'
 import { OpenAiVideos } from '#service/engines/openai/videos.ts'
 import { ServiceVideo } from '#service/engines/service/video.ts'
@@ -55,13 +55,13 @@ const call = (change: object = {}): VideoCall => ({
   signal: new AbortController().signal,
 })
 
-const stateOf = (progress: VideoProgress): EngineState => {
+const stateOf = (progress: JobProgress): EngineState => {
   if (progress.state !== 'running') throw new Error(`It is ${progress.state}.`)
   return progress.engineState
 }
 
 /** As the runner asks: start, then again and again with the last state, until there is a verdict or these steps are over. */
-async function follow(made: VideoEngine, steps: number, asked = call()): Promise<VideoProgress> {
+async function follow(made: VideoEngine, steps: number, asked = call()): Promise<JobProgress> {
   let progress = await made.start(asked)
   for (let step = 0; step < steps && progress.state === 'running'; step++) {
     progress = await made.poll(asked, progress.engineState)
@@ -112,7 +112,7 @@ describe('a video is asked for once', () => {
       return
     }
     server.says(wires[kind].submit, wires[kind].taken)
-    let progress: VideoProgress = outcome
+    let progress: JobProgress = outcome
     for (let step = 0; step < 3 && submissions().length < 2; step++)
       progress = await made.poll(call(), stateOf(progress))
     expect(submissions()).toHaveLength(2)
@@ -170,7 +170,7 @@ describe('over two upstreams, of which one is dead', () => {
     const made = await pooled(kind)
     const waiting = stateOf(await follow(made, 6))
     server.says(wires[kind].submit, wires[kind].taken)
-    let progress: VideoProgress = { state: 'running', engineState: waiting }
+    let progress: JobProgress = { state: 'running', engineState: waiting }
     for (let step = 0; step < 6; step++) progress = await made.poll(call(), stateOf(progress))
     expect(JSON.stringify(progress)).toContain('q1')
   })

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 import { pricePerMillion } from '#contract/money.ts'
-import type { VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import type { JobProgress, VideoCall, VideoEngine } from '#service/engines/engine.ts'
 import { recoveryIntervalMs } from '#service/ledger/bounds.ts'
 import { lapsedForMs } from '#service/ledger/lapsed-holds.ts'
 import type { StakeReader } from '#service/staking/stake-reader.ts'
@@ -61,12 +61,12 @@ export class CountingVideo implements VideoEngine {
   readonly started: string[] = []
   polls = 0
 
-  async start(call: VideoCall): Promise<VideoProgress> {
+  async start(call: VideoCall): Promise<JobProgress> {
     this.started.push(call.jobId)
     return { state: 'running', engineState: { at: 'engine' } }
   }
 
-  async poll(): Promise<VideoProgress> {
+  async poll(): Promise<JobProgress> {
     this.polls++
     return { state: 'running', engineState: { at: 'engine' } }
   }

@@ -1,7 +1,7 @@
 /** An engine that never answers, and hears nothing of an abort. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { VideoQueued } from '#contract/video.ts'
-import type { VideoCall, VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import type { JobProgress, VideoCall, VideoEngine } from '#service/engines/engine.ts'
 import { engineAnswerMs, longestJobMs } from '#service/jobs/bounds.ts'
 import { audit } from '#service/ledger/audit.ts'
 import { type OpenedService, openService, TestClock } from '../open-service.ts'
@@ -12,7 +12,7 @@ class DeafVideo implements VideoEngine {
   start = (call: VideoCall) => this.#never(call)
   poll = (call: VideoCall) => this.#never(call)
 
-  #never({ signal }: VideoCall): Promise<VideoProgress> {
+  #never({ signal }: VideoCall): Promise<JobProgress> {
     this.asked++
     this.signals.push(signal)
     return new Promise(() => undefined)

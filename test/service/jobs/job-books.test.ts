@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { VideoQueued, VideoStatus } from '#contract/video.ts'
-import type { VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import type { JobProgress, VideoEngine } from '#service/engines/engine.ts'
 import type { Principal } from '#service/identity/principal.ts'
 import { DownloadLinks } from '#service/jobs/download-link.ts'
 import { expireMedia } from '#service/jobs/expire-media.ts'
-import { VideoJobs } from '#service/jobs/video-jobs.ts'
+import { StoredJobs } from '#service/jobs/stored-jobs.ts'
 import { Charges } from '#service/ledger/charges.ts'
 import { Funding } from '#service/ledger/funding.ts'
 import { FolderMediaStore } from '#service/media/folder-media-store.ts'
@@ -41,7 +41,7 @@ const open = async (options: Parameters<typeof openService>[0] = {}) => {
 const ask = { prompt: 'A lighthouse in fog', duration: '2s', resolution: '360p', audio: false } as const
 
 class TellableVideo implements VideoEngine {
-  verdict: VideoProgress = { state: 'running', engineState: { at: 'engine' } }
+  verdict: JobProgress = { state: 'running', engineState: { at: 'engine' } }
   start = async () => this.verdict
   poll = async () => this.verdict
 }
@@ -114,7 +114,7 @@ test('a video whose acceptance was lost is accepted again, and charged once', as
   await service.key(1)
   const [model] = models
   if (!model) throw new Error('There is a video model.')
-  const jobs = new VideoJobs({
+  const jobs = new StoredJobs({
     store: losingOneOutcome(service.store),
     clock,
     catalogue: new Catalogue(models, { ownedBy: 'test' }),

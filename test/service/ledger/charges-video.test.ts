@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { VideoQueued, VideoQuote } from '#contract/video.ts'
 import { createKey } from '#service/create-key.ts'
-import type { VideoEngine, VideoProgress } from '#service/engines/engine.ts'
+import type { JobProgress, VideoEngine } from '#service/engines/engine.ts'
 import { audit } from '#service/ledger/audit.ts'
 import type { KeyBudget, Op } from '#service/store/units.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
@@ -13,7 +13,7 @@ const picture =
 const ask = { model: 'demo-video', prompt: 'A lighthouse in fog', duration: '2s', resolution: '360p', audio: false }
 
 class TellableVideo implements VideoEngine {
-  verdict: VideoProgress = { state: 'running', engineState: { at: 'engine' } }
+  verdict: JobProgress = { state: 'running', engineState: { at: 'engine' } }
   start = async () => this.verdict
   poll = async () => this.verdict
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readPicture } from '../../models/picture.ts'
 import { videoPlan } from '../demo/video-plan.ts'
-import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '../engine.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { submissionMs } from '../job-bounds.ts'
 import { JobUpstream } from '../job-upstream.ts'
 import type { JobUpstreamOptions } from '../job-upstream-options.ts'
@@ -32,11 +32,11 @@ export class ComfyVideo implements VideoEngine {
     this.#files = new JobUpstream(options)
   }
 
-  async start({ jobId }: VideoCall): Promise<VideoProgress> {
+  async start({ jobId }: VideoCall): Promise<JobProgress> {
     return this.#files.finished(jobId) ?? this.#sent.begin()
   }
 
-  async poll(call: VideoCall, state: EngineState): Promise<VideoProgress> {
+  async poll(call: VideoCall, state: EngineState): Promise<JobProgress> {
     const kept = this.#files.finished(call.jobId)
     if (kept) return kept
     if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#submit(call, 1))
@@ -48,7 +48,7 @@ export class ComfyVideo implements VideoEngine {
     await Promise.all([this.#server.close(), this.#files.close()])
   }
 
-  async #submit(call: VideoCall, beginnings: number): Promise<VideoProgress> {
+  async #submit(call: VideoCall, beginnings: number): Promise<JobProgress> {
     const signal = AbortSignal.any([call.signal, AbortSignal.timeout(submissionMs)])
     const known = await this.#known(call.jobId, signal)
     if (known !== null) return running(known, beginnings)
@@ -66,7 +66,7 @@ export class ComfyVideo implements VideoEngine {
     return found.state === 'done' || found.state === 'waiting' ? jobId : null
   }
 
-  async #look(call: VideoCall, state: EngineState): Promise<VideoProgress> {
+  async #look(call: VideoCall, state: EngineState): Promise<JobProgress> {
     const id = String(state.promptId)
     const beginnings = Number(state.beginnings ?? 1)
     const signal = AbortSignal.any([call.signal, AbortSignal.timeout(comfyQuestionMs)])
@@ -85,7 +85,7 @@ export class ComfyVideo implements VideoEngine {
     }
   }
 
-  async #fetch({ jobId, signal }: VideoCall, files: readonly MadeFile[]): Promise<VideoProgress> {
+  async #fetch({ jobId, signal }: VideoCall, files: readonly MadeFile[]): Promise<JobProgress> {
     const file = files.find(({ filename }) => /\.mp4$/i.test(filename))
     if (!file) return { state: 'failed', reason: 'The engine made no MP4.' }
     const response = await this.#server.file(file, signal)
@@ -114,7 +114,7 @@ export class ComfyVideo implements VideoEngine {
   }
 }
 
-const running = (promptId: string, beginnings: number): VideoProgress => ({
+const running = (promptId: string, beginnings: number): JobProgress => ({
   state: 'running',
   engineState: { promptId, beginnings },
 })

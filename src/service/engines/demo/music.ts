@@ -4,7 +4,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { encodeSound, pcmRate, soundFormats } from '../../audio/encode-sound.ts'
 import type { MusicCall, MusicEngine } from '../audio-engines.ts'
-import type { VideoProgress as JobProgress } from '../engine.ts'
+import type { JobProgress } from '../engine.ts'
 import { soundSamples, type Tone } from './tones.ts'
 
 const jobPattern = /^[A-Za-z0-9-]{1,64}$/

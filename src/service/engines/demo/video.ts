@@ -7,7 +7,7 @@ import { FfmpegMissing } from '../../ffmpeg/find-ffmpeg.ts'
 import { readPicture } from '../../models/picture.ts'
 import { isVideoFormat, mediaFormat } from '../../video-media/media-format.ts'
 import { encodedBytes, encodeMs, encodesAtOnce, encodesWaiting, rememberedFailures } from '../bounds.ts'
-import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '../engine.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { drawCaption } from './caption.ts'
 import { EncodeFailed, encode } from './encode.ts'
 import { type Drawing, encoderArguments } from './encoder-arguments.ts'
@@ -47,11 +47,11 @@ export class DemoVideo implements VideoEngine {
     })
   }
 
-  async start(call: VideoCall): Promise<VideoProgress> {
+  async start(call: VideoCall): Promise<JobProgress> {
     return this.#progress(call)
   }
 
-  async poll(call: VideoCall, _engineState: EngineState): Promise<VideoProgress> {
+  async poll(call: VideoCall, _engineState: EngineState): Promise<JobProgress> {
     return this.#progress(call)
   }
 
@@ -61,7 +61,7 @@ export class DemoVideo implements VideoEngine {
     await Promise.all(this.#active.values())
   }
 
-  #progress(call: VideoCall): VideoProgress {
+  #progress(call: VideoCall): JobProgress {
     const { jobId, signal } = call
     signal.throwIfAborted()
     this.#closing.signal.throwIfAborted()

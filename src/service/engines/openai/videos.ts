@@ -2,7 +2,7 @@ import { FormData } from 'undici'
 import { isNoPrompt } from '#contract/video.ts'
 import { secondsOf } from '../../models/video-settings.ts'
 import { videoPlan } from '../demo/video-plan.ts'
-import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '../engine.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'
 import { errorWords, type JobAnswer, JobUpstream } from '../job-upstream.ts'
 import type { JobUpstreamOptions } from '../job-upstream-options.ts'
@@ -24,11 +24,11 @@ export class OpenAiVideos implements VideoEngine {
     this.#sent = new OnceSent({ knowsAgain: options.takesKeys ?? false })
   }
 
-  async start({ jobId }: VideoCall): Promise<VideoProgress> {
+  async start({ jobId }: VideoCall): Promise<JobProgress> {
     return this.#upstream.finished(jobId) ?? this.#sent.begin()
   }
 
-  async poll(call: VideoCall, state: EngineState): Promise<VideoProgress> {
+  async poll(call: VideoCall, state: EngineState): Promise<JobProgress> {
     const kept = this.#upstream.finished(call.jobId)
     if (kept) return kept
     if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#create(call))
@@ -40,7 +40,7 @@ export class OpenAiVideos implements VideoEngine {
     return this.#upstream.close()
   }
 
-  async #create(call: VideoCall): Promise<VideoProgress> {
+  async #create(call: VideoCall): Promise<JobProgress> {
     const answer = await this.#upstream.ask({
       method: 'POST',
       path: '/videos',
@@ -53,7 +53,7 @@ export class OpenAiVideos implements VideoEngine {
     return refusedAs(answer)
   }
 
-  async #look({ jobId, signal }: VideoCall, state: EngineState): Promise<VideoProgress> {
+  async #look({ jobId, signal }: VideoCall, state: EngineState): Promise<JobProgress> {
     const path = `/videos/${encodeURIComponent(String(state.videoId))}`
     const question = { path, timeoutMs: jobQuestionMs, signal } as const
     const answer = await this.#upstream.ask({ ...question, method: 'GET' })
@@ -85,16 +85,16 @@ function formOf({ request, engineModel }: VideoCall): FormData {
   return form
 }
 
-function createdAs({ id }: Record<string, unknown>): VideoProgress {
+function createdAs({ id }: Record<string, unknown>): JobProgress {
   if (typeof id !== 'string' || id === '') throw new Error('The engine took the job and did not say under which name.')
   return { state: 'running', engineState: { videoId: id } }
 }
 
 const contentWords = /moderation|content_policy|content_filter|safety/i
-const failed = (reason: string, contentPolicy = false): VideoProgress => ({ state: 'failed', reason, contentPolicy })
+const failed = (reason: string, contentPolicy = false): JobProgress => ({ state: 'failed', reason, contentPolicy })
 const refusedContent = () => failed('The model refused the content of this request.', true)
 
-function refusedAs(answer: JobAnswer): VideoProgress {
+function refusedAs(answer: JobAnswer): JobProgress {
   const { status } = answer
   const words = answer.kind === 'json' ? errorWords(answer.body) : ''
   if (status === 429 || status === 503) throw new NotTaken()
@@ -106,7 +106,7 @@ function refusedAs(answer: JobAnswer): VideoProgress {
 }
 
 /** What an answer without a finished video says of the job. */
-function verdictOf(answer: JobAnswer, state: EngineState): VideoProgress {
+function verdictOf(answer: JobAnswer, state: EngineState): JobProgress {
   const { refusals: _none, ...engineState } = state
   const body = answer.kind === 'json' ? answer.body : {}
   if (answer.status === 200) {

@@ -1,5 +1,5 @@
 import { isNoPrompt } from '#contract/video.ts'
-import type { EngineState, VideoCall, VideoEngine, VideoProgress } from '../engine.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'
 import { errorWords, type JobAnswer, JobUpstream } from '../job-upstream.ts'
 import type { JobUpstreamOptions } from '../job-upstream-options.ts'
@@ -24,11 +24,11 @@ export class ServiceVideo implements VideoEngine {
     this.#sent = new OnceSent({ knowsAgain: options.takesKeys ?? true })
   }
 
-  async start({ jobId }: VideoCall): Promise<VideoProgress> {
+  async start({ jobId }: VideoCall): Promise<JobProgress> {
     return this.#upstream.finished(jobId) ?? this.#sent.begin()
   }
 
-  async poll(call: VideoCall, state: EngineState): Promise<VideoProgress> {
+  async poll(call: VideoCall, state: EngineState): Promise<JobProgress> {
     const kept = this.#upstream.finished(call.jobId)
     if (kept) return kept
     if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#queue(call))
@@ -40,7 +40,7 @@ export class ServiceVideo implements VideoEngine {
     return this.#upstream.close()
   }
 
-  async #queue({ request, engineModel, jobId, signal }: VideoCall): Promise<VideoProgress> {
+  async #queue({ request, engineModel, jobId, signal }: VideoCall): Promise<JobProgress> {
     const { prompt, ...choices } = request
     const answer = await this.#upstream.ask({
       method: 'POST',
@@ -54,7 +54,7 @@ export class ServiceVideo implements VideoEngine {
     return refusedAs(answer)
   }
 
-  async #retrieve({ engineModel, jobId, signal }: VideoCall, state: EngineState): Promise<VideoProgress> {
+  async #retrieve({ engineModel, jobId, signal }: VideoCall, state: EngineState): Promise<JobProgress> {
     const body = { model: engineModel, queue_id: state.queueId }
     const question = { method: 'POST', timeoutMs: jobQuestionMs, signal } as const
     const answer = await this.#upstream.ask({ ...question, path: '/video/retrieve', body })
@@ -76,15 +76,15 @@ export class ServiceVideo implements VideoEngine {
   }
 }
 
-function queuedAs({ queue_id: queueId, download_url: downloadUrl }: Record<string, unknown>): VideoProgress {
+function queuedAs({ queue_id: queueId, download_url: downloadUrl }: Record<string, unknown>): JobProgress {
   if (typeof queueId !== 'string') throw new Error('The service took the job and did not say under which name.')
   return { state: 'running', engineState: { queueId, ...(typeof downloadUrl === 'string' ? { downloadUrl } : {}) } }
 }
 
-const failed = (reason: string): VideoProgress => ({ state: 'failed', reason })
+const failed = (reason: string): JobProgress => ({ state: 'failed', reason })
 
 /** An answer that took no job: for the caller's content, for a consent that nobody asked for here, or for our own affairs. */
-function refusedAs(answer: JobAnswer): VideoProgress {
+function refusedAs(answer: JobAnswer): JobProgress {
   const words = answer.kind === 'json' ? errorWords(answer.body) : ''
   const { status } = answer
   if (status === 409 && words.includes('needs_consent')) {
@@ -103,7 +103,7 @@ function refusedAs(answer: JobAnswer): VideoProgress {
 const refusal = (reason: string) => ({ state: 'failed', reason }) as const
 
 /** What an answer without a video says of the job. A failure is an answer of its own in this contract (published contract §4.4). */
-function verdictOf(answer: JobAnswer, state: EngineState): VideoProgress {
+function verdictOf(answer: JobAnswer, state: EngineState): JobProgress {
   const { refusals: _none, ...engineState } = state
   const body = answer.kind === 'json' ? answer.body : {}
   const { status } = answer

@@ -1,4 +1,4 @@
-import type { ChatEngine, EmbeddingEngine, EngineState, ImageEngine, VideoEngine, VideoProgress } from '../engine.ts'
+import type { ChatEngine, EmbeddingEngine, EngineState, ImageEngine, JobProgress, VideoEngine } from '../engine.ts'
 import { wasNotTaken } from '../once-sent.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 import { isNotBegun } from './upstream-verdict.ts'
@@ -21,8 +21,8 @@ export const pooledImages = (pool: UpstreamPool<ImageEngine>): ImageEngine => ({
 /** The job's state names the upstream that has it: no other one could be asked after it. */
 /** What starts jobs and looks after them. */
 export interface JobEngine<Call> {
-  start(call: Call): Promise<VideoProgress>
-  poll(call: Call, engineState: EngineState): Promise<VideoProgress>
+  start(call: Call): Promise<JobProgress>
+  poll(call: Call, engineState: EngineState): Promise<JobProgress>
 }
 
 export const pooledVideo = (pool: UpstreamPool<VideoEngine>): VideoEngine => pooledJobs(pool)
@@ -51,5 +51,5 @@ export const pooledJobs = <Call extends { engineModel: string; signal: AbortSign
   },
 })
 
-const ofUpstream = (progress: VideoProgress, upstream: string): VideoProgress =>
+const ofUpstream = (progress: JobProgress, upstream: string): JobProgress =>
   progress.state === 'running' ? { ...progress, engineState: { upstream, state: progress.engineState } } : progress

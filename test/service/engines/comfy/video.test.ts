@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/video.ts'
 import { ComfyVideo } from '#service/engines/comfy/video.ts'
-import type { EngineState, VideoProgress } from '#service/engines/engine.ts'
+import type { EngineState, JobProgress } from '#service/engines/engine.ts'
 import { colouredPng } from '../../picture-models.ts'
 import { type ComfyBehaviour, type ComfyDouble, comfyDouble, entryOf } from './comfy-double.ts'
 
@@ -50,7 +50,7 @@ const call = (change: object = {}) => ({
   signal: new AbortController().signal,
 })
 
-const stateOf = (progress: VideoProgress): EngineState => {
+const stateOf = (progress: JobProgress): EngineState => {
   if (progress.state !== 'running') throw new Error(`The job is ${JSON.stringify(progress)}.`)
   return progress.engineState
 }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/video.ts'
 import { DemoVideo, type DemoVideoOptions } from '#service/engines/demo/video.ts'
-import type { VideoCall, VideoProgress } from '#service/engines/engine.ts'
+import type { JobProgress, VideoCall } from '#service/engines/engine.ts'
 import { FfmpegMissing, findFfmpeg } from '#service/ffmpeg/find-ffmpeg.ts'
 import { dataUrl, png } from '../../models/example-pictures.ts'
 import { readMp4 } from './mp4.ts'
@@ -41,7 +41,7 @@ const call = (jobId: string, change: object = {}): VideoCall => ({
   signal: new AbortController().signal,
 })
 
-async function outcome(of: DemoVideo, asked: VideoCall): Promise<VideoProgress> {
+async function outcome(of: DemoVideo, asked: VideoCall): Promise<JobProgress> {
   let progress = await of.start(asked)
   while (progress.state === 'running') {
     await new Promise(resolve => setTimeout(resolve, 10))

@@ -27,7 +27,7 @@ import { WantedDeletions } from './wanted-deletions.ts'
 
 const jobIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-export interface VideoJobsOptions {
+export interface StoredJobsOptions {
   store: Store
   clock: Clock
   catalogue: Catalogue
@@ -39,12 +39,12 @@ export interface VideoJobsOptions {
   onAccepted: (jobId: string) => void
 }
 
-/** Queued videos as their owners see them. A job's id is the id of the request that queued it. */
-export class VideoJobs implements Jobs {
-  readonly #options: VideoJobsOptions
+/** Queued jobs as their owners see them. A job's id is the id of the request that queued it. */
+export class StoredJobs implements Jobs {
+  readonly #options: StoredJobsOptions
   readonly #wanted: WantedDeletions
 
-  constructor(options: VideoJobsOptions) {
+  constructor(options: StoredJobsOptions) {
     this.#options = options
     this.#wanted = new WantedDeletions(options)
   }
