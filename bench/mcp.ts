@@ -12,10 +12,11 @@ import { listingSize } from './mcp/listing-size.ts'
 import { buildOneToolServer } from './mcp/one-tool-server.ts'
 import { isMissed, type Line, report } from './mcp/report.ts'
 
-/** The packed farebox beside two other MCP servers: how fast it starts, how much its listing weighs. */
+/** The packed farebox beside other MCP servers from npm: how fast it starts, how much its listing weighs. */
 const root = fileURLToPath(new URL('../', import.meta.url))
-const serverEverything = '@modelcontextprotocol/server-everything'
-const serverEverythingVersion = '2026.8.31'
+const serverEverything = { name: '@modelcontextprotocol/server-everything', version: '2026.8.31' }
+/** The nearest in kind of those that are published: tools of an inference API that is paid by use. */
+const replicateMcp = { name: 'replicate-mcp', version: '0.9.0' }
 
 const folder = await mkdtemp(join(tmpdir(), 'farebox-bench-'))
 try {
@@ -33,20 +34,19 @@ async function measure(): Promise<Line[]> {
   tell('Building and packing farebox, then installing it and its peers in empty folders.')
   await buildPackage(root)
   const packed = await pack(root, folder)
-  const [product, peer] = [join(folder, 'product'), join(folder, 'peer')]
+  const product = join(folder, 'product')
   const installed = await install(product, packed.path)
-  await install(peer, `${serverEverything}@${serverEverythingVersion}`)
   const farebox = command('farebox', join(product, 'node_modules/farebox/bin/farebox.mjs'), 'mcp')
-  const everything = command(
-    'server-everything',
-    join(peer, 'node_modules', serverEverything, 'dist/index.js'),
-    'stdio',
-  )
+  const everything = command('server-everything', await installPeer(serverEverything, 'dist/index.js'), 'stdio')
+  const replicate = command('replicate-mcp', await installPeer(replicateMcp, 'index.js'))
+  // It does not start without one, and asks nobody about it before a tool is called.
+  replicate.env.REPLICATE_API_TOKEN = 'none'
   const oneTool = command('one tool, bundled', await buildOneToolServer(root, join(folder, 'one-tool')))
   tell(`Installed with farebox: ${installed.filter(name => name !== 'farebox').join(', ') || 'nothing'}.`)
-  tell('Starting the three in turn.')
-  const starts = await coldStarts([farebox, everything, oneTool])
+  tell('Starting the four in turn.')
+  const starts = await coldStarts([farebox, everything, oneTool, replicate])
   const size = await listingSize(farebox)
+  const [ofEverything, ofReplicate] = [await listingSize(everything), await listingSize(replicate)]
   tell('Calling `limits` and an echo in turn.')
   const calls = await limitsBesideEcho(farebox, oneTool, join(folder, 'calls'))
   return [
@@ -54,8 +54,14 @@ async function measure(): Promise<Line[]> {
     { what: `unpacked, ${packed.files} files`, value: packed.unpackedBytes / 1024, unit: ' KiB' },
     { what: 'cold start, farebox mcp', value: medianOf(starts, 0), unit: ' ms', digits: 1 },
     {
-      what: `cold start, server-everything ${serverEverythingVersion}`,
+      what: `cold start, server-everything ${serverEverything.version}`,
       value: medianOf(starts, 1),
+      unit: ' ms',
+      digits: 1,
+    },
+    {
+      what: `cold start, replicate-mcp ${replicateMcp.version}`,
+      value: medianOf(starts, 3),
       unit: ' ms',
       digits: 1,
     },
@@ -66,6 +72,7 @@ async function measure(): Promise<Line[]> {
       atMost: goals.coldStartToServerEverything,
       digits: 2,
     },
+    { what: 'farebox / replicate-mcp', value: medianRatio(starts, 0, 3), digits: 2 },
     {
       what: 'farebox / one-tool SDK server',
       value: medianRatio(starts, 0, 2),
@@ -75,6 +82,8 @@ async function measure(): Promise<Line[]> {
     { what: 'tools listed', value: size.tools, atMost: goals.tools },
     { what: 'tokens of names, descriptions, inputs', value: size.tokens, atMost: goals.listingTokens },
     { what: 'bytes of the whole listing', value: size.bytes, atMost: goals.listingBytes },
+    { what: `tokens of server-everything, ${ofEverything.tools} tools`, value: ofEverything.tokens },
+    { what: `tokens of replicate-mcp, ${ofReplicate.tools} tools`, value: ofReplicate.tokens },
     { what: 'p50 of an SDK echo', value: calls.echoMs, unit: ' ms', digits: 2 },
     {
       what: 'p50 of limits from cache, beyond the echo',
@@ -84,6 +93,13 @@ async function measure(): Promise<Line[]> {
       digits: 2,
     },
   ]
+}
+
+/** Installs a server in a folder of its own; answers the path of the file that starts it. */
+async function installPeer({ name, version }: { name: string; version: string }, file: string): Promise<string> {
+  const peer = join(folder, name.replace('/', '-'))
+  await install(peer, `${name}@${version}`)
+  return join(peer, 'node_modules', name, file)
 }
 
 /** This Node for all, and an environment without settings of the person who measures. */

@@ -1,0 +1,82 @@
+/** Without a wallet and a key: what a stranger meets who installs the packed tarball and starts its server as it is. */
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pack } from '../../bench/mcp/install.ts'
+import { LineServer } from '../../bench/mcp/line-server.ts'
+import { bundle } from '../../scripts/build/bundle.ts'
+import { writeSupportedNode } from '../../scripts/build/supported-node.ts'
+import { pretendService } from '../agent/pretend-service.ts'
+import { samples } from '../mcp/samples.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+let folder: string
+let service: Awaited<ReturnType<typeof pretendService>>
+let server: LineServer
+
+const free = ['job_list', 'models_find', 'wallet_receipts', 'wallet_status']
+
+/** The tarball as npm makes it, where npm would put it, beside its one dependency. */
+async function installTarball(): Promise<string> {
+  const source = join(folder, 'source')
+  await cp(join(root, 'bin'), join(source, 'bin'), { recursive: true })
+  await cp(join(root, 'package.json'), join(source, 'package.json'))
+  await bundle(root, join(source, 'dist'))
+  await writeSupportedNode(root, join(source, 'dist'))
+  const { path } = await pack(source, folder)
+  const modules = join(folder, 'installed/node_modules')
+  await mkdir(modules, { recursive: true })
+  await promisify(execFile)('tar', ['-xzf', path, '-C', modules])
+  await rename(join(modules, 'package'), join(modules, 'farebox'))
+  await symlink(join(root, 'node_modules/zod'), join(modules, 'zod'), 'dir')
+  return join(modules, 'farebox/bin/farebox.mjs')
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-tarball-'))
+  service = await pretendService()
+  const launcher = await installTarball()
+  const env = { PATH: '', HOME: folder, FAREBOX_BASE_URL: service.baseUrl }
+  server = new LineServer({ name: 'farebox', program: process.execPath, args: [launcher, 'mcp'], env })
+  await server.initialize()
+}, 120_000)
+
+afterAll(async () => {
+  await server?.end()
+  await service?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+interface Answer {
+  isError?: boolean
+  content: { text?: string }[]
+}
+
+const call = async (name: string) =>
+  (await server.call('tools/call', { name, arguments: samples[name] ?? {} })) as Answer
+
+test.each(free)(
+  '%s works',
+  async name => {
+    expect(await call(name)).not.toMatchObject({ isError: true })
+  },
+  60_000,
+)
+
+test.each(['chat', 'limits', 'video_create', 'video_quote', 'wallet_top_up'])(
+  '%s says what is missing, and the one command that mends it',
+  async name => {
+    const { isError, content } = await call(name)
+    const text = content.map(part => part.text).join('\n')
+    expect([isError, text.match(/`farebox [^`]*`/g)]).toEqual([true, ['`farebox wallet create`']])
+  },
+  60_000,
+)
+
+test('nothing was bought, and nothing was asked for that costs', () => {
+  expect(service.seen.filter(({ method }) => method === 'POST')).toEqual([])
+})
