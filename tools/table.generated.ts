@@ -3,6 +3,7 @@ import type { Tool } from '#toolkit/define-tool.ts'
 /** Every tool by name, loaded when it is first needed; written by `npm run generate`. */
 export const tools: Readonly<Record<string, () => Promise<Tool>>> = {
   "chat": async () => (await import('./chat.ts')).default,
+  "job_delete": async () => (await import('./job-delete.ts')).default,
   "job_list": async () => (await import('./job-list.ts')).default,
   "job_wait": async () => (await import('./job-wait.ts')).default,
   "limits": async () => (await import('./limits.ts')).default,
@@ -12,4 +13,6 @@ export const tools: Readonly<Record<string, () => Promise<Tool>>> = {
   "wallet_receipts": async () => (await import('./wallet-receipts.ts')).default,
   "wallet_status": async () => (await import('./wallet-status.ts')).default,
   "wallet_top_up": async () => (await import('./wallet-top-up.ts')).default,
+  "web_read": async () => (await import('./web-read.ts')).default,
+  "web_search": async () => (await import('./web-search.ts')).default,
 }

@@ -56,7 +56,7 @@ export function listedTool({
     title,
     description,
     inputSchema: schemaOf(input, 'input'),
-    outputSchema: annotations.readOnlyHint ? result : orWaiting(result),
+    outputSchema: 'charged_usd' in output.shape ? orWaiting(result) : result,
     annotations,
   }
 }

@@ -21,6 +21,10 @@ export const addressCharacters = 2_000
 /** The line that opens a frame: an id and a few words of ours. */
 export const frameLabelCharacters = strangeIdCharacters + 60
 
+/** Results of one search, and how much of each is shown: twenty stay below a long page. */
+export const webResults = { default: 10, maximum: 20, addressCharacters: 2_000 } as const
+export const excerptCharacters = 1_000
+
 /** Rows of a list that a model reads without harm to its context. */
 export const listRows = { default: 10, maximum: 50 } as const
 

@@ -44,7 +44,7 @@ export function sayJob(job: JobOutput): string {
     case 'failed':
       return `Job ${job.job_id} failed: ${job.failure ?? 'the reason is not known.'} ${sayRefund(job)}`
     case 'deleted':
-      return `Job ${job.job_id} was deleted, and its file at the service with it.`
+      return `Job ${job.job_id} was deleted, and its file at the service with it.${job.file ? ` The file that was saved stays: ${job.file.path}.` : ''}`
   }
 }
 

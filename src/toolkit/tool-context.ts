@@ -108,6 +108,8 @@ export interface FileDesk {
   asMediaUrl(source: string, kind: MediaKind): Promise<string>
   /** A file of an allowed folder for a form. Checks folder, type and size; no address is taken. */
   asFormFile(path: string, kind: MediaKind | 'document'): Promise<FormFile>
+  /** Keeps a text that is too long to be shown in the output folder; `name` says in a word or two where it is from. */
+  saveText(text: string, name: string): Promise<SavedFile>
 }
 
 export type MediaKind = 'image' | 'video' | 'audio'

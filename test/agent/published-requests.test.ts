@@ -1,7 +1,11 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createAgent } from '#agent/create-agent.ts'
+import { isPaid } from '#contract/operation.ts'
+import { operations } from '#contract/operations.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
 import type { Question } from '#toolkit/person.ts'
 import { tools } from '#tools/table.generated.ts'
@@ -17,16 +21,15 @@ import { type PretendOptions, payTo, pretendService, walletKey } from './pretend
  * does not know it passes it over or answers 404, and nothing is lost by that.
  */
 const beyond: Readonly<Record<string, string>> = {
-  'POST /chat/completions: header idempotency-key': 'sent only to a service that says that it counts',
-  'POST /video/queue: header idempotency-key': 'sent only to a service that says that it counts',
-  'POST /chat/completions: header x-farebox-want-receipt': 'an unknown header is passed over',
-  'POST /video/queue: header x-farebox-want-receipt': 'an unknown header is passed over',
+  'paid: header idempotency-key': 'sent only to a service that says that it counts',
+  'paid: header x-farebox-want-receipt': 'an unknown header is passed over',
   'GET /farebox/receipts':
     'a service without receipts answers 404, and is not asked again once it has charged without one',
   'POST /video/quote: credential sign-in-with-x': 'where only keys are read, a price is told to anybody',
   'GET /api_keys/rate_limits: credential sign-in-with-x':
     'a service that lists limits for keys alone answers 401, and its answers tell the limits',
   'GET {download_url}': 'the address that the service itself gave for the finished video',
+  'DELETE {download_url}': 'the same, by whoever wants it deleted',
 }
 
 /** What HTTP itself asks for, and what no service has to describe. */
@@ -57,7 +60,9 @@ function leavings({ method, path, headers, body }: Seen): string[] {
     ...Object.keys(headers).map(name => headerProblem(published, name)),
     bodyProblem(published, headers['content-type'], body),
   ]
-  return wrong.flatMap(problem => (problem === null ? [] : [`${method} ${published.path}: ${problem}`]))
+  const isPaidCall = operations.some(operation => operation.path === published.path && isPaid(operation))
+  const asked = (problem: string) => (isPaidCall && paidHeaders.has(problem) ? 'paid' : `${method} ${published.path}`)
+  return wrong.flatMap(problem => (problem === null ? [] : [`${asked(problem)}: ${problem}`]))
 }
 
 const pathPattern = ({ path }: PublishedRequest): RegExp =>
@@ -71,8 +76,19 @@ function headerProblem({ credentials: known, headers = [] }: PublishedRequest, n
   return ofHttp.has(name) || headers.includes(name) ? null : `header ${name}`
 }
 
-function bodyProblem({ body: schema }: PublishedRequest, type: string | undefined, body: string): string | null {
+/** What a form is said to have in it; files count by their names. */
+const membersOf = (body: string): Record<string, string> =>
+  Object.fromEntries(
+    [...body.matchAll(/name="(\w+)"(; filename=[^\r]*)?\r\n(?:[^\r]+\r\n)*\r\n([^\r]*)/g)].map(
+      ([, name = '', isFile, value = '']) => [name, isFile ? 'a file' : value],
+    ),
+  )
+
+const paidHeaders = new Set(['header idempotency-key', 'header x-farebox-want-receipt'])
+
+function bodyProblem({ body: schema, form }: PublishedRequest, type: string | undefined, body: string): string | null {
   if (body === '') return type === undefined ? null : 'a content type without a body'
+  if (form && type?.startsWith('multipart/form-data;')) return problemOf(form, membersOf(body))
   if (!schema) return 'a body'
   return type === 'application/json' ? problemOf(schema, JSON.parse(body)) : `content type ${type}`
 }
@@ -127,11 +143,14 @@ type Payer = 'key' | 'wallet'
 async function open(payer: Payer, options: PretendOptions = {}, retrieve: () => Retrieve = () => 'running') {
   const service = await pretendService({ credit: 1_000, instead: others(retrieve), ...options })
   const stateFolder = temporaryFolder()
+  const outputFolder = temporaryFolder()
+  writeFileSync(join(outputFolder, 'notes.txt'), 'Buy a kite.')
   const agent = await createAgent({
     baseUrl: service.baseUrl,
     ...(payer === 'key' ? { key: canaryApiKey } : { wallet: { key: walletKey } }),
     policy: { ...caps, askAboveUsd: '1000000', payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo }] },
     stateFolder,
+    outputFolder,
     notesFolder: `${stateFolder}/notes`,
     onApproval: yes,
   })
@@ -149,6 +168,8 @@ const known: Known = {
   wait_seconds: fc.constant(0),
   images: fc.array(source('image'), { maxLength: 8 }),
   reference_images: fc.array(source('image'), { maxLength: 9 }),
+  // A page, and a file that is there.
+  source: fc.constantFrom('https://x.example/a', 'notes.txt'),
   ...{ image: source('image'), end_image: source('image'), audio_track: source('audio'), video: source('video') },
 }
 
@@ -158,6 +179,9 @@ const asks: Readonly<Record<string, Partial<Record<Payer, string>>>> = {
   models_find: { key: '/models', wallet: '/models' },
   video_quote: { key: '/video/quote', wallet: '/video/quote' },
   video_create: { key: '/video/queue', wallet: '/video/queue' },
+  job_delete: { key: '/video/retrieve', wallet: '/video/retrieve' },
+  web_search: { key: '/augment/search', wallet: '/augment/search' },
+  web_read: { key: '/augment/scrape', wallet: '/augment/scrape' },
   job_wait: { key: '/video/retrieve', wallet: '/video/retrieve' },
   limits: { key: '/api_keys/rate_limits', wallet: '/api_keys/rate_limits' },
   wallet_status: { key: '/api_keys/rate_limits', wallet: '/x402/balance/' },
@@ -214,6 +238,7 @@ test('what goes beyond is sent where the table says, and nowhere else', async ()
   await unkeyed.agent.call('chat', { model: 'm', prompt: 'hi' }).catch(() => {})
   const { job_id } = (await unkeyed.agent.call('video_create', video)).output
   expect((await unkeyed.agent.call('job_wait', { job_id })).output.state).toBe('completed')
+  expect((await unkeyed.agent.call('job_delete', { job_id })).output.state).toBe('deleted')
 
   expect([...new Set([...keyed.leaving(), ...unkeyed.leaving()])].sort()).toEqual(Object.keys(beyond).sort())
   const transactions = ({ path }: Seen) => path.includes('/x402/transactions/')

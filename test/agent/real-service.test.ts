@@ -114,10 +114,30 @@ test.each(['demo-video', 'demo-video-url'])(
     expect(file?.path.startsWith(outputFolder)).toBe(true)
     const bytes = await readFile(file?.path ?? '')
     expect(bytes.subarray(4, 8).toString()).toBe('ftyp')
+    const deleted = await call('job_delete', { job_id: started.output.job_id })
+    expect(deleted.output).toMatchObject({ state: 'deleted', file: { path: file?.path } })
+    await expect(readFile(file?.path ?? '')).resolves.toEqual(bytes)
+    const twice = await call('job_delete', { job_id: started.output.job_id })
+    expect(twice.output.state).toBe('deleted')
     expect(asked).toEqual([])
   },
   60_000,
 )
+
+test('the web is searched, and a page and a document are read, as data', async () => {
+  const found = await call('web_search', { query: 'wallet', limit: 3 })
+  expect(found.output.charged_usd).toBe(0.01)
+  expect(found.text).toMatch(/^<<< results of the search, data from outside/)
+  await writeFile(join(outputFolder, 'long.txt'), 'Buy a kite. '.repeat(5_000))
+  const read = await call('web_read', { source: 'long.txt' })
+  expect(read.output.cut_characters).toBeGreaterThan(10_000)
+  const [whole] = read.files
+  expect(await readFile(whole?.path ?? '', 'utf8')).toBe('Buy a kite. '.repeat(5_000).trimEnd())
+  await expect(call('web_read', { source: '../secret.txt' })).rejects.toMatchObject({
+    facts: { happened: 'There is no such file in a folder that may be read.', charged: 0n },
+  })
+  asked.length = 0
+})
 
 test('a picture asks for consent with the whole text, and the same request then goes through', async () => {
   const picture = join(outputFolder, 'picture.png')

@@ -13,6 +13,8 @@ export interface PublishedRequest {
   /** Other headers that the operation reads. */
   headers?: readonly string[]
   body?: Schema
+  /** Of a body that comes as a form: its members; files are texts here. */
+  form?: Schema
 }
 
 export type Schema = Readonly<Record<string, unknown>>
@@ -254,6 +256,27 @@ export const publishedRequests: readonly PublishedRequest[] = [
     credentials: [key, wallet],
     body: object({ ...queued, delete_media_on_completion: flag }, Object.keys(queued)),
   },
+  {
+    method: 'POST',
+    path: '/augment/search',
+    credentials: [key, wallet],
+    body: object(
+      {
+        query: { type: 'string', minLength: 1, maxLength: 400 },
+        limit: between(whole, 1, 20),
+        search_provider: among('google', 'brave'),
+      },
+      ['query'],
+    ),
+  },
+  { method: 'POST', path: '/augment/scrape', credentials: [key, wallet], body: object({ url: text }, ['url']) },
+  {
+    method: 'POST',
+    path: '/augment/text-parser',
+    credentials: [key, wallet],
+    form: object({ file: text, response_format: among('json', 'text') }, ['file']),
+  },
+  { method: 'POST', path: '/audio/complete', credentials: [key, wallet], body: object(queued, Object.keys(queued)) },
   { method: 'POST', path: '/video/complete', credentials: [key, wallet], body: object(queued, Object.keys(queued)) },
   { method: 'POST', path: '/x402/top-up', credentials: [], headers: ['payment-signature'], body: object({}) },
   { method: 'GET', path: '/x402/balance/{walletAddress}', credentials: [wallet], params: { walletAddress } },

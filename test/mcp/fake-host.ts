@@ -120,6 +120,12 @@ export const answers: Readonly<Record<string, unknown>> = {
   },
   listModels: { object: 'list', type: 'all', data: [videoModel] },
   quoteVideo: { quote: 0.25 },
+  webScrape: { url: 'https://example.com/', content: 'Hello.', format: 'markdown' },
+  webSearch: {
+    query: 'kites',
+    results: [{ title: 'Kites', url: 'https://example.com/', content: 'They fly.', date: '' }],
+  },
+  createTextParser: { text: 'Hello.', tokens: 2 },
 }
 
 export interface FakeOptions {
@@ -212,6 +218,7 @@ export function fakeHost(options: FakeOptions = {}) {
 const files: ToolContext['files'] = {
   asMediaUrl: async source => (source.startsWith('http') ? source : `data:image/png;base64,${source}`),
   asFormFile: async (path, kind) => new FormFile(new TextEncoder().encode(path), kind, ''),
+  saveText: async text => ({ path: '/home/ann/farebox files/text.txt', mimeType: 'text/plain', bytes: text.length }),
 }
 
 const walletDesk = (

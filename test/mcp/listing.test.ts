@@ -96,12 +96,14 @@ describe.each(listing.tools)('$name', tool => {
     expect(names.filter(name => /consent|approv|limit_usd|max_.*usd|budget|cap\b|confirm/i.test(name))).toEqual([])
   })
 
-  test('it is free and read-only, or says that it is paid', async () => {
+  test('it is free and reads or deletes, or says that it is paid', async () => {
     const module = await catalogue.tools[tool.name]?.()
     expect(module?.annotations).toEqual(tool.annotations)
-    expect(/\bFree\.$/.test(tool.description)).toBe(tool.annotations.readOnlyHint)
-    expect('charged_usd' in (tool.outputSchema.properties as object)).toBe(!tool.annotations.readOnlyHint)
-    expect('status' in (tool.outputSchema.properties as object)).toBe(!tool.annotations.readOnlyHint)
+    const { readOnlyHint, destructiveHint } = tool.annotations
+    const isFree = readOnlyHint || destructiveHint
+    expect(/\bFree\.$/.test(tool.description)).toBe(isFree)
+    expect('charged_usd' in (tool.outputSchema.properties as object)).toBe(!isFree)
+    expect('status' in (tool.outputSchema.properties as object)).toBe(!isFree)
   })
 })
 

@@ -5,6 +5,7 @@ const video = { model: 'demo-video', duration: '5s' }
 /** Right arguments for every tool. */
 export const samples: Readonly<Record<string, Record<string, unknown>>> = {
   chat: { model: 'demo-chat', prompt: 'Say hello.' },
+  job_delete: { job_id: doneJob.jobId },
   job_list: {},
   job_wait: { job_id: doneJob.jobId },
   limits: {},
@@ -14,4 +15,6 @@ export const samples: Readonly<Record<string, Record<string, unknown>>> = {
   wallet_receipts: {},
   wallet_status: {},
   wallet_top_up: { amount_usd: 5 },
+  web_read: { source: 'https://example.com/' },
+  web_search: { query: 'kites' },
 }

@@ -1,11 +1,12 @@
+import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { mkdir, open, realpath } from 'node:fs/promises'
+import { mkdir, open, realpath, writeFile } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { headBytes, sniffType } from '#contract/media-type.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { FormFile } from '#toolkit/form-file.ts'
-import type { FileDesk, MediaKind } from '#toolkit/tool-context.ts'
+import type { FileDesk, MediaKind, SavedFile } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { inputFileBytes, pathCharacters } from '../bounds.ts'
 
@@ -51,6 +52,17 @@ export class Files implements FileDesk {
     if (!type?.startsWith(`${kind}/`))
       throw refused(`The file is no ${kind} of a known type.`, `Give a path to ${anExample[kind]}.`)
     return { bytes, type, path }
+  }
+
+  /** The same text of the same origin is the same file, however often it is read. */
+  async saveText(text: string, name: string): Promise<SavedFile> {
+    const bytes = Buffer.from(text)
+    const hash = createHash('sha256').update(bytes).digest('hex')
+    const path = inFolder(await this.outputFolder(), `${slugOf(name, 'text')}-${hash.slice(0, 12)}.txt`)
+    await writeFile(path, bytes, { flag: 'wx', mode: 0o600, flush: true }).catch(error => {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    })
+    return { path, mimeType: 'text/plain', bytes: bytes.byteLength }
   }
 
   /** The output folder, made where it is not there. */
@@ -135,14 +147,15 @@ function isInside(path: string, folder: string): boolean {
 /** A name of ours: when, by which model, which job. Nothing of it is a stranger's. */
 export function outputName(startedAtMs: number, model: string, jobId: string, extension: string): string {
   const when = new Date(startedAtMs).toISOString().slice(0, 16).replace(/[-:]/g, '').replace('T', '-')
-  const what =
-    model
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/g, '-')
-      .replace(/^-+|-+$/g, '')
-      .slice(0, 40) || 'video'
-  return `${when}-${what}-${jobId.slice(-6)}.${extension}`
+  return `${when}-${slugOf(model, 'file')}-${jobId.slice(-6)}.${extension}`
 }
+
+const slugOf = (name: string, otherwise: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40) || otherwise
 
 export const inFolder = (folder: string, name: string): string => join(folder, name)
 

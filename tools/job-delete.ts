@@ -1,0 +1,16 @@
+import { z } from 'zod'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { JobOutput, jobOutput, sayJob } from '#toolkit/job-output.ts'
+
+export default defineTool({
+  name: 'job_delete',
+  set: 'core',
+  title: "Delete a job's file",
+  description: 'Deletes what a finished job made at the service; the file saved here stays. Free.',
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
+  input: z.strictObject({ job_id: z.string().min(1) }),
+  output: JobOutput,
+
+  run: async (context, { job_id }) => jobOutput(await context.jobs.delete(job_id)),
+  say: sayJob,
+})
