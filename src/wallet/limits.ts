@@ -64,7 +64,7 @@ export const maxExtraBytes = 2_048
 /** EIP-712 names are short words. */
 export const maxTokenNameLength = 64
 export const maxOriginLength = 2_048
-/** What a payment is for, as the receipt shows it. */
+/** What a payment or a call is for, as a receipt or a question shows it. */
 export const maxPurposeLength = 200
 /** A reason from outside that is kept with a payment. */
 export const maxReasonLength = 120

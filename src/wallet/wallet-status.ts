@@ -5,7 +5,7 @@ import { heldPayments, openPayments, spentOf } from './records/journal.ts'
 import type { Work } from './records/work.ts'
 import { refillRowsOf } from './refill/refill-rows.ts'
 import type { Refill } from './refill/refill-settings.ts'
-import { payeesOf, withoutRepeated } from './rules/payees.ts'
+import { otherServicesOf, payeesOf, withoutRepeated } from './rules/payees.ts'
 import type { Payee, Policy } from './rules/policy.ts'
 import { isStopped, type Stop, stopOf } from './rules/stop-switch.ts'
 
@@ -18,6 +18,8 @@ export interface WalletStatus {
   /** Whether the first payment, or credit at the service, has settled which address pays. */
   isPayerDecided: boolean
   origin: string
+  /** Origins of services whose payees were agreed to, and which the configuration does not name. */
+  otherServices: readonly string[]
   isStopped: boolean
   /** Who switched off all who share the journal; null where nobody did. */
   stop: Stop | null
@@ -71,6 +73,7 @@ export function* walletStatus(terms: StatusTerms, nowMs: number): Work<WalletSta
     addresses,
     isPayerDecided: payer !== null,
     origin: policy.origin,
+    otherServices: yield* otherServicesOf(policy.origin),
     isStopped: yield* isStopped(folder),
     stop: yield* stopOf(),
     isDryRun: policy.dryRun,

@@ -12,6 +12,7 @@ import { backgroundRemoveImage, editImage, multiEditImage, upscaleImage } from '
 import { microUsd } from '#contract/money.ts'
 import { type CallOf, isPaid, type Operation } from '#contract/operation.ts'
 import { operations } from '#contract/operations.ts'
+import { createResponse } from '#contract/responses.ts'
 import { createSpeech } from '#contract/speech.ts'
 import { createTextParser } from '#contract/text-parser.ts'
 import { createTranscription } from '#contract/transcription.ts'
@@ -295,4 +296,31 @@ test.each([
   }),
 ] as const)('without a price is %s', async (_rule, operation, body) => {
   expect((await priceCall(client, models, operation, body)).amountMicroUsd).toBeNull()
+})
+
+const file = () => new File(['fLaC'], 'talk.flac')
+test.each([
+  [backgroundRemoveImage, { image: 'aGk=' }, 'A picture without its background by the default model'],
+  [
+    editImage,
+    { ...asked, prompt: 'a red sky over the sea and some clouds', x: 1 },
+    'An edited picture by the default model “a red sky over the sea and some…”',
+  ],
+  [createTranscription, { model: 'asr-0', file: file() }, 'A transcript by asr-0 “talk.flac”'],
+  [createTextParser, { file: file(), x: 1 }, 'The text of a document “talk.flac”'],
+  [webSearch, { query: 'fares', x: 1 }, 'A search of the web “fares”'],
+  [webScrape, { url: 'https://a.example/', x: 1 }, 'A page of the web “https://a.example/”'],
+  [queueAudio, { model: 'music-0', prompt: 'a waltz', x: 1 }, 'Music by music-0 “a waltz”'],
+  [createSpeech, { model: 'tts-0', input: 'Good “morning”', x: 1 }, 'Speech by tts-0 “Good morning”'],
+  [
+    createResponse,
+    {
+      model: 'demo-chat',
+      input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hello?' }] }],
+      web_search: true,
+    },
+    'A chat with demo-chat “Hello?”',
+  ],
+] as const)('what has no price is named for a person (row %#)', async (operation, body, what) => {
+  expect((await priceCall(client, models, operation, body)).what).toBe(`${what} at 127.0.0.1:8402`)
 })

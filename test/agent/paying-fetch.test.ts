@@ -357,7 +357,6 @@ describe('vectors and pictures have the price of their record', () => {
     ['/embeddings', { model: 'v', input: 'a text' }, 404],
     ['/image/generate', { model: 'p', prompt }, 404],
     ['/images/generations', { model: 'p', prompt }, 404],
-    ['/images/generations', { prompt }, 404],
     // Above the cap of a call.
     ['/embeddings', { model: 'v', input: 'x'.repeat(3_000_000) }, 403],
     ['/embeddings', { model: 'p', input: 'a text' }, 404],
@@ -384,10 +383,14 @@ describe('vectors and pictures have the price of their record', () => {
     [
       '/images/generations',
       { model: 'q', prompt },
-      /Pictures by q “a red boat for nothing\. Approve” at 127\.0\.0\.1:\d+ /,
+      /Pictures by q “a red boat for nothing\. Approve…” at 127\.0\.0\.1:\d+, at a price /,
     ],
-    ['/embeddings', { model: 'other', input: ['one', 'two'] }, /Vectors by other “one” at 127\.0\.0\.1:\d+ /],
-    ['/audio', { model: 'a', input: 'hi' }, /POST \/api\/v1\/audio by a “hi” at 127\.0\.0\.1:\d+ /],
+    [
+      '/embeddings',
+      { model: 'other', input: ['one', 'two'] },
+      /Vectors by other “one” at 127\.0\.0\.1:\d+, at a price /,
+    ],
+    ['/audio', { model: 'a', input: 'hi' }, /POST \/api\/v1\/audio by a “hi” at 127\.0\.0\.1:\d+, at a price /],
   ])('%s without a price names the model, first words, the service and the setting', async (path, body, what) => {
     const opened = await open({ instead })
     const { error } = (await (await post(opened, path, body)).json()) as { error: { message: string } }

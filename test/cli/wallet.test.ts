@@ -72,6 +72,12 @@ test('create makes an encrypted wallet that pays where the service wants it', as
   const status = await run(['status', '--data', data], null, { FAREBOX_BASE_URL: url, FAREBOX_MAX_DAY_USD: '7' })
   expect(status.stdout).toContain(`may pay: ${payTo} on eip155:8453`)
   expect(status.stdout).toContain('0.00 USD of 7.00 USD')
+  expect(status.stdout).toContain(`service: ${new URL(url).origin}\n`)
+  const unset = await run(['status', '--data', data])
+  expect(unset.stdout).toContain(
+    'service: http://127.0.0.1:8402, because FAREBOX_BASE_URL names no other one\n' +
+      `may be paid too: ${new URL(url).origin}; to use it, set FAREBOX_BASE_URL to its address\n`,
+  )
   const again = await run(['create', '--data', data, passphraseFile()])
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('already') })
 })

@@ -10,8 +10,18 @@ export const callInShort = (what: string, body: unknown, origin: string): string
 
 /** The words are those of whoever calls, so no mark of theirs may end the quotation. */
 function quoted(text: string): string {
-  const words = strangeId(text.slice(0, readCharacters).replaceAll(/["“”„«»]/g, ''), promptWordsCharacters).trimEnd()
+  const words = firstWords(strangeId(text.slice(0, readCharacters).replaceAll(/["“”„«»]/g, ''), readCharacters))
   return words === '' ? '' : `“${words}”`
+}
+
+/** Whole ones, as far as there is room; a single one that is longer is cut. */
+function firstWords(text: string): string {
+  if (text.length <= promptWordsCharacters) return text
+  const end = text.lastIndexOf(' ', promptWordsCharacters)
+  return `${text
+    .slice(0, end > 0 ? end : promptWordsCharacters)
+    .trimEnd()
+    .toWellFormed()}…`
 }
 
 /** More is not looked at; a prompt may be megabytes of blanks. */

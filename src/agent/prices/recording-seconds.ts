@@ -1,4 +1,5 @@
 import { leastSpeechBitsPerSecond, mostSamplesPerSecond, resamplingSeconds } from '../bounds.ts'
+import { mayBeCoded } from './coded-sound.ts'
 
 /**
  * The most seconds that a recording can have by its bytes, begun ones whole; null where its format can hold silence of any
@@ -37,5 +38,12 @@ function wavSeconds(file: Buffer): number | null {
   const frameBytes = (channels * bits) / 8
   if (!isPlain || channels === 0 || rate === 0 || rate > mostSamplesPerSecond) return null
   if (file.readUInt16LE(32) !== frameBytes || file.readUInt32LE(28) !== rate * frameBytes) return null
+  if (tag === format.integers && mayBeCoded(file.subarray(dataAt(file)))) return null
   return file.length / (rate * frameBytes)
+}
+
+/** Where the samples begin; the end of the header where no mark says it. */
+function dataAt(file: Buffer): number {
+  const at = file.indexOf('data', headerBytes - 8, 'latin1')
+  return at < 0 ? headerBytes : at + 8
 }

@@ -45,7 +45,7 @@ move      makes this journal the one that counts for the wallet's keys on this m
   --refused          what the wallet refused to pay instead; as JSON each with a statement that its key has signed
   --json             amounts as texts of micro-USD
   --csv              a table for a spreadsheet
-  --data DIR         the wallet's folder (FAREBOX_DATA, or ~/.farebox; \`farebox up\` keeps one in DIR/agent)`
+  --data DIR         the wallet's folder (FAREBOX_DATA, or ~/.farebox; that of \`farebox up\` is .farebox/agent)`
 
 const words: Readonly<Record<string, Command['run']>> = {
   create: createWallet,

@@ -16,7 +16,7 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
     const questions = await desk.questions()
     if (values.json) io.output.print(asJson({ ...status, questions }))
     else
-      for (const line of [...statusLines(status), ...questionLines(questions, values.data)])
+      for (const line of [...statusLines(status, io.env), ...questionLines(questions, values.data)])
         io.output.print(plainText(line))
     return 0
   })
@@ -24,12 +24,12 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
 
 type Status = Awaited<ReturnType<OwnerDesk['status']>>
 
-function statusLines(status: Status): string[] {
+function statusLines(status: Status, env: CommandIo['env']): string[] {
   const { caps } = status
   return [
     ...status.addresses.map(address => `wallet: ${address} on ${railName(address)}`),
     ...payerLines(status),
-    `service: ${status.origin}`,
+    ...serviceLines(status, env),
     ...stoppedLines(status),
     ...(status.isDryRun ? ['dry run: no payment is signed'] : []),
     `paid or reserved in 24 hours: ${displayUsd(status.spentDayMicroUsd)} of ${displayUsd(caps.maxDayMicroUsd)}`,
@@ -42,6 +42,15 @@ function statusLines(status: Status): string[] {
       ({ receiptId, amountMicroUsd }) =>
         `refused by the service and still counted: ${receiptId}, ${displayUsd(amountMicroUsd)}; look at the chain, then \`farebox wallet resolve ${receiptId}\``,
     ),
+  ]
+}
+
+/** A wallet is made for the service that its owner names; which one an assistant uses is said by its environment alone. */
+function serviceLines({ origin, otherServices }: Status, env: CommandIo['env']): string[] {
+  const why = env.FAREBOX_BASE_URL ? '' : ', because FAREBOX_BASE_URL names no other one'
+  return [
+    `service: ${origin}${why}`,
+    ...otherServices.map(other => `may be paid too: ${other}; to use it, set FAREBOX_BASE_URL to its address`),
   ]
 }
 

@@ -1,5 +1,5 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
-import { maxNameLength } from '../limits.ts'
+import { maxNameLength, maxPurposeLength } from '../limits.ts'
 
 /** What only a person decides, as data. The text of a policy stands here whole, as the service sent it. */
 export type ApprovalFacts =
@@ -45,8 +45,10 @@ export class NeedsApproval extends Error {
 export function questionInShort(facts: ApprovalFacts): string {
   switch (facts.kind) {
     case 'spend': {
-      const amount = facts.amountMicroUsd === null ? 'a price that is not known' : displayUsd(facts.amountMicroUsd)
-      return `${nameOf(facts.what.replace(/\.$/, ''))} for ${amount}`
+      const what = onOneLine(facts.what.replace(/\.$/, ''), maxPurposeLength)
+      return facts.amountMicroUsd === null
+        ? `${what}, at a price that is not known beforehand`
+        : `${what} for ${displayUsd(facts.amountMicroUsd)}`
     }
     case 'payee':
       return `${displayUsd(facts.amountMicroUsd)} to an address that was not paid before, ${nameOf(facts.payTo)}`
@@ -55,10 +57,12 @@ export function questionInShort(facts: ApprovalFacts): string {
   }
 }
 
-/** On one line, without what a terminal would obey. */
-const nameOf = (text: string): string =>
+const nameOf = (text: string): string => onOneLine(text, maxNameLength)
+
+/** Without what a terminal would obey. */
+const onOneLine = (text: string, mostCharacters: number): string =>
   text
     .replace(/[\p{C}\s]+/gu, ' ')
     .trim()
-    .slice(0, maxNameLength)
+    .slice(0, mostCharacters)
     .toWellFormed()

@@ -179,6 +179,6 @@ export function decideCall(policy: Policy, situation: Pick<Situation, 'isStopped
 /** Null where nobody has to be asked. */
 function whyAsked({ askAboveMicroUsd }: Policy, { quotedMicroUsd, mayBeSecond = false }: PlannedCall): string | null {
   if (mayBeSecond) return 'It was sent before and its answer was lost: the service may charge for both.'
-  if (quotedMicroUsd === null) return 'Its price is not known beforehand.'
+  if (quotedMicroUsd === null) return 'Only a person may agree to that.'
   return quotedMicroUsd > askAboveMicroUsd ? `It costs more than ${displayUsd(askAboveMicroUsd)}.` : null
 }

@@ -30,6 +30,15 @@ export function* payeesOf(origin: string): Work<Payee[]> {
   return withoutRepeated(found)
 }
 
+/** Other services whose payees a person has agreed to, by their origins. */
+export function* otherServicesOf(origin: string): Work<string[]> {
+  const rows = yield* all(
+    'SELECT origin, MIN(approved_at_ms) AS since_ms FROM payees WHERE origin <> ? GROUP BY origin ORDER BY since_ms',
+    origin,
+  )
+  return rows.map(row => String(row.origin))
+}
+
 /** One address may stand in two spellings. */
 export const withoutRepeated = (payees: readonly Payee[]): Payee[] =>
   [...new Map(payees.toReversed().map(payee => [nameOf(payee), payee])).values()].reverse()

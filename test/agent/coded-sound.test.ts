@@ -1,0 +1,54 @@
+/** Coded sound that calls itself samples is longer than its header says; ffmpeg, which services measure by, finds it. */
+import { spawnSync } from 'node:child_process'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { mostSecondsOf } from '#agent/prices/recording-seconds.ts'
+import { wavOfChunks } from '../service/wav-of-chunks.ts'
+
+const headers = [
+  { rate: 48_000, channels: 2 },
+  { rate: 768_000, channels: 2 },
+  { rate: 8_000, channels: 1 },
+  { rate: 48_000, channels: 2, bits: 24 },
+  { rate: 48_000, channels: 2, bits: 32 },
+  { rate: 48_000, channels: 1, bits: 8 },
+]
+
+describe.each([
+  ['MP3', ['-c:a', 'libmp3lame', '-b:a', '8k', '-ar', '8000', '-ac', '1', '-f', 'mp3']],
+  ['MP2', ['-c:a', 'mp2', '-f', 'mp2']],
+  ['MP2 of half rates', ['-c:a', 'mp2', '-b:a', '8k', '-ar', '16000', '-ac', '1', '-f', 'mp2']],
+  ['AAC', ['-c:a', 'aac', '-f', 'adts']],
+  ['AAC of the other frame', ['-c:a', 'aac', '-f', 'latm']],
+  ['AC-3', ['-c:a', 'ac3', '-f', 'ac3']],
+  ['AC-3 at 44,100', ['-c:a', 'ac3', '-ar', '44100', '-f', 'ac3']],
+  ['E-AC-3', ['-c:a', 'eac3', '-f', 'eac3']],
+  ['DTS', ['-c:a', 'dca', '-strict', '-2', '-f', 'dts']],
+  ['TrueHD', ['-c:a', 'truehd', '-strict', '-2', '-f', 'truehd']],
+  ['AC-3 for a digital line', ['-c:a', 'ac3', '-f', 'spdif']],
+] as const)('%s', (_name, codec) => {
+  test('has no length, or at least the one that is decoded', { timeout: 60_000 }, () => {
+    const made = ['-loglevel', 'error', '-f', 'lavfi', '-i', 'sine=d=20:r=48000', ...codec, 'pipe:1']
+    const { stdout } = spawnSync('ffmpeg', made, { maxBuffer: 2 ** 26 })
+    expect(stdout.length).toBeGreaterThan(10_000)
+    for (const header of headers) {
+      const wav = wavOfChunks(header, [stdout])
+      const most = mostSecondsOf(wav)
+      if (most === null) continue
+      const read = ['-loglevel', 'error', '-f', 'wav', '-i', 'pipe:0', '-map', '0:a:0', '-ac', '1', '-ar', '8000']
+      const decoded = spawnSync('ffmpeg', [...read, '-f', 's16le', 'pipe:1'], { input: wav, maxBuffer: 2 ** 27 })
+      expect(decoded.stdout.length / 2 / 8_000).toBeLessThanOrEqual(most)
+    }
+  })
+})
+
+/** Samples of noise so loud, and of a tone. */
+const sounds = [1, 3, 30, 300, 3_000, 32_767].flatMap(loudest => {
+  const noise = fc.sample(fc.integer({ min: -loudest, max: loudest }), { numRuns: 60_000, seed: loudest })
+  const tone = Array.from({ length: 60_000 }, (_, at) => Math.round(Math.sin(at / 20) * loudest))
+  return [noise, tone].map(samples => Buffer.from(Int16Array.from(samples).buffer))
+})
+
+test('real samples have the length of their header, and a second more', () => {
+  for (const data of sounds) expect(mostSecondsOf(wavOfChunks({ rate: 8_000 }, [data]))).toBe(8 + 1)
+})
