@@ -4,6 +4,7 @@ import { waitingProperties } from '#mcp/waiting.ts'
 import type { Prompt } from '#toolkit/define-prompt.ts'
 import type { Resource } from '#toolkit/define-resource.ts'
 import type { Tool } from '#toolkit/define-tool.ts'
+import { type OutputSchema, portableOutput } from './portable-output.ts'
 import { type Folder, sources } from './sources.ts'
 
 /** What the lists of tools, prompts and resources answer, so that a start converts no schema and loads no tool. */
@@ -106,5 +107,5 @@ function schemaOf(schema: z.ZodObject, io: 'input' | 'output'): ObjectSchema {
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
     },
   })
-  return { ...json, type: 'object' }
+  return { ...(io === 'output' ? portableOutput(json as OutputSchema) : json), type: 'object' }
 }
