@@ -14,9 +14,9 @@ import type { Charges } from './ledger/charges.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import { listedKey, refusalSentence } from './listed-key.ts'
 import { sendJson } from './middleware/send.ts'
+import type { KeyBudget } from './store/account-ops.ts'
 import { amountMicroUsd, nameCharacters } from './store/bounds.ts'
 import type { Store } from './store/store.ts'
-import type { KeyBudget } from './store/units.ts'
 
 /**
  * What an operator's commands ask of a running service, because one process owns a SQLite folder.

@@ -1,7 +1,8 @@
 import type { KeyRole } from '#contract/api-keys.ts'
 import { microUsd } from '#contract/money.ts'
 import type { ApiKeys } from './identity/api-keys.ts'
-import type { KeyBudget, Op } from './store/units.ts'
+import type { KeyBudget } from './store/account-ops.ts'
+import type { Op } from './store/units.ts'
 import { uuidV7 } from './store/uuid-v7.ts'
 
 /** More than this at once is a slip of the hand. */

@@ -1,7 +1,7 @@
 import type { KeyRole } from '#contract/api-keys.ts'
 import { formatUsd, type MicroUsd } from '#contract/money.ts'
 import type { ApiKeyRecord, KeyNeeds, KeyRefused } from './identity/api-keys.ts'
-import type { BudgetPeriod, KeyBudget } from './store/units.ts'
+import type { BudgetPeriod, KeyBudget } from './store/account-ops.ts'
 
 /** A key as operators' commands list it; never its secret. */
 export interface ListedKey {

@@ -7,7 +7,7 @@ import {
 } from '#contract/errors.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { ChargeUnknown } from '../ledger/charge-unknown.ts'
-import type { Refusal } from '../store/units.ts'
+import type { Refusal } from '../store/outcome.ts'
 
 /** An error inside a stream, in the shape that OpenAI's clients read. */
 export interface StreamError {

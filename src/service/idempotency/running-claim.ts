@@ -1,7 +1,8 @@
 import type { Clock } from '#contract/clock.ts'
 import { commitSurely } from '../store/commit-surely.ts'
+import type { Outcome } from '../store/outcome.ts'
 import type { Store } from '../store/store.ts'
-import type { ClaimFields, MoveClaim, Outcome } from '../store/units.ts'
+import type { ClaimFields, MoveClaim } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { claimLeaseMs } from './bounds.ts'
 

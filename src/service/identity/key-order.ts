@@ -3,7 +3,7 @@ import { invalidRequest } from '#contract/errors.ts'
 import { activeKeys } from '#contract/limits.ts'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import type { ServiceError } from '#contract/service-error.ts'
-import type { BudgetPeriod, KeyBudget } from '../store/units.ts'
+import type { BudgetPeriod, KeyBudget } from '../store/account-ops.ts'
 import { type ApiKeyRecord, type CreatedKey, type KeyChange, KeyRefused, type NewKey } from './api-keys.ts'
 import { shownLimits, shownPeriod, shownTime } from './shown-key.ts'
 

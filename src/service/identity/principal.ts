@@ -1,6 +1,6 @@
 import type { KeyRole } from '#contract/api-keys.ts'
 import type { PlanName } from '#contract/limits.ts'
-import type { KeyBudget } from '../store/units.ts'
+import type { KeyBudget } from '../store/account-ops.ts'
 
 /** Who a request comes from, once it has proved it. */
 export type Principal = KeyPrincipal | WalletPrincipal

@@ -1,6 +1,6 @@
 import type { ApiKey, KeyLimitPeriod } from '#contract/api-keys.ts'
 import { formatUsd, type MicroUsd, toUsdNumber } from '#contract/money.ts'
-import type { BudgetPeriod, KeyBudget } from '../store/units.ts'
+import type { BudgetPeriod, KeyBudget } from '../store/account-ops.ts'
 import type { ApiKeyRecord } from './api-keys.ts'
 import type { Charged, KeyUse } from './key-uses.ts'
 

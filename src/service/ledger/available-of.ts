@@ -1,5 +1,5 @@
 import { addUsd, type MicroUsd } from '#contract/money.ts'
-import type { Balance } from '../store/units.ts'
+import type { Balance } from '../store/outcome.ts'
 
 /** What an account has available after a unit; null where the unit did not touch its money. */
 export const availableOf = (balances: readonly Balance[], account: string): MicroUsd | null => {

@@ -1,7 +1,8 @@
 import { dayMs } from '#contract/durations.ts'
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import type { BudgetPeriod, KeyBudget } from '../store/account-ops.ts'
 import type { Store } from '../store/store.ts'
-import type { BudgetPeriod, HoldKey, KeyBudget } from '../store/units.ts'
+import type { HoldKey } from '../store/units.ts'
 
 /** Starts of the UTC day and month that `atMs` lies in. */
 export function periodStarts(atMs: number): Omit<HoldKey, 'key'> {

@@ -1,8 +1,8 @@
 import type { Clock } from '#contract/clock.ts'
 import type { Log } from '../log.ts'
+import type { Outcome } from '../store/outcome.ts'
 import type { Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { Outcome } from '../store/units.ts'
 import { LedgerWatch } from './ledger-watch.ts'
 
 /** A store for everybody who writes, payments too: what sound books never answer makes them read-only, and is logged. */

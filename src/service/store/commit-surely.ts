@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { surelyAttempts, surelyRetryMs } from './bounds.ts'
+import type { Outcome } from './outcome.ts'
 import type { Store } from './store.ts'
 import { StoreError } from './store-error.ts'
-import type { Outcome, Unit } from './units.ts'
+import type { Unit } from './units.ts'
 
 /**
  * Repeats a unit whose outcome stayed unknown: its id makes the repeat return the first outcome. Throws the first error

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
+import type { Outcome } from './outcome.ts'
 import type { Tables } from './tables.ts'
-import type { Outcome, Unit } from './units.ts'
+import type { Unit } from './units.ts'
 
 /** Where the service keeps everything that must survive. Two implementations, one contract. */
 export interface Store {

@@ -4,7 +4,8 @@
  */
 import type { Generated } from 'kysely'
 import type { KeyRole } from '#contract/api-keys.ts'
-import type { BudgetPeriod, ClaimState, JobState, LogLimit, OpenAccount, PaymentState } from './units.ts'
+import type { BudgetPeriod, OpenAccount } from './account-ops.ts'
+import type { ClaimState, JobState, LogLimit, PaymentState } from './units.ts'
 
 export interface Tables {
   account: AccountTable

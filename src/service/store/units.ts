@@ -1,7 +1,7 @@
 /** Units of work: the only way the service writes. A unit is plain data, applied whole or refused; the same id again
  * returns its first outcome. A unit that was refused left no trace, so a retry is judged anew. */
-import type { KeyRole } from '#contract/api-keys.ts'
 import type { MicroUsd } from '#contract/money.ts'
+import type { AddKey, LinkWallet, OpenAccount, RevokeKey, SetKeyBudget } from './account-ops.ts'
 
 export interface Unit {
   /** Ordered by time (starts with a UUIDv7), because random ids make the table of outcomes slow as it grows. */
@@ -35,72 +35,6 @@ export type Op =
 export interface Lease {
   owner: string
   untilMs: number
-}
-
-/** Opening an account that exists changes nothing. */
-export interface OpenAccount {
-  op: 'account'
-  account: string
-  kind: 'wallet' | 'customer'
-  atMs: number
-}
-
-/** A wallet belongs to one account for good; linking it again to the same one changes nothing. */
-export interface LinkWallet {
-  op: 'wallet'
-  /** Normalised: EVM in lower case, Solana as it is. */
-  wallet: string
-  account: string
-  atMs: number
-}
-
-export interface AddKey {
-  op: 'key'
-  key: string
-  account: string
-  /** Keyed hash of the secret, hex; the secret itself is never stored. */
-  hash: string
-  /** The first characters of the secret, shown in lists. */
-  prefix: string
-  label: string
-  /** `INFERENCE` where absent: only an ADMIN key manages keys and reads the account's bills. */
-  role?: KeyRole
-  /** The last characters of the secret, shown to its owner. */
-  ending?: string
-  /** Most keys that count which the account may have, this one included. */
-  mostActive?: number
-  expiresAtMs: number | null
-  /** Absent or null: the key may spend what its account has. */
-  budget?: KeyBudget | null
-  atMs: number
-}
-
-/** What a key may spend in each period, of USD and of staking credit apart; null is without a limit of its own. */
-export interface KeyBudget {
-  period: BudgetPeriod
-  usd: MicroUsd | null
-  staking: MicroUsd | null
-}
-
-/** A UTC day, a UTC month, or all of a key's life. */
-export type BudgetPeriod = 'epoch' | 'month' | 'lifetime'
-
-/** Replaces a key's budget; it counts what is held from now on, and within one kind of period what was held before. */
-export interface SetKeyBudget {
-  op: 'keyBudget'
-  key: string
-  budget: KeyBudget | null
-  /** Where they are there: the budget that was read (else refused as `key_moved`), what the key is for, when it ends. */
-  before?: KeyBudget | null
-  label?: string
-  expiresAtMs?: number | null
-  atMs: number
-}
-
-export interface RevokeKey {
-  op: 'revokeKey'
-  key: string
-  atMs: number
 }
 
 /**
@@ -343,57 +277,3 @@ export interface PublishReceiptKey {
   publicKey: string
   atMs: number
 }
-
-export interface Balance {
-  account: string
-  posted: MicroUsd
-  held: MicroUsd
-}
-
-export type Outcome = Applied | Refused
-
-export interface Applied {
-  ok: true
-  /** True when the unit had been applied before and this is its first outcome. */
-  again: boolean
-  /** After the unit, one for each account whose money it touched. */
-  balances: readonly Balance[]
-}
-
-export interface Refused {
-  ok: false
-  /** Index of the operation that was refused; −1 where the unit itself is `invalid`. */
-  op: number
-  why: Refusal
-}
-
-/** The order of preconditions is part of the contract: it exists, then its state, then the funds, then the amount. */
-export type Refusal =
-  | 'no_account'
-  | 'no_key'
-  | 'key_exists'
-  | 'key_moved'
-  | 'too_many_keys'
-  | 'wallet_taken'
-  | 'hold_exists'
-  | 'no_hold'
-  | 'not_owner'
-  | 'lease_live'
-  | 'read_only'
-  | 'too_many_open'
-  | 'insufficient_funds'
-  | 'over_budget'
-  | 'over_hold'
-  | 'request_charged'
-  | 'ref_exists'
-  | 'nothing_to_refund'
-  | 'refunded'
-  | 'nonce_used'
-  | 'job_exists'
-  | 'job_moved'
-  | 'payment_exists'
-  | 'payment_moved'
-  | 'claim_exists'
-  | 'claim_moved'
-  | 'secret_moved'
-  | 'invalid'

@@ -1,4 +1,4 @@
-import type { Balance } from '#service/store/units.ts'
+import type { Balance } from '#service/store/outcome.ts'
 
 export const databaseName = 'farebox.db'
 

@@ -1,6 +1,7 @@
 import { microUsd } from '#contract/money.ts'
 import { keyHash } from '#service/identity/key-secret.ts'
-import type { KeyBudget, Op } from '#service/store/units.ts'
+import type { KeyBudget } from '#service/store/account-ops.ts'
+import type { Op } from '#service/store/units.ts'
 import type { Caller } from './callers.ts'
 import { SolanaWallet } from './solana-transfer.ts'
 import { dollars, serverSecret, type World } from './world.ts'

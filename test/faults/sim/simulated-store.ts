@@ -1,6 +1,7 @@
+import type { Outcome } from '#service/store/outcome.ts'
 import type { PruneSlice, Store } from '#service/store/store.ts'
 import { StoreError } from '#service/store/store-error.ts'
-import type { Outcome, Unit } from '#service/store/units.ts'
+import type { Unit } from '#service/store/units.ts'
 import type { SimulatedDatabase } from './simulated-database.ts'
 import type { StoreFaults } from './store-faults.ts'
 import { answered, type Machine } from './virtual-machine.ts'

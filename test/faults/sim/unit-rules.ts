@@ -1,5 +1,6 @@
 import { holdLeaseMs, recoveryIntervalMs } from '#service/ledger/bounds.ts'
-import type { Op, Outcome, Refusal, Unit } from '#service/store/units.ts'
+import type { Outcome, Refusal } from '#service/store/outcome.ts'
+import type { Op, Unit } from '#service/store/units.ts'
 import type { Machine } from './virtual-machine.ts'
 import type { World } from './world.ts'
 

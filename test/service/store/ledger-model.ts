@@ -1,5 +1,8 @@
 /** The books in a few lines, to compare a store with. Knows money, budgets and nonces only. */
-import type { Capture, Extend, Hold, KeyBudget, Op, Refusal, Unit } from '#service/store/units.ts'
+
+import type { KeyBudget } from '#service/store/account-ops.ts'
+import type { Refusal } from '#service/store/outcome.ts'
+import type { Capture, Extend, Hold, Op, Unit } from '#service/store/units.ts'
 
 interface OpenHold {
   account: string

@@ -1,4 +1,5 @@
-import type { Op, Refusal } from '#service/store/units.ts'
+import type { Refusal } from '#service/store/outcome.ts'
+import type { Op } from '#service/store/units.ts'
 import {
   account,
   capture,

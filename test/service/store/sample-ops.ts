@@ -1,5 +1,7 @@
 /** Operations and units of tests, with what does not matter filled in. */
 import { microUsd } from '#contract/money.ts'
+import type { KeyBudget } from '#service/store/account-ops.ts'
+import type { Outcome } from '#service/store/outcome.ts'
 import type { Store } from '#service/store/store.ts'
 import type {
   Capture,
@@ -7,10 +9,8 @@ import type {
   Hold,
   JobFields,
   JobState,
-  KeyBudget,
   MoveClaim,
   Op,
-  Outcome,
   PaymentFields,
   PaymentState,
   Unit,

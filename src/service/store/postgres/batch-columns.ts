@@ -1,5 +1,6 @@
+import type { KeyBudget } from '../account-ops.ts'
 import { storeOwed } from '../owed.ts'
-import type { KeyBudget, Op } from '../units.ts'
+import type { Op } from '../units.ts'
 import { arrayText, type Cell } from './array-text.ts'
 import { lockFor, noLocks } from './batch-locks.ts'
 import type { SentUnit } from './sent-unit.ts'

@@ -1,6 +1,6 @@
+import type { Outcome } from '../outcome.ts'
 import type { PruneSlice } from '../store.ts'
 import { refusedByRule, StoreError } from '../store-error.ts'
-import type { Outcome } from '../units.ts'
 import { batchParameters, batchValues } from './batch-columns.ts'
 import { transientAttempts } from './bounds.ts'
 import { DatabaseAway, type WriterLink } from './link.ts'

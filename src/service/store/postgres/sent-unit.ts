@@ -1,6 +1,7 @@
 import { microUsd } from '#contract/money.ts'
 import { invalidOp } from '../invalid-op.ts'
-import type { Balance, Outcome, Refusal, Unit } from '../units.ts'
+import type { Balance, Outcome, Refusal } from '../outcome.ts'
+import type { Unit } from '../units.ts'
 import { startsWithUuidV7 } from '../uuid-v7.ts'
 
 /** A unit on its way to the database. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { KeyBudget } from '../units.ts'
+import type { KeyBudget } from '../account-ops.ts'
 import type { ApiKey } from './apply-funds.ts'
 import type { Known } from './known-rows.ts'
 import type { Appliers } from './work.ts'

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { BudgetPeriod, Hold } from '../units.ts'
+import type { BudgetPeriod } from '../account-ops.ts'
+import type { Hold } from '../units.ts'
 import type { Known } from './known-rows.ts'
 import { prepareExact } from './work.ts'
 

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { BudgetPeriod } from '../account-ops.ts'
 import { storeOwed } from '../owed.ts'
-import type { BudgetPeriod, Hold } from '../units.ts'
+import type { Hold } from '../units.ts'
 import { type Funds, type Sources, type Split, sourcesOf } from './apply-funds.ts'
 import type { Known } from './known-rows.ts'
 import { type Appliers, type Balances, prepareExact, type Work } from './work.ts'

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isAwayOfSqlite, isBusy } from '../away-reason.ts'
-import type { Outcome, Unit } from '../units.ts'
+import type { Outcome } from '../outcome.ts'
+import type { Unit } from '../units.ts'
 import { unitApplier } from './apply.ts'
 import { isBrokenRule } from './broken-rule.ts'
 import { knownRows } from './known-rows.ts'

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { knownRowsMost } from '../bounds.ts'
-import type { Balance } from '../units.ts'
+import type { Balance } from '../outcome.ts'
 import type { ApiKey } from './apply-funds.ts'
 import type { OpenHold } from './apply-holds.ts'
 import { prepareExact } from './work.ts'

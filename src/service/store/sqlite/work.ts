@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
-import type { Balance, Op, Refusal } from '../units.ts'
+import type { Balance, Refusal } from '../outcome.ts'
+import type { Op } from '../units.ts'
 import type { Known } from './known-rows.ts'
 
 /** One unit while it is applied: what it has touched so far. */
