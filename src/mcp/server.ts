@@ -3,7 +3,7 @@ import { listingMs, questionMs, questionsInARow } from './bounds.ts'
 import { callTool, type Desk } from './call-tool.ts'
 import { completeArgument } from './choices.ts'
 import { getPrompt } from './get-prompt.ts'
-import { instructions } from './instructions.ts'
+import { instructionsFor } from './instructions.ts'
 import { type Listing, onWire } from './listing.ts'
 import { readResource } from './resources.ts'
 
@@ -19,7 +19,7 @@ export function makeServer({ name, version }: ServerName, listing: Listing, desk
     { name, version },
     {
       capabilities: has,
-      instructions,
+      instructions: instructionsFor(listing.tools),
       cacheHints: {
         'server/discover': listingHint,
         'tools/list': listingHint,

@@ -3,7 +3,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { instructionCharacters } from '#mcp/bounds.ts'
 import { chooseTools } from '#mcp/choose-tools.ts'
-import { instructions } from '#mcp/instructions.ts'
+import { instructionsFor } from '#mcp/instructions.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { printTools } from '#mcp/print-tools.ts'
 import { mcpListing } from '../../scripts/generators/mcp-listing.ts'
@@ -70,12 +70,33 @@ test('the whole listing stays within its share of bytes', () => {
   expect(bytes).toBeLessThanOrEqual((wholeSet.bytes / wholeSet.tools) * defaults.length)
 })
 
-test('the instructions are not cut by assistants, and name only what exists', () => {
-  expect(instructions.length).toBeLessThanOrEqual(instructionCharacters)
-  const named = instructions.match(/\b[a-z]+_[a-z_]+\b/g)?.filter(word => !['job_id'].includes(word)) ?? []
-  expect(named.length).toBeGreaterThan(0)
-  const known = listing.tools.map(({ name }) => name)
-  expect(named.filter(name => !known.includes(name))).toEqual([])
+/** The default twenty, some of which may be still to come. */
+const wholeNames = [
+  ...['chat', 'models_find', 'job_wait', 'job_list', 'job_delete', 'limits'],
+  ...['wallet_status', 'wallet_top_up', 'wallet_receipts'],
+  ...['image_create', 'image_edit', 'image_upscale', 'image_remove_background'],
+  ...['video_quote', 'video_create', 'speech_create', 'transcribe', 'music_create', 'web_search', 'web_read'],
+]
+const named = (text: string) => text.match(/\b[a-z]+_[a-z_]+\b/g)?.filter(word => word !== 'job_id') ?? []
+
+test.each([
+  ['all tools that there will be', wholeNames],
+  ['the default tools', defaults.map(({ name }) => name)],
+  ['the wallet alone', ['wallet_receipts', 'wallet_status', 'wallet_top_up']],
+  ['one tool', ['web_read']],
+])('the instructions of %s are not cut by assistants, and name only what is served', (_what, names) => {
+  const text = instructionsFor(names.map(name => ({ name })))
+  expect(text.length).toBeLessThanOrEqual(instructionCharacters)
+  expect(named(text).filter(name => !names.includes(name))).toEqual([])
+  for (const part of ['Money', 'Persons', 'Safety']) expect(text).toContain(`\n${part}\n- `)
+  expect(text).not.toMatch(/undefined|\n\n\n|- \n/)
+})
+
+test('a client is told the instructions of what it is served', async () => {
+  const { client, disconnect } = await connect({ host: fakeHost().host, tools: ['wallet'] })
+  expect(client.getInstructions()).toContain('wallet_top_up is rarely needed')
+  expect(client.getInstructions()).not.toContain('job_wait')
+  await disconnect()
 })
 
 describe.each(listing.tools)('$name', tool => {
