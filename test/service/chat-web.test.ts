@@ -1,36 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { inferenceFailed } from '#contract/errors.ts'
-import type { PageCall, PageReader, SearchCall, SearchEngine, SearchResult } from '#service/engines/engine.ts'
 import { PageUnread } from '#service/engines/web/page-unread.ts'
 import { audit } from '#service/ledger/audit.ts'
 import { type ChatDesk, type Customer, eventsOf, inputMicroUsd, openDesk, outputMicroUsd } from './chat-desk.ts'
 import { used, words } from './chat-script.ts'
-import { textModel } from './models/example-models.ts'
-
-const found: SearchResult[] = [
-  { title: 'Fares', url: 'https://example.com/fares', content: 'A ride is 2 USD.', date: '2026-11-20' },
-  { title: 'Zones', url: 'https://example.com/zones', content: 'There are two zones.', date: '' },
-]
-
-/** A web that says what a test wants, and remembers what it was asked. */
-class ScriptedWeb implements SearchEngine, PageReader {
-  searched: SearchCall[] = []
-  read_: string[] = []
-  failure: Error | null = null
-  results = found
-
-  async search(call: SearchCall) {
-    this.searched.push(call)
-    if (this.failure) throw this.failure
-    return this.results
-  }
-
-  async read({ url }: PageCall) {
-    this.read_.push(url)
-    if (this.failure || url.includes('broken')) throw new PageUnread('could not be read')
-    return { title: `Title of ${url}`, content: `Text of ${url}` }
-  }
-}
+import { found, ScriptedWeb } from './scripted-web.ts'
 
 const web = new ScriptedWeb()
 const answered = [...words('An', ' answer'), { usage: used(100, 10) }]
@@ -353,48 +327,5 @@ describe('§2.8 who speaks', () => {
     await send({}, { messages: [{ role: 'user', content }], prompt_cache_key: 'k', prompt_cache_retention: '24h' })
     expect(desk.engine.calls[0]?.request).toMatchObject({ prompt_cache_key: 'k', prompt_cache_retention: '24h' })
     expect(asked().at(-1)?.content).toEqual(content)
-  })
-})
-
-describe('what cannot be done is refused by its name, for nothing', () => {
-  const { capabilities } = textModel()
-  test.each<[what: string, options: object, model: object, words: string]>([
-    [
-      'a search of posts',
-      { enable_x_search: true },
-      {},
-      'enable_x_search: no model of this service has a search of its own',
-    ],
-    [
-      'a search before a model that takes none',
-      { enable_web_search: 'on' },
-      { capabilities: { ...capabilities, supportsWebSearch: false } },
-      'enable_web_search: scripted takes no results of a search',
-    ],
-  ])('%s', async (_what, options, model, text) => {
-    const other = await openDesk({ search: web, pages: web, model })
-    const response = await other.chat(await other.customer(1), { service_parameters: options })
-    expect([response.status, JSON.stringify(await response.json())]).toEqual([400, expect.stringContaining(text)])
-    await other.service.close()
-  })
-
-  test('what is not set up, and a record that does not claim it', async () => {
-    const bare = await openDesk()
-    for (const options of [{ enable_web_search: 'auto' }, { enable_web_scraping: true }]) {
-      const response = await bare.chat(await bare.customer(1), { service_parameters: options })
-      expect([response.status, await response.text()]).toEqual([
-        400,
-        expect.stringContaining('is not set up on this service'),
-      ])
-    }
-    const claims = async ({ service }: ChatDesk) => {
-      const list = (await (await service.request('/api/v1/models')).json()) as {
-        data: { model_spec: { capabilities: object } }[]
-      }
-      return list.data.map(({ model_spec: spec }) => spec.capabilities)
-    }
-    expect(await claims(bare)).toMatchObject([{ supportsWebSearch: false }])
-    expect(await claims(desk)).toMatchObject([{ supportsWebSearch: true }])
-    await bare.service.close()
   })
 })
