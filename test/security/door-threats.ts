@@ -120,4 +120,28 @@ export const doorThreats: readonly Threat[] = [
     answer: '400 that names what was meant; no key is made',
     shownBy: [shown('service/accounts/keys.test.ts', 'D9: no misspelt period…')],
   },
+  {
+    id: 'D10',
+    threat: 'one account that fills the line of a thread, and pages of thousands of elements within each other',
+    answer: 'a share of the line for each account, and turns; such a page is refused before it is made',
+    shownBy: [
+      shown(
+        'service/threads/task-thread.test.ts',
+        'D10: one account has a share of the places, and others their turn before its next',
+      ),
+      shown('service/engines/web/web-pages.test.ts', 'D10: of too many elements within each other is refused at once…'),
+    ],
+  },
+  {
+    id: 'D11',
+    threat: 'requests that take so long, or are refused so, that their upstream seems to be gone',
+    answer: 'it is left out only where two accounts met that, and is there for everybody else',
+    shownBy: [
+      shown(
+        'service/engines/upstreams/upstream-pool.test.ts',
+        'D11: whether an upstream is left out after time-outs of one caller…',
+        'D11: whom one fails asks the others first for a while, and nobody else does',
+      ),
+    ],
+  },
 ]

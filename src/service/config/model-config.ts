@@ -17,7 +17,9 @@ const upstreamShape = {
   model: z.string().min(1).max(1_000).optional(),
   weight: count(1, 1_000).default(1),
   concurrency: count(1, 100_000).default(usualConcurrency),
+  /** Until the first piece of a stream, and between two later ones. */
   firstByteMs: Milliseconds.optional(),
+  idleMs: Milliseconds.optional(),
 }
 
 const Deprecation = z.strictObject({

@@ -52,7 +52,7 @@ function openUpstream(
   index: number,
   { folder, log, keep }: Surroundings,
 ): Upstream<AnyEngine> {
-  const { engine, name = `${engine}-${index + 1}`, model = id, weight, concurrency, firstByteMs } = upstream
+  const { engine, name = `${engine}-${index + 1}`, model = id, weight, concurrency, firstByteMs, idleMs } = upstream
   const kind = engineKinds.find(each => each.name === engine)
   const open = kind?.engines[type]
   if (!open) throw new Error(`The engine ${engine} has no models of type ${type}.`)
@@ -66,6 +66,7 @@ function openUpstream(
     concurrency: atOnce,
     counts: keep(`counts of ${name} for ${id}`, () => new UpstreamCounts()),
     ...(firstByteMs ? { firstByteMs } : {}),
+    ...(idleMs ? { idleMs } : {}),
   }
 }
 

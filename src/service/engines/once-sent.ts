@@ -1,4 +1,6 @@
+import { unreachable } from '../unreachable.ts'
 import type { EngineState, JobProgress } from './engine.ts'
+import { codeOf } from './openai/upstream-error.ts'
 
 /** Thrown by `send` where the engine has certainly not taken the job, so that it may be sent again. */
 export class NotTaken extends Error {
@@ -42,7 +44,7 @@ export class OnceSent {
     try {
       return await send()
     } catch (error) {
-      if (error instanceof NotTaken) return this.begin()
+      if (error instanceof NotTaken) return notTaken(error)
       if (this.#knowsAgain) throw error
       return unknownOutcome
     }
@@ -52,6 +54,19 @@ export class OnceSent {
 /** Whether a question after a job says that the engine did not take it: only then it is as it was at its beginning. */
 export const wasNotTaken = (progress: JobProgress): boolean =>
   progress.state === 'running' && progress.engineState.phase === 'ready'
+
+/** Whether it did not because no connection came about. */
+export const wasAway = (progress: JobProgress): boolean =>
+  wasNotTaken(progress) && progress.state === 'running' && progress.engineState.isAway === true
+
+/** Whether what is told of a job comes from the engine itself: one that is yet to be sent has met nobody. */
+export const isFromEngine = (progress: JobProgress): boolean =>
+  progress.state !== 'running' || progress.engineState.phase === undefined
+
+const notTaken = ({ cause }: NotTaken): JobProgress => ({
+  state: 'running',
+  engineState: { phase: 'ready', ...(unreachable.has(codeOf(cause)) ? { isAway: true } : {}) },
+})
 
 const unknownOutcome: JobProgress = {
   state: 'failed',

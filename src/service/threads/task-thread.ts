@@ -1,5 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { modelOverloaded } from '#contract/errors.ts'
+import { retryAfter } from '#contract/headers.ts'
+import { callingAccount } from '../request-context.ts'
+import { comeAgainSeconds, ownersInLine } from './bounds.ts'
 
 /** Of a page, a picture or some texts. */
 const usualLeftMs = 2_000
@@ -31,6 +34,8 @@ export class TaskFailed extends Error {
 
 interface Waiting<Task, Answer> {
   task: Task
+  /** The account whose call it is; null where it is nobody's. */
+  owner: string | null
   signal: AbortSignal | undefined
   resolve(answer: Answer): void
   reject(error: unknown): void
@@ -38,12 +43,14 @@ interface Waiting<Task, Answer> {
 
 /**
  * A thread for what computes for so long that others would wait: one task after the other, in the order in which they
- * came. It starts with the first and keeps no process alive. One that hangs or dies ends its thread, and so does one that
+ * came, and one account after the other where several wait, none of which has more than a share of the places. It starts with the first and keeps no process alive. One that hangs or dies ends its thread, and so does one that
  * goes on for too long after its caller has left; the next task gets another.
  */
 export class TaskThread<Task, Answer> {
   readonly #options: TaskThreadOptions
   readonly #waiting: Waiting<Task, Answer>[] = []
+  /** Who had a turn since all who wait had one. */
+  readonly #served = new Set<string | null>()
   #worker: Worker | null = null
   #isBusy = false
   #isClosed = false
@@ -54,9 +61,10 @@ export class TaskThread<Task, Answer> {
 
   /** Throws `modelOverloaded` where too many wait, `TaskFailed`, or the signal's reason. */
   run(task: Task, signal?: AbortSignal): Promise<Answer> {
-    if (this.#isClosed || this.#waiting.length >= this.#options.waiting) return Promise.reject(modelOverloaded())
+    const owner = callingAccount()
+    if (this.#isClosed || !this.#hasPlaceFor(owner)) return Promise.reject(overloaded())
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ task, signal, resolve, reject })
+      this.#waiting.push({ task, owner, signal, resolve, reject })
       void this.#workOff()
     })
   }
@@ -64,14 +72,31 @@ export class TaskThread<Task, Answer> {
   /** Ends the thread; what waits is refused. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const { reject } of this.#waiting.splice(0)) reject(modelOverloaded())
+    for (const { reject } of this.#waiting.splice(0)) reject(overloaded())
     await this.#end()
+  }
+
+  #hasPlaceFor(owner: string | null): boolean {
+    const { waiting: places } = this.#options
+    if (this.#waiting.length >= places) return false
+    if (owner === null) return true
+    const owned = this.#waiting.filter(each => each.owner === owner && !each.signal?.aborted).length
+    return owned < Math.max(1, Math.floor(places / ownersInLine))
+  }
+
+  /** The first of those whose owner had no turn of late. */
+  #next(): Waiting<Task, Answer> | undefined {
+    const first = this.#waiting.findIndex(({ owner }) => !this.#served.has(owner))
+    if (first < 0) this.#served.clear()
+    const [next] = this.#waiting.splice(Math.max(0, first), 1)
+    if (next) this.#served.add(next.owner)
+    return next
   }
 
   async #workOff(): Promise<void> {
     if (this.#isBusy) return
     this.#isBusy = true
-    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+    for (let next = this.#next(); next; next = this.#next()) {
       const { signal, reject } = next
       if (signal?.aborted) reject(signal.reason)
       else await this.#serve(next)
@@ -132,3 +157,5 @@ export class TaskThread<Task, Answer> {
     await worker?.terminate()
   }
 }
+
+const overloaded = () => modelOverloaded({ [retryAfter.name]: retryAfter.format(comeAgainSeconds) })

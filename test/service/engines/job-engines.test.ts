@@ -123,7 +123,10 @@ describe('a video is asked for once', () => {
     const made = engine(kind, false)
     await server.close()
     const announced = stateOf(await follow(made, 1))
-    expect(await made.poll(call(), announced)).toEqual({ state: 'running', engineState: { phase: 'ready' } })
+    expect(await made.poll(call(), announced)).toEqual({
+      state: 'running',
+      engineState: { phase: 'ready', isAway: true },
+    })
   })
 
   test.each([
@@ -138,28 +141,34 @@ describe('a video is asked for once', () => {
   })
 })
 
+async function pooled(kind: Kind) {
+  const dead = await jobDouble()
+  await dead.close()
+  const Engine = kind === 'service' ? ServiceVideo : OpenAiVideos
+  const engines = [dead.origin, server.origin].map(origin => {
+    const made = new Engine({ workFolder: folder, takesKeys: false, baseUrl: `${origin}/v1` })
+    opened.push(made)
+    return made
+  })
+  const upstreams = engines.map((each, index) => ({
+    ...{ name: `upstream-${index}`, engine: each, engineModel: `model-${index}`, weight: 10 - index, concurrency: 1 },
+  }))
+  const clock = new TestClock()
+  const pool = new UpstreamPool({ upstreams, queue: { length: 0, waitMs: 1 }, clock })
+  return { made: pooledVideo(pool), pool, clock }
+}
+
 describe('over two upstreams, of which one is dead', () => {
-  async function pooled(kind: Kind) {
-    const dead = await jobDouble()
-    await dead.close()
-    const options = { workFolder: folder, takesKeys: false }
-    const engines = [dead.origin, server.origin].map(origin => {
-      const made =
-        kind === 'service'
-          ? new ServiceVideo({ ...options, baseUrl: `${origin}/v1` })
-          : new OpenAiVideos({ ...options, baseUrl: `${origin}/v1` })
-      opened.push(made)
-      return made
-    })
-    const upstreams = engines.map((each, index) => ({
-      ...{ name: `upstream-${index}`, engine: each, engineModel: `model-${index}`, weight: 10 - index, concurrency: 1 },
-    }))
-    return pooledVideo(new UpstreamPool({ upstreams, queue: { length: 0, waitMs: 1 }, clock: new TestClock() }))
-  }
+  test.each(kinds)('%s: the dead one is left out; that a job was begun there is no sign of life', async kind => {
+    server.says(wires[kind].submit, wires[kind].taken)
+    const { made, pool, clock } = await pooled(kind)
+    for (let job = 0; job < 40 && pool.states[0]?.state !== 'down'; job++, clock.pass(1_000)) await follow(made, 4)
+    expect(pool.states[0]).toMatchObject({ state: 'down', failures: { MODEL_OFFLINE: 3 } })
+  })
 
   test.each(kinds)('%s: the other one is asked, once', async kind => {
     server.says(wires[kind].submit, wires[kind].taken)
-    const progress = await follow(await pooled(kind), 4)
+    const progress = await follow((await pooled(kind)).made, 4)
     expect(stateOf(progress).upstream).toBe('upstream-1')
     expect(submissions()).toHaveLength(1)
     expect(server.seen[0]?.text).toContain('model-1')
@@ -167,7 +176,7 @@ describe('over two upstreams, of which one is dead', () => {
 
   test.each(kinds)('%s: where the other one takes none either, it is tried until one does', async kind => {
     server.says(wires[kind].submit, json({}, 503))
-    const made = await pooled(kind)
+    const { made } = await pooled(kind)
     const waiting = stateOf(await follow(made, 6))
     server.says(wires[kind].submit, wires[kind].taken)
     let progress: JobProgress = { state: 'running', engineState: waiting }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { inRequest } from '#service/request-context.ts'
 import { TaskThread } from '#service/threads/task-thread.ts'
 
 type Task = 'count' | 'hang' | 'die' | 'grow'
@@ -65,6 +66,30 @@ describe('a thread for tasks', { timeout: 60_000 }, () => {
     left.abort(new Error('gone'))
     await expect(running).rejects.toThrow('gone')
     expect(await Promise.all(waiting)).toEqual([1, 2, 3])
+  })
+
+  const as = (account: string, task: Task, signal?: AbortSignal) =>
+    inRequest({ requestId: 'r', trace: null, account, retries: 0 }, () => thread.run(task, signal))
+
+  test('D10: one account has a share of the places, and others their turn before its next', async () => {
+    thread = new TaskThread({ ...options, waiting: 8 })
+    const left = new AbortController()
+    const running = as('ada', 'hang', left.signal)
+    const mine = [as('ada', 'count'), as('ada', 'count')]
+    await expect(as('ada', 'count')).rejects.toMatchObject({ status: 429, headers: { 'retry-after': '2' } })
+    const others = [as('bob', 'count'), as('cy', 'count')]
+    left.abort(new Error('gone'))
+    await expect(running).rejects.toThrow('gone')
+    expect(await Promise.all([...mine, ...others])).toEqual([3, 4, 1, 2])
+  })
+
+  test('what nobody waits for any more takes no place of a share', async () => {
+    const left = new AbortController()
+    const ended = Promise.allSettled([as('ada', 'hang', left.signal), as('ada', 'count', left.signal)])
+    await expect(as('ada', 'count')).rejects.toMatchObject({ status: 429 })
+    left.abort(new Error('gone'))
+    expect(await as('ada', 'count')).toBe(1)
+    await ended
   })
 
   test('what waits when it is closed is refused, and so is what comes later', async () => {

@@ -12,6 +12,7 @@ import type { ServiceError } from '#contract/service-error.ts'
 import { fieldError } from '../../models/field-error.ts'
 import { unreachable } from '../../unreachable.ts'
 import { retryAfterSeconds } from '../bounds.ts'
+import { mayBeRequests } from '../upstreams/request-made.ts'
 import { isObject } from './read-answer.ts'
 
 export interface Refusal {
@@ -29,7 +30,8 @@ export function refusalError({ status, retryAfter, body }: Refusal, request: obj
   if (status === 408 || status === 504) return requestTimeout()
   if (status >= 500 || status < 400) return inferenceFailed()
   // The engine's key, bill or model's name is the operator's business, not the caller's.
-  if ([401, 402, 403, 404, 405, 407].includes(status)) return modelOffline()
+  if ([401, 405, 407].includes(status)) return modelOffline()
+  if ([402, 403, 404].includes(status)) return mayBeRequests(modelOffline())
   return requestError(body, request)
 }
 

@@ -29,6 +29,9 @@ export const usualWaiting = 100
 /** How long each of them waits at most. */
 export const usualWaitMs = 30_000
 
+/** Silence between two pieces of a stream, where the operator says nothing: longer than any engine here waits by itself. */
+export const usualIdleMs = 120_000
+
 /** What a caller is told to wait who found no place, until there are figures of how long calls take. */
 export const usualCallMs = 1_000
 

@@ -1,5 +1,5 @@
 import type { ChatEngine, EmbeddingEngine, EngineState, ImageEngine, JobProgress, VideoEngine } from '../engine.ts'
-import { wasNotTaken } from '../once-sent.ts'
+import { isFromEngine, wasAway, wasNotTaken } from '../once-sent.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 import { isNotBegun } from './upstream-verdict.ts'
 
@@ -33,7 +33,7 @@ export const pooledJobs = <Call extends { engineModel: string; signal: AbortSign
 ): JobEngine<Call> => ({
   async start(call) {
     // One that may have begun would make a second video elsewhere.
-    const begun = await pool.answerBy(call, (engine, asked) => engine.start(asked), isNotBegun)
+    const begun = await pool.answerBy(call, (engine, asked) => engine.start(asked), isNotBegun, isFromEngine)
     return ofUpstream(begun.value, begun.upstream)
   },
   async poll(call, { upstream, state }) {
@@ -43,10 +43,12 @@ export const pooledJobs = <Call extends { engineModel: string; signal: AbortSign
     }
     const { engine, engineModel } = member
     const progress = await engine.poll({ ...call, engineModel }, state as Record<string, unknown>)
+    if (isFromEngine(progress)) pool.proved(upstream)
     if (!wasNotTaken(progress)) return ofUpstream(progress, upstream)
     // Many engines send a job only when they are asked after it, so only now it is known that this one cannot have it.
     // Where all others are full it waits for this one: what stands in its row must not stay that it was about to be sent.
-    const begun = await pool.elsewhere(call, upstream, (other, asked) => other.start(asked)).catch(() => null)
+    const told = { isAway: wasAway(progress), isProof: isFromEngine }
+    const begun = await pool.elsewhere(call, upstream, (other, asked) => other.start(asked), told).catch(() => null)
     return begun ? ofUpstream(begun.value, begun.upstream) : ofUpstream(progress, upstream)
   },
 })

@@ -23,6 +23,7 @@ export class UpstreamHealth {
   #metBy = new Set<string | number>()
   #lastCaller: string | null = null
   #othersFirstUntilMs = 0
+  #lastFailureMs = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -40,6 +41,12 @@ export class UpstreamHealth {
     if (this.state !== 'trial') return this.state === 'up'
     const isLast = caller !== null && caller === this.#lastCaller && nowMs < this.#othersFirstUntilMs
     return !this.#isTrying && !isLast
+  }
+
+  /** Whether it is better asked last by this caller: all failures in a row are its own, and the last is not long ago. */
+  isPoorFor(caller: string | null): boolean {
+    const isItsOwn = caller !== null && this.#metBy.size === 1 && this.#metBy.has(caller)
+    return isItsOwn && this.#failures >= failuresToLeaveOut && this.#clock.now() < this.#lastFailureMs + leaveOutMs
   }
 
   /** Until a call may go there again; 0 where that depends on a trial under way. */
@@ -66,6 +73,7 @@ export class UpstreamHealth {
   failed(caller: string | null): boolean {
     if (this.#leaveOutMs > 0) return this.#failedAgain(caller)
     this.#failures++
+    this.#lastFailureMs = this.#clock.now()
     this.#metBy.add(caller ?? this.#failures)
     this.#lastCaller = caller
     if (this.#failures < failuresToLeaveOut || this.#metBy.size < callersToLeaveOut) return false

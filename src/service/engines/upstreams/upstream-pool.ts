@@ -1,7 +1,7 @@
 import type { Clock } from '#contract/clock.ts'
 import { modelOffline, modelOverloaded, requestTimeout } from '#contract/errors.ts'
 import { callingAccount, noteRetry } from '../../request-context.ts'
-import { failoverMs, longestHintMs, newestShare, usualCallMs } from './bounds.ts'
+import { failoverMs, longestHintMs, newestShare, usualCallMs, usualIdleMs } from './bounds.ts'
 import { UpstreamCounts } from './upstream-counts.ts'
 import { type HealthState, UpstreamHealth } from './upstream-health.ts'
 import { askedWaitMs, failureWord, isNotBegun, verdictOf } from './upstream-verdict.ts'
@@ -20,6 +20,8 @@ export interface Upstream<Engine> {
   concurrency: number
   /** Until the first piece of a stream, where that has a bound of its own. */
   firstByteMs?: number
+  /** Silence between two pieces of a stream, after which it has stopped; `usualIdleMs` where absent. */
+  idleMs?: number
   /** Those of the pool that it was in before, where figures are to go on; begun anew where absent. */
   counts?: UpstreamCounts
 }
@@ -111,21 +113,24 @@ export class UpstreamPool<Engine> {
     call: Call,
     ask: Asked<Call, Engine, Promise<Value>>,
     mayRepeat: (error: unknown) => boolean = () => true,
+    isProof: (value: Value) => boolean = () => true,
   ): Promise<{ value: Value; upstream: string }> {
-    return this.#answered(this.#journey(call.signal, mayRepeat), call, ask)
+    return this.#answered(this.#journey(call.signal, mayRepeat), call, ask, isProof)
   }
 
   async #answered<Call extends AnyCall, Value>(
     journey: Journey<Engine>,
     call: Call,
     ask: Asked<Call, Engine, Promise<Value>>,
+    isProof: (value: Value) => boolean,
   ): Promise<{ value: Value; upstream: string }> {
     for (;;) {
       const member = await this.#place(journey)
       const startedMs = this.#clock.now()
       try {
         const value = await ask(member.engine, { ...call, engineModel: member.engineModel })
-        this.#well(member)
+        if (isProof(value)) this.#well(member)
+        else member.health.untold()
         this.#settle(journey, true)
         this.#took(startedMs)
         return { value, upstream: member.name }
@@ -138,18 +143,24 @@ export class UpstreamPool<Engine> {
   }
 
   /**
-   * As `answerBy` by any other than the one of this name, which did not take the work, and is spared for a while; null
-   * where no other one is there for it now.
+   * As `answerBy` by any other than the one of this name, which did not take the work: where it is away that counts
+   * against it, else it is spared for a while. Null where no other one is there for it now.
    */
   async elsewhere<Call extends AnyCall, Value>(
     call: Call,
     name: string,
     ask: Asked<Call, Engine, Promise<Value>>,
+    { isAway, isProof }: { isAway: boolean; isProof: (value: Value) => boolean },
   ): Promise<{ value: Value; upstream: string } | null> {
     const member = this.#members.find(each => each.name === name)
     const journey = this.#journey(call.signal, isNotBegun)
-    if (!member || !this.#goesOn(journey, member, modelOverloaded())) return null
-    return this.#answered(journey, call, ask)
+    if (!member) return null
+    member.health.begin()
+    const goesOn = this.#goesOn(journey, member, isAway ? modelOffline() : modelOverloaded())
+    // Before it is left out it would be asked again at once, by the very work that just came from there.
+    if (isAway) member.health.busy(null)
+    if (!goesOn) return null
+    return this.#answered(journey, call, ask, isProof)
   }
 
   /** A stream of one of them; before its first piece another may take over, after it none does. */
@@ -172,7 +183,8 @@ export class UpstreamPool<Engine> {
           hasBegun = true
           this.#well(member)
           this.#settle(journey, true)
-          for (; !step.done; step = await pieces.next()) yield step.value
+          const idleMs = member.idleMs ?? usualIdleMs
+          for (; !step.done; step = await within(pieces.next(), idleMs)) yield step.value
           isDone = true
           this.#took(startedMs)
           return
@@ -194,6 +206,12 @@ export class UpstreamPool<Engine> {
   /** The one of this name, for work that it has begun; null where it is not configured any more. */
   named(name: string): Pick<Upstream<Engine>, 'engine' | 'engineModel'> | null {
     return this.#members.find(member => member.name === name) ?? null
+  }
+
+  /** Notes that the one of this name answered what it was asked beside the calls here. */
+  proved(name: string): void {
+    const member = this.#members.find(each => each.name === name)
+    if (member) this.#well(member)
   }
 
   /** Of every upstream, whether it is well or not. */
@@ -234,7 +252,7 @@ export class UpstreamPool<Engine> {
     const open = this.#members.filter(member => !tried.has(member) && member.health.isOpenTo(caller))
     if (!open.length) throw this.#noneOpen()
     const free = open.filter(({ running, concurrency }) => running < concurrency)
-    const member = this.#nextOf(free)
+    const member = this.#nextOf(free.filter(({ health }) => !health.isPoorFor(caller))) ?? this.#nextOf(free)
     if (!member) return null
     member.running++
     member.counts.calls++

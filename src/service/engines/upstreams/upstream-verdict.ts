@@ -1,4 +1,5 @@
 import { ServiceError } from '#contract/service-error.ts'
+import { isMaybeRequests } from './request-made.ts'
 
 /**
  * What an error tells of the upstream that it came from: `away` counts against its health, because no request can cause
@@ -8,12 +9,12 @@ import { ServiceError } from '#contract/service-error.ts'
 export type UpstreamVerdict = 'away' | 'failed' | 'busy' | 'answered'
 
 const busyKinds: ReadonlySet<string> = new Set(['MODEL_OVERLOADED', 'MODEL_AT_CAPACITY'])
-const awayKinds: ReadonlySet<string> = new Set(['MODEL_OFFLINE', 'REQUEST_TIMEOUT'])
 
 export function verdictOf(error: unknown): UpstreamVerdict {
   if (!(error instanceof ServiceError)) return 'failed'
   if (busyKinds.has(error.kind)) return 'busy'
-  if (awayKinds.has(error.kind)) return 'away'
+  // A time-out is no such thing: a request may ask for so much that it takes too long.
+  if (error.kind === 'MODEL_OFFLINE') return isMaybeRequests(error) ? 'failed' : 'away'
   return error.status >= 500 ? 'failed' : 'answered'
 }
 

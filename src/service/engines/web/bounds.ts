@@ -16,6 +16,9 @@ export const pageFetchMs = 20_000
 /** The Markdown of a page: a book chapter. What is beyond is cut off, and says so. */
 export const pageCharacters = 200_000
 
+/** Elements within each other; real pages stay below 60, and what is done to them takes time by the square and more. */
+export const pageDepth = 200
+
 /** Making Markdown takes 0.1 to 1 s; a page built to take longer is given up. */
 export const convertMs = 10_000
 

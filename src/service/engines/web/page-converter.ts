@@ -18,10 +18,11 @@ export class PageConverter {
     this.#thread = new TaskThread({ name: 'pages', url, timeoutMs, waiting: pagesWaiting, heapMb: convertHeapMb })
   }
 
-  /** Throws `PageUnread`, `modelOverloaded`, or a sentence that says what to install. */
-  async convert(request: ConvertRequest): Promise<ConvertedPage> {
-    const answer = await this.#thread.run(request).catch(unread)
+  /** Throws `PageUnread`, `modelOverloaded`, the signal's reason, or a sentence that says what to install. */
+  async convert(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertedPage> {
+    const answer = await this.#thread.run(request, signal).catch(unread)
     if ('problem' in answer) throw new Error(answer.problem)
+    if ('tooDeep' in answer) throw new PageUnread('is nested too deeply to be read')
     if (!answer.page) throw new PageUnread('has no text that could be read')
     return answer.page
   }

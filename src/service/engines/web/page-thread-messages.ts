@@ -4,4 +4,7 @@ export interface ConvertRequest {
 }
 
 /** Null where the page has no text; a problem is of the packages, not of the page. */
-export type ConvertAnswer = { page: { title: string; markdown: string } | null } | { problem: string }
+export type ConvertAnswer =
+  | { page: { title: string; markdown: string } | null }
+  | { tooDeep: true }
+  | { problem: string }

@@ -32,7 +32,7 @@ export class WebPages implements PageReader {
     }
     if (!isMarkup.has(file.mimeType))
       throw new PageUnread('is no page: its server says that it is neither HTML nor text')
-    const { title, markdown } = await this.#converter.convert({ html: text, url: file.url })
+    const { title, markdown } = await this.#converter.convert({ html: text, url: file.url }, signal)
     return { title, content: cut(markdown) }
   }
 

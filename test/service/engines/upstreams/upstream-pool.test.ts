@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { contentViolation, inferenceFailed, modelOffline, modelOverloaded, requestTimeout } from '#contract/errors.ts'
+import { refusalError } from '#service/engines/openai/upstream-error.ts'
 import { leaveOutMs, othersFirstMs } from '#service/engines/upstreams/bounds.ts'
 import { type PoolOptions, type Upstream, UpstreamPool } from '#service/engines/upstreams/upstream-pool.ts'
 import { isNotBegun } from '#service/engines/upstreams/upstream-verdict.ts'
@@ -104,6 +105,9 @@ test('three failures leave one out; one call tries it again, and a failed trial 
 const as = <Value>(account: string | null, run: () => Value) =>
   inRequest({ requestId: 'r', trace: null, account, retries: 0 }, run)
 
+const refusal = { retryAfter: undefined, body: null }
+const refusedContent = () => refusalError({ ...refusal, status: 403 }, {})
+
 test.each<[rule: string, error: () => unknown, callers: (string | null)[], state: string]>([
   ['failures of one caller', inferenceFailed, ['x', 'x', 'x', 'x'], 'up'],
   ['errors that nobody foresaw, of one caller', () => new Error('oh'), ['x', 'x', 'x'], 'up'],
@@ -111,8 +115,11 @@ test.each<[rule: string, error: () => unknown, callers: (string | null)[], state
   ['too few failures of two', inferenceFailed, ['x', 'y'], 'up'],
   ['failures of nobody’s request', inferenceFailed, [null, null, null], 'down'],
   ['refused connections, whoever meets them', modelOffline, ['x', 'x', 'x'], 'down'],
-  ['time-outs, whoever meets them', requestTimeout, ['x', 'x', 'x'], 'down'],
-])('whether an upstream is left out after %s', async (_, error, callers, state) => {
+  ['time-outs of one caller, who may ask for too much', requestTimeout, ['x', 'x', 'x', 'x'], 'up'],
+  ['time-outs of two', requestTimeout, ['x', 'y', 'x'], 'down'],
+  ['refusals of one caller’s content that say the model is away', refusedContent, ['x', 'x', 'x', 'x'], 'up'],
+  ['a key that it does not take', () => refusalError({ ...refusal, status: 401 }, {}), ['x', 'x', 'x'], 'down'],
+])('D11: whether an upstream is left out after %s', async (_, error, callers, state) => {
   const { ask, pool } = poolOf([upstream('a', fails(error))])
   for (const caller of callers) await as(caller, () => kindOf(ask()))
   expect(pool.states[0]?.state).toBe(state)
@@ -128,6 +135,21 @@ test.each<[rule: string, others: Scripted[], states: string[]]>([
   const { ask, pool } = poolOf([fails(inferenceFailed), ...others].map((engine, place) => upstream(`${place}`, engine)))
   for (let call = 0; call < 9; call++) await as(`caller ${call}`, () => kindOf(ask()))
   expect(pool.states.map(({ state }) => state)).toEqual(states)
+})
+
+test('D11: whom one fails asks the others first for a while, and nobody else does', async () => {
+  const slow: Scripted = { answer: () => Promise.reject(requestTimeout()) }
+  const { ask, clock, pool } = poolOf([upstream('a', slow, { weight: 9 }), upstream('b', says('b'))])
+  const callsOfA = async (caller: string, calls: number) => {
+    const before = pool.states[0]?.calls ?? 0
+    for (let call = 0; call < calls; call++) await as(caller, ask)
+    return (pool.states[0]?.calls ?? 0) - before
+  }
+  await callsOfA('x', 4)
+  expect([await callsOfA('x', 4), pool.states[0]?.state]).toEqual([0, 'up'])
+  clock.pass(leaveOutMs)
+  expect(await callsOfA('x', 4)).toBeGreaterThan(0)
+  expect(await callsOfA('y', 4)).toBeGreaterThan(0)
 })
 
 test('whoever failed last lets others try first, and its failing again does not lengthen the wait', async () => {
@@ -248,6 +270,21 @@ test('a stream without a first piece in time is left for another, and ended', as
     return { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) }
   })
   expect([await read(pieces), wasEnded]).toEqual(['b', true])
+})
+
+test('a stream that stops in its middle is ended, and its place is free', async () => {
+  let wasEnded = false
+  const { pool } = poolOf([upstream('a', says('a'), { idleMs: 1 }), upstream('b', says('b'))])
+  const call = { engineModel: 'public', signal: new AbortController().signal }
+  const pieces = pool.stream(call, async function* (_, { signal }) {
+    signal.addEventListener('abort', () => {
+      wasEnded = true
+    })
+    yield 'some'
+    await new Promise(() => undefined)
+  })
+  expect([await read(pieces), wasEnded, pool.states[0]?.running]).toEqual(['some!REQUEST_TIMEOUT', true, 0])
+  expect(pool.states.map(({ calls }) => calls)).toEqual([1, 0])
 })
 
 test('a reader that leaves frees the place, and ends the call', async () => {

@@ -62,6 +62,24 @@ describe.runIf(withPackages('defuddle/node', 'linkedom'))('a page of HTML', () =
     },
   )
 
+  test.each([
+    ['elements that end', `${'<div>'.repeat(300_000)}x${'</div>'.repeat(300_000)}`],
+    ['elements that never end', `<p>${'<b>'.repeat(300_000)}x`],
+    ['ends that are none', '<div><!--</div>--><a title="</div>">'.repeat(20_000)],
+  ])('D10: of too many elements within each other is refused at once: %s', { timeout: 60_000 }, async (_what, body) => {
+    give = html(body)
+    await expect(pages.read({ url, signal })).rejects.toThrow('is nested too deeply to be read')
+  })
+
+  test('is not waited for by who has left', { timeout: 60_000 }, async () => {
+    const converter = new PageConverter({ timeoutMs: 60_000 })
+    const left = new AbortController()
+    const reading = converter.convert({ html: article, url }, left.signal)
+    left.abort(new Error('gone'))
+    await expect(reading).rejects.toThrow('gone')
+    await converter.close()
+  })
+
   test('that takes too long is given up, and the next one is read', { timeout: 60_000 }, async () => {
     const converter = new PageConverter({ timeoutMs: 1 })
     await expect(converter.convert({ html: article, url })).rejects.toThrow('takes too long to be read')
