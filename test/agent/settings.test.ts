@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { agentFromEnvironment } from '#agent/agent-from-environment.ts'
 import { readSettings } from '#agent/settings/settings.ts'
+import { stateFolderOf } from '#agent/settings/wallet-settings.ts'
 
 const secret = 'ab'.repeat(31)
 
@@ -102,3 +105,11 @@ test('a placeholder for something else is judged as it stands: a cap that is not
   expect(readSettings({ FAREBOX_API_KEY: 'a${user_config.x}' }).settings.apiKey).toBe('a${user_config.x}')
 })
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: spellings of clients
+
+// biome-ignore lint/suspicious/noTemplateCurlyInString: clients leave it in the defaults of a bundle
+test.each(['~', '${HOME}'])("%s is one's own folder, where no shell has read it", word => {
+  const { settings } = readSettings({ FAREBOX_OUTPUT_DIR: `${word}/Downloads`, FAREBOX_DATA: `${word}/w` })
+  expect(settings.outputFolder).toBe(`${homedir()}/Downloads`)
+  expect(stateFolderOf(settings.env)).toBe(join(homedir(), 'w'))
+  expect(readSettings({ FAREBOX_OUTPUT_DIR: `${word}x/a` }).settings.outputFolder).toBe(`${word}x/a`)
+})

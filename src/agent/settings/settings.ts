@@ -6,6 +6,7 @@ import { defaultCaps, highestCapMicroUsd } from '#wallet/limits.ts'
 import { refillProblem, refillVariables } from '#wallet/refill/refill-settings.ts'
 import { isEvmAddress, isSolanaAddress } from '#wallet/rules/policy.ts'
 import { tokenCharacters } from '../proxy/bounds.ts'
+import { atHome } from './at-home.ts'
 import { amounts, strangeVariables } from './strange-variables.ts'
 import { filledIn } from './unfilled.ts'
 import type { AgentEnvironment } from './wallet-settings.ts'
@@ -31,6 +32,7 @@ export interface AgentSettings {
 export function readSettings(whole: AgentEnvironment): { settings: AgentSettings; problems: string[] } {
   const env = filledIn(whole)
   const given = (name: string): string | undefined => env[name]?.trim() || undefined
+  const outputFolder = given('FAREBOX_OUTPUT_DIR')
   const tools = given('FAREBOX_TOOLS')
     ?.split(',')
     .map(name => name.trim())
@@ -40,7 +42,7 @@ export function readSettings(whole: AgentEnvironment): { settings: AgentSettings
       env,
       apiKey: given('FAREBOX_API_KEY'),
       walletKey: given('FAREBOX_WALLET_KEY'),
-      outputFolder: given('FAREBOX_OUTPUT_DIR'),
+      outputFolder: outputFolder === undefined ? undefined : atHome(outputFolder),
       vendor: given('FAREBOX_VENDOR'),
       tools,
       payee: given('FAREBOX_PAYEE'),

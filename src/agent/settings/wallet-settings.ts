@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { ChainNodes } from '#wallet/chains/ask-node.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
 import { defaultRails, type Payee, type Policy, type PolicySettings, railOf, readPolicy } from '#wallet/rules/policy.ts'
+import { atHome } from './at-home.ts'
 
 /** What of an environment concerns the wallet. A key is no part of it: it is read where it is used. */
 export type AgentEnvironment = Readonly<Record<string, string | undefined>>
@@ -12,7 +13,8 @@ export const defaultBaseUrl = 'http://127.0.0.1:8402/api/v1'
 export const baseUrlOf = (env: AgentEnvironment): string => env.FAREBOX_BASE_URL || defaultBaseUrl
 
 /** `FAREBOX_DATA`, or `~/.farebox`. */
-export const stateFolderOf = (env: AgentEnvironment): string => resolve(env.FAREBOX_DATA || defaultStateFolder())
+export const stateFolderOf = (env: AgentEnvironment): string =>
+  resolve(env.FAREBOX_DATA ? atHome(env.FAREBOX_DATA) : defaultStateFolder())
 
 /** The journal that several processes share; a secret. Undefined where the data folder keeps its own. */
 export const journalUrlOf = (env: AgentEnvironment): string | undefined => env.FAREBOX_JOURNAL_URL?.trim() || undefined
