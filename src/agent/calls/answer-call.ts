@@ -15,6 +15,7 @@ import { nobodyPays } from '../words/explain.ts'
 import { chargedFor, creditLeft, keepAnswer, keptAnswer } from './kept-answer.ts'
 import { stillRunning } from './lost-call.ts'
 import type { Bought, Buying } from './paid-call.ts'
+import { WaitingCaller } from './waiting-caller.ts'
 import { whileWanted } from './while-wanted.ts'
 
 /** One call whose answer comes whole. One that costs and takes too long goes on as a job, whose id is thrown as the result. */
@@ -32,8 +33,9 @@ export async function answerCall<O extends Operation>(
     return { answer, paid: await desks.paid(zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
   }
   desks.resumed.once()
-  const buying = paidCalls.buy(operation, call, options, keepAnswer(desks, operation))
-  const bought = await whileWanted(inTime(asked, buying, call), signal)
+  const caller = new WaitingCaller(signal)
+  const buying = paidCalls.buy(operation, call, options, keepAnswer(desks, operation), caller)
+  const bought = await whileWanted(inTime(asked, buying, call), signal).finally(() => caller.leave())
   switch (bought.kind) {
     case 'elsewhere': {
       const job = desks.jobRows.ofCall(bought.row.id)

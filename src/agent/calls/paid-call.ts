@@ -21,6 +21,7 @@ import { payAfter402, wantsCredit } from './pay-after-402.ts'
 import { recoverOnce } from './recover-once.ts'
 import { requestHash } from './request-hash.ts'
 import { shownCharge } from './shown-charge.ts'
+import type { WaitingCaller } from './waiting-caller.ts'
 import { noAnswer, withinTime } from './within-time.ts'
 
 /** What a paid call came to. */
@@ -53,6 +54,8 @@ export class PaidCalls {
   readonly #underWay = new Map<string, { hash: string; bought: Promise<Bought<Operation>> }>()
   /** What became of calls where it could not be written; until it is, their rows say that this process is at them. */
   readonly #unwritten = new Map<string, 'lost' | 'failed'>()
+  /** Who waits for those, by their rows; nobody for what goes on by itself. */
+  readonly #callers = new Map<string, WaitingCaller[]>()
   /** The rows of those whose answer is awaited. */
   readonly #sent = new Set<string>()
   readonly #closing = new AbortController()
@@ -65,17 +68,37 @@ export class PaidCalls {
   }
 
   /**
-   * Runs to its end whoever stops waiting, because what is paid for is kept. Throws the client's, the service's and the
-   * wallet's errors as they are.
+   * Runs to its end once it is sent, whoever stops waiting, because what is paid for is kept; before that, what every caller
+   * has cancelled is neither sent nor paid. Throws the client's, the service's and the wallet's errors as they are.
    */
-  buy<O extends Operation>(operation: O, call: CallOf<O>, { again = false }: PaidOptions, keep: Keep<O>): Buying<O> {
+  buy<O extends Operation>(
+    operation: O,
+    call: CallOf<O>,
+    { again = false }: PaidOptions,
+    keep: Keep<O>,
+    caller?: WaitingCaller,
+  ): Buying<O> {
     if (this.#core.pays === 'nothing') throw nobodyPays(this.#core)
     const hash = this.#hashOf(operation, call)
     const running = again ? undefined : [...this.#underWay].findLast(([, one]) => one.hash === hash)
-    if (running) return { rowId: running[0], bought: this.#joined(...running) }
+    if (running) {
+      this.#waits(running[0], caller)
+      return { rowId: running[0], bought: this.#joined(...running) }
+    }
     this.#writeUnwritten()
     const claim = this.#rows.claim(hash, operation.id, again)
-    return this.#begin({ operation, call, hash, claim, isOnlyAsked: false }, keep)
+    return this.#begin({ operation, call, hash, claim, isOnlyAsked: false }, keep, caller)
+  }
+
+  /** Who joins without a way to cancel wants it to the end. */
+  #waits(rowId: string, caller: WaitingCaller | undefined): void {
+    const callers = this.#callers.get(rowId)
+    if (!caller) this.#callers.delete(rowId)
+    else callers?.push(caller)
+  }
+
+  #isWanted(rowId: string): boolean {
+    return this.#callers.get(rowId)?.some(caller => caller.wants) ?? true
   }
 
   /** A call of this process under way, for whoever waits for its row. */
@@ -127,16 +150,20 @@ export class PaidCalls {
     return { kind: 'earlier', row: this.#rows.get(rowId) }
   }
 
-  #begin<O extends Operation>(order: Order<O>, keep: Keep<O>): Buying<O> {
+  #begin<O extends Operation>(order: Order<O>, keep: Keep<O>, caller?: WaitingCaller): Buying<O> {
     const { claim, hash } = order
     if (claim.kind === 'earlier' || claim.kind === 'running') {
       const kind = claim.kind === 'earlier' ? 'earlier' : 'elsewhere'
       return { rowId: claim.row.id, bought: Promise.resolve({ kind, row: claim.row }) }
     }
     const rowId = claim.kind === 'lost' ? claim.row.id : claim.id
+    if (caller) this.#callers.set(rowId, [caller])
     const bought = this.#buy(order, rowId, keep)
     this.#underWay.set(rowId, { hash, bought })
-    const forget = () => void this.#underWay.delete(rowId)
+    const forget = () => {
+      this.#underWay.delete(rowId)
+      this.#callers.delete(rowId)
+    }
     bought.then(forget, forget)
     return { rowId, bought }
   }
@@ -242,6 +269,7 @@ export class PaidCalls {
       const isKeyed = idempotencyKey !== undefined
       const account = await this.#account()
       if (this.#closing.signal.aborted) throw isClosing()
+      if (!this.#isWanted(rowId)) throw isUnwanted()
       this.#rows.sent(rowId, { consents, allowedMicroUsd, isKeyed, account })
       const sentAtMs = this.#core.clock.now()
       this.#sent.add(rowId)
@@ -257,7 +285,7 @@ export class PaidCalls {
         // The service has said that it did nothing.
         standing.mayBeCharged = false
         this.#rows.mark(rowId, 'planned')
-        if (standing.isOnlyAsked) throw error
+        if (standing.isOnlyAsked || !this.#isWanted(rowId)) throw error
         const consent = hasConsent ? null : await consentAfter409(this.#core, error, asked)
         if (consent) {
           hasConsent = true
@@ -350,6 +378,9 @@ const saysNothingWasDone = (error: ServiceError): boolean => wantsCredit(error) 
 
 const isClosing = (): ClientError =>
   new ClientError('not-allowed', 'This program is about to end, so nothing more is sent.', { wasSent: false })
+
+const isUnwanted = (): ClientError =>
+  new ClientError('not-allowed', 'The call was cancelled before it was sent.', { wasSent: false })
 
 /** Whether the service may have done and charged what was asked for. */
 const isLost = (error: unknown): boolean =>

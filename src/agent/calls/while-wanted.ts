@@ -1,5 +1,7 @@
 /** Stops waiting when nobody wants the result any more; what was bought is kept for the next same call. */
 export async function whileWanted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  // The work may fail after its caller has gone, or before it has come.
+  work.catch(() => {})
   signal.throwIfAborted()
   let stop: (() => void) | undefined
   const unwanted = new Promise<never>((_, reject) => {
@@ -11,8 +13,6 @@ export async function whileWanted<Result>(work: Promise<Result>, signal: AbortSi
     signal.throwIfAborted()
     return result
   } finally {
-    // The work may fail after its caller has gone.
-    work.catch(() => {})
     if (stop) signal.removeEventListener('abort', stop)
   }
 }

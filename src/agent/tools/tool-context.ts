@@ -12,6 +12,7 @@ import { answerCall, deliverCall, paidFor } from '../calls/answer-call.ts'
 import { chargedFor, creditLeft } from '../calls/kept-answer.ts'
 import { stillRunning } from '../calls/lost-call.ts'
 import type { Keep } from '../calls/paid-call.ts'
+import { WaitingCaller } from '../calls/waiting-caller.ts'
 import { whileWanted } from '../calls/while-wanted.ts'
 import { Jobs } from '../jobs/job-desk.ts'
 import { jobView } from '../jobs/job-rows.ts'
@@ -83,7 +84,9 @@ async function start<O extends Operation>(
     rows.answered(rowId, kept, db => jobRows.insert(db, { ...job, priceMicroUsd }))
     desks.receipts.keep(rowId, operation, answer, price)
   }
-  const bought = await whileWanted(paidCalls.buy(operation, call, options, keep).bought, signal)
+  const caller = new WaitingCaller(signal)
+  const { bought: buying } = paidCalls.buy(operation, call, options, keep, caller)
+  const bought = await whileWanted(buying, signal).finally(() => caller.leave())
   if (bought.kind === 'elsewhere') throw stillRunning()
   const row = bought.kind === 'earlier' ? bought.row : rows.get(bought.rowId)
   const job = jobRows.find(row.jobId ?? '')

@@ -1,0 +1,82 @@
+import { afterEach, expect, test } from 'vitest'
+import { gate } from './gate.ts'
+import { openAgent } from './open-agent.ts'
+import { pretendService } from './pretend-service.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+/** An agent without credit, whose service holds back its first answer at a path. */
+async function setUp(path: string, credit = 0) {
+  const held = gate()
+  const service = await pretendService({
+    credit,
+    async instead(seen) {
+      if (seen.path.startsWith(`/api/v1${path}`)) await held.passed
+      return false
+    },
+  })
+  closing.push(service.close)
+  const agent = await openAgent({ baseUrl: service.baseUrl })
+  closing.push(agent.close)
+  return { held, service, ...agent }
+}
+
+/** The call that nobody waits for any more has come to its end. */
+const ended = ({ desks }: Awaited<ReturnType<typeof setUp>>) => desks.paidCalls.settled()
+
+test('what is cancelled before it is sent is not sent', async () => {
+  const agent = await setUp('/models', 5)
+  const stop = new AbortController()
+  const call = expect(agent.chat('hi', false, stop.signal)).rejects.toThrow(/abort/i)
+  await agent.held.reached
+  stop.abort()
+  await call
+  agent.held.open()
+  await ended(agent)
+  expect(agent.service.countOf('/chat/completions')).toBe(0)
+  // It has left nothing behind: the same call is a new one.
+  expect((await agent.chat()).paid).toMatchObject({ chargedMicroUsd: 1000n })
+})
+
+test('what is cancelled before its 402 is answered is not paid for', async () => {
+  const agent = await setUp('/chat/completions')
+  const stop = new AbortController()
+  const call = expect(agent.chat('hi', false, stop.signal)).rejects.toThrow(/abort/i)
+  await agent.held.reached
+  stop.abort()
+  await call
+  agent.held.open()
+  await ended(agent)
+  expect(agent.service.books.signatures).toEqual([])
+  expect((await agent.chat()).paid).toMatchObject({ chargedMicroUsd: 1000n })
+})
+
+test('what another caller waits for goes on', async () => {
+  const agent = await setUp('/chat/completions')
+  const stop = new AbortController()
+  const first = expect(agent.chat('hi', false, stop.signal)).rejects.toThrow(/abort/i)
+  await agent.held.reached
+  const second = agent.chat()
+  stop.abort()
+  await first
+  agent.held.open()
+  expect((await second).answer.choices[0]?.message.content).toBe('answer 1')
+  expect([agent.service.books.chats, agent.service.books.signatures.length]).toEqual([1, 1])
+})
+
+test('what was sent is kept, its charge is told, and the same call has it for nothing', async () => {
+  const agent = await setUp('/chat/completions', 5)
+  const stop = new AbortController()
+  const call = expect(agent.chat('hi', false, stop.signal)).rejects.toThrow(/abort/i)
+  await agent.held.reached
+  stop.abort()
+  await call
+  agent.held.open()
+  await ended(agent)
+  expect(await agent.context().wallet.charges(5)).toMatchObject([{ amountMicroUsd: 1000n, model: null }])
+  expect((await agent.chat()).paid).toMatchObject({ chargedMicroUsd: 0n, isEarlierCall: true })
+  expect(agent.service.books.chats).toBe(1)
+})
