@@ -29,7 +29,7 @@ export function endedRequest(operation: string, exchange: Exchange, context: Req
     status: exchange.status,
     ms: exchange.ageMs(),
     account: account === undefined ? null : `…${account.slice(-accountCharacters)}`,
-    traceId: context.trace?.id ?? null,
+    traceId: context.traceId ?? context.trace?.id ?? null,
     retries: context.retries,
     left: exchange.signal.aborted,
   }

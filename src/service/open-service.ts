@@ -15,6 +15,7 @@ import { OutageLog } from './outage-log.ts'
 import type { PaymentSettings } from './payments/payment-settings.ts'
 import type { EvmStakeOptions } from './staking/evm-stake-reader.ts'
 import type { Store } from './store/store.ts'
+import { openTracing } from './tracing/spans.ts'
 
 export interface ServiceOptions {
   /** The address that callers use, without a path: `https://api.example.com`. */
@@ -89,6 +90,7 @@ export interface OpenService {
 export async function openService(options: ServiceOptions): Promise<OpenService> {
   // Loaded while the store's thread starts, which is on another core.
   const loading = loadMeanwhile()
+  await openTracing()
   const { openStore } = await import('./store/open-store.ts')
   let outage: OutageLog | null = null
   const opened = await openStore(options.database ?? `sqlite:${join(options.folder, 'farebox.db')}`, {

@@ -33,9 +33,11 @@ import { tellDeprecation } from './models/deprecation.ts'
 import type { Model } from './models/model.ts'
 import { discovery, keyCreditRequired, keyLimitReached, walletCredit } from './payment-required.ts'
 import { answerWithReceipt } from './receipts/answer-receipt.ts'
-import { inRequest, traceOf } from './request-context.ts'
+import { inRequest, type RequestContext, traceOf } from './request-context.ts'
 import type { Route } from './route.ts'
 import type { Grant, Service } from './service.ts'
+import type { Span } from './tracing/open-telemetry.ts'
+import { idsOf, inSpan, requestSpan } from './tracing/spans.ts'
 
 export interface Incoming {
   exchange: Exchange
@@ -78,13 +80,27 @@ export function told(
   run: () => Promise<Response>,
 ): Promise<Response> {
   const { requestId } = exchange
-  const context = { requestId, trace: traceOf(name => exchange.header(name)), account: null, retries: 0 }
+  const trace = traceOf(name => exchange.header(name))
+  const span = requestSpan(operation, trace, { 'farebox.request_id': requestId })
+  const context: RequestContext = { requestId, trace, account: null, retries: 0 }
+  if (span) context.traceId = idsOf(span).traceId
   exchange.context = context
-  return inRequest(context, async () => {
+  const whole = async () => {
     const response = await run()
-    exchange.whenOver(() => service.requestEnded(endedRequest(operation, exchange, context)))
+    exchange.whenOver(() => {
+      if (span) endSpan(span, exchange, context)
+      service.requestEnded(endedRequest(operation, exchange, context))
+    })
     return response
-  })
+  }
+  return inRequest(context, () => inSpan(span, whole))
+}
+
+function endSpan(span: Span, { status }: Exchange, { retries }: RequestContext): void {
+  span.setAttribute('http.response.status_code', status)
+  if (retries) span.setAttribute('farebox.retries', retries)
+  if (status >= 500) span.setStatus({ code: 2 })
+  span.end()
 }
 
 async function succeed(route: Route, incoming: Incoming, service: Service): Promise<Response> {

@@ -7,6 +7,7 @@ import type { Outcome, Refusal } from '../store/outcome.ts'
 import type { Store } from '../store/store.ts'
 import type { Capture, Line, Op, Owed, Unit } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
+import { type WithinSpan, withSpan } from '../tracing/spans.ts'
 import { availableOf } from './available-of.ts'
 import { checkpointMs, holdLeaseMs, holdRenewalMs } from './bounds.ts'
 import { chargeAnew } from './charge-anew.ts'
@@ -66,6 +67,15 @@ export interface ChargeParts {
   onHoldLost?: (order: ChargeOrder, cost: { totalMicroUsd: MicroUsd; lostMicroUsd: MicroUsd }) => void
 }
 
+/** What a charge begins with. */
+export interface OpenedHold {
+  order: ChargeOrder
+  /** Null where it is not known. */
+  available: MicroUsd | null
+  /** Runs its end in the span of its request. */
+  within: WithinSpan
+}
+
 /** Whether the caller has what the lines say already. */
 interface Ending {
   lines: readonly Line[]
@@ -79,6 +89,7 @@ export class Charge {
   readonly order: ChargeOrder
   readonly heldAvailableMicroUsd: MicroUsd | null
   readonly #parts: ChargeParts
+  readonly #within: WithinSpan
   #held: MicroUsd
   #ended: Promise<Charged> | null = null
   #owed: (() => readonly Line[]) | null = null
@@ -89,7 +100,8 @@ export class Charge {
   #renewedAtMs: number
   #lookedAtMs: number
 
-  constructor(order: ChargeOrder, available: MicroUsd | null, parts: ChargeParts) {
+  constructor({ order, available, within }: OpenedHold, parts: ChargeParts) {
+    this.#within = within
     this.order = order
     this.heldAvailableMicroUsd = available
     this.#parts = parts
@@ -175,7 +187,11 @@ export class Charge {
     return this.#ended
   }
 
-  async #end({ lines, isDelivered }: Ending, alsoCommit: AlsoCommit = () => []): Promise<Charged> {
+  #end(ending: Ending, alsoCommit?: AlsoCommit): Promise<Charged> {
+    return this.#within(() => withSpan('capture', {}, () => this.#endHold(ending, alsoCommit)))
+  }
+
+  async #endHold({ lines, isDelivered }: Ending, alsoCommit: AlsoCommit = () => []): Promise<Charged> {
     try {
       const total = addUsd(zeroUsd, ...lines.map(line => line.amount))
       if (total > this.#held) await this.extend(microUsd(total - this.#held))

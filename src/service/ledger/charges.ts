@@ -3,6 +3,7 @@ import { addUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
 import type { Line } from '../store/units.ts'
+import { forThisSpan, type WithinSpan, withSpan } from '../tracing/spans.ts'
 import { availableOf } from './available-of.ts'
 import { checkpointsATick, holdLeaseMs, renewalTickMs } from './bounds.ts'
 import { type AlsoCommit, Charge, type ChargeOrder, type ChargeParts } from './charge.ts'
@@ -45,7 +46,13 @@ export class Charges {
   }
 
   /** Holds credit. Throws why not: `InsufficientCredit`, `OverBudget`, or the 401, 429 or 503 that answers it. */
-  async open(order: ChargeOrder): Promise<Charge> {
+  open(order: ChargeOrder): Promise<Charge> {
+    // Whoever reads a stream asks for its end from outside of the request.
+    const within = forThisSpan()
+    return withSpan('hold', {}, () => this.#hold(order, within))
+  }
+
+  async #hold(order: ChargeOrder, within: WithinSpan): Promise<Charge> {
     const { clock, owner, store, funding } = this.#parts
     const hold = order.holdId ?? order.request
     const lease = { owner, untilMs: clock.now() + holdLeaseMs }
@@ -53,7 +60,7 @@ export class Charges {
     const outcome = await commitSurely(store, { id: `${hold}/hold`, ops })
     if (!outcome.ok) throw await funding.refusal({ ...order, hold }, outcome.why)
     const available = availableOf(outcome.balances, order.principal.account)
-    const charge = new Charge(order, available, this.#parts)
+    const charge = new Charge({ order, available, within }, this.#parts)
     this.#open.add(charge)
     this.#renewal ??= setInterval(() => void this.renew(), renewalTickMs).unref()
     return charge

@@ -3,6 +3,7 @@ import type { Log } from '../log.ts'
 import type { Outcome } from '../store/outcome.ts'
 import type { Store } from '../store/store.ts'
 import { StoreError } from '../store/store-error.ts'
+import { withSpan } from '../tracing/spans.ts'
 import { LedgerWatch } from './ledger-watch.ts'
 
 /** A store for everybody who writes, payments too: what sound books never answer makes them read-only, and is logged. */
@@ -26,11 +27,13 @@ export function watchedStore(store: Store, onBroken: (reason: string, facts: obj
     prune: (slice, rows) => store.prune(slice, rows),
     close: () => store.close(),
     async commit(units) {
-      const outcomes = await store.commit(units).catch(error => {
-        if (isBrokenRule(error))
-          onBroken('A change of the books was refused by a rule of their tables.', { err: error })
-        throw error
-      })
+      const outcomes = await withSpan('commit', { 'farebox.units': units.length }, () => store.commit(units)).catch(
+        error => {
+          if (isBrokenRule(error))
+            onBroken('A change of the books was refused by a rule of their tables.', { err: error })
+          throw error
+        },
+      )
       for (const [index, outcome] of outcomes.entries())
         if (isImpossible(outcome)) onBroken('A charge was larger than its hold.', { unit: units[index]?.id })
       return outcomes

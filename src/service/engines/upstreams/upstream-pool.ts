@@ -1,6 +1,7 @@
 import type { Clock } from '#contract/clock.ts'
 import { modelOffline, modelOverloaded, requestTimeout } from '#contract/errors.ts'
 import { callingAccount, noteRetry } from '../../request-context.ts'
+import { childSpan, inSpan, spanFailed, withSpan } from '../../tracing/spans.ts'
 import { failoverMs, longestHintMs, newestShare, usualCallMs, usualIdleMs } from './bounds.ts'
 import { UpstreamCounts } from './upstream-counts.ts'
 import { type HealthState, UpstreamHealth } from './upstream-health.ts'
@@ -78,6 +79,11 @@ interface Journey<Engine> {
   mayRepeat: (error: unknown) => boolean
 }
 
+const factsOf = ({ name, engineModel }: Upstream<unknown>) => ({
+  'farebox.upstream': name,
+  'farebox.engine_model': engineModel,
+})
+
 /** Several upstreams as one: shares by weight, health, a bounded line, and another try until the first byte. */
 export class UpstreamPool<Engine> {
   readonly #members: readonly Member<Engine>[]
@@ -128,7 +134,8 @@ export class UpstreamPool<Engine> {
       const member = await this.#place(journey)
       const startedMs = this.#clock.now()
       try {
-        const value = await ask(member.engine, { ...call, engineModel: member.engineModel })
+        const asked = () => ask(member.engine, { ...call, engineModel: member.engineModel })
+        const value = await withSpan('engine', factsOf(member), asked)
         if (isProof(value)) this.#well(member)
         else member.health.untold()
         this.#settle(journey, true)
@@ -176,10 +183,15 @@ export class UpstreamPool<Engine> {
       const startedMs = this.#clock.now()
       let hasBegun = false
       let isDone = false
+      const span = childSpan('engine', factsOf(member))
       try {
-        const pieces = ask(member.engine, { ...call, engineModel: member.engineModel, signal })[Symbol.asyncIterator]()
+        const streamed = inSpan(span, () => ask(member.engine, { ...call, engineModel: member.engineModel, signal }))
+        const pieces = streamed[Symbol.asyncIterator]()
         try {
-          let step = await within(pieces.next(), member.firstByteMs)
+          let step = await within(
+            inSpan(span, () => pieces.next()),
+            member.firstByteMs,
+          )
           hasBegun = true
           this.#well(member)
           this.#settle(journey, true)
@@ -195,8 +207,10 @@ export class UpstreamPool<Engine> {
           Promise.resolve(pieces.return?.()).catch(() => undefined)
         }
       } catch (error) {
+        spanFailed(span, error)
         if (!this.#goesOn(journey, member, error, hasBegun)) throw error
       } finally {
+        span?.end()
         if (!journey.failed.has(member)) member.health.untold()
         this.#leave(member)
       }

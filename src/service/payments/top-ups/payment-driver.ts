@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#contract/clock.ts'
 import type { Log } from '../../service.ts'
+import { withSpan } from '../../tracing/spans.ts'
 import {
   confirmationLookMs,
   expiryMarginSeconds,
@@ -124,7 +125,7 @@ export class PaymentDriver {
 
   async #settle(row: PaymentRow): Promise<Settlement | { state: 'lost'; transaction: null }> {
     try {
-      return await this.#facilitator.settle(row.payment)
+      return await withSpan('settlement', {}, () => this.#facilitator.settle(row.payment))
     } catch (error) {
       const facts = { payment: paymentIdOf(row.key), failure: failureWords(error) }
       this.#log.warn(facts, 'The facilitator gave no answer, so the chain is asked.')
