@@ -12,6 +12,7 @@ export async function localService() {
   const service = await startLocalService({ folder: dataFolder(root), host: '127.0.0.1', port: 0, log: silent })
   return {
     ...service,
+    root,
     async close() {
       await service.close()
       await rm(root, { recursive: true, force: true })

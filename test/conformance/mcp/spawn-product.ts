@@ -15,16 +15,18 @@ export interface Product {
   /** Of `farebox mcp --http` itself, where the token is asked for. */
   url: string
   token: string
+  /** Its wallet's. */
+  folder: string
   /** Of a door before it that shows the token for programs that cannot. */
   openUrl: string
   close(): Promise<void>
 }
 
-/** `farebox mcp --http` as a person starts it, without a wallet and without a service. */
-export async function spawnProduct(): Promise<Product> {
+/** `farebox mcp --http` as a person starts it; without a wallet and without a service, where `env` brings none. */
+export async function spawnProduct(env: Readonly<Record<string, string>> = {}): Promise<Product> {
   const folder = await mkdtemp(join(tmpdir(), 'farebox-mcp-'))
   const child = spawn(process.execPath, [launcher, 'mcp', '--http', '--port', '0', '--json'], {
-    env: { PATH: '', FAREBOX_DATA: folder },
+    env: { PATH: '', FAREBOX_DATA: folder, XDG_STATE_HOME: folder, FAREBOX_OUTPUT_DIR: join(folder, 'files'), ...env },
     // It logs each request that the suite spoils on purpose.
     stdio: ['ignore', 'pipe', 'ignore'],
   })
@@ -38,6 +40,7 @@ export async function spawnProduct(): Promise<Product> {
   return {
     url,
     token,
+    folder,
     openUrl: door.url,
     async close() {
       await door.close()
