@@ -50,3 +50,14 @@ export const resourceFileBytes = 6 * 1024 * 1024
 
 /** What a client may keep: a list of models is that old here too, and money changes with every call. */
 export const keepMs = { models: 5 * minuteMs, money: 0, files: hourMs } as const
+
+/** Texts of one call for vectors: what services take at most. */
+export const embeddingTexts = 2_048
+
+/** Values of one call to a chain node; the longest methods have five. */
+export const rpcParameters = 20
+
+/** Days that a report is about; a service keeps them for years, and a reader wants weeks. */
+export const reportDays = { default: 7, maximum: 90 } as const
+/** Charges that a report of a wallet sums up, the newest. */
+export const reportedCharges = 5_000

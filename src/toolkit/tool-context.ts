@@ -23,6 +23,8 @@ export interface ToolContext {
   /** Tells the person how far a wait has come. Cheap; may be dropped. */
   report(progress: { message: string; done?: number; total?: number }): void
   signal: AbortSignal
+  /** Unix time in milliseconds. */
+  now(): number
 }
 
 /** How a paid call may differ. It never raises a limit, approves or consents. */
@@ -109,7 +111,7 @@ export interface FileDesk {
   /** A file of an allowed folder for a form. Checks folder, type and size; no address is taken. */
   asFormFile(path: string, kind: MediaKind | 'document'): Promise<FormFile>
   /** Keeps a text that is too long to be shown in the output folder; `name` says in a word or two where it is from. */
-  saveText(text: string, name: string): Promise<SavedFile>
+  saveText(text: string, name: string, mimeType?: 'text/plain' | 'application/json'): Promise<SavedFile>
 }
 
 export type MediaKind = 'image' | 'video' | 'audio'

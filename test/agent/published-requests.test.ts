@@ -26,6 +26,8 @@ const beyond: Readonly<Record<string, string>> = {
   'GET /farebox/receipts':
     'a service without receipts answers 404, and is not asked again once it has charged without one',
   'POST /video/quote: credential sign-in-with-x': 'where only keys are read, a price is told to anybody',
+  'GET /characters: credential sign-in-with-x':
+    'a service that shows them to keys alone answers 401; ours shows them to wallets too',
   'GET /api_keys/rate_limits: credential sign-in-with-x':
     'a service that lists limits for keys alone answers 401, and its answers tell the limits',
   'GET {download_url}': 'the address that the service itself gave for the finished video',
@@ -145,6 +147,7 @@ async function open(payer: Payer, options: PretendOptions = {}, retrieve: () => 
   const stateFolder = temporaryFolder()
   const outputFolder = temporaryFolder()
   writeFileSync(join(outputFolder, 'notes.txt'), 'Buy a kite.')
+  writeFileSync(join(outputFolder, 'a.wav'), Buffer.from('524946460400000057415645', 'hex'))
   const agent = await createAgent({
     baseUrl: service.baseUrl,
     ...(payer === 'key' ? { key: canaryApiKey } : { wallet: { key: walletKey } }),
@@ -168,10 +171,16 @@ const known: Known = {
   wait_seconds: fc.constant(0),
   images: fc.array(source('image'), { maxLength: 8 }),
   reference_images: fc.array(source('image'), { maxLength: 9 }),
+  network: fc.constant('base-mainnet'),
+  recording: fc.constant('a.wav'),
+  params: fc.array(fc.jsonValue(), { maxLength: 5 }),
   // A page, and a file that is there.
   source: fc.constantFrom('https://x.example/a', 'notes.txt'),
   ...{ image: source('image'), end_image: source('image'), audio_track: source('audio'), video: source('video') },
 }
+
+/** The service lists one model, of texts; what it does not list it may know all the same. */
+const knownOf: Readonly<Record<string, Known>> = { embeddings_create: { model: fc.constant('v') } }
 
 /** Requests that a tool of the table makes whatever it is given, by who pays. */
 const asks: Readonly<Record<string, Partial<Record<Payer, string>>>> = {
@@ -180,6 +189,11 @@ const asks: Readonly<Record<string, Partial<Record<Payer, string>>>> = {
   video_quote: { key: '/video/quote', wallet: '/video/quote' },
   video_create: { key: '/video/queue', wallet: '/video/queue' },
   job_delete: { key: '/video/retrieve', wallet: '/video/retrieve' },
+  usage_report: { key: '/billing/usage-analytics' },
+  characters_find: { key: '/characters', wallet: '/characters' },
+  embeddings_create: { key: '/embeddings', wallet: '/embeddings' },
+  chain_rpc: { key: '/crypto/rpc/', wallet: '/crypto/rpc/' },
+  voice_clone: { key: '/audio/voices', wallet: '/audio/voices' },
   web_search: { key: '/augment/search', wallet: '/augment/search' },
   web_read: { key: '/augment/scrape', wallet: '/augment/scrape' },
   job_wait: { key: '/video/retrieve', wallet: '/video/retrieve' },
@@ -203,7 +217,7 @@ test.each(each)(
     const tool = await tools[name]?.()
     if (!tool) throw new Error(`no tool ${name}`)
     const { job_id } = (await agent.call('video_create', video)).output
-    const inputs = inputsOf(tool, { ...known, job_id: fc.constant(job_id) }, ['wait_seconds'])
+    const inputs = inputsOf(tool, { ...known, ...knownOf[name], job_id: fc.constant(job_id) }, ['wait_seconds'])
     await fc.assert(
       fc.asyncProperty(inputs, async given => {
         // What is refused is refused before anything is sent, or by a rule of the wallet.
@@ -221,7 +235,7 @@ test.each(each)(
 test('what goes beyond is sent where the table says, and nowhere else', async () => {
   let retrieve: Retrieve = 'failed'
   const keyed = await open('wallet', { credit: 0, takesKeys: true, asksConsent: true }, () => retrieve)
-  for (const name of ['wallet_receipts', 'wallet_status', 'limits', 'models_find'])
+  for (const name of ['characters_find', 'wallet_receipts', 'wallet_status', 'limits', 'models_find'])
     await keyed.agent.call(name).catch(() => {})
   await keyed.agent.call('chat', { model: 'm', prompt: 'hi' })
   await keyed.agent.call('video_quote', { model: 'm', duration: '5s' })

@@ -269,6 +269,51 @@ export const publishedRequests: readonly PublishedRequest[] = [
       ['query'],
     ),
   },
+  {
+    method: 'POST',
+    path: '/embeddings',
+    credentials: [key, wallet],
+    headers: ['accept-encoding'],
+    body: object(
+      {
+        model: text,
+        input: { anyOf: [text, list(text, { minItems: 1, maxItems: 2048 })] },
+        dimensions: atLeast(whole, 1),
+        encoding_format: among('float', 'base64'),
+        user: text,
+      },
+      ['model', 'input'],
+    ),
+  },
+  {
+    method: 'POST',
+    path: '/crypto/rpc/{network}',
+    credentials: [key, wallet],
+    headers: ['idempotency-key'],
+    params: { network: text },
+    body: object(
+      { jsonrpc: among('2.0'), method: { type: 'string', minLength: 1, maxLength: 128 }, params: list({}), id: whole },
+      ['method'],
+    ),
+  },
+  {
+    method: 'GET',
+    path: '/characters',
+    credentials: [key],
+    query: { search: { type: 'string', maxLength: 200 }, limit: between(whole, 1, 100) },
+  },
+  {
+    method: 'GET',
+    path: '/billing/usage-analytics',
+    credentials: [key],
+    query: { lookback: { type: 'string', pattern: '^[1-9]\\d{0,3}d$' } },
+  },
+  {
+    method: 'POST',
+    path: '/audio/voices',
+    credentials: [key, wallet],
+    form: object({ file: text, model: text }, ['file']),
+  },
   { method: 'POST', path: '/augment/scrape', credentials: [key, wallet], body: object({ url: text }, ['url']) },
   {
     method: 'POST',

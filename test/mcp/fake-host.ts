@@ -126,6 +126,15 @@ export const answers: Readonly<Record<string, unknown>> = {
     results: [{ title: 'Kites', url: 'https://example.com/', content: 'They fly.', date: '' }],
   },
   createTextParser: { text: 'Hello.', tokens: 2 },
+  createEmbedding: {
+    object: 'list',
+    model: 'demo-embedding',
+    data: [{ object: 'embedding', index: 0, embedding: [0.5, 1] }],
+    usage: { prompt_tokens: 1, total_tokens: 1 },
+  },
+  cryptoRpcProxy: { jsonrpc: '2.0', id: 1, result: '0x1' },
+  listCharacters: { object: 'list', data: [] },
+  createClonedVoice: { id: 'voice_1', model: 'demo-speech' },
 }
 
 export interface FakeOptions {
@@ -155,14 +164,14 @@ export function fakeHost(options: FakeOptions = {}) {
   }
   const paidEffect = () => {
     effect()
-    const open = options.questions?.find(question => !approved.has(question.approvalId))
-    if (open) throw new NeedsPerson(open)
+    askFirst(options.questions, approved)
   }
   const answerOf = (operation: Operation) => ({ ...answers, ...options.answers })[operation.id]
 
   const contextFor = ({ signal, report }: Parameters<ToolHost['context']>[0]): ToolContext => ({
     signal,
     report,
+    now: noon,
     async call(operation, { body }, paidOptions) {
       if (operation.charge === 'free') effect()
       else paidEffect()
@@ -215,10 +224,21 @@ export function fakeHost(options: FakeOptions = {}) {
   return { host: hostOf(contextFor, { given, approved, seen }), seen }
 }
 
+function askFirst(questions: readonly Question[] = [], approved: ReadonlySet<string>): void {
+  const open = questions.find(question => !approved.has(question.approvalId))
+  if (open) throw new NeedsPerson(open)
+}
+
+const noon = () => Date.UTC(2026, 0, 3)
+
 const files: ToolContext['files'] = {
   asMediaUrl: async source => (source.startsWith('http') ? source : `data:image/png;base64,${source}`),
   asFormFile: async (path, kind) => new FormFile(new TextEncoder().encode(path), kind, ''),
-  saveText: async text => ({ path: '/home/ann/farebox files/text.txt', mimeType: 'text/plain', bytes: text.length }),
+  saveText: async (text, _name, mimeType = 'text/plain') => ({
+    path: '/home/ann/farebox files/text.txt',
+    mimeType,
+    bytes: text.length,
+  }),
 }
 
 const walletDesk = (

@@ -4,14 +4,19 @@ const video = { model: 'demo-video', duration: '5s' }
 
 /** Right arguments for every tool. */
 export const samples: Readonly<Record<string, Record<string, unknown>>> = {
+  chain_rpc: { network: 'base-mainnet', method: 'eth_blockNumber' },
+  characters_find: { query: 'kites' },
   chat: { model: 'demo-chat', prompt: 'Say hello.' },
+  embeddings_create: { model: 'demo-embedding', texts: ['kites'] },
   job_delete: { job_id: doneJob.jobId },
   job_list: {},
   job_wait: { job_id: doneJob.jobId },
   limits: {},
   models_find: {},
+  usage_report: {},
   video_create: { ...video, prompt: 'A kite.' },
   video_quote: video,
+  voice_clone: { recording: 'a.wav' },
   wallet_receipts: {},
   wallet_status: {},
   wallet_top_up: { amount_usd: 5 },

@@ -55,14 +55,19 @@ export class Files implements FileDesk {
   }
 
   /** The same text of the same origin is the same file, however often it is read. */
-  async saveText(text: string, name: string): Promise<SavedFile> {
+  async saveText(
+    text: string,
+    name: string,
+    mimeType: 'text/plain' | 'application/json' = 'text/plain',
+  ): Promise<SavedFile> {
+    const extension = mimeType === 'text/plain' ? 'txt' : 'json'
     const bytes = Buffer.from(text)
     const hash = createHash('sha256').update(bytes).digest('hex')
-    const path = inFolder(await this.outputFolder(), `${slugOf(name, 'text')}-${hash.slice(0, 12)}.txt`)
+    const path = inFolder(await this.outputFolder(), `${slugOf(name, 'text')}-${hash.slice(0, 12)}.${extension}`)
     await writeFile(path, bytes, { flag: 'wx', mode: 0o600, flush: true }).catch(error => {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     })
-    return { path, mimeType: 'text/plain', bytes: bytes.byteLength }
+    return { path, mimeType, bytes: bytes.byteLength }
   }
 
   /** The output folder, made where it is not there. */

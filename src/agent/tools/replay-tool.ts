@@ -44,6 +44,6 @@ const answeredContext = (context: ToolContext, answeredId: string, answered: Ans
   files: {
     asMediaUrl: async source => source,
     asFormFile: async path => new FormFile(new Uint8Array(), path, ''),
-    saveText: (text, name) => context.files.saveText(text, name),
+    saveText: (...given) => context.files.saveText(...given),
   },
 })

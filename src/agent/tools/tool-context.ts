@@ -34,6 +34,7 @@ export function toolContext(desks: AgentDesks, invocation: Invocation): ToolCont
   const context: ToolContext = {
     signal,
     report,
+    now: () => core.clock.now(),
     call: (operation, call, options) =>
       worded(operation.charge !== 'free', () => answerCall(asked, operation, call, options ?? {})),
     make: (operation, call, options) =>

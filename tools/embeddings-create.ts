@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { createEmbedding } from '#contract/embeddings.ts'
+import { embeddingTexts } from '#toolkit/bounds.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { strangeId } from '#toolkit/from-outside.ts'
+import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
+
+export default defineTool({
+  name: 'embeddings_create',
+  set: 'core',
+  isDefault: false,
+  title: 'Make vectors of texts',
+  description: 'Turns texts into vectors, saved as a JSON file: an array of arrays in their order. Paid by tokens.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  input: z.strictObject({
+    model: z.string().min(1).describe('Id from models_find.'),
+    texts: z.array(z.string().min(1)).min(1).max(embeddingTexts),
+    dimensions: z.number().int().min(1).optional(),
+    again: z.boolean().optional().describe('true buys another even after a lost answer.'),
+  }),
+  output: z.object({
+    model: z.string(),
+    vectors: z.number(),
+    dimensions: z.number(),
+    input_tokens: z.number(),
+    file: z.object({ path: z.string(), mime_type: z.string(), bytes: z.number() }),
+    ...paidShape,
+  }),
+
+  async run(context, { texts, again, ...options }) {
+    const body = { ...options, input: texts }
+    const { answer, paid } = await context.call(
+      createEmbedding,
+      { params: undefined, query: undefined, body },
+      { again },
+    )
+    const vectors = answer.data.toSorted((one, other) => one.index - other.index).map(({ embedding }) => embedding)
+    const { path, mimeType, bytes } = await context.files.saveText(
+      JSON.stringify(vectors),
+      `vectors ${answer.model}`,
+      'application/json',
+    )
+    return {
+      model: strangeId(answer.model),
+      vectors: vectors.length,
+      dimensions: vectors[0]?.length ?? 0,
+      input_tokens: answer.usage.prompt_tokens,
+      file: { path, mime_type: mimeType, bytes },
+      ...paidOutput(paid),
+    }
+  },
+
+  say: output =>
+    `${output.vectors} vectors of ${output.dimensions} numbers by ${output.model}. Saved: ${output.file.path}. ${sayPaid(output)}`,
+  files: ({ file }) => [{ path: file.path, mimeType: file.mime_type }],
+})

@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import { getBillingUsageAnalytics, type UsageAnalytics } from '#contract/billing.ts'
+import { dayMs } from '#contract/durations.ts'
+import { addUsd, fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import { reportDays, reportedCharges } from '#toolkit/bounds.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { strangeId } from '#toolkit/from-outside.ts'
+import { isoTime, sayUsd, Usd, usd } from '#toolkit/paid.ts'
+import type { ChargeReceipt } from '#toolkit/tool-context.ts'
+
+const row = { name: z.string(), usd: Usd }
+
+export default defineTool({
+  name: 'usage_report',
+  set: 'wallet',
+  isDefault: false,
+  title: 'Report what was spent',
+  description: 'What was charged by day and by model. An API key has to be an ADMIN key for it. Free.',
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  input: z.strictObject({ days: z.number().int().min(1).max(reportDays.maximum).default(reportDays.default) }),
+  output: z.object({
+    days: z.number(),
+    total_usd: Usd,
+    /** Of an account by the service, or of this wallet by what it kept. */
+    source: z.enum(['service', 'receipts']),
+    by_day: z.array(z.object(row)),
+    by_model: z.array(z.object(row)),
+  }),
+
+  async run(context, { days }) {
+    const { pays } = await context.wallet.status()
+    if (pays === 'apiKey') {
+      const query = { lookback: `${days}d` }
+      const { answer } = await context.call(getBillingUsageAnalytics, { params: undefined, query, body: undefined })
+      return { days, source: 'service' as const, ...ofAccount(answer) }
+    }
+    const charges = await context.wallet.charges(reportedCharges)
+    return { days, source: 'receipts' as const, ...ofWallet(charges, context.now() - days * dayMs) }
+  },
+
+  say({ days, total_usd, source, by_day, by_model }) {
+    const rows = (title: string, named: { name: string; usd: number | null }[]) =>
+      named.length === 0 ? [] : [title, ...named.map(each => `${each.name}: ${sayUsd(each.usd)}`)]
+    const whose = source === 'service' ? 'The account' : 'This wallet'
+    return [
+      `${whose} was charged ${sayUsd(total_usd)} in ${days} days.`,
+      ...rows('By day:', by_day),
+      ...rows('By model:', by_model),
+    ].join('\n')
+  },
+})
+
+const ofAccount = ({ byDate, byModel }: UsageAnalytics) =>
+  report(
+    byDate.map(({ date, USD }) => [date, fromUsdNumber(USD) ?? zeroUsd]),
+    byModel.map(({ modelName, totalUsd }) => [modelName, fromUsdNumber(totalUsd) ?? zeroUsd]),
+  )
+
+/** What was given back counts against the day on which it was. */
+function ofWallet(charges: readonly ChargeReceipt[], afterMs: number) {
+  const counted = charges
+    .filter(({ atMs }) => atMs > afterMs)
+    .map(({ kind, amountMicroUsd, atMs, model }) => {
+      const amount = amountMicroUsd ?? zeroUsd
+      return {
+        day: isoTime(atMs).slice(0, 10),
+        model: model ?? 'not known',
+        amount: kind === 'refund' ? addUsd(-amount) : amount,
+      }
+    })
+  return report(
+    counted.map(({ day, amount }) => [day, amount]),
+    counted.map(({ model, amount }) => [model, amount]),
+  )
+}
+
+type Named = (readonly [name: string, amount: MicroUsd])[]
+
+function report(days: Named, models: Named) {
+  const byDay = summed(days)
+  return {
+    total_usd: usd(addUsd(...byDay.values())),
+    by_day: [...byDay].toSorted(([one], [other]) => (one < other ? 1 : -1)).map(shown),
+    by_model: [...summed(models)].toSorted(([, one], [, other]) => Number(other - one)).map(shown),
+  }
+}
+
+function summed(named: Named): Map<string, MicroUsd> {
+  const sums = new Map<string, MicroUsd>()
+  for (const [name, amount] of named) {
+    const id = strangeId(name)
+    sums.set(id, addUsd(sums.get(id) ?? zeroUsd, amount))
+  }
+  return sums
+}
+
+const shown = ([name, amount]: readonly [string, MicroUsd]) => ({ name, usd: usd(amount) })

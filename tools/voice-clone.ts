@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { createVoice } from '#contract/speech.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { strangeId } from '#toolkit/from-outside.ts'
+
+export default defineTool({
+  name: 'voice_clone',
+  set: 'audio',
+  isDefault: false,
+  title: 'Clone a voice',
+  description:
+    'Makes a voice of a recording, for speech_create, whose id is good for some days. Only with the permission of whoever speaks in it. Free.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  input: z.strictObject({
+    recording: z.string().min(1).describe('Path of the sound.'),
+    model: z.string().min(1).optional().describe('Id from models_find.'),
+  }),
+  output: z.object({ voice: z.string(), model: z.string() }),
+
+  async run(context, { recording, model }) {
+    const file = await context.files.asFormFile(recording, 'audio')
+    const { answer } = await context.call(createVoice, {
+      params: undefined,
+      query: undefined,
+      body: { file, ...(model === undefined ? {} : { model }) },
+    })
+    return { voice: strangeId(answer.id), model: strangeId(answer.model) }
+  },
+
+  say: ({ voice, model }) => `The voice is ${voice}, for ${model}. Give it to speech_create as voice.`,
+})
