@@ -49,8 +49,8 @@ test('without wallet and key what is free works, and what is not names the comma
 })
 
 test.each([
-  [['call'], /Say which tool: chat, /],
-  [['call', 'chats', 'x=1'], /no tool `chats`; there are chat, /],
+  [['call'], /Say which tool: .*\bchat, /],
+  [['call', 'chats', 'x=1'], /no tool `chats`; there are .*\bchat, /],
   [['call', 'chat', 'model=m'], /`prompt` is missing/],
   [[...chat, 'foo=1'], /`foo` is not taken; the arguments are model, prompt, /],
   [[...chat, 'temperature=hot'], /`temperature` must be of type number/],
@@ -153,7 +153,7 @@ test('--list tells the tools, and what each takes', async () => {
   expect((await runCommand(['call', '--list'])).stdout).toMatch(/^chat +Asks a text model/m)
   expect((await runCommand(['call', '--list', 'chat'])).stdout).toMatch(/^ {2}prompt \(required\): /m)
   const { tools } = JSON.parse((await runCommand(['call', '--list', '--json'])).stdout)
-  expect(tools[0]).toMatchObject({ name: 'chat', inputSchema: { type: 'object' } })
+  expect(tools).toContainEqual(expect.objectContaining({ name: 'chat', inputSchema: expect.any(Object) }))
 })
 
 describe('a word is read as the tool means it', () => {
