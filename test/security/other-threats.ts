@@ -329,4 +329,26 @@ export const otherThreats: readonly Threat[] = [
       ),
     ],
   },
+  {
+    id: 'W12',
+    threat: 'a page of a browser, or a program without the token, that reaches the tools over HTTP',
+    answer:
+      'Host, Origin and token are looked at before anything of the body is read; the token is told by its file alone',
+    shownBy: [
+      shown(
+        'mcp/http.test.ts',
+        'no token',
+        'a wrong one',
+        'a name that a stranger points here',
+        'the page of a stranger',
+        'a page without an address',
+      ),
+      shown(
+        'agent/mcp-http-command.test.ts',
+        'it tells its address and where its token lies; who has read it is served, until it is stopped',
+        'it does not start: an emptied token lets nobody in',
+        'it does not start: a token that others can read',
+      ),
+    ],
+  },
 ]
