@@ -5,6 +5,7 @@ import { catalogue } from './catalogue.ts'
 const session = serveMcp({
   name: 'farebox',
   version: '0.0.0',
+  tools: ['all'],
   catalogue,
   async host() {
     const { fakeHost } = await import('./fake-host.ts')

@@ -132,7 +132,7 @@ test('no tool prints: neither the console nor stdout is touched while all of the
     ),
     vi.spyOn(process.stdout, 'write'),
   ]
-  const { client, disconnect } = await connect({ host: fakeHost().host })
+  const { client, disconnect } = await connect({ host: fakeHost().host, tools: ['all'] })
   await client.listTools()
   for (const [name, given] of Object.entries(samples)) {
     expect((await client.callTool({ name, arguments: given })).isError).toBeFalsy()
