@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { JobOutput, jobOutput, sayJob } from '#toolkit/job-output.ts'
+import { JobOutput, jobOutput } from '#toolkit/job-output.ts'
 
 export default defineTool({
   name: 'job_delete',
@@ -9,8 +9,11 @@ export default defineTool({
   description: 'Deletes what a finished job made at the service; the file saved here stays. Free.',
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ job_id: z.string().min(1) }),
-  output: JobOutput,
+  output: JobOutput.pick({ job_id: true, state: true }),
 
   run: async (context, { job_id }) => jobOutput(await context.jobs.delete(job_id)),
-  say: sayJob,
+  say: ({ job_id, state }) =>
+    state === 'deleted'
+      ? `What job ${job_id} made is deleted at the service.`
+      : `Job ${job_id} failed, so the service keeps nothing of it.`,
 })

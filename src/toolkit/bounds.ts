@@ -34,8 +34,8 @@ export const modelRows = { default: 10, maximum: 20 } as const
 /** A stranger's description of a model. */
 export const descriptionCharacters = 160
 
-/** Pictures in one question or one video request (brief §2.6: nine references at most). */
-export const pictures = { chat: 8, reference: 9 } as const
+/** Pictures in one question or one video request (brief §2.6: nine references at most; published contract §7.4: three to be edited). */
+export const pictures = { chat: 8, reference: 9, edit: 3 } as const
 
 /** Models of videos that are named where one is not there. */
 export const nearVideoModels = 3
@@ -61,3 +61,6 @@ export const rpcParameters = 20
 export const reportDays = { default: 7, maximum: 90 } as const
 /** Charges that a report of a wallet sums up, the newest. */
 export const reportedCharges = 5_000
+
+/** Values of one choice that are shown: some models have two hundred voices. */
+export const choiceNames = 40

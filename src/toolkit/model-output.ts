@@ -3,6 +3,7 @@ import { tokenPricing } from '#contract/model-pricing.ts'
 import type { ModelRecord } from '#contract/models.ts'
 import { descriptionCharacters } from './bounds.ts'
 import { strangeId, withoutHidden } from './from-outside.ts'
+import { modelChoices } from './model-choices.ts'
 import { unitPrices } from './unit-prices.ts'
 
 /** A model as tools show it. */
@@ -27,12 +28,16 @@ export const ModelOutput = z.object({
       prompt_characters: z.number().optional(),
     })
     .optional(),
+  /** What a request to a model of pictures or sound may choose. */
+  takes: z.array(z.string()).optional(),
   offline: z.boolean().optional(),
   ends_at: z.string().optional(),
 })
 export type ModelOutput = z.output<typeof ModelOutput>
 
-export function modelOutput({ id, type, context_length, model_spec: spec }: ModelRecord): ModelOutput {
+export function modelOutput(record: ModelRecord): ModelOutput {
+  const { id, type, context_length, model_spec: spec } = record
+  const takes = modelChoices(record)
   const video = spec.constraints && 'durations' in spec.constraints ? spec.constraints : undefined
   const prices = tokenPricing(spec.pricing)
   return {
@@ -58,6 +63,7 @@ export function modelOutput({ id, type, context_length, model_spec: spec }: Mode
           },
         }
       : {}),
+    ...(takes.length > 0 ? { takes } : {}),
     ...(spec.offline ? { offline: true } : {}),
     ...(spec.deprecation ? { ends_at: spec.deprecation.removesAt } : {}),
   }
@@ -81,6 +87,7 @@ export function sayModel(model: ModelOutput): string {
   facts.push(...(model.prices ?? []))
   if (model.context_tokens) facts.push(`${model.context_tokens} tokens of context`)
   if (model.video) facts.push(sayVideo(model.video))
+  if (model.takes) facts.push(`takes ${model.takes.join(', ')}`)
   if (model.abilities?.length) facts.push(model.abilities.join(', '))
   if (model.offline) facts.push('offline now')
   if (model.ends_at) facts.push(`ends ${model.ends_at}`)

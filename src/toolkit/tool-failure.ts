@@ -13,6 +13,8 @@ export interface FailureFacts {
   budgetLeftMicroUsd?: MicroUsd | null
   /** The next step, one sentence. */
   next: string
+  /** Where the service refused values: the names of its members, none where it named none. */
+  refusedFields?: readonly string[]
 }
 
 /** Why a tool could not do its work, as data; the frame turns it into words. */

@@ -11,7 +11,10 @@ import type { Question } from '#toolkit/person.ts'
 import { tools } from '#tools/table.generated.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
-import { type PublishedRequest, publishedRequests, type Schema } from '../contract/published-requests.ts'
+import type { PublishedRequest } from '../contract/published-request.ts'
+import { publishedRequests } from '../contract/published-requests.ts'
+import type { Schema } from '../contract/published-schema.ts'
+import { wavOfChunks } from '../service/wav-of-chunks.ts'
 import { inputsOf, type Known } from './inputs-of.ts'
 import { temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, payTo, pretendService, walletKey } from './pretend-service.ts'
@@ -23,6 +26,9 @@ import { type PretendOptions, payTo, pretendService, walletKey } from './pretend
 const beyond: Readonly<Record<string, string>> = {
   'paid: header idempotency-key': 'sent only to a service that says that it counts',
   'paid: header x-farebox-want-receipt': 'an unknown header is passed over',
+  'POST /image/edit: member quality': 'where it was asked for; the models that have it take it of one picture too',
+  'POST /image/upscale: member model': 'where it was asked for, because a service has several',
+  'POST /image/background-remove: member model': 'where it was asked for, because a service has several',
   'GET /farebox/receipts':
     'a service without receipts answers 404, and is not asked again once it has charged without one',
   'POST /video/quote: credential sign-in-with-x': 'where only keys are read, a price is told to anybody',
@@ -40,11 +46,24 @@ const credentials = new Set(['authorization', 'sign-in-with-x'])
 const downloadPath = '/files/a.mp4'
 
 const checkers = new Map<Schema, z.ZodType>()
-function problemOf(schema: Schema, value: unknown): string | null {
+function issuesOf(schema: Schema, value: unknown): z.core.$ZodIssue[] {
   const checker = checkers.get(schema) ?? z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
   checkers.set(schema, checker)
-  return checker.safeParse(value).error?.message ?? null
+  return checker.safeParse(value).error?.issues ?? []
 }
+
+const problemOf = (schema: Schema, value: unknown): string | null =>
+  issuesOf(schema, value)
+    .map(({ message }) => message)
+    .join() || null
+
+/** Members that are not published by their names, any other problem in words. */
+const problemsOf = (schema: Schema, value: unknown): string[] =>
+  issuesOf(schema, value).flatMap(issue =>
+    issue.code === 'unrecognized_keys' && issue.path.length === 0
+      ? issue.keys.map(name => `member ${name}`)
+      : [`${issue.path.join('.')}: ${issue.message}`],
+  )
 
 /** How a request leaves what is published: a line for each thing. */
 function leavings({ method, path, headers, body }: Seen): string[] {
@@ -60,7 +79,7 @@ function leavings({ method, path, headers, body }: Seen): string[] {
       query[name] ? problemOf(query[name], fromQuery(query[name], value)) : `query ${name}`,
     ),
     ...Object.keys(headers).map(name => headerProblem(published, name)),
-    bodyProblem(published, headers['content-type'], body),
+    ...bodyProblems(published, headers['content-type'], body),
   ]
   const isPaidCall = operations.some(operation => operation.path === published.path && isPaid(operation))
   const asked = (problem: string) => (isPaidCall && paidHeaders.has(problem) ? 'paid' : `${method} ${published.path}`)
@@ -78,21 +97,25 @@ function headerProblem({ credentials: known, headers = [] }: PublishedRequest, n
   return ofHttp.has(name) || headers.includes(name) ? null : `header ${name}`
 }
 
-/** What a form is said to have in it; files count by their names. */
-const membersOf = (body: string): Record<string, string> =>
-  Object.fromEntries(
-    [...body.matchAll(/name="(\w+)"(; filename=[^\r]*)?\r\n(?:[^\r]+\r\n)*\r\n([^\r]*)/g)].map(
-      ([, name = '', isFile, value = '']) => [name, isFile ? 'a file' : value],
-    ),
-  )
-
 const paidHeaders = new Set(['header idempotency-key', 'header x-farebox-want-receipt'])
 
-function bodyProblem({ body: schema, form }: PublishedRequest, type: string | undefined, body: string): string | null {
-  if (body === '') return type === undefined ? null : 'a content type without a body'
-  if (form && type?.startsWith('multipart/form-data;')) return problemOf(form, membersOf(body))
-  if (!schema) return 'a body'
-  return type === 'application/json' ? problemOf(schema, JSON.parse(body)) : `content type ${type}`
+function bodyProblems({ body: schema, form }: PublishedRequest, type: string | undefined, body: string): string[] {
+  if (body === '') return type === undefined ? [] : ['a content type without a body']
+  if (form && type?.startsWith('multipart/form-data')) return problemsOf(form, formOf(type, body))
+  if (!schema) return ['a body']
+  return type === 'application/json' ? problemsOf(schema, JSON.parse(body)) : [`content type ${type}`]
+}
+
+/** Names and texts; of a file what its bytes are counts for nothing. */
+function formOf(type: string, body: string): Record<string, string> {
+  const boundary = /boundary=(.+)$/.exec(type)?.[1] ?? ''
+  const parts = body.split(`--${boundary}`).slice(1, -1)
+  return Object.fromEntries(
+    parts.map(part => {
+      const [head = '', ...rest] = part.split('\r\n\r\n')
+      return [/ name="([^"]*)"/.exec(head)?.[1] ?? '', rest.join('\r\n\r\n').replace(/\r\n$/, '')]
+    }),
+  )
 }
 
 const closing: (() => Promise<unknown>)[] = []
@@ -105,6 +128,25 @@ const limits = { data: { ...data, keyExpiration: null, nextEpochBegins: '2026-01
 const mp4 = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(1_000, 7)])
 const processing = { status: 'PROCESSING', average_execution_time: 4_000, execution_duration: 1_000 }
 const pagination = { limit: 50, offset: 0, hasMore: false }
+
+const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
+const timing = { inferenceDuration: 1, inferencePreprocessingTime: 1, inferenceQueueTime: 1, total: 3 }
+const wav = wavOfChunks({}, [1_600])
+
+const madeAnswers: readonly (readonly [path: string, answer: object])[] = [
+  ['/image/generate', { id: 'i', images: [png.toString('base64')], timing }],
+  ['/audio/transcriptions', { text: 'words' }],
+  ['/audio/quote', { quote: 0.1 }],
+  ['/audio/queue', { model: 'x', queue_id: 'q', status: 'QUEUED' }],
+]
+
+const madeFiles: readonly (readonly [path: string, type: string, bytes: Buffer])[] = [
+  ['/image/edit', 'image/png', png],
+  ['/image/multi-edit', 'image/png', png],
+  ['/image/upscale', 'image/png', png],
+  ['/image/background-remove', 'image/png', png],
+  ['/audio/speech', 'audio/wav', wav],
+]
 
 type Retrieve = 'running' | 'file' | 'elsewhere' | 'failed'
 
@@ -124,6 +166,13 @@ const others =
     if (path.includes('/x402/transactions/'))
       return say({ success: true, data: { ...wallet, currentBalance: 5, transactions: [], pagination } })
     if (path.endsWith('/api_keys/rate_limits')) return say(limits)
+    const made = madeAnswers.find(([of]) => path.endsWith(of))
+    if (made) return say(made[1])
+    const file = madeFiles.find(([of]) => path.endsWith(of))
+    if (file) {
+      response.writeHead(200, { 'content-type': file[1] }).end(file[2])
+      return true
+    }
     if (path === downloadPath || (path.endsWith('/video/retrieve') && retrieve() === 'file')) {
       response.writeHead(200, { 'content-type': 'video/mp4' }).end(mp4)
       return true
@@ -147,7 +196,7 @@ async function open(payer: Payer, options: PretendOptions = {}, retrieve: () => 
   const stateFolder = temporaryFolder()
   const outputFolder = temporaryFolder()
   writeFileSync(join(outputFolder, 'notes.txt'), 'Buy a kite.')
-  writeFileSync(join(outputFolder, 'a.wav'), Buffer.from('524946460400000057415645', 'hex'))
+  writeFileSync(join(outputFolder, 'a.wav'), wav)
   const agent = await createAgent({
     baseUrl: service.baseUrl,
     ...(payer === 'key' ? { key: canaryApiKey } : { wallet: { key: walletKey } }),
@@ -179,8 +228,15 @@ const known: Known = {
   ...{ image: source('image'), end_image: source('image'), audio_track: source('audio'), video: source('video') },
 }
 
-/** The service lists one model, of texts; what it does not list it may know all the same. */
-const knownOf: Readonly<Record<string, Known>> = { embeddings_create: { model: fc.constant('v') } }
+/** Models of pictures and sound stand in no list of the pretended service, so a person is asked, who says yes. */
+const media: Known = { model: fc.constant('x'), file: fc.constant('a.wav') }
+const knownOf: Readonly<Record<string, Known>> = {
+  embeddings_create: { model: fc.constant('v') },
+  image_create: media,
+  image_edit: { ...media, images: fc.array(source('image'), { minLength: 1, maxLength: 3 }) },
+  ...{ image_upscale: media, image_remove_background: media },
+  ...{ speech_create: media, transcribe: media, music_create: media },
+}
 
 /** Requests that a tool of the table makes whatever it is given, by who pays. */
 const asks: Readonly<Record<string, Partial<Record<Payer, string>>>> = {
@@ -203,6 +259,13 @@ const asks: Readonly<Record<string, Partial<Record<Payer, string>>>> = {
   // Of a service that charged without a receipt none is asked.
   wallet_receipts: {},
   job_list: {},
+  image_create: { key: '/image/generate', wallet: '/image/generate' },
+  image_edit: { key: '/image/multi-edit', wallet: '/image/edit' },
+  image_upscale: { key: '/image/upscale', wallet: '/image/upscale' },
+  image_remove_background: { key: '/image/background-remove', wallet: '/image/background-remove' },
+  speech_create: { key: '/audio/speech', wallet: '/audio/speech' },
+  transcribe: { key: '/audio/transcriptions', wallet: '/audio/transcriptions' },
+  music_create: { key: '/audio/queue', wallet: '/audio/queue' },
 }
 
 const each = Object.keys(tools).flatMap(name => [
@@ -241,6 +304,7 @@ test('what goes beyond is sent where the table says, and nowhere else', async ()
   await keyed.agent.call('video_quote', { model: 'm', duration: '5s' })
   const started = await keyed.agent.call('video_create', { ...video, image: picture })
   await keyed.agent.call('job_wait', { job_id: started.output.job_id })
+  for (const [name, given] of made) await keyed.agent.call(name, given)
   expect(keyed.service.countOf('/x402/top-up')).toBe(2)
   expect(
     JSON.parse(keyed.service.seen.findLast(({ path }) => path.endsWith('/video/queue'))?.body ?? ''),
@@ -259,6 +323,17 @@ test('what goes beyond is sent where the table says, and nowhere else', async ()
   expect([keyed, unkeyed].map(({ service }) => service.seen.some(transactions))).toEqual([true, true])
   expect(unkeyed.service.seen.some(({ headers }) => 'idempotency-key' in headers)).toBe(false)
 })
+
+const made: readonly (readonly [tool: string, given: object])[] = [
+  ['image_create', { model: 'x', prompt: 'a cat' }],
+  ['image_edit', { model: 'x', prompt: 'grey', images: [picture], quality: 'low' }],
+  ['image_edit', { model: 'x', prompt: 'grey', images: [picture, picture] }],
+  ['image_upscale', { model: 'x', image: picture }],
+  ['image_remove_background', { model: 'x', image: picture }],
+  ['speech_create', { model: 'x', text: 'hi' }],
+  ['transcribe', { model: 'x', file: 'a.wav' }],
+  ['music_create', { model: 'x', prompt: 'a waltz' }],
+]
 
 /** Queued videos have an address of their own, on the same host. */
 const withDownload =

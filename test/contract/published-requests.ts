@@ -1,40 +1,19 @@
-/**
- * What a public service of this contract publishes of its requests, as facts of JSON Schema: names, types, bounds. Written
- * by hand and apart from our own schemas, so that both cannot be wrong together. An object here takes no other members.
- */
-export interface PublishedRequest {
-  method: 'GET' | 'POST'
-  path: string
-  /** Schemas of the parts of the path in braces. */
-  params?: Readonly<Record<string, Schema>>
-  query?: Readonly<Record<string, Schema>>
-  /** Names of the headers that carry a credential; none where anybody may ask. */
-  credentials: readonly string[]
-  /** Other headers that the operation reads. */
-  headers?: readonly string[]
-  body?: Schema
-  /** Of a body that comes as a form: its members; files are texts here. */
-  form?: Schema
-}
-
-export type Schema = Readonly<Record<string, unknown>>
-
-const text = { type: 'string' }
-const flag = { type: 'boolean' }
-const whole = { type: 'integer' }
-const number = { type: 'number' }
-const among = (...values: readonly unknown[]) => ({ enum: values })
-const between = (type: Schema, minimum: number, maximum: number) => ({ ...type, minimum, maximum })
-const atLeast = (type: Schema, minimum: number) => ({ ...type, minimum })
-const orNull = (schema: Schema) => ({ anyOf: [schema, { type: 'null' }] })
-const list = (items: Schema, bounds: Schema = {}) => ({ type: 'array', items, ...bounds })
-const mapOf = (additionalProperties: Schema) => ({ type: 'object', additionalProperties })
-const object = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []) => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-})
+import { publishedMediaRequests } from './published-media-requests.ts'
+import type { PublishedRequest } from './published-request.ts'
+import {
+  among,
+  atLeast,
+  between,
+  flag,
+  list,
+  mapOf,
+  number,
+  object,
+  orNull,
+  type Schema,
+  text,
+  whole,
+} from './published-schema.ts'
 
 const cacheControl = object({ type: among('ephemeral'), ttl: text }, ['type'])
 const part = (type: string, members: Readonly<Record<string, Schema>>) =>
@@ -228,6 +207,7 @@ const walletAddress = { type: 'string', pattern: '^(0x[a-fA-F0-9]{40}|[1-9A-HJ-N
 const [key, wallet] = ['authorization', 'sign-in-with-x']
 
 export const publishedRequests: readonly PublishedRequest[] = [
+  ...publishedMediaRequests,
   {
     method: 'GET',
     path: '/models',
@@ -321,7 +301,6 @@ export const publishedRequests: readonly PublishedRequest[] = [
     credentials: [key, wallet],
     form: object({ file: text, response_format: among('json', 'text') }, ['file']),
   },
-  { method: 'POST', path: '/audio/complete', credentials: [key, wallet], body: object(queued, Object.keys(queued)) },
   { method: 'POST', path: '/video/complete', credentials: [key, wallet], body: object(queued, Object.keys(queued)) },
   { method: 'POST', path: '/x402/top-up', credentials: [], headers: ['payment-signature'], body: object({}) },
   { method: 'GET', path: '/x402/balance/{walletAddress}', credentials: [wallet], params: { walletAddress } },

@@ -119,6 +119,7 @@ export const answers: Readonly<Record<string, unknown>> = {
     usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
   },
   listModels: { object: 'list', type: 'all', data: [videoModel] },
+  createTranscription: { text: 'Hello.', duration: 1.5 },
   quoteVideo: { quote: 0.25 },
   webScrape: { url: 'https://example.com/', content: 'Hello.', format: 'markdown' },
   webSearch: {

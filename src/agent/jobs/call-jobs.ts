@@ -6,6 +6,7 @@ import { withoutHidden } from '#toolkit/from-outside.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
 import { jobFaults, pollMs, shownIdCharacters } from '../bounds.ts'
+import { askedModel } from '../calls/asked-model.ts'
 import { isPassing } from '../calls/is-passing.ts'
 import { keepAnswer } from '../calls/kept-answer.ts'
 import { wasForgotten, wasNotDone } from '../calls/lost-call.ts'
@@ -42,8 +43,7 @@ export class CallJobs {
     const under = paidCalls.underWay(callId)
     const state = rows.find(callId)?.state
     if (!under || state === undefined || state === 'answered' || state === 'failed') return null
-    const { model } = (call.body ?? {}) as { model?: unknown }
-    const shown = withoutHidden(typeof model === 'string' ? model : '').slice(0, shownIdCharacters)
+    const shown = withoutHidden(askedModel(call)).slice(0, shownIdCharacters)
     const service = core.client.address.baseUrl
     const job = jobRows.insertCall({ service, model: shown, callId, request: call, tool })
     // What cannot be written now is found out by the next look.

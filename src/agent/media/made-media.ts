@@ -4,6 +4,7 @@ import { savePieces } from '#client/download/save-pieces.ts'
 import { madeBytes } from '#client/limits.ts'
 import { type CallOf, isPaid, type Operation } from '#contract/operation.ts'
 import type { Made, SavedFile } from '#toolkit/tool-context.ts'
+import { askedModel } from '../calls/asked-model.ts'
 import { type Files, inFolder } from './files.ts'
 import { freePath } from './free-path.ts'
 
@@ -36,8 +37,7 @@ export async function makeMedia<O extends Operation>(
   const opened = await client.open(operation, call, options)
   try {
     const { headers } = opened
-    const asked = (call as { body?: { model?: unknown } }).body?.model
-    const model = headers.model ?? (typeof asked === 'string' ? asked : '')
+    const model = headers.model ?? askedModel(call)
     const folder = await files.outputFolder()
     const madeBy = { startedAtMs: client.clock.now(), model, id: callId }
     const saved: SavedFile[] = []

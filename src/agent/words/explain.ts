@@ -191,6 +191,7 @@ function ofService(error: ServiceError, circumstances: Circumstances): ToolFailu
     charged,
     ...(atMs === null ? {} : { retryAtMs: Math.ceil(atMs) }),
     ...creditIn(error.body),
+    ...(error.kind === 'INVALID_REQUEST' ? { refusedFields: fieldsOf(error.body) } : {}),
     next,
   })
 }
@@ -225,14 +226,20 @@ const noCredit = (pays: Circumstances['pays']): readonly [string, string] =>
         'Look at wallet_status and wallet_receipts before anything else is paid.',
       ]
 
-/** Names of fields only: what the service says about them is a stranger's text. */
 function refusedFields(body: unknown): readonly [string, string] {
-  const details = (body as { details?: object } | null)?.details ?? {}
-  const fields = Object.keys(details).filter(name => /^[a-z][a-z0-9_]{0,39}$/.test(name))
+  const fields = fieldsOf(body)
   return [
     fields.length > 0
-      ? `The service does not take these values: ${fields.slice(0, 10).join(', ')}.`
+      ? `The service does not take these values: ${fields.join(', ')}.`
       : 'The service does not take these values.',
     'Compare them with the model’s record in models_find, then call again.',
   ]
+}
+
+/** Names of fields only: what the service says about them is a stranger's text. */
+function fieldsOf(body: unknown): string[] {
+  const details = (body as { details?: object } | null)?.details ?? {}
+  return Object.keys(details)
+    .filter(name => /^[a-z][a-zA-Z0-9_]{0,39}$/.test(name))
+    .slice(0, 10)
 }

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { generateImage, ImageFormat } from '#contract/images.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
+import { sayingWhatItTakes } from '#toolkit/model-refusal.ts'
+import { plainInteger, plainText } from '#toolkit/plainly-listed.ts'
+
+const side = plainInteger(1, 1_280).optional()
+
+export default defineTool({
+  name: 'image_create',
+  set: 'image',
+  title: 'Create pictures',
+  description: 'Makes pictures of a prompt and saves them. Paid by the picture.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  input: z.strictObject({
+    model: z.string().min(1).describe('Of type image, from models_find.'),
+    prompt: plainText(7_500),
+    negative_prompt: plainText(7_500).optional(),
+    width: side,
+    height: side,
+    aspect_ratio: plainText(40).optional(),
+    resolution: plainText(40).optional(),
+    quality: z
+      .string()
+      .pipe(z.enum(['low', 'medium', 'high']))
+      .optional(),
+    style_preset: plainText(200).optional().describe('A wrong one lists the right ones.'),
+    seed: plainInteger(-999_999_999, 999_999_999).optional(),
+    variants: z.number().int().min(1).max(4).optional(),
+    format: z.string().pipe(ImageFormat).optional(),
+    again: z.boolean().optional(),
+  }),
+  output: MadeOutput,
+
+  async run(context, { again, ...body }) {
+    // One picture comes as its bytes, several only in JSON.
+    const asked = { ...body, return_binary: (body.variants ?? 1) === 1 }
+    const made = await sayingWhatItTakes(context, body.model, () =>
+      context.make(generateImage, { params: undefined, query: undefined, body: asked }, { again }),
+    )
+    return madeOutput(made, body.model)
+  },
+
+  say: sayMade,
+  files: madeFiles,
+})

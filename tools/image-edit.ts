@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { editAspectRatios, editImage, multiEditImage } from '#contract/image-edits.ts'
+import { pictures } from '#toolkit/bounds.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
+import { sayingWhatItTakes } from '#toolkit/model-refusal.ts'
+import { pictureSource } from '#toolkit/picture-source.ts'
+import { plainText } from '#toolkit/plainly-listed.ts'
+
+export default defineTool({
+  name: 'image_edit',
+  set: 'image',
+  title: 'Edit pictures',
+  description: 'Changes a picture, or makes one of up to three, as a prompt says, and saves it. Paid by the picture.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  input: z.strictObject({
+    model: z.string().min(1).describe('Of type inpaint, from models_find.'),
+    prompt: plainText(32_768),
+    images: z.array(z.string().min(1)).min(1).max(pictures.edit).describe('Paths or URLs.'),
+    aspect_ratio: z.string().pipe(z.enum(editAspectRatios)).optional(),
+    resolution: plainText(10).optional(),
+    quality: z
+      .string()
+      .pipe(z.enum(['low', 'medium', 'high']))
+      .optional(),
+    again: z.boolean().optional(),
+  }),
+  output: MadeOutput,
+
+  async run(context, { again, images, model, ...choices }) {
+    const [first = '', ...others] = await Promise.all(images.map(source => pictureSource(context.files, source)))
+    const address = { params: undefined, query: undefined }
+    const made = await sayingWhatItTakes(context, model, () =>
+      others.length === 0
+        ? context.make(editImage, { ...address, body: { ...choices, model, image: first } }, { again })
+        : // The published contract names the model of several pictures by its older word alone.
+          context.make(
+            multiEditImage,
+            { ...address, body: { ...choices, modelId: model, images: [first, ...others] } },
+            { again },
+          ),
+    )
+    return madeOutput(made, model)
+  },
+
+  say: sayMade,
+  files: madeFiles,
+})

@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { backgroundRemoveImage } from '#contract/image-edits.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
+import { pictureSource } from '#toolkit/picture-source.ts'
+
+export default defineTool({
+  name: 'image_remove_background',
+  set: 'image',
+  title: 'Remove a background',
+  description: 'Makes the background of a picture transparent and saves it as PNG. Paid by the picture.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  input: z.strictObject({
+    image: z.string().min(1).describe('Path or URL.'),
+    model: z.string().min(1).optional().describe('Where there are several.'),
+    again: z.boolean().optional(),
+  }),
+  output: MadeOutput,
+
+  async run(context, { again, image, model }) {
+    const source = await pictureSource(context.files, image)
+    const body = { model, ...(/^https?:/i.test(source) ? { image_url: source } : { image: source }) }
+    const call = { params: undefined, query: undefined, body }
+    return madeOutput(await context.make(backgroundRemoveImage, call, { again }), model)
+  },
+
+  say: sayMade,
+  files: madeFiles,
+})

@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { queueAudio } from '#contract/audio-jobs.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { filesOf, JobOutput, jobOutput, sayStarted } from '#toolkit/job-output.ts'
+import { sayingWhatItTakes } from '#toolkit/model-refusal.ts'
+import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
+import { plainInteger, plainNumber, plainText } from '#toolkit/plainly-listed.ts'
+
+export default defineTool({
+  name: 'music_create',
+  set: 'audio',
+  title: 'Create music',
+  description: 'Starts a paid job for music or a sound and returns its job_id at once; then call job_wait.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  input: z.strictObject({
+    model: z.string().min(1).describe('Of type music, from models_find.'),
+    prompt: plainText(10_000),
+    duration_seconds: plainInteger(1, 999_999).optional(),
+    lyrics_prompt: plainText(20_000).optional(),
+    force_instrumental: z.boolean().optional(),
+    voice: plainText(200).optional(),
+    language_code: plainText(32, 2).optional(),
+    speed: plainNumber(0.25, 4).optional(),
+    again: z.boolean().optional(),
+  }),
+  output: JobOutput.extend(paidShape),
+
+  async run(context, { again, ...body }) {
+    const { job, paid } = await sayingWhatItTakes(context, body.model, () =>
+      context.start(queueAudio, { params: undefined, query: undefined, body }, { again }),
+    )
+    return { ...jobOutput(job), ...paidOutput(paid) }
+  },
+
+  say: output => `${sayStarted(output, output.already_paid === true)} ${sayPaid(output)}`,
+  // A call that is repeated may find its job done.
+  files: filesOf,
+})

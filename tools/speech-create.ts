@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { createSpeech, SpeechFormat } from '#contract/speech.ts'
+import { defineTool } from '#toolkit/define-tool.ts'
+import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
+import { sayingWhatItTakes } from '#toolkit/model-refusal.ts'
+import { plainNumber, plainText } from '#toolkit/plainly-listed.ts'
+
+/** Raw samples are no file that any player knows. */
+const FileFormat = SpeechFormat.exclude(['pcm'])
+
+export default defineTool({
+  name: 'speech_create',
+  set: 'audio',
+  title: 'Speak a text',
+  description: 'Speaks a text and saves the sound. Longer texts go in parts. Paid by the character.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  input: z.strictObject({
+    model: z.string().min(1).describe('Of type tts, from models_find.'),
+    text: z.string().min(1).max(4_096),
+    voice: plainText(4_096).optional(),
+    format: z.string().pipe(FileFormat).optional().describe('Such as mp3 or wav.'),
+    speed: plainNumber(0.25, 4).optional(),
+    language: plainText(32, 2).optional(),
+    prompt: plainText(500).optional().describe('How to speak, such as: very happy.'),
+    again: z.boolean().optional(),
+  }),
+  output: MadeOutput,
+
+  async run(context, { again, text, format, ...choices }) {
+    const body = { ...choices, input: text, response_format: format }
+    const made = await sayingWhatItTakes(context, choices.model, () =>
+      context.make(createSpeech, { params: undefined, query: undefined, body }, { again }),
+    )
+    return madeOutput(made, choices.model)
+  },
+
+  say: sayMade,
+  files: madeFiles,
+})
