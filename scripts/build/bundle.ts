@@ -1,5 +1,6 @@
 import { build, type Metafile } from 'esbuild'
 import { checkEntries, entryPoints, externals } from './entries.ts'
+import { httpApart } from './http-apart.ts'
 import { sharedZod } from './shared-zod.ts'
 import { lateSqlite, supportedNodeFile } from './supported-node.ts'
 import { withoutAjv } from './without-ajv.ts'
@@ -17,7 +18,7 @@ export async function bundle(root: string, dist: string): Promise<Metafile> {
     platform: 'node',
     target: 'node22.19',
     external: externals,
-    plugins: [sharedZod, withoutAjv, lateSqlite],
+    plugins: [sharedZod, withoutAjv, httpApart, lateSqlite],
     chunkNames: '[name]-[hash]',
     minifySyntax: true,
     minifyWhitespace: true,
