@@ -1,0 +1,188 @@
+import { existsSync } from 'node:fs'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { longCallMs, paidAnswerMs } from '#agent/bounds.ts'
+import { agentTool } from '#agent/tools/agent-tool.ts'
+import { catalogue } from '#agent/tools/catalogue.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { answerJson, type Handler } from '../client/little-server.ts'
+import { manualClock } from '../client/manual-clock.ts'
+import { wavOfChunks } from '../service/wav-of-chunks.ts'
+import { gate } from './gate.ts'
+import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { pretendService } from './pretend-service.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
+const price = (usd: number) => ({ usd, diem: usd })
+const record = (id: string, type: string, pricing: object) => ({
+  ...{ id, object: 'model', owned_by: 'x', type },
+  model_spec: { privacy: 'private', pricing },
+})
+const data = [
+  record('paint', 'image', { generation: price(0.01) }),
+  record('ear', 'asr', { per_audio_second: price(0.001) }),
+]
+
+/** A service whose paid answers a test gives, and agents on one folder. */
+async function setUp(answer: Handler, options: Partial<OpenAgent> = {}) {
+  let asked = 0
+  const service = await pretendService({
+    credit: 5,
+    async instead(seen, response) {
+      if (seen.path.includes('/models')) {
+        answerJson(response, 200, { object: 'list', type: 'all', data }, { 'x-service-paid-once-per-key': 'true' })
+        return true
+      }
+      if (!/\/(image|audio)\//.test(seen.path)) return false
+      await answer(seen, response, ++asked)
+      return true
+    },
+  })
+  closing.push(service.close)
+  const [stateFolder, outputFolder] = [temporaryFolder(), temporaryFolder()]
+  await writeFile(join(outputFolder, 'a.wav'), wavOfChunks({}, [1_600]))
+  const clock = manualClock()
+  const pause: OpenAgent['pause'] = async (ms, signal) => {
+    if (ms === paidAnswerMs || ms === longCallMs) return new Promise(() => {})
+    await new Promise(resolve => setImmediate(resolve))
+    signal?.throwIfAborted()
+    clock.nowMs += ms
+  }
+  const agents: Awaited<ReturnType<typeof openAgent>>[] = []
+  const open = async () => {
+    const shared = { baseUrl: service.baseUrl, stateFolder, outputFolder, clock, pause }
+    const agent = await openAgent({ ...shared, ...options })
+    closing.push(agent.close)
+    agents.push(agent)
+    return async (name: string, given: object) => {
+      const tool = await catalogue.tools[name]?.()
+      if (!tool) throw new Error(`There is no ${name}.`)
+      return agentTool(tool, agent.host, undefined).call(given)
+    }
+  }
+  const keys = () => service.seen.flatMap(({ headers }) => headers['idempotency-key'] ?? [])
+  const saved = async () => (await readdir(outputFolder)).filter(name => name !== 'a.wav')
+  /** Calls under way have ended. */
+  const settled = () => Promise.all(agents.map(({ desks }) => desks.paidCalls.settled()))
+  return { service, open, settled, keys, saved }
+}
+
+const picture: Handler = (_seen, response) => {
+  response.writeHead(200, { 'content-type': 'image/png', 'x-service-is-blurred': 'true' }).end(png)
+}
+
+const kite = { model: 'paint', prompt: 'A kite.' }
+const charged = async (run: Promise<unknown>) => {
+  const error: unknown = await run.catch(thrown => thrown)
+  if (!(error instanceof ToolFailure)) throw error
+  return error.facts.charged
+}
+
+test('a picture is a file of ours, and what the service blurred is said', async () => {
+  const { open, saved } = await setUp(picture)
+  const { output, files, text } = await (await open())('image_create', kite)
+  expect(output).toMatchObject({ model: 'paint', is_blurred: true })
+  expect(text).toContain('blurred')
+  expect(await saved()).toHaveLength(1)
+  expect(await readFile(files[0]?.path ?? '')).toEqual(png)
+})
+
+const broken: [rule: string, answer: Handler][] = [
+  [
+    'is cut',
+    (_seen, response) => {
+      response.writeHead(200, { 'content-type': 'image/png', 'content-length': '5000' })
+      response.write(png, () => response.destroy())
+    },
+  ],
+  [
+    'is no picture, whatever it says',
+    (_seen, response) => void response.writeHead(200, { 'content-type': 'image/png' }).end('<script>'),
+  ],
+  [
+    'is sound, and a picture was asked for',
+    (_seen, response) => void response.writeHead(200, { 'content-type': 'image/png' }).end(wavOfChunks({}, [16])),
+  ],
+]
+test.each(broken)('an answer that %s leaves no file, and its charge is unknown', async (_rule, answer) => {
+  const { open, saved } = await setUp(answer)
+  expect(await charged((await open())('image_create', kite))).toBe('unknown')
+  expect(await saved()).toEqual([])
+})
+
+test('a lost answer is asked for under the same key by the same call, after a restart too', async () => {
+  let isLost = true
+  const { open, keys, saved } = await setUp((seen, response, count) => {
+    if (isLost) return void response.destroy()
+    return picture(seen, response, count)
+  })
+  expect(await charged((await open())('image_create', kite))).toBe('unknown')
+  isLost = false
+  const { files } = await (await open())('image_create', kite)
+  expect(files).toHaveLength(1)
+  expect(new Set(keys()).size).toBe(1)
+  expect(await saved()).toHaveLength(1)
+})
+
+test('a recording whose answer was lost is sent once more with the same bytes', async () => {
+  let isLost = true
+  const { service, open, keys } = await setUp((_seen, response) => {
+    if (isLost) return void response.destroy()
+    answerJson(response, 200, { text: 'Hello.' })
+  })
+  const heard = { model: 'ear', file: 'a.wav' }
+  expect(await charged((await open())('transcribe', heard))).toBe('unknown')
+  isLost = false
+  expect((await (await open())('transcribe', heard)).output).toMatchObject({ text: 'Hello.' })
+  expect(new Set(keys()).size).toBe(1)
+  const sent = service.seen.filter(({ path }) => path.endsWith('/audio/transcriptions')).map(contentOf)
+  expect(new Set(sent).size).toBe(1)
+})
+
+/** A form without its boundary, which is another one each time. */
+const contentOf = ({ headers, body }: { headers: Record<string, unknown>; body: string }): string =>
+  body.replaceAll(/boundary=(.+)$/.exec(String(headers['content-type']))?.[1] ?? '', '')
+
+test('a long transcript is shown to its bound, and saved whole', async () => {
+  const text = 'word '.repeat(20_000)
+  const { open } = await setUp((_seen, response) => answerJson(response, 200, { text }))
+  const { output, files } = await (await open())('transcribe', { model: 'ear', file: 'a.wav' })
+  expect(output).toMatchObject({ cut_characters: 52_000 })
+  expect(await readFile(files[0]?.path ?? '', 'utf8')).toBe(text)
+})
+
+test('a picture that takes too long is a job, whose file is there once it is done', async () => {
+  const held = gate()
+  const clock = manualClock()
+  let isLong = true
+  const { open, settled } = await setUp(
+    async (seen, response, count) => {
+      await held.passed
+      return picture(seen, response, count)
+    },
+    {
+      clock,
+      pause: async ms => {
+        if (ms === longCallMs && isLong) return held.reached
+        if (ms === paidAnswerMs || ms === longCallMs) return new Promise(() => {})
+        await new Promise(resolve => setImmediate(resolve))
+        clock.nowMs += ms
+      },
+    },
+  )
+  const call = await open()
+  const started = await call('image_create', kite)
+  expect(started.output).toMatchObject({ state: 'running', model: 'paint' })
+  isLong = false
+  held.open()
+  await settled()
+  const done = await call('job_wait', { job_id: started.output.job_id, wait_seconds: 5 })
+  expect(done.output).toMatchObject({ model: 'paint', files: [{ mime_type: 'image/png' }] })
+  expect(existsSync(done.files[0]?.path ?? '')).toBe(true)
+})
