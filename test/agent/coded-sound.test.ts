@@ -52,3 +52,28 @@ const sounds = [1, 3, 30, 300, 3_000, 32_767].flatMap(loudest => {
 test('real samples have the length of their header, and a second more', () => {
   for (const data of sounds) expect(mostSecondsOf(wavOfChunks({ rate: 8_000 }, [data]))).toBe(8 + 1)
 })
+
+/** What a dictating machine writes: silence of the header's samples, one mark, the length, and frames of ten bytes. */
+const dictation = wavOfChunks({ rate: 8_000, channels: 2, bits: 32 }, [60_000])
+dictation[256] = 0x84
+
+const tag = Buffer.from('494433040000000000' + '03000000', 'hex')
+const mp3Frame = Buffer.concat([Buffer.from('fffb1064', 'hex'), Buffer.alloc(100)])
+/** AAC of eight bytes a frame, an eighth of a second each. */
+const aac = Buffer.concat(Array.from({ length: 200 }, () => Buffer.from('fff15c40011ffc00', 'hex')))
+
+test.each([
+  ['a dictation in a WAV of samples', dictation],
+  ['FLAC behind a tag of MP3', Buffer.concat([tag, Buffer.from('fLaC'), Buffer.alloc(1_000)])],
+  ['Ogg behind two tags', Buffer.concat([tag, tag, Buffer.from('OggS'), Buffer.alloc(1_000)])],
+  ['a tag that is longer than its file', Buffer.from('4944330400007f7f7f7f00', 'hex')],
+  ['AAC behind one frame of MP3', Buffer.concat([mp3Frame, aac])],
+])('%s has no length', (_, file) => {
+  expect(mostSecondsOf(file)).toBeNull()
+})
+
+test('MP3 has a length, with tags and without', () => {
+  const frames = Buffer.concat(Array.from({ length: 60 }, () => mp3Frame))
+  for (const file of [frames, Buffer.concat([tag, frames]), Buffer.concat([tag, tag, frames])])
+    expect(mostSecondsOf(file)).toBe(Math.ceil((file.length * 8) / 6_000) + 1)
+})

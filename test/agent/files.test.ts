@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -55,6 +56,24 @@ test('the folder of keys is not read, even inside an allowed one', async () => {
   await expect(files.asMediaUrl(join(state, 'd.png'), 'image')).rejects.toBeInstanceOf(ToolFailure)
   expect(await files.asMediaUrl(join(output, 'a.png'), 'image')).toContain('data:image/png')
 })
+
+test.each([
+  ['is that of keys', state],
+  ['holds that of keys', root],
+])('nothing is read of the folder of keys where the output folder %s', async (_, wide) => {
+  const misled = new Files({ output: wide, inputs: [wide], state })
+  for (const kind of ['image', 'document'] as const)
+    await expect(misled.asFormFile(join(state, 'd.png'), kind)).rejects.toThrow('may be read')
+})
+
+test.skipIf(process.platform === 'win32')(
+  'a pipe that nobody writes to is no file, and is not waited for',
+  async () => {
+    const pipe = join(inputs, 'pipe.png')
+    execFileSync('mkfifo', [pipe])
+    await expect(narrow.asMediaUrl(pipe, 'image')).rejects.toThrow('no file')
+  },
+)
 
 test('a picture is no video', async () => {
   await expect(narrow.asMediaUrl(join(inputs, 'b.png'), 'video')).rejects.toThrow('no video')

@@ -178,6 +178,7 @@ describe('what nobody can bound has no price', () => {
     ['a search of posts', options({ enable_x_search: true })],
     ['citations', options({ enable_web_citations: true })],
     ['a character, whose text is not known', options({ character_slug: 'c' })],
+    ['a character that is called like what is switched off', options({ character_slug: 'off' })],
     ['an unknown option', options({ enable_other_search: true })],
     ['a tool of web search', tool({ type: 'web_search' })],
     ['a tool of post search', tool({ type: 'x_search' })],

@@ -83,7 +83,9 @@ export class Files implements FileDesk {
     const allowed = await existing([this.#folders.output, ...this.#folders.inputs])
     if (real === null || !allowed.some(folder => isInside(real, folder))) throw this.#outside()
     const [output = '', state = ''] = await Promise.all([this.#folders.output, this.#folders.state].map(realOrEmpty))
-    if (state !== '' && isInside(real, state) && !(output !== '' && isInside(real, output))) throw this.#outside()
+    // An output folder within that of the keys is read; one that is or holds it makes nothing of it readable.
+    const isSaved = output !== '' && isInside(output, state) && isInside(real, output)
+    if (state !== '' && isInside(real, state) && !isSaved) throw this.#outside()
     return real
   }
 
@@ -124,8 +126,9 @@ function dataUrl(source: string, kind: MediaKind): string {
 }
 
 async function readWhole(path: string): Promise<Buffer> {
-  // A link that took the file's place since it was resolved is not followed.
-  const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)).catch(() => null)
+  // A link that took the file's place since it was resolved is not followed, and nobody waits for whoever writes to a pipe.
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+  const file = await open(path, flags).catch(() => null)
   if (!file) throw refused('The file cannot be read.', 'Let the person look at its permissions.')
   try {
     const { size } = await file.stat()

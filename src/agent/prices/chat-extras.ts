@@ -48,18 +48,18 @@ const isShortCache = (control: unknown): boolean =>
   !('ttl' in control) ||
   [undefined, shortestCache].includes(control.ttl as string)
 
-/** Options that a service bills for, or that put text of unknown length before the prompt. */
+/** Options that a service bills for unless they are off. */
 const billedOptions: ReadonlySet<string> = new Set([
   'enable_web_search',
   'enable_web_scraping',
   'enable_x_search',
   'enable_web_citations',
-  'character_slug',
 ])
 
 function isBilledOption([option, value]: readonly [option: string, value: unknown]): boolean {
   if (value === undefined) return false
-  if (!Object.hasOwn(ServiceParameters.shape, option)) return true
+  // A character puts text of unknown length before the prompt, and may be called `off`.
+  if (option === 'character_slug' || !Object.hasOwn(ServiceParameters.shape, option)) return true
   return billedOptions.has(option) && value !== false && value !== 'false' && value !== 'off'
 }
 

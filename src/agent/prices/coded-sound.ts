@@ -2,16 +2,29 @@
  * Whether what calls itself samples may be coded sound: readers of WAV files look for it, and then it may be hours long.
  * They take it for such after several frames in a row, or by marks that no ordinary sound has.
  */
-export function mayBeCoded(data: Buffer): boolean {
-  return (
-    marks.some(mark => data.includes(mark)) ||
-    hasFrames(data, 0xff, mpegFrameBytes) ||
-    hasFrames(data, 0xff, adtsFrameBytes) ||
-    hasFrames(data, 0x56, loasFrameBytes) ||
-    hasFrames(data, 0x0b, dolbyFrameBytes) ||
-    hasFrames(data, 0x77, (bytes, at) => (bytes[at + 1] === 0x0b ? dolbyFrameBytes(swapped(bytes, at), 0) : null))
-  )
-}
+export const mayBeCoded = (data: Buffer): boolean =>
+  marks.some(mark => data.includes(mark)) || hasFrames(data, 0xff, mpegFrameBytes) || hasOtherFrames(data)
+
+/** The same of what calls itself MP3: readers go by what most of a file is. */
+export const hasOtherFrames = (data: Buffer): boolean =>
+  hasFrames(data, 0xff, adtsFrameBytes) ||
+  hasFrames(data, 0x56, loasFrameBytes) ||
+  hasFrames(data, 0x0b, dolbyFrameBytes) ||
+  hasFrames(data, 0x77, (bytes, at) => (bytes[at + 1] === 0x0b ? dolbyFrameBytes(swapped(bytes, at), 0) : null))
+
+/** Whether a WAV is what dictating machines write: the header of samples, silence, one mark, and then coded speech. */
+export const isDictation = (file: Buffer): boolean =>
+  file[dictation.markAt] === dictation.mark &&
+  dictation.silent.every(([from, to]) => !file.subarray(from, to).some(Boolean))
+
+const dictation = {
+  markAt: 256,
+  mark: 0x84,
+  silent: [
+    [44, 256],
+    [264, 512],
+  ],
+} as const
 
 /** Of coded sound for a digital line, of DTS in its four spellings and of TrueHD and MLP. */
 const marks = ['72f81f4e', 'f8724e1f', '7ffe8001', 'fe7f0180', '1fffe800', 'ff1f00e8', 'f8726fba', 'f8726fbb'].map(

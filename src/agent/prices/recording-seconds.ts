@@ -1,5 +1,5 @@
 import { leastSpeechBitsPerSecond, mostSamplesPerSecond, resamplingSeconds } from '../bounds.ts'
-import { mayBeCoded } from './coded-sound.ts'
+import { hasOtherFrames, isDictation, mayBeCoded } from './coded-sound.ts'
 
 /**
  * The most seconds that a recording can have by its bytes, begun ones whole; null where its format can hold silence of any
@@ -16,11 +16,24 @@ const nameAt = (file: Buffer, at: number): string => file.toString('latin1', at,
 
 const isWav = (file: Buffer): boolean => nameAt(file, 0) === 'RIFF' && nameAt(file, 8) === 'WAVE'
 
-/** A tag before the sound, or a frame of a layer that there is. */
+/** Frames of a layer that there is, after tags, and none of other sound: a tag may stand before any. */
 function isMp3(file: Buffer): boolean {
-  if (file.toString('latin1', 0, 3) === 'ID3') return true
-  const [first = 0, second = 0] = file
-  return first === 0xff && (second & 0xe0) === 0xe0 && (second & 0x06) !== 0
+  const [first = 0, second = 0] = file.subarray(tagBytes(file))
+  return first === 0xff && (second & 0xe0) === 0xe0 && (second & 0x06) !== 0 && !hasOtherFrames(file)
+}
+
+const tagHeadBytes = 10
+const hasTagEnd = 0x10
+
+/** Of the tags that the file begins with, whose lengths have seven bits a byte. */
+function tagBytes(file: Buffer): number {
+  let at = 0
+  while (file.toString('latin1', at, at + 3) === 'ID3') {
+    const [flags = 0, ...size] = file.subarray(at + 5, at + tagHeadBytes)
+    at +=
+      tagHeadBytes + size.reduce((sum, byte) => sum * 128 + (byte & 0x7f), 0) + (flags & hasTagEnd ? tagHeadBytes : 0)
+  }
+  return at
 }
 
 const format = { at: 12, leastBytes: 16, integers: 1, floats: 3 } as const
@@ -38,6 +51,7 @@ function wavSeconds(file: Buffer): number | null {
   const frameBytes = (channels * bits) / 8
   if (!isPlain || channels === 0 || rate === 0 || rate > mostSamplesPerSecond) return null
   if (file.readUInt16LE(32) !== frameBytes || file.readUInt32LE(28) !== rate * frameBytes) return null
+  if (isDictation(file)) return null
   if (tag === format.integers && mayBeCoded(file.subarray(dataAt(file)))) return null
   return file.length / (rate * frameBytes)
 }
