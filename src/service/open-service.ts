@@ -77,7 +77,8 @@ export interface OpenService {
   /**
    * Sells other models from now on, at other prices and through other engines, and puts another system prompt before
    * theirs. Plan and limits stay as they are where absent; what callers used of this minute counts towards new ones. What
-   * runs goes on as it began. Throws a sentence where a model contradicts itself, and changes nothing then.
+   * runs goes on as it began; a replaced model is ended by its `close` after that. Throws a sentence where a model
+   * contradicts itself, and changes nothing then.
    */
   reload(changed: { models: readonly Model[]; systemPrompt?: string; plan?: PlanName; limits?: LimitSettings }): void
   /** In Prometheus' text format; null without `metrics`. */

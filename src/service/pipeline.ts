@@ -76,7 +76,7 @@ export function answer(route: Route, incoming: Incoming, service: Service): Prom
 export function told(
   operation: string,
   exchange: Exchange,
-  service: Pick<Service, 'requestEnded'>,
+  service: Pick<Service, 'requestEnded' | 'underway'>,
   run: () => Promise<Response>,
 ): Promise<Response> {
   const { requestId } = exchange
@@ -85,6 +85,7 @@ export function told(
   const context: RequestContext = { requestId, trace, account: null, retries: 0 }
   if (span) context.traceId = idsOf(span).traceId
   exchange.context = context
+  exchange.onEnd(service.underway.begin())
   const whole = async () => {
     const response = await run()
     exchange.whenOver(() => {

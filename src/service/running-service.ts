@@ -48,6 +48,7 @@ import { FolderMediaStore } from './media/folder-media-store.ts'
 import type { MetricsSources, ServiceMetrics } from './metrics/service-metrics.ts'
 import { Catalogue } from './models/catalogue.ts'
 import type { Model } from './models/model.ts'
+import { ReplacedModels } from './models/replaced-models.ts'
 import { ChargeReceipts } from './receipts/charge-receipts.ts'
 import type { Log, Payments, Service } from './service.ts'
 import { baseUrl, docsUrl, type ServiceSettings } from './settings.ts'
@@ -55,6 +56,7 @@ import type { StakeReader } from './staking/stake-reader.ts'
 import { StakingCredits } from './staking/staking-credits.ts'
 import { pruneStore } from './store/prune.ts'
 import type { Store } from './store/store.ts'
+import { Underway } from './underway.ts'
 import { FfmpegProbe, type MediaProbe } from './video-media/media-probe.ts'
 import { VideoMedia } from './video-media/video-media.ts'
 
@@ -107,6 +109,8 @@ export class RunningService {
   readonly #documents = new FirstUseDocuments()
   readonly #ledger: LedgerWatch
   readonly #receipts: ChargeReceipts
+  readonly #underway = new Underway()
+  readonly #replaced: ReplacedModels
   readonly #timers: NodeJS.Timeout[] = []
   /** Names this service in leases; another one after every start. */
   readonly #owner = randomUUID()
@@ -126,7 +130,9 @@ export class RunningService {
     this.#media = new FolderMediaStore(settings.mediaFolder)
     this.#fetcher = new FirstUseFetcher({ privateHosts: settings.fetchHosts ?? [] })
     const fetcher = parts.fetcher ?? this.#fetcher
-    this.#runner = new JobRunner({ store, clock, catalogue, media: this.#media, log, owner })
+    const underway = this.#underway
+    this.#replaced = new ReplacedModels({ underway, log })
+    this.#runner = new JobRunner({ store, clock, catalogue, media: this.#media, log, owner, underway })
     const faces = parts.faces ?? everyMediumHasAFace
     const attestations = new Attestations({ store, clock })
     const links = new DownloadLinks(settings.publicUrl, parts.secrets)
@@ -170,6 +176,7 @@ export class RunningService {
       fetcher,
       documents: this.#documents,
       ...besideModels(parts),
+      underway,
       requestEnded: ended => {
         logRequest(log, ended)
         this.metrics?.observe(ended)
@@ -220,11 +227,15 @@ export class RunningService {
 
   /**
    * Sells other models from now on, with another prompt before theirs and within other limits; what runs goes on as it
-   * began, and so does what callers used of this minute. Throws where a model contradicts itself, and changes nothing then.
+   * began, and so does what callers used of this minute. What replaced models run on is ended after the last call that may
+   * use it. Throws where a model contradicts itself, and changes nothing then.
    */
   reload({ models, ...changed }: { models: readonly Model[] } & Partial<ReloadedSettings>): void {
-    this.#service.catalogue.replace(models)
-    Object.assign(this.#service.settings, changed)
+    const { catalogue, settings } = this.#service
+    const former = catalogue.models
+    catalogue.replace(models)
+    Object.assign(settings, changed)
+    void this.#replaced.end(former.filter(model => !models.includes(model)))
   }
 
   /** Ends running charges first; jobs are left to their leases. The store stays open: whoever opened it closes it. */
@@ -238,7 +249,8 @@ export class RunningService {
       this.#service.log.warn({}, 'Some calls are still open; their holds lapse by themselves.')
     }
     waited.abort()
-    await Promise.all([this.#identity.close(), this.#fetcher.close(), this.#documents.close()])
+    const parts = [this.#identity, this.#fetcher, this.#documents, this.#replaced]
+    await Promise.all(parts.map(part => part.close()))
   }
 
   #every(intervalMs: number, what: string, run: () => Promise<unknown>): void {

@@ -31,6 +31,7 @@ import type { ChargeReceipts } from './receipts/charge-receipts.ts'
 import type { ServiceSettings } from './settings.ts'
 import type { Store } from './store/store.ts'
 import type { Line, Op, UseNonce } from './store/units.ts'
+import type { Underway } from './underway.ts'
 import type { VideoMedia } from './video-media/video-media.ts'
 
 /** Everything that answers requests, put together once at start. A route gets it whole and takes what it needs. */
@@ -71,6 +72,8 @@ export interface Service {
   networks: readonly ChainNetwork[]
   rpcGate: Pick<RpcGate, 'pass'>
   characters: Characters
+  /** Every request and every question after a job: a model is looked up and used within one. */
+  underway: Pick<Underway, 'begin'>
   /** Called once for each request, when its last byte has left. */
   requestEnded(request: EndedRequest): void
 }

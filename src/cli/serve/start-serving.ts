@@ -60,14 +60,22 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
 async function start({ path, config, env, log, hide }: ServingOptions, ends: Ends): Promise<Omit<Serving, 'close'>> {
   const { file } = config
   const folder = dataFolder(resolve(dirname(path), file.data))
-  const [{ openService }, { drainMs }, { basePath }] = await Promise.all([
+  const [{ openService }, { drainMs }, { basePath }, { KeptEngines }] = await Promise.all([
     import('#service/open-service.ts'),
     import('#service/bounds.ts'),
     import('#service/settings.ts'),
+    import('#service/config/kept-engines.ts'),
   ])
-  const kept = keptEngines(ends)
-  const around = { folder: folder.engines, log, keep: kept }
+  const kept = new KeptEngines()
+  ends.push(() => kept.close())
+  const around = {
+    ...{ folder: folder.engines, log },
+    keep: <Engine>(name: string, make: () => Engine) => kept.keep(name, make),
+    drop: (name: string) => kept.drop(name),
+  }
   const models = config.openModels(around)
+  let sold = models
+  ends.push(() => Promise.all(sold.map(model => model.close?.())))
   const listener = await listen(file.listen)
   ends.push(() => listener.close(drainMs))
   await mkdir(folder.root, { recursive: true, mode: 0o700 })
@@ -93,7 +101,14 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
         const next = await loadConfig(path, env)
         hide(next.secrets)
         const { systemPrompt, plan, limits = {} } = next.file
-        service.reload({ models: next.openModels(around), systemPrompt, plan, limits })
+        const others = next.openModels(around)
+        try {
+          service.reload({ models: others, systemPrompt, plan, limits })
+        } catch (error) {
+          await Promise.all(others.map(model => model.close?.()))
+          throw error
+        }
+        sold = others
         log.info({ models: next.file.models.length }, 'The configuration was read anew.')
         const settings = settingsThatWait(file, next.file)
         if (settings.length) log.warn({ settings }, 'Some settings count from the next start on.')
@@ -148,20 +163,6 @@ async function open(
     return service
   } catch (error) {
     throw await folderFailure(error, folder)
-  }
-}
-
-/** Engines that every model and every reload shares; those that run something are ended with the service. */
-function keptEngines(ends: Ends) {
-  const kept = new Map<string, unknown>()
-  return <Engine>(name: string, make: () => Engine): Engine => {
-    const known = kept.get(name)
-    if (known) return known as Engine
-    const made = make()
-    kept.set(name, made)
-    const { close } = made as { close?: () => Promise<void> }
-    if (close) ends.unshift(() => close.call(made))
-    return made
   }
 }
 

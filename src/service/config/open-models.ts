@@ -14,15 +14,49 @@ export interface Surroundings {
   log: Log
   clock?: Clock
   keep: EngineSurroundings['keep']
+  /** A model uses what it kept under this name no more; nothing happens where absent. */
+  drop?: (name: string) => Promise<void>
 }
 
 type AnyEngine = Model['engine']
+
+/** An upstream of a model, and the end of what the model alone uses of it. */
+interface OpenedUpstream {
+  upstream: Upstream<AnyEngine>
+  close(): Promise<void>
+}
 
 /** The model of a configuration, with one engine over its upstreams. Asks nothing of them. Throws a sentence that says what cannot be meant. */
 export function openModel(config: ModelConfig, around: Surroundings): Model {
   const kind = modelKinds.find(({ type }) => type === config.type)
   if (!kind) throw new Error(`There is no type ${config.type}.`)
-  const upstreams = config.upstreams.map((upstream, index) => openUpstream(config, upstream, index, around))
+  const opened: OpenedUpstream[] = []
+  const close = once(async () => void (await Promise.all(opened.map(each => each.close()))))
+  try {
+    for (const [index, upstream] of config.upstreams.entries()) {
+      opened.push(openUpstream(config, upstream, index, around))
+    }
+    return {
+      ...modelOver(
+        config,
+        kind,
+        opened.map(({ upstream }) => upstream),
+        around,
+      ),
+      close,
+    }
+  } catch (error) {
+    close().catch(() => undefined)
+    throw error
+  }
+}
+
+function modelOver(
+  config: ModelConfig,
+  kind: (typeof modelKinds)[number],
+  upstreams: readonly Upstream<AnyEngine>[],
+  around: Surroundings,
+): Model {
   if (new Set(upstreams.map(({ name }) => name)).size < upstreams.length) {
     throw new Error(`Two upstreams of ${config.id} share a name.`)
   }
@@ -50,23 +84,41 @@ function openUpstream(
   { id, type }: ModelConfig,
   upstream: UpstreamConfig,
   index: number,
-  { folder, log, keep }: Surroundings,
-): Upstream<AnyEngine> {
+  { folder, log, keep, drop }: Surroundings,
+): OpenedUpstream {
   const { engine, name = `${engine}-${index + 1}`, model = id, weight, concurrency, firstByteMs, idleMs } = upstream
   const kind = engineKinds.find(each => each.name === engine)
   const open = kind?.engines[type]
   if (!open) throw new Error(`The engine ${engine} has no models of type ${type}.`)
-  const made = open(upstream as never, { folder, log, keep, model: id, upstream: name })
+  const kept: string[] = []
+  const keepHere: EngineSurroundings['keep'] = (key, make) => {
+    const engine = keep(key, make)
+    kept.push(key)
+    return engine
+  }
+  const made = open(upstream as never, { folder, log, keep: keepHere, model: id, upstream: name })
   const atOnce = Math.min(concurrency, kind?.concurrency?.(upstream as never) ?? concurrency)
   return {
-    name,
-    engine: made,
-    engineModel: model,
-    weight,
-    concurrency: atOnce,
-    counts: keep(`counts of ${name} for ${id}`, () => new UpstreamCounts()),
-    ...(firstByteMs ? { firstByteMs } : {}),
-    ...(idleMs ? { idleMs } : {}),
+    upstream: {
+      ...{ name, engine: made, engineModel: model, weight, concurrency: atOnce },
+      // Figures go on, also where the model comes back later: nobody drops them.
+      counts: keep(`counts of ${name} for ${id}`, () => new UpstreamCounts()),
+      ...(firstByteMs ? { firstByteMs } : {}),
+      ...(idleMs ? { idleMs } : {}),
+    },
+    // What is kept may be another model's too, so the last one that drops it ends it.
+    async close() {
+      if (kept.length) await Promise.all(kept.map(key => drop?.(key)))
+      else await (made as { close?(): Promise<void> }).close?.()
+    },
+  }
+}
+
+function once(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  return () => {
+    running ??= run()
+    return running
   }
 }
 

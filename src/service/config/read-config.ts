@@ -71,8 +71,9 @@ function openModels(file: ConfigFile, yaml: YamlFile, around: Surroundings): Mod
     return model ? [model] : []
   })
   if (!faults.length) attempt(['models'], () => new Catalogue(models))
-  if (faults.length) throw new ConfigRefused(faults)
-  return models
+  if (!faults.length) return models
+  for (const model of models) model.close?.().catch(() => undefined)
+  throw new ConfigRefused(faults)
 }
 
 function schemaFaults(yaml: YamlFile, error: z.ZodError, { value, given }: FilledIn): ConfigFault[] {

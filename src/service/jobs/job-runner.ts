@@ -7,6 +7,7 @@ import type { Catalogue } from '../models/catalogue.ts'
 import type { Log } from '../service.ts'
 import { isClockShared } from '../store/is-clock-shared.ts'
 import type { Store } from '../store/store.ts'
+import type { Underway } from '../underway.ts'
 import {
   engineAnswerMs,
   jobsAtOnce,
@@ -28,6 +29,7 @@ export interface JobRunnerOptions {
   media: MediaStore
   log: Log
   owner: string
+  underway: Pick<Underway, 'begin'>
 }
 
 const unreadable = { state: 'failed', reason: 'What was asked for cannot be read any more.' } as const
@@ -129,6 +131,7 @@ export class JobRunner {
     const input = await job.input()
     if (!input) return unreadable
     const left = new AbortController()
+    const over = this.#options.underway.begin()
     try {
       const { signal } = this.#stopping
       const asked = AbortSignal.any([signal, left.signal])
@@ -142,6 +145,8 @@ export class JobRunner {
       log.warn({ jobId: job.id, err: error }, 'An engine could not be asked after a job; it is asked again.')
       // Null where it has not started: then the next look starts it, and does not ask after what is not there.
       return { state: 'running', engineState: job.engineState }
+    } finally {
+      over()
     }
   }
 

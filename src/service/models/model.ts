@@ -38,6 +38,8 @@ export interface AnyModel {
   deprecation?: NonNullable<ModelRecord['model_spec']['deprecation']>
   /** How what it runs on stands, for figures; absent where it runs on one engine alone. */
   upstreams?: { states(): readonly UpstreamState[]; waiting(): number }
+  /** Ends what it runs on, once it is replaced and its last call has ended; absent where whoever made its engine does. */
+  close?: () => Promise<void>
 }
 
 export interface TextModel extends AnyModel {

@@ -1,5 +1,4 @@
 /** Commits from several callers at once, and prints the id of each unit that was acknowledged, with a full stop. */
-import { writeSync } from 'node:fs'
 import { openStore } from '#service/store/open-store.ts'
 import type { Op } from '#service/store/units.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
@@ -15,7 +14,8 @@ async function commit(...ops: Op[]): Promise<void> {
   const id = uuidV7(Date.now())
   const [outcome] = await store.commit([{ id, ops }])
   if (!outcome?.ok) throw new Error(`A unit was refused: ${outcome?.why}.`)
-  writeSync(1, `${id}.\n`)
+  // Not `writeSync`, which fails where the reader is slower than the books.
+  await new Promise<void>(written => process.stdout.write(`${id}.\n`, () => written()))
 }
 
 await commit(account(), grant(1_000_000_000n))

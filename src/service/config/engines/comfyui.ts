@@ -6,6 +6,7 @@ import { type ComfyOptions, ComfyPictures } from '../../engines/comfy/pictures.t
 import { ComfyVideo } from '../../engines/comfy/video.ts'
 import { HttpUrl } from '../config-values.ts'
 import { defineEngineKind, type EngineSurroundings } from '../engine-kind.ts'
+import { keptByOptions } from '../kept-by-options.ts'
 
 const options = {
   /** `http://127.0.0.1:8188`. */
@@ -23,14 +24,34 @@ export const comfyKind = defineEngineKind({
   name: 'comfyui',
   options,
   engines: {
-    image: (given, around) => new ComfyPictures(comfyOf(given, around)),
-    inpaint: (given, around) => new ComfyPictures(comfyOf(given, around)),
-    upscale: (given, around) => new ComfyPictures(comfyOf(given, around)),
-    background: (given, around) => new ComfyPictures(comfyOf(given, around)),
-    video: (given, around) =>
-      new ComfyVideo({ ...comfyOf(given, around), workFolder: join(around.folder, 'videos', around.upstream) }),
+    image: picturesOf('image'),
+    inpaint: picturesOf('inpaint'),
+    upscale: picturesOf('upscale'),
+    background: picturesOf('background'),
+    video: (given, around) => {
+      const workFolder = join(around.folder, 'videos', around.upstream)
+      return keptAs('video', given, around, comfy => new ComfyVideo({ ...comfy, workFolder }))
+    },
   },
 })
+
+function picturesOf(type: string) {
+  return (given: Options, around: EngineSurroundings): ComfyPictures =>
+    keptAs(type, given, around, comfy => new ComfyPictures(comfy))
+}
+
+/** Over a reload an engine stays the same one until its options change, or what its workflow's file says. */
+function keptAs<Engine>(
+  type: string,
+  given: Options,
+  around: EngineSurroundings,
+  make: (comfy: ComfyOptions) => Engine,
+): Engine {
+  const comfy = comfyOf(given, around)
+  const { baseUrl, apiKey } = given
+  const options = { baseUrl, apiKey, workflow: comfy.workflow }
+  return keptByOptions(`comfyui ${type}`, options, around, () => make(comfy))
+}
 
 const comfyOf = (
   { baseUrl, apiKey, workflow }: Options,

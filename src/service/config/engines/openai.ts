@@ -11,6 +11,7 @@ import type { UpstreamOptions } from '../../engines/openai/upstream-options.ts'
 import { OpenAiVideos } from '../../engines/openai/videos.ts'
 import { HttpUrl, Milliseconds } from '../config-values.ts'
 import { defineEngineKind, type EngineSurroundings } from '../engine-kind.ts'
+import { keptByOptions } from '../kept-by-options.ts'
 
 export const openAiOptions = {
   /** With the version: `http://127.0.0.1:8000/v1`. */
@@ -45,8 +46,10 @@ export const openAiKind = defineEngineKind({
     image: (given, around) => new OpenAiImages(upstreamOf(given, around)),
     tts: (given, around) => new OpenAiSpeech(upstreamOf(given, around)),
     asr: (given, around) => new OpenAiTranscription(upstreamOf(given, around)),
-    video: (given, around) =>
-      new OpenAiVideos({ ...jobUpstreamOf(given, around), takesKeys: given.takesKeys ?? false }),
+    video: (given, around) => {
+      const takesKeys = given.takesKeys ?? false
+      return keptVideo('openai', given, around, options => new OpenAiVideos({ ...options, takesKeys }))
+    },
     inpaint: (given, around) =>
       new OpenAiImageEdits({
         ...upstreamOf(given, around),
@@ -67,8 +70,23 @@ export const upstreamOf = (
     around.log.warn({ model: around.model, upstream: around.upstream, host, status, code }, 'An upstream failed.'),
 })
 
+/**
+ * One that makes videos stays the same over a reload: it alone knows which jobs it has announced and not sent yet, and
+ * another would take those for jobs that its server may have.
+ */
+export function keptVideo<Engine>(
+  kind: string,
+  given: Options & { takesKeys?: boolean | undefined },
+  around: EngineSurroundings,
+  make: (options: JobUpstreamOptions) => Engine,
+): Engine {
+  const { baseUrl, apiKey, timeouts, takesKeys } = given
+  const options = { baseUrl, apiKey, timeouts, takesKeys }
+  return keptByOptions(`${kind} video`, options, around, () => make(jobUpstreamOf(given, around)))
+}
+
 /** Videos are handed over in a folder of the upstream's own. */
-export const jobUpstreamOf = (given: Options, around: EngineSurroundings): JobUpstreamOptions => ({
+const jobUpstreamOf = (given: Options, around: EngineSurroundings): JobUpstreamOptions => ({
   ...upstreamOf(given, around),
   workFolder: join(around.folder, 'videos', around.upstream),
 })

@@ -7,7 +7,7 @@ import { ServiceSpeech } from '../../engines/service/speech.ts'
 import { ServiceTranscription } from '../../engines/service/transcription.ts'
 import { ServiceVideo } from '../../engines/service/video.ts'
 import { defineEngineKind } from '../engine-kind.ts'
-import { jobUpstreamOf, openAiOptions, upstreamOf } from './openai.ts'
+import { keptVideo, openAiOptions, upstreamOf } from './openai.ts'
 
 /** Another service of this contract, with the version in its address: `https://api.example.com/api/v1`. */
 export const serviceKind = defineEngineKind({
@@ -31,6 +31,9 @@ export const serviceKind = defineEngineKind({
     image: (given, around) => new ServiceImages(upstreamOf(given, around)),
     tts: (given, around) => new ServiceSpeech(upstreamOf(given, around)),
     asr: (given, around) => new ServiceTranscription(upstreamOf(given, around)),
-    video: (given, around) => new ServiceVideo({ ...jobUpstreamOf(given, around), takesKeys: given.takesKeys ?? true }),
+    video: (given, around) => {
+      const takesKeys = given.takesKeys ?? true
+      return keptVideo('service', given, around, options => new ServiceVideo({ ...options, takesKeys }))
+    },
   },
 })

@@ -9,7 +9,7 @@ import { isObject, readObject } from '../openai/read-answer.ts'
 import { authorization, urlOf } from '../openai/upstream.ts'
 import { codeOf, transportError } from '../openai/upstream-error.ts'
 import type { UpstreamOptions } from '../openai/upstream-options.ts'
-import { comfyAnswerBytes, comfyQuestionMs } from './bounds.ts'
+import { comfyAnswerBytes, comfyHistoryBytes, comfyHistoryEntries, comfyQuestionMs } from './bounds.ts'
 import { ComfyWatch } from './watch.ts'
 
 /** A file that a node has made, in the server's words. */
@@ -82,9 +82,12 @@ export class ComfyServer {
     return { state: 'done', files: filesOf(entry.outputs) }
   }
 
-  /** The id of waiting work that we gave this name, where an older server gave it another. */
+  /** The id of the work that we gave this name, whether it waits or has ended; an older server gave it another. */
   async findByOurs(ours: string, signal: AbortSignal): Promise<string | null> {
-    return (await this.#itemOf(ours, signal))?.id ?? null
+    const item = await this.#itemOf(ours, signal)
+    if (item) return item.id
+    const { state } = await this.look(ours, signal)
+    return state === 'unknown' ? this.#endedByOurs(ours, signal) : ours
   }
 
   /** Takes it out of the line, or ends it where it runs; nothing else is ended. */
@@ -138,14 +141,25 @@ export class ComfyServer {
     return [...read(running, true), ...read(pending, false)]
   }
 
+  /** Ended work under an id of the server's own. An entry has what was submitted as the line had it. */
+  async #endedByOurs(ours: string, signal: AbortSignal): Promise<string | null> {
+    const query = { max_items: `${comfyHistoryEntries}` }
+    const history = await this.#json('/history', { query, signal }, comfyHistoryBytes)
+    const isOurs = (entry: unknown) => {
+      const [, , , extra] = isObject(entry) && Array.isArray(entry.prompt) ? entry.prompt : []
+      return isObject(extra) && extra.farebox_id === ours
+    }
+    return Object.entries(history).find(([, entry]) => isOurs(entry))?.[0] ?? null
+  }
+
   async #post(path: string, body: object, signal: AbortSignal): Promise<void> {
     const { body: answer } = await this.#ask(path, { method: 'POST', body, signal })
     await answer.dump()
   }
 
-  async #json(path: string, question: Question): Promise<Record<string, unknown>> {
+  async #json(path: string, question: Question, mostBytes = comfyAnswerBytes): Promise<Record<string, unknown>> {
     const response = await this.#ask(path, question)
-    const value = readObject((await readBounded(response, comfyAnswerBytes)).toString('utf8'))
+    const value = readObject((await readBounded(response, mostBytes)).toString('utf8'))
     if (!value) throw new Error('The engine answered something else than JSON.')
     return value
   }

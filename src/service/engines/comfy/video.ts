@@ -17,7 +17,7 @@ export interface ComfyVideoOptions extends JobUpstreamOptions {
 
 /**
  * Videos by a workflow on a ComfyUI server. Work has the job's id there, so that one whose submission was not answered is
- * found again while it waits or runs; a server that gives its own ids and has ended it meanwhile is asked anew.
+ * found again in the line and in the history; what a server has forgotten is asked anew.
  */
 export class ComfyVideo implements VideoEngine {
   readonly #server: ComfyServer
@@ -50,20 +50,12 @@ export class ComfyVideo implements VideoEngine {
 
   async #submit(call: VideoCall, beginnings: number): Promise<JobProgress> {
     const signal = AbortSignal.any([call.signal, AbortSignal.timeout(submissionMs)])
-    const known = await this.#known(call.jobId, signal)
+    const known = await this.#server.findByOurs(call.jobId, signal)
     if (known !== null) return running(known, beginnings)
     const values = await this.#valuesOf(call, signal)
     if (typeof values === 'string') return { state: 'failed', reason: values }
     const names = { id: call.jobId, clientId: call.jobId }
     return running(await this.#server.submit(this.#workflow.filled(values), names, signal), beginnings)
-  }
-
-  /** The id under which the server has the job already; null where it does not. */
-  async #known(jobId: string, signal: AbortSignal): Promise<string | null> {
-    const waiting = await this.#server.findByOurs(jobId, signal)
-    if (waiting !== null) return waiting
-    const found = await this.#server.look(jobId, signal)
-    return found.state === 'done' || found.state === 'waiting' ? jobId : null
   }
 
   async #look(call: VideoCall, state: EngineState): Promise<JobProgress> {

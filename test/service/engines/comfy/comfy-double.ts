@@ -54,8 +54,9 @@ export class ComfyDouble {
 
   /** Ends running work, and tells who listens. */
   finish(id: string, entry: object, type = 'execution_success'): void {
-    this.line.running = this.line.running.filter(item => item.id !== id)
-    this.#history[id] = entry
+    const item = this.line.running.find(each => each.id === id)
+    this.line.running = this.line.running.filter(each => each !== item)
+    this.#history[id] = { ...(item ? { prompt: listed(item) } : {}), ...entry }
     this.#listeners.tell({ type, data: { prompt_id: id } })
   }
 
@@ -91,7 +92,7 @@ export class ComfyDouble {
     const body = bodyOf(request, Buffer.concat(pieces))
     const [, name, id = ''] = url.pathname.split('/')
     if (name === 'queue' && request.method === 'GET') return this.#tellLine(response)
-    if (name === 'history') return json(response, this.#history[id] ? { [id]: this.#history[id] } : {})
+    if (name === 'history') return this.#tellHistory(url, id, response)
     this.seen.push({ path: url.pathname, body, authorization: request.headers.authorization })
     if (name === 'prompt') this.#take(body as Record<string, unknown>, response)
     else if (name === 'upload')
@@ -102,8 +103,14 @@ export class ComfyDouble {
   }
 
   #tellLine(response: ServerResponse): void {
-    const listed = (items: ComfyItem[]) => items.map(({ id, workflow, extra }) => [1, id, workflow, extra, ['9']])
-    json(response, { queue_running: listed(this.line.running), queue_pending: listed(this.line.pending) })
+    json(response, { queue_running: this.line.running.map(listed), queue_pending: this.line.pending.map(listed) })
+  }
+
+  /** One entry, or the newest of all. */
+  #tellHistory(url: URL, id: string, response: ServerResponse): void {
+    const most = Number(url.searchParams.get('max_items') ?? Number.POSITIVE_INFINITY)
+    const entries = Object.entries(this.#history)
+    json(response, Object.fromEntries(id ? entries.filter(([key]) => key === id) : entries.slice(-most)))
   }
 
   #take(body: Record<string, unknown>, response: ServerResponse): void {
@@ -127,6 +134,8 @@ export class ComfyDouble {
     else response.writeHead(404).end()
   }
 }
+
+const listed = ({ id, workflow, extra }: ComfyItem) => [1, id, workflow, extra, ['9']]
 
 function json(response: ServerResponse, value: unknown, status = 200): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value))

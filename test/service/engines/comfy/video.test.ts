@@ -111,6 +111,26 @@ test.each([
   expect([submissions(server).length, state.promptId]).toEqual([1, item?.id])
 })
 
+test.each([
+  ['a video', {}, entryOf(made), 'completed'],
+  ['a video under an id of the server’s own', { ownIds: true }, entryOf(made), 'completed'],
+  ['a failure', {}, entryOf([], 'error'), 'failed'],
+  ['a failure under an id of the server’s own', { ownIds: true }, entryOf([], 'error'), 'failed'],
+])(
+  'work that has ended before it is asked after again is not begun twice: %s',
+  async (_name, behaviour, entry, ends) => {
+    const server = await serverFor({ ...behaviour, submission: 'cut' })
+    const engine = engineOn(server)
+    const sending = stateOf(await engine.poll(call(), stateOf(await engine.start(call()))))
+    await expect(engine.poll(call(), sending)).rejects.toThrow()
+    for (const other of ['older', 'newer']) server.finish(other, entryOf([]))
+    server.finish(server.line.running[0]?.id ?? '', entry)
+    server.finish('newest', entryOf([]))
+    expect(await engine.poll(call(), stateOf(await engine.poll(call(), sending)))).toMatchObject({ state: ends })
+    expect(submissions(server)).toHaveLength(1)
+  },
+)
+
 test('work that a server has forgotten is begun anew, but not for ever', async () => {
   const server = await serverFor()
   const engine = engineOn(server)
