@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { keepMs, resourceRows } from '#toolkit/bounds.ts'
 import { defineResource } from '#toolkit/define-resource.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
-import { isoTime } from '#toolkit/paid.ts'
+import { isoTime } from '#toolkit/say-amount.ts'
 
 export default defineResource({
   name: 'media',

@@ -3,7 +3,8 @@ import { displayUsd } from '#contract/money.ts'
 import { modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
-import { isoTime, sayUsd, Usd, usd } from '#toolkit/paid.ts'
+import { Usd } from '#toolkit/paid.ts'
+import { isoTime, sayUsd, usd } from '#toolkit/say-amount.ts'
 
 const observed = 'The service lists no limits; these are what its last answers said.'
 

@@ -5,7 +5,8 @@ import { addUsd, fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.t
 import { reportDays, reportedCharges } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
-import { isoTime, sayUsd, Usd, usd } from '#toolkit/paid.ts'
+import { Usd } from '#toolkit/paid.ts'
+import { isoTime, sayUsd, usd } from '#toolkit/say-amount.ts'
 import type { ChargeReceipt } from '#toolkit/tool-context.ts'
 
 const row = { name: z.string(), usd: Usd }

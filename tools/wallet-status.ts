@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { sayUsd } from '#toolkit/paid.ts'
+import { sayUsd } from '#toolkit/say-amount.ts'
 import { WalletOutput, walletOutput } from '#toolkit/wallet-output.ts'
 
 export default defineTool({

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { authorization, signInWithX } from '#contract/headers.ts'
-import { normalizeWallet } from '#contract/payment.ts'
+import { normalizeWallet } from '#contract/payment-rails.ts'
 import type { Payer } from './payer.ts'
 
 /** Who a client is for a service; null is nobody. */

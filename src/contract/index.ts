@@ -136,22 +136,24 @@ export { operations } from './operations.ts'
 export {
   EvmAuthorization,
   EvmPayload,
-  evmNetwork,
   FlatPaymentPayload,
-  networkAliases,
-  normalizeWallet,
   PaymentOption,
   PaymentPayload,
   SettlementResponse,
   SolanaPayload,
-  solanaNetwork,
   TopUpRequired,
+  WalletAddress,
+} from './payment.ts'
+export {
+  evmNetwork,
+  networkAliases,
+  normalizeWallet,
+  solanaNetwork,
   usdcDecimals,
   usdcOnEvm,
   usdcOnSolana,
-  WalletAddress,
   x402Version,
-} from './payment.ts'
+} from './payment-rails.ts'
 export {
   DiscoveryRequired,
   PaymentRequiredHeader,

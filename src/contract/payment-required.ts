@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { PaymentOption, x402Version } from './payment.ts'
+import { PaymentOption } from './payment.ts'
+import { x402Version } from './payment-rails.ts'
 
 /** The 402 answers of inference routes (brief §5, published contract §3). `accepts` is empty: nobody signs money for an inference URL. */
 

@@ -1,13 +1,7 @@
 import { z } from 'zod'
-import { topUpUsd } from './limits.ts'
-import { microUsd } from './money.ts'
+import { x402Version } from './payment-rails.ts'
 
 /** x402 version 2 (brief §2.1–§2.3). Answers are strict; what a client signs is read leniently and checked elsewhere. */
-
-export const x402Version = 2
-
-/** In the token's base units, which are micro-USD. */
-export const smallestTopUpMicroUsd = microUsd(topUpUsd.minimum * 1_000_000)
 
 /** Digits only: `BigInt('')` is 0 and `BigInt('0x10')` is 16, so a looser text would pass for an amount. */
 export const BaseUnits = z.string().regex(/^\d{1,18}$/, 'digits only, in base units of the token')
@@ -86,19 +80,6 @@ export const SettlementResponse = z.strictObject({
 })
 export type SettlementResponse = z.output<typeof SettlementResponse>
 
-/** Where the published contract's two rails are; the EVM one is what a local chain stands in for. */
-export const evmNetwork = 'eip155:8453'
-export const solanaNetwork = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
-export const usdcOnEvm = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
-export const usdcOnSolana = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
-export const usdcDecimals = 6
-
-/** Bare names in older messages mean the same networks. */
-export const networkAliases: Readonly<Record<string, string>> = { base: evmNetwork, solana: solanaNetwork }
-
 export const WalletAddress = z
   .string()
   .regex(/^(0x[a-fA-F0-9]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/, 'an EVM address (0x…) or a Solana address (base58)')
-
-/** EVM addresses compare without case; Solana ones are exact. */
-export const normalizeWallet = (address: string): string => (address.startsWith('0x') ? address.toLowerCase() : address)

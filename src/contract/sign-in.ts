@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { z } from 'zod'
 import { decodeBase64Json } from './header-codec.ts'
-import { evmNetwork } from './payment.ts'
+import { evmNetwork } from './payment-rails.ts'
 import { readSignInMessage, type SignInFields, writeSignInMessage } from './sign-in-message.ts'
 
 /** Header `SIGN-IN-WITH-X` (brief §5.2), in both payload shapes that are in public use (published contract §2). */

@@ -1,5 +1,5 @@
 import { strangeId } from './from-outside.ts'
-import { isoTime, usd } from './paid.ts'
+import { isoTime, usd } from './say-amount.ts'
 import type { ChargeReceipt } from './tool-context.ts'
 
 /** A charge or a refund of a service, as a program reads it; `sayCharge` is the same in a line. */

@@ -1,4 +1,4 @@
-import { usd } from './paid.ts'
+import { usd } from './say-amount.ts'
 import type { FailureFacts } from './tool-failure.ts'
 
 /**

@@ -6,7 +6,7 @@ export { defineTool, type Tool, type ToolAnnotations, type ToolSet, toolSets } f
 export { type FailureOutput, failureOutput } from './failure-output.ts'
 export { FormFile } from './form-file.ts'
 export { fromOutside } from './from-outside.ts'
-export { isoTime, paidOutput, paidShape, sayPaid, sayUsd, Usd, usd } from './paid.ts'
+export { paidOutput, paidShape, sayPaid, Usd } from './paid.ts'
 export {
   type ConsentQuestion,
   NeedsPerson,
@@ -18,6 +18,7 @@ export {
 export type { FormField, PersonForm } from './person-form.ts'
 export { ResultInstead, type ToolResult } from './result-instead.ts'
 export { runTool, type ToolOutcome } from './run-tool.ts'
+export { isoTime, sayUsd, usd } from './say-amount.ts'
 export { sayFailure } from './say-failure.ts'
 export { sayOpenQuestion, sayQuestion } from './say-question.ts'
 export type { Shown } from './shown.ts'

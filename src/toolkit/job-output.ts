@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { zeroUsd } from '#contract/money.ts'
 import { strangeId } from './from-outside.ts'
-import { isoTime, sayUsd, Usd, usd } from './paid.ts'
+import { Usd } from './paid.ts'
+import { isoTime, sayUsd, usd } from './say-amount.ts'
 import { sayCost } from './say-failure.ts'
 import type { JobView } from './tool-context.ts'
 

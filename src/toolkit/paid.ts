@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { displayUsd, fromUsdNumber, toUsdNumber } from '#contract/money.ts'
+import { sayUsd, usd } from './say-amount.ts'
 import type { Paid } from './tool-context.ts'
 
 /** An amount in USD; null where it is not known. */
@@ -19,10 +19,6 @@ export const paidShape = {
 
 type PaidOutput = z.output<z.ZodObject<typeof paidShape>>
 
-export const usd = (amount: bigint | null): number | null => (amount === null ? null : toUsdNumber(amount))
-
-export const isoTime = (unixMs: number): string => new Date(unixMs).toISOString()
-
 export const paidOutput = (paid: Paid): PaidOutput => ({
   charged_usd: usd(paid.chargedMicroUsd),
   credit_left_usd: usd(paid.creditLeftMicroUsd),
@@ -38,12 +34,6 @@ function warningOf({ notes = [], receiptProblem }: Paid): { warning?: string } {
       : [`${receiptProblem} It is kept; tell the person, who can look at it with \`farebox wallet receipts\`.`]
   const sentences = [...notes, ...problem]
   return sentences.length > 0 ? { warning: sentences.join(' ') } : {}
-}
-
-/** `4.23 USD`, or `an unknown amount`. */
-export function sayUsd(amount: number | null): string {
-  const exact = amount === null ? null : fromUsdNumber(amount)
-  return exact === null ? 'an unknown amount' : displayUsd(exact)
 }
 
 export function sayPaid(paid: PaidOutput): string {

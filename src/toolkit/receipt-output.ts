@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { toUsdNumber } from '#contract/money.ts'
 import { strangeId } from './from-outside.ts'
-import { isoTime, sayUsd } from './paid.ts'
+import { isoTime, sayUsd } from './say-amount.ts'
 import type { Receipt } from './tool-context.ts'
 
 /** A payment of the wallet as tools show it. */

@@ -1,5 +1,5 @@
 import { strangeId } from './from-outside.ts'
-import { isoTime, sayUsd, usd } from './paid.ts'
+import { isoTime, sayUsd, usd } from './say-amount.ts'
 import type { ChargeReceipt } from './tool-context.ts'
 
 /** Parts of a bill that are shown; ours have three at most. */

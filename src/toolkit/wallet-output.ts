@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { Usd, usd } from './paid.ts'
+import { Usd } from './paid.ts'
+import { usd } from './say-amount.ts'
 import type { WalletView } from './tool-context.ts'
 
 /** The wallet as tools show it. */

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { createAgent } from '#agent/create-agent.ts'
-import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
 import { localService } from './local-service.ts'
 import { temporaryFolder } from './open-agent.ts'
 

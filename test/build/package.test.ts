@@ -86,6 +86,30 @@ test('its MCP server lists its tools and checks what they are called with', asyn
   }
 }, 30_000)
 
+test('its MCP server lists its tools before a file of zod is read, which would be a third of its start', async () => {
+  const refusing = `import { registerHooks } from 'node:module'
+registerHooks({ resolve(name, context, next) {
+  if (/^zod(\\/|$)/.test(name)) throw new Error('zod is loaded')
+  return next(name, context)
+} })`
+  const hook = `data:text/javascript,${encodeURIComponent(refusing)}`
+  const server = new LineServer({
+    name: 'farebox',
+    program: process.execPath,
+    args: ['--import', hook, launcher(), 'mcp'],
+    env: environment(),
+  })
+  try {
+    await server.initialize()
+    const { tools } = (await server.call('tools/list', {})) as { tools: unknown[] }
+    expect(tools.length).toBeGreaterThan(0)
+    // The hook is at work: a tool needs its schemas.
+    expect(await server.call('tools/call', { name: 'limits', arguments: {} })).toMatchObject({ isError: true })
+  } finally {
+    await server.end()
+  }
+}, 30_000)
+
 test.each(['agent', 'contract', 'toolkit', 'service'])('its door %s opens', async door => {
   const name = door === 'agent' ? 'farebox' : `farebox/${door}`
   const program = `const door = await import('${name}'); console.log(Object.keys(door).length)`

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { evmNetwork, solanaNetwork } from '#contract/payment.ts'
+import { evmNetwork, solanaNetwork } from '#contract/payment-rails.ts'
 import type { SignInFields } from '#contract/sign-in-message.ts'
 
 export const evmFields: SignInFields = {

@@ -22,7 +22,7 @@ import { toFacilitatorSvmSigner } from '@x402/svm'
 import { ExactSvmScheme as Client } from '@x402/svm/exact/client'
 import { ExactSvmScheme as StockFacilitator } from '@x402/svm/exact/facilitator'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
+import { solanaNetwork, usdcOnSolana } from '#contract/payment-rails.ts'
 import { usdcAccountOf } from '#local/solana/usdc.ts'
 import { type SvmChain, startSvmChain } from '../service/payments/svm-chain.ts'
 

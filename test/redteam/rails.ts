@@ -1,5 +1,6 @@
 import { getAddressDecoder } from '@solana/kit'
-import { evmNetwork, type PaymentOption, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
 
 export type RailName = 'evm' | 'svm'
 

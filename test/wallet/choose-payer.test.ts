@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
 import { keyFromHex } from '#wallet/keys/keys.ts'
 import type { Send } from '#wallet/payment/send-payment.ts'
 import { fakeNode, payee, solanaKey, solanaOption, tokenAccount } from './sample-solana.ts'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { evmNetwork, type PaymentOption, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
 import { type Decision, decide, type Situation } from '#wallet/rules/decide.ts'
 import { feePayer, payee, solanaKey, solanaOption, stranger } from './sample-solana.ts'
 import { option, order, origin, policy } from './sample-wallet.ts'

@@ -7,7 +7,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
 import { expect, test } from 'vitest'
 import { paymentSignature } from '#contract/headers.ts'
-import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
 import { startLocalEvmChain } from '#local/evm-chain.ts'
 import { credited, option, order, payTo, readHeader, sampleWallet, temporaryFolder, usd } from './sample-wallet.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { evmNetwork } from '#contract/payment.ts'
+import { evmNetwork } from '#contract/payment-rails.ts'
 import { NeedsApproval } from '#wallet/approvals/needs-approval.ts'
 import { attacker, fakeService, option, order, sampleWallet } from './sample-wallet.ts'
 

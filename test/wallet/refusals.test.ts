@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
 import * as limits from '#wallet/limits.ts'
 import type { Order } from '#wallet/payment/order.ts'
 import type { Records } from '#wallet/records/records.ts'

@@ -1,6 +1,6 @@
 import { balanceUsd } from '#contract/headers.ts'
 import { fromUsdNumber, type MicroUsd, microUsd } from '#contract/money.ts'
-import { smallestTopUpMicroUsd } from '#contract/payment.ts'
+import { smallestTopUpMicroUsd } from '#contract/payment-rails.ts'
 import { WalletCreditRequired } from '#contract/payment-required.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import type { Order } from '#wallet/payment/order.ts'

@@ -1,5 +1,5 @@
 import { isLoopback } from '#contract/loopback.ts'
-import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
 
 export interface NewWallet {
   address: string

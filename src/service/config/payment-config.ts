@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { evmNetwork, smallestTopUpMicroUsd, usdcOnEvm } from '#contract/payment.ts'
+import { evmNetwork, smallestTopUpMicroUsd, usdcOnEvm } from '#contract/payment-rails.ts'
 import type { PaymentSettings, RemoteFacilitatorSettings } from '../payments/payment-settings.ts'
 import { count, HttpUrl } from './config-values.ts'
 

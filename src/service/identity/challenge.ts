@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { evmNetwork, solanaNetwork } from '#contract/payment.ts'
+import { evmNetwork, solanaNetwork } from '#contract/payment-rails.ts'
 import type { SignInChallenge } from '../payment-required.ts'
 import { challengeLifeMs, challengeNonceBytes } from './bounds.ts'
 

@@ -1,4 +1,4 @@
-import { evmNetwork, solanaNetwork } from '#contract/payment.ts'
+import { evmNetwork, solanaNetwork } from '#contract/payment-rails.ts'
 import type { SignInClaim, SignInCode } from '#contract/sign-in.ts'
 import { clockSkewMs, nonceCharacters, signInAgeMs, signInLifeMs, timestampToleranceMs } from './bounds.ts'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '#contract/clock.ts'
 import { rateLimitExceeded } from '#contract/errors.ts'
 import type { PlanName } from '#contract/limits.ts'
-import { evmNetwork, normalizeWallet } from '#contract/payment.ts'
+import { evmNetwork, normalizeWallet } from '#contract/payment-rails.ts'
 import { readSignInHeader, type SignInClaim, type SignInCode } from '#contract/sign-in.ts'
 import { comeAgainHeaders } from '../come-again.ts'
 import { RecentMap } from '../recent-map.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '#contract/clock.ts'
-import { solanaNetwork } from '#contract/payment.ts'
+import { solanaNetwork } from '#contract/payment-rails.ts'
 import { feesPerHourLamports } from './bounds.ts'
 import { openEvmPaymentChain } from './evm/evm-payment-chain.ts'
 import { openLocalFacilitator } from './evm/local-facilitator.ts'

@@ -1,4 +1,5 @@
-import { type PaymentOption, smallestTopUpMicroUsd, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { smallestTopUpMicroUsd, solanaNetwork, usdcOnSolana } from '#contract/payment-rails.ts'
 import type { FacilitatorHeaders } from './facilitators/facilitator-http.ts'
 import { SolanaKey } from './solana/solana-key.ts'
 import type { SolanaCommitment } from './solana/svm-executed.ts'

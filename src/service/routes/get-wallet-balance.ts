@@ -1,7 +1,7 @@
 import { walletMismatch } from '#contract/errors.ts'
 import { admissionFloorUsd, topUpUsd } from '#contract/limits.ts'
 import { toUsdNumber, zeroUsd } from '#contract/money.ts'
-import { normalizeWallet } from '#contract/payment.ts'
+import { normalizeWallet } from '#contract/payment-rails.ts'
 import { getWalletBalance } from '#contract/wallet-records.ts'
 import { type Call, json, principalOf } from '../call.ts'
 import { route } from '../route.ts'

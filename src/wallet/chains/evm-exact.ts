@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { paymentSignature } from '#contract/headers.ts'
 import type { MicroUsd } from '#contract/money.ts'
-import { type EvmAuthorization, x402Version } from '#contract/payment.ts'
+import type { EvmAuthorization } from '#contract/payment.ts'
+import { x402Version } from '#contract/payment-rails.ts'
 import type { WalletKey } from '../keys/keys.ts'
 import type { ChosenOption } from '../rules/choose-option.ts'
 

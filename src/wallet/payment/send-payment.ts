@@ -1,5 +1,6 @@
 import { fromUsdNumber, type MicroUsd } from '#contract/money.ts'
-import { normalizeWallet, type SettlementResponse } from '#contract/payment.ts'
+import type { SettlementResponse } from '#contract/payment.ts'
+import { normalizeWallet } from '#contract/payment-rails.ts'
 import type { TopUpResult } from '#contract/top-up.ts'
 import { maxReasonLength, sendTimeoutMs } from '../limits.ts'
 import type { Confirmation } from '../records/journal.ts'

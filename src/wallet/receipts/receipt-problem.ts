@@ -1,6 +1,6 @@
 import { isLoopback } from '#contract/loopback.ts'
 import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
-import { normalizeWallet } from '#contract/payment.ts'
+import { normalizeWallet } from '#contract/payment-rails.ts'
 import type { ReceiptClaims } from '#contract/receipts.ts'
 
 /** What is known of a paid call without its receipt; null where it is not. */

@@ -1,5 +1,5 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
-import { smallestTopUpMicroUsd } from '#contract/payment.ts'
+import { smallestTopUpMicroUsd } from '#contract/payment-rails.ts'
 import type { ApprovalFacts } from '../approvals/needs-approval.ts'
 import type { Order } from '../payment/order.ts'
 import { type ChosenOption, chooseOption } from './choose-option.ts'

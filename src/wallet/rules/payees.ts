@@ -1,4 +1,4 @@
-import { normalizeWallet } from '#contract/payment.ts'
+import { normalizeWallet } from '#contract/payment-rails.ts'
 import { all, change, type Work } from '../records/work.ts'
 import type { Payee } from './policy.ts'
 

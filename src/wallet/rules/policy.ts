@@ -1,7 +1,7 @@
 import { decodeBase58 } from '#contract/base58.ts'
 import { isLoopback } from '#contract/loopback.ts'
 import { type MicroUsd, parseUsd } from '#contract/money.ts'
-import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
 import * as limits from '../limits.ts'
 import { type Refill, refillProblem, refillSettings } from '../refill/refill-settings.ts'
 import { type Rule, WalletRefusal } from './refusal.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { evmNetwork } from '#contract/payment.ts'
+import { evmNetwork } from '#contract/payment-rails.ts'
 import { writeSignInHeader } from '#contract/sign-in.ts'
 import { type SignInFields, writeSignInMessage } from '#contract/sign-in-message.ts'
 import type { Round } from '../round.ts'

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { evmNetwork } from '#contract/payment.ts'
+import { evmNetwork } from '#contract/payment-rails.ts'
 import { writeSignInMessage } from '#contract/sign-in-message.ts'
 import type { Seeded } from '../seeded.ts'
 import type { SimulatedProcess } from './simulated-process.ts'

@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import { encodeBase58 } from '#contract/base58.ts'
-import { usdcOnSolana } from '#contract/payment.ts'
+import { usdcOnSolana } from '#contract/payment-rails.ts'
 import {
   addressOf,
   computeBudgetProgram,

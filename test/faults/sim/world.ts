@@ -1,5 +1,6 @@
 import { microUsd } from '#contract/money.ts'
-import { evmNetwork, type PaymentOption, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
 import { RailChains, RailFacilitators } from '#service/payments/payment-rails.ts'

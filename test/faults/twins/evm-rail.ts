@@ -1,5 +1,6 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { evmNetwork, type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
 import { openEvmPaymentChain } from '#service/payments/evm/evm-payment-chain.ts'
 import { openRemoteEvmFacilitator } from '#service/payments/evm/remote-evm-facilitator.ts'
 import { OneAtATime } from '#service/payments/facilitators/one-at-a-time.ts'

@@ -1,4 +1,4 @@
-import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
 import type { PolicySettings } from '#wallet/rules/policy.ts'
 import { payTo } from '../../agent/pretend-service.ts'
 import { seeded } from '../seeded.ts'

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { paymentRequired, paymentResponse } from '#contract/headers.ts'
-import { evmNetwork } from '#contract/payment.ts'
+import { evmNetwork } from '#contract/payment-rails.ts'
 import { option } from '../../agent/pretend-service.ts'
 import { answerJson } from '../../client/little-server.ts'
 import * as bounds from './bounds.ts'

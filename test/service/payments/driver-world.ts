@@ -1,6 +1,7 @@
 /** Real books of payments, with a facilitator and a chain that say what a test tells them to. */
 import { microUsd } from '#contract/money.ts'
-import { type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { usdcOnEvm } from '#contract/payment-rails.ts'
 import type { Facilitator, Settlement, Verdict } from '#service/payments/facilitators/facilitator.ts'
 import { ChainUnavailable } from '#service/payments/payment/chain-unavailable.ts'
 import type { OnChain, PaymentChain } from '#service/payments/payment/payment-chain.ts'

@@ -1,6 +1,7 @@
 /** What keeps an option from being offered, as the operator reads it before any payer does. */
 import { expect, test } from 'vitest'
-import { evmNetwork, type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
 import { offerProblem } from '#service/payments/evm/evm-offer-problem.ts'
 
 const payTo = `0x${'cC'.repeat(20)}`

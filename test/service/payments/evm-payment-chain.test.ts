@@ -1,6 +1,7 @@
 /** What became of a payment, read from what a node says; the node is told here, look by look. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { evmNetwork, type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
 import { openEvmPaymentChain } from '#service/payments/evm/evm-payment-chain.ts'
 import { ChainUnavailable } from '#service/payments/payment/chain-unavailable.ts'
 import type { EvmPayment } from '#service/payments/payment/signed-payment.ts'

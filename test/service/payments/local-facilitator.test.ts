@@ -1,7 +1,7 @@
 import { toHex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
-import { evmNetwork } from '#contract/payment.ts'
+import { evmNetwork } from '#contract/payment-rails.ts'
 import { type LocalFacilitatorOptions, openLocalFacilitator } from '#service/payments/evm/local-facilitator.ts'
 import type { Facilitator } from '#service/payments/facilitators/facilitator.ts'
 import type { TestChain } from './test-chain.ts'

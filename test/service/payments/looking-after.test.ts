@@ -1,7 +1,8 @@
 /** What looks after payments without being asked: whether they can be settled, what was left behind, and whose books they are in. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { evmNetwork, type PaymentOption, solanaNetwork, usdcOnEvm } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
 import { birthMarginMs, completionIntervalMs, watchIntervalMs } from '#service/payments/bounds.ts'
 import type { Facilitator } from '#service/payments/facilitators/facilitator.ts'
 import type { OnChain } from '#service/payments/payment/payment-chain.ts'

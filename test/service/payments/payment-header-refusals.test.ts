@@ -1,7 +1,7 @@
 /** What a refused header is told: the reason, and the facts that whoever sent it can compare with. */
 import { expect, test } from 'vitest'
 import { headerBytes } from '#contract/limits.ts'
-import { usdcOnEvm } from '#contract/payment.ts'
+import { usdcOnEvm } from '#contract/payment-rails.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import { readPayment } from '#service/payments/payment/payment-header.ts'
 

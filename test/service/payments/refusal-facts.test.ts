@@ -1,6 +1,7 @@
 /** What a refusal tells its caller to compare with: allowed values, and never what was sent. */
 import { expect, test } from 'vitest'
-import { type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { usdcOnEvm } from '#contract/payment-rails.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import type { ReceivedPayment } from '#service/payments/payment/payment-header.ts'
 import { refusalOfError } from '#service/payments/solana/svm-refusal.ts'

@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { encodeFunctionData, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { evmNetwork, usdcOnEvm } from '#contract/payment.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
 import { usdcAbi } from '#local/token/usdc.generated.ts'
 import {
   openRemoteEvmFacilitator,

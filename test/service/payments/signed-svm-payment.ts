@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { encodeBase58 } from '#contract/base58.ts'
-import { type PaymentOption, solanaNetwork, usdcOnSolana } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { solanaNetwork, usdcOnSolana } from '#contract/payment-rails.ts'
 import type { SvmPayment } from '#service/payments/payment/signed-payment.ts'
 import { decodePayment } from '#service/payments/top-ups/check-payment.ts'
 import { newSvmAccount } from './svm-chain.ts'

@@ -11,7 +11,7 @@ import {
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeBase58, encodeBase58 } from '#contract/base58.ts'
-import { usdcOnSolana } from '#contract/payment.ts'
+import { usdcOnSolana } from '#contract/payment-rails.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { usdcAccountOf } from '#local/solana/usdc.ts'
 import type { ReceivedPayment } from '#service/payments/payment/payment-header.ts'

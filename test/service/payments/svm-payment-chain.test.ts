@@ -1,7 +1,7 @@
 /** What became of a payment on Solana, read from what a node says; the node is told here. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { encodeBase58 } from '#contract/base58.ts'
-import { usdcOnSolana } from '#contract/payment.ts'
+import { usdcOnSolana } from '#contract/payment-rails.ts'
 import { ChainUnavailable } from '#service/payments/payment/chain-unavailable.ts'
 import type { SvmPayment } from '#service/payments/payment/signed-payment.ts'
 import { readMessage } from '#service/payments/solana/solana-message.ts'

@@ -14,7 +14,7 @@ import {
 } from '@solana/kit'
 import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget'
 import { getTransferCheckedInstruction, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token'
-import { usdcOnSolana } from '#contract/payment.ts'
+import { usdcOnSolana } from '#contract/payment-rails.ts'
 import { usdcAccountOf } from '#local/solana/usdc.ts'
 import type { SvmAccount } from './svm-chain.ts'
 import type { SvmWorld } from './svm-world.ts'

@@ -1,6 +1,7 @@
 /** What a top-up answers, and what counts, by what its facilitator and its chain say; both are told here, the books are real. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { evmNetwork, type PaymentOption, usdcOnEvm } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import type { Facilitator, Settlement, Verdict } from '#service/payments/facilitators/facilitator.ts'
 import { SettlementPaused } from '#service/payments/facilitators/settlement-paused.ts'

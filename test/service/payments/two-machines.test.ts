@@ -1,7 +1,7 @@
 /** Several processes on one store: whoever drives a payment holds its lease, and a driver that was left behind moves nothing. */
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
-import { evmNetwork } from '#contract/payment.ts'
+import { evmNetwork } from '#contract/payment-rails.ts'
 import { openLocalFacilitator } from '#service/payments/evm/local-facilitator.ts'
 import type { Facilitator } from '#service/payments/facilitators/facilitator.ts'
 import type { PaymentChain } from '#service/payments/payment/payment-chain.ts'

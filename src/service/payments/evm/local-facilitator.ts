@@ -1,5 +1,5 @@
 import type { PaymentOption } from '#contract/payment.ts'
-import { x402Version } from '#contract/payment.ts'
+import { x402Version } from '#contract/payment-rails.ts'
 import { receiptTimeoutMs, settlementGas, settlementsInReserve, walletSettlementGas } from '../bounds.ts'
 import type { Facilitator, Settlement, Verdict } from '../facilitators/facilitator.ts'
 import { SettlementPaused } from '../facilitators/settlement-paused.ts'

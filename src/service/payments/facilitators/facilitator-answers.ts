@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { x402Version } from '#contract/payment.ts'
+import { x402Version } from '#contract/payment-rails.ts'
 import type { PaymentReason } from '../payment/payment-reasons.ts'
 import type { Settlement } from './facilitator.ts'
 import type { FacilitatorAnswer } from './facilitator-http.ts'

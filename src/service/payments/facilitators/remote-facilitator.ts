@@ -1,4 +1,5 @@
-import { type PaymentOption, x402Version } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { x402Version } from '#contract/payment-rails.ts'
 import { ChainUnavailable } from '../payment/chain-unavailable.ts'
 import type { PaymentReason } from '../payment/payment-reasons.ts'
 import type { SignedPayment } from '../payment/signed-payment.ts'

@@ -1,6 +1,7 @@
 import { decodeBase64Json } from '#contract/header-codec.ts'
 import { paymentHeaderNames } from '#contract/headers.ts'
-import { FlatPaymentPayload, PaymentPayload, x402Version } from '#contract/payment.ts'
+import { FlatPaymentPayload, PaymentPayload } from '#contract/payment.ts'
+import { x402Version } from '#contract/payment-rails.ts'
 import type { HeaderReader } from '../../service.ts'
 import { quotedCharacters } from '../bounds.ts'
 import { refusedPayment } from './payment-reasons.ts'

@@ -1,4 +1,5 @@
-import { type PaymentOption, SolanaPayload, usdcDecimals } from '#contract/payment.ts'
+import { type PaymentOption, SolanaPayload } from '#contract/payment.ts'
+import { usdcDecimals } from '#contract/payment-rails.ts'
 import { placesOf, type ReceivedPayment } from '../payment/payment-header.ts'
 import { svmPaymentKey } from '../payment/payment-key.ts'
 import { refusedPayment } from '../payment/payment-reasons.ts'

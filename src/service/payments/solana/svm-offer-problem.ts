@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { encodeBase58 } from '#contract/base58.ts'
-import { type PaymentOption, usdcDecimals } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { usdcDecimals } from '#contract/payment-rails.ts'
 import {
   lamportsPerSignature,
   mostComputeUnits,

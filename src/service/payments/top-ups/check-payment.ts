@@ -1,6 +1,7 @@
 import { topUpUsd } from '#contract/limits.ts'
 import { microUsd } from '#contract/money.ts'
-import { BaseUnits, networkAliases, type PaymentOption, smallestTopUpMicroUsd } from '#contract/payment.ts'
+import { BaseUnits, type PaymentOption } from '#contract/payment.ts'
+import { networkAliases, smallestTopUpMicroUsd } from '#contract/payment-rails.ts'
 import { checkEvmTerms, decodeEvmPayment, type UntimelyPayment, untimelyEvm } from '../evm/check-evm-payment.ts'
 import type { ReceivedPayment } from '../payment/payment-header.ts'
 import { refusedPayment } from '../payment/payment-reasons.ts'

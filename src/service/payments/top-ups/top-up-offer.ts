@@ -1,6 +1,6 @@
 import { topUpRequired } from '#contract/errors.ts'
 import { paymentRequired } from '#contract/headers.ts'
-import { x402Version } from '#contract/payment.ts'
+import { x402Version } from '#contract/payment-rails.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import { topUp } from '#contract/top-up.ts'
 import { baseUrl, type ServiceSettings } from '../../settings.ts'
