@@ -2,6 +2,7 @@ import { boundedWait } from '../bounded-wait.ts'
 import type { PageReader, SearchEngine, SearchResult } from '../engines/engine.ts'
 import { PageUnread } from '../engines/web/page-unread.ts'
 import type { Log } from '../log.ts'
+import type { Fetcher } from '../media/first-use-fetcher.ts'
 import type { TextModel } from '../models/model.ts'
 import { chatLines } from '../pricing/price-chat.ts'
 import { webLines } from '../pricing/price-web.ts'
@@ -26,6 +27,7 @@ export interface Findings {
 }
 
 export interface LookUp {
+  fetcher: Fetcher
   web: Web
   model: TextModel
   log: Log
@@ -80,10 +82,10 @@ async function searchIfWanted(plan: WebPlan & { kind: 'auto' }, parts: LookUp): 
 }
 
 async function readPages(reader: PageReader, urls: readonly string[], parts: LookUp): Promise<Findings> {
-  const { signal, log } = parts
+  const { signal, log, fetcher } = parts
   const late = AbortSignal.any([signal, AbortSignal.timeout(scrapingMs)])
   const outcomes = await Promise.allSettled(
-    urls.map(url => boundedWait(reader.read({ url, signal: late }), { signal: late })),
+    urls.map(url => boundedWait(reader.read({ url, fetcher, signal: late }), { signal: late })),
   )
   signal.throwIfAborted()
   const sources: SearchResult[] = []

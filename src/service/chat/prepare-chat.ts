@@ -22,7 +22,8 @@ export interface PreparedChat {
 export async function prepareChat(plan: ChatPlan, signal: AbortSignal, service: Service): Promise<PreparedChat> {
   const { request, options, web, model } = plan
   const { echo } = options
-  const findings = web && (await lookUp(web, { web: service.web, log: service.log, model, signal }))
+  const findings =
+    web && (await lookUp(web, { web: service.web, log: service.log, fetcher: service.fetcher, model, signal }))
   if (!web || !findings) return { request, echo, sources: [], lines: [] }
   const { sources, lines } = findings
   const context = webContext(findings, echo.enable_web_citations, web.contextBytes)

@@ -30,7 +30,7 @@ export async function openBesideModels(file: ConfigFile, log: Log): Promise<Besi
     fetchHosts,
     characters: characters as NonNullable<ServiceOptions['characters']>,
     ...(search ? { search: await kept(openSearch(search)) } : {}),
-    ...(pages ? { pages: await kept(openPages(pages, fetchHosts)) } : {}),
+    ...(pages ? { pages: await kept(openPages(pages)) } : {}),
     ...(transcriber ? { transcriber: await kept(openTranscriber(transcriber, log)) } : {}),
     ...(faces ? { faces: await kept(openFaces(log)) } : {}),
     networks: await Promise.all(networks.map(async network => ({ ...network, node: await kept(openNode(network)) }))),
@@ -54,11 +54,11 @@ async function openSearch(config: SearchConfig) {
   })
 }
 
-async function openPages(config: PagesConfig, everywhere: readonly string[]) {
+async function openPages(config: PagesConfig) {
   if (config.engine === 'demo') return openDemoWeb()
   const { WebPages } = await import('../engines/web/web-pages.ts')
-  const { fetchHosts = everywhere, convertMs } = config
-  return new WebPages({ privateHosts: fetchHosts, ...(convertMs === undefined ? {} : { convertMs }) })
+  const { fetchHosts: privateHosts, convertMs } = config
+  return new WebPages({ ...(privateHosts ? { privateHosts } : {}), ...(convertMs === undefined ? {} : { convertMs }) })
 }
 
 async function openDemoWeb() {

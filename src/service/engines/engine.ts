@@ -7,6 +7,7 @@ import type { RpcCall, RpcResult } from '#contract/crypto-rpc.ts'
 import type { EmbeddingInput } from '#contract/embeddings.ts'
 import type { ImageFormat } from '#contract/images.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
+import type { Fetcher } from '../media/first-use-fetcher.ts'
 import type { Picture } from '../models/picture.ts'
 
 export interface ChatCall {
@@ -94,6 +95,8 @@ export interface SearchEngine {
 export interface PageCall {
   /** As a caller wrote it. */
   url: string
+  /** The service's own way to what callers name: public addresses, and the hosts that its operator lists. */
+  fetcher?: Fetcher
   signal: AbortSignal
 }
 

@@ -13,7 +13,7 @@ const use = { searches: 0, pages: 1 }
 export async function answerScrape(call: Call, { url }: WebScrapeRequest, service: Service): Promise<JsonReply> {
   const reader = pageReaderOf(service.web)
   return sell(call, { model: null, amount: webPrice(use) }, service, async () => {
-    const { content } = await readPage(reader, { url, signal: call.signal }).catch(refused)
+    const { content } = await readPage(reader, { url, fetcher: service.fetcher, signal: call.signal }).catch(refused)
     const reply = json({ url, content, format: 'markdown' } satisfies WebPage)
     return { value: reply, lines: webLines(use), alsoCommit: () => call.keep(() => reply) }
   })

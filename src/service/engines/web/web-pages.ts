@@ -1,30 +1,34 @@
 import { FetchRefused } from '../../media/fetch-refused.ts'
-import { type FetchedFile, GuardedFetcher } from '../../media/guarded-fetcher.ts'
+import { FirstUseFetcher } from '../../media/first-use-fetcher.ts'
+import type { FetchedFile } from '../../media/guarded-fetcher.ts'
 import type { PageCall, PageReader, ReadPage } from '../engine.ts'
 import * as bounds from './bounds.ts'
 import { PageConverter } from './page-converter.ts'
 import { PageUnread } from './page-unread.ts'
 
 export interface WebPagesOptions {
-  /** `host:port` that may be read although it is not of the public web. */
+  /** `host:port` that may be read although it is not of the public web, instead of those of the service. */
   privateHosts?: readonly string[]
-  fetcher?: GuardedFetcher
   convertMs?: number
 }
 
 /** Pages of the public web as Markdown; takes the packages `defuddle` and `linkedom`. */
 export class WebPages implements PageReader {
-  readonly #fetcher: GuardedFetcher
+  /** For hosts of its own, and where it is asked by nobody who has one. */
+  readonly #own: FirstUseFetcher
+  readonly #hasHosts: boolean
   readonly #converter: PageConverter
 
-  constructor({ privateHosts = [], fetcher, convertMs }: WebPagesOptions = {}) {
-    this.#fetcher = fetcher ?? new GuardedFetcher({ privateHosts })
+  constructor({ privateHosts, convertMs }: WebPagesOptions = {}) {
+    this.#own = new FirstUseFetcher(privateHosts ? { privateHosts } : {})
+    this.#hasHosts = privateHosts !== undefined
     this.#converter = new PageConverter(convertMs === undefined ? {} : { timeoutMs: convertMs })
   }
 
-  async read({ url, signal }: PageCall): Promise<ReadPage> {
+  async read({ url, fetcher, signal }: PageCall): Promise<ReadPage> {
     const { mostBytes, timeoutMs } = { mostBytes: bounds.pageBytes, timeoutMs: bounds.pageFetchMs }
-    const file = await this.#fetcher.fetch({ url, accept, mostBytes, timeoutMs, signal }).catch(unread)
+    const way = this.#hasHosts ? this.#own : (fetcher ?? this.#own)
+    const file = await way.fetch({ url, accept, mostBytes, timeoutMs, signal }).catch(unread)
     const text = textOf(file)
     if (isText.has(file.mimeType)) {
       if (!text.trim()) throw new PageUnread('has no text that could be read')
@@ -37,7 +41,7 @@ export class WebPages implements PageReader {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#fetcher.close(), this.#converter.close()])
+    await Promise.all([this.#own.close(), this.#converter.close()])
   }
 }
 
