@@ -28,8 +28,10 @@ function withoutConsents(call: unknown): unknown {
   }
 }
 
-/** A file is known by its bytes, which may be many. */
-const inShort = (value: unknown): unknown =>
-  value instanceof FormFile
+/** A file is known by its bytes, which may be many; a form may have several of one name. */
+function inShort(value: unknown): unknown {
+  if (Array.isArray(value) && value.some(each => each instanceof FormFile)) return value.map(inShort)
+  return value instanceof FormFile
     ? { name: value.name, type: value.type, sha256: createHash('sha256').update(value.content).digest('hex') }
     : value
+}

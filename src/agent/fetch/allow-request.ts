@@ -1,7 +1,7 @@
 import { ClientError } from '#client/client-error.ts'
 import { principalOf } from '#client/credential.ts'
 import { zeroUsd } from '#contract/money.ts'
-import { isPaid, type Operation } from '#contract/operation.ts'
+import { bodyTypesOf, isPaid, type Operation } from '#contract/operation.ts'
 import { fromVendor } from '#contract/vendor.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import { newId } from '#wallet/new-id.ts'
@@ -38,10 +38,10 @@ export async function allowRequest(
 ): Promise<AllowedRequest> {
   const attempt = newId('req')
   const operation = operationOf(core.client.address.baseUrl, request.method, request.url)
-  const body = request.json && fromVendor(request.json, core.client.vendor)
+  const body = request.isForm ? request.read : fromVendor(request.read, core.client.vendor)
   const allowed = { attempt, operation, hash: hashOf(core, request, operation, body) }
   if (isFree(operation, request.method)) return { ...allowed, price: null }
-  if (operation?.request.body && !operation.request.body.safeParse(body).success) throw unreadable(operation)
+  if (operation?.request.body && !readsAs(operation, request, body)) throw unreadable(operation)
   const price = operation
     ? await priceCall(core.client, models, operation, body)
     : unknownPrice(request, body, core.client.address.origin)
@@ -62,13 +62,22 @@ export async function allowRequest(
 const isFree = (operation: Operation | null, method: string): boolean =>
   operation ? !isPaid(operation) : method === 'GET' || method === 'HEAD'
 
+/** Also that it comes in a way that the contract takes for it. */
+const readsAs = (operation: Operation, { isForm }: ProgramRequest, body: unknown): boolean =>
+  bodyTypesOf(operation).includes(isForm ? 'multipart' : 'json') &&
+  operation.request.body?.safeParse(body).success === true
+
 /** Its service may read more into it than anybody here can. */
-const unreadable = ({ summary }: Operation): ClientError =>
-  new ClientError(
+function unreadable(operation: Operation): ClientError {
+  const taken = bodyTypesOf(operation).map(type => bodyWords[type])
+  return new ClientError(
     'not-allowed',
-    `The body does not read as what it is for (${summary}), so its price cannot be known. Send a JSON object with the members of that call, each once.`,
+    `The body does not read as what it is for (${operation.summary}), so its price cannot be known. Send ${taken.join(' or ')} with the members of that call, each once.`,
     { wasSent: false },
   )
+}
+
+const bodyWords = { json: 'a JSON object', multipart: 'a form' } as const
 
 function unknownPrice({ method, url }: ProgramRequest, body: unknown, origin: string): PricedCall {
   const path = strangeId(new URL(url).pathname, shownIdCharacters)

@@ -18,7 +18,7 @@ import type { AskPerson } from '../tools/person-asked.ts'
 import { personFor } from '../words/person-for.ts'
 import { type AllowedRequest, allowRequest } from './allow-request.ts'
 import { type Fetch, refusalHeader } from './fetch.ts'
-import { type ProgramRequest, readProgramRequest, withMembers } from './program-request.ts'
+import { type ProgramRequest, readProgramRequest, withMembers, withoutConsents } from './program-request.ts'
 import { isReceipted, wantingReceipt, withReceiptKept } from './receipt-of-fetch.ts'
 import { headerText, nobodyPaysAnswer, type Refusing, refusedAnswer } from './refused-answer.ts'
 import type { UnpricedCalls } from './unpriced-calls.ts'
@@ -45,7 +45,7 @@ export function payingFetch(core: Core, rules: FetchRules): Fetch {
   return async (input, init) => {
     const request = new Request(input, init)
     const read = await readProgramRequest(core, request)
-    const sent = read.json?.consents !== undefined && !rules.takesConsents ? withMembers(read, read.json) : read
+    const sent = rules.takesConsents ? read : withoutConsents(read)
     const allowed = await withPerson(core, rules.ask, () =>
       allowRequest(core, rules.models, sent, rules.unpriced ?? 'ask'),
     )
@@ -81,7 +81,7 @@ async function answer(core: Core, { ask, receipts }: FetchRules, answering: Answ
   const { operation, signal } = answering
   const mended = new Set<number>()
   for (let { sent } = answering; ; ) {
-    const bucket = operation ? bucketOf(operation, { body: sent.json }) : undefined
+    const bucket = operation ? bucketOf(operation, { body: sent.read }) : undefined
     const wanted = isReceipted(operation) ? wantingReceipt(sent) : sent
     const sentAtMs = core.clock.now()
     const response = await core.client.exchange(wanted, { signal, bucket })

@@ -2,9 +2,11 @@ import { ClientError } from '#client/client-error.ts'
 import { paymentHeaderNames } from '#contract/headers.ts'
 import { isJsonMediaType } from '#contract/json-media-type.ts'
 import { jsonDepth } from '#contract/limits.ts'
+import type { FormPart } from '#contract/parse-form.ts'
 import { parseJsonWithUniqueNames } from '#contract/safe-json.ts'
 import { fetchBodyBytes } from '../bounds.ts'
 import type { Core } from '../core.ts'
+import { formFields, readForm, writeForm } from './program-form.ts'
 
 /** A request as a program wrote it, without what only the agent may add. */
 export interface ProgramRequest {
@@ -14,6 +16,9 @@ export interface ProgramRequest {
   body: Uint8Array | undefined
   /** The body where it is a JSON object, in the words of the service. */
   json: Record<string, unknown> | undefined
+  /** What a price is read from: that object, a list of JSON, or the fields of a form; undefined where it is none of them. */
+  read: unknown
+  isForm: boolean
 }
 
 /** Only the agent's own are sent, and none that tells a service or a proxy on the way that the request is another one. */
@@ -39,10 +44,22 @@ export async function readProgramRequest({ client }: Core, request: Request): Pr
   }
   const headers = Object.fromEntries([...request.headers].filter(([name]) => isPassed(name)))
   const body = await bodyOf(request)
-  const json = jsonOf(headers, body)
+  const asked = { method: request.method, url: request.url, headers }
+  const form = body && readForm(headers['content-type'], body)
+  if (form) return { ...asked, ...asForm(headers, form) }
+  const read = jsonOf(headers, body)
   // What was read as JSON is sent as nothing else, whatever a service makes of other names for it.
-  if (json) headers['content-type'] = 'application/json'
-  return { method: request.method, url: request.url, headers, body, json }
+  if (read !== undefined) headers['content-type'] = 'application/json'
+  return { ...asked, body, json: isObject(read) ? read : undefined, read, isForm: false }
+}
+
+/** What was read is what is sent, in bytes of our own: no other reader finds another form in it. */
+function asForm(headers: Record<string, string>, parts: readonly FormPart[]) {
+  const { type, body } = writeForm(parts)
+  return {
+    ...{ headers: { ...headers, 'content-type': type }, body },
+    ...{ json: undefined, read: formFields(parts), isForm: true },
+  }
 }
 
 async function bodyOf(request: Request): Promise<Uint8Array | undefined> {
@@ -62,12 +79,12 @@ async function bodyOf(request: Request): Promise<Uint8Array | undefined> {
 }
 
 /** A name that is there twice would be read as the first by one reader and as the last by another. */
-function jsonOf(headers: Record<string, string>, body: Uint8Array | undefined): ProgramRequest['json'] {
+function jsonOf(headers: Record<string, string>, body: Uint8Array | undefined): unknown {
   if (!body || !isJsonMediaType(headers['content-type'])) return undefined
   const text = textOf(body)
   if (text === null) return undefined
   const parsed = parseJsonWithUniqueNames(text, jsonDepth)
-  return parsed.ok && isObject(parsed.value) ? parsed.value : undefined
+  return parsed.ok && (isObject(parsed.value) || Array.isArray(parsed.value)) ? parsed.value : undefined
 }
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -90,5 +107,13 @@ export const withMembers = (
   consents?: object,
 ): ProgramRequest => {
   const next = consents ? { ...json, consents } : json
-  return { ...request, json: next, body: Buffer.from(JSON.stringify(next)) }
+  return { ...request, json: next, read: next, body: Buffer.from(JSON.stringify(next)) }
+}
+
+/** The same request without a consent that its writer has put in. */
+export function withoutConsents(request: ProgramRequest): ProgramRequest {
+  if (request.json?.consents !== undefined) return withMembers(request, request.json)
+  const parts = request.isForm && request.body ? readForm(request.headers['content-type'], request.body) : null
+  const others = parts?.filter(({ name }) => !/^consents\b/i.test(name))
+  return !others || others.length === parts?.length ? request : { ...request, ...asForm(request.headers, others) }
 }

@@ -2,8 +2,8 @@ import { invalidContentType, invalidRequest, payloadTooLarge } from '#contract/e
 import { isJsonMediaType } from '#contract/json-media-type.ts'
 import { bodyBytes, bodyValues, jsonDepth } from '#contract/limits.ts'
 import { bodyTypesOf, type Operation } from '#contract/operation.ts'
+import { formBoundary, parseForm } from '#contract/parse-form.ts'
 import { parseJson } from '#contract/safe-json.ts'
-import { formBoundary, parseForm } from './parse-form.ts'
 
 /** What of a request the body reader needs; Node's own message and a web request both fit. */
 export interface BodySource {

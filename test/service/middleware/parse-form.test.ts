@@ -6,9 +6,9 @@ import { bodyBytes, formLimits } from '#contract/limits.ts'
 import { describeOperation } from '#contract/openapi-operation.ts'
 import { SchemaPrinter } from '#contract/openapi-schema.ts'
 import { defineOperation, type Operation } from '#contract/operation.ts'
+import { formBoundary, parseForm } from '#contract/parse-form.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { fingerprintOf } from '#service/idempotency/keyed-request.ts'
-import { formBoundary, parseForm } from '#service/middleware/parse-form.ts'
 import { parseRequest } from '#service/middleware/parse-request.ts'
 import { type BodySource, readBody as readArriving } from '#service/middleware/read-body.ts'
 
@@ -80,7 +80,7 @@ test('a file keeps its bytes, its name and its type; texts become what the schem
 
 test.each([
   ['a field of another kind', 'safe', 'maybe', 'true, false'],
-  ['a number out of its range', 'scale', '5', '<=4'],
+  ['a number out of its range', 'scale', '5', 'Must be 4 or less'],
   ['what is no number', 'scale', '0x2', 'a number'],
 ])('%s is named', async (_name, field, text, says) => {
   const [status, body] = await refusal(

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { formBoundary, parseForm } from '#service/middleware/parse-form.ts'
+import { formBoundary, parseForm } from '#contract/parse-form.ts'
 import { Listeners } from './listeners.ts'
 
 /** One piece of work, as the server has it. */

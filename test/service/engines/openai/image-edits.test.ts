@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
+import { formBoundary, parseForm } from '#contract/parse-form.ts'
 import type { EditRequest } from '#service/engines/engine.ts'
 import { type OpenAiEditsOptions, OpenAiImageEdits } from '#service/engines/openai/image-edits.ts'
-import { formBoundary, parseForm } from '#service/middleware/parse-form.ts'
 import type { Picture } from '#service/models/picture.ts'
 
 const open: (() => Promise<unknown>)[] = []

@@ -1,9 +1,17 @@
-import { formLimits } from '#contract/limits.ts'
+import { formLimits } from './limits.ts'
 
 /** A field's text or file; those of one name that comes more than once, or ends in `[]`, as a list. */
 export type FormFields = Record<string, unknown>
 
 export type ParsedForm = { ok: true; fields: FormFields } | { ok: false; reason: string }
+
+/** A part as it was written. `filename` and `type` are its sender's, and prove nothing. */
+export interface FormPart {
+  name: string
+  content: string | { filename: string; type: string; bytes: Buffer }
+}
+
+export type FormParts = { ok: true; parts: FormPart[] } | { ok: false; reason: string }
 
 /** The boundary of a `multipart/form-data` content type; null where it is another type, or has none. */
 export function formBoundary(contentType: string | undefined): string | null {
@@ -15,36 +23,47 @@ export function formBoundary(contentType: string | undefined): string | null {
 
 const lineEnd = '\r\n'
 
-/**
- * The fields of a form (RFC 7578), read in one pass over its bytes by searches of the runtime's own: a file of 25 MB must
- * not hold up the other requests of the process. Never throws.
- */
+/** The fields of a form (RFC 7578). Never throws. */
 export function parseForm(body: Buffer, boundary: string): ParsedForm {
+  const read = formParts(body, boundary)
+  return read.ok
+    ? { ok: true, fields: fieldsOf(read.parts, ({ filename, type, bytes }) => fileOf(bytes, filename, type)) }
+    : read
+}
+
+const fileOf = (bytes: Buffer, name: string, type: string): File => new File([new Uint8Array(bytes)], name, { type })
+
+/**
+ * Its parts in their order, read in one pass over its bytes by searches of the runtime's own: a file of 25 MB must not hold
+ * up the other requests of the process. Never throws; bytes are those of `body`.
+ */
+export function formParts(body: Buffer, boundary: string): FormParts {
   const delimiter = `--${boundary}`
-  const fields: FormFields = {}
+  const parts: FormPart[] = []
   let at = body.indexOf(delimiter)
-  if (at !== 0 && body.subarray(at - 2, at).toString('latin1') !== lineEnd)
+  if (at < 0 || (at > 0 && body.subarray(at - 2, at).toString('latin1') !== lineEnd))
     return faulty('does not begin with its boundary')
   for (let count = 0; ; count++) {
     at += delimiter.length
     const after = body.subarray(at, at + 2).toString('latin1')
-    if (after === '--') return { ok: true, fields }
+    if (after === '--') return { ok: true, parts }
     if (after !== lineEnd) return faulty('breaks off, or has a line that is no boundary')
     if (count === formLimits.parts) return faulty(`has more than ${formLimits.parts} parts`)
     const end = body.indexOf(`${lineEnd}${delimiter}`, at)
     if (end < 0) return faulty('breaks off before its last boundary')
-    const reason = addPart(fields, body.subarray(at + 2, end))
-    if (reason !== null) return faulty(reason)
+    const part = partOf(body.subarray(at + 2, end))
+    if (typeof part === 'string') return faulty(part)
+    if (part) parts.push(part)
     at = end + lineEnd.length
   }
 }
 
-const faulty = (reason: string): ParsedForm => ({ ok: false, reason })
+const faulty = (reason: string): { ok: false; reason: string } => ({ ok: false, reason })
 
 const headersEnd = `${lineEnd}${lineEnd}`
 
-/** Why this part is none, or null. */
-function addPart(fields: FormFields, part: Buffer): string | null {
+/** Why this part is none, as a text; null for one that stands for nothing. */
+function partOf(part: Buffer): FormPart | string | null {
   const end = part.subarray(0, formLimits.headerBytes).indexOf(headersEnd)
   if (end < 0) return `has a part without headers, or with more than ${formLimits.headerBytes} bytes of them`
   const head = utf8(part.subarray(0, end))
@@ -56,18 +75,23 @@ function addPart(fields: FormFields, part: Buffer): string | null {
   const filename = parameterOf(disposition, 'filename')
   if (filename === null) {
     const text = utf8(bytes)
-    if (text === null) return 'has a field whose text is not UTF-8'
-    add(fields, name, text)
-    return null
+    return text === null ? 'has a field whose text is not UTF-8' : { name, content: text }
   }
   // An input that was left empty is sent as a file of no name and no bytes.
   if (filename === '' && bytes.length === 0) return null
-  const type = headerOf(head, 'content-type') ?? 'application/octet-stream'
-  add(fields, name, new File([new Uint8Array(bytes)], filename, { type }))
-  return null
+  return { name, content: { filename, type: headerOf(head, 'content-type') ?? 'application/octet-stream', bytes } }
 }
 
-function add(fields: FormFields, written: string, value: string | File): void {
+type PartFile = Exclude<FormPart['content'], string>
+
+/** What a form says, by the names of its fields; `asFile` makes of a file's part what the reader works with. */
+export function fieldsOf(parts: readonly FormPart[], asFile: (file: PartFile) => unknown): FormFields {
+  const fields: FormFields = {}
+  for (const { name, content } of parts) add(fields, name, typeof content === 'string' ? content : asFile(content))
+  return fields
+}
+
+function add(fields: FormFields, written: string, value: unknown): void {
   const isList = written.endsWith('[]')
   const name = isList ? written.slice(0, -2) : written
   // As in JSON: a name that a careless copy would turn into a prototype.
