@@ -11,6 +11,8 @@ export type ClientErrorKind =
   | 'too-large'
   /** The disk has no room for what would come. */
   | 'no-space'
+  /** It came, and could not be written down here. */
+  | 'unsaved'
   /** Too many failures just now; nothing was sent, so that the service does not block this caller. */
   | 'breaker-open'
   /** The service's limits leave no room in the time that a call may wait; nothing was sent, because it would be refused. */

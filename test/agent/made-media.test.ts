@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { longCallMs, paidAnswerMs } from '#agent/bounds.ts'
@@ -70,7 +70,7 @@ async function setUp(answer: Handler, options: Partial<OpenAgent> = {}) {
   const saved = async () => (await readdir(outputFolder)).filter(name => name !== 'a.wav')
   /** Calls under way have ended. */
   const settled = () => Promise.all(agents.map(({ desks }) => desks.paidCalls.settled()))
-  return { service, open, settled, keys, saved }
+  return { service, open, settled, keys, saved, outputFolder }
 }
 
 const picture: Handler = (_seen, response) => {
@@ -113,6 +113,39 @@ const broken: [rule: string, answer: Handler][] = [
 test.each(broken)('an answer that %s leaves no file, and its charge is unknown', async (_rule, answer) => {
   const { open, saved } = await setUp(answer)
   expect(await charged((await open())('image_create', kite))).toBe('unknown')
+  expect(await saved()).toEqual([])
+})
+
+test('what cannot be saved is asked for again under its key, and not bought anew', async () => {
+  const { open, keys, saved, outputFolder } = await setUp(async (seen, response, count) => {
+    // The folder goes between the request and its answer.
+    if (count === 1) await rename(outputFolder, `${outputFolder}-away`)
+    return picture(seen, response, count)
+  })
+  const call = await open()
+  await expect(call('image_create', kite)).rejects.toMatchObject({
+    facts: { charged: 'unknown', happened: expect.stringMatching(/could not be written/) },
+  })
+  await rename(`${outputFolder}-away`, outputFolder)
+  expect((await call('image_create', kite)).files).toHaveLength(1)
+  expect(keys()).toHaveLength(2)
+  expect(new Set(keys()).size).toBe(1)
+  expect(await saved()).toHaveLength(1)
+})
+
+test('a folder that cannot be made is told before anything is bought', async () => {
+  const { service, open, outputFolder } = await setUp(picture)
+  await rename(outputFolder, `${outputFolder}-away`)
+  await writeFile(outputFolder, '')
+  expect(await charged((await open())('image_create', kite))).toBe(0n)
+  expect(service.seen.filter(({ path }) => path.includes('/image/'))).toEqual([])
+})
+
+test('of several pictures of which one is none, no file stays', async () => {
+  const { open, saved } = await setUp((_seen, response) =>
+    answerJson(response, 200, { id: 'x', images: [png.toString('base64'), 'PHNjcmlwdD4='], timing: {} }),
+  )
+  expect(await charged((await open())('image_create', { ...kite, variants: 2 }))).toBe('unknown')
   expect(await saved()).toEqual([])
 })
 

@@ -72,8 +72,15 @@ export class Files implements FileDesk {
 
   /** The output folder, made where it is not there. */
   async outputFolder(): Promise<string> {
-    await mkdir(this.#folders.output, { recursive: true, mode: 0o700 })
-    return realpath(this.#folders.output)
+    try {
+      await mkdir(this.#folders.output, { recursive: true, mode: 0o700 })
+      return await realpath(this.#folders.output)
+    } catch {
+      throw refused(
+        'The output folder is not there and cannot be made.',
+        `Let the person look at ${this.#folders.output}, or set another one by FAREBOX_OUTPUT_DIR.`,
+      )
+    }
   }
 
   /** The real path, links resolved, of a file inside an allowed folder. */

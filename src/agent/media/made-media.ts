@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import type { CallOptions, Client, ClientAnswer, OpenedAnswer } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
 import { savePieces } from '#client/download/save-pieces.ts'
@@ -20,6 +21,9 @@ function kindOf({ answer: { bytes = [] } }: Operation): 'image' | 'audio' | null
   return first.startsWith('audio/') ? 'audio' : null
 }
 
+/** Of one answer; a request asks for four at most. */
+const mostPictures = 16
+
 interface Making {
   client: Client
   files: Files
@@ -34,13 +38,14 @@ export async function makeMedia<O extends Operation>(
   call: CallOf<O>,
   options: CallOptions,
 ): Promise<ClientAnswer<O>> {
+  // Before anything is bought that would have no place.
+  const folder = await files.outputFolder()
   const opened = await client.open(operation, call, options)
+  const saved: SavedFile[] = []
   try {
     const { headers } = opened
     const model = headers.model ?? askedModel(call)
-    const folder = await files.outputFolder()
     const madeBy = { startedAtMs: client.clock.now(), model, id: callId }
-    const saved: SavedFile[] = []
     for (const pieces of mediaOf(opened)) {
       const file = await savePieces(pieces, {
         partPath: inFolder(folder, `.${callId}.part`),
@@ -54,14 +59,22 @@ export async function makeMedia<O extends Operation>(
     return { answer: made as never, headers }
   } catch (error) {
     if (opened.kind === 'bytes') opened.response.discard()
-    throw error
+    // The whole answer comes again, or none of it.
+    await Promise.all(saved.map(({ path }) => rm(path, { force: true })))
+    throw asUnsaved(error, options.signal)
   }
+}
+
+/** What was made has been charged, whatever keeps it from its place: the same call must not buy it anew by itself. */
+function asUnsaved(error: unknown, signal: AbortSignal | undefined): unknown {
+  if (error instanceof ClientError || signal?.aborted) return error
+  return new ClientError('unsaved', 'What was made could not be saved.', { wasSent: true, cause: error })
 }
 
 function mediaOf(opened: OpenedAnswer<Operation>): AsyncIterable<Uint8Array>[] {
   if (opened.kind === 'bytes') return [opened.response.body]
   const { images } = opened.answer as { images?: unknown }
-  if (!Array.isArray(images) || images.length === 0)
+  if (!Array.isArray(images) || images.length === 0 || images.length > mostPictures)
     throw new ClientError('unreadable', 'The answer is not what the contract says.', { wasSent: true })
   return images.map(base64 => pieceOf(String(base64)))
 }

@@ -72,6 +72,10 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
   ],
   unreadable: ['The service answered what its contract does not know.', 'Let the person check FAREBOX_BASE_URL.'],
   'too-large': ['The answer of the service was too large to be read.', 'Ask for less at once.'],
+  unsaved: [
+    'The service made it and charged it, and it could not be written to the output folder.',
+    'Let the person look whether that folder is there and may be written to, then make the same call again: it asks the service for the same result, and buys nothing by itself.',
+  ],
   'no-space': [
     'The disk has no room for the file; what has come of it is kept.',
     'Let the person make room in the output folder, then make the same call again: it goes on from there.',
