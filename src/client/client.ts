@@ -5,6 +5,7 @@ import type { ServiceError } from '#contract/service-error.ts'
 import { defaultVendor, fromVendor } from '#contract/vendor.ts'
 import { ClientError } from './client-error.ts'
 import { type Credential, credentialHeaders, principalOf } from './credential.ts'
+import { downloadAddress } from './download/download-address.ts'
 import { answerBytes, bucketModelCharacters, errorBytes, mostAtOnce } from './limits.ts'
 import type { FlightEnd } from './pace/breaker.ts'
 import { Gate, type Passage } from './pace/gate.ts'
@@ -155,16 +156,13 @@ export class Client {
     return error
   }
 
-  /** A download, or the end of one, that carries no credential; only https, or the service's own origin. */
+  /** A download, or the end of one, that carries no credential, from where `downloadAddress` lets it. */
   async download(
     url: string,
     headers: Record<string, string>,
     { signal, method = 'GET' }: { signal?: AbortSignal | undefined; method?: 'GET' | 'DELETE' } = {},
   ): Promise<WireResponse> {
-    const target = URL.canParse(url) ? new URL(url) : null
-    if (!target || (target.protocol !== 'https:' && target.origin !== this.address.origin)) {
-      throw new ClientError('not-allowed', 'The download address is not https.', { wasSent: false })
-    }
+    const target = downloadAddress(url, this.address)
     const request = { method, url, headers, signal }
     if (target.origin !== this.address.origin) return this.#wire(request)
     return this.#through(await this.#gate.enter(null, this.#budget({ signal })), request, null)

@@ -4,6 +4,8 @@ import { localhostHostValidation, localhostOriginValidation } from '@modelcontex
 /** Where MCP is served. */
 export const httpPath = '/mcp'
 
+/** What a Host header may be; a user's name before it would pass for the host's in a URL, and breaks the request's. */
+const hostForm = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 const isLocalHost = localhostHostValidation()
 const isLocalOrigin = localhostOriginValidation()
 
@@ -19,6 +21,7 @@ export function letIn(
   const { host, authorization } = request.headersDistinct
   if ((host?.length ?? 0) > 1) return refuse(response, 400, 'One Host header is taken.')
   if (!isLocalHost(request, response) || !isLocalOrigin(request, response)) return false
+  if (!hostForm.test(host?.[0] ?? '')) return refuse(response, 403, 'The Host header is no name of this machine.')
   if (pathOf(request) !== httpPath) return refuse(response, 404, `MCP is served at ${httpPath}.`)
   const [given = '', ...more] = authorization ?? []
   const token = /^bearer +(\S+)$/i.exec(given)?.[1] ?? ''

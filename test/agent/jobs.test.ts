@@ -14,9 +14,10 @@ afterEach(async () => {
 type Answer = 'running' | 'file' | [status: number, body: unknown]
 
 /** A service whose retrieve gives these answers, the last one for ever. */
-async function setUp(answers: Answer[], more: { refunds?: boolean } = {}) {
+async function setUp(answers: Answer[], more: { refunds?: boolean; downloadUrl?: string } = {}) {
   const server = await pretendService({
     credit: 5,
+    ...(more.downloadUrl ? { downloadUrl: more.downloadUrl } : {}),
     instead: (seen, response) => {
       if (more.refunds && seen.path.includes('/x402/transactions/')) {
         const row = {
@@ -31,6 +32,10 @@ async function setUp(answers: Answer[], more: { refunds?: boolean } = {}) {
         const pagination = { limit: 50, offset: 0, hasMore: false }
         const data = { walletAddress: 'w', currentBalance: 5, transactions: [row], pagination }
         answerJson(response, 200, { success: true, data })
+        return true
+      }
+      if (seen.path.endsWith('/video/complete')) {
+        answerJson(response, 200, { success: true })
         return true
       }
       if (!seen.path.endsWith('/video/retrieve')) return false
@@ -132,4 +137,18 @@ test('a fault that passes does not end a wait', async () => {
 test('a job that was never started is told', async () => {
   const { agent } = await setUp(['running'])
   await expect(agent.context().jobs.wait('job_nothing', 1_000)).rejects.toThrow('no such job')
+})
+
+test('an address that gave no file is not asked to delete one', async () => {
+  const { agent, job, server } = await setUp(['file'], { downloadUrl: 'https://files.invalid/somebody-elses' })
+  await agent.context().jobs.wait(job.jobId, 10_000)
+  expect(await agent.context().jobs.delete(job.jobId)).toMatchObject({ state: 'deleted' })
+  expect(server.countOf('/video/complete')).toBe(1)
+})
+
+test('an address inside of the own network is not asked for a file', async () => {
+  const completed = { status: 'COMPLETED', average_execution_time: 1, execution_duration: 1 }
+  const { agent, job } = await setUp([[200, completed]], { downloadUrl: 'https://169.254.169.254/latest' })
+  await expect(agent.context().jobs.wait(job.jobId, 10_000)).rejects.toThrow('where this client does not send')
+  expect(agent.desks.jobRows.find(job.jobId)).toMatchObject({ state: 'running', isDownloaded: false })
 })

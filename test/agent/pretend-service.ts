@@ -77,6 +77,8 @@ export interface PretendOptions {
   payments?: ('credit' | 'lose after' | 'reject')[]
   quote?: number
   asksConsent?: boolean
+  /** Where its videos are, as it says. */
+  downloadUrl?: string
   policyText?: () => string
   /** Does paid work once for each key, and says so. */
   takesKeys?: boolean
@@ -175,7 +177,11 @@ export async function pretendService(options: PretendOptions = {}) {
       const consent = { ...needsConsent.consent, policy_text: text }
       return answerJson(response, 409, { ...needsConsent, consent })
     }
-    paid(seen, response, quote, () => ({ model: 'm', queue_id: `q${++books.videos}` }))
+    paid(seen, response, quote, () => ({
+      model: 'm',
+      queue_id: `q${++books.videos}`,
+      download_url: options.downloadUrl,
+    }))
   }
 
   const server = await littleServer(async (seen, response) => {

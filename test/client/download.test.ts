@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { Client } from '#client/client.ts'
 import { type DownloadOptions, download, hashOf, saveBody } from '#client/download/download.ts'
+import { downloadAddress } from '#client/download/download-address.ts'
 import { appendTo, findPart, writePartNote } from '#client/download/part-file.ts'
 import { unsyncedBytes } from '#client/limits.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
@@ -120,6 +121,38 @@ test('a gone file is an error of the service; another scheme than https is not a
   for (const url of ['http://127.0.0.1:1/x', 'file:///etc/passwd']) {
     await expect(download(client, url, file)).rejects.toMatchObject({ kind: 'not-allowed' })
   }
+})
+
+test.each([
+  'https://169.254.169.254/latest',
+  'https://0xa9fea9fe/latest',
+  'https://10.0.0.1/x',
+  'https://172.31.0.1/x',
+  'https://192.168.1.1/x',
+  'https://100.64.0.1/x',
+  'https://0.0.0.0/x',
+  'https://[fe80::1]/x',
+  'https://[fd00::1]/x',
+  'https://[::1]/x',
+  'https://[::ffff:10.0.0.1]/x',
+  'https://[2002:7f00:1::]/x',
+  'https://localhost./x',
+  'https://a.localhost/x',
+  'https://user@example.com/x',
+  'https://:word@example.com/x',
+])('no service leads its caller to %s', text => {
+  const service = { baseUrl: 'https://service.example/api/v1', origin: 'https://service.example' }
+  expect(() => downloadAddress(text, service)).toThrow(expect.objectContaining({ kind: 'not-allowed', wasSent: false }))
+})
+
+test.each([
+  ['https://10.0.0.1:9443/x', 'https://10.0.0.1'],
+  ['http://127.0.0.1:1/x', 'http://127.0.0.1:1'],
+  ['https://10.example.com/x', 'https://service.example'],
+  ['https://172.32.0.1/x', 'https://service.example'],
+  ['https://[2600::1]/x', 'https://service.example'],
+])('a file may be at %s of the service %s', (text, origin) => {
+  expect(downloadAddress(text, { baseUrl: `${origin}/api/v1`, origin }).href).toBe(text)
 })
 
 test('inline bytes that break off leave nothing behind', async () => {

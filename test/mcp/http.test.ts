@@ -176,6 +176,8 @@ const door: [rule: string, sent: Raw, status: number, says?: RegExp][] = [
   ['the token lets in', { headers: { authorization } }, 200],
   ['its scheme may be written small', { headers: { authorization: `bearer ${token}` } }, 200],
   ['localhost is this machine', { headers: { authorization, host: 'localhost:1' } }, 200],
+  ['a name before the host', { headers: { authorization, host: 'evil@127.0.0.1' } }, 403, /Host/],
+  ['a path behind the host', { headers: { authorization, host: '127.0.0.1/x' } }, 403, /Host/],
   ['a page of this machine that knows the token', { headers: { authorization, origin: 'http://localhost:3000' } }, 200],
   ['no token', {}, 401, /Authorization: Bearer/],
   ['an empty one', { headers: { authorization: 'Bearer ' } }, 401],

@@ -129,8 +129,8 @@ export class Jobs implements JobDesk {
     }
     try {
       this.#waiting.report({ message: `${job.model}: done, saving` })
-      const file = await saveJobMedia(this.#core.client, this.#core.files, job, answer, this.#waiting.signal)
-      this.#rows.saved(job.jobId, file)
+      const saved = await saveJobMedia(this.#core.client, this.#core.files, job, answer, this.#waiting.signal)
+      this.#rows.saved(job.jobId, saved)
     } catch (error) {
       this.#rows.leaveSaving(job.jobId)
       throw error
@@ -168,9 +168,12 @@ const queued = ({ model, queueId }: JobRow) => ({
   body: { model, queue_id: queueId },
 })
 
-/** What has an address of its own is deleted there (brief §3.1), all else by its job. Throws where it may still be there. */
+/**
+ * What came from an address of its own is deleted there (brief §3.1), all else by its job: an address that gave no file is
+ * a service's word only. Throws where it may still be there.
+ */
 async function forgetMedia(client: Client, job: QueuedJobRow, signal: AbortSignal): Promise<void> {
-  if (job.downloadUrl === null) {
+  if (job.downloadUrl === null || !job.isDownloaded) {
     const { answer } = await client.call(completing[job.kind], queued(job), { signal })
     if (!answer.success) throw notDeleted()
     return

@@ -17,6 +17,8 @@ export interface JobRow extends JobView {
   service: string
   queueId: string
   downloadUrl: string | null
+  /** Whether its file came from `downloadUrl`: only then is there anything to delete at that address. */
+  isDownloaded: boolean
   /** The row of the paid call that became this job; null for one that the service queued. */
   callId: string | null
 }
@@ -49,6 +51,12 @@ export interface NewJob {
   model: string
   downloadUrl: string | null
   priceMicroUsd: MicroUsd | null
+}
+
+/** A file of a job, and whether it came from the address that the job has for it. */
+export interface SavedMedia {
+  file: SavedFile
+  isDownloaded: boolean
 }
 
 /** Jobs on disk, so that a restart loses none that was paid for. */
@@ -171,12 +179,14 @@ export class JobRows {
     this.#run(`UPDATE jobs SET state = 'deleted' WHERE id = ? AND state = 'completed'`, id)
   }
 
-  saved(id: string, file: SavedFile): void {
+  saved(id: string, { file, isDownloaded }: SavedMedia): void {
     this.#run(
-      `UPDATE jobs SET state = 'completed', file_path = ?, file_mime_type = ?, file_bytes = ?, saver = NULL WHERE id = ?`,
+      `UPDATE jobs SET state = 'completed', file_path = ?, file_mime_type = ?, file_bytes = ?, downloaded = ?, saver = NULL
+       WHERE id = ?`,
       file.path,
       file.mimeType,
       file.bytes,
+      isDownloaded ? 1 : 0,
       id,
     )
   }
@@ -243,6 +253,7 @@ const read = (row: Record<string, SQLOutputValue>): JobRow => ({
   queueId: String(row.queue_id),
   model: String(row.model),
   downloadUrl: textOrNull(row.download_url),
+  isDownloaded: row.downloaded === 1n,
   state: row.state as JobRow['state'],
   startedAtMs: Number(row.started_at_ms),
   typicalMs: row.typical_ms === null ? null : Number(row.typical_ms),
@@ -256,4 +267,11 @@ const read = (row: Record<string, SQLOutputValue>): JobRow => ({
 })
 
 /** Without what only we need. */
-export const jobView = ({ service: _s, queueId: _q, downloadUrl: _d, callId: _c, ...view }: JobRow): JobView => view
+export const jobView = ({
+  service: _s,
+  queueId: _q,
+  downloadUrl: _d,
+  isDownloaded: _i,
+  callId: _c,
+  ...view
+}: JobRow): JobView => view

@@ -4,10 +4,9 @@ import type { retrieveAudio } from '#contract/audio-jobs.ts'
 import type { SniffedType } from '#contract/media-type.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { retrieveVideo } from '#contract/video.ts'
-import type { SavedFile } from '#toolkit/tool-context.ts'
 import { type Files, inFolder } from '../media/files.ts'
 import { freePath } from '../media/free-path.ts'
-import type { JobRow, QueuedJobRow } from './job-rows.ts'
+import type { JobRow, QueuedJobRow, SavedMedia } from './job-rows.ts'
 
 /** What a service may send of a finished job, by what it says that it is. */
 const jobTypes = {
@@ -24,7 +23,7 @@ export async function saveJobMedia(
   job: QueuedJobRow,
   finished: Finished,
   signal: AbortSignal,
-): Promise<SavedFile> {
+): Promise<SavedMedia> {
   const folder = await files.outputFolder()
   const types: readonly SniffedType[] = jobTypes[job.kind]
   const said = finished.kind === 'bytes' ? types.find(type => type === finished.mimeType) : types[0]
@@ -32,8 +31,8 @@ export async function saveJobMedia(
   const mimeType = said ?? jobTypes[job.kind][0]
   const madeBy = { startedAtMs: job.startedAtMs, model: job.model, id: job.jobId }
   const file = { path: freePath(folder, madeBy, mimeType), partPath: inFolder(folder, `.${job.jobId}.part`), mimeType }
-  const { path, bytes } = await write(client, job, finished, file, signal)
-  return { path, mimeType, bytes }
+  const { path, bytes, isDownloaded } = await write(client, job, finished, file, signal)
+  return { file: { path, mimeType, bytes }, isDownloaded }
 }
 
 async function write(
@@ -42,18 +41,18 @@ async function write(
   finished: Finished,
   file: Parameters<typeof saveBody>[1],
   signal: AbortSignal,
-): Promise<Downloaded> {
-  if (finished.kind === 'bytes') return saveBody(finished.response, file)
+): Promise<Downloaded & { isDownloaded: boolean }> {
+  if (finished.kind === 'bytes') return { ...(await saveBody(finished.response, file)), isDownloaded: false }
   if (job.downloadUrl === null) {
     throw new Error('The service finished a job without its bytes and without an address for them.')
   }
   try {
-    return await download(client, job.downloadUrl, file, { signal })
+    return { ...(await download(client, job.downloadUrl, file, { signal })), isDownloaded: true }
   } catch (error) {
     if (!isOver(error)) throw error
     // A signed address may end before its file does: the service has the last word, and may send the file itself.
     const again = await askAgain(client, job, signal)
-    if (again.kind === 'bytes') return saveBody(again.response, file)
+    if (again.kind === 'bytes') return { ...(await saveBody(again.response, file)), isDownloaded: false }
     throw error
   }
 }

@@ -82,4 +82,8 @@ export const agentMigrations: readonly Migration[] = [
       UPDATE jobs SET kind = 'call' WHERE call_id IS NOT NULL;
     `,
   },
+  {
+    name: '0007-where-a-file-came-from',
+    sql: 'ALTER TABLE jobs ADD COLUMN downloaded INTEGER NOT NULL DEFAULT 0 CHECK (downloaded IN (0, 1));',
+  },
 ]

@@ -57,8 +57,8 @@ export class SharedBlock {
   /** Takes over the blocks that run, after a time without messages. */
   async catchUp(): Promise<void> {
     const values = [this.#clock.now(), blocksRead]
-    const found = (await this.#there.ask(() => this.#valkey.run(blocksScript, [this.#all], values))) ?? []
-    const words = (found as unknown[]).flat().map(String)
+    const found = await this.#there.ask(() => this.#valkey.run(blocksScript, [this.#all], values))
+    const words = Array.isArray(found) ? found.flat().map(String) : []
     for (let at = 0; at + 1 < words.length; at += 2) this.#hold(words[at] ?? '', Number(words[at + 1]))
   }
 

@@ -34,9 +34,9 @@ export class ValkeyWindows implements LimitStore {
     ])
     const startMs = nowMs - (nowMs % windowMs)
     const answer = await this.#valkey.run(takeScript, keys, [startMs, windowMs, counterMs, ...asked])
-    const [minute, fits, ...counts] = (answer as (string | number)[]).map(Number)
+    const [minute = startMs, fits, ...counts] = numbersOf(answer, 2 + dimensions.length * 2)
     const allowed = fits === 1
-    const reservation = { windowStartMs: minute ?? startMs, tokens, dimensions }
+    const reservation = { windowStartMs: minute, tokens, dimensions }
     const states = dimensions.map((dimension, index) => {
       const count: Count = { requests: counts[index * 2] ?? 0, tokens: counts[index * 2 + 1] ?? 0 }
       return allowed ? countedState(dimension, count) : askedState(dimension, count, tokens)
@@ -54,3 +54,12 @@ export class ValkeyWindows implements LimitStore {
     return `${this.#prefix}count:${key}`
   }
 }
+
+/** What a script answers; throws where it is anything else, because what cannot count is as good as away. */
+function numbersOf(answer: unknown, length: number): number[] {
+  const words = Array.isArray(answer) ? answer.map(String) : []
+  if (words.length !== length || !words.every(isCount)) throw new Error('The shared counts answered no counts.')
+  return words.map(Number)
+}
+
+const isCount = (word: string): boolean => /^\d{1,16}$/.test(word) && Number.isSafeInteger(Number(word))
