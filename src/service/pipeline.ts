@@ -37,7 +37,7 @@ import { inRequest, type RequestContext, traceOf } from './request-context.ts'
 import type { Route } from './route.ts'
 import type { Grant, Service } from './service.ts'
 import type { Span } from './tracing/open-telemetry.ts'
-import { idsOf, inSpan, requestSpan } from './tracing/spans.ts'
+import { failedStatus, idsOf, inSpan, requestSpan } from './tracing/spans.ts'
 
 export interface Incoming {
   exchange: Exchange
@@ -100,7 +100,7 @@ export function told(
 function endSpan(span: Span, { status }: Exchange, { retries }: RequestContext): void {
   span.setAttribute('http.response.status_code', status)
   if (retries) span.setAttribute('farebox.retries', retries)
-  if (status >= 500) span.setStatus({ code: 2 })
+  if (status >= 500) span.setStatus({ code: failedStatus })
   span.end()
 }
 

@@ -127,6 +127,7 @@ const priced = (pricing: object): ModelRecord => {
   return { ...record, model_spec: { ...record.model_spec, pricing: pricing as ModelRecord['model_spec']['pricing'] } }
 }
 const usd = (amount: number) => ({ usd: amount, diem: amount })
+const steps = { '2x': usd(0.02), '4x': usd(0.08) }
 const picture = { model: 'pictures-0', prompt: 'a boat' }
 
 test.each([
@@ -136,7 +137,10 @@ test.each([
   ['the dearest size', { generation: usd(0.01), resolutions: { '1K': usd(0.02), '4K': usd(0.3) } }, {}, 300_000n],
   ['the dearest quality', { quality: { '1K': { low: usd(0.01), high: usd(0.2) } } }, {}, 200_000n],
   ['nothing that is known: no price', {}, {}, null],
-  ['nothing that is known: a price that cannot be read', { generation: usd(1e-9) }, {}, null],
+  ['nothing that is known: a price that cannot be read', { generation: usd(1e-13) }, {}, null],
+  ['a price that is written with an exponent', { generation: usd(1e-9) }, {}, 1n],
+  ['nothing that is known: a price for each second beside', { generation: usd(1), per_second: usd(1) }, {}, null],
+  ['its own price, beside that of larger pictures', { generation: usd(1), upscale: steps }, {}, 1_000_000n],
   ['nothing that is known: a price of something else beside', { generation: usd(1), input: usd(1) }, {}, null],
   ['nothing that is known: a search', { generation: usd(1) }, { enable_web_search: true }, null],
   ['nothing that is known: a member of another request', { generation: usd(1) }, { n: 4 }, null],

@@ -1,8 +1,9 @@
 import type { GenerateImageRequest, SimpleImageRequest } from '#contract/images.ts'
 import type { ModelRecord } from '#contract/models.ts'
-import { addUsd, type MicroUsd, priceLines, pricePerMillion } from '#contract/money.ts'
+import type { MicroUsd } from '#contract/money.ts'
 import { hasOtherMembers } from './chat-extras.ts'
 import { mostOfAnswering } from './most-of-answering.ts'
+import { dearestOf, hasOnly, unitsAt } from './unit-price.ts'
 
 /** What a program asks for pictures with: the service's own request, or that of OpenAI. */
 export type ImageRequest = Partial<GenerateImageRequest | SimpleImageRequest> &
@@ -19,25 +20,15 @@ export function imageBound(
   records: readonly ModelRecord[] = [record],
 ): MicroUsd | null {
   if (hasOtherMembers(body, shape) || body.enable_web_search) return null
-  const units = BigInt(body.variants ?? 1)
-  return mostOfAnswering(record, records, model => {
-    const unitPricePicoUsd = dearestPicture(model)
-    return unitPricePicoUsd === null ? null : addUsd(...priceLines([{ units, unitPricePicoUsd }]))
-  })
+  return mostOfAnswering(record, records, model => unitsAt(body.variants ?? 1, dearestPicture(model)))
 }
 
-const millionUnits = 1_000_000n
-
-/** Pico-USD a picture. Null where one of the prices cannot be read: it may be the dearest. */
-function dearestPicture({ model_spec: { pricing } }: ModelRecord): bigint | null {
-  if (!pricing || 'output' in pricing || pricing.input) return null
-  const qualities = Object.values(pricing.quality ?? {}).flatMap(prices => Object.values(prices))
-  const prices = [pricing.generation, ...Object.values(pricing.resolutions ?? {}), ...qualities].filter(Boolean)
-  const amounts = prices.map(price => pricePerMillion(String(price?.usd)))
-  let most: bigint | null = null
-  for (const amount of amounts) {
-    if (amount === null) return null
-    if (most === null || amount > most) most = amount
-  }
-  return most === null ? null : most * millionUnits
-}
+/** Pico-USD a picture. Changing a picture afterwards is another call, whose prices stand in the same record. */
+const dearestPicture = ({ model_spec: { pricing } }: ModelRecord): bigint | null =>
+  !pricing || 'output' in pricing || !hasOnly(pricing, ['generation', 'resolutions', 'quality', 'upscale'])
+    ? null
+    : dearestOf([
+        pricing.generation,
+        ...Object.values(pricing.resolutions ?? {}),
+        ...Object.values(pricing.quality ?? {}).flatMap(prices => Object.values(prices)),
+      ])

@@ -82,14 +82,12 @@ export const up: Command = {
 /** Said before anything starts, because a video without an encoder would only fail later. */
 async function requireEncoder(): Promise<void> {
   const { FfmpegMissing, findFfmpeg } = await import('#service/ffmpeg/find-ffmpeg.ts')
+  const { videoEncoders } = await import('#service/ffmpeg/encoders.ts')
   try {
-    await findFfmpeg()
+    await findFfmpeg(videoEncoders)
   } catch (error) {
     if (!(error instanceof FfmpegMissing)) throw error
-    throw new CliError(
-      'No video encoder was found.',
-      'Install ffmpeg so that it is on PATH, or run `npm install @ffmpeg-installer/ffmpeg`.',
-    )
+    throw new CliError(error.problem, error.nextStep)
   }
 }
 

@@ -14,16 +14,18 @@ export async function lookAtPrograms(file: ConfigFile | null): Promise<Finding[]
 }
 
 async function ffmpeg(): Promise<Finding> {
-  const { findFfmpeg } = await import('#service/ffmpeg/find-ffmpeg.ts')
-  return findFfmpeg().then(
-    () => ok('ffmpeg', 'It is there, with H.264 and AAC.'),
-    () =>
-      note(
-        'ffmpeg',
-        'None was found that makes H.264 and AAC.',
-        'Media that callers send cannot be measured, and sound has no other format than WAV; apt install ffmpeg.',
-      ),
-  )
+  const { FfmpegMissing, findFfmpeg } = await import('#service/ffmpeg/find-ffmpeg.ts')
+  const { soundEncoders, videoEncoders } = await import('#service/ffmpeg/encoders.ts')
+  try {
+    await findFfmpeg([...new Set([...videoEncoders, ...Object.values(soundEncoders)])])
+    return ok('ffmpeg', 'It is there, with H.264, AAC, MP3, Opus and FLAC.')
+  } catch (error) {
+    if (!(error instanceof FfmpegMissing)) throw error
+    const without = error.isInstalled
+      ? 'Films and sound of these formats are not made'
+      : 'Media that callers send cannot be measured, and sound has no other format than WAV'
+    return note('ffmpeg', error.problem, `${without}; apt install ffmpeg.`)
+  }
 }
 
 function packages({ packages: names, neededFor }: Wanted): Finding {

@@ -33,18 +33,20 @@ export async function decodeSound(
 ): Promise<'decoded' | 'broken' | 'unknown'> {
   const ffmpeg = soundFfmpeg()
   if (!(await ffmpeg.isInstalled())) return 'unknown'
-  const end = await ffmpeg.turn(run =>
-    inFile('sound', recording.bytes, path =>
-      run({
-        args: [
-          ...['-hide_banner', '-loglevel', 'error', '-nostdin'],
-          ...['-f', soundReaders[recording.type], '-protocol_whitelist', 'file', '-i', `file:${path}`],
-          ...['-map', '0:a:0', '-ac', '1', '-ar', `${rate}`, '-t', `${atMostSeconds}`, '-f', 's16le', 'pipe:1'],
-        ],
-        onOutput: onPiece,
-        signal,
-      }),
-    ),
+  const end = await ffmpeg.turn(
+    run =>
+      inFile('sound', recording.bytes, path =>
+        run({
+          args: [
+            ...['-hide_banner', '-loglevel', 'error', '-nostdin'],
+            ...['-f', soundReaders[recording.type], '-protocol_whitelist', 'file', '-i', `file:${path}`],
+            ...['-map', '0:a:0', '-ac', '1', '-ar', `${rate}`, '-t', `${atMostSeconds}`, '-f', 's16le', 'pipe:1'],
+          ],
+          onOutput: onPiece,
+          signal,
+        }),
+      ),
+    signal,
   )
   return succeeded(end) ? 'decoded' : 'broken'
 }

@@ -1,16 +1,23 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import { frameEncoders } from '../ffmpeg/encoders.ts'
+import { Ffmpeg, type FindFfmpeg } from '../ffmpeg/ffmpeg.ts'
 import { succeeded } from '../ffmpeg/succeeded.ts'
 import type { FaceMedium } from '../media/face-detector.ts'
 import { inFolder } from '../programs/in-folder.ts'
-import { FfmpegProbe } from '../video-media/media-probe.ts'
+import { FfmpegProbe, type MediaProbe } from '../video-media/media-probe.ts'
 import { framePixels, framesMs, framingsAtOnce, framingsWaiting, videoFrames } from './bounds.ts'
 
 /** Takes the frames out of videos. */
 export class VideoFrames {
-  readonly #probe = new FfmpegProbe()
-  readonly #ffmpeg = new Ffmpeg({ atOnce: framingsAtOnce, waiting: framingsWaiting, timeoutMs: framesMs })
+  readonly #probe: MediaProbe
+  readonly #ffmpeg: Ffmpeg
+
+  constructor({ probe = new FfmpegProbe(), find }: { probe?: MediaProbe; find?: FindFfmpeg } = {}) {
+    this.#probe = probe
+    const bounds = { atOnce: framingsAtOnce, waiting: framingsWaiting, timeoutMs: framesMs }
+    this.#ffmpeg = new Ffmpeg({ ...bounds, ...(find ? { find } : {}) })
+  }
 
   /**
    * Whether `isWanted` wants one of the frames, which are pictures, spread over the video's length, the first one too.
@@ -23,20 +30,38 @@ export class VideoFrames {
   ): Promise<boolean> {
     const probed = format && (await this.#probe.probe(bytes, format, signal))
     if (!probed) throw new Error('The video cannot be read.')
-    return inFolder('frames', async folder => {
-      const source = join(folder, 'source')
-      await writeFile(source, bytes, { mode: 0o600 })
-      const args = frameArguments(source, folder, probed.seconds, format === 'webm' ? 'matroska' : 'mov')
-      const end = await this.#ffmpeg.turn(run => run({ args, signal, isPatient: true }))
-      const frames = (await readdir(folder)).filter(name => name.endsWith('.jpg')).sort()
-      if (!succeeded(end) || frames.length === 0) throw new Error('The video has no picture that can be read.')
-      for (const frame of frames) {
-        if (await isWanted(await readFile(join(folder, frame)))) return true
-      }
-      return false
-    })
+    // The frames are looked at within the turn too, so that no more videos than these lie on the disk.
+    return this.#ffmpeg.turn(
+      run =>
+        inFolder('frames', async folder => {
+          const source = join(folder, 'source')
+          await writeFile(source, bytes, { mode: 0o600 })
+          const args = frameArguments(source, folder, probed.seconds, format === 'webm' ? 'matroska' : 'mov')
+          const end = await run({ args, signal, isPatient: true })
+          if (!succeeded(end)) throw new Error(noPicture)
+          return firstWanted(folder, isWanted, signal)
+        }),
+      signal,
+      frameEncoders,
+    )
   }
 }
+
+async function firstWanted(
+  folder: string,
+  isWanted: (picture: Uint8Array) => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const frames = (await readdir(folder)).filter(name => name.endsWith('.jpg')).sort()
+  if (frames.length === 0) throw new Error(noPicture)
+  for (const frame of frames) {
+    signal.throwIfAborted()
+    if (await isWanted(await readFile(join(folder, frame)))) return true
+  }
+  return false
+}
+
+const noPicture = 'The video has no picture that can be read.'
 
 /** Two a second of a short clip, and fewer of a longer one. */
 function frameArguments(source: string, folder: string, seconds: number, reader: 'mov' | 'matroska'): string[] {

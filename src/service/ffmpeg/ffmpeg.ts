@@ -10,22 +10,24 @@ export interface FfmpegOptions {
   waiting: number
   /** How long one run may take. */
   timeoutMs: number
-  /** Leads to the program; throws `FfmpegMissing`. */
-  find?: () => Promise<string>
+  /** Leads to a program with these encoders; throws `FfmpegMissing`. */
+  find?: FindFfmpeg
 }
+
+export type FindFfmpeg = (encoders: readonly string[]) => Promise<string>
 
 /** Runs ffmpeg, as `runProgram` does. */
 export type RunFfmpeg = (run: Omit<ProgramRun, 'timeoutMs'>) => Promise<ProgramEnd>
 
 /** ffmpeg for one purpose, whose runs wait for each other alone. */
 export class Ffmpeg {
-  readonly #find: () => Promise<string>
+  readonly #find: FindFfmpeg
+  readonly #found = new Map<string, () => Promise<string>>()
   readonly #slots: Slots
   readonly #timeoutMs: number
 
   constructor({ atOnce, waiting, timeoutMs, find = findFfmpeg }: FfmpegOptions) {
-    // What is missing may be installed meanwhile.
-    this.#find = onceLoaded(find)
+    this.#find = find
     this.#slots = new Slots(atOnce, waiting)
     this.#timeoutMs = timeoutMs
   }
@@ -35,9 +37,10 @@ export class Ffmpeg {
     return this.#slots.full
   }
 
-  async isInstalled(): Promise<boolean> {
+  /** Whether there is one that has these encoders. */
+  async isInstalled(encoders: readonly string[] = []): Promise<boolean> {
     try {
-      await this.#find()
+      await this.#pathWith(encoders)
       return true
     } catch (error) {
       if (error instanceof FfmpegMissing) return false
@@ -45,12 +48,27 @@ export class Ffmpeg {
     }
   }
 
-  /** Gives `work` its turn, with the program to run. Throws `modelOverloaded` where too many wait, and `FfmpegMissing`. */
-  async turn<Value>(work: (run: RunFfmpeg) => Promise<Value>): Promise<Value> {
+  /**
+   * Gives `work` its turn, with a program to run that has the encoders. Throws `modelOverloaded` where too many wait,
+   * `FfmpegMissing`, and the signal's reason, at once, while it waits.
+   */
+  async turn<Value>(
+    work: (run: RunFfmpeg) => Promise<Value>,
+    signal: AbortSignal,
+    encoders: readonly string[] = [],
+  ): Promise<Value> {
     if (this.#slots.full) throw modelOverloaded()
     return this.#slots.run(async () => {
-      const path = await this.#find()
+      const path = await this.#pathWith(encoders)
       return work(run => runProgram(path, { ...run, timeoutMs: this.#timeoutMs }))
-    })
+    }, signal)
+  }
+
+  /** What is missing may be installed meanwhile, and is looked for again. */
+  #pathWith(encoders: readonly string[]): Promise<string> {
+    const names = encoders.join()
+    const find = this.#found.get(names) ?? onceLoaded(() => this.#find(encoders))
+    this.#found.set(names, find)
+    return find()
   }
 }

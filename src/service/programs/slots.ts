@@ -14,9 +14,11 @@ export class Slots {
     return this.#waiting.length >= this.#mostWaiting
   }
 
-  async run<Value>(task: () => Promise<Value>): Promise<Value> {
+  /** Who leaves gives up the place in the line at once, and the signal's reason is thrown; a task that runs ends itself. */
+  async run<Value>(task: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+    signal.throwIfAborted()
     if (this.#taken < this.#most) this.#taken++
-    else await new Promise<void>(resolve => this.#waiting.push(resolve))
+    else await this.#turn(signal)
     try {
       return await task()
     } finally {
@@ -25,5 +27,20 @@ export class Slots {
       if (next) next()
       else this.#taken--
     }
+  }
+
+  #turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(begin), 1)
+        reject(signal.reason)
+      }
+      const begin = () => {
+        signal.removeEventListener('abort', leave)
+        resolve()
+      }
+      this.#waiting.push(begin)
+      signal.addEventListener('abort', leave, { once: true })
+    })
   }
 }

@@ -43,8 +43,9 @@ interface Waiting<Task, Answer> {
 
 /**
  * A thread for what computes for so long that others would wait: one task after the other, in the order in which they
- * came, and one account after the other where several wait, none of which has more than a share of the places. It starts with the first and keeps no process alive. One that hangs or dies ends its thread, and so does one that
- * goes on for too long after its caller has left; the next task gets another.
+ * came, and one account after the other where several wait, none of which has more than a share of the places. It starts
+ * with the first and keeps no process alive. One that hangs or dies ends its thread, and so does one that goes on for too
+ * long after its caller has left; the next task gets another.
  */
 export class TaskThread<Task, Answer> {
   readonly #options: TaskThreadOptions
@@ -98,17 +99,16 @@ export class TaskThread<Task, Answer> {
     this.#isBusy = true
     for (let next = this.#next(); next; next = this.#next()) {
       const { signal, reject } = next
+      const worker = signal?.aborted ? null : this.#started(reject)
       if (signal?.aborted) reject(signal.reason)
-      else await this.#serve(next)
+      else if (worker) await this.#serve(worker, next)
     }
     this.#isBusy = false
   }
 
   /** Resolves when the thread is free again; a caller who leaves does not wait for that. */
-  async #serve({ task, signal, resolve, reject }: Waiting<Task, Answer>): Promise<void> {
+  async #serve(worker: Worker, { task, signal, resolve, reject }: Waiting<Task, Answer>): Promise<void> {
     const { timeoutMs, leftMs = usualLeftMs } = this.#options
-    this.#worker ??= this.#start()
-    const worker = this.#worker
     const answer = Promise.withResolvers<Answer>()
     // What could not be sent is not awaited, and its thread ends all the same.
     answer.promise.catch(() => undefined)
@@ -135,6 +135,16 @@ export class TaskThread<Task, Answer> {
       worker.off('message', answer.resolve).off('error', died).off('exit', died)
       worker.unref()
     }
+  }
+
+  /** Null where the system gives none: that task fails alone, and the next one tries anew. */
+  #started(reject: (error: unknown) => void): Worker | null {
+    try {
+      this.#worker ??= this.#start()
+    } catch (error) {
+      reject(new TaskFailed('died', error))
+    }
+    return this.#worker
   }
 
   #start(): Worker {

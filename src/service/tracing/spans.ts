@@ -19,7 +19,7 @@ export async function openTracing(): Promise<void> {
 /** OpenTelemetry's numbers of a span's kind and status. */
 const serverKind = 1
 const clientKind = 2
-const failed = 2
+export const failedStatus = 2
 
 /** A span of a request, beneath what its caller said of the trace; null where nothing is recorded. */
 export function requestSpan(operation: string, trace: Trace | null, facts: SpanFacts): Span | null {
@@ -73,7 +73,7 @@ export function spanFailed(span: Span | null, error: unknown): void {
     'error.type',
     error instanceof ServiceError ? error.kind : error instanceof Error ? error.name : 'error',
   )
-  span.setStatus({ code: failed })
+  span.setStatus({ code: failedStatus })
 }
 
 /** The span that this is done in, as an upstream is told of it; null where none is recorded. */

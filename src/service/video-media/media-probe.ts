@@ -36,7 +36,7 @@ export class FfmpegProbe implements MediaProbe {
   }
 
   async probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | null> {
-    const said = await this.#ffmpeg.turn(run => inFile('media', bytes, path => walk(run, path, format, signal)))
+    const said = await this.#ffmpeg.turn(run => inFile('media', bytes, path => walk(run, path, format, signal)), signal)
     return said && probedOf(said, isSound(format))
   }
 }

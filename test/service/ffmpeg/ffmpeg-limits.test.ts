@@ -32,7 +32,7 @@ const rooms: Room[] = [
   {
     ...{ room: 'sound', mostAtOnce: soundsAtOnce + soundsWaiting },
     run: async (signal, timeoutMs) =>
-      succeeded(await (timeoutMs ? ffmpegFor(timeoutMs) : sounds).turn(run => run({ args: [], signal }))),
+      succeeded(await (timeoutMs ? ffmpegFor(timeoutMs) : sounds).turn(run => run({ args: [], signal }), signal)),
   },
   {
     ...{ room: 'media', mostAtOnce: probesAtOnce + probesWaiting },

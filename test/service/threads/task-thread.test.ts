@@ -53,6 +53,16 @@ describe('a thread for tasks', { timeout: 60_000 }, () => {
     await patient.close()
   })
 
+  test('a thread that cannot be started fails its task alone, and the line goes on', async () => {
+    const odd = { ...options, url: new URL('./no-thread.txt', 'http://localhost/') }
+    const broken = new TaskThread<Task, number>(odd)
+    const ended = await Promise.allSettled([broken.run('count'), broken.run('count')])
+    expect(ended).toMatchObject([{ reason: { reason: 'died' } }, { reason: { reason: 'died' } }])
+    odd.url = url
+    expect(await broken.run('count')).toBe(1)
+    await broken.close()
+  })
+
   test('what cannot be sent to a thread fails alone', async () => {
     await expect(thread.run((() => {}) as unknown as Task)).rejects.toThrow('could not be cloned')
     expect(await thread.run('count')).toBe(1)

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { Ffmpeg, type RunFfmpeg } from '../../ffmpeg/ffmpeg.ts'
+import { videoEncoders } from '../../ffmpeg/encoders.ts'
+import { Ffmpeg, type FindFfmpeg, type RunFfmpeg } from '../../ffmpeg/ffmpeg.ts'
 import { FfmpegMissing } from '../../ffmpeg/find-ffmpeg.ts'
 import { readPicture } from '../../models/picture.ts'
 import { isVideoFormat, mediaFormat } from '../../video-media/media-format.ts'
@@ -18,7 +19,7 @@ export interface DemoVideoOptions {
   /** Finished videos lie here as `JOB.mp4` until the caller takes them. */
   workFolder: string
   /** Leads to ffmpeg; throws `FfmpegMissing`. */
-  encoder?: () => Promise<string>
+  encoder?: FindFfmpeg
   atOnce?: number
   /** The encoder's own words when it failed; for a log, never for a caller. */
   onComplaint?: (jobId: string, complaint: string) => void
@@ -83,7 +84,7 @@ export class DemoVideo implements VideoEngine {
 
   #begin(call: VideoCall): void {
     const work = this.#ffmpeg
-      .turn(run => this.#make(run, call))
+      .turn(run => this.#make(run, call), this.#closing.signal, videoEncoders)
       .catch((error: unknown) => this.#fail(call.jobId, error))
       .finally(() => this.#active.delete(call.jobId))
     this.#active.set(call.jobId, work)

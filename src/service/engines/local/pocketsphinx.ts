@@ -48,7 +48,7 @@ export class Pocketsphinx implements TranscriptionEngine {
       // It opens a file by name, and cannot open the pipes that Node gives its children.
       const { text, words } = readHeard(await inFile('speech', pcm, path => this.#hear(path, signal)))
       return { text, seconds: pcm.length / 2 / rate, ...(timestamps ? { timestamps: { word: words } } : {}) }
-    })
+    }, signal)
   }
 
   async #hear(file: string, signal: AbortSignal): Promise<string> {

@@ -1,0 +1,55 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { framingsAtOnce, framingsWaiting } from '#service/faces/bounds.ts'
+import { VideoFrames } from '#service/faces/video-frames.ts'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-test-'))
+  vi.stubEnv('TMPDIR', folder)
+})
+afterAll(async () => {
+  vi.unstubAllEnvs()
+  await rm(folder, { recursive: true })
+})
+
+const probe = { probe: async () => ({ seconds: 1, width: 16, height: 16, pictures: 2 }) }
+const video = { kind: 'video', bytes: Buffer.from('x'), format: 'mp4' } as const
+const never = async () => false
+
+test('a video lies on the disk once it has its turn, and one that is refused never does', async () => {
+  const found = Promise.withResolvers<string>()
+  const frames = new VideoFrames({ probe, find: () => found.promise })
+  const leaving = new AbortController()
+  const all = Array.from({ length: framingsAtOnce + framingsWaiting }, () => frames.some(video, never, leaving.signal))
+  const ended = Promise.allSettled(all)
+  await expect(frames.some(video, never, leaving.signal)).rejects.toMatchObject({ status: 429 })
+  expect((await readdir(folder)).filter(name => name.startsWith('farebox-frames'))).toEqual([])
+  leaving.abort(new Error('gone'))
+  found.reject(new Error('gone'))
+  expect((await ended).every(each => each.status === 'rejected' && each.reason.message === 'gone')).toBe(true)
+})
+
+test('no frame is looked at for who has left', { timeout: 60_000 }, async () => {
+  const program = join(folder, 'two-frames')
+  // The last argument is where the frames go.
+  await writeFile(
+    program,
+    '#!/bin/sh\nfor last; do :; done\ncd "$(dirname "$last")" && touch frame-001.jpg frame-002.jpg\n',
+    {
+      mode: 0o700,
+    },
+  )
+  const frames = new VideoFrames({ probe, find: async () => program })
+  const left = new AbortController()
+  let looks = 0
+  const look = async () => {
+    looks++
+    left.abort(new Error('gone'))
+    return false
+  }
+  await expect(frames.some(video, look, left.signal)).rejects.toThrow('gone')
+  expect(looks).toBe(1)
+})
