@@ -22,7 +22,7 @@ export interface ConsentQuestion extends Asked {
   policyText: string
   policyVersion: string
   docsUrl: string
-  /** In which of the request's media a face was found. */
+  /** In which of the request's media a face was found, or nobody looked for one. */
   faceMediaRoles: readonly string[]
 }
 

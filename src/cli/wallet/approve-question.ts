@@ -59,7 +59,7 @@ function shown(facts: Facts): string[] {
     ]
   return [
     `The policy ${facts.provider}, version ${facts.policyVersion} (${facts.docsUrl}).`,
-    `A face was found in: ${facts.faceMediaRoles.join(', ')}`,
+    `A face may be in: ${facts.faceMediaRoles.join(', ')}`,
     '----- the policy, as the service sent it -----',
     facts.policyText,
     '----- end of the policy -----',
