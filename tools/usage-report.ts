@@ -22,8 +22,12 @@ export default defineTool({
   output: z.object({
     days: z.number(),
     total_usd: Usd,
-    /** Of an account by the service, or of this wallet by what it kept. */
+    /** Of an account by the service, or of this wallet by what it kept of this service. */
     source: z.enum(['service', 'receipts']),
+    /** Charges whose amount nobody said, which no sum holds; null of an account, where the service says all. */
+    unknown_charges: z.number().nullable(),
+    /** Older charges of these days are in no sum: only the newest are read. */
+    is_partial: z.boolean(),
     by_day: z.array(z.object(row)),
     by_model: z.array(z.object(row)),
   }),
@@ -33,18 +37,29 @@ export default defineTool({
     if (pays === 'apiKey') {
       const query = { lookback: `${days}d` }
       const { answer } = await context.call(getBillingUsageAnalytics, { params: undefined, query, body: undefined })
-      return { days, source: 'service' as const, ...ofAccount(answer) }
+      return { days, source: 'service' as const, unknown_charges: null, is_partial: false, ...ofAccount(answer) }
     }
-    const charges = await context.wallet.charges(reportedCharges)
-    return { days, source: 'receipts' as const, ...ofWallet(charges, context.now() - days * dayMs) }
+    const charges = await context.wallet.charges(reportedCharges, { isOfAllServices: false })
+    const counted = charges.filter(({ atMs }) => atMs > context.now() - days * dayMs)
+    return {
+      days,
+      source: 'receipts' as const,
+      unknown_charges: counted.filter(({ amountMicroUsd }) => amountMicroUsd === null).length,
+      is_partial: counted.length >= reportedCharges,
+      ...ofWallet(counted),
+    }
   },
 
-  say({ days, total_usd, source, by_day, by_model }) {
+  say({ days, total_usd, source, unknown_charges, is_partial, by_day, by_model }) {
     const rows = (title: string, named: { name: string; usd: number | null }[]) =>
       named.length === 0 ? [] : [title, ...named.map(each => `${each.name}: ${sayUsd(each.usd)}`)]
     const whose = source === 'service' ? 'The account' : 'This wallet'
     return [
       `${whose} was charged ${sayUsd(total_usd)} in ${days} days.`,
+      ...(unknown_charges
+        ? [`Of ${unknown_charges} more charges the amount is not known; they are not in these sums.`]
+        : []),
+      ...(is_partial ? [`Only the newest ${reportedCharges} charges are counted: ask for fewer days.`] : []),
       ...rows('By day:', by_day),
       ...rows('By model:', by_model),
     ].join('\n')
@@ -58,17 +73,15 @@ const ofAccount = ({ byDate, byModel }: UsageAnalytics) =>
   )
 
 /** What was given back counts against the day on which it was. */
-function ofWallet(charges: readonly ChargeReceipt[], afterMs: number) {
-  const counted = charges
-    .filter(({ atMs }) => atMs > afterMs)
-    .map(({ kind, amountMicroUsd, atMs, model }) => {
-      const amount = amountMicroUsd ?? zeroUsd
-      return {
-        day: isoTime(atMs).slice(0, 10),
-        model: model ?? 'not known',
-        amount: kind === 'refund' ? addUsd(-amount) : amount,
-      }
-    })
+function ofWallet(charges: readonly ChargeReceipt[]) {
+  const counted = charges.map(({ kind, amountMicroUsd, atMs, model }) => {
+    const amount = amountMicroUsd ?? zeroUsd
+    return {
+      day: isoTime(atMs).slice(0, 10),
+      model: model ?? 'not known',
+      amount: kind === 'refund' ? addUsd(-amount) : amount,
+    }
+  })
   return report(
     counted.map(({ day, amount }) => [day, amount]),
     counted.map(({ model, amount }) => [model, amount]),

@@ -1843,6 +1843,19 @@ export const listing: Listing = {
               "receipts"
             ]
           },
+          "unknown_charges": {
+            "anyOf": [
+              {
+                "type": "number"
+              },
+              {
+                "type": "null"
+              }
+            ]
+          },
+          "is_partial": {
+            "type": "boolean"
+          },
           "by_day": {
             "type": "array",
             "items": {

@@ -121,8 +121,8 @@ export interface WalletDesk {
   /** Buys credit within the policy; above the asking threshold a person decides. */
   topUp(amountMicroUsd: MicroUsd, options?: PaidOptions): Promise<ToppedUp>
   receipts(limit: number): Promise<Receipt[]>
-  /** What services charged and gave back, newest first. */
-  charges(limit: number): Promise<ChargeReceipt[]>
+  /** What services charged and gave back, newest first; of the configured service alone where `isOfAllServices` is false. */
+  charges(limit: number, options?: { isOfAllServices?: boolean }): Promise<ChargeReceipt[]>
 }
 
 export interface WalletView {

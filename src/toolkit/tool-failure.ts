@@ -13,6 +13,8 @@ export interface FailureFacts {
   budgetLeftMicroUsd?: MicroUsd | null
   /** The next step, one sentence. */
   next: string
+  /** Nobody pays here yet: a wallet that is opened mends it. */
+  isWithoutWallet?: true
   /** Where the service refused values: the names of its members, none where it named none. */
   refusedFields?: readonly string[]
 }

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { beforeAll, expect, test } from 'vitest'
-import { Files, outputName } from '#agent/media/files.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { outputName } from '#agent/media/file-name.ts'
+import { Files } from '#agent/media/files.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { temporaryFolder } from './open-agent.ts'
 
@@ -77,6 +78,27 @@ test.skipIf(process.platform === 'win32')(
 
 test('a picture is no video', async () => {
   await expect(narrow.asMediaUrl(join(inputs, 'b.png'), 'video')).rejects.toThrow('no video')
+})
+
+describe('a text', () => {
+  const text = 'a long text '.repeat(1_000)
+  const texts = new Files({ output: join(root, 'texts'), inputs: [], state })
+
+  test('is one file however often it is saved, at once and one after another, and no part of it stays', async () => {
+    const saving = [1, 2, 3].map(() => texts.saveText(text, 'm'))
+    const paths = (await Promise.all([...saving, texts.saveText(text, 'm')])).map(({ path }) => path)
+    expect(new Set([...paths, (await texts.saveText(text, 'm')).path]).size).toBe(1)
+    expect(await readdir(join(root, 'texts'))).toHaveLength(1)
+  })
+
+  test('of which half lies there is saved whole, and what lies there is not replaced', async () => {
+    const { path } = await texts.saveText(text, 'cut')
+    await truncate(path, 100)
+    const again = await texts.saveText(text, 'cut')
+    expect(await readFile(again.path, 'utf8')).toBe(text)
+    expect(await readFile(path, 'utf8')).toBe(text.slice(0, 100))
+    expect((await texts.saveText(text, 'cut')).path).toBe(again.path)
+  })
 })
 
 test('a name of a file is ours, whatever the model is called', () => {

@@ -129,6 +129,15 @@ test('an encrypted wallet is opened by a file, or at the terminal once it is nee
   expect(end).toMatchObject({ code: 0, stdout: expect.stringContaining('answer') })
 })
 
+test('a failure that no wallet mends asks for no passphrase', async () => {
+  const env = environment()
+  await createKeyFile(env.FAREBOX_DATA, 'a passphrase of some length')
+  const wait = ['call', 'job_wait', 'job_id=job_0000000000000000']
+  const end = await typedInto(wait, ['a passphrase of some length'], env)
+  expect(end).toMatchObject({ code: 1, stderr: expect.stringContaining('job') })
+  for (const { stderr } of [end, await runCommand(wait, env)]) expect(stderr).not.toMatch(/passphrase/i)
+})
+
 test('Ctrl-C cancels a call and says what may become of it; the same call again costs nothing more', async () => {
   const stopping = new AbortController()
   const slow = await pretendService({

@@ -139,6 +139,10 @@ export const answers: Readonly<Record<string, unknown>> = {
 }
 
 export interface FakeOptions {
+  /** In place of what the wallet says. */
+  wallet?: Partial<ToolContext['wallet']>
+  /** In place of where texts are saved. */
+  saveText?: ToolContext['files']['saveText']
   /** Asked one after the other before a paid call goes through. */
   questions?: Question[]
   /** Thrown by every effect. */
@@ -210,8 +214,8 @@ export function fakeHost(options: FakeOptions = {}) {
         return { ...doneJob, jobId, state: 'deleted' }
       },
     },
-    files,
-    wallet: walletDesk(paidEffect, calls),
+    files: { ...files, ...(options.saveText ? { saveText: options.saveText } : {}) },
+    wallet: { ...walletDesk(paidEffect, calls), ...options.wallet },
     async models() {
       effect()
       return options.models ?? [videoModel]

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { answers } from '../mcp/fake-host.ts'
+import { answers, charge } from '../mcp/fake-host.ts'
 import { call } from './call-tool.ts'
 
 describe('tools that are served when they are asked for', () => {
@@ -31,6 +31,40 @@ describe('tools that are served when they are asked for', () => {
     expect(output).toMatchObject({ source: 'receipts', total_usd: 0.25, by_model: [{ name: 'demo-chat', usd: 0.25 }] })
     expect(text).toContain('This wallet was charged 0.25 USD in 7 days.')
     expect((await call('usage_report', { days: 1 })).output.total_usd).toBe(0.25)
+  })
+
+  test('a report counts this service alone, and says what no sum holds', async () => {
+    const unknown = { ...charge, amountMicroUsd: null }
+    const asked: unknown[] = []
+    const wallet = (rows: (typeof charge)[]) => ({
+      wallet: {
+        charges: async (...given: unknown[]) => {
+          asked.push(given[1])
+          return rows
+        },
+      },
+    })
+    const some = await call('usage_report', { days: 7 }, wallet([charge, unknown, unknown]))
+    expect(some.output).toMatchObject({ total_usd: 0.25, unknown_charges: 2, is_partial: false })
+    expect(some.text).toContain('Of 2 more charges the amount is not known')
+    const many = await call('usage_report', { days: 7 }, wallet(Array(5_000).fill(charge)))
+    expect(many.output).toMatchObject({ unknown_charges: 0, is_partial: true })
+    expect(many.text).toContain('Only the newest 5000 charges are counted')
+    expect(asked).toEqual([{ isOfAllServices: false }, { isOfAllServices: false }])
+  })
+
+  test('a long text that cannot be saved is shown as far as it fits, and said not to be', async () => {
+    const result = 'x'.repeat(200_000)
+    const { output, text } = await call(
+      'chain_rpc',
+      { network: 'base-mainnet', method: 'eth_call', params: [] },
+      {
+        answers: { cryptoRpcProxy: { jsonrpc: '2.0', id: 1, result } },
+        saveText: () => Promise.reject(new Error('ENOSPC')),
+      },
+    )
+    expect(output).toMatchObject({ whole_text: null, charged_usd: 0.25 })
+    expect(text).toMatch(/more characters are not shown; the whole text could not be saved\./)
   })
 
   test('characters are one line each', async () => {

@@ -12,7 +12,7 @@ export interface HttpToken {
   isToken(given: string): boolean
 }
 
-const name = 'mcp-token'
+export const httpTokenFileName = 'mcp-token'
 const tokenBytes = 32
 
 /** More than a token of ours has, with the line's end of an editor. */
@@ -27,8 +27,8 @@ const shape = /^[\w-]{43}$/
  */
 export function httpToken(stateFolder: string): HttpToken {
   const folder = resolve(stateFolder)
-  const path = join(folder, name)
-  writeNewPrivateFile(folder, name, `${randomBytes(tokenBytes).toString('base64url')}\n`)
+  const path = join(folder, httpTokenFileName)
+  writeNewPrivateFile(folder, httpTokenFileName, `${randomBytes(tokenBytes).toString('base64url')}\n`)
   const token = readPrivateFile(path, mostBytes, true)?.trim() ?? ''
   if (!shape.test(token)) {
     throw new WalletRefusal({

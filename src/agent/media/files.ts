@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { mkdir, open, realpath, writeFile } from 'node:fs/promises'
-import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { mkdir, open, realpath } from 'node:fs/promises'
+import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { headBytes, sniffType } from '#contract/media-type.ts'
 import { zeroUsd } from '#contract/money.ts'
@@ -9,6 +8,7 @@ import { FormFile } from '#toolkit/form-file.ts'
 import type { FileDesk, MediaKind, SavedFile } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { inputFileBytes, pathCharacters } from '../bounds.ts'
+import { saveText } from './save-text.ts'
 
 export interface FileFolders {
   /** The only folder that is written to; made when it is first needed. */
@@ -60,13 +60,9 @@ export class Files implements FileDesk {
     name: string,
     mimeType: 'text/plain' | 'application/json' = 'text/plain',
   ): Promise<SavedFile> {
-    const extension = mimeType === 'text/plain' ? 'txt' : 'json'
     const bytes = Buffer.from(text)
-    const hash = createHash('sha256').update(bytes).digest('hex')
-    const path = inFolder(await this.outputFolder(), `${slugOf(name, 'text')}-${hash.slice(0, 12)}.${extension}`)
-    await writeFile(path, bytes, { flag: 'wx', mode: 0o600, flush: true }).catch(error => {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    })
+    const extension = mimeType === 'text/plain' ? 'txt' : 'json'
+    const path = await saveText(await this.outputFolder(), { bytes, name, extension })
     return { path, mimeType, bytes: bytes.byteLength }
   }
 
@@ -158,21 +154,6 @@ function isInside(path: string, folder: string): boolean {
   const between = relative(folder, path)
   return between !== '' && between !== '..' && !between.startsWith(`..${sep}`) && !isAbsolute(between)
 }
-
-/** A name of ours: when, by which model, which job. Nothing of it is a stranger's. */
-export function outputName(startedAtMs: number, model: string, jobId: string, extension: string): string {
-  const when = new Date(startedAtMs).toISOString().slice(0, 16).replace(/[-:]/g, '').replace('T', '-')
-  return `${when}-${slugOf(model, 'file')}-${jobId.slice(-6)}.${extension}`
-}
-
-const slugOf = (name: string, otherwise: string): string =>
-  name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
-    .slice(0, 40) || otherwise
-
-export const inFolder = (folder: string, name: string): string => join(folder, name)
 
 const tooLarge = (): ToolFailure =>
   refused(`The file is larger than ${inputFileBytes / 1024 / 1024} MB.`, 'Give a smaller one, or an https URL.')

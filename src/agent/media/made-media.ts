@@ -6,7 +6,8 @@ import { madeBytes } from '#client/limits.ts'
 import { type CallOf, isPaid, type Operation } from '#contract/operation.ts'
 import type { Made, SavedFile } from '#toolkit/tool-context.ts'
 import { askedModel } from '../calls/asked-model.ts'
-import { type Files, inFolder } from './files.ts'
+import { inFolder } from './file-name.ts'
+import type { Files } from './files.ts'
 import { freePath } from './free-path.ts'
 
 /** What is kept of an answer that is pictures or sound, in place of their bytes. */

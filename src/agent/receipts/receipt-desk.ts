@@ -72,10 +72,10 @@ export class ReceiptDesk {
   }
 
   /** Newest first. Those that could not be checked before are, and what the wallet was not told of is fetched. */
-  async list(limit: number): Promise<ReceiptRow[]> {
+  async list(limit: number, { isOfAllServices = true } = {}): Promise<ReceiptRow[]> {
     if (this.#core.pays !== 'nothing' && this.#mayHaveReceipts()) await this.#fetchMissing().catch(() => undefined)
     for (const row of this.#rows.unchecked(this.#service, recheckedReceipts)) await this.#checked(row)
-    return this.#rows.list(limit)
+    return this.#rows.list(limit, isOfAllServices ? null : this.#service)
   }
 
   get #service(): string {

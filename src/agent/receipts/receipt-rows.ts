@@ -83,10 +83,11 @@ export class ReceiptRows {
     return row ? read(row) : null
   }
 
-  /** Of all services, newest first. */
-  list(limit: number): ReceiptRow[] {
-    const newest = 'SELECT * FROM charge_receipts ORDER BY at_ms DESC, rowid DESC LIMIT ?'
-    return this.#decide(db => exactly(db, newest).all(limit)).map(read)
+  /** Newest first, of all services or of one. */
+  list(limit: number, service: string | null = null): ReceiptRow[] {
+    const newest =
+      'SELECT * FROM charge_receipts WHERE service = coalesce(?, service) ORDER BY at_ms DESC, rowid DESC LIMIT ?'
+    return this.#decide(db => exactly(db, newest).all(service, limit)).map(read)
   }
 
   /** Of a service, those that wait for its keys, newest first. */

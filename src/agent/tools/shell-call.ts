@@ -21,8 +21,8 @@ export interface Shell {
   leaveOpen(question: Question, words: string): void
 }
 
-/** `failed` may be mended by a wallet that is opened; `ended` is where a person is needed, said no, or stopped it. */
-export type ShellCallEnd = 'done' | 'failed' | 'ended'
+/** `unpaid` may be mended by a wallet that is opened; `ended` is any other failure, and where a person is needed, said no, or stopped it. */
+export type ShellCallEnd = 'done' | 'unpaid' | 'ended'
 
 /** One call of a tool, as over MCP; whatever becomes of it has been told when this resolves. Throws what is a fault of ours. */
 export async function callFromShell(
@@ -45,7 +45,7 @@ export async function callFromShell(
         return 'done'
       case 'failed':
         shell.note(sayFailure(outcome.facts, Date.now()))
-        return 'failed'
+        return outcome.facts.isWithoutWallet ? 'unpaid' : 'ended'
       case 'asks':
         if (await isApproved(tool, outcome.question, round, shell)) break
         return 'ended'

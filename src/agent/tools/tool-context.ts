@@ -64,7 +64,7 @@ const wordedWallet = ({ wallet }: AgentDesks, worded: Worded): WalletDesk => ({
   status: () => worded(false, () => wallet.status()),
   topUp: (amount, options) => worded(true, () => wallet.topUp(amount, options)),
   receipts: limit => worded(false, () => wallet.receipts(limit)),
-  charges: limit => worded(false, () => wallet.charges(limit)),
+  charges: (...given) => worded(false, () => wallet.charges(...given)),
 })
 
 async function start<O extends Operation>(

@@ -83,8 +83,8 @@ export class ToolWallet implements WalletDesk {
     return (await this.#core.records.read(() => listPayments(limit))).map(receiptOf)
   }
 
-  async charges(limit: number): Promise<ChargeReceipt[]> {
-    return (await this.#receipts.list(limit)).map(chargeReceipt)
+  async charges(limit: number, options?: { isOfAllServices?: boolean }): Promise<ChargeReceipt[]> {
+    return (await this.#receipts.list(limit, options)).map(chargeReceipt)
   }
 }
 

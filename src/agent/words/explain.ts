@@ -32,8 +32,9 @@ export const nobodyPays = (
   { lockedWallet, lockedBecause }: Pick<Core, 'lockedWallet' | 'lockedBecause'>,
   command: 'farebox mcp' | 'farebox proxy' = 'farebox mcp',
 ): ToolFailure =>
-  new ToolFailure(
-    lockedWallet !== null && lockedBecause !== null
+  new ToolFailure({
+    isWithoutWallet: true,
+    ...(lockedWallet !== null && lockedBecause !== null
       ? {
           happened: `Nothing pays for this yet: ${lockedBecause.sentence}`,
           charged: zeroUsd,
@@ -49,8 +50,8 @@ export const nobodyPays = (
             happened: `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and this server was not given it.`,
             charged: zeroUsd,
             next: `Ask the person to start this server as \`${command} --passphrase-file FILE\`, or with FAREBOX_API_KEY in its environment.`,
-          },
-  )
+          }),
+  })
 
 const openRules: ReadonlySet<string> = new Set(['payment-open', 'payment-rejected', 'outcome-unknown'])
 
@@ -77,8 +78,8 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
     'Let the person look whether that folder is there and may be written to, then make the same call again: it asks the service for the same result, and buys nothing by itself.',
   ],
   'no-space': [
-    'The disk has no room for the file; what has come of it is kept.',
-    'Let the person make room in the output folder, then make the same call again: it goes on from there.',
+    'The disk has no room for the file.',
+    'Let the person make room in the output folder, then make the same call again.',
   ],
   'breaker-open': [
     'Too many requests failed just now, so this one was held back.',

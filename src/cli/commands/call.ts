@@ -108,7 +108,7 @@ async function callTwice(
   io: CommandIo,
 ): Promise<ShellCallEnd> {
   const end = await callOnce(written, settings, passphrase, io)
-  if (end !== 'failed' || passphrase !== null || io.untilStopped().aborted) return end
+  if (end !== 'unpaid' || passphrase !== null || io.untilStopped().aborted) return end
   if (!(await isWalletLocked(settings))) return end
   if (!io.stdin.isTTY) {
     io.output.note(`\`${name} ${written.tool.name} … --passphrase-file FILE\` opens the wallet of this folder.`)

@@ -41,7 +41,8 @@ export async function lookAtWallet(folder: string): Promise<Finding[]> {
     return [
       note(check, `There is none in ${folder}.`, 'Only an assistant needs one: `farebox wallet create --service URL`.'),
     ]
-  const files = ['wallet.json', 'local-wallet.json', 'agent.db'].map(name => join(folder, name))
+  const { secretFileNames } = await import('#agent/wallet/secret-files.ts')
+  const files = secretFileNames.map(name => join(folder, name))
   const open = await openToOthers(files)
   if (open.length)
     return [broken(check, `Other users of this machine can read ${open.join(', ')}.`, `chmod 600 ${open.join(' ')}`)]

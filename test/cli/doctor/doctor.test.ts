@@ -165,6 +165,12 @@ test.each<[string, (case_: Case) => unknown, string, RegExp]>([
     /can read .*wallet\.json/,
   ],
   [
+    'a token of programs that others read',
+    ({ root }) => writeFile(join(root, 'wallet', 'mcp-token'), 'a token', { mode: 0o644 }),
+    'wallet',
+    /can read .*mcp-token/,
+  ],
+  [
     'a port that is taken',
     ({ file }) => writeFile(file, configOf({ port: (engine.address() as AddressInfo).port })),
     'port',

@@ -1,0 +1,59 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { appendTo, dropPart, finishPart } from '#client/download/part-file.ts'
+import { inFolder, slugOf } from './file-name.ts'
+
+interface Text {
+  bytes: Buffer
+  /** What the file is called for; nothing of it but letters and digits is kept. */
+  name: string
+  extension: 'txt' | 'json'
+}
+
+/** Beside a file that was cut short or that somebody wrote in since, a whole one gets its own name. */
+const mostNames = 20
+
+/**
+ * The path of a text, whole and synced. The same text of the same origin is the same file, however often it is saved; a
+ * file that holds anything else is neither taken for it nor replaced. Throws `ClientError` of kind `no-space`.
+ */
+export async function saveText(folder: string, { bytes, name, extension }: Text): Promise<string> {
+  const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
+  // Of one process alone: two that save the same text at once would write into each other's part.
+  const part = inFolder(folder, `.${hash}-${randomUUID()}.part`)
+  for (let count = 1; count <= mostNames; count++) {
+    const ending = count === 1 ? extension : `${count}.${extension}`
+    const path = inFolder(folder, `${slugOf(name, 'text')}-${hash}.${ending}`)
+    if (await holds(path, bytes)) return path
+    if (await isNamed(part, path, bytes)) return path
+    // Another call may have saved the same meanwhile.
+    if (await holds(path, bytes)) return path
+  }
+  throw new Error('Every name for this text is taken.')
+}
+
+/** False where another took the name meanwhile. */
+async function isNamed(part: string, path: string, bytes: Buffer): Promise<boolean> {
+  try {
+    await appendTo(part, pieceOf(bytes), { from: 0, maximumBytes: bytes.byteLength })
+    await finishPart(part, path)
+    return true
+  } catch (error) {
+    await dropPart(part)
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** What cannot be read, or is a folder, is another's. */
+const holds = (path: string, bytes: Buffer): Promise<boolean> =>
+  readFile(path).then(
+    there => bytes.equals(there),
+    () => false,
+  )
+
+async function* pieceOf(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+const codeOf = (error: unknown): unknown => (error as NodeJS.ErrnoException | null)?.code
