@@ -68,8 +68,10 @@ const kilobits: Readonly<Record<'whole' | 'half', readonly (readonly number[])[]
 const rates = [44_100, 48_000, 32_000] as const
 
 function mpegFrameBytes(data: Buffer, at: number): number | null {
-  const [, second = 0, third = 0] = data.subarray(at, at + 3)
-  if (second < 0xe0) return null
+  const second = data[at + 1] ?? 0
+  const third = data[at + 2] ?? 0
+  // Loud 8-bit sound is made of such bytes, so most of them end here.
+  if (second < 0xe0 || third >= 0xf0) return null
   const version = (second >> 3) & 3
   const layer = 4 - ((second >> 1) & 3)
   const rate = rates[(third >> 2) & 3]
