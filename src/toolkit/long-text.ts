@@ -16,8 +16,9 @@ export const longTextShape = {
 type LongText = z.output<z.ZodObject<typeof longTextShape>>
 
 /**
- * The text as far as a model can read it at once; a longer one is saved whole, because it has been paid for,
- * and for the same reason shown in part where it cannot be. */
+ * The text as far as a model can read it at once; a longer one is saved whole, because it has been paid for, and for the
+ * same reason shown in part where it cannot be.
+ */
 export async function longText({ files }: Pick<ToolContext, 'files'>, text: string, name: string): Promise<LongText> {
   const whole = withoutHidden(text)
   const shown = whole.slice(0, answerCharacters).toWellFormed()

@@ -104,3 +104,9 @@ describe('a text', () => {
 test('a name of a file is ours, whatever the model is called', () => {
   expect(outputName(0, '../../etc/Pass wd\0', 'job_abcdefgh', 'mp4')).toBe('19700101-0000-etc-pass-wd-cdefgh.mp4')
 })
+
+test('an address is offered only where one is taken', async () => {
+  const next = (run: Promise<unknown>) => run.catch(({ facts }) => facts.next)
+  expect(await next(files.asMediaUrl('missing.png', 'image'))).toContain('or give an https URL.')
+  expect(await next(files.asFormFile('https://example.com/a.wav', 'audio'))).not.toContain('https')
+})

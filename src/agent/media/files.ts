@@ -32,19 +32,23 @@ export class Files implements FileDesk {
   async asMediaUrl(source: string, kind: MediaKind): Promise<string> {
     if (/^https?:\/\//i.test(source)) return source
     if (/^data:/i.test(source)) return dataUrl(source, kind)
-    const { bytes, type } = await this.#read(source, kind)
+    const { bytes, type } = await this.#read(source, kind, true)
     return `data:${type};base64,${bytes.toString('base64')}`
   }
 
   /** The name that a service is told has the file's ending and nothing else of it. */
   async asFormFile(source: string, kind: Kind): Promise<FormFile> {
-    const { bytes, type, path } = await this.#read(source, kind)
+    const { bytes, type, path } = await this.#read(source, kind, false)
     const ending = /\.[a-z0-9]{1,5}$/i.exec(path)?.[0].toLowerCase() ?? ''
     return new FormFile(new Uint8Array(bytes), `${kind}${ending}`, type)
   }
 
-  async #read(source: string, kind: Kind): Promise<{ bytes: Buffer; type: string; path: string }> {
-    const path = await this.#allowedPath(source)
+  async #read(
+    source: string,
+    kind: Kind,
+    takesAddress: boolean,
+  ): Promise<{ bytes: Buffer; type: string; path: string }> {
+    const path = await this.#allowedPath(source, takesAddress)
     const bytes = await readWhole(path)
     const type = sniffType(bytes.subarray(0, headBytes))
     // What a document is its reader finds out; a picture or a recording is none.
@@ -80,24 +84,24 @@ export class Files implements FileDesk {
   }
 
   /** The real path, links resolved, of a file inside an allowed folder. */
-  async #allowedPath(source: string): Promise<string> {
+  async #allowedPath(source: string, takesAddress: boolean): Promise<string> {
     const wanted = pathOf(source, this.#folders.output)
     const real = await realpath(wanted).catch(() => null)
     const allowed = await existing([this.#folders.output, ...this.#folders.inputs])
-    if (real === null || !allowed.some(folder => isInside(real, folder))) throw this.#outside()
+    if (real === null || !allowed.some(folder => isInside(real, folder))) throw this.#outside(takesAddress)
     const [output = '', state = ''] = await Promise.all([this.#folders.output, this.#folders.state].map(realOrEmpty))
     // An output folder within that of the keys is read; one that is or holds it makes nothing of it readable.
     const isSaved = output !== '' && isInside(output, state) && isInside(real, output)
-    if (state !== '' && isInside(real, state) && !isSaved) throw this.#outside()
+    if (state !== '' && isInside(real, state) && !isSaved) throw this.#outside(takesAddress)
     return real
   }
 
   /** The same words whether it is missing or forbidden, so that nobody finds out what lies elsewhere. */
-  #outside(): ToolFailure {
+  #outside(takesAddress: boolean): ToolFailure {
     const folders = [this.#folders.output, ...this.#folders.inputs].join(', ')
     return refused(
       'There is no such file in a folder that may be read.',
-      `Let the person put it into one of these: ${folders}; or give an https URL.`,
+      `Let the person put it into one of these: ${folders}${takesAddress ? '; or give an https URL' : ''}.`,
     )
   }
 }
