@@ -114,9 +114,10 @@ export const settings: readonly Setting[] = [
     variable: 'FAREBOX_OUTPUT_DIR',
     type: 'directory',
     title: 'Folder for results',
-    description: 'Videos and other files are saved here, and pictures are read from here.',
+    description:
+      'Files that tools make are saved here, and files are read from here: a folder of its own, because a tool may read all of it.',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the installing client fills this in
-    default: '${HOME}/Downloads',
+    default: '${HOME}/Downloads/farebox',
   },
   {
     key: 'tools',

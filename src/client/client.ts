@@ -22,6 +22,7 @@ import { SignInSkew } from './sign-in-skew.ts'
 import { type AnswerHeaders, answerHeaders, inOurWords } from './wire/answer-headers.ts'
 import { tellingItsEnd } from './wire/ended-body.ts'
 import { fetchWire } from './wire/fetch-wire.ts'
+import { outerLookup, type Resolve } from './wire/outer-lookup.ts'
 import { readJson } from './wire/read-body.ts'
 import { readError } from './wire/read-error.ts'
 import { readLeniently } from './wire/read-leniently.ts'
@@ -34,6 +35,8 @@ export interface ClientOptions {
   baseUrl: string
   credential: Credential
   vendor?: string | undefined
+  /** How hosts of downloads are resolved; the system's way where absent. */
+  resolve?: Resolve | undefined
   /** Takes the place of the client's own connections, for a service in the same process. */
   fetch?: ((request: Request) => Response | Promise<Response>) | undefined
   clock?: Clock | undefined
@@ -85,6 +88,8 @@ export class Client {
   readonly credential: Credential
   readonly #wire: Wire
   readonly #closeWire: () => Promise<void>
+  /** For hosts that the service has named; made by the first of them. */
+  #outer: ReturnType<typeof undiciWire> | undefined
   readonly #gate: Gate
   readonly #skew = new SignInSkew()
   readonly #options: ClientOptions
@@ -164,12 +169,21 @@ export class Client {
   ): Promise<WireResponse> {
     const target = downloadAddress(url, this.address)
     const request = { method, url, headers, signal }
+    if (target.hostname !== new URL(this.address.baseUrl).hostname) return this.#toOuterHost(request)
     if (target.origin !== this.address.origin) return this.#wire(request)
     return this.#through(await this.#gate.enter(null, this.#budget({ signal })), request, null)
   }
 
+  /** What resolves a name has checked where it leads, so that the service's word opens no inner network. */
+  #toOuterHost(request: WireRequest): Promise<WireResponse> {
+    const { fetch, resolve } = this.#options
+    if (fetch) return this.#wire(request)
+    this.#outer ??= undiciWire({ lookup: outerLookup(resolve) })
+    return this.#outer.wire(request)
+  }
+
   async close(): Promise<void> {
-    await this.#closeWire()
+    await Promise.all([this.#closeWire(), this.#outer?.close()])
     this.#gate.close()
   }
 

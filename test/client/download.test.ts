@@ -2,12 +2,13 @@ import { mkdtempSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
-import { Client } from '#client/client.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import { Client, type ClientOptions } from '#client/client.ts'
 import { type DownloadOptions, download, hashOf, saveBody } from '#client/download/download.ts'
 import { downloadAddress } from '#client/download/download-address.ts'
 import { appendTo, findPart, writePartNote } from '#client/download/part-file.ts'
 import { unsyncedBytes } from '#client/limits.ts'
+import { outerLookup } from '#client/wire/outer-lookup.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Handler, littleServer } from './little-server.ts'
 
@@ -22,13 +23,18 @@ afterEach(async () => {
 
 async function setUp(handler: Handler) {
   const server = await littleServer(handler)
-  const client = new Client({ baseUrl: server.baseUrl, credential: { apiKey: canaryApiKey } })
-  closing.push(() => client.close(), server.close)
+  const clientOf = (options: Pick<ClientOptions, 'resolve'> = {}) => {
+    const client = new Client({ baseUrl: server.baseUrl, credential: { apiKey: canaryApiKey }, ...options })
+    closing.push(() => client.close())
+    return client
+  }
+  const client = clientOf()
+  closing.push(server.close)
   const folder = mkdtempSync(join(tmpdir(), 'farebox-download-'))
   const file = { path: join(folder, 'video.mp4'), partPath: join(folder, '.video.part'), mimeType: 'video/mp4' }
   const get = (options: DownloadOptions = {}, signature = 'x') =>
     download(client, `${server.origin}/file?signature=${signature}`, file, options)
-  return { server, folder, file, get, client }
+  return { server, folder, file, get, client, clientOf }
 }
 
 /** Answers a range if one is asked for and `if-range` fits; breaks the first answer off in the middle. */
@@ -153,6 +159,59 @@ test.each([
   ['https://[2600::1]/x', 'https://service.example'],
 ])('a file may be at %s of the service %s', (text, origin) => {
   expect(downloadAddress(text, { baseUrl: `${origin}/api/v1`, origin }).href).toBe(text)
+})
+
+const named = (...addresses: string[]) => addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
+
+describe('a host that the service names is asked only where its name leads', () => {
+  test.each([
+    ['this machine', ['127.0.0.1']],
+    ["a cloud's metadata", ['169.254.169.254']],
+    ['a private network', ['fd00::1']],
+    ['the same, written as IPv4 in IPv6', ['::ffff:10.0.0.1']],
+    ['the same, translated', ['64:ff9b::a00:1']],
+    ['a public address and an inner one', ['203.0.113.1', '192.168.0.1']],
+    ['a link of this machine', ['fe80::1%eth0']],
+    ['nothing', []],
+  ])('not to %s', async (_rule, addresses) => {
+    const asked: string[] = []
+    const resolve = async (host: string) => {
+      asked.push(host)
+      return named(...addresses)
+    }
+    const { server, file, clientOf } = await setUp((_, response) => void response.end(video))
+    const from = `https://files.example:${new URL(server.origin).port}/file`
+    await expect(download(clientOf({ resolve }), from, file)).rejects.toMatchObject({
+      kind: 'not-allowed',
+      wasSent: false,
+    })
+    expect(asked).toEqual(['files.example'])
+    expect(server.seen).toEqual([])
+  })
+
+  test('which is resolved once: what was checked is what is connected to', async () => {
+    const answers = [named('203.0.113.1', '2600::1'), named('127.0.0.1')]
+    const lookup = outerLookup(async () => answers.shift() ?? [])
+    const all = await new Promise(done => lookup('a.example', { all: true }, (_error, found) => done(found)))
+    expect(all).toEqual(named('203.0.113.1', '2600::1'))
+    expect(await new Promise(done => lookup('a.example', { all: false }, done))).toMatchObject({ kind: 'not-allowed' })
+  })
+
+  test('and its own host is where the service is, whatever that is', async () => {
+    const { server, file, get, clientOf } = await setUp((_, response) => void response.end(video))
+    const resolve = async () => named('203.0.113.1')
+    await download(clientOf({ resolve }), `${server.origin}/file`, file)
+    expect(server.seen).toHaveLength(1)
+    await expect(get()).rejects.toMatchObject({ code: 'EEXIST' })
+  })
+})
+
+test('a redirect to another host is not followed', async () => {
+  const { server, get } = await setUp(
+    (_, response) => void response.writeHead(302, { location: 'https://169.254.169.254/x' }).end(),
+  )
+  await expect(get()).rejects.toMatchObject({ kind: 'redirected' })
+  expect(server.seen).toHaveLength(1)
 })
 
 test('inline bytes that break off leave nothing behind', async () => {

@@ -1,12 +1,13 @@
+import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, request } from 'undici'
 import { ClientError } from '../client-error.ts'
 import { bodyTimeoutMs, connectTimeoutMs, headersTimeoutMs, keepAliveMs } from '../limits.ts'
 import type { Wire } from './wire.ts'
 
-/** The wire of a process: connections of its own, kept until `close`. */
-export function undiciWire(): { wire: Wire; close(): Promise<void> } {
+/** The wire of a process: connections of its own, kept until `close`; names are resolved by `lookup` where it is given. */
+export function undiciWire({ lookup }: { lookup?: LookupFunction } = {}): { wire: Wire; close(): Promise<void> } {
   const agent = new Agent({
-    connect: { timeout: connectTimeoutMs },
+    connect: { timeout: connectTimeoutMs, ...(lookup ? { lookup } : {}) },
     headersTimeout: headersTimeoutMs,
     bodyTimeout: bodyTimeoutMs,
     keepAliveTimeout: keepAliveMs,
@@ -63,6 +64,8 @@ const tlsFailure = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|EP
 
 /** A failure of the network as one of ours: sent or not is all that a retry may depend on. */
 export function wireFailure(error: unknown): ClientError {
+  // As of a lookup that refuses what a name leads to.
+  if (error instanceof ClientError) return error
   const code = codeOf(error)
   return beforeSending.has(code) || tlsFailure.test(code)
     ? new ClientError('unreachable', 'The service cannot be reached.', { wasSent: false, cause: error })

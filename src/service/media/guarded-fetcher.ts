@@ -1,10 +1,10 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, request as send } from 'undici'
+import { isPublicAddress } from '#contract/network-address.ts'
 import { bytesWithin } from '../bytes-within.ts'
 import * as bounds from './bounds.ts'
 import { FetchRefused } from './fetch-refused.ts'
-import { isPublicAddress } from './public-address.ts'
 
 export interface GuardedFetcherOptions {
   /** `host:port` that may be fetched although it is not of the public web, such as an operator's own file server. */
