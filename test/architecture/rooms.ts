@@ -20,14 +20,18 @@ export const rooms: Readonly<Record<string, Room>> = {
   tools: { folder: 'tools', imports: ['toolkit', 'contract'], packages: ['zod'] },
   prompts: { folder: 'prompts', imports: ['toolkit', 'contract'], packages: ['zod'] },
   resources: { folder: 'resources', imports: ['toolkit', 'contract'], packages: ['zod'] },
+  programs: { folder: 'src/programs', imports: [] },
   client: { folder: 'src/client', imports: ['contract'] },
   wallet: { folder: 'src/wallet', imports: ['contract'] },
-  agent: { folder: 'src/agent', imports: ['client', 'wallet', 'toolkit', 'tools', 'prompts', 'resources', 'contract'] },
+  agent: {
+    folder: 'src/agent',
+    imports: ['client', 'wallet', 'toolkit', 'tools', 'prompts', 'resources', 'programs', 'contract'],
+  },
   mcp: { folder: 'src/mcp', imports: ['toolkit', 'contract'] },
-  service: { folder: 'src/service', imports: ['contract'] },
+  service: { folder: 'src/service', imports: ['programs', 'contract'] },
   local: { folder: 'src/local', imports: ['contract'] },
   console: { folder: 'src/console', imports: ['contract'], typesOnly: true, packages: [], builtins: false },
-  cli: { folder: 'src/cli', imports: ['agent', 'mcp', 'toolkit', 'service', 'local', 'contract'] },
+  cli: { folder: 'src/cli', imports: ['agent', 'mcp', 'toolkit', 'service', 'local', 'programs', 'contract'] },
 }
 
 /** The room of a file; undefined for tests, benches, scripts and examples, which may import anything. */

@@ -2,11 +2,11 @@ import { inflateSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GeneratedImages, SimpleImages } from '#contract/images.ts'
 import { microUsd } from '#contract/money.ts'
+import { pictureSize, typeOfBytes } from '#contract/picture-header.ts'
 import type { ImageCall, ImageEngine } from '#service/engines/engine.ts'
 import { audit } from '#service/ledger/audit.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { ImageModel, Model } from '#service/models/model.ts'
-import { pictureSize, typeOfBytes } from '#service/models/picture-header.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 /** Says what a test wants it to say, and remembers what it was asked. */

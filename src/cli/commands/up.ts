@@ -81,8 +81,8 @@ export const up: Command = {
 
 /** Said before anything starts, because a video without an encoder would only fail later. */
 async function requireEncoder(): Promise<void> {
-  const { FfmpegMissing, findFfmpeg } = await import('#service/ffmpeg/find-ffmpeg.ts')
-  const { videoEncoders } = await import('#service/ffmpeg/encoders.ts')
+  const { FfmpegMissing, findFfmpeg } = await import('#programs/find-ffmpeg.ts')
+  const { videoEncoders } = await import('#programs/encoders.ts')
   try {
     await findFfmpeg(videoEncoders)
   } catch (error) {

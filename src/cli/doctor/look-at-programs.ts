@@ -14,8 +14,8 @@ export async function lookAtPrograms(file: ConfigFile | null): Promise<Finding[]
 }
 
 async function ffmpeg(): Promise<Finding> {
-  const { FfmpegMissing, findFfmpeg } = await import('#service/ffmpeg/find-ffmpeg.ts')
-  const { soundEncoders, videoEncoders } = await import('#service/ffmpeg/encoders.ts')
+  const { FfmpegMissing, findFfmpeg } = await import('#programs/find-ffmpeg.ts')
+  const { soundEncoders, videoEncoders } = await import('#programs/encoders.ts')
   try {
     await findFfmpeg([...new Set([...videoEncoders, ...Object.values(soundEncoders)])])
     return ok('ffmpeg', 'It is there, with H.264, AAC, MP3, Opus and FLAC.')

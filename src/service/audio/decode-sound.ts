@@ -1,6 +1,6 @@
+import { inFile } from '#programs/in-folder.ts'
 import type { Recording, SoundType } from '../engines/audio-engines.ts'
 import { succeeded } from '../ffmpeg/succeeded.ts'
-import { inFile } from '../programs/in-folder.ts'
 import { soundFfmpeg } from './sound-ffmpeg.ts'
 
 /** The reader of each type is named, so that no content is taken for a playlist or a script. */

@@ -1,5 +1,5 @@
 import { type SpeechFormat, speechFormats } from '#contract/speech.ts'
-import { soundEncoders } from '../ffmpeg/encoders.ts'
+import { soundEncoders } from '#programs/encoders.ts'
 import { succeeded } from '../ffmpeg/succeeded.ts'
 import { speechBytes } from './bounds.ts'
 import { soundFfmpeg } from './sound-ffmpeg.ts'

@@ -1,10 +1,10 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { frameEncoders } from '../ffmpeg/encoders.ts'
+import { frameEncoders } from '#programs/encoders.ts'
+import { inFolder } from '#programs/in-folder.ts'
 import { Ffmpeg, type FindFfmpeg } from '../ffmpeg/ffmpeg.ts'
 import { succeeded } from '../ffmpeg/succeeded.ts'
 import type { FaceMedium } from '../media/face-detector.ts'
-import { inFolder } from '../programs/in-folder.ts'
 import { FfmpegProbe, type MediaProbe } from '../video-media/media-probe.ts'
 import { framePixels, framesMs, framingsAtOnce, framingsWaiting, videoFrames } from './bounds.ts'
 

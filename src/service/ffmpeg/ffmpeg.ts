@@ -1,8 +1,8 @@
 import { modelOverloaded } from '#contract/errors.ts'
+import { FfmpegMissing, findFfmpeg } from '#programs/find-ffmpeg.ts'
+import { type ProgramEnd, type ProgramRun, runProgram } from '#programs/run-program.ts'
+import { Slots } from '#programs/slots.ts'
 import { onceLoaded } from '../once-loaded.ts'
-import { type ProgramEnd, type ProgramRun, runProgram } from '../programs/run-program.ts'
-import { Slots } from '../programs/slots.ts'
-import { FfmpegMissing, findFfmpeg } from './find-ffmpeg.ts'
 
 export interface FfmpegOptions {
   /** Turns at once, and those that wait for one; what comes beyond is told to come again. */

@@ -1,5 +1,5 @@
+import { type PictureType, pictureSize, pictureTypes, typeOfBytes } from '#contract/picture-header.ts'
 import { pictureBytes, picturePixels } from './bounds.ts'
-import { type PictureType, pictureSize, pictureTypes, typeOfBytes } from './picture-header.ts'
 
 export interface Picture {
   type: PictureType

@@ -1,7 +1,7 @@
+import { FfmpegMissing } from '#programs/find-ffmpeg.ts'
+import { inFile } from '#programs/in-folder.ts'
 import { Ffmpeg, type FfmpegOptions, type RunFfmpeg } from '../ffmpeg/ffmpeg.ts'
-import { FfmpegMissing } from '../ffmpeg/find-ffmpeg.ts'
 import { succeeded } from '../ffmpeg/succeeded.ts'
-import { inFile } from '../programs/in-folder.ts'
 import { probeMs, probeOutputBytes, probesAtOnce, probesWaiting } from './bounds.ts'
 import type { MediaFormat } from './media-format.ts'
 

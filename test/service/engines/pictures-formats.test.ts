@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { isWholePicture, pictureSize, typeOfBytes } from '#contract/picture-header.ts'
 import { PictureWorker } from '#service/engines/pictures/picture-worker.ts'
-import { isWholePicture, pictureSize, typeOfBytes } from '#service/models/picture-header.ts'
 import { colouredPng } from '../picture-models.ts'
 import { withPackages } from './with-packages.ts'
 

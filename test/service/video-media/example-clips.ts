@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findFfmpeg } from '#service/ffmpeg/find-ffmpeg.ts'
+import { findFfmpeg } from '#programs/find-ffmpeg.ts'
 
 const run = promisify(execFile)
 

@@ -1,9 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { inferenceFailed } from '#contract/errors.ts'
 import type { ImageFormat } from '#contract/images.ts'
+import { typeOfBytes } from '#contract/picture-header.ts'
 import { pictureBytes } from '../../models/bounds.ts'
 import type { Picture } from '../../models/picture.ts'
-import { typeOfBytes } from '../../models/picture-header.ts'
 import type {
   BackgroundCall,
   BackgroundEngine,

@@ -1,7 +1,7 @@
 import type { ImageFormat } from '#contract/images.ts'
+import { typeOfBytes } from '#contract/picture-header.ts'
 import { decodePng } from '../../media/decode-png.ts'
 import { encodePng, type Raster } from '../../media/encode-png.ts'
-import { typeOfBytes } from '../../models/picture-header.ts'
 import { optionalPackage } from '../optional-package.ts'
 
 /** The part of sharp that is used here. */

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest'
+import { pictureSize } from '#contract/picture-header.ts'
 import { DemoImages } from '#service/engines/demo/images.ts'
 import { PictureWorker } from '#service/engines/pictures/picture-worker.ts'
-import { pictureSize } from '#service/models/picture-header.ts'
 
 /** A thread has to start, on a machine that may be busy. */
 const threadMs = 60_000

@@ -1,5 +1,5 @@
-import { runProgram } from '../programs/run-program.ts'
 import { encoderListBytes, findMs } from './bounds.ts'
+import { runProgram } from './run-program.ts'
 
 /** Nothing on this machine is ffmpeg, or has the encoders that were asked for. */
 export class FfmpegMissing extends Error {

@@ -1,4 +1,4 @@
-import { sniffType } from '#contract/media-type.ts'
+import { sniffType } from './media-type.ts'
 
 /** What the first bytes of a picture say, so that nothing is decoded before its type and size are known. */
 

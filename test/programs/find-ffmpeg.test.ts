@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { soundEncoders, videoEncoders } from '#programs/encoders.ts'
+import { findFfmpeg } from '#programs/find-ffmpeg.ts'
 import { soundFormats } from '#service/audio/encode-sound.ts'
-import { soundEncoders, videoEncoders } from '#service/ffmpeg/encoders.ts'
 import { Ffmpeg } from '#service/ffmpeg/ffmpeg.ts'
-import { findFfmpeg } from '#service/ffmpeg/find-ffmpeg.ts'
 
 let folder: string
 const at = (name: string) => async () => join(folder, name)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ProgramRun, runProgram } from '#service/programs/run-program.ts'
+import { type ProgramRun, runProgram } from '#programs/run-program.ts'
 
 /** Runs a line of JavaScript as a program of its own. */
 async function ran(line: string, change: Partial<ProgramRun> = {}, path = process.execPath) {

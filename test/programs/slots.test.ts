@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Slots } from '#service/programs/slots.ts'
+import { Slots } from '#programs/slots.ts'
 
 const staying = new AbortController().signal
 
