@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool, Listing, ObjectSchema } from '#mcp/listing.ts'
-import { waitingProperties } from '#mcp/waiting.ts'
 import type { Prompt } from '#toolkit/define-prompt.ts'
 import type { Resource } from '#toolkit/define-resource.ts'
 import type { Tool } from '#toolkit/define-tool.ts'
+import { waitingProperties } from '#toolkit/waiting.ts'
 import { type OutputSchema, portableOutput } from './portable-output.ts'
 import { type Folder, sources } from './sources.ts'
 

@@ -82,16 +82,5 @@ export const receiptPages = 4
 /** Receipts that one look checks, which had to wait for the service's keys. */
 export const recheckedReceipts = 100
 
-/** Programs of one machine; a body of the largest size over loopback takes a second. */
-export const loopbackLimits = {
-  headersTimeoutMs: 15_000,
-  requestTimeoutMs: 60_000,
-  headerBytes: 32 * 1024,
-  connections: 256,
-} as const
-
-/** Questions to a person within one call from the shell; a call needs a payee, a price and a consent at most. */
-export const shellQuestionsInARow = 3
-/** Of a line of progress in a terminal, and how often there is a new one; faster ones are not read by anybody. */
-export const shellProgressCharacters = 200
-export const shellProgressEveryMs = 500
+/** Of the proxy's token that its owner chose: as hard to guess as one of ours must not be asked of people, a word must not pass. */
+export const proxyTokenCharacters = { least: 16, most: 256 } as const

@@ -1,5 +1,5 @@
 import { keyFileAddresses } from '#wallet/keys/key-file.ts'
-import { WalletRefusal } from '#wallet/rules/refusal.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { AgentDesks } from './agent-desks.ts'
 import { type FoundWallet, openCore } from './open-core.ts'
 import type { AgentSettings } from './settings/settings.ts'

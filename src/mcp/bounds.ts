@@ -1,19 +1,10 @@
 import { hourMs, minuteMs } from '#contract/durations.ts'
 
-/** Questions to a person within one call; a call needs a payee, a price and a consent at most. */
-export const questionsInARow = 3
-
 /** How long one question may stand open in a client, in milliseconds: long enough to read a policy. */
 export const questionMs = 10 * minuteMs
 
 /** How long a signed state is good for, in seconds; it outlives its question, so that a late click still counts. */
 export const stateSeconds = 15 * 60
-
-/** Least time between two progress notifications of one call, in milliseconds; faster ones are not read by anybody. */
-export const progressEveryMs = 500
-
-/** Assistants cut a progress message here. */
-export const progressCharacters = 200
 
 /** Largest message on stdio, in bytes; SDKs refuse more than this on either side. */
 export const messageBytes = 10 * 1024 * 1024
@@ -32,17 +23,10 @@ export const faultCharacters = 300
 export const faultFrames = 4
 
 /**
- * Streamable HTTP on loopback. Clients of one machine are few, and each call of a tool is one exchange; a body comes over
- * loopback, so it takes no longer than a second. Open subscriptions cost a connection each.
+ * Streamable HTTP on loopback: clients of one machine are few, and each call of a tool is one exchange. Open subscriptions
+ * cost a connection each.
  */
-export const httpLimits = {
-  headersTimeoutMs: 15_000,
-  requestTimeoutMs: 60_000,
-  headerBytes: 32 * 1024,
-  connections: 256,
-  exchanges: 128,
-  subscriptions: 32,
-} as const
+export const httpLimits = { exchanges: 128, subscriptions: 32 } as const
 
 /** How long calls in flight may go on after a stop was asked for, in milliseconds; what they bought is kept for a repeat. */
 export const httpDrainMs = 5_000

@@ -1,8 +1,8 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
 import type { Clock } from '#contract/clock.ts'
+import { progressCharacters, progressEveryMs } from '#toolkit/bounds.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
-import { progressCharacters, progressEveryMs } from './bounds.ts'
 
 /** Between two notifications that have nothing to count: the value must grow, and must never look like a step. */
 const TICK = 0.001

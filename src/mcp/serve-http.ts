@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { httpDrainMs, httpLimits, stopMs } from './bounds.ts'
+import { loopbackConnections, loopbackServerOptions } from '#toolkit/loopback-limits.ts'
+import { httpDrainMs, stopMs } from './bounds.ts'
 import { httpPath, letIn } from './http-door.ts'
 import { HttpExchanges } from './http-exchanges.ts'
 import { type FrameOptions, openFrame } from './open-frame.ts'
@@ -27,10 +28,10 @@ export interface HttpServing {
 export async function serveHttp({ port, isToken, ...options }: ServeHttp): Promise<HttpServing> {
   const frame = openFrame(options)
   const exchanges = new HttpExchanges(frame)
-  const server = createServer(serverOptions, (request, response) => {
+  const server = createServer(loopbackServerOptions, (request, response) => {
     if (letIn(request, response, isToken)) exchanges.answer(request, response)
   })
-  server.maxConnections = httpLimits.connections
+  server.maxConnections = loopbackConnections
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   return {
@@ -46,10 +47,4 @@ export async function serveHttp({ port, isToken, ...options }: ServeHttp): Promi
       await frame.close()
     },
   }
-}
-
-const serverOptions = {
-  headersTimeout: httpLimits.headersTimeoutMs,
-  requestTimeout: httpLimits.requestTimeoutMs,
-  maxHeaderSize: httpLimits.headerBytes,
 }

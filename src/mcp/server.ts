@@ -1,5 +1,6 @@
 import { type jsonSchemaValidator, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
-import { listingMs, questionMs, questionsInARow } from './bounds.ts'
+import { questionsInARow } from '#toolkit/bounds.ts'
+import { listingMs, questionMs } from './bounds.ts'
 import { callTool, type Desk } from './call-tool.ts'
 import { completeArgument } from './choices.ts'
 import { getPrompt } from './get-prompt.ts'

@@ -7,7 +7,7 @@ import type { ToolOutcome } from '#toolkit/run-tool.ts'
 import { sayFailure } from '#toolkit/say-failure.ts'
 import { sayOpenQuestion } from '#toolkit/say-question.ts'
 import type { FailureFacts } from '#toolkit/tool-failure.ts'
-import { type Waiting, waitingFor } from './waiting.ts'
+import { type Waiting, waitingFor } from '#toolkit/waiting.ts'
 
 type Done = Extract<ToolOutcome, { kind: 'done' }>
 

@@ -64,3 +64,12 @@ export const reportedCharges = 5_000
 
 /** Values of one choice that are shown: some models have two hundred voices. */
 export const choiceNames = 40
+
+/** Questions to a person within one call; a call needs a payee, a price and a consent at most. */
+export const questionsInARow = 3
+
+/** Least time between two words on the progress of one call, in milliseconds; faster ones are not read by anybody. */
+export const progressEveryMs = 500
+
+/** Assistants cut a progress message here, and a terminal breaks the line. */
+export const progressCharacters = 200

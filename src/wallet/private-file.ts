@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { WalletRefusal } from './rules/refusal.ts'
+import { WalletRefusal } from './terms/refusal.ts'
 
 const ownerOnlyFolder = 0o700
 const ownerOnlyFile = 0o600

@@ -4,7 +4,7 @@ import { type SignInFields, writeSignInMessage } from '#contract/sign-in-message
 import type { WalletKey } from './keys/keys.ts'
 import { signInLifeMs, signInNonceBytes } from './limits.ts'
 import { type Policy, railOf } from './rules/policy.ts'
-import { WalletRefusal } from './rules/refusal.ts'
+import { WalletRefusal } from './terms/refusal.ts'
 
 const statement = 'Use the prepaid credit of this wallet.'
 

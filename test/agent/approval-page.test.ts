@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type ApprovalPage, openApprovalPage } from '#agent/approval-page/open-page.ts'
-import type { ApprovalFacts } from '#wallet/approvals/needs-approval.ts'
+import type { ApprovalFacts } from '#wallet/terms/needs-approval.ts'
 import { runCommand } from '../cli/run-command.ts'
 import { openAgent } from './open-agent.ts'
 import { payTo, pretendService } from './pretend-service.ts'

@@ -15,24 +15,24 @@ export function wrongArrows(files: readonly ParsedFile[]): Violation[] {
   })
 }
 
-/** The frame of the commands loads rooms only when a command is typed. */
+/** What every start of the program loads names no room but the contract, and no command: those come when one is typed. */
 export function eagerCommands(files: readonly ParsedFile[]): Violation[] {
-  const frame = files.filter(({ path }) => path.startsWith('src/cli/') && !path.startsWith('src/cli/commands/'))
-  return frame.flatMap(file =>
-    file.imports
-      .filter(({ kind, isDynamic }) => kind === 'value' && !isDynamic)
-      .filter(({ specifier }) => {
-        const target = targetOf(file.path, specifier)
-        const room = target === undefined ? undefined : roomOf(target)
-        return target?.startsWith('src/cli/commands/') || !['cli', 'contract', undefined].includes(room)
-      })
-      .map(({ specifier, line }) => ({
-        path: file.path,
-        line,
-        message: `loads ${specifier} at start; only a command may, when it is typed`,
-      })),
-  )
+  const known = new Map(files.map(file => [file.path, file]))
+  const frame = new Set(frameEntries)
+  const found: Violation[] = []
+  for (const path of frame) {
+    for (const { specifier, kind, isDynamic, line } of known.get(path)?.imports ?? []) {
+      const target = targetOf(path, specifier)
+      if (target === undefined || kind === 'type' || isDynamic) continue
+      const isOfFrame = ['cli', 'contract'].includes(roomOf(target) ?? '') && !target.startsWith('src/cli/commands/')
+      if (isOfFrame) frame.add(target)
+      else found.push({ path, line, message: `loads ${specifier} at start; only a command may, when it is typed` })
+    }
+  }
+  return found
 }
+
+const frameEntries = ['src/cli/main.ts', 'src/cli/commands.ts']
 
 /** Packages that a room may not import. */
 export function wrongPackages(files: readonly ParsedFile[]): Violation[] {
@@ -46,19 +46,17 @@ export function wrongPackages(files: readonly ParsedFile[]): Violation[] {
   })
 }
 
-function wrongArrow(path: string, name: string, room: Room, { specifier, kind }: Import): string | undefined {
+function wrongArrow(path: string, name: string, room: Room, { specifier }: Import): string | undefined {
   const target = targetOf(path, specifier)
   if (target === undefined) return undefined
   const other = roomOf(target)
   if (other === name) return undefined
   if (other === undefined) return `${name} imports ${target}, which is in no room`
   if (!room.imports.includes(other)) return `${name} may not import ${other} (${specifier})`
-  if (room.typesOnly && kind === 'value') return `${name} may import only types of ${other} (${specifier})`
   if (specifier.startsWith('.')) return `${name} reaches ${other} by a path; write #${other}/…`
   return undefined
 }
 
 function mayImport(room: Room, specifier: string): boolean {
-  if (isBuiltin(specifier)) return room.builtins ?? true
-  return room.packages === undefined || room.packages.includes(packageOf(specifier))
+  return isBuiltin(specifier) || room.packages === undefined || room.packages.includes(packageOf(specifier))
 }

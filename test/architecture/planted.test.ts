@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { rules } from './rules.ts'
 import { parseFile } from './source-file.ts'
 
-const [arrows, packages, parts, eager, cycles, fileSize, functionSize, stdout, names] = Object.keys(rules)
+const [arrows, packages, parts, folders, eager, cycles, fileSize, functionSize, stdout, names] = Object.keys(rules)
 const lines = (count: number) => 'x\n'.repeat(count)
 const longFunction = `const long = () => {\n${lines(69)}}\n`
 const longTest = `test('long', () => {\n${lines(100)}})\n`
@@ -24,17 +24,30 @@ const violations: Planted[] = [
   [arrows, 'a room loaded later', 'tools/chat.ts', `const agent = await import('#agent/index.ts')`],
   [arrows, 'a room passed on', 'src/contract/index.ts', `export * from '#toolkit/index.ts'`],
   [arrows, 'a computed name', 'src/mcp/serve.ts', `const load = name => import(\`#tools/\${name}.ts\`)`],
-  [arrows, 'the console with a value', 'src/console/page.ts', `import { money } from '#contract/money.ts'`],
   [arrows, 'a test from a room', 'src/wallet/key.ts', `import { fake } from '../../test/wallet/fake.ts'`],
   [packages, 'a package in the contract', 'src/contract/address.ts', `import { isAddress } from 'viem'`],
   [packages, 'a deep one', 'tools/chat.ts', `import type { Client } from '@x402/core/client'`],
-  [packages, 'a built-in in the console', 'src/console/page.ts', `import { join } from 'node:path'`],
   [parts, 'a rail with the machine', 'src/service/payments/evm/a.ts', `import { b } from '../top-ups/b.ts'`],
   [parts, 'a type of the other rail', 'src/service/payments/evm/a.ts', `import type { B } from '../solana/b.ts'`],
   [parts, 'who puts them together', 'src/service/payments/solana/a.ts', `import { b } from '../open-payments.ts'`],
   [parts, 'a part that nobody knows', 'src/service/payments/else/a.ts', ''],
   [eager, 'a room in the frame', 'src/cli/main.ts', `import { serve } from '#service/index.ts'`],
   [eager, 'a command in the frame', 'src/cli/commands.ts', `import { up } from './commands/up.ts'`],
+  [
+    eager,
+    'a room behind the frame',
+    'src/cli/main.ts',
+    `import { output } from './output.ts'`,
+    ['src/cli/output.ts', `import { say } from '#toolkit/say.ts'`],
+  ],
+  [
+    folders,
+    'types in a circle',
+    'src/agent/calls/a.ts',
+    `import type { B } from '../prices/b.ts'`,
+    ['src/agent/prices/b.ts', `import type { C } from '../media/c.ts'`],
+    ['src/agent/media/c.ts', `import { d } from '#agent/calls/d.ts'`],
+  ],
   [cycles, 'two files', 'src/wallet/a.ts', `import './b.ts'`, ['src/wallet/b.ts', `import { a } from '#wallet/a.ts'`]],
   [
     cycles,
@@ -73,10 +86,11 @@ const allowed: [what: string, path: string, text: string][] = [
   ['an arrow', 'src/agent/index.ts', `import { sign } from '#wallet/sign.ts'`],
   ['an arrow between parts', 'src/service/payments/top-ups/a.ts', `import { b } from '../evm/b.ts'`],
   ['the bounds beside the parts', 'src/service/payments/evm/a.ts', `import { b } from '../bounds.ts'`],
-  ['types for the console', 'src/console/page.ts', `import type { Usd } from '#contract/money.ts'`],
   ['zod in the contract', 'src/contract/chat.ts', `import { z } from 'zod'`],
   ['a room in a command', 'src/cli/commands/serve.ts', `import { serve } from '#service/index.ts'`],
   ['a room loaded by the frame when needed', 'src/cli/main.ts', `const load = () => import('./commands/up.ts')`],
+  ['a room in what a command alone loads', 'src/cli/call/a.ts', `import { run } from '#toolkit/run-tool.ts'`],
+  ['a folder and what puts it together', 'src/agent/calls/a.ts', `import { core } from '../core.ts'`],
   ['400 lines', 'src/wallet/long.ts', lines(400)],
   ['a generated file', 'src/mcp/listing.generated.ts', longFunction + lines(400)],
   ['a long test block', 'test/wallet/long.test.ts', longTest.replace('test(', 'test.each([1])(')],

@@ -5,12 +5,8 @@ export interface Room {
   folder: string
   /** Rooms that it may import, beside itself. */
   imports: readonly string[]
-  /** It may import only the types of those. */
-  typesOnly?: boolean
-  /** Packages that it may import; any where absent. An empty list with `builtins: false` is a room of plain language. */
+  /** Packages that it may import; any where absent. */
   packages?: readonly string[]
-  /** Whether modules of Node may be imported; they may unless told. */
-  builtins?: boolean
 }
 
 /** The house: one purpose a room, and the arrows between them. */
@@ -30,7 +26,6 @@ export const rooms: Readonly<Record<string, Room>> = {
   mcp: { folder: 'src/mcp', imports: ['toolkit', 'contract'] },
   service: { folder: 'src/service', imports: ['programs', 'contract'] },
   local: { folder: 'src/local', imports: ['contract'] },
-  console: { folder: 'src/console', imports: ['contract'], typesOnly: true, packages: [], builtins: false },
   cli: { folder: 'src/cli', imports: ['agent', 'mcp', 'toolkit', 'service', 'local', 'programs', 'contract'] },
 }
 

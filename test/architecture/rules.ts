@@ -1,4 +1,5 @@
 import { valueCycles } from './cycle-rule.ts'
+import { folderCircles } from './folder-rule.ts'
 import { eagerCommands, wrongArrows, wrongPackages } from './import-rules.ts'
 import { wrongNames } from './name-rule.ts'
 import { wrongPartArrows } from './part-rule.ts'
@@ -11,6 +12,7 @@ export const rules: Readonly<Record<string, (files: readonly ParsedFile[]) => Vi
   'rooms import along the arrows only': wrongArrows,
   'rooms import only the packages that they may': wrongPackages,
   'the parts of a folder import along the arrows only': wrongPartArrows,
+  'the folders of a room need each other in no circle': folderCircles,
   'the frame of the commands loads no room at start': eagerCommands,
   'no two files need each other before either has run': valueCycles,
   'a file has at most 400 lines': longFiles,

@@ -8,11 +8,11 @@ import { tokenName } from '#cli/wallet/token-name.ts'
 import { systemClock } from '#contract/clock.ts'
 import { solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
 import { openApprovals } from '#wallet/approvals/approvals.ts'
-import type { ApprovalFacts } from '#wallet/approvals/needs-approval.ts'
 import { createKeyFile, unlockKeyFile } from '#wallet/keys/key-file.ts'
 import { sameRefusalMs } from '#wallet/limits.ts'
 import { fileRecords } from '#wallet/records/file-records.ts'
 import { openState } from '#wallet/records/state.ts'
+import type { ApprovalFacts } from '#wallet/terms/needs-approval.ts'
 import { canaryPassphrase } from '../canary/canaries.ts'
 import {
   attacker,

@@ -19,7 +19,7 @@ import {
 } from '#contract/errors.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { stopped } from '#wallet/rules/decide.ts'
-import { WalletRefusal } from '#wallet/rules/refusal.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { manualClock } from './manual-clock.ts'
 
 const unreachable = new ClientError('unreachable', 'x', { wasSent: false })

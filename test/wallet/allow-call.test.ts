@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { NeedsApproval } from '#wallet/approvals/needs-approval.ts'
+import { allowCall } from '#wallet/approvals/allow-call.ts'
 import { fileRecords } from '#wallet/records/file-records.ts'
 import { openState } from '#wallet/records/state.ts'
-import { allowCall } from '#wallet/rules/allow-call.ts'
+import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
 import { sampleWallet, usd } from './sample-wallet.ts'
 
 /** A wallet, and calls of 2 USD unless told, each an attempt of its own unless told. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { evmNetwork, solanaNetwork, usdcOnSolana } from '#contract/payment-rails.ts'
-import type { Order } from '#wallet/payment/order.ts'
 import { type Decision, decide, decideCall, type Situation } from '#wallet/rules/decide.ts'
 import type { PolicySettings } from '#wallet/rules/policy.ts'
+import type { Order } from '#wallet/terms/order.ts'
 import { attacker, option, order, origin, payTo, policy, usd } from './sample-wallet.ts'
 
 const nowMs = Date.UTC(2026, 10, 21)

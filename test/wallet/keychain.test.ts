@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { folderKeys } from '#agent/wallet/wallet-keys.ts'
 import { createKeyFile, keyFileAddresses } from '#wallet/keys/key-file.ts'
 import { type Keychain, systemKeychain } from '#wallet/keys/keychain.ts'
-import { WalletRefusal } from '#wallet/rules/refusal.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { canaryPassphrase } from '../canary/canaries.ts'
 import { temporaryFolder } from './sample-wallet.ts'
 

@@ -11,7 +11,7 @@ import { createKeyFile, exportKeyFile, keyFileAddresses, unlockKeyFile } from '#
 import { keyFromHex } from '#wallet/keys/keys.ts'
 import { localKey } from '#wallet/keys/local-key-file.ts'
 import { solanaKeyFrom } from '#wallet/keys/solana-key.ts'
-import { WalletRefusal } from '#wallet/rules/refusal.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { canaryPassphrase } from '../canary/canaries.ts'
 import { fakeService, order, sampleWallet, secret, temporaryFolder } from './sample-wallet.ts'
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import type { Payer } from '#client/payer.ts'
-import { NeedsApproval } from '#wallet/approvals/needs-approval.ts'
-import { WalletRefusal } from '#wallet/rules/refusal.ts'
+import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { Wallet } from '#wallet/wallet.ts'
 import {
   attacker,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ApprovalFacts, questionInShort } from '#wallet/approvals/needs-approval.ts'
+import { type ApprovalFacts, questionInShort } from '#wallet/terms/needs-approval.ts'
 import { payTo, usd } from './sample-wallet.ts'
 
 const spend = { kind: 'spend', what: 'A video of 5s by m.', amountMicroUsd: usd(2), because: 'It costs more.' } as const

@@ -1,10 +1,10 @@
 /** Who may take how much of the list that a person has to read. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Approvals, openApprovals } from '#wallet/approvals/approvals.ts'
-import type { ApprovalFacts } from '#wallet/approvals/needs-approval.ts'
 import { keptUnanswered } from '#wallet/limits.ts'
 import { all } from '#wallet/records/work.ts'
 import { listRefusals } from '#wallet/rules/refusals.ts'
+import type { ApprovalFacts } from '#wallet/terms/needs-approval.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
 import { origin, payTo, usd } from './sample-wallet.ts'
 import { fileStore, type OpenTestStore, postgresStore } from './test-store.ts'

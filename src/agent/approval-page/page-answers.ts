@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Approval, Approvals } from '#wallet/approvals/approvals.ts'
-import { WalletRefusal } from '#wallet/rules/refusal.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { isSameSecret } from '../loopback/is-same-secret.ts'
 import { formBytes, secretBytes } from './bounds.ts'
 import { boxNames, pageHtml, pageStyle, sayHtml } from './page-html.ts'

@@ -2,7 +2,7 @@ import { displayUsd } from '#contract/money.ts'
 import { attestations } from '#toolkit/attestations.ts'
 import { hiddenShown } from '#toolkit/from-outside.ts'
 import type { Approval } from '#wallet/approvals/approvals.ts'
-import type { ApprovalFacts } from '#wallet/approvals/needs-approval.ts'
+import type { ApprovalFacts } from '#wallet/terms/needs-approval.ts'
 
 /** Names of the three boxes of a consent; each has to come ticked. */
 export const boxNames: readonly string[] = Object.keys(attestations)

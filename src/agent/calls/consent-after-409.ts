@@ -1,8 +1,8 @@
 import { NeedsConsent } from '#contract/failures.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import type { ConsentAttestation } from '#contract/video.ts'
-import { NeedsApproval } from '#wallet/approvals/needs-approval.ts'
-import type { Order } from '#wallet/payment/order.ts'
+import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
+import type { Order } from '#wallet/terms/order.ts'
 import type { Core } from '../core.ts'
 
 /** A provider's key becomes the name of a member that we send. */

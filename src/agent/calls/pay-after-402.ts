@@ -3,14 +3,11 @@ import { fromUsdNumber, type MicroUsd, microUsd } from '#contract/money.ts'
 import { smallestTopUpMicroUsd } from '#contract/payment-rails.ts'
 import { WalletCreditRequired } from '#contract/payment-required.ts'
 import type { ServiceError } from '#contract/service-error.ts'
-import type { Order } from '#wallet/payment/order.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
+import type { Order } from '#wallet/terms/order.ts'
 import type { Core } from '../core.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
-
-/** Whether an answer 402 is one that credit mends: not one that did not know the caller, nor one of the top-up itself. */
-export const wantsCredit = ({ status, kind }: ServiceError): boolean =>
-  status === 402 && (kind === 'PAYMENT_REQUIRED' || kind === 'INSUFFICIENT_BALANCE')
+import { wantsCredit } from '../words/wants-credit.ts'
 
 /**
  * One top-up by what a 402 says is missing, within the policy. Throws the wallet's refusal or its question; with another

@@ -1,4 +1,4 @@
-import { WalletRefusal } from '#wallet/rules/refusal.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { Core } from '../core.ts'
 import { creditOf } from '../wallet/tool-wallet.ts'
 

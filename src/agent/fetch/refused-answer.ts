@@ -1,8 +1,8 @@
 import { ClientError } from '#client/client-error.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { NeedsApproval } from '#wallet/approvals/needs-approval.ts'
-import { WalletRefusal } from '#wallet/rules/refusal.ts'
+import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { refusalHeader } from './fetch.ts'
 
 /** Why a request of a program did not go out. */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import { loopbackLimits } from '../bounds.ts'
+import { loopbackConnections, loopbackServerOptions } from '#toolkit/loopback-limits.ts'
 
 export interface LoopbackServer {
   port: number
@@ -19,13 +19,9 @@ export async function openLoopbackServer(
   const server = createAdaptorServer({
     fetch: request => answer(request, portOf()),
     overrideGlobalObjects: false,
-    serverOptions: {
-      headersTimeout: loopbackLimits.headersTimeoutMs,
-      requestTimeout: loopbackLimits.requestTimeoutMs,
-      maxHeaderSize: loopbackLimits.headerBytes,
-    },
+    serverOptions: loopbackServerOptions,
   }) as Server
-  server.maxConnections = loopbackLimits.connections
+  server.maxConnections = loopbackConnections
   server.listen(wantedPort, '127.0.0.1')
   await once(server, 'listening')
   return {

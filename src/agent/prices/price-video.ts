@@ -1,7 +1,7 @@
 import { fromUsdNumber } from '#contract/money.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { quoteVideo, VideoQueueRequest } from '#contract/video.ts'
-import { wantsCredit } from '../calls/pay-after-402.ts'
+import { wantsCredit } from '../words/wants-credit.ts'
 import { shownModel } from './asked-models.ts'
 import { hasOtherMembers } from './chat-extras.ts'
 import type { Pricer } from './priced-call.ts'

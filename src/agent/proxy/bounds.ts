@@ -2,8 +2,6 @@
 
 /** Where it listens unless told. */
 export const proxyPort = 8403
-/** Of a token that its owner chose: as hard to guess as one of ours must not be asked of people, a word must not pass. */
-export const tokenCharacters = { least: 16, most: 256 } as const
 /** Of a token of ours. */
 export const tokenBytes = 24
 

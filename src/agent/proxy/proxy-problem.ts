@@ -1,5 +1,5 @@
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { WalletRefusal } from '#wallet/rules/refusal.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
 
 /** Why the proxy does not start, for the person at the terminal. */
 export class ProxyProblem extends Error {

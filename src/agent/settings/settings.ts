@@ -3,9 +3,9 @@ import { isLoopback } from '#contract/loopback.ts'
 import { parseUsd } from '#contract/money.ts'
 import { isVendor } from '#contract/vendor.ts'
 import { defaultCaps, highestCapMicroUsd } from '#wallet/limits.ts'
-import { refillProblem, refillVariables } from '#wallet/refill/refill-settings.ts'
 import { isEvmAddress, isSolanaAddress } from '#wallet/rules/policy.ts'
-import { tokenCharacters } from '../proxy/bounds.ts'
+import { refillProblem, refillVariables } from '#wallet/rules/refill-settings.ts'
+import { proxyTokenCharacters } from '../bounds.ts'
 import { atHome } from './at-home.ts'
 import { amounts, strangeVariables } from './strange-variables.ts'
 import { filledIn } from './unfilled.ts'
@@ -97,7 +97,7 @@ const checks: readonly Check[] = [
       .every(address => isEvmAddress(address.trim()) || isSolanaAddress(address.trim())) === false
       ? 'FAREBOX_PAYEE is no address; it is 0x and 40 hexadecimal digits, or base58 for Solana, or both with a comma between.'
       : null,
-  given => (isProxyToken(given('FAREBOX_PROXY_TOKEN') ?? 'x'.repeat(tokenCharacters.least)) ? null : tokenProblem),
+  given => (isProxyToken(given('FAREBOX_PROXY_TOKEN') ?? 'x'.repeat(proxyTokenCharacters.least)) ? null : tokenProblem),
   given =>
     ['ask', 'allow'].includes(given('FAREBOX_UNPRICED_CALLS') ?? 'ask')
       ? null
@@ -105,9 +105,9 @@ const checks: readonly Check[] = [
 ]
 
 const isProxyToken = (text: string): boolean =>
-  /^[\x21-\x7e]+$/.test(text) && text.length >= tokenCharacters.least && text.length <= tokenCharacters.most
+  /^[\x21-\x7e]+$/.test(text) && text.length >= proxyTokenCharacters.least && text.length <= proxyTokenCharacters.most
 
-const tokenProblem = `FAREBOX_PROXY_TOKEN is no token; it is ${tokenCharacters.least} to ${tokenCharacters.most} letters, digits and signs without spaces.`
+const tokenProblem = `FAREBOX_PROXY_TOKEN is no token; it is ${proxyTokenCharacters.least} to ${proxyTokenCharacters.most} letters, digits and signs without spaces.`
 
 const protocolOf = (address: string): string => (URL.canParse(address) ? new URL(address).protocol : '')
 

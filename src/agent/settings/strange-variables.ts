@@ -1,5 +1,5 @@
 import { nearNames } from '#contract/near-names.ts'
-import { refillVariables } from '#wallet/refill/refill-settings.ts'
+import { refillVariables } from '#wallet/rules/refill-settings.ts'
 
 const caps = [
   'FAREBOX_MAX_PAYMENT_USD',

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 import type { ChainNodes } from '#wallet/chains/ask-node.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
-import { defaultRails, type Payee, type Policy, type PolicySettings, railOf, readPolicy } from '#wallet/rules/policy.ts'
+import { defaultRails, type Policy, type PolicySettings, railOf, readPolicy } from '#wallet/rules/policy.ts'
+import type { Payee } from '#wallet/terms/payee.ts'
 import { atHome } from './at-home.ts'
 
 /** What of an environment concerns the wallet. A key is no part of it: it is read where it is used. */

@@ -8,7 +8,6 @@ import type { JobDesk, PaidOptions, Started, ToolContext, WalletDesk } from '#to
 import type { Invocation } from '#toolkit/tool-host.ts'
 import type { AgentDesks } from '../agent-desks.ts'
 import { shownIdCharacters } from '../bounds.ts'
-import { answerCall, deliverCall, paidFor } from '../calls/answer-call.ts'
 import { chargedFor, creditLeft } from '../calls/kept-answer.ts'
 import { stillRunning } from '../calls/lost-call.ts'
 import type { Keep } from '../calls/paid-call.ts'
@@ -17,6 +16,7 @@ import { whileWanted } from '../calls/while-wanted.ts'
 import { Jobs } from '../jobs/job-desk.ts'
 import { jobView } from '../jobs/job-rows.ts'
 import type { MadeMedia } from '../media/made-media.ts'
+import { answerCall, deliverCall, paidFor } from './answer-call.ts'
 import type { Asked } from './asked.ts'
 
 /** All effects of one call of a tool. What is thrown has been put into words; `NeedsPerson` passes. */

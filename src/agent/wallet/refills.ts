@@ -3,7 +3,7 @@ import type { TopUpDesk } from '#client/top-up.ts'
 import { type AnswerHeaders, answerHeaders } from '#client/wire/answer-headers.ts'
 import type { WireResponse } from '#client/wire/wire.ts'
 import type { Clock } from '#contract/clock.ts'
-import type { SeenCredit } from '#wallet/payment/order.ts'
+import type { SeenCredit } from '#wallet/terms/order.ts'
 import type { Wallet } from '#wallet/wallet.ts'
 
 interface Noticed extends Pick<SeenCredit, 'balanceMicroUsd' | 'beforeCallMicroUsd'> {

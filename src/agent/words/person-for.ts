@@ -1,5 +1,5 @@
 import { NeedsPerson, type Question } from '#toolkit/person.ts'
-import type { ApprovalQuestion } from '#wallet/approvals/needs-approval.ts'
+import type { ApprovalQuestion } from '#wallet/terms/needs-approval.ts'
 
 /** A question of the wallet as the tools ask it. */
 export function personFor({ facts, ...asked }: ApprovalQuestion): NeedsPerson {

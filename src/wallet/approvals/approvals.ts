@@ -6,9 +6,9 @@ import { defaultStateFolder } from '../private-file.ts'
 import type { Records } from '../records/records.ts'
 import { all, change, first, type Row, type Work } from '../records/work.ts'
 import { addPayee } from '../rules/payees.ts'
-import { type RefusedTerms, WalletRefusal } from '../rules/refusal.ts'
 import { type DecidedCall, recorded, recordRefusal } from '../rules/refusals.ts'
-import { type ApprovalFacts, type ApprovalQuestion, questionInShort } from './needs-approval.ts'
+import { type ApprovalFacts, type ApprovalQuestion, questionInShort } from '../terms/needs-approval.ts'
+import { type RefusedTerms, WalletRefusal } from '../terms/refusal.ts'
 import { inTheWay } from './questions-in-the-way.ts'
 
 export interface Approval {

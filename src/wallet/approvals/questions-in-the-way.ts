@@ -1,6 +1,6 @@
 import * as limits from '../limits.ts'
 import { all, type Row, type Value, type Work } from '../records/work.ts'
-import type { ApprovalFacts } from './needs-approval.ts'
+import type { ApprovalFacts } from '../terms/needs-approval.ts'
 
 /** Which questions are of one sort: those of one kind about one operation of one service. */
 export interface QuestionSort {

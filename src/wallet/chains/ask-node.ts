@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { nodeAnswerBytes, nodeTimeoutMs } from '../limits.ts'
-import { WalletRefusal } from '../rules/refusal.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 
 /** Nodes that the owner has named, by the namespace of CAIP-2. Their addresses may hold a key, so they are never shown. */
 export interface ChainNodes {

@@ -4,17 +4,8 @@ import type { MicroUsd } from '#contract/money.ts'
 import type { EvmAuthorization } from '#contract/payment.ts'
 import { x402Version } from '#contract/payment-rails.ts'
 import type { WalletKey } from '../keys/keys.ts'
-import type { ChosenOption } from '../rules/choose-option.ts'
-
-export interface SignedPayment {
-  /** Value of `PAYMENT-SIGNATURE`. Whoever holds it can collect the payment, so it is a secret. */
-  payload: string
-  nonce: string
-  /** On Solana an estimate: there the height decides. */
-  validBeforeMs: number
-  /** On Solana: the last height at which a block may hold it, and the text by which it is found there. */
-  chainLife?: { lastValidBlockHeight: number; memo: string }
-}
+import type { ChosenOption } from '../terms/chosen-option.ts'
+import type { SignedPayment } from '../terms/signed-payment.ts'
 
 const nonceBytes = 32
 

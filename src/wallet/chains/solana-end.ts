@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import * as limits from '../limits.ts'
 import type { Payment } from '../records/journal.ts'
-import { WalletRefusal } from '../rules/refusal.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 import { askNode, type ChainNodes } from './ask-node.ts'
 
 /** What the chain says of a payment: it can still be taken, it was, or neither, for good. */

@@ -6,9 +6,9 @@ import type { MicroUsd } from '#contract/money.ts'
 import { x402Version } from '#contract/payment-rails.ts'
 import type { SolanaKey } from '../keys/solana-key.ts'
 import { blockhashLifeMs } from '../limits.ts'
-import type { ChosenOption } from '../rules/choose-option.ts'
+import type { ChosenOption } from '../terms/chosen-option.ts'
+import type { SignedPayment } from '../terms/signed-payment.ts'
 import { askNode } from './ask-node.ts'
-import type { SignedPayment } from './evm-exact.ts'
 import { type Blockhash, composeTransfer } from './solana-transfer.ts'
 
 /** A text of fitting length may still be of 33 bytes, which no message can hold. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Rail } from '../rules/policy.ts'
+import type { Rail } from '../terms/payee.ts'
 import { askNode, type ChainNodes } from './ask-node.ts'
 import { tokenAccountOf } from './solana-transfer.ts'
 

@@ -1,4 +1,4 @@
-import { WalletRefusal } from '../rules/refusal.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 
 /** Where the system keeps secrets of its user: Keychain, Credential Manager, or the Secret Service of a desktop. */
 export interface Keychain {

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { WalletRefusal } from '../rules/refusal.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 import type { SolanaKey } from './solana-key.ts'
 
 /** What is signed; the shape of EIP-712. */

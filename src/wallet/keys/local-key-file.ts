@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { parseJsonWithUniqueNames } from '#contract/safe-json.ts'
 import { maxKeyFileBytes } from '../limits.ts'
 import { readPrivateFile, writeNewPrivateFile } from '../private-file.ts'
-import { WalletRefusal } from '../rules/refusal.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 import { keyFromHex, newKeyHex, type WalletKey } from './keys.ts'
 
 export const localKeyFileName = 'local-wallet.json'

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { inspect } from 'node:util'
 import { decodeBase58, encodeBase58 } from '#contract/base58.ts'
-import { WalletRefusal } from '../rules/refusal.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 
 /** Everything in PKCS #8 of an Ed25519 key before its 32 bytes. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')

@@ -1,8 +1,9 @@
 import type { MicroUsd } from '#contract/money.ts'
-import { type SignedPayment, signExactPayment } from '../chains/evm-exact.ts'
+import { signExactPayment } from '../chains/evm-exact.ts'
 import { latestBlockhash, signSvmPayment } from '../chains/svm-exact.ts'
-import type { ChosenOption } from '../rules/choose-option.ts'
-import { WalletRefusal } from '../rules/refusal.ts'
+import type { ChosenOption } from '../terms/chosen-option.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
+import type { SignedPayment } from '../terms/signed-payment.ts'
 import type { Till } from './till.ts'
 
 /** Signs one payment as it was planned; asks nobody any more. */

@@ -3,7 +3,7 @@ import { newId } from '../new-id.ts'
 import { mayRun, thisOwner } from '../process-name.ts'
 import type { Records } from '../records/records.ts'
 import { change, first, type Work } from '../records/work.ts'
-import { WalletRefusal } from '../rules/refusal.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 
 /** Whose turn it is to top up: one on these records, in this process or another. */
 export interface TopUpLease {

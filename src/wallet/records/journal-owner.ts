@@ -1,5 +1,5 @@
 import { keyFileAddress } from '../keys/key-file.ts'
-import { WalletRefusal } from '../rules/refusal.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 import type { Records } from './records.ts'
 import { change, first, type Work } from './work.ts'
 

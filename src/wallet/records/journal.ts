@@ -1,10 +1,10 @@
 import { type MicroUsd, microUsd } from '#contract/money.ts'
-import type { SignedPayment } from '../chains/evm-exact.ts'
 import { capWindowMs, maxListed, maxReasonLength } from '../limits.ts'
-import type { Order } from '../payment/order.ts'
-import type { Spent } from '../rules/decide.ts'
-import type { Payee } from '../rules/policy.ts'
-import { WalletRefusal } from '../rules/refusal.ts'
+import type { Order } from '../terms/order.ts'
+import type { Payee } from '../terms/payee.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
+import type { SignedPayment } from '../terms/signed-payment.ts'
+import type { Spent } from '../terms/spent.ts'
 import { all, change, first, type Row, type Work } from './work.ts'
 
 /** `unknown` is a state and no error: the same bytes are sent again until they are answered or can no longer count. */

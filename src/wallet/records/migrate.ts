@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { WalletRefusal } from '../rules/refusal.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 
 /** One step, released once and never changed: the next one mends it. */
 export interface Migration {

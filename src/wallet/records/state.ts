@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { busyTimeoutMs, openAttempts, openPauseMs } from '../limits.ts'
 import { ensurePrivateFile, ensurePrivateFolder } from '../private-file.ts'
-import { WalletRefusal } from '../rules/refusal.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 import { type Migration, migrate } from './migrate.ts'
 
 /** The one file of wallet and client. It is opened by the first use, so that a command that needs none pays nothing. */

@@ -2,15 +2,9 @@ import { dayMs } from '#contract/durations.ts'
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { topUp } from '#contract/top-up.ts'
-import { NeedsApproval } from '../approvals/needs-approval.ts'
 import * as limits from '../limits.ts'
-import type { Order, SeenCredit } from '../payment/order.ts'
 import type { Till } from '../payment/till.ts'
 import { confirmedSince, openPayments, spentOf } from '../records/journal.ts'
-import type { Work } from '../records/work.ts'
-import { WalletRefusal } from '../rules/refusal.ts'
-import { isPolicyRule, recordRefusal } from '../rules/refusals.ts'
-import { isStopped } from '../rules/stop-switch.ts'
 import {
   awaitedRefill,
   haltRefills,
@@ -21,8 +15,14 @@ import {
   refillRow,
   refillSeen,
   takeRefillTurn,
-} from './refill-rows.ts'
-import type { Refill } from './refill-settings.ts'
+} from '../records/refill-rows.ts'
+import type { Work } from '../records/work.ts'
+import type { Refill } from '../rules/refill-settings.ts'
+import { isPolicyRule, recordRefusal } from '../rules/refusals.ts'
+import { isStopped } from '../rules/stop-switch.ts'
+import { NeedsApproval } from '../terms/needs-approval.ts'
+import type { Order, SeenCredit } from '../terms/order.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 
 export interface Refilling {
   till: Pick<Till, 'records' | 'policy' | 'folder'>

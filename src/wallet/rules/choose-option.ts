@@ -2,28 +2,11 @@ import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { isSolanaProgram } from '../chains/solana-programs.ts'
 import * as limits from '../limits.ts'
-import type { Order } from '../payment/order.ts'
-import {
-  isAddressOn,
-  isSolanaAddress,
-  namespaceOf,
-  type Payee,
-  type Policy,
-  sameAddress,
-  samePayee,
-  sameRail,
-} from './policy.ts'
-import type { Refusal, RefusedTerms, Rule } from './refusal.ts'
-
-export interface ChosenOption {
-  option: PaymentOption
-  payee: Payee
-  /** Whether configuration or a person has agreed to this payee. */
-  isKnownPayee: boolean
-  /** Of EIP-712, on an EVM chain. */
-  tokenName: string
-  tokenVersion: string
-}
+import type { ChosenOption } from '../terms/chosen-option.ts'
+import type { Order } from '../terms/order.ts'
+import type { Payee } from '../terms/payee.ts'
+import type { Refusal, RefusedTerms, Rule } from '../terms/refusal.ts'
+import { isAddressOn, isSolanaAddress, namespaceOf, type Policy, sameAddress, samePayee, sameRail } from './policy.ts'
 
 export type Choice = { kind: 'chosen'; chosen: ChosenOption } | { kind: 'refused'; refusal: Refusal }
 

@@ -1,20 +1,13 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import { smallestTopUpMicroUsd } from '#contract/payment-rails.ts'
-import type { ApprovalFacts } from '../approvals/needs-approval.ts'
-import type { Order } from '../payment/order.ts'
-import { type ChosenOption, chooseOption } from './choose-option.ts'
-import type { Payee, Policy } from './policy.ts'
-import type { Refusal, RefusedTerms, Rule } from './refusal.ts'
-
-/** What counts against the caps: planned, signed, sent, unknown and confirmed alike. */
-export interface Spent {
-  dayMicroUsd: bigint
-  totalMicroUsd: bigint
-  /** When room comes back in the day's cap; null where nothing was spent. */
-  oldestOfDayAtMs: number | null
-  /** The last confirmed payment that another one has to wait after. */
-  lastPaymentAtMs: number | null
-}
+import type { ChosenOption } from '../terms/chosen-option.ts'
+import type { ApprovalFacts } from '../terms/needs-approval.ts'
+import type { Order } from '../terms/order.ts'
+import type { Payee } from '../terms/payee.ts'
+import type { Refusal, RefusedTerms, Rule } from '../terms/refusal.ts'
+import type { Spent } from '../terms/spent.ts'
+import { chooseOption } from './choose-option.ts'
+import type { Policy } from './policy.ts'
 
 export interface Situation {
   nowMs: number

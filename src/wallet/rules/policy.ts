@@ -3,21 +3,9 @@ import { isLoopback } from '#contract/loopback.ts'
 import { type MicroUsd, parseUsd } from '#contract/money.ts'
 import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
 import * as limits from '../limits.ts'
-import { type Refill, refillProblem, refillSettings } from '../refill/refill-settings.ts'
-import { type Rule, WalletRefusal } from './refusal.ts'
-
-/** A token on a chain that may be paid with; its unit is a micro-USD (six decimals), whatever an offer says. */
-export interface Rail {
-  /** CAIP-2. */
-  network: string
-  asset: string
-}
-
-/** Who may be paid for which service. */
-export interface Payee extends Rail {
-  origin: string
-  payTo: string
-}
+import type { Payee, Rail } from '../terms/payee.ts'
+import { type Rule, WalletRefusal } from '../terms/refusal.ts'
+import { type Refill, refillProblem, refillSettings } from './refill-settings.ts'
 
 /** What the wallet may do by itself. Nothing that a model or a service says changes it. */
 export interface Policy {

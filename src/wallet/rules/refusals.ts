@@ -3,7 +3,7 @@ import * as limits from '../limits.ts'
 import { newId } from '../new-id.ts'
 import type { Records } from '../records/records.ts'
 import { all, change, first, type Row, type Value, type Work } from '../records/work.ts'
-import { type RefusedTerms, type Rule, WalletRefusal } from './refusal.ts'
+import { type RefusedTerms, type Rule, WalletRefusal } from '../terms/refusal.ts'
 
 /** One refusal to pay, as the journal keeps it. Neither a secret nor what a call said is in it. */
 export interface RefusalRecord {

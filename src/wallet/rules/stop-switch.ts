@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { resumeRefills } from '../records/refill-rows.ts'
 import { change, first, type Work } from '../records/work.ts'
-import { resumeRefills } from '../refill/refill-rows.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
 import { stopped } from './decide.ts'
-import { WalletRefusal } from './refusal.ts'
 
 /** While a file of this name lies in the data folder, nothing is signed and nothing is sent. */
 export const stopFileName = 'stop'

@@ -1,4 +1,4 @@
-import { WalletRefusal } from '../../rules/refusal.ts'
+import { WalletRefusal } from '../../terms/refusal.ts'
 
 /** Thrown where the journal does not answer, or answers that it cannot just now: the same decision may be made again. */
 export class JournalAway extends Error {

@@ -1,3 +1,4 @@
+import { progressCharacters, progressEveryMs, questionsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import type { Question } from '#toolkit/person.ts'
@@ -5,7 +6,6 @@ import { runTool } from '#toolkit/run-tool.ts'
 import { sayFailure } from '#toolkit/say-failure.ts'
 import { sayOpenQuestion } from '#toolkit/say-question.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
-import { shellProgressCharacters, shellProgressEveryMs, shellQuestionsInARow } from '../bounds.ts'
 
 /** What a call from the shell meets of the terminal. */
 export interface Shell {
@@ -61,7 +61,7 @@ const mayStillBeCharged =
   ' What had begun may still be charged: the same call again gets its answer and pays nothing more.'
 
 async function isApproved({ name }: Tool, question: Question, round: number, shell: Shell): Promise<boolean> {
-  if (shell.decide === null || round > shellQuestionsInARow) {
+  if (shell.decide === null || round > questionsInARow) {
     shell.leaveOpen(question, sayOpenQuestion(question, name))
     return false
   }
@@ -81,10 +81,10 @@ function progressTo({ signal, note }: Shell) {
   let nextAtMs = 0
   return ({ message }: { message: string }): void => {
     const nowMs = performance.now()
-    const line = strangeId(message, shellProgressCharacters)
+    const line = strangeId(message, progressCharacters)
     if (signal.aborted || line === last || nowMs < nextAtMs) return
     last = line
-    nextAtMs = nowMs + shellProgressEveryMs
+    nextAtMs = nowMs + progressEveryMs
     note(line)
   }
 }

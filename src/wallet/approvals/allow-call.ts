@@ -1,12 +1,12 @@
-import type { Approvals } from '../approvals/approvals.ts'
-import { NeedsApproval } from '../approvals/needs-approval.ts'
 import type { Records } from '../records/records.ts'
 import type { State } from '../records/state.ts'
-import { decideCall, type PlannedCall } from './decide.ts'
-import type { Policy } from './policy.ts'
-import { WalletRefusal } from './refusal.ts'
-import { recorded } from './refusals.ts'
-import { isStopped } from './stop-switch.ts'
+import { decideCall, type PlannedCall } from '../rules/decide.ts'
+import type { Policy } from '../rules/policy.ts'
+import { recorded } from '../rules/refusals.ts'
+import { isStopped } from '../rules/stop-switch.ts'
+import { NeedsApproval } from '../terms/needs-approval.ts'
+import { WalletRefusal } from '../terms/refusal.ts'
+import type { Approvals } from './approvals.ts'
 
 export interface CallRules {
   policy: Policy

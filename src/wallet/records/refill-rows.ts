@@ -1,9 +1,9 @@
 import type { MicroUsd } from '#contract/money.ts'
 import { microUsd } from '#contract/money.ts'
 import { maxListed, refillShown } from '../limits.ts'
-import type { SeenCredit } from '../payment/order.ts'
-import { findPayment, lastRefill, type Payment } from '../records/journal.ts'
-import { all, change, first, type Row, type Work } from '../records/work.ts'
+import type { SeenCredit } from '../terms/order.ts'
+import { findPayment, lastRefill, type Payment } from './journal.ts'
+import { all, change, first, type Row, type Work } from './work.ts'
 
 /** Of whose credit at which service. */
 export interface RefillPlace {
