@@ -1,6 +1,6 @@
 import type { HeaderCodec } from '#contract/header-codec.ts'
 import type { Operation, RequestOf } from '#contract/operation.ts'
-import type { Principal } from './identity/principal.ts'
+import type { Principal } from './callers/principal.ts'
 import type { Spendable } from './ledger/funding.ts'
 import type { Op } from './store/units.ts'
 

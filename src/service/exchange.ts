@@ -1,6 +1,6 @@
 import type { HeaderCodec } from '#contract/header-codec.ts'
 import { vendorHeader } from '#contract/vendor.ts'
-import type { Principal } from './identity/principal.ts'
+import type { Principal } from './callers/principal.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Writes a whole answer to the socket that it came by. */

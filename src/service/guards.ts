@@ -1,4 +1,4 @@
-import { subjectOf } from './identity/principal.ts'
+import { subjectOf } from './callers/principal.ts'
 import { addressSubject } from './limits/address-subject.ts'
 import type { BodyRoom, BodyStay } from './limits/body-room.ts'
 import type { WalletSlots } from './limits/concurrency.ts'

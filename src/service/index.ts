@@ -38,9 +38,9 @@ export { SoundTranscriber, type SoundTranscriberOptions } from './engines/sound-
 export { PageUnread } from './engines/web/page-unread.ts'
 export { SearxngSearch, type SearxngSearchOptions } from './engines/web/searxng-search.ts'
 export { WebPages, type WebPagesOptions } from './engines/web/web-pages.ts'
+export type { FaceDetector, FaceMedium } from './faces/face-detector.ts'
 export { HumanFaces, type HumanFacesOptions } from './faces/human-faces.ts'
 export type { Log } from './log.ts'
-export type { FaceDetector, FaceMedium } from './media/face-detector.ts'
 export type { MusicModel, SpeechModel, TranscriptionModel, VoiceCloning } from './models/audio-models.ts'
 export { type DemoEngines, demoModels } from './models/demo-models.ts'
 export type {

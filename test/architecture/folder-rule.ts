@@ -31,7 +31,7 @@ const arrowsOf = ({ path, imports }: ParsedFile): Arrow[] =>
 /** The folder of a room in which a file is; undefined for what lies beside the folders, which puts them together. */
 function folderOf(path: string): string | undefined {
   const name = roomOf(path)
-  const room = name === undefined || name === 'service' ? undefined : rooms[name]
+  const room = name === undefined ? undefined : rooms[name]
   if (!room) return undefined
   const [first, ...rest] = path.slice(room.folder.length + 1).split('/')
   return rest.length > 0 ? `${room.folder}/${first}` : undefined

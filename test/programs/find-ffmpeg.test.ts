@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { soundEncoders, videoEncoders } from '#programs/encoders.ts'
 import { findFfmpeg } from '#programs/find-ffmpeg.ts'
-import { soundFormats } from '#service/audio/encode-sound.ts'
 import { Ffmpeg } from '#service/ffmpeg/ffmpeg.ts'
+import { soundFormats } from '#service/sound/encode-sound.ts'
 
 let folder: string
 const at = (name: string) => async () => join(folder, name)

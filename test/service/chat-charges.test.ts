@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { inferenceFailed, modelOverloaded } from '#contract/errors.ts'
 import { audit } from '#service/ledger/audit.ts'
-import { countPromptTokens } from '#service/pricing/count-tokens.ts'
+import { countPromptTokens } from '#service/tokens/count-tokens.ts'
 import { type ChatDesk, type Customer, eventsOf, openDesk } from './chat-desk.ts'
 import { type Beat, used, type WhenAborted, words } from './chat-script.ts'
 

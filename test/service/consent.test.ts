@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { VideoEngine } from '#service/engines/engine.ts'
-import type { FaceDetector, FaceMedium } from '#service/media/face-detector.ts'
+import type { FaceDetector, FaceMedium } from '#service/faces/face-detector.ts'
 import type { VideoModel } from '#service/models/model.ts'
 import type { Store } from '#service/store/store.ts'
 import { videoModel } from './models/example-models.ts'

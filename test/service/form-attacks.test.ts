@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { formLimits } from '#contract/limits.ts'
-import { optionalPackage } from '#service/engines/optional-package.ts'
+import { optionalPackage } from '#service/optional-package.ts'
 import { packed } from './documents/sample-documents.ts'
 import { adminToken, type OpenedService, openService } from './open-service.ts'
 

@@ -16,9 +16,9 @@ import type {
   VideoEngine,
   VideoTranscriber,
 } from '#service/engines/engine.ts'
+import type { FaceDetector } from '#service/faces/face-detector.ts'
 import { watchedBooks } from '#service/ledger/watched-store.ts'
 import type { SharedLimits } from '#service/limits/shared/open-shared-limits.ts'
-import type { FaceDetector } from '#service/media/face-detector.ts'
 import type { Fetcher } from '#service/media/first-use-fetcher.ts'
 import { type MetricsSources, ServiceMetrics } from '#service/metrics/service-metrics.ts'
 import { demoModels } from '#service/models/demo-models.ts'

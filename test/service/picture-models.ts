@@ -8,8 +8,8 @@ import type {
   UpscaleCall,
   UpscaleEngine,
 } from '#service/engines/engine.ts'
-import { encodePng } from '#service/media/encode-png.ts'
 import type { PictureModel, UpscaleModel } from '#service/models/picture-model.ts'
+import { encodePng } from '#service/pictures/encode-png.ts'
 
 /** Of the kinds that an engine answers: enough for whoever looks at the first bytes alone. */
 export const madeBytes: Readonly<Record<ImageFormat, Buffer>> = {

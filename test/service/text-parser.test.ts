@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { optionalPackage } from '#service/engines/optional-package.ts'
 import { audit } from '#service/ledger/audit.ts'
+import { optionalPackage } from '#service/optional-package.ts'
 import { minimalPdf, packed } from './documents/sample-documents.ts'
 import { type OpenedService, openService } from './open-service.ts'
 

@@ -2,15 +2,15 @@ import { requestTimeout } from '#contract/errors.ts'
 import type { VoiceRequest } from '#contract/speech.ts'
 import { boundedWait } from '../bounded-wait.ts'
 import { type Call, type JsonReply, json, principalOf } from '../call.ts'
-import type { Recording } from '../engines/audio-engines.ts'
+import { fieldError } from '../field-error.ts'
 import { admissionFloor } from '../ledger/admission-floor.ts'
 import type { SpeechModel } from '../models/audio-models.ts'
-import { fieldError } from '../models/field-error.ts'
 import { requireFunds } from '../sell.ts'
 import type { Service } from '../service.ts'
+import { soundLength } from '../sound/sound-seconds.ts'
+import type { Recording } from '../sound/sound-type.ts'
 import { uploadedRecording } from './answer-transcription.ts'
 import { voiceMs } from './bounds.ts'
-import { soundLength } from './sound-seconds.ts'
 
 /** A voice of a recording, for a model whose engine can make one (published contract §8.3). */
 export async function answerVoice(call: Call, body: VoiceRequest, service: Service): Promise<JsonReply> {

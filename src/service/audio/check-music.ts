@@ -1,6 +1,6 @@
 import type { AudioQueueRequest } from '#contract/audio-jobs.ts'
+import { fieldError } from '../field-error.ts'
 import type { MusicModel } from '../models/audio-models.ts'
-import { fieldError } from '../models/field-error.ts'
 
 /** What a quote depends on, too. Throws `invalidRequest` with the allowed values. */
 export function checkDuration({ id, durations }: MusicModel, seconds: number | undefined): void {

@@ -1,8 +1,8 @@
 import { invalidRequest } from '#contract/errors.ts'
 import type { SpeechFormat, SpeechRequest } from '#contract/speech.ts'
 import type { SpokenText } from '../engines/audio-engines.ts'
+import { fieldError } from '../field-error.ts'
 import type { SpeechModel } from '../models/audio-models.ts'
-import { fieldError } from '../models/field-error.ts'
 import type { VoiceHandles } from './voice-handles.ts'
 
 export interface SpeechSettings {

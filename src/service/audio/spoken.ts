@@ -2,7 +2,7 @@ import { inferenceFailed } from '#contract/errors.ts'
 import { boundedWait } from '../bounded-wait.ts'
 import type { SpokenText } from '../engines/audio-engines.ts'
 import type { SpeechModel } from '../models/audio-models.ts'
-import { speechBytes } from './bounds.ts'
+import { speechBytes } from '../sound/bounds.ts'
 
 /** One text to speak, and with what. */
 export interface Speech {

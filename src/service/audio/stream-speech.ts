@@ -4,10 +4,10 @@ import { type Metered, streamWithCharge } from '../ledger/charges.ts'
 import { charactersOf, speechLines, speechPrice } from '../pricing/price-audio.ts'
 import { requireFunds, tellRemaining } from '../sell.ts'
 import type { Service } from '../service.ts'
-import { pcmRate } from './encode-sound.ts'
+import { pcmRate } from '../sound/encode-sound.ts'
+import { wavHeader } from '../sound/wav.ts'
 import { sentencesOf } from './sentences.ts'
 import { type Speech, spoken } from './spoken.ts'
-import { wavHeader } from './wav.ts'
 
 /** Each sentence as soon as it is spoken. The whole text is held; the sentences that went out are charged. */
 export async function streamSpeech(call: Call, speech: Speech, service: Service): Promise<PiecesReply> {

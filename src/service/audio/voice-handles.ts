@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '#contract/clock.ts'
-import { voiceRetentionMs } from './bounds.ts'
+import { voiceRetentionMs } from '../models/bounds.ts'
 
 /** Whose voice it is, and of which model: a handle is good for nobody else. */
 export interface VoiceOwner {

@@ -1,9 +1,9 @@
 import type { ChatCompletion, ChatCompletionRequest } from '#contract/chat.ts'
 import type { TokenUsage } from '#contract/chat-completion.ts'
 import { reportedTokens } from '../pricing/bounds.ts'
-import { countPromptTokens, countTokens } from '../pricing/count-tokens.ts'
 import { chatLines } from '../pricing/price-chat.ts'
 import type { Line } from '../store/units.ts'
+import { countPromptTokens, countTokens } from '../tokens/count-tokens.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import { generatedText } from './generated-text.ts'
 

@@ -4,11 +4,11 @@ import { documentBytes, type ParsedText, type TextParserRequest } from '#contrac
 import { boundedWait } from '../bounded-wait.ts'
 import { type Call, json, type WholeReply } from '../call.ts'
 import { DocumentMissing, DocumentUnread } from '../engines/documents/document-unread.ts'
-import { fieldError } from '../models/field-error.ts'
-import { countTokens } from '../pricing/count-tokens.ts'
+import { fieldError } from '../field-error.ts'
 import { webPiecePrice } from '../pricing/price-web.ts'
 import { sell } from '../sell.ts'
 import type { Service } from '../service.ts'
+import { countTokens } from '../tokens/count-tokens.ts'
 import { unset } from '../web/search-web.ts'
 
 /** The text of one document. One that cannot be read is free. */

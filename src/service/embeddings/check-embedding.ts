@@ -1,8 +1,8 @@
 import type { EmbeddingRequest } from '#contract/embeddings.ts'
-import { fieldError } from '../models/field-error.ts'
+import { fieldError } from '../field-error.ts'
 import type { EmbeddingModel } from '../models/model.ts'
-import { TokenCounter } from '../pricing/count-tokens.ts'
 import { mostTokensOf, partsOf, tokensOf } from '../pricing/price-embedding.ts'
+import { TokenCounter } from '../tokens/count-tokens.ts'
 
 /** What the model's record allows. Throws `invalidRequest` with the allowed values. */
 export function checkEmbedding(model: EmbeddingModel, { dimensions, input }: EmbeddingRequest): void {

@@ -1,6 +1,8 @@
 /** What models of sound run on; as the other engines, these know neither accounts nor money. */
+
 import type { SpeechFormat } from '#contract/speech.ts'
 import type { Transcription } from '#contract/transcription.ts'
+import type { Recording } from '../sound/sound-type.ts'
 import type { EngineState, JobProgress } from './engine.ts'
 
 /** What is to be said, with nothing that its model does not take. */
@@ -31,14 +33,6 @@ export interface SpeechEngine {
   /** The engine's own name of a voice made from this recording; absent where it makes none. */
   cloneVoice?(call: { sample: Recording; engineModel: string; signal: AbortSignal }): Promise<string>
 }
-
-/** A file with sound, as its first bytes say. */
-export interface Recording {
-  bytes: Buffer
-  type: SoundType
-}
-
-export type SoundType = 'wav' | 'mp3' | 'flac' | 'ogg' | 'mp4' | 'webm' | 'aac'
 
 export interface TranscriptionCall {
   recording: Recording

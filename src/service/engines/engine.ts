@@ -8,7 +8,7 @@ import type { EmbeddingInput } from '#contract/embeddings.ts'
 import type { ImageFormat } from '#contract/images.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
 import type { Fetcher } from '../media/first-use-fetcher.ts'
-import type { Picture } from '../models/picture.ts'
+import type { Picture } from '../pictures/picture.ts'
 
 export interface ChatCall {
   request: ChatCompletionRequest

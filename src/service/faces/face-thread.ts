@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { optionalPackage } from '../engines/optional-package.ts'
+import { optionalPackage } from '../optional-package.ts'
 import { answerTasks } from '../threads/answer-tasks.ts'
 import { animationPictures, leastScore, seenPixels } from './bounds.ts'
 

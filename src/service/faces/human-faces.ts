@@ -1,7 +1,7 @@
-import type { FaceDetector, FaceMedium } from '../media/face-detector.ts'
 import { TaskThread } from '../threads/task-thread.ts'
 import { threadUrl } from '../threads/thread-url.ts'
 import { lookMs, looksWaiting, threadHeapMb } from './bounds.ts'
+import type { FaceDetector, FaceMedium } from './face-detector.ts'
 import type { FaceAnswer } from './face-thread.ts'
 import { VideoFrames } from './video-frames.ts'
 

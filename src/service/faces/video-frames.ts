@@ -4,9 +4,9 @@ import { frameEncoders } from '#programs/encoders.ts'
 import { inFolder } from '#programs/in-folder.ts'
 import { Ffmpeg, type FindFfmpeg } from '../ffmpeg/ffmpeg.ts'
 import { succeeded } from '../ffmpeg/succeeded.ts'
-import type { FaceMedium } from '../media/face-detector.ts'
 import { FfmpegProbe, type MediaProbe } from '../video-media/media-probe.ts'
 import { framePixels, framesMs, framingsAtOnce, framingsWaiting, videoFrames } from './bounds.ts'
+import type { FaceMedium } from './face-detector.ts'
 
 /** Takes the frames out of videos. */
 export class VideoFrames {

@@ -39,9 +39,6 @@ export const challengeLifeMs = 5 * minuteMs
 /** Random bytes of a challenge's nonce: 16 hex characters, as wallets make them. */
 export const challengeNonceBytes = 8
 
-/** Wallets whose account is remembered: the link is for good, so this only bounds memory (some 20 MB). */
-export const cachedWallets = 50_000
-
 /** A token that a wallet signs for a key is good this long (published contract §11.3). */
 export const web3TokenLifeMs = 15 * minuteMs
 

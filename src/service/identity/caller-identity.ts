@@ -3,6 +3,7 @@ import { authenticationFailed, invalidSignIn } from '#contract/errors.ts'
 import type { PlanName } from '#contract/limits.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SignInCode } from '#contract/sign-in.ts'
+import type { Principal } from '../callers/principal.ts'
 import { planOf } from '../limits/limit-settings.ts'
 import type { SignInChallenge } from '../payment-required.ts'
 import type { Identity } from '../service.ts'
@@ -18,7 +19,6 @@ import {
   refusePaymentHeaders,
 } from './credentials.ts'
 import { EvmVerifier } from './evm-verifier.ts'
-import type { Principal } from './principal.ts'
 import { signInSentence } from './sign-in-sentences.ts'
 import { WalletSignIn } from './wallet-sign-in.ts'
 

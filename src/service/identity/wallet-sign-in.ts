@@ -3,6 +3,8 @@ import { rateLimitExceeded } from '#contract/errors.ts'
 import type { PlanName } from '#contract/limits.ts'
 import { evmNetwork, normalizeWallet } from '#contract/payment-rails.ts'
 import { readSignInHeader, type SignInClaim, type SignInCode } from '#contract/sign-in.ts'
+import type { WalletPrincipal } from '../callers/principal.ts'
+import { WalletAccounts, walletAccountId } from '../callers/wallet-account.ts'
 import { comeAgainHeaders } from '../come-again.ts'
 import { RecentMap } from '../recent-map.ts'
 import type { Store } from '../store/store.ts'
@@ -11,8 +13,6 @@ import { busyRetryMs, rememberedSignIns } from './bounds.ts'
 import { type ClaimRules, claimFault, lastUseMs } from './claim-rules.ts'
 import { ed25519Key, ed25519Signature, isSignedByKey } from './ed25519-signature.ts'
 import { type EvmVerifier, VerifierBusy } from './evm-verifier.ts'
-import type { WalletPrincipal } from './principal.ts'
-import { WalletAccounts, walletAccountId } from './wallet-account.ts'
 
 export type SignInResult = { ok: true; principal: WalletPrincipal } | { ok: false; code: SignInCode }
 

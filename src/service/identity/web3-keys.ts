@@ -1,13 +1,13 @@
 import type { Clock } from '#contract/clock.ts'
 import { invalidRequest } from '#contract/errors.ts'
 import type { CreateWeb3KeyRequest } from '#contract/web3-key.ts'
+import type { WalletPrincipal } from '../callers/principal.ts'
+import { openWalletAccount, type WalletAccounts, walletAccountId } from '../callers/wallet-account.ts'
 import type { Funding } from '../ledger/funding.ts'
 import type { Op } from '../store/units.ts'
 import { type ApiKeys, type CreatedKey, KeyRefused } from './api-keys.ts'
 import { isEvmSignature } from './evm-signature.ts'
 import { keyOrder, tooManyKeys } from './key-order.ts'
-import type { WalletPrincipal } from './principal.ts'
-import { openWalletAccount, type WalletAccounts, walletAccountId } from './wallet-account.ts'
 import type { Web3Tokens } from './web3-token.ts'
 
 export interface Web3KeysOptions {

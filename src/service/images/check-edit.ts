@@ -1,6 +1,6 @@
 import type { EditImageRequest } from '#contract/image-edits.ts'
 import type { EditRequest } from '../engines/engine.ts'
-import { fieldError } from '../models/field-error.ts'
+import { fieldError } from '../field-error.ts'
 import type { EditModel } from '../models/picture-model.ts'
 import { qualitiesOf } from '../models/picture-record.ts'
 

@@ -1,5 +1,5 @@
 import type { GenerateImageRequest, ImageFormat } from '#contract/images.ts'
-import { fieldError } from '../models/field-error.ts'
+import { fieldError } from '../field-error.ts'
 import type { ImageModel } from '../models/model.ts'
 
 /** Choices of other models; each is refused by its name where it is asked for, never ignored. */

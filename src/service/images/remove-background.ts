@@ -1,7 +1,7 @@
 import { inferenceFailed } from '#contract/errors.ts'
 import type { BackgroundRemoveImageRequest } from '#contract/image-edits.ts'
 import type { Call } from '../call.ts'
-import { fieldError } from '../models/field-error.ts'
+import { fieldError } from '../field-error.ts'
 import { requireFunds } from '../sell.ts'
 import type { Service } from '../service.ts'
 import { sellPicture } from './sell-picture.ts'

@@ -1,6 +1,6 @@
 import type { SimpleImageRequest } from '#contract/images.ts'
 import { type Call, json } from '../call.ts'
-import { fieldError } from '../models/field-error.ts'
+import { fieldError } from '../field-error.ts'
 import type { ImageModel } from '../models/model.ts'
 import type { Service } from '../service.ts'
 import { checkFormat, checkPrompt } from './check-image.ts'

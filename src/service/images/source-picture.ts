@@ -2,11 +2,11 @@ import { corruptedImage, imageTooLarge, imageTooSmall, payloadTooLarge } from '#
 import type { PictureInput } from '#contract/image-edits.ts'
 import { uploadBytes } from '#contract/limits.ts'
 import { isWholePicture, pictureSize, typeOfBytes } from '#contract/picture-header.ts'
+import { fieldDetails, fieldError } from '../field-error.ts'
 import { FetchRefused } from '../media/fetch-refused.ts'
 import type { Fetcher } from '../media/first-use-fetcher.ts'
-import { fieldDetails, fieldError } from '../models/field-error.ts'
-import { fromBase64, type Picture } from '../models/picture.ts'
 import type { PictureModel } from '../models/picture-model.ts'
+import { fromBase64, type Picture } from '../pictures/picture.ts'
 import { pictureFetchMs } from './bounds.ts'
 
 export interface PictureSource {

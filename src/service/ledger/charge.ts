@@ -1,6 +1,6 @@
 import type { Clock } from '#contract/clock.ts'
 import { addUsd, type MicroUsd, microUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
-import type { Principal } from '../identity/principal.ts'
+import type { Principal } from '../callers/principal.ts'
 import { awayReason } from '../store/away-reason.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Outcome, Refusal } from '../store/outcome.ts'

@@ -6,7 +6,7 @@ import {
   type TextTier,
   textLimits,
 } from '#contract/limits.ts'
-import type { Principal } from '../identity/principal.ts'
+import type { Principal } from '../callers/principal.ts'
 import { type LimitSettings, limitChange } from './limit-settings.ts'
 import type { LimitDimension } from './limit-store.ts'
 

@@ -5,8 +5,8 @@ import { createResponse, type ResponsesRequest } from '#contract/responses.ts'
 import { parseModelSuffix } from '#contract/service-parameters.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
 import { pictureModelOf } from '../images/picture-model-of.ts'
-import { askedTokens } from '../pricing/asked-tokens.ts'
 import type { Demand, Service } from '../service.ts'
+import { askedTokens } from '../tokens/asked-tokens.ts'
 
 /** What English costs on average; the reservation is corrected by the real count. */
 const bytesPerToken = 4

@@ -1,7 +1,7 @@
 import { dayMs } from '#contract/durations.ts'
 import { toUsdNumber } from '#contract/money.ts'
-import { voiceRetentionMs } from '../audio/bounds.ts'
 import type { MusicModel, SpeechModel, TranscriptionModel } from './audio-models.ts'
+import { voiceRetentionMs } from './bounds.ts'
 
 /** What only models of sound say of themselves (published contract §6.1). */
 

@@ -1,8 +1,8 @@
 import type { ChatCompletionRequest } from '#contract/chat.ts'
 import type { ContentPart } from '#contract/chat-message.ts'
-import { fieldError } from './field-error.ts'
+import { fieldError } from '../field-error.ts'
+import { readPicture } from '../pictures/picture.ts'
 import type { TextModel } from './model.ts'
-import { readPicture } from './picture.ts'
 
 /** Media in a conversation: of a kind that the model takes, and bytes, because no address of a caller is fetched. Throws `invalidRequest`. */
 export function checkChat(model: TextModel, request: ChatCompletionRequest): void {

@@ -1,6 +1,6 @@
 import { isNoPrompt, type VideoQueueRequest, type VideoQuoteRequest, videoMediaFields } from '#contract/video.ts'
+import { fieldError } from '../field-error.ts'
 import { promptCharacters } from './bounds.ts'
-import { fieldError } from './field-error.ts'
 import type { VideoModel } from './model.ts'
 import { isUpscaler, takenMedia, upscaleFactor } from './video-rules.ts'
 

@@ -1,20 +1,8 @@
 import type { UpscaleFactor, VideoQueueRequest, VideoQuoteRequest } from '#contract/video.ts'
-import { modelChosenSeconds } from './bounds.ts'
+import { secondsOf } from '../video-media/asked-seconds.ts'
+import { type MediaLengths, noMedia } from '../video-media/media-lengths.ts'
 import type { VideoModel } from './model.ts'
 import { isUpscaler, upscaleFactor } from './video-rules.ts'
-
-/** Lengths that were found in a request's media, in seconds. */
-export interface MediaLengths {
-  /** Of `video_url`; null where there is none. */
-  video: number | null
-  /** Of all reference videos together. */
-  references: number
-}
-
-export const noMedia: MediaLengths = { video: null, references: 0 }
-
-/** The least that media which nobody has read yet may turn out to be. */
-export const shortestMedia: MediaLengths = { video: 0, references: 0 }
 
 /** What a request comes to once the model's defaults stand in for what it leaves out. */
 export interface VideoSettings {
@@ -52,9 +40,6 @@ function detectedSeconds({ video }: MediaLengths): number {
   if (video === null) throw new Error('An upscale cannot be priced before its video has been read.')
   return Math.max(1, Math.ceil(video))
 }
-
-/** `8s` is 8; a model that decides itself makes a video of one known length. */
-export const secondsOf = (duration: string): number => Number(/^(\d+)s$/.exec(duration)?.[1] ?? modelChosenSeconds)
 
 /** A request that says all of it, so that the engine draws what was priced. */
 export function settledRequest(

@@ -4,9 +4,9 @@ import { contextTooLong } from '#contract/errors.ts'
 import { addUsd, type MicroUsd, microUsd, type PricedUnits, priceLines } from '#contract/money.ts'
 import type { TextModel, TextPrice } from '../models/model.ts'
 import type { Line } from '../store/units.ts'
-import { askedTokens } from './asked-tokens.ts'
+import { askedTokens } from '../tokens/asked-tokens.ts'
+import { countPromptTokens, mediaTokens } from '../tokens/count-tokens.ts'
 import { creditParts, messageFrameTokens, templateTokens, usefulCompletionTokens } from './bounds.ts'
-import { countPromptTokens, mediaTokens } from './count-tokens.ts'
 
 export interface Affordable extends Offer {
   /** The same for all that the available credit covers: how far a stream may go that extends its hold. */

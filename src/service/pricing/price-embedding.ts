@@ -2,8 +2,8 @@ import type { EmbeddingInput } from '#contract/embeddings.ts'
 import { addUsd, type MicroUsd, priceLines } from '#contract/money.ts'
 import type { EmbeddingModel } from '../models/model.ts'
 import type { Line } from '../store/units.ts'
+import { TokenCounter } from '../tokens/count-tokens.ts'
 import { embeddingFrameTokens, reportedTokens } from './bounds.ts'
-import { TokenCounter } from './count-tokens.ts'
 
 /** What is embedded into one vector: a text, or tokens. */
 export type EmbeddingPart = string | readonly number[]

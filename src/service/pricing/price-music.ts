@@ -1,6 +1,6 @@
 import { addUsd, type MicroUsd, priceLines } from '#contract/money.ts'
+import { fieldError } from '../field-error.ts'
 import type { MusicModel } from '../models/audio-models.ts'
-import { fieldError } from '../models/field-error.ts'
 import type { Line } from '../store/units.ts'
 
 /** What a price may depend on. */

@@ -1,8 +1,9 @@
 import { addUsd, type MicroUsd, microUsd, priceLines } from '#contract/money.ts'
 import type { VideoQueueRequest, VideoQuoteRequest } from '#contract/video.ts'
 import type { VideoModel } from '../models/model.ts'
-import { type MediaLengths, noMedia, type VideoSettings, videoSettings } from '../models/video-settings.ts'
+import { type VideoSettings, videoSettings } from '../models/video-settings.ts'
 import type { Line } from '../store/units.ts'
+import { type MediaLengths, noMedia } from '../video-media/media-lengths.ts'
 
 export interface VideoPriceQuoted {
   total: MicroUsd

@@ -3,7 +3,7 @@ import { createChatCompletion } from '#contract/chat.ts'
 import { addUsd } from '#contract/money.ts'
 import type { ReceiptClaims } from '#contract/receipts.ts'
 import { queueVideo } from '#contract/video.ts'
-import { walletAccountId } from '../identity/wallet-account.ts'
+import { walletAccountId } from '../callers/wallet-account.ts'
 import type { EntryTable } from '../store/tables.ts'
 
 /** The columns of an entry that a receipt is made of. */

@@ -1,5 +1,5 @@
 import type { InputItem, InputPart, ResponsesRequest } from '#contract/responses.ts'
-import { fieldError } from '../models/field-error.ts'
+import { fieldError } from '../field-error.ts'
 
 type Message = Record<string, unknown>
 

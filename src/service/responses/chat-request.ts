@@ -3,7 +3,7 @@ import { ChatCompletionRequest as ChatSchema } from '#contract/chat.ts'
 import { invalidRequest } from '#contract/errors.ts'
 import { describeIssues } from '#contract/issues.ts'
 import type { ResponsesRequest } from '#contract/responses.ts'
-import { fieldError } from '../models/field-error.ts'
+import { fieldError } from '../field-error.ts'
 import { chatMessages } from './chat-messages.ts'
 
 /** Members that have another form in a chat, or that a chat of one answer does not have. */

@@ -1,11 +1,12 @@
 import { queueVideo } from '#contract/video.ts'
 import { json, principalOf } from '../call.ts'
 import { checkVideo } from '../models/check-video.ts'
-import { settledRequest, shortestMedia } from '../models/video-settings.ts'
+import { settledRequest } from '../models/video-settings.ts'
 import { quoteVideo } from '../pricing/price-video.ts'
 import { route } from '../route.ts'
 import { requireFunds, tellRemaining } from '../sell.ts'
 import type { QueuedJob } from '../service.ts'
+import { shortestMedia } from '../video-media/media-lengths.ts'
 
 /**
  * Checks come before the charge, so that a refused request never touches money; and nothing is fetched, measured or looked

@@ -4,10 +4,10 @@ import { json } from '../call.ts'
 import { admissionFloor } from '../ledger/admission-floor.ts'
 import { checkVideoPrice } from '../models/check-video.ts'
 import { isUpscaler } from '../models/video-rules.ts'
-import { noMedia } from '../models/video-settings.ts'
 import { quoteVideo as priceOf } from '../pricing/price-video.ts'
 import { route } from '../route.ts'
 import { requireFunds } from '../sell.ts'
+import { noMedia } from '../video-media/media-lengths.ts'
 
 /**
  * The same function that prices the charge, so a quote cannot differ from it. The video of an upscale is read for it,

@@ -1,7 +1,7 @@
 import type { Clock } from '#contract/clock.ts'
 import { dayMs as dayLengthMs } from '#contract/durations.ts'
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
-import type { Principal } from '../identity/principal.ts'
+import type { Principal } from '../callers/principal.ts'
 import { RecentMap } from '../recent-map.ts'
 import { amountMicroUsd } from '../store/bounds.ts'
 import type { Store } from '../store/store.ts'

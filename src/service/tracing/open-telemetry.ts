@@ -1,4 +1,4 @@
-import { optionalPackage } from '../engines/optional-package.ts'
+import { optionalPackage } from '../optional-package.ts'
 
 /** What we use of `@opentelemetry/api`. Without an SDK that somebody registered, all of it does nothing. */
 export interface SpanContext {

@@ -30,3 +30,6 @@ export const probeOutputBytes = 256 * 1024
 /** Probes that run at once, and that wait for one of them. */
 export const probesAtOnce = 2
 export const probesWaiting = 200
+
+/** Length of a video whose request leaves it to the model (`Auto`, `1 gen`). */
+export const modelChosenSeconds = 5

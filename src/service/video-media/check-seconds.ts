@@ -1,5 +1,5 @@
 import { videoTooLong, videoTooShort } from '#contract/errors.ts'
-import { fieldError } from '../models/field-error.ts'
+import { fieldError } from '../field-error.ts'
 import { picturesPerSecond, referenceTotalSeconds, secondsTolerance } from './bounds.ts'
 import type { Probed } from './media-probe.ts'
 import type { MediumRule, NamedMedium } from './named-media.ts'

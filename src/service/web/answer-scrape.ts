@@ -1,7 +1,7 @@
 import type { WebPage, WebScrapeRequest } from '#contract/augment.ts'
 import { type Call, type JsonReply, json } from '../call.ts'
 import { PageUnread } from '../engines/web/page-unread.ts'
-import { fieldError } from '../models/field-error.ts'
+import { fieldError } from '../field-error.ts'
 import { webLines, webPrice } from '../pricing/price-web.ts'
 import { sell } from '../sell.ts'
 import type { Service } from '../service.ts'

@@ -8,7 +8,10 @@ export interface Room {
 }
 
 export const rooms: Readonly<Record<string, Room>> = {
-  pricing: { mutate: ['src/service/pricing/**/*.ts'], tests: ['test/service/pricing/**/*.test.ts'] },
+  pricing: {
+    mutate: ['src/service/{pricing,tokens}/**/*.ts'],
+    tests: ['test/service/pricing/**/*.test.ts'],
+  },
   ledger: {
     mutate: ['src/service/ledger/**/*.ts'],
     tests: [

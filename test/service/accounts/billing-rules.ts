@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BillingBalance, type UsageRow } from '#contract/billing.ts'
-import { openWalletAccount, walletAccountId } from '#service/identity/wallet-account.ts'
+import { openWalletAccount, walletAccountId } from '#service/callers/wallet-account.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import type { AccountDesk, OpenProcesses, Owner, Processes } from './account-desk.ts'
 

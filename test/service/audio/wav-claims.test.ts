@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { soundLength } from '#service/audio/sound-seconds.ts'
-import { soundOfWav, wavSeconds } from '#service/audio/wav.ts'
+import { soundLength } from '#service/sound/sound-seconds.ts'
+import { soundOfWav, wavSeconds } from '#service/sound/wav.ts'
 import { wavOfChunks } from '../wav-of-chunks.ts'
 
 const { signal } = new AbortController()

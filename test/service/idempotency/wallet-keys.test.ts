@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { openWalletAccount, walletAccountId } from '#service/identity/wallet-account.ts'
+import { openWalletAccount, walletAccountId } from '#service/callers/wallet-account.ts'
 import { audit } from '#service/ledger/audit.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { used } from '../chat-script.ts'

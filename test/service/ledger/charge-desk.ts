@@ -1,7 +1,7 @@
 /** One store for a file of tests, and a customer, a wallet or a key of its own for each of them. */
 import { expect } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import type { KeyPrincipal, WalletPrincipal } from '#service/identity/principal.ts'
+import type { KeyPrincipal, WalletPrincipal } from '#service/callers/principal.ts'
 import type { ChargeOrder } from '#service/ledger/charge.ts'
 import { Charges, type ChargesOptions } from '#service/ledger/charges.ts'
 import { Funding } from '#service/ledger/funding.ts'

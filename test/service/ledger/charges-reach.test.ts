@@ -1,7 +1,7 @@
 /** How far a hold reaches, and what is written down of it, when the day or a commit goes wrong. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import type { Principal } from '#service/identity/principal.ts'
+import type { Principal } from '#service/callers/principal.ts'
 import { entriesOf } from '#service/ledger/accounts.ts'
 import { Charges } from '#service/ledger/charges.ts'
 import { Funding } from '#service/ledger/funding.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { openWalletAccount, walletAccountId } from '#service/identity/wallet-account.ts'
+import { openWalletAccount, walletAccountId } from '#service/callers/wallet-account.ts'
 import type { Op } from '#service/store/units.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { type ChatDesk, hello, openDesk } from '../chat-desk.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import type { Principal } from '#service/identity/principal.ts'
+import type { Principal } from '#service/callers/principal.ts'
 import { Charges } from '#service/ledger/charges.ts'
 import { Funding } from '#service/ledger/funding.ts'
 import { LedgerWatch } from '#service/ledger/ledger-watch.ts'

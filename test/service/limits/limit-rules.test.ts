@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LimitName, PlanName, TextTier } from '#contract/limits.ts'
-import type { Principal } from '#service/identity/principal.ts'
+import type { Principal } from '#service/callers/principal.ts'
 import { type LimitedRequest, limitDimensions } from '#service/limits/limit-rules.ts'
 
 const keyCaller = (plan: PlanName = 'default'): Principal => ({ kind: 'key', account: 'ada', keyId: 'k1', plan })

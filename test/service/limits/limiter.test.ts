@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { RateLimitLog } from '#contract/rate-limits.ts'
 import { ServiceError } from '#contract/service-error.ts'
-import type { Principal } from '#service/identity/principal.ts'
+import type { Principal } from '#service/callers/principal.ts'
 import { LimitLog, readLimitLog } from '#service/limits/limit-log.ts'
 import type { LimitedRequest } from '#service/limits/limit-rules.ts'
 import { Limiter } from '#service/limits/limiter.ts'

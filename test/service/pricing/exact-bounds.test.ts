@@ -1,13 +1,14 @@
 /** The edges of holds, lines and counts, to the last token and micro-USD: between two neighbours lies the rule. */
+
 import { expect, test } from 'vitest'
 import { ChatCompletionRequest } from '#contract/chat.ts'
 import { microUsd } from '#contract/money.ts'
-import { askedTokens } from '#service/pricing/asked-tokens.ts'
-import { imageTokens, tokenizedCharacters } from '#service/pricing/bounds.ts'
-import { countPromptTokens, countTokens, endOfPiece, mediaTokens, TokenCounter } from '#service/pricing/count-tokens.ts'
 import { chatLines, estimateChat, tokensFor } from '#service/pricing/price-chat.ts'
 import { quoteVideo } from '#service/pricing/price-video.ts'
-import { RunningCount } from '#service/pricing/running-count.ts'
+import { askedTokens } from '#service/tokens/asked-tokens.ts'
+import { imageTokens, tokenizedCharacters } from '#service/tokens/bounds.ts'
+import { countPromptTokens, countTokens, endOfPiece, mediaTokens, TokenCounter } from '#service/tokens/count-tokens.ts'
+import { RunningCount } from '#service/tokens/running-count.ts'
 import { textModel, videoModel } from '../models/example-models.ts'
 
 /** A micro-USD a token, either way. */

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { ChatCompletionRequest } from '#contract/chat.ts'
 import { addUsd, microUsd } from '#contract/money.ts'
 import type { TextPrice } from '#service/models/model.ts'
-import { askedTokens } from '#service/pricing/asked-tokens.ts'
 import { usefulCompletionTokens } from '#service/pricing/bounds.ts'
-import { countPromptTokens } from '#service/pricing/count-tokens.ts'
 import { type Affordable, chatLines, estimateChat } from '#service/pricing/price-chat.ts'
+import { askedTokens } from '#service/tokens/asked-tokens.ts'
+import { countPromptTokens } from '#service/tokens/count-tokens.ts'
 import { textModel } from '../models/example-models.ts'
 
 const usage = (prompt: number, completion: number, cached?: number) => ({

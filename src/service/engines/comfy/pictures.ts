@@ -2,8 +2,8 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { inferenceFailed } from '#contract/errors.ts'
 import type { ImageFormat } from '#contract/images.ts'
 import { typeOfBytes } from '#contract/picture-header.ts'
-import { pictureBytes } from '../../models/bounds.ts'
-import type { Picture } from '../../models/picture.ts'
+import { pictureBytes } from '../../pictures/bounds.ts'
+import type { Picture } from '../../pictures/picture.ts'
 import type {
   BackgroundCall,
   BackgroundEngine,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readPicture } from '../../models/picture.ts'
+import { readPicture } from '../../pictures/picture.ts'
 import { videoPlan } from '../demo/video-plan.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { submissionMs } from '../job-bounds.ts'

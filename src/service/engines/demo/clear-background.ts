@@ -1,4 +1,4 @@
-import type { Raster } from '../../media/encode-png.ts'
+import type { Raster } from '../../pictures/encode-png.ts'
 
 /** How far a colour may be from the border's and still count as background; the sum over three channels. */
 const tolerance = 96

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Pixels } from '../../media/encode-png.ts'
+import type { Pixels } from '../../pictures/encode-png.ts'
 import { drawCaption } from './caption.ts'
 
 /** What a demonstration of a picture is drawn from. */

@@ -1,4 +1,4 @@
-import type { Raster } from '../../media/encode-png.ts'
+import type { Raster } from '../../pictures/encode-png.ts'
 import { drawCaption } from './caption.ts'
 
 export interface RasterEdit {

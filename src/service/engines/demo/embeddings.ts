@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { fieldError } from '../../models/field-error.ts'
-import { TokenCounter } from '../../pricing/count-tokens.ts'
+import { fieldError } from '../../field-error.ts'
+import { TokenCounter } from '../../tokens/count-tokens.ts'
 import type { EmbeddingCall, EmbeddingEngine, EmbeddingResult } from '../engine.ts'
 
 /** Of the demonstration's vectors. */

@@ -1,5 +1,5 @@
 import type { PictureType } from '#contract/picture-header.ts'
-import { picturePixels } from '../../models/bounds.ts'
+import { picturePixels } from '../../pictures/bounds.ts'
 import { encodedBytes } from '../bounds.ts'
 import type { RawPicture } from './caption.ts'
 import type { VideoPlan } from './video-plan.ts'

@@ -1,5 +1,5 @@
 import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
-import { tokenizedPieceCharacters } from '../../pricing/bounds.ts'
+import { tokenizedPieceCharacters } from '../../tokens/bounds.ts'
 
 export interface Finished {
   /** The text as a stream would bring it; joined it is the whole. */

@@ -1,4 +1,4 @@
-import type { Picture } from '../../models/picture.ts'
+import type { Picture } from '../../pictures/picture.ts'
 import type { BackgroundCall, BackgroundEngine, EditCall, EditEngine, UpscaleCall, UpscaleEngine } from '../engine.ts'
 import { PictureWorker } from '../pictures/picture-worker.ts'
 

@@ -1,5 +1,5 @@
-import { encodeSound, pcmRate, soundFormats } from '../../audio/encode-sound.ts'
-import type { Sound } from '../../audio/wav.ts'
+import { encodeSound, pcmRate, soundFormats } from '../../sound/encode-sound.ts'
+import type { Sound } from '../../sound/wav.ts'
 import type { SpeechCall, SpeechEngine } from '../audio-engines.ts'
 import { soundSamples } from './tones.ts'
 

@@ -1,5 +1,5 @@
-import { longestRecordingSeconds } from '../../audio/bounds.ts'
-import { soundLength } from '../../audio/sound-seconds.ts'
+import { longestRecordingSeconds } from '../../sound/bounds.ts'
+import { soundLength } from '../../sound/sound-seconds.ts'
 import type { TranscribedSpeech, TranscriptionCall, TranscriptionEngine } from '../audio-engines.ts'
 
 /** Understands no word, and says so: only how long a recording is, and of which type. It shows the path of a request. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { VideoQueueRequest } from '#contract/video.ts'
-import { secondsOf } from '../../models/video-settings.ts'
+import { secondsOf } from '../../video-media/asked-seconds.ts'
 
 /** What a request comes to before anything is drawn. */
 export interface VideoPlan {

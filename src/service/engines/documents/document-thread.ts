@@ -1,6 +1,7 @@
 /** Where the thread that reads documents starts. Answers in the order of the questions. */
+
+import { optionalPackage } from '../../optional-package.ts'
 import { answerTasks } from '../../threads/answer-tasks.ts'
-import { optionalPackage } from '../optional-package.ts'
 import { sheetCells } from './bounds.ts'
 import { checkUnpacked } from './check-unpacked.ts'
 import type { DocumentKind } from './document-kind.ts'

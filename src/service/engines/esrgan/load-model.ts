@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
-import { optionalPackage } from '../optional-package.ts'
+import { optionalPackage } from '../../optional-package.ts'
 import type { Layers, LayersModel, TensorFlow, WasmBackend } from './tensors.ts'
 
 export const modelPackage = '@upscalerjs/esrgan-slim'

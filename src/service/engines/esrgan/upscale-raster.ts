@@ -1,4 +1,4 @@
-import type { Raster } from '../../media/encode-png.ts'
+import type { Raster } from '../../pictures/encode-png.ts'
 import { resample } from '../pictures/resample.ts'
 import { type Loaded, loadModel, type ModelScale } from './load-model.ts'
 

@@ -1,4 +1,4 @@
-import { optionalPackage } from '../optional-package.ts'
+import { optionalPackage } from '../../optional-package.ts'
 
 /** What is used of `node-llama-cpp`, which brings llama.cpp built for this machine. */
 export interface LlamaPackage {

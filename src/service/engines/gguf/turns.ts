@@ -1,5 +1,5 @@
 import type { ChatMessage } from '#contract/chat.ts'
-import { fieldError } from '../../models/field-error.ts'
+import { fieldError } from '../../field-error.ts'
 import type { LlamaFunctionCall, LlamaTurn } from './llama-package.ts'
 
 /** A conversation as llama.cpp's templates take it, with an empty answer at its end. Throws `invalidRequest`. */

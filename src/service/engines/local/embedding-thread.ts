@@ -1,7 +1,8 @@
 /** Where the thread that embeds texts with a small English model starts. */
+
+import { optionalPackage } from '../../optional-package.ts'
 import { answerTasks } from '../../threads/answer-tasks.ts'
 import { textsAtOnce } from '../bounds.ts'
-import { optionalPackage } from '../optional-package.ts'
 
 export type EmbeddingAnswer = { vectors: number[][]; tokens: number } | { problem: string }
 

@@ -1,5 +1,5 @@
 import { inferenceFailed, requestTimeout } from '#contract/errors.ts'
-import { fieldError } from '../../models/field-error.ts'
+import { fieldError } from '../../field-error.ts'
 import { TaskFailed, TaskThread } from '../../threads/task-thread.ts'
 import { threadUrl } from '../../threads/thread-url.ts'
 import { embedHeapMb, embedMs, embedsWaiting } from '../bounds.ts'

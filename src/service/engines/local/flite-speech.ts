@@ -1,6 +1,6 @@
 import { inferenceFailed, requestTimeout } from '#contract/errors.ts'
-import { encodeSound, soundFormats } from '../../audio/encode-sound.ts'
-import { soundOfWav } from '../../audio/wav.ts'
+import { encodeSound, soundFormats } from '../../sound/encode-sound.ts'
+import { soundOfWav } from '../../sound/wav.ts'
 import { TaskFailed, TaskThread } from '../../threads/task-thread.ts'
 import { threadUrl } from '../../threads/thread-url.ts'
 import type { SpeechCall, SpeechEngine } from '../audio-engines.ts'

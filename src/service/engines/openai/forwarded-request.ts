@@ -1,4 +1,4 @@
-import { askedTokens } from '../../pricing/asked-tokens.ts'
+import { askedTokens } from '../../tokens/asked-tokens.ts'
 import type { ChatCall } from '../engine.ts'
 
 export interface Forwarding {

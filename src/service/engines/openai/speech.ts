@@ -1,5 +1,5 @@
 import { type SpeechFormat, speechTypes } from '#contract/speech.ts'
-import { speechBytes } from '../../audio/bounds.ts'
+import { speechBytes } from '../../sound/bounds.ts'
 import type { SpeechCall, SpeechEngine } from '../audio-engines.ts'
 import { OpenAiUpstream } from './upstream.ts'
 import type { UpstreamOptions } from './upstream-options.ts'

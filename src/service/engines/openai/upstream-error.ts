@@ -9,7 +9,7 @@ import {
   requestTimeout,
 } from '#contract/errors.ts'
 import type { ServiceError } from '#contract/service-error.ts'
-import { fieldError } from '../../models/field-error.ts'
+import { fieldError } from '../../field-error.ts'
 import { unreachable } from '../../unreachable.ts'
 import { retryAfterSeconds } from '../bounds.ts'
 import { mayBeRequests } from '../upstreams/request-made.ts'

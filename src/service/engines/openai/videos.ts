@@ -1,6 +1,6 @@
 import { FormData } from 'undici'
 import { isNoPrompt } from '#contract/video.ts'
-import { secondsOf } from '../../models/video-settings.ts'
+import { secondsOf } from '../../video-media/asked-seconds.ts'
 import { videoPlan } from '../demo/video-plan.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'

@@ -1,8 +1,8 @@
 import type { ImageFormat } from '#contract/images.ts'
 import { typeOfBytes } from '#contract/picture-header.ts'
-import { decodePng } from '../../media/decode-png.ts'
-import { encodePng, type Raster } from '../../media/encode-png.ts'
-import { optionalPackage } from '../optional-package.ts'
+import { optionalPackage } from '../../optional-package.ts'
+import { decodePng } from '../../pictures/decode-png.ts'
+import { encodePng, type Raster } from '../../pictures/encode-png.ts'
 
 /** The part of sharp that is used here. */
 interface Sharp {

@@ -1,4 +1,4 @@
-import type { Raster } from '../../media/encode-png.ts'
+import type { Raster } from '../../pictures/encode-png.ts'
 
 /** Weights of the four nearest pixels (Catmull–Rom), for a point at `part` between the second and the third. */
 function weights(part: number): readonly [number, number, number, number] {

@@ -1,4 +1,4 @@
-import { encodePng } from '../../media/encode-png.ts'
+import { encodePng } from '../../pictures/encode-png.ts'
 import { threadPixels } from '../bounds.ts'
 import { clearBackground } from '../demo/clear-background.ts'
 import { drawPicture } from '../demo/draw-picture.ts'

@@ -1,8 +1,8 @@
 /** Where the thread that makes Markdown of pages starts. Answers in the order of the questions. */
 
 import { createRequire } from 'node:module'
+import { optionalPackage } from '../../optional-package.ts'
 import { answerTasks } from '../../threads/answer-tasks.ts'
-import { optionalPackage } from '../optional-package.ts'
 import { pageDepth } from './bounds.ts'
 import type { ConvertAnswer, ConvertRequest } from './page-thread-messages.ts'
 

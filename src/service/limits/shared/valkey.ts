@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { optionalPackage } from '../../engines/optional-package.ts'
+import { optionalPackage } from '../../optional-package.ts'
 import { commandsUnderWay, dialMs, redialMs } from './bounds.ts'
 
 /** What we use of a client of the package `redis`. */

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { ComfyPictures } from '#service/engines/comfy/pictures.ts'
 import { Workflow } from '#service/engines/comfy/workflow.ts'
 import type { ImageCall } from '#service/engines/engine.ts'
-import type { Picture } from '#service/models/picture.ts'
+import type { Picture } from '#service/pictures/picture.ts'
 import { colouredPng } from '../../picture-models.ts'
 import { type ComfyBehaviour, comfyDouble, entryOf } from './comfy-double.ts'
 

@@ -2,9 +2,9 @@ import { deflateSync } from 'node:zlib'
 import { afterAll, expect, test } from 'vitest'
 import { pictureSize } from '#contract/picture-header.ts'
 import { DemoPictures } from '#service/engines/demo/pictures.ts'
-import { decodePng } from '#service/media/decode-png.ts'
-import { encodePng, type Raster } from '#service/media/encode-png.ts'
-import type { Picture } from '#service/models/picture.ts'
+import { decodePng } from '#service/pictures/decode-png.ts'
+import { encodePng, type Raster } from '#service/pictures/encode-png.ts'
+import type { Picture } from '#service/pictures/picture.ts'
 
 /** A thread has to start, on a machine that may be busy. */
 const threadMs = 60_000

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { EsrganUpscale } from '#service/engines/esrgan/upscale.ts'
-import { decodePng } from '#service/media/decode-png.ts'
-import { encodePng } from '#service/media/encode-png.ts'
+import { decodePng } from '#service/pictures/decode-png.ts'
+import { encodePng } from '#service/pictures/encode-png.ts'
 import { withPackages } from '../with-packages.ts'
 
 /** The packages are read and compiled first, on a machine that may be busy. */

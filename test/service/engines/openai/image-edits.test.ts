@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { formBoundary, parseForm } from '#contract/parse-form.ts'
 import type { EditRequest } from '#service/engines/engine.ts'
 import { type OpenAiEditsOptions, OpenAiImageEdits } from '#service/engines/openai/image-edits.ts'
-import type { Picture } from '#service/models/picture.ts'
+import type { Picture } from '#service/pictures/picture.ts'
 
 const open: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -1,6 +1,6 @@
-import type { Recording } from '../engines/audio-engines.ts'
 import { probeRate } from './bounds.ts'
 import { decodeSound } from './decode-sound.ts'
+import type { Recording } from './sound-type.ts'
 import { wavSeconds } from './wav.ts'
 
 /** How long a recording is: a number, that nothing here can tell, or that it is broken. */

@@ -1,5 +1,12 @@
 import { type SniffedType, sniffType } from '#contract/media-type.ts'
-import type { Recording, SoundType } from '../engines/audio-engines.ts'
+
+/** A file with sound, as its first bytes say. */
+export interface Recording {
+  bytes: Buffer
+  type: SoundType
+}
+
+export type SoundType = 'wav' | 'mp3' | 'flac' | 'ogg' | 'mp4' | 'webm' | 'aac'
 
 /** What is heard of each type; a video may be a recording too. */
 const soundTypes: Partial<Record<SniffedType, SoundType>> = {

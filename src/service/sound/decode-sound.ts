@@ -1,7 +1,7 @@
 import { inFile } from '#programs/in-folder.ts'
-import type { Recording, SoundType } from '../engines/audio-engines.ts'
 import { succeeded } from '../ffmpeg/succeeded.ts'
 import { soundFfmpeg } from './sound-ffmpeg.ts'
+import type { Recording, SoundType } from './sound-type.ts'
 
 /** The reader of each type is named, so that no content is taken for a playlist or a script. */
 export const soundReaders: Record<SoundType, string> = {
