@@ -1,8 +1,8 @@
 #!/bin/sh
 # Any program that takes a base URL: here curl, through `farebox proxy`, which pays from the wallet.
-# In another terminal: npx farebox proxy      and here the two lines that it prints.
+# In another terminal: farebox proxy      and here the two lines that it prints.
 set -eu
-: "${OPENAI_BASE_URL:?Run \`npx farebox proxy\` and set what it prints.}" "${OPENAI_API_KEY:?}"
+: "${OPENAI_BASE_URL:?Run \`farebox proxy\` and set what it prints.}" "${OPENAI_API_KEY:?}"
 
 curl --fail-with-body --silent --show-error "$OPENAI_BASE_URL/chat/completions" \
   --header "Authorization: Bearer $OPENAI_API_KEY" \

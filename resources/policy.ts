@@ -23,7 +23,8 @@ export default defineResource({
     const policy = {
       ...walletOutput(await context.wallet.status()),
       a_person_decides: personDecides,
-      where: 'In the dialogue of an assistant that has one, else by `farebox wallet approve` in a terminal.',
+      where:
+        'In the dialogue of an assistant that has one, else in a terminal, by the command that the question names.',
       caps_change: 'Only the person can raise a cap, in the environment of this server.',
     }
     return { text: JSON.stringify(policy, null, 2) }

@@ -1,9 +1,17 @@
-/** Tests take one key in many folders, so each file of tests has notes of its own about which journal counts for it. */
-import { mkdtempSync, rmSync } from 'node:fs'
+/**
+ * Tests take one key in many folders, so each file of tests has notes of its own about which journal counts for it; and
+ * `farebox` leads to this clone, as after `npm link`, so that advice names it by its word.
+ */
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll } from 'vitest'
 
 const home = mkdtempSync(join(tmpdir(), 'farebox-state-'))
 process.env.XDG_STATE_HOME = home
+const programs = join(home, 'bin')
+mkdirSync(programs)
+symlinkSync(fileURLToPath(new URL('../bin/farebox.mjs', import.meta.url)), join(programs, 'farebox'))
+process.env.PATH = [programs, process.env.PATH].join(delimiter)
 afterAll(() => rmSync(home, { recursive: true, force: true }))

@@ -13,7 +13,9 @@ import { ReceiptDesk } from './receipts/receipt-desk.ts'
 import { LimitsDesk } from './wallet/limits-view.ts'
 import { sayRefill } from './wallet/say-refill.ts'
 import { ToolWallet } from './wallet/tool-wallet.ts'
-import { explain } from './words/explain.ts'
+import { asTyped, placeOf } from './words/as-typed.ts'
+import { circumstancesOf, explain } from './words/explain.ts'
+import { typedWords } from './words/typed-words.ts'
 
 /** What all calls of one agent share. */
 export class AgentDesks {
@@ -46,7 +48,12 @@ export class AgentDesks {
     const status = await this.core.wallet?.status()
     const note = status?.refill ? sayRefill(status.refill) : null
     const budgetLeftMicroUsd = status?.leftMicroUsd ?? null
-    return { chargedMicroUsd, creditLeftMicroUsd, budgetLeftMicroUsd, ...(note === null ? {} : { notes: [note] }) }
+    return {
+      chargedMicroUsd,
+      creditLeftMicroUsd,
+      budgetLeftMicroUsd,
+      ...(note === null ? {} : { notes: [asTyped(note, placeOf(this.core))] }),
+    }
   }
 
   /** Runs an effect; what it throws comes out in words. */
@@ -55,7 +62,8 @@ export class AgentDesks {
       return await run()
     } catch (error) {
       if (signal.aborted) throw error
-      const said = explain(error, { nowMs: this.core.clock.now(), isPaid, pays: this.core.pays })
+      const explained = explain(error, circumstancesOf(this.core, isPaid))
+      const said = typedWords(explained, placeOf(this.core))
       throw isPaid && said instanceof ToolFailure ? await this.#withBudget(said) : said
     }
   }

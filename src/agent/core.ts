@@ -17,6 +17,8 @@ export interface Core {
   topUps: TopUpDesk
   /** Null with an API key alone, and with nothing. */
   wallet: Wallet | null
+  /** Whether a person has said which service to use; for words only. */
+  isServiceNamed: boolean
   /** Address of an encrypted key that nobody has opened; for words only. */
   lockedWallet: string | null
   /** What came of opening it; null where nobody tried. */

@@ -5,7 +5,9 @@ import { type FoundWallet, openCore } from './open-core.ts'
 import type { AgentSettings } from './settings/settings.ts'
 import { baseUrlOf, journalUrlOf, nodesOf, payeesNamed, policyOf, stateFolderOf } from './settings/wallet-settings.ts'
 import { environmentKeys, folderKeys } from './wallet/wallet-keys.ts'
+import type { WalletPlace } from './words/as-typed.ts'
 import { ofWallet } from './words/explain.ts'
+import { typedWords } from './words/typed-words.ts'
 
 /**
  * An agent from an environment's settings; the passphrase opens an encrypted wallet, where there is one. A wallet that it
@@ -20,10 +22,11 @@ export async function createDesks(
   const [baseUrl, stateFolder] = [baseUrlOf(env), stateFolderOf(env)]
   const policy = policyOf(env, { payees: payeesNamed(settings.payee) })
   const finding = findWallet(settings, passphrase)
-  const found = await inOurWords(mayStayLocked ? finding.catch(error => locked(stateFolder, error)) : finding)
+  const place = { folder: stateFolder, isJournalShared: journalUrlOf(env) !== undefined }
+  const found = await inOurWords(place, mayStayLocked ? finding.catch(error => locked(stateFolder, error)) : finding)
   const core = await openCore(
     { baseUrl, apiKey, nodes: nodesOf(env), vendor, outputFolder, stateFolder, journalUrl: journalUrlOf(env), policy },
-    found,
+    { ...found, isServiceNamed: Boolean(env.FAREBOX_BASE_URL) },
   )
   return new AgentDesks(core)
 }
@@ -42,7 +45,7 @@ function locked(folder: string, error: unknown): FoundWallet {
   return { lockedWallet: address, lockedBecause: error }
 }
 
-const inOurWords = <Value>(work: Promise<Value>): Promise<Value> =>
+const inOurWords = <Value>(place: WalletPlace, work: Promise<Value>): Promise<Value> =>
   work.catch(error => {
-    throw error instanceof WalletRefusal ? ofWallet(error) : error
+    throw error instanceof WalletRefusal ? typedWords(ofWallet(error), place) : error
   })

@@ -28,6 +28,8 @@ export interface FoundWallet {
   /** Address of an encrypted key that nobody has opened. */
   lockedWallet?: string | null
   lockedBecause?: Core['lockedBecause']
+  /** False where nobody has said which service to use, so that the usual one is taken. */
+  isServiceNamed?: boolean
 }
 
 /** Puts an agent together. Nothing is sent; the state file is opened by its first use. */
@@ -65,6 +67,7 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     topUps,
     refills: new Refills({ client, topUps, wallet, clock }),
     wallet,
+    isServiceNamed: found.isServiceNamed ?? true,
     lockedWallet: found.lockedWallet ?? null,
     lockedBecause: found.lockedBecause ?? null,
     pays: wallet ? 'wallet' : apiKey ? 'apiKey' : 'nothing',

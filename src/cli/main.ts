@@ -16,7 +16,7 @@ export async function main(
   try {
     return await dispatch(args, io, table)
   } catch (error) {
-    return tell(error, io)
+    return tell(await asTyped(error), io)
   }
 }
 
@@ -51,6 +51,13 @@ function overview(table: readonly CommandEntry[]): string {
   return ['Usage: farebox COMMAND [ARGUMENTS]', '', ...lines, '', 'farebox COMMAND --help tells more; --version.'].join(
     '\n',
   )
+}
+
+/** With the commands of its sentences as they are typed here. */
+async function asTyped(error: unknown): Promise<unknown> {
+  if (!(error instanceof CliError)) return error
+  const words = await import('#agent/words/as-typed.ts')
+  return new CliError(words.asTyped(error.message), words.asTyped(error.nextStep), error.exitCode)
 }
 
 function tell(error: unknown, io: CommandIo): number {

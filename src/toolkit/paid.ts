@@ -31,7 +31,7 @@ function warningOf({ notes = [], receiptProblem }: Paid): { warning?: string } {
   const problem =
     receiptProblem === undefined
       ? []
-      : [`${receiptProblem} It is kept; tell the person, who can look at it with \`farebox wallet receipts\`.`]
+      : [`${receiptProblem} It is kept; tell the person, who can look at it in wallet_receipts.`]
   const sentences = [...notes, ...problem]
   return sentences.length > 0 ? { warning: sentences.join(' ') } : {}
 }

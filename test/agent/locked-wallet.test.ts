@@ -54,7 +54,7 @@ test('a locked wallet tells what it paid, its caps and its payee, and how it is 
     expect(credit_usd).not.toBe(0)
     expect(locked.status).toMatchObject({ ...known, pays: 'nothing', payee: payTo, spent_usd: { today: 5, total: 5 } })
     expect(locked.said).toContain('Paid today 5')
-    expect(locked.said).toContain('`farebox mcp --passphrase-file FILE`')
+    expect(locked.said).toMatch(/`farebox mcp --passphrase-file FILE( --data '[^']+')?`/)
   } finally {
     vi.unstubAllEnvs()
     await service.close()

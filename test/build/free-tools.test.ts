@@ -72,7 +72,11 @@ test.each(['chat', 'limits', 'video_create', 'video_quote', 'wallet_top_up'])(
   async name => {
     const { isError, content } = await call(name)
     const text = content.map(part => part.text).join('\n')
-    expect([isError, text.match(/`farebox [^`]*`/g)]).toEqual([true, ['`farebox wallet create`']])
+    const commands = [...text.matchAll(/`([^`]*farebox[^`]*)`/g)].map(([, command]) => command)
+    expect([isError, commands]).toEqual([true, [expect.stringMatching(/ wallet create --service http:\S+$/)]])
+    // As a person types it, in a shell that has neither Node nor farebox in its PATH.
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', `${commands[0]} --help`], { env: { PATH: '' } })
+    expect(stdout).toContain('Usage: farebox wallet create')
   },
   60_000,
 )

@@ -45,7 +45,11 @@ test('without wallet and key what is free works, and what is not names the comma
     expect(await runCommand(['call', tool, '--json'], env)).toMatchObject({ code: 0, stderr: '' })
   }
   const end = await runCommand(chat, env)
-  expect(end).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('`farebox wallet create`') })
+  expect(end).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('`farebox wallet create --service '),
+  })
 })
 
 test.each([

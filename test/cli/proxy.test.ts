@@ -68,7 +68,7 @@ test('--data names the folder of the wallet, before the environment does', async
   expect(end).toMatchObject({
     code: 1,
     stdout: '',
-    stderr: expect.stringContaining('`farebox proxy --passphrase-file FILE`'),
+    stderr: expect.stringMatching(/`farebox proxy --passphrase-file FILE --data '[^']+'`/),
   })
 })
 

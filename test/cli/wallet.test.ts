@@ -97,7 +97,7 @@ test('create says what to fund, how the assistant opens it, and where to look', 
   const [base, solana] = made.stdout.trim().split('\n')
   expect(made.stderr.trim().split('\n').slice(-3)).toEqual([
     expect.stringMatching(`^1. .*to ${base} on Base .eip155:8453, token 0x.*or to ${solana} on Solana .token `),
-    expect.stringContaining(`\`farebox mcp --data '${data}' --passphrase-file FILE\` with the FAREBOX_BASE_URL`),
+    expect.stringContaining(`\`farebox mcp --passphrase-file FILE --data '${data}'\` with the FAREBOX_BASE_URL`),
     expect.stringContaining(`\`farebox wallet status --data '${data}'\``),
   ])
 })
@@ -112,7 +112,7 @@ test.each([
   ['no passphrase where a keychain has it', { isInKeychain: true }, /start `farebox mcp` with .*keychain/],
   ['the address of the service', { service: 'https://x.example/api/v1' }, /FAREBOX_BASE_URL=https:\/\/x\.example\/api/],
 ])('the next steps name %s', (_, changes, says) => {
-  const usual = { address: '0xa', solanaAddress: 's', dataFlag: '', service: undefined, networks: [] }
+  const usual = { address: '0xa', solanaAddress: 's', service: undefined, networks: [] }
   const said = nextSteps({ ...usual, isInKeychain: false, ...changes }).join('\n')
   expect(said).toMatch(says)
   expect(said.includes('passphrase')).toBe(!('isInKeychain' in changes))
@@ -283,7 +283,7 @@ test('status says how credit is refilled, and what has become of it', async () =
   clock.advance(1)
   await see()
   expect(await status()).toMatch(
-    /by 5\.00 USD; it has stopped: The refill pay_\S+ of 5\.00 USD did not show .*start` to go on\n/,
+    /by 5\.00 USD; it has stopped: The refill pay_\S+ of 5\.00 USD did not show .*start --data '[^']+'` to go on\n/,
   )
   await run(['start', '--data', folder], [])
   expect(await status()).toContain('\nrefills credit below 1.00 USD by 5.00 USD\n')

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Approval, Approvals } from '#wallet/approvals/approvals.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { isSameSecret } from '../loopback/is-same-secret.ts'
+import { asTyped } from '../words/as-typed.ts'
 import { formBytes, secretBytes } from './bounds.ts'
 import { boxNames, pageHtml, pageStyle, sayHtml } from './page-html.ts'
 
@@ -47,7 +48,7 @@ export class PageAnswers {
     if (isRead && pathname.startsWith('/open/')) return this.#open(pathname.slice('/open/'.length), origin)
     const [, pathSecret = '', place] = /^\/p\/([^/]*)\/(.*)$/.exec(pathname) ?? []
     const isOurPath = isSameSecret(pathSecret, this.#pathSecret)
-    if (!isSameSecret(cookieOf(request), this.#session) || !isOurPath) return said(403, usedLink)
+    if (!isSameSecret(cookieOf(request), this.#session) || !isOurPath) return said(403, usedLink())
     if (isRead && place === '') return this.#page(null)
     if (request.method !== 'POST' || place !== 'answer') return said(404, 'There is nothing here.')
     return request.headers.get('origin') === origin
@@ -56,7 +57,7 @@ export class PageAnswers {
   }
 
   #open(secret: string, origin: string): Response {
-    if (this.#isOpened || !isSameSecret(secret, this.linkSecret)) return said(410, usedLink)
+    if (this.#isOpened || !isSameSecret(secret, this.linkSecret)) return said(410, usedLink())
     this.#isOpened = true
     const path = `/p/${this.#pathSecret}/`
     const cookie = `${cookieName}=${this.#session}; HttpOnly; SameSite=Lax; Path=${path}`
@@ -101,7 +102,8 @@ async function readForm(request: Request): Promise<URLSearchParams | null> {
   return length <= formBytes ? new URLSearchParams(await request.text()) : null
 }
 
-const usedLink = 'This link has been used, or is another one’s. Run `farebox wallet open` again for a new one.'
+const usedLink = (): string =>
+  asTyped('This link has been used, or is another one’s. Run `farebox wallet open` again for a new one.')
 
 const newSecret = (): string => randomBytes(secretBytes).toString('base64url')
 

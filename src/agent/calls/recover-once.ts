@@ -1,6 +1,6 @@
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { Core } from '../core.ts'
-import { creditOf } from '../wallet/tool-wallet.ts'
+import { creditOf } from '../wallet/credit.ts'
 
 /**
  * Sends again, once in a process, what an earlier one had signed and nobody has answered: the same bytes, before the first

@@ -15,7 +15,9 @@ import type { Core } from '../core.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
 import type { AskPerson } from '../tools/person-asked.ts'
+import { asTyped, placeOf, type WalletPlace } from '../words/as-typed.ts'
 import { personFor } from '../words/person-for.ts'
+import { typedQuestion } from '../words/typed-words.ts'
 import { wantsCredit } from '../words/wants-credit.ts'
 import { type AllowedRequest, allowRequest } from './allow-request.ts'
 import { type Fetch, refusalHeader } from './fetch.ts'
@@ -50,9 +52,9 @@ export function payingFetch(core: Core, rules: FetchRules): Fetch {
     const allowed = await withPerson(core, rules.ask, () =>
       allowRequest(core, rules.models, sent, rules.unpriced ?? 'ask'),
     )
-    if ('refusal' in allowed) return refusedAnswer(allowed.refusal, core.clock.now())
+    if ('refusal' in allowed) return refusedAnswer(allowed.refusal, core.clock.now(), placeOf(core))
     const { attempt, price } = allowed.value
-    if (price && core.pays === 'nothing') return nobodyPaysAnswer(core.lockedWallet)
+    if (price && core.pays === 'nothing') return nobodyPaysAnswer(core.lockedWallet, placeOf(core))
     try {
       // What was signed before is sent again, and the account that has credit found, before anything more is bought.
       if (price) await recover()
@@ -63,7 +65,8 @@ export function payingFetch(core: Core, rules: FetchRules): Fetch {
       const isRefused = error instanceof WalletRefusal
       const wasNotSent = error instanceof ClientError && !error.wasSent
       if (isRefused || wasNotSent) await core.approvals.giveBack(attempt)
-      if (isRefused || (wasNotSent && error.retryAtMs !== null)) return refusedAnswer(error, core.clock.now())
+      if (isRefused || (wasNotSent && error.retryAtMs !== null))
+        return refusedAnswer(error, core.clock.now(), placeOf(core))
       throw error
     }
   }
@@ -99,7 +102,9 @@ async function answer(core: Core, { ask, receipts }: FetchRules, answering: Answ
     if (isOver) return again()
     const next = await withPerson(core, ask, () => mend(core, { ...answering, sent }, error))
     if ('refusal' in next)
-      return status === 402 ? refusedAnswer(next.refusal, core.clock.now()) : again(saying(next.refusal))
+      return status === 402
+        ? refusedAnswer(next.refusal, core.clock.now(), placeOf(core))
+        : again(saying(next.refusal, placeOf(core)))
     if (next.value === null) return again()
     sent = next.value
   }
@@ -108,7 +113,7 @@ async function answer(core: Core, { ask, receipts }: FetchRules, answering: Answ
 const mendable: ReadonlySet<number> = new Set([402, 409])
 
 /** A question of the service stays what it is, so that its text can be read; who can answer it stands beside it. */
-const saying = ({ message }: Refusing) => ({ [refusalHeader]: headerText(message) })
+const saying = ({ message }: Refusing, place: WalletPlace) => ({ [refusalHeader]: headerText(asTyped(message, place)) })
 
 /** What to send after an answer that credit or a consent mends; null where neither does. */
 async function mend(
@@ -162,9 +167,9 @@ async function withPerson<Value>(
 const isRefusing = (error: unknown): error is Refusing =>
   [WalletRefusal, ClientError, ServiceError, ToolFailure].some(kind => error instanceof kind)
 
-async function isAgreed({ approvals }: Core, { question }: NeedsApproval, ask: AskPerson): Promise<boolean> {
-  const isApproved = isYes(await ask(personFor(question).question))
-  await approvals.resolve(question.approvalId, { isApproved, by: 'the program' })
+async function isAgreed(core: Core, { question }: NeedsApproval, ask: AskPerson): Promise<boolean> {
+  const isApproved = isYes(await ask(typedQuestion(personFor(question).question, placeOf(core))))
+  await core.approvals.resolve(question.approvalId, { isApproved, by: 'the program' })
   return isApproved
 }
 

@@ -3,6 +3,7 @@ import { ServiceError } from '#contract/service-error.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
+import { asTyped, type WalletPlace } from '../words/as-typed.ts'
 import { refusalHeader } from './fetch.ts'
 
 /** Why a request of a program did not go out. */
@@ -12,12 +13,13 @@ export type Refusing = WalletRefusal | NeedsApproval | ClientError | ServiceErro
  * Nothing was sent, or nothing was paid. Clients of OpenAI repeat a 5xx and a lost connection by themselves and a 403
  * never, and they show `error.message`.
  */
-export function refusedAnswer(refusal: Refusing, nowMs: number): Response {
+export function refusedAnswer(refusal: Refusing, nowMs: number, place: WalletPlace): Response {
   if (refusal instanceof ServiceError) {
     return Response.json(refusal.body, { status: refusal.status, headers: { ...refusal.headers, ...notAgain } })
   }
   if (refusal instanceof ToolFailure) return noSuchModel(refusal)
-  const message = isUnpriced(refusal) ? `${refusal.message} ${howToAllow}` : refusal.message
+  const said = asTyped(refusal.message, place)
+  const message = isUnpriced(refusal) ? `${said} ${howToAllow}` : said
   const error = { message, type: 'farebox_refusal', param: null, code: codeOf(refusal) }
   const headers = { [refusalHeader]: headerText(message) }
   // What only has to wait is said as the service says it: clients come again when they are told to.
@@ -43,11 +45,12 @@ function noSuchModel({ facts: { happened, next } }: ToolFailure): Response {
 }
 
 /** Of a paid call where nothing pays: the service's own 402 would not say that a wallet is there and locked. */
-export function nobodyPaysAnswer(lockedWallet: string | null): Response {
-  const message =
+export function nobodyPaysAnswer(lockedWallet: string | null, place: WalletPlace): Response {
+  const said =
     lockedWallet === null
       ? 'Nothing pays for this yet: there is neither a wallet nor an API key. Run `farebox wallet create`, or set FAREBOX_API_KEY.'
       : `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and nobody gave its passphrase. A program gives it as \`passphrase\`, \`farebox proxy\` takes --passphrase-file.`
+  const message = asTyped(said, place)
   const error = { message, type: 'farebox_refusal', param: null, code: 'nobody-pays' }
   return Response.json({ error }, { status: 403, headers: { [refusalHeader]: headerText(message), ...notAgain } })
 }

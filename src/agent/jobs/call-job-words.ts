@@ -5,7 +5,9 @@ import { NeedsPerson } from '#toolkit/person.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { LostCall } from '../calls/lost-call.ts'
 import type { Core } from '../core.ts'
-import { explain } from '../words/explain.ts'
+import { placeOf } from '../words/as-typed.ts'
+import { circumstancesOf, explain } from '../words/explain.ts'
+import { typedWords } from '../words/typed-words.ts'
 
 /**
  * How a job ends by an error of its call, or null where it goes on. `isRefused`: the call's row says that nothing was done.
@@ -42,8 +44,8 @@ function isLastWord(error: unknown): boolean {
   return error instanceof ClientError && (error.kind === 'unreadable' || error.kind === 'too-large')
 }
 
-const inWords = (error: unknown, { clock, pays }: Core): unknown =>
-  explain(error, { nowMs: clock.now(), isPaid: true, pays })
+const inWords = (error: unknown, core: Core): unknown =>
+  typedWords(explain(error, circumstancesOf(core, true)), placeOf(core))
 
 function sayEnd(worded: unknown): string {
   if (worded instanceof ToolFailure) return `${worded.facts.happened} ${worded.facts.next}`

@@ -3,7 +3,9 @@ import type { AgentDesks } from '../agent-desks.ts'
 import { createDesks } from '../create-desks.ts'
 import { payingFetch } from '../fetch/paying-fetch.ts'
 import type { AgentSettings } from '../settings/settings.ts'
+import { placeOf } from '../words/as-typed.ts'
 import { nobodyPays } from '../words/explain.ts'
+import { typedWords } from '../words/typed-words.ts'
 import { tokenBytes } from './bounds.ts'
 import { openProxy } from './open-proxy.ts'
 import { asProxyProblem } from './proxy-problem.ts'
@@ -38,12 +40,12 @@ export async function createProxy(
 async function open(settings: AgentSettings, desks: AgentDesks, port: number): Promise<RunningProxy> {
   try {
     const { core, models, receipts } = desks
-    if (core.pays === 'nothing') throw nobodyPays(core, 'farebox proxy')
+    if (core.pays === 'nothing') throw typedWords(nobodyPays(core, 'farebox proxy'), placeOf(core))
     const token = settings.proxyToken ?? `fbx_${randomBytes(tokenBytes).toString('base64url')}`
     // What comes through may be written by a model: a consent in it is nobody's.
     const fetch = payingFetch(core, { models, receipts, unpriced: settings.unpricedCalls, takesConsents: false })
     const { baseUrl } = core.client.address
-    const proxy = await openProxy({ port, fetch, baseUrl, token, clock: core.clock })
+    const proxy = await openProxy({ port, fetch, baseUrl, token, clock: core.clock, place: placeOf(core) })
     const close = async () => {
       await proxy.close()
       await desks.close()

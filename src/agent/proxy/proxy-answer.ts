@@ -2,6 +2,7 @@ import { ClientError } from '#client/client-error.ts'
 import type { Clock } from '#contract/clock.ts'
 import type { Fetch } from '../fetch/fetch.ts'
 import { notAgain } from '../fetch/refused-answer.ts'
+import { asTyped, type WalletPlace } from '../words/as-typed.ts'
 import { turnedAway } from './proxy-door.ts'
 
 export interface ProxyOptions {
@@ -11,6 +12,8 @@ export interface ProxyOptions {
   baseUrl: string
   token: string
   clock: Clock
+  /** Of the wallet that pays, for what a person can look at. */
+  place?: WalletPlace
 }
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
@@ -33,7 +36,7 @@ export async function proxyAnswer(request: Request, port: number, options: Proxy
   } catch (error) {
     // Nobody reads it; whoever left is not told that anything went wrong.
     if (request.signal.aborted) return failed(499, 'client_left', 'The program has left.')
-    if (error instanceof ClientError) return clientFailure(error, options.clock.now())
+    if (error instanceof ClientError) return clientFailure(error, options)
     throw error
   }
 }
@@ -76,11 +79,11 @@ const failures: Readonly<Partial<Record<ClientError['kind'], ClientFailure>>> = 
 }
 
 /** Clients repeat a 5xx by themselves, so it says no to that wherever the first one may have been charged. */
-function clientFailure(error: ClientError, nowMs: number): Response {
+function clientFailure(error: ClientError, { clock, place }: ProxyOptions): Response {
   const waits = error.retryAtMs !== null
   const { status, message } = failures[error.kind] ?? { status: waits ? 429 : 502, message: error.message }
-  const seconds = error.retryAtMs === null ? null : Math.max(1, Math.ceil((error.retryAtMs - nowMs) / 1_000))
-  return failed(status, error.kind, message, {
+  const seconds = error.retryAtMs === null ? null : Math.max(1, Math.ceil((error.retryAtMs - clock.now()) / 1_000))
+  return failed(status, error.kind, asTyped(message, place), {
     ...(error.wasSent ? notAgain : {}),
     ...(seconds === null ? {} : { 'retry-after': `${seconds}` }),
   })

@@ -86,7 +86,8 @@ function nullWithoutList(error: unknown, isWallet: boolean): null {
   throw error
 }
 
-const withoutOperation: ReadonlySet<number> = new Set([404, 405, 410, 501])
+/** Of a service that does not know an operation. */
+export const withoutOperation: ReadonlySet<number> = new Set([404, 405, 410, 501])
 
 /** Published services list the limits of keys: a wallet is nobody there, whereas a sign-in that is wrong is told as one. */
 const isForKeysAlone = ({ kind }: ServiceError): boolean => kind === 'AUTHENTICATION_FAILED'

@@ -1,6 +1,4 @@
-import { displayUsd, fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
-import { getRateLimits } from '#contract/rate-limits.ts'
-import { getWalletBalance } from '#contract/wallet-records.ts'
+import { displayUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import type { ChargeReceipt, PaidOptions, Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { keyFileAddresses } from '#wallet/keys/key-file.ts'
@@ -11,7 +9,9 @@ import { sameCallMs } from '../bounds.ts'
 import type { Core } from '../core.ts'
 import { chargeReceipt } from '../receipts/charge-receipt.ts'
 import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
+import { asTyped, placeOf } from '../words/as-typed.ts'
 import { nobodyPays } from '../words/explain.ts'
+import { lookAtCredit } from './credit.ts'
 import { refillOf } from './limits-view.ts'
 import { sayRefill } from './say-refill.ts'
 
@@ -26,14 +26,19 @@ export class ToolWallet implements WalletDesk {
   }
 
   async status(): Promise<WalletView> {
+    const view = await this.#view()
+    return { ...view, next: view.next === null ? null : asTyped(view.next, placeOf(this.#core)) }
+  }
+
+  async #view(): Promise<WalletView> {
     const { pays, client, policy } = this.#core
-    const credit = await creditOf(this.#core)
-    const view = { pays, service: client.address.baseUrl, creditMicroUsd: credit }
+    const { creditMicroUsd, problem } = await lookAtCredit(this.#core)
+    const view = { pays, service: client.address.baseUrl, creditMicroUsd }
     const missing = pays === 'nothing' ? nobodyPays(this.#core).facts.next : null
     const status = await statusOf(this.#core)
     if (!status) {
       const none = { address: null, network: null, caps: null, spent: null, refill: null, payee: null }
-      return { ...view, ...none, unresolved: 0, next: missing }
+      return { ...view, ...none, unresolved: 0, next: missing ?? problem }
     }
     const { caps } = status
     const network = railOf(policy, status.address)?.network ?? null
@@ -52,7 +57,7 @@ export class ToolWallet implements WalletDesk {
       refill: refillOf(policy),
       unresolved: status.openPayments.length + status.heldPayments.length,
       payee: status.payees.find(payee => payee.network === network)?.payTo ?? null,
-      next: missing ?? nextStep(status),
+      next: missing ?? joined(problem, nextStep(status)),
     }
   }
 
@@ -91,22 +96,8 @@ export class ToolWallet implements WalletDesk {
 /** The payment is among the newest: nobody makes so many in ten minutes. */
 const listed = 100
 
-/** Credit at the service; null where it cannot be seen. A status is told even while the service is away. */
-export async function creditOf({ client, wallet, pays }: Core): Promise<MicroUsd | null> {
-  try {
-    if (wallet) {
-      const call = { params: { walletAddress: await wallet.account() }, query: undefined, body: undefined }
-      const { answer } = await client.call(getWalletBalance, call, { attempts: 2 })
-      return fromUsdNumber(answer.data.balanceUsd)
-    }
-    if (pays === 'nothing') return null
-    const noCall = { params: undefined, query: undefined, body: undefined }
-    const { answer } = await client.call(getRateLimits, noCall, { attempts: 2 })
-    return answer.data.balances.USD === undefined ? null : fromUsdNumber(answer.data.balances.USD)
-  } catch {
-    return null
-  }
-}
+const joined = (...sentences: readonly (string | null)[]): string | null =>
+  sentences.filter(sentence => sentence !== null).join(' ') || null
 
 /** Of a locked wallet too, because addresses are enough; null where there is none. */
 async function statusOf({ wallet, lockedWallet, state, policy, records }: Core): Promise<WalletStatus | null> {

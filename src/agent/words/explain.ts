@@ -15,7 +15,17 @@ export interface Circumstances {
   /** Whether the call could have cost something. */
   isPaid: boolean
   pays: 'wallet' | 'apiKey' | 'nothing'
+  /** The address of the service, where nobody has named one and the usual one is taken. */
+  usualService: string | null
 }
+
+/** Of an agent. */
+export const circumstancesOf = (core: Core, isPaid: boolean): Circumstances => ({
+  nowMs: core.clock.now(),
+  isPaid,
+  pays: core.pays,
+  usualService: core.isServiceNamed ? null : core.client.address.baseUrl,
+})
 
 /** The one place where what went wrong becomes words for a model: what happened, what it cost, when to come again, what next. */
 export function explain(error: unknown, circumstances: Circumstances): unknown {
@@ -27,9 +37,18 @@ export function explain(error: unknown, circumstances: Circumstances): unknown {
   return error
 }
 
+type NobodyPays = Pick<Core, 'lockedWallet' | 'lockedBecause' | 'isServiceNamed' | 'client'>
+
+const howToPay = (service: string): string =>
+  `Ask the person to run \`farebox wallet create --service ${service}\` in a terminal, or to set FAREBOX_API_KEY; then start this server again.`
+
+/** As somebody meets it who has set nothing up. */
+const howToBegin = (usual: string): string =>
+  `Ask the person to set FAREBOX_BASE_URL in the settings of this server to the address of a service (it is not set, so ${usual} on this machine is used), then to set FAREBOX_API_KEY as well, or to run \`farebox wallet create --service ADDRESS\` in a terminal; then start this server again.`
+
 /** Without a wallet or a key paid tools, and a proxy at its start, name the one thing that mends it. */
 export const nobodyPays = (
-  { lockedWallet, lockedBecause }: Pick<Core, 'lockedWallet' | 'lockedBecause'>,
+  { lockedWallet, lockedBecause, isServiceNamed, client }: NobodyPays,
   command: 'farebox mcp' | 'farebox proxy' = 'farebox mcp',
 ): ToolFailure =>
   new ToolFailure({
@@ -44,7 +63,7 @@ export const nobodyPays = (
         ? {
             happened: 'Nothing pays for this yet: there is neither a wallet nor an API key.',
             charged: zeroUsd,
-            next: 'Ask the person to run `farebox wallet create` in a terminal, or to set FAREBOX_API_KEY; then start this server again.',
+            next: isServiceNamed ? howToPay(client.address.baseUrl) : howToBegin(client.address.baseUrl),
           }
         : {
             happened: `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and this server was not given it.`,
@@ -92,8 +111,9 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
   'not-allowed': ['This request would go where this client does not send.', 'Let the person check FAREBOX_BASE_URL.'],
 }
 
-function ofClient(error: ClientError, { isPaid }: Circumstances): ToolFailure {
-  const [happened, next] = clientWords[error.kind]
+function ofClient(error: ClientError, { isPaid, usualService }: Circumstances): ToolFailure {
+  const isUsual = error.kind === 'unreachable' && usualService !== null
+  const [happened, next] = isUsual ? nobodyThere(usualService) : clientWords[error.kind]
   return new ToolFailure({
     happened,
     charged: isPaid && error.wasSent && error.kind !== 'redirected' ? 'unknown' : zeroUsd,
@@ -101,6 +121,11 @@ function ofClient(error: ClientError, { isPaid }: Circumstances): ToolFailure {
     next,
   })
 }
+
+const nobodyThere = (usual: string): readonly [string, string] => [
+  `Nothing answers at ${new URL(usual).origin}, which is used because FAREBOX_BASE_URL is not set.`,
+  'Let the person set FAREBOX_BASE_URL in the settings of this server to the address of a service, or start one on this machine by `farebox up`; then try again.',
+]
 
 const serviceWords: Readonly<Record<string, readonly [string, string]>> = {
   REQUEST_ID_NOT_FOUND: ['The service does not know this job.', 'Look at job_list.'],

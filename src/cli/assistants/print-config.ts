@@ -20,13 +20,15 @@ export function printConfig(command: string, client: string, flags: CarriedFlags
   }
   io.output.note(`Put this into ${found.where}`)
   io.output.note('Write the address of your service in; without a key a wallet pays: `farebox wallet create`.')
-  io.output.print(found.write(startCommand(io.self, flags)))
+  const start = startCommand(io.self, flags)
+  if (start.args[0]?.includes(`${sep}_npx${sep}`)) io.output.note(unpackedByNpx)
+  io.output.print(found.write(start))
 }
 
-/**
- * This very installation, by its path, so that nothing is looked up in a PATH that desktop programs do not have; what npx
- * has unpacked for the moment may be gone tomorrow, so that is started by npx again.
- */
+const unpackedByNpx =
+  'This farebox was unpacked by npx for the moment and may be gone tomorrow: install it with `npm install -g`, then print this again.'
+
+/** This very installation, by its path, so that nothing is looked up in a PATH that desktop programs do not have. */
 function startCommand([program, launcher = '']: CommandIo['self'], flags: CarriedFlags): StartCommand {
   const path = realPath(launcher)
   const carried = Object.entries({
@@ -34,9 +36,7 @@ function startCommand([program, launcher = '']: CommandIo['self'], flags: Carrie
     '--data': flags.data && resolve(flags.data),
     '--passphrase-file': flags['passphrase-file'] && resolve(flags['passphrase-file']),
   }).flatMap(([flag, value]) => (value ? [flag, value] : []))
-  return path.includes(`${sep}_npx${sep}`)
-    ? { command: 'npx', args: ['-y', 'farebox', 'mcp', ...carried] }
-    : { command: program, args: [path, 'mcp', ...carried] }
+  return { command: program, args: [path, 'mcp', ...carried] }
 }
 
 /** A link in a folder of programs may be another one after the next installation. */

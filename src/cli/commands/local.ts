@@ -12,7 +12,7 @@ const usage = `Usage: farebox local fund ADDRESS --usd N [--data DIR]
 
 fund gives an address test USDC on the local chains of a running \`farebox up\`: an EVM address (0x…) or one of Solana
 (base58). It is worth nothing anywhere else. env prints what makes \`farebox mcp\`, \`farebox proxy\` or a program of yours
-an agent of that \`up\`, with its test wallet, for a shell: eval "$(npx farebox local env)".
+an agent of that \`up\`, with its test wallet, for a shell: eval "$(farebox local env)".
 
   --usd N     how much, for example 25
   --rail NAME which chain the wallet pays on: base unless told

@@ -68,7 +68,7 @@ export const up: Command = {
       const end = values['no-journey'] ? 'succeeded' : await journey(service, values.data, report, stopped, io)
       if (values.once) return end === 'succeeded' ? 0 : 1
       if (!values.json && !stopped.aborted) {
-        for (const line of sayServing(service, dataFolder(values.data))) io.output.print(line)
+        for (const line of await sayServing(service, dataFolder(values.data))) io.output.print(line)
       }
       if (!stopped.aborted) await new Promise(resolve => stopped.addEventListener('abort', resolve, { once: true }))
       return 0

@@ -2,10 +2,12 @@ import type { DataFolder } from '../data-folder.ts'
 import type { LocalService } from './local-service.ts'
 
 /** What a person has before them once `up` serves, and what to try next. */
-export function sayServing(
+export async function sayServing(
   { baseUrl, models }: Pick<LocalService, 'baseUrl' | 'models'>,
   folder: DataFolder,
-): string[] {
+): Promise<string[]> {
+  const { ownCommand } = await import('#agent/words/own-command.ts')
+  const farebox = ownCommand()
   const data = `--data ${/\s/.test(folder.root) ? `"${folder.root}"` : folder.root}`
   const longest = Math.max(...models.map(({ id }) => id.length))
   return [
@@ -14,9 +16,9 @@ export function sayServing(
     'Models:',
     ...models.map(({ id, type }) => `  ${id.padEnd(longest)}  ${type}`),
     'In another terminal:',
-    `  npx farebox keys create --usd 5 ${data}             makes an API key with 5 USD of test credit`,
-    `  npx farebox local fund ADDRESS --usd 25 ${data}     gives a wallet of yours test money`,
-    `  eval "$(npx farebox local env ${data})"                lets \`farebox proxy\` and your programs pay by its test wallet`,
-    `  npx farebox ledger audit ${data}                    adds the books up`,
+    `  ${farebox} keys create --usd 5 ${data}             makes an API key with 5 USD of test credit`,
+    `  ${farebox} local fund ADDRESS --usd 25 ${data}     gives a wallet of yours test money`,
+    `  eval "$(${farebox} local env ${data})"                lets \`farebox proxy\` and your programs pay by its test wallet`,
+    `  ${farebox} ledger audit ${data}                    adds the books up`,
   ]
 }

@@ -24,10 +24,19 @@ export async function atDesk(
   try {
     return await work(desk, module)
   } catch (error) {
-    throw isRefusal(error) ? new CliError(error.sentence, error.nextStep) : error
+    throw await inItsWords(error, desk.folder, io.env)
   } finally {
     await desk.close()
   }
+}
+
+/** What a person reads, with commands that act on this very wallet. */
+async function inItsWords(error: unknown, folder: string, env: CommandIo['env']): Promise<unknown> {
+  const { asTyped } = await import('#agent/words/as-typed.ts')
+  const place = { folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) }
+  if (isRefusal(error)) return new CliError(asTyped(error.sentence, place), asTyped(error.nextStep, place))
+  if (!(error instanceof CliError)) return error
+  return new CliError(asTyped(error.message, place), asTyped(error.nextStep, place), error.exitCode)
 }
 
 export const isRefusal = (error: unknown): error is Error & { sentence: string; nextStep: string } =>

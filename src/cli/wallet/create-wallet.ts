@@ -3,7 +3,7 @@ import { parseArguments } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'
 import { atDesk } from './at-desk.ts'
-import { dataFlag, flagFor } from './data-flag.ts'
+import { dataFlag } from './data-flag.ts'
 import { givenPassphrase, passphraseFlags } from './given-passphrase.ts'
 import { nextSteps } from './next-steps.ts'
 import { readOffer } from './read-offer.ts'
@@ -38,11 +38,11 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     io.output.print(address)
     io.output.print(solanaAddress)
     io.output.note(`The keys are in ${path}, encrypted. Keep the passphrase: nobody can recover it.`)
-    const { stateFolderOf } = await import('#agent/settings/wallet-settings.ts')
+    const { asTyped } = await import('#agent/words/as-typed.ts')
     const networks = payees.map(({ network }) => network)
     const wallet = { address, solanaAddress, service, networks, isInKeychain: values.keychain }
-    for (const line of nextSteps({ ...wallet, dataFlag: flagFor(desk.folder, stateFolderOf({})) }))
-      io.output.note(plainText(line))
+    const place = { folder: desk.folder, isJournalShared: Boolean(io.env.FAREBOX_JOURNAL_URL?.trim()) }
+    for (const line of nextSteps(wallet)) io.output.note(plainText(asTyped(line, place)))
     return 0
   })
 }

@@ -6,6 +6,3 @@ export const dataFlag = { data: { type: 'string' } } as const
 /** The folder that a flag names comes before the one of the environment. */
 export const withDataFlag = (env: Environment, data: string | undefined): Environment =>
   data === undefined ? env : { ...env, FAREBOX_DATA: data }
-
-/** The flag that a command needs to find a folder; none for the usual one. */
-export const flagFor = (folder: string, usual: string): string => (folder === usual ? '' : ` --data '${folder}'`)

@@ -4,8 +4,6 @@ import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/pa
 export interface NewWallet {
   address: string
   solanaAddress: string
-  /** ` --data 'DIR'` where the commands need it. */
-  dataFlag: string
   /** Absent where none was named. */
   service: string | undefined
   /** CAIP-2 networks on which the service is paid; empty where none was named. */
@@ -17,7 +15,7 @@ export interface NewWallet {
 export const nextSteps = (wallet: NewWallet): string[] => [
   `1. ${funding(wallet)}`,
   `2. ${starting(wallet)}`,
-  `3. Look at \`farebox wallet status${wallet.dataFlag}\`: the caps, what is left of them, and what waits for you.`,
+  `3. Look at \`farebox wallet status\`: the caps, what is left of them, and what waits for you.`,
 ]
 
 /** A service on this machine is paid on a chain of this machine, however much it looks like Base. */
@@ -33,9 +31,9 @@ function funding({ service, address, solanaAddress, networks }: NewWallet): stri
   return `Send the few USDC that you mean to spend ${places}; they are all that can ever be lost.`
 }
 
-function starting({ service, dataFlag, isInKeychain }: NewWallet): string {
+function starting({ service, isInKeychain }: NewWallet): string {
   const address = service === undefined ? 'the FAREBOX_BASE_URL of the service' : `FAREBOX_BASE_URL=${service}`
-  const start = `let the assistant start \`farebox mcp${dataFlag}`
+  const start = `let the assistant start \`farebox mcp`
   return isInKeychain
     ? `In its settings, ${start}\` with ${address}; the keychain of this system opens the wallet.`
     : `Write the passphrase to a file that only you may read (chmod 600); then, in its settings, ${start} --passphrase-file FILE\` with ${address}.`

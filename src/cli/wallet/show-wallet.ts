@@ -15,9 +15,13 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
     const status = await desk.status(await addressesOf(desk))
     const questions = await desk.questions()
     if (values.json) io.output.print(asJson({ ...status, questions }))
-    else
-      for (const line of [...statusLines(status, io.env), ...questionLines(questions, values.data)])
+    else {
+      const { asTyped } = await import('#agent/words/as-typed.ts')
+      const place = { folder: desk.folder, isJournalShared: Boolean(io.env.FAREBOX_JOURNAL_URL?.trim()) }
+      const typed = (line: string) => asTyped(line, place)
+      for (const line of [...statusLines(status, io.env).map(typed), ...questionLines(questions, typed)])
         io.output.print(plainText(line))
+    }
     return 0
   })
 }
@@ -87,9 +91,6 @@ function openLine({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Stat
 
 type Questions = Awaited<ReturnType<OwnerDesk['questions']>>
 
-/** With the folder, where it was named: the advice is followed to the letter. */
-const questionLines = (questions: Questions, data: string | undefined): string[] =>
-  questions.map(
-    ({ id, inShort }) =>
-      `waits for a person: ${inShort}; \`farebox wallet approve ${id}${data === undefined ? '' : ` --data '${data}'`}\``,
-  )
+/** What is asked may quote a stranger, in whose words no command is made to work. */
+const questionLines = (questions: Questions, typed: (command: string) => string): string[] =>
+  questions.map(({ id, inShort }) => `waits for a person: ${inShort}; ${typed(`\`farebox wallet approve ${id}\``)}`)

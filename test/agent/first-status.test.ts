@@ -1,0 +1,85 @@
+/** What a person meets who has set up nothing, or something wrong: the next step is one that helps. */
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { AgentDesks } from '#agent/agent-desks.ts'
+import type { CoreOptions } from '#agent/core-options.ts'
+import { type FoundWallet, openCore } from '#agent/open-core.ts'
+import { getRateLimits } from '#contract/rate-limits.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { canaryApiKey } from '../canary/canaries.ts'
+import { answerJson, littleServer } from '../client/little-server.ts'
+import { temporaryFolder } from './open-agent.ts'
+import { walletKey } from './pretend-service.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function desksOf(options: Partial<CoreOptions>, found: FoundWallet = {}) {
+  const stateFolder = temporaryFolder()
+  const settings = { baseUrl: nobody, stateFolder, notesFolder: join(stateFolder, 'notes'), ...options }
+  const desks = new AgentDesks(await openCore(settings, found))
+  closing.push(() => desks.close())
+  return { desks, stateFolder }
+}
+
+/** Nothing listens at this port of any machine. */
+const nobody = 'http://127.0.0.1:9/api/v1'
+const unnamed = { isServiceNamed: false }
+
+/** A service that answers everything so. */
+async function answering(status: number, body: object): Promise<string> {
+  const server = await littleServer((_, response) => answerJson(response, status, body))
+  closing.push(server.close)
+  return `${server.origin}/api/v1`
+}
+
+test('with nothing at all the very next command is named, on this wallet', async () => {
+  const { desks, stateFolder } = await desksOf({})
+  const status = await desks.wallet.status()
+  expect(status).toMatchObject({ pays: 'nothing', creditMicroUsd: null })
+  expect(status.next).toContain(`\`farebox wallet create --service ${nobody} --data '${stateFolder}'\``)
+})
+
+test('where nobody has named a service, that comes first', async () => {
+  const { desks } = await desksOf({}, unnamed)
+  expect((await desks.wallet.status()).next).toMatch(
+    /^Ask the person to set FAREBOX_BASE_URL .*is not set, so http:\/\/127\.0\.0\.1:9\/api\/v1 .*create --service ADDRESS/,
+  )
+})
+
+const refused = { error: 'Authentication failed' }
+const apiKey = canaryApiKey
+
+test.each([
+  ['a service that is not there', { apiKey }, {}, null, /^The service cannot be reached\. Check FAREBOX_BASE_URL/],
+  [
+    'one that is not there and that nobody named',
+    { apiKey },
+    unnamed,
+    null,
+    /^Nothing answers at http:\/\/127\.0\.0\.1:9, which is used because FAREBOX_BASE_URL is not set\. .*`farebox up`/,
+  ],
+  ['a key that it does not take', { apiKey }, {}, [401, refused], /^The service did not accept the API key/],
+  ['a sign-in that it does not take', { walletKey }, {}, [401, refused], /did not accept .*clock of this machine/],
+  ['a service without such a list', { apiKey }, {}, [404, { error: 'Not found' }], null],
+] as const)('wallet_status tells of %s', async (_, options, found, answer, next) => {
+  const baseUrl = answer ? await answering(answer[0], answer[1]) : nobody
+  const { desks } = await desksOf({ ...options, baseUrl }, found)
+  const status = await desks.wallet.status()
+  expect(status.creditMicroUsd).toBeNull()
+  if (next === null) expect(status.next).toBeNull()
+  else expect(status.next).toMatch(next)
+  expect(JSON.stringify(status.next)).not.toContain(canaryApiKey)
+})
+
+test('a tool that meets nobody says why it looked there', async () => {
+  const { desks } = await desksOf({ apiKey }, unnamed)
+  const failing = desks.worded(false, new AbortController().signal, () =>
+    desks.core.client.call(getRateLimits, { params: undefined, query: undefined, body: undefined }, { attempts: 1 }),
+  )
+  const failure = await failing.catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(ToolFailure)
+  expect((failure as ToolFailure).facts.happened).toContain('because FAREBOX_BASE_URL is not set')
+})

@@ -1,0 +1,43 @@
+/** farebox is on no registry yet: what a document tells to run has to be this very farebox, and never a stranger's of that name. */
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
+
+/** What was decided and what changed are told as they were. */
+const history = ['docs/decisions.md', 'CHANGELOG.md']
+const documents = globSync(['*.md', 'docs/*.md', 'examples/*'], { cwd: root }).filter(path => !history.includes(path))
+const sources = globSync(['src/**/*.ts', 'tools/*.ts', 'prompts/*.ts', 'resources/*.ts', 'scripts/**/*.ts'], {
+  cwd: root,
+})
+
+test('nothing tells to run whatever npm has under that name', () => {
+  expect(documents.length).toBeGreaterThan(15)
+  const byNpx = /\bnpx\s+(-\S+\s+)*farebox\b|'npx', args: \['farebox/
+  expect([...documents, ...sources].filter(path => byNpx.test(read(path)))).toEqual([])
+})
+
+test('the commands of the README can be typed as they stand', () => {
+  const lines = [...read('README.md').matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.split('\n'))
+  const commands = lines.filter(line => line.includes('farebox'))
+  expect(commands.length).toBeGreaterThan(3)
+  expect(commands.filter(line => !line.startsWith('node bin/farebox.mjs '))).toEqual([])
+})
+
+test('each document with commands by their word says what the word is', () => {
+  const named = documents.filter(path => /```sh\n(?:(?!```)[\s\S])*^farebox /m.test(read(path)))
+  expect(named).toEqual(expect.arrayContaining(['docs/operations.md', 'docs/wallet.md']))
+  expect(named.filter(path => !/`farebox` is `node bin\/farebox\.mjs`/.test(read(path)))).toEqual([])
+})
+
+test('the documents name each other as they are', () => {
+  const broken = documents.flatMap(path =>
+    [...read(path).matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)]
+      .map(([, target = '']) => fileURLToPath(new URL(target, `file://${root}${path}`)))
+      .filter(target => globSync(target).length === 0)
+      .map(target => `${path}: ${target}`),
+  )
+  expect(broken).toEqual([])
+})
