@@ -1,36 +1,26 @@
-import { zeroUsd } from '#contract/money.ts'
-import { keepMs, resourceFileBytes, resourceRows } from '#toolkit/bounds.ts'
+import { basename } from 'node:path'
+import { keepMs, resourceRows } from '#toolkit/bounds.ts'
 import { defineResource } from '#toolkit/define-resource.ts'
-import type { SavedFile } from '#toolkit/tool-context.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { fromOutside } from '#toolkit/from-outside.ts'
 
 export default defineResource({
   name: 'media_file',
   title: 'One saved file',
-  description: 'A file that a job has saved; a large one is read from its path instead.',
-  uri: 'farebox://media/{job_id}',
-  needs: ['job_list'],
+  description: 'A file that a tool has saved; a large one is read from its path instead.',
+  uri: 'farebox://media/{id}',
+  readsLinks: 'file:',
+  needs: [],
   keepMs: keepMs.files,
 
-  async read(context, jobId) {
-    const job = (await context.jobs.list(resourceRows.looked)).find(row => row.jobId === jobId)
-    if (!job?.file) return null
-    const { path, mimeType } = job.file
-    if (job.file.bytes > resourceFileBytes) throw tooLarge(job.file)
-    const url = await context.files.asMediaUrl(path, kindOf(mimeType))
-    return { base64: url.slice(url.indexOf(',') + 1), mimeType }
+  async read(context, address) {
+    const found = await context.files.readSaved(address)
+    if (!found) return null
+    const { path, mimeType } = found.file
+    const bytes = Buffer.from(found.bytes)
+    // A text may be somebody's words to a model; vectors and media are not read as such.
+    if (mimeType === 'text/plain') return { text: fromOutside(`file ${basename(path)}`, bytes.toString()) }
+    return { base64: bytes.toString('base64'), mimeType }
   },
 
-  choices: async context =>
-    (await context.jobs.list(resourceRows.looked)).flatMap(({ file, jobId }) => (file ? jobId : [])),
+  choices: async context => (await context.files.saved(resourceRows.files)).map(({ id }) => id),
 })
-
-const kindOf = (mimeType: string): 'image' | 'video' | 'audio' =>
-  mimeType.startsWith('image/') ? 'image' : mimeType.startsWith('audio/') ? 'audio' : 'video'
-
-const tooLarge = ({ path, bytes }: SavedFile): ToolFailure =>
-  new ToolFailure({
-    happened: `The file has ${bytes} bytes, more than the ${resourceFileBytes} that are sent.`,
-    charged: zeroUsd,
-    next: `Open it where it lies: ${path}`,
-  })

@@ -7,26 +7,24 @@ import { isoTime } from '#toolkit/say-amount.ts'
 export default defineResource({
   name: 'media',
   title: 'Saved files',
-  description: 'The newest files that jobs have saved, and where they lie.',
+  description: 'The newest files that tools have saved, and where they lie.',
   uri: 'farebox://media',
   mimeType: 'application/json',
-  needs: ['job_list'],
+  needs: [],
   keepMs: keepMs.money,
 
   async read(context) {
-    const files = (await context.jobs.list(resourceRows.shown)).flatMap(({ file, jobId, model, startedAtMs }) =>
-      file
-        ? {
-            uri: `farebox://media/${jobId}`,
-            name: basename(file.path),
-            path: file.path,
-            mime_type: file.mimeType,
-            bytes: file.bytes,
-            model: strangeId(model),
-            started_at: isoTime(startedAtMs),
-          }
-        : [],
-    )
+    const kept = await context.files.saved(resourceRows.files)
+    const files = kept.map(({ id, path, mimeType, bytes, model, tool, savedAtMs }) => ({
+      uri: `farebox://media/${id}`,
+      name: basename(path),
+      path,
+      mime_type: mimeType,
+      bytes,
+      model: model === null ? null : strangeId(model),
+      tool,
+      saved_at: isoTime(savedAtMs),
+    }))
     return { text: JSON.stringify({ files }, null, 2) }
   },
 })

@@ -77,7 +77,7 @@ export const listedResource = ({ name, uri, title, description, mimeType, needs 
 
 export function listedTemplate(resource: Resource): ListedTemplate {
   const { uri: uriTemplate, ...rest } = listedResource(resource)
-  return { ...rest, uriTemplate }
+  return { ...rest, uriTemplate, ...(resource.readsLinks ? { readsLinks: resource.readsLinks } : {}) }
 }
 
 export const listedPrompt = ({ name, title, description, needs, arguments: values }: Prompt): ListedPrompt => ({

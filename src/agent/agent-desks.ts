@@ -8,6 +8,7 @@ import type { Core } from './core.ts'
 import { CallJobs } from './jobs/call-jobs.ts'
 import { JobRows } from './jobs/job-rows.ts'
 import { resumeJobs } from './jobs/resume-jobs.ts'
+import { SavedFiles } from './media/saved-files.ts'
 import { ModelRecords } from './prices/model-records.ts'
 import { ReceiptDesk } from './receipts/receipt-desk.ts'
 import { LimitsDesk } from './wallet/limits-view.ts'
@@ -27,6 +28,7 @@ export class AgentDesks {
   readonly callJobs: CallJobs
   readonly limits: LimitsDesk
   readonly receipts: ReceiptDesk
+  readonly savedFiles: SavedFiles
   readonly wallet: ToolWallet
   readonly resumed: ReturnType<typeof resumeJobs>
 
@@ -35,6 +37,7 @@ export class AgentDesks {
     this.core = core
     this.rows = new PaidCallRows(state, clock)
     this.jobRows = new JobRows(state, clock)
+    this.savedFiles = new SavedFiles(state, clock)
     this.models = new ModelRecords(client)
     this.paidCalls = new PaidCalls(core, this.models, this.rows)
     this.limits = new LimitsDesk(core)

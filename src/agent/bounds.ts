@@ -69,6 +69,10 @@ export const finishedJobsKeptMs = 90 * dayMs
 export const keptFinishedJobs = 5_000
 /** Rows of jobs that are listed at most. */
 export const listedJobs = 100
+/** Rows of saved files: a busy assistant saves so many in a month, and nobody looks further back here; the files stay. */
+export const keptSavedFiles = 1_000
+/** A part that nobody has written to for so long belongs to nothing: a connection ends within minutes. */
+export const oldPartMs = dayMs
 /** What is known of a service's limits is over within minutes; the limits themselves are worth a day. */
 export const notesKeptMs = dayMs
 

@@ -18,6 +18,7 @@ import { openWallet } from '#wallet/wallet.ts'
 import type { Core } from './core.ts'
 import type { CoreOptions } from './core-options.ts'
 import { Files } from './media/files.ts'
+import { sweepParts } from './media/sweep-parts.ts'
 import { machineNotes } from './state/machine-notes.ts'
 import { Refills } from './wallet/refills.ts'
 
@@ -75,7 +76,7 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     state,
     records,
     approvals: wallet?.approvals ?? openApprovals(records, state.folder),
-    files: new Files({ output, inputs, state: state.folder }),
+    files: new Files({ output, inputs, state: state.folder }, folder => sweepParts(folder, state, clock.now())),
     clock,
     pause: options.pause ?? waitFor,
   }

@@ -2826,10 +2826,8 @@ export const listing: Listing = {
       "name": "media",
       "uri": "farebox://media",
       "title": "Saved files",
-      "description": "The newest files that jobs have saved, and where they lie.",
-      "needs": [
-        "job_list"
-      ],
+      "description": "The newest files that tools have saved, and where they lie.",
+      "needs": [],
       "mimeType": "application/json"
     },
     {
@@ -2867,11 +2865,10 @@ export const listing: Listing = {
     {
       "name": "media_file",
       "title": "One saved file",
-      "description": "A file that a job has saved; a large one is read from its path instead.",
-      "needs": [
-        "job_list"
-      ],
-      "uriTemplate": "farebox://media/{job_id}"
+      "description": "A file that a tool has saved; a large one is read from its path instead.",
+      "needs": [],
+      "uriTemplate": "farebox://media/{id}",
+      "readsLinks": "file:"
     },
     {
       "name": "model",

@@ -34,6 +34,7 @@ export interface ListedResource extends Needing {
 
 export interface ListedTemplate extends Omit<ListedResource, 'uri'> {
   uriTemplate: string
+  readsLinks?: 'file:'
 }
 
 export interface ObjectSchema {
@@ -49,7 +50,15 @@ export interface Listing {
 }
 
 /** A row as it is sent: without what decides about it here. */
-export function onWire<Row extends object>(row: Row): Omit<Row, 'set' | 'isDefault' | 'needs'> {
-  const { set: _set, isDefault: _isDefault, needs: _needs, ...wire } = row as Row & Partial<ListedTool & Needing>
-  return wire as Omit<Row, 'set' | 'isDefault' | 'needs'>
+export function onWire<Row extends object>(row: Row): Omit<Row, Inner> {
+  const {
+    set: _s,
+    isDefault: _d,
+    needs: _n,
+    readsLinks: _r,
+    ...wire
+  } = row as Row & Partial<ListedTool & ListedTemplate>
+  return wire as Omit<Row, Inner>
 }
+
+type Inner = 'set' | 'isDefault' | 'needs' | 'readsLinks'

@@ -15,7 +15,8 @@ export function findResource({ resources, resourceTemplates }: Listing, uri: str
     const value = valueIn(uriTemplate, uri)
     if (value !== undefined) return { name, value }
   }
-  return undefined
+  const linked = resourceTemplates.find(({ readsLinks }) => readsLinks && uri.startsWith(readsLinks))
+  return linked && { name: linked.name, value: uri }
 }
 
 /** What an address has for the one variable of a template; undefined where it is not of it. Ids of models may have slashes. */

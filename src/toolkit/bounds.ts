@@ -43,7 +43,7 @@ export const nearVideoModels = 3
 export const unitPricesShown = 16
 
 /** Rows of one kind that a resource shows, and that one of them is looked for in; a call of a tool shows fewer. */
-export const resourceRows = { shown: 50, looked: 100 } as const
+export const resourceRows = { shown: 50, looked: 100, files: 100 } as const
 
 /** A saved file within one message: base64 adds a third, and transports refuse messages above 10 MiB. */
 export const resourceFileBytes = 6 * 1024 * 1024

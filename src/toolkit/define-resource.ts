@@ -8,9 +8,11 @@ export interface Resource {
   description: string
   /** `farebox://models`; a template has one variable, `farebox://models/{id}`. */
   uri: string
+  /** A template that links of tools lead to reads addresses of this scheme too; such an address is its variable's value. */
+  readsLinks?: 'file:'
   /** Of a template whose contents differ it is absent. */
   mimeType?: string
-  /** Tools whose data it shows; without them it is not offered. */
+  /** Tools whose data it shows, none where it is any tool's; without them it is not offered. */
   needs: readonly string[]
   /** How long a client may keep what it has read, in milliseconds. */
   keepMs: number

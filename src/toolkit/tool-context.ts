@@ -105,6 +105,16 @@ export interface SavedFile {
   bytes: number
 }
 
+/** A saved file that is remembered; it may have been deleted since. */
+export interface KeptFile extends SavedFile {
+  id: string
+  /** Which made it; null of what no model made, or where it is not known. */
+  model: string | null
+  /** The tool that was called for it; null where it is not known. */
+  tool: string | null
+  savedAtMs: number
+}
+
 export interface FileDesk {
   /** A file of an allowed folder as a data URL; an http(s) or data URL passes as it is. Checks folder, type and size. */
   asMediaUrl(source: string, kind: MediaKind): Promise<string>
@@ -112,6 +122,13 @@ export interface FileDesk {
   asFormFile(path: string, kind: MediaKind | 'document'): Promise<FormFile>
   /** Keeps a text that is too long to be shown in the output folder; `name` says in a word or two where it is from. */
   saveText(text: string, name: string, mimeType?: 'text/plain' | 'application/json'): Promise<SavedFile>
+  /** What was saved last, the newest first. */
+  saved(limit: number): Promise<KeptFile[]>
+  /**
+   * A saved file by its id, or by the `file:` address of a link; null where no such file is remembered. Throws
+   * `ToolFailure` where it is deleted, changed, too large, or not in a folder that may be read any more.
+   */
+  readSaved(address: string): Promise<{ file: KeptFile; bytes: Uint8Array } | null>
 }
 
 export type MediaKind = 'image' | 'video' | 'audio'

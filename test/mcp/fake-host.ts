@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import type { ModelRecord } from '#contract/models.ts'
 import { microUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
@@ -9,6 +10,7 @@ import { isYes } from '#toolkit/say-question.ts'
 import type {
   ChargeReceipt,
   JobView,
+  KeptFile,
   LimitsView,
   Paid,
   PaidOptions,
@@ -40,6 +42,12 @@ export const doneJob: JobView = {
   ...runningJob,
   state: 'completed',
   file: { path: '/home/ann/farebox files/a b.mp4', mimeType: 'video/mp4', bytes: 1234 },
+}
+
+/** The same file as it is remembered. */
+export const keptFile: KeptFile = {
+  ...{ path: '/home/ann/farebox files/a b.mp4', mimeType: 'video/mp4', bytes: 1234 },
+  ...{ id: 'job_1', model: 'demo-video', tool: 'video_create', savedAtMs: Date.UTC(2026, 0, 2, 3, 5, 5) },
 }
 
 export const madeFile: SavedFile = { path: '/home/ann/farebox files/a b.png', mimeType: 'image/png', bytes: 1234 }
@@ -150,6 +158,7 @@ export interface FakeOptions {
   answers?: Readonly<Record<string, unknown>>
   jobs?: JobView[]
   made?: SavedFile[]
+  kept?: KeptFile[]
   limits?: LimitsView
   models?: readonly ModelRecord[]
   /** Progress reported by a wait, and whether it goes on until it is stopped. */
@@ -214,7 +223,7 @@ export function fakeHost(options: FakeOptions = {}) {
         return { ...doneJob, jobId, state: 'deleted' }
       },
     },
-    files: { ...files, ...(options.saveText ? { saveText: options.saveText } : {}) },
+    files: { ...filesOf(options), ...(options.saveText ? { saveText: options.saveText } : {}) },
     wallet: { ...walletDesk(paidEffect, calls), ...options.wallet },
     async models() {
       effect()
@@ -236,7 +245,7 @@ function askFirst(questions: readonly Question[] = [], approved: ReadonlySet<str
 
 const noon = () => Date.UTC(2026, 0, 3)
 
-const files: ToolContext['files'] = {
+const filesOf = ({ kept = [keptFile], failure }: FakeOptions): ToolContext['files'] => ({
   asMediaUrl: async source => (source.startsWith('http') ? source : `data:image/png;base64,${source}`),
   asFormFile: async (path, kind) => new FormFile(new TextEncoder().encode(path), kind, ''),
   saveText: async (text, _name, mimeType = 'text/plain') => ({
@@ -244,7 +253,13 @@ const files: ToolContext['files'] = {
     mimeType,
     bytes: text.length,
   }),
-}
+  saved: async limit => kept.slice(0, limit),
+  async readSaved(address) {
+    if (failure !== undefined) throw failure
+    const file = kept.find(({ id, path }) => address === id || address === pathToFileURL(path).href)
+    return file ? { file, bytes: new TextEncoder().encode(file.path) } : null
+  },
+})
 
 const walletDesk = (
   paidEffect: () => void,

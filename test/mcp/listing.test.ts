@@ -153,8 +153,9 @@ test('what needs a tool comes with it, and a tool that is off comes by its name 
     const { prompts, resources, resourceTemplates } = chooseTools(listing, words)
     return [...prompts, ...resources, ...resourceTemplates].map(({ name }) => name)
   }
-  expect(offered('wallet')).toEqual(['policy', 'receipts', 'receipt'])
-  expect(offered('chat', 'models_find')).toEqual(['compare-models', 'models', 'model'])
+  // Any tool may have saved a file.
+  expect(offered('wallet')).toEqual(['media', 'policy', 'receipts', 'media_file', 'receipt'])
+  expect(offered('chat', 'models_find')).toEqual(['compare-models', 'media', 'models', 'media_file', 'model'])
   const [first] = listing.tools
   if (!first) throw new Error('The listing is empty.')
   const off = { ...first, name: 'rare_one', isDefault: false }

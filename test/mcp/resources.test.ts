@@ -2,11 +2,9 @@ import { ResourceNotFoundError } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { zeroUsd } from '#contract/money.ts'
 import { valueIn } from '#mcp/resource-address.ts'
-import { resourceFileBytes } from '#toolkit/bounds.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import type { ToolHost } from '#toolkit/tool-host.ts'
 import { type Connect, type Connection, connect, eras } from './connect.ts'
-import { doneJob, type FakeOptions, fakeHost, receipt, videoModel } from './fake-host.ts'
+import { type FakeOptions, fakeHost, keptFile, receipt, videoModel } from './fake-host.ts'
 
 const withHost = async <Result>(options: FakeOptions, run: (connection: Connection) => Promise<Result>, more = {}) => {
   const connection = await connect({ host: fakeHost(options).host, ...more } as Connect)
@@ -17,18 +15,6 @@ const withHost = async <Result>(options: FakeOptions, run: (connection: Connecti
   }
 }
 
-/** A host whose files hold their own paths. */
-const withFiles = (host: ToolHost): ToolHost => ({
-  ...host,
-  context: invocation => ({
-    ...host.context(invocation),
-    files: {
-      ...host.context(invocation).files,
-      asMediaUrl: async (source, kind) => `data:${kind}/mp4;base64,${btoa(source)}`,
-    },
-  }),
-})
-
 const textAt = async ({ client }: Connection, uri: string): Promise<string> => {
   const [content] = (await client.readResource({ uri })).contents
   return content && 'text' in content ? content.text : ''
@@ -37,7 +23,7 @@ const textAt = async ({ client }: Connection, uri: string): Promise<string> => {
 describe.each(eras)('in the %s era', era => {
   let connection: Connection
   beforeAll(async () => {
-    connection = await connect({ era, host: withFiles(fakeHost().host) })
+    connection = await connect({ era, host: fakeHost().host })
   })
   afterAll(() => connection.disconnect())
 
@@ -52,7 +38,7 @@ describe.each(eras)('in the %s era', era => {
       'farebox://receipts',
     ])
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
-      'farebox://media/{job_id}',
+      'farebox://media/{id}',
       'farebox://models/{id}',
       'farebox://receipts/{id}',
     ])
@@ -88,11 +74,28 @@ describe.each(eras)('in the %s era', era => {
   test('a saved file is listed with its address, and read as bytes', async () => {
     const { files } = JSON.parse(await textAt(connection, 'farebox://media'))
     expect(files).toEqual([
-      expect.objectContaining({ uri: 'farebox://media/job_1', name: 'a b.mp4', mime_type: 'video/mp4', bytes: 1234 }),
+      {
+        ...{ uri: 'farebox://media/job_1', name: 'a b.mp4', path: keptFile.path, mime_type: 'video/mp4', bytes: 1234 },
+        ...{ model: 'demo-video', tool: 'video_create', saved_at: '2026-01-02T03:05:05.000Z' },
+      },
     ])
     const { contents } = await connection.client.readResource({ uri: files[0].uri })
-    expect(contents).toEqual([{ uri: files[0].uri, mimeType: 'video/mp4', blob: btoa(doneJob.file?.path ?? '') }])
+    expect(contents).toEqual([{ uri: files[0].uri, mimeType: 'video/mp4', blob: btoa(keptFile.path) }])
   })
+
+  test('the link that a tool returns is read as it stands', async () => {
+    const { content } = await connection.client.callTool({ name: 'job_wait', arguments: { job_id: 'job_1' } })
+    const link = content.find(block => block.type === 'resource_link')
+    const { contents } = await connection.client.readResource({ uri: link?.uri ?? '' })
+    expect(contents).toEqual([{ uri: link?.uri, mimeType: 'video/mp4', blob: btoa(keptFile.path) }])
+  })
+
+  test.each(['file:///etc/passwd', 'file://host/share/a', 'file:', 'farebox://media/job_2'])(
+    '%s is no saved file',
+    async uri => {
+      await expect(connection.client.readResource({ uri })).rejects.toBeInstanceOf(ResourceNotFoundError)
+    },
+  )
 
   test.each(['farebox://nothing', 'farebox://models/', 'farebox://models/no-such-model', 'farebox://receipts/%E0%A4'])(
     'nothing is at %s, and the answer says what there is',
@@ -136,12 +139,12 @@ test('a long list of models is cut where assistants would cut it, and says so', 
   expect(text).toMatch(/\d+ more are there: models_find looks for them\.$/)
 })
 
-test('a file that no message holds is read from its path', async () => {
-  const file = { path: '/out/long.mp4', mimeType: 'video/mp4', bytes: resourceFileBytes + 1 }
-  const read = withHost({ jobs: [{ ...doneJob, file }] }, ({ client }) =>
-    client.readResource({ uri: 'farebox://media/job_1' }),
+test('a saved text is marked as somebody else wrote it, and offered whatever tools are', async () => {
+  const text = { ...keptFile, id: 'file_1', path: '/out/page.txt', mimeType: 'text/plain' }
+  const read = (connection: Connection) => textAt(connection, 'farebox://media/file_1')
+  expect(await withHost({ kept: [text] }, read, { tools: ['web_read'] })).toMatch(
+    /^<<< file page\.txt, data from outside\n/,
   )
-  await expect(read).rejects.toThrow('Open it where it lies: /out/long.mp4')
 })
 
 test('what goes wrong is told in our words, a fault by its reference alone', async () => {

@@ -3,19 +3,46 @@ import type { AnswerHeaders } from '#client/wire/answer-headers.ts'
 import { ChatCompletion } from '#contract/chat-completion.ts'
 import { addUsd, fromUsdNumber, isCredibleUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import type { AnswerOf, Operation } from '#contract/operation.ts'
+import { withoutHidden } from '#toolkit/from-outside.ts'
 import { readReceipt } from '#wallet/receipts/verify-receipt.ts'
+import { shownIdCharacters } from '../bounds.ts'
+import { type MadeMedia, makesMedia } from '../media/made-media.ts'
+import type { NewSavedFile, SavedFiles } from '../media/saved-files.ts'
 import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
 import type { Keep } from './paid-call.ts'
 import type { PaidCallRow, PaidCallRows } from './paid-call-rows.ts'
 
-/** How an answer that is whole is kept: with what it cost and what is left, and its receipt. */
+interface Keeping {
+  rows: PaidCallRows
+  receipts: ReceiptDesk
+  savedFiles: SavedFiles
+}
+
+/** Whose answer it is: for the rows of the files that it was saved as. */
+export interface AnswerOrigin {
+  /** As the call names it. */
+  model: string
+  tool: string | null
+}
+
+/** How an answer that is whole is kept: with what it cost and what is left, its files and its receipt. */
 export const keepAnswer =
-  <O extends Operation>({ rows, receipts }: { rows: PaidCallRows; receipts: ReceiptDesk }, operation: O): Keep<O> =>
+  <O extends Operation>({ rows, receipts, savedFiles }: Keeping, operation: O, origin: AnswerOrigin): Keep<O> =>
   (rowId, answer, price) => {
     const charged = chargedFor(answer)
-    rows.answered(rowId, { answer: answer.answer, charged, creditLeft: creditLeft(answer, charged) })
+    const kept = { answer: answer.answer, charged, creditLeft: creditLeft(answer, charged) }
+    const made = makesMedia(operation) ? (answer.answer as MadeMedia) : null
+    rows.answered(rowId, kept, db => {
+      if (made) savedFiles.insert(db, filesOf(made, origin))
+      return null
+    })
     receipts.keep(rowId, operation, answer, price)
   }
+
+function filesOf({ files, model }: MadeMedia, origin: AnswerOrigin): NewSavedFile[] {
+  const shown = withoutHidden(model ?? origin.model).slice(0, shownIdCharacters) || null
+  return files.map(file => ({ ...file, model: shown, tool: origin.tool }))
+}
 
 /** The answer of an earlier call as it was kept. */
 export const keptAnswer = <O extends Operation>({ answer }: PaidCallRow): AnswerOf<O> =>

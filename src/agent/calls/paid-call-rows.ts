@@ -116,7 +116,7 @@ export class PaidCallRows {
   }
 
   /** The answer is on disk before anybody has it. `also` runs in the same transaction. */
-  answered(id: string, { answer, charged, creditLeft }: KeptAnswer, also?: (db: DatabaseSync) => string): void {
+  answered(id: string, { answer, charged, creditLeft }: KeptAnswer, also?: (db: DatabaseSync) => string | null): void {
     this.#decide(db => {
       const jobId = also?.(db) ?? null
       mark(db, id, 'answered', this.#clock.now())

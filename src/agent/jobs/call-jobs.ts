@@ -12,6 +12,7 @@ import { wasForgotten, wasNotDone } from '../calls/lost-call.ts'
 import type { PaidCalls } from '../calls/paid-call.ts'
 import type { PaidCallRow, PaidCallRows } from '../calls/paid-call-rows.ts'
 import type { Core } from '../core.ts'
+import type { SavedFiles } from '../media/saved-files.ts'
 import { askedModel } from '../prices/asked-models.ts'
 import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
 import { endOfCall, notYetAnswered } from './call-job-words.ts'
@@ -24,6 +25,7 @@ export interface CallDesks {
   rows: PaidCallRows
   jobRows: JobRows
   receipts: ReceiptDesk
+  savedFiles: SavedFiles
 }
 
 /**
@@ -108,7 +110,7 @@ export class CallJobs {
 
   /** Ends with the call; null where another process is at it. */
   #goOn({ jobId, callId }: JobRow): Promise<unknown> | null {
-    const { paidCalls, rows, jobRows, receipts } = this.#desks
+    const { paidCalls, rows, jobRows, receipts, savedFiles } = this.#desks
     const row = rows.find(callId ?? '')
     if (!row) throw wasForgotten()
     if (row.state === 'failed') throw wasNotDone()
@@ -117,10 +119,14 @@ export class CallJobs {
     const under = paidCalls.underWay(row.id)
     if (under) return under
     const operation: Operation | undefined = operations.find(({ id }) => id === row.operation)
-    const { request } = jobRows.callParts(jobId)
+    const { request, tool } = jobRows.callParts(jobId)
     if (!operation || request === null) throw wasForgotten()
-    const keep = keepAnswer({ rows, receipts }, operation)
-    return paidCalls.resume(row.id, operation, request as CallOf<Operation>, keep)?.bought ?? null
+    const asked = request as CallOf<Operation>
+    const origin = { model: askedModel(asked), tool: tool?.name ?? null }
+    return (
+      paidCalls.resume(row.id, operation, asked, keepAnswer({ rows, receipts, savedFiles }, operation, origin))
+        ?.bought ?? null
+    )
   }
 
   /** Whether the error is the end of the job; then it stands in its row. */

@@ -130,7 +130,7 @@ export class Jobs implements JobDesk {
     try {
       this.#waiting.report({ message: `${job.model}: done, saving` })
       const saved = await saveJobMedia(this.#core.client, this.#core.files, job, answer, this.#waiting.signal)
-      this.#rows.saved(job.jobId, saved)
+      this.#rows.saved(job, saved)
     } catch (error) {
       this.#rows.leaveSaving(job.jobId)
       throw error

@@ -8,6 +8,7 @@ import { newId } from '#wallet/new-id.ts'
 import { isRunning, thisProcess } from '#wallet/process-name.ts'
 import type { State } from '#wallet/records/state.ts'
 import { finishedJobsKeptMs, keptFinishedJobs, listedJobs, savingLeaseMs } from '../bounds.ts'
+import { insertSavedFile } from '../media/saved-files.ts'
 import { exactly, keptAmount } from '../state/kept-integers.ts'
 import { agentMigrations } from '../state/migrations.ts'
 
@@ -19,6 +20,8 @@ export interface JobRow extends JobView {
   downloadUrl: string | null
   /** Whether its file came from `downloadUrl`: only then is there anything to delete at that address. */
   isDownloaded: boolean
+  /** The tool whose call the service queued; null where it is not known. */
+  startedBy: string | null
   /** The row of the paid call that became this job; null for one that the service queued. */
   callId: string | null
 }
@@ -51,6 +54,8 @@ export interface NewJob {
   model: string
   downloadUrl: string | null
   priceMicroUsd: MicroUsd | null
+  /** The tool that was called. */
+  startedBy: string | null
 }
 
 /** A file of a job, and whether it came from the address that the job has for it. */
@@ -73,9 +78,12 @@ export class JobRows {
   insert(db: DatabaseSync, job: NewJob): string {
     const id = newId('job')
     db.prepare(
-      `INSERT INTO jobs (id, kind, service, queue_id, model, download_url, price_micro_usd, state, started_at_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, 'running', ?)`,
-    ).run(id, job.kind, job.service, job.queueId, job.model, job.downloadUrl, job.priceMicroUsd, this.#clock.now())
+      `INSERT INTO jobs (id, kind, service, queue_id, model, download_url, price_micro_usd, started_by, state, started_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'running', ?)`,
+    ).run(
+      ...[id, job.kind, job.service, job.queueId, job.model, job.downloadUrl, job.priceMicroUsd, job.startedBy],
+      this.#clock.now(),
+    )
     forgetFinished(db, this.#clock.now())
     return id
   }
@@ -179,16 +187,16 @@ export class JobRows {
     this.#run(`UPDATE jobs SET state = 'deleted' WHERE id = ? AND state = 'completed'`, id)
   }
 
-  saved(id: string, { file, isDownloaded }: SavedMedia): void {
-    this.#run(
-      `UPDATE jobs SET state = 'completed', file_path = ?, file_mime_type = ?, file_bytes = ?, downloaded = ?, saver = NULL
-       WHERE id = ?`,
-      file.path,
-      file.mimeType,
-      file.bytes,
-      isDownloaded ? 1 : 0,
-      id,
-    )
+  /** The job and its file's own row, in one transaction. */
+  saved({ jobId, model, startedBy }: JobRow, { file, isDownloaded }: SavedMedia): void {
+    this.#prepared()
+    this.#state.decide(db => {
+      db.prepare(
+        `UPDATE jobs SET state = 'completed', file_path = ?, file_mime_type = ?, file_bytes = ?, downloaded = ?, saver = NULL
+         WHERE id = ?`,
+      ).run(file.path, file.mimeType, file.bytes, isDownloaded ? 1 : 0, jobId)
+      insertSavedFile(db, { ...file, id: jobId, model, tool: startedBy }, this.#clock.now())
+    })
   }
 
   /** Whoever waited has the file; the same call starts a new job from now on. */
@@ -249,6 +257,7 @@ const read = (row: Record<string, SQLOutputValue>): JobRow => ({
   jobId: String(row.id),
   kind: row.kind as JobRow['kind'],
   callId: textOrNull(row.call_id),
+  startedBy: textOrNull(row.started_by),
   service: String(row.service),
   queueId: String(row.queue_id),
   model: String(row.model),
@@ -273,5 +282,6 @@ export const jobView = ({
   downloadUrl: _d,
   isDownloaded: _i,
   callId: _c,
+  startedBy: _s2,
   ...view
 }: JobRow): JobView => view

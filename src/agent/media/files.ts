@@ -4,6 +4,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { headBytes, sniffType } from '#contract/media-type.ts'
 import { zeroUsd } from '#contract/money.ts'
+import { resourceFileBytes } from '#toolkit/bounds.ts'
 import { FormFile } from '#toolkit/form-file.ts'
 import type { FileDesk, MediaKind, SavedFile } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -22,11 +23,15 @@ export interface FileFolders {
 type Kind = MediaKind | 'document'
 
 /** Reads from allowed folders and writes to one. */
-export class Files implements FileDesk {
+export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'saveText'> {
   readonly #folders: FileFolders
+  readonly #sweep: (folder: string) => Promise<void>
+  #swept: Promise<void> | undefined
 
-  constructor(folders: FileFolders) {
+  /** `sweep` clears the output folder of what dead processes have left there, once, before the first file is saved. */
+  constructor(folders: FileFolders, sweep: (folder: string) => Promise<void> = async () => {}) {
     this.#folders = folders
+    this.#sweep = sweep
   }
 
   async asMediaUrl(source: string, kind: MediaKind): Promise<string> {
@@ -70,11 +75,32 @@ export class Files implements FileDesk {
     return { path, mimeType, bytes: bytes.byteLength }
   }
 
+  /** The bytes of a file that was saved, as long as it is what it was and lies where it may be read. Throws `ToolFailure`. */
+  async bytesOf({ path, mimeType, bytes: size }: SavedFile): Promise<Buffer> {
+    const openIt = `Let the person open it where it lies: ${path}`
+    if (size > resourceFileBytes)
+      throw refused(`The file has ${size} bytes, more than the ${resourceFileBytes} that are sent.`, openIt)
+    const real = await realpath(path).catch(() => null)
+    if (real === null)
+      throw refused(`The file is not there any more: ${path}`, 'It was deleted or moved since it was saved.')
+    // It had no link in its path when it was saved.
+    if (real !== path || !(await this.#mayRead(real)))
+      throw refused('The file does not lie in a folder that may be read now.', openIt)
+    const bytes = await readWhole(real)
+    const type = sniffType(bytes.subarray(0, headBytes))
+    if (bytes.byteLength !== size || (type ?? textTypes.get(mimeType)) !== mimeType)
+      throw refused('Something else lies where the file was saved.', openIt)
+    return bytes
+  }
+
   /** The output folder, made where it is not there. */
   async outputFolder(): Promise<string> {
     try {
       await mkdir(this.#folders.output, { recursive: true, mode: 0o700 })
-      return await realpath(this.#folders.output)
+      const folder = await realpath(this.#folders.output)
+      this.#swept ??= this.#sweep(folder)
+      await this.#swept
+      return folder
     } catch {
       throw refused(
         'The output folder is not there and cannot be made.',
@@ -87,13 +113,17 @@ export class Files implements FileDesk {
   async #allowedPath(source: string, takesAddress: boolean): Promise<string> {
     const wanted = pathOf(source, this.#folders.output)
     const real = await realpath(wanted).catch(() => null)
+    if (real === null || !(await this.#mayRead(real))) throw this.#outside(takesAddress)
+    return real
+  }
+
+  async #mayRead(real: string): Promise<boolean> {
     const allowed = await existing([this.#folders.output, ...this.#folders.inputs])
-    if (real === null || !allowed.some(folder => isInside(real, folder))) throw this.#outside(takesAddress)
+    if (!allowed.some(folder => isInside(real, folder))) return false
     const [output = '', state = ''] = await Promise.all([this.#folders.output, this.#folders.state].map(realOrEmpty))
     // An output folder within that of the keys is read; one that is or holds it makes nothing of it readable.
     const isSaved = output !== '' && isInside(output, state) && isInside(real, output)
-    if (state !== '' && isInside(real, state) && !isSaved) throw this.#outside(takesAddress)
-    return real
+    return state === '' || !isInside(real, state) || isSaved
   }
 
   /** The same words whether it is missing or forbidden, so that nobody finds out what lies elsewhere. */
@@ -105,6 +135,9 @@ export class Files implements FileDesk {
     )
   }
 }
+
+/** What no first bytes tell. */
+const textTypes: ReadonlyMap<string, string> = new Map(['text/plain', 'application/json'].map(type => [type, type]))
 
 const anExample: Readonly<Record<Kind, string>> = {
   image: 'a PNG, JPEG, WebP or GIF',

@@ -20,7 +20,7 @@ const mostNames = 20
 export async function saveText(folder: string, { bytes, name, extension }: Text): Promise<string> {
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
   // Of one process alone: two that save the same text at once would write into each other's part.
-  const part = inFolder(folder, `.${hash}-${randomUUID()}.part`)
+  const part = inFolder(folder, `.${hash}-${process.pid}-${randomUUID()}.part`)
   for (let count = 1; count <= mostNames; count++) {
     const ending = count === 1 ? extension : `${count}.${extension}`
     const path = inFolder(folder, `${slugOf(name, 'text')}-${hash}.${ending}`)

@@ -86,4 +86,25 @@ export const agentMigrations: readonly Migration[] = [
     name: '0007-where-a-file-came-from',
     sql: 'ALTER TABLE jobs ADD COLUMN downloaded INTEGER NOT NULL DEFAULT 0 CHECK (downloaded IN (0, 1));',
   },
+  {
+    // Files of jobs keep their ids, which clients may have links with.
+    name: '0008-saved-files',
+    sql: `
+      CREATE TABLE saved_files (
+        id TEXT PRIMARY KEY,
+        path TEXT NOT NULL UNIQUE,
+        mime_type TEXT NOT NULL,
+        bytes INTEGER NOT NULL,
+        model TEXT,
+        tool TEXT,
+        saved_at_ms INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX saved_files_by_time ON saved_files (saved_at_ms);
+      INSERT OR IGNORE INTO saved_files (id, path, mime_type, bytes, model, saved_at_ms)
+        SELECT id, file_path, file_mime_type, file_bytes, model, started_at_ms FROM jobs
+          WHERE file_path IS NOT NULL AND file_mime_type IS NOT NULL AND file_bytes IS NOT NULL
+          ORDER BY started_at_ms DESC, rowid DESC LIMIT 1000;
+      ALTER TABLE jobs ADD COLUMN started_by TEXT;
+    `,
+  },
 ]

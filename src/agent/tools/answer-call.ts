@@ -14,6 +14,7 @@ import type { Bought, Buying } from '../calls/paid-call.ts'
 import { WaitingCaller } from '../calls/waiting-caller.ts'
 import { whileWanted } from '../calls/while-wanted.ts'
 import { type JobRow, jobView } from '../jobs/job-rows.ts'
+import { askedModel } from '../prices/asked-models.ts'
 import { nobodyPays } from '../words/explain.ts'
 import type { Asked } from './asked.ts'
 import { canReplay, replayTool } from './replay-tool.ts'
@@ -34,7 +35,8 @@ export async function answerCall<O extends Operation>(
   }
   desks.resumed.once()
   const caller = new WaitingCaller(signal)
-  const buying = paidCalls.buy(operation, call, options, keepAnswer(desks, operation), caller)
+  const keep = keepAnswer(desks, operation, { model: askedModel(call), tool: asked.called?.name ?? null })
+  const buying = paidCalls.buy(operation, call, options, keep, caller)
   const bought = await whileWanted(inTime(asked, buying, call), signal).finally(() => caller.leave())
   switch (bought.kind) {
     case 'elsewhere': {

@@ -45,5 +45,7 @@ const answeredContext = (context: ToolContext, answeredId: string, answered: Ans
     asMediaUrl: async source => source,
     asFormFile: async path => new FormFile(new Uint8Array(), path, ''),
     saveText: (...given) => context.files.saveText(...given),
+    saved: limit => context.files.saved(limit),
+    readSaved: address => context.files.readSaved(address),
   },
 })

@@ -16,6 +16,7 @@ import { whileWanted } from '../calls/while-wanted.ts'
 import { Jobs } from '../jobs/job-desk.ts'
 import { jobView } from '../jobs/job-rows.ts'
 import type { MadeMedia } from '../media/made-media.ts'
+import { ToolFiles } from '../media/tool-files.ts'
 import { answerCall, deliverCall, paidFor } from './answer-call.ts'
 import type { Asked } from './asked.ts'
 
@@ -44,7 +45,7 @@ export function toolContext(desks: AgentDesks, invocation: Invocation): ToolCont
       }),
     start: (operation, call, options) => worded(true, () => start(asked, operation, call, options ?? {})),
     jobs: wordedJobs(jobs, resuming),
-    files: core.files,
+    files: new ToolFiles(core.files, desks.savedFiles, called?.name ?? null),
     wallet: wordedWallet(desks, worded),
     limits: () => worded(false, () => desks.limits.view()),
     models: () => worded(false, () => desks.models.all()),
@@ -68,7 +69,7 @@ const wordedWallet = ({ wallet }: AgentDesks, worded: Worded): WalletDesk => ({
 })
 
 async function start<O extends Operation>(
-  { desks, signal, whenDelivered }: Asked,
+  { desks, signal, whenDelivered, called }: Asked,
   operation: O,
   call: CallOf<O>,
   options: PaidOptions,
@@ -79,7 +80,15 @@ async function start<O extends Operation>(
   const keep: Keep<O> = (rowId, answer, price) => {
     const { model, queue_id, download_url } = answer.answer as z.output<typeof VideoQueued>
     const service = core.client.address.baseUrl
-    const job = { kind, service, queueId: queue_id, model: shortId(model), downloadUrl: download_url ?? null }
+    const startedBy = called?.name ?? null
+    const job = {
+      kind,
+      service,
+      queueId: queue_id,
+      model: shortId(model),
+      downloadUrl: download_url ?? null,
+      startedBy,
+    }
     const priceMicroUsd = chargedFor(answer) ?? price.amountMicroUsd
     const kept = { answer: answer.answer, charged: priceMicroUsd, creditLeft: creditLeft(answer, priceMicroUsd) }
     rows.answered(rowId, kept, db => jobRows.insert(db, { ...job, priceMicroUsd }))

@@ -1,0 +1,95 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import type { Clock } from '#contract/clock.ts'
+import type { KeptFile, SavedFile } from '#toolkit/tool-context.ts'
+import { newId } from '#wallet/new-id.ts'
+import type { State } from '#wallet/records/state.ts'
+import { keptSavedFiles } from '../bounds.ts'
+import { agentMigrations } from '../state/migrations.ts'
+
+/** A file that has just got its name in the output folder. */
+export interface NewSavedFile extends SavedFile {
+  /** A job's, whose only file it is; an id of its own where absent. */
+  id?: string
+  model: string | null
+  tool: string | null
+}
+
+/** What was saved, as far as it is remembered; the files themselves stay for as long as their owner wants. */
+export class SavedFiles {
+  readonly #state: State
+  readonly #clock: Clock
+
+  constructor(state: State, clock: Clock) {
+    this.#state = state
+    this.#clock = clock
+  }
+
+  /** Inside the transaction that keeps the answer which they are of. */
+  insert(db: DatabaseSync, files: readonly NewSavedFile[]): void {
+    for (const file of files) insertSavedFile(db, file, this.#clock.now())
+  }
+
+  /** One that no other row depends on. */
+  keep(file: NewSavedFile): void {
+    this.#prepared()
+    this.#state.decide(db => this.insert(db, [file]))
+  }
+
+  /** Newest first. */
+  list(limit: number): KeptFile[] {
+    return this.#database()
+      .prepare('SELECT * FROM saved_files ORDER BY saved_at_ms DESC, rowid DESC LIMIT ?')
+      .all(limit)
+      .map(read)
+  }
+
+  find(id: string): KeptFile | null {
+    const row = this.#database().prepare('SELECT * FROM saved_files WHERE id = ?').get(id)
+    return row ? read(row) : null
+  }
+
+  /** The file that was saved under this path last. */
+  at(path: string): KeptFile | null {
+    const row = this.#database().prepare('SELECT * FROM saved_files WHERE path = ?').get(path)
+    return row ? read(row) : null
+  }
+
+  #prepared(): void {
+    this.#state.prepare('agent', agentMigrations)
+  }
+
+  #database(): DatabaseSync {
+    this.#prepared()
+    return this.#state.database()
+  }
+}
+
+/**
+ * A path has one row. A text that is saved again keeps its id; any other file is a new one, because the name was free. The
+ * oldest rows go beyond the bound.
+ */
+export function insertSavedFile(db: DatabaseSync, file: NewSavedFile, nowMs: number): void {
+  const before = db.prepare('SELECT id FROM saved_files WHERE path = ?').get(file.path)
+  const isText = !/^(?:image|video|audio)\//.test(file.mimeType)
+  const id = file.id ?? (before && isText ? String(before.id) : newId('file'))
+  db.prepare('DELETE FROM saved_files WHERE path = ? OR id = ?').run(file.path, id)
+  db.prepare(
+    'INSERT INTO saved_files (id, path, mime_type, bytes, model, tool, saved_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  ).run(id, file.path, file.mimeType, file.bytes, file.model, file.tool, nowMs)
+  db.prepare(
+    `DELETE FROM saved_files WHERE id IN
+       (SELECT id FROM saved_files ORDER BY saved_at_ms DESC, rowid DESC LIMIT -1 OFFSET ?)`,
+  ).run(keptSavedFiles)
+}
+
+const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof value === 'string' ? value : null)
+
+const read = (row: Record<string, SQLOutputValue>): KeptFile => ({
+  id: String(row.id),
+  path: String(row.path),
+  mimeType: String(row.mime_type),
+  bytes: Number(row.bytes),
+  model: textOrNull(row.model),
+  tool: textOrNull(row.tool),
+  savedAtMs: Number(row.saved_at_ms),
+})

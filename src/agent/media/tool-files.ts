@@ -1,0 +1,55 @@
+import { fileURLToPath } from 'node:url'
+import type { FileDesk, KeptFile, SavedFile } from '#toolkit/tool-context.ts'
+import type { Files } from './files.ts'
+import type { SavedFiles } from './saved-files.ts'
+
+/** The files of one call of a tool: what it saves is remembered with the tool's name. */
+export class ToolFiles implements FileDesk {
+  readonly #files: Files
+  readonly #savedFiles: SavedFiles
+  readonly #tool: string | null
+
+  constructor(files: Files, savedFiles: SavedFiles, tool: string | null) {
+    this.#files = files
+    this.#savedFiles = savedFiles
+    this.#tool = tool
+  }
+
+  asMediaUrl(...given: Parameters<FileDesk['asMediaUrl']>): Promise<string> {
+    return this.#files.asMediaUrl(...given)
+  }
+
+  asFormFile(...given: Parameters<FileDesk['asFormFile']>): ReturnType<FileDesk['asFormFile']> {
+    return this.#files.asFormFile(...given)
+  }
+
+  async saveText(...given: Parameters<FileDesk['saveText']>): Promise<SavedFile> {
+    const file = await this.#files.saveText(...given)
+    try {
+      this.#savedFiles.keep({ ...file, model: null, tool: this.#tool })
+    } catch {
+      // What was paid for lies there and its path is told, though no list has it.
+    }
+    return file
+  }
+
+  async saved(limit: number): Promise<KeptFile[]> {
+    return this.#savedFiles.list(limit)
+  }
+
+  async readSaved(address: string): Promise<{ file: KeptFile; bytes: Uint8Array } | null> {
+    const path = pathOfLink(address)
+    const file = path === null ? this.#savedFiles.find(address) : this.#savedFiles.at(path)
+    return file && { file, bytes: await this.#files.bytesOf(file) }
+  }
+}
+
+/** Null of what is no link to a file. */
+function pathOfLink(address: string): string | null {
+  if (!address.startsWith('file:')) return null
+  try {
+    return fileURLToPath(address)
+  } catch {
+    return null
+  }
+}
