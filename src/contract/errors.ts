@@ -1,10 +1,9 @@
 /** The error table: every answer without success that a service gives (brief §7; `details` and codes as published). */
-import type { z } from 'zod'
+import { definedKinds, defineError, defineExplained, defineKeyLimit, defineStandard } from './define-error.ts'
 import {
   CodedError,
   ContentViolation,
   DetailedError,
-  KeyLimitReached,
   NeedsConsent,
   OpenAiError,
   PayloadTooLarge,
@@ -15,44 +14,7 @@ import {
 } from './failures.ts'
 import { TopUpRequired } from './payment.ts'
 import { DiscoveryRequired, WalletCreditRequired } from './payment-required.ts'
-import { type ErrorKind, type RetryAdvice, ServiceError } from './service-error.ts'
-
-type Headers = Readonly<Record<string, string>>
-
-const table: ErrorKind[] = []
-
-function defineError<Schema extends z.ZodType>(kind: ErrorKind<Schema>) {
-  table.push(kind)
-  return (body: z.input<Schema>, headers?: Headers) => new ServiceError(kind, body, headers)
-}
-
-/** `{error}` with a fixed sentence, which clients may match on. */
-function defineStandard(kind: string, status: number, error: string, retry: RetryAdvice) {
-  const make = defineError({ kind, status, body: StandardError, retry })
-  return (headers?: Headers) => make({ error }, headers)
-}
-
-/** The published sentence, which clients may match on, and after it what is known of this one case. */
-function defineExplained(kind: string, status: number, published: string, retry: RetryAdvice) {
-  const make = defineError({ kind, status, body: StandardError, retry })
-  return (headers?: Headers, more?: string) => make({ error: more ? `${published}${more}` : published }, headers)
-}
-
-/** The published sentence, which clients may match on, then what is known of the budget, and what the call would hold of it. */
-function defineKeyLimit(kind: string, published: string) {
-  const make = defineError({ kind, status: 402, body: KeyLimitReached, retry: 'never' })
-  return (headers?: Headers, budget?: KeyLimitReached['budget'], needed?: number) => {
-    if (!budget) return make({ error: published }, headers)
-    const need = needed === undefined ? '' : ` This call needs ${needed}.`
-    return make({ error: `${published} ${saidOf(budget)}${need}`, budget }, headers)
-  }
-}
-
-function saidOf({ currency, period, limit, left, startsAnewAt }: NonNullable<KeyLimitReached['budget']>): string {
-  const per = { epoch: 'a day of UTC', month: 'a month of UTC', lifetime: 'in all' }[period]
-  const next = startsAnewAt === null ? 'does not start anew' : `starts anew at ${startsAnewAt}`
-  return `Of its budget of ${limit} ${currency} ${per}, ${left} are left; it ${next}.`
-}
+import type { ErrorKind } from './service-error.ts'
 
 export const invalidRequest = defineError({
   kind: 'INVALID_REQUEST',
@@ -380,4 +342,4 @@ export const topUpUnavailable = defineError({
 })
 
 /** Every kind above, for the description and the tests. */
-export const errorKinds: readonly ErrorKind[] = table
+export const errorKinds: readonly ErrorKind[] = definedKinds

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '#contract/clock.ts'
+import type { Upstream } from '../engines/upstreams/upstream.ts'
 import { UpstreamCounts } from '../engines/upstreams/upstream-counts.ts'
-import { type Upstream, UpstreamPool } from '../engines/upstreams/upstream-pool.ts'
+import { UpstreamPool } from '../engines/upstreams/upstream-pool.ts'
 import type { Log } from '../log.ts'
 import type { Model } from '../models/model.ts'
 import type { EngineSurroundings } from './engine-kind.ts'

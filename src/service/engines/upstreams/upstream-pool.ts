@@ -2,54 +2,11 @@ import type { Clock } from '#contract/clock.ts'
 import { modelOffline, modelOverloaded, requestTimeout } from '#contract/errors.ts'
 import { callingAccount, noteRetry } from '../../request-context.ts'
 import { childSpan, inSpan, spanFailed, withSpan } from '../../tracing/spans.ts'
-import { failoverMs, longestHintMs, newestShare, usualCallMs, usualIdleMs } from './bounds.ts'
-import { UpstreamCounts } from './upstream-counts.ts'
-import { type HealthState, UpstreamHealth } from './upstream-health.ts'
+import { failoverMs, usualIdleMs } from './bounds.ts'
+import { type Asker, type Member, PoolMembers } from './pool-members.ts'
+import type { PoolOptions, Upstream, UpstreamState } from './upstream.ts'
 import { askedWaitMs, failureWord, isNotBegun, verdictOf } from './upstream-verdict.ts'
 import { WaitingLine } from './waiting-line.ts'
-
-/** One server, or other means, that a model runs on. */
-export interface Upstream<Engine> {
-  /** Unique within its model; in figures, logs and the rows of jobs. */
-  name: string
-  engine: Engine
-  /** Its own name of the model. */
-  engineModel: string
-  /** Its share of the calls, against those of the others. */
-  weight: number
-  /** Calls at once. */
-  concurrency: number
-  /** Until the first piece of a stream, where that has a bound of its own. */
-  firstByteMs?: number
-  /** Silence between two pieces of a stream, after which it has stopped; `usualIdleMs` where absent. */
-  idleMs?: number
-  /** Those of the pool that it was in before, where figures are to go on; begun anew where absent. */
-  counts?: UpstreamCounts
-}
-
-/** What an operator is told when it changes. */
-export interface UpstreamNews {
-  leftOut(upstream: string, reason: string): void
-  back(upstream: string): void
-}
-
-export interface PoolOptions<Engine> {
-  upstreams: readonly Upstream<Engine>[]
-  /** Calls that wait for a free place, and how long. */
-  queue: { length: number; waitMs: number }
-  clock: Clock
-  news?: UpstreamNews
-}
-
-/** How one upstream stands, for figures. */
-export interface UpstreamState {
-  name: string
-  state: HealthState
-  running: number
-  calls: number
-  /** By the kind of the error. */
-  failures: Readonly<Record<string, number>>
-}
 
 interface AnyCall {
   engineModel: string
@@ -58,20 +15,10 @@ interface AnyCall {
 
 type Asked<Call, Engine, Result> = (engine: Engine, call: Call) => Result
 
-interface Member<Engine> extends Upstream<Engine> {
-  health: UpstreamHealth
-  running: number
-  counts: UpstreamCounts
-  /** Of the smooth round by weights: grows by the weight, falls by all weights when chosen. */
-  turn: number
-}
-
 /** One call on its way over upstreams. */
-interface Journey<Engine> {
+interface Journey<Engine> extends Asker<Engine> {
   signal: AbortSignal
   startedMs: number
-  /** The account that asks; null outside of a request. */
-  caller: string | null
   tried: Set<Member<Engine>>
   /** Where it failed in a way that may be its own doing, with the word for it: what that tells shows at its end. */
   failed: Map<Member<Engine>, string>
@@ -86,20 +33,14 @@ const factsOf = ({ name, engineModel }: Upstream<unknown>) => ({
 
 /** Several upstreams as one: shares by weight, health, a bounded line, and another try until the first byte. */
 export class UpstreamPool<Engine> {
-  readonly #members: readonly Member<Engine>[]
+  readonly #members: PoolMembers<Engine>
   readonly #line: WaitingLine<Member<Engine>>
   readonly #clock: Clock
-  readonly #news: UpstreamNews | null
-  #callMs = usualCallMs
 
   constructor({ upstreams, queue, clock, news }: PoolOptions<Engine>) {
     this.#clock = clock
-    this.#news = news ?? null
-    this.#members = upstreams.map(upstream => ({
-      ...upstream,
-      ...{ health: new UpstreamHealth(clock), running: 0, counts: upstream.counts ?? new UpstreamCounts(), turn: 0 },
-    }))
-    this.#line = new WaitingLine({ ...queue, hint: () => this.#hint() })
+    this.#members = new PoolMembers(upstreams, clock, news)
+    this.#line = new WaitingLine({ ...queue, hint: () => this.#members.hint(this.#line.length) })
   }
 
   /**
@@ -136,10 +77,10 @@ export class UpstreamPool<Engine> {
       try {
         const asked = () => ask(member.engine, { ...call, engineModel: member.engineModel })
         const value = await withSpan('engine', factsOf(member), asked)
-        if (isProof(value)) this.#well(member)
+        if (isProof(value)) this.#members.well(member)
         else member.health.untold()
         this.#settle(journey, true)
-        this.#took(startedMs)
+        this.#members.took(startedMs)
         return { value, upstream: member.name }
       } catch (error) {
         if (!this.#goesOn(journey, member, error)) throw error
@@ -159,7 +100,7 @@ export class UpstreamPool<Engine> {
     ask: Asked<Call, Engine, Promise<Value>>,
     { isAway, isProof }: { isAway: boolean; isProof: (value: Value) => boolean },
   ): Promise<{ value: Value; upstream: string } | null> {
-    const member = this.#members.find(each => each.name === name)
+    const member = this.#members.named(name)
     const journey = this.#journey(call.signal, isNotBegun)
     if (!member) return null
     member.health.begin()
@@ -193,12 +134,12 @@ export class UpstreamPool<Engine> {
             member.firstByteMs,
           )
           hasBegun = true
-          this.#well(member)
+          this.#members.well(member)
           this.#settle(journey, true)
           const idleMs = member.idleMs ?? usualIdleMs
           for (; !step.done; step = await within(pieces.next(), idleMs)) yield step.value
           isDone = true
-          this.#took(startedMs)
+          this.#members.took(startedMs)
           return
         } finally {
           // Once it is done its connection may serve the next call.
@@ -219,24 +160,22 @@ export class UpstreamPool<Engine> {
 
   /** The one of this name, for work that it has begun; null where it is not configured any more. */
   named(name: string): Pick<Upstream<Engine>, 'engine' | 'engineModel'> | null {
-    return this.#members.find(member => member.name === name) ?? null
+    return this.#members.named(name)
   }
 
   /** Notes that the one of this name answered what it was asked beside the calls here. */
   proved(name: string): void {
-    const member = this.#members.find(each => each.name === name)
-    if (member) this.#well(member)
+    const member = this.#members.named(name)
+    if (member) this.#members.well(member)
   }
 
   /** Of every upstream, whether it is well or not. */
   get engines(): readonly Engine[] {
-    return this.#members.map(({ engine }) => engine)
+    return this.#members.all.map(({ engine }) => engine)
   }
 
   get states(): readonly UpstreamState[] {
-    return this.#members.map(({ name, health, running, counts }) => ({
-      ...{ name, state: health.state, running, calls: counts.calls, failures: { ...counts.failures } },
-    }))
+    return this.#members.states
   }
 
   /** Calls that wait for a free place. */
@@ -250,7 +189,7 @@ export class UpstreamPool<Engine> {
   }
 
   async #place(journey: Journey<Engine>): Promise<Member<Engine>> {
-    const take = () => this.#take(journey)
+    const take = () => this.#members.take(journey)
     try {
       journey.signal.throwIfAborted()
       // Whoever waits came first.
@@ -262,47 +201,9 @@ export class UpstreamPool<Engine> {
     }
   }
 
-  #take({ tried, caller }: Journey<Engine>): Member<Engine> | null {
-    const open = this.#members.filter(member => !tried.has(member) && member.health.isOpenTo(caller))
-    if (!open.length) throw this.#noneOpen()
-    const free = open.filter(({ running, concurrency }) => running < concurrency)
-    const member = this.#nextOf(free.filter(({ health }) => !health.isPoorFor(caller))) ?? this.#nextOf(free)
-    if (!member) return null
-    member.running++
-    member.counts.calls++
-    member.health.begin()
-    return member
-  }
-
-  /** Smooth weighted turns: with weights 3 and 1 the order is a a b a, and not a a a b. */
-  #nextOf(free: readonly Member<Engine>[]): Member<Engine> | null {
-    let best: Member<Engine> | null = null
-    let all = 0
-    for (const member of free) {
-      member.turn += member.weight
-      all += member.weight
-      if (!best || member.turn > best.turn) best = member
-    }
-    if (best) best.turn -= all
-    return best
-  }
-
   #leave(member: Member<Engine>): void {
     member.running--
     this.#line.serve()
-  }
-
-  #well(member: Member<Engine>): void {
-    if (member.health.succeeded()) this.#news?.back(member.name)
-  }
-
-  #took(startedMs: number): void {
-    const tookMs = Math.max(1, this.#clock.now() - startedMs)
-    this.#callMs += (tookMs - this.#callMs) * newestShare
-  }
-
-  #failed(member: Member<Engine>, word: string, caller: string | null): void {
-    if (member.health.failed(caller)) this.#news?.leftOut(member.name, word)
   }
 
   /** Failures count where another upstream did the same well, or none was asked; at two of them the request is at fault. */
@@ -310,7 +211,7 @@ export class UpstreamPool<Engine> {
     const isExcused = !isWell && failed.size > 1
     for (const [member, word] of failed) {
       if (isExcused) member.health.excused(caller)
-      else this.#failed(member, word, caller)
+      else this.#members.failed(member, word, caller)
     }
     failed.clear()
   }
@@ -332,7 +233,7 @@ export class UpstreamPool<Engine> {
     }
     const verdict = verdictOf(error)
     if (verdict === 'answered') {
-      this.#well(member)
+      this.#members.well(member)
       // Whoever failed at what another one refuses is not to blame.
       for (const other of failed.keys()) other.health.excused(caller)
       failed.clear()
@@ -341,35 +242,17 @@ export class UpstreamPool<Engine> {
     const word = failureWord(error)
     member.counts.failed(word)
     if (verdict === 'busy') member.health.busy(askedWaitMs(error))
-    else if (verdict === 'away') this.#failed(member, word, null)
+    else if (verdict === 'away') this.#members.failed(member, word, null)
     else failed.set(member, word)
     tried.add(member)
     return true
   }
 
-  #mayRepeat({ startedMs, tried, caller, mayRepeat }: Journey<Engine>, error: unknown): boolean {
-    if (this.#clock.now() - startedMs > failoverMs) return false
-    return mayRepeat(error) && this.#members.some(other => !tried.has(other) && other.health.isOpenTo(caller))
-  }
-
-  #noneOpen() {
-    const waits = this.#members.map(({ health }) => health.waitMs)
-    const header = retryHeader(Math.min(longestHintMs, ...waits))
-    // One that is only spared is not offline.
-    return this.#members.some(({ health }) => health.state === 'up') ? modelOverloaded(header) : modelOffline(header)
-  }
-
-  /** When a place is likely to be free: those before it, at the pace of late. */
-  #hint(): Record<string, string> {
-    const places = this.#members.reduce(
-      (sum, { health, concurrency }) => sum + (health.isOpenTo(null) ? concurrency : 0),
-      0,
-    )
-    return retryHeader(Math.min(longestHintMs, (this.#callMs * (this.#line.length + 1)) / Math.max(1, places)))
+  #mayRepeat(journey: Journey<Engine>, error: unknown): boolean {
+    if (this.#clock.now() - journey.startedMs > failoverMs) return false
+    return journey.mayRepeat(error) && this.#members.isOpen(journey)
   }
 }
-
-const retryHeader = (waitMs: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) })
 
 async function within<Value>(work: Promise<Value>, timeoutMs: number | undefined): Promise<Value> {
   if (timeoutMs === undefined) return work

@@ -1,0 +1,155 @@
+import type { CallOptions, ClientAnswer } from '#client/client.ts'
+import { ClientError } from '#client/client-error.ts'
+import type { CallOf, Operation } from '#contract/operation.ts'
+import { ServiceError } from '#contract/service-error.ts'
+import type { PaidOrder } from '#wallet/payment/pay.ts'
+import type { Core } from '../core.ts'
+import { makeMedia, makesMedia } from '../media/made-media.ts'
+import type { ModelRecords } from '../prices/model-records.ts'
+import type { PricedCall } from '../prices/priced-call.ts'
+import { wantsCredit } from '../words/wants-credit.ts'
+import { consentAfter409 } from './consent-after-409.ts'
+import { isLost } from './is-lost.ts'
+import type { PaidCallRows } from './paid-call-rows.ts'
+import { payAfter402 } from './pay-after-402.ts'
+import { payingAccount } from './paying-account.ts'
+import type { Standing } from './standing.ts'
+import { noAnswer, withinTime } from './within-time.ts'
+
+export interface Sending {
+  rowId: string
+  hash: string
+  price: PricedCall
+  standing: Standing
+  /** Takes the payments that the wallet makes for it. */
+  payments: PaidOrder[]
+  /** Whether anybody still waits for it. */
+  isWanted(): boolean
+}
+
+/** Two top-ups for one call at most, of which one may be somebody else's that came first. */
+const mostTopUps = 2
+
+/** Sends what may be sent, and notes before each try that it was. */
+export class PaidSends {
+  readonly #core: Core
+  readonly #models: ModelRecords
+  readonly #rows: PaidCallRows
+  /** The rows of those whose answer is awaited, or who mend what a service refused. */
+  readonly #awaited = new Set<string>()
+  readonly #closing = new AbortController()
+
+  constructor(core: Core, models: ModelRecords, rows: PaidCallRows) {
+    this.#core = core
+    this.#models = models
+    this.#rows = rows
+  }
+
+  /** Gives up every answer that is awaited and sends nothing any more. Returns the rows of those calls. */
+  giveUp(): readonly string[] {
+    const awaited = [...this.#awaited]
+    this.#closing.abort(noAnswer('This program ended before the answer came.'))
+    return awaited
+  }
+
+  /** At most one payment of ours and one consent; each is followed by the same request once more. */
+  async send<O extends Operation>(operation: O, call: CallOf<O>, sending: Sending): Promise<ClientAnswer<O>> {
+    const { rowId, hash, price, standing, payments } = sending
+    const idempotencyKey = (await this.#takesKeys(standing)) ? rowId : undefined
+    const asked = { operation: operation.id, requestHash: hash }
+    let topUps = 0
+    let hasPaid = false
+    let hasConsent = standing.consents !== null
+    for (;;) {
+      try {
+        return await this.#sendOnce(operation, call, sending, idempotencyKey)
+      } catch (error) {
+        if (!(error instanceof ServiceError) || !this.#wasRefused(error, sending)) throw error
+        const consent = hasConsent ? null : await consentAfter409(this.#core, error, asked)
+        if (consent) {
+          hasConsent = true
+          standing.consents = JSON.stringify(consent)
+          continue
+        }
+        const paid: PaidOrder | null =
+          hasPaid || topUps === mostTopUps ? null : await payAfter402(this.#core, error, price, asked)
+        if (!paid) throw error
+        topUps++
+        hasPaid = !paid.isEarlier
+        if (hasPaid) payments.push(paid)
+      } finally {
+        this.#awaited.delete(rowId)
+      }
+    }
+  }
+
+  async #sendOnce<O extends Operation>(
+    operation: O,
+    call: CallOf<O>,
+    { rowId, standing, isWanted }: Sending,
+    idempotencyKey: string | undefined,
+  ): Promise<ClientAnswer<O>> {
+    const { consents, allowedMicroUsd } = standing
+    const request = withConsents(call, consents)
+    const isKeyed = idempotencyKey !== undefined
+    const account = await payingAccount(this.#core)
+    if (this.#closing.signal.aborted) throw isClosing()
+    if (!isWanted()) throw isUnwanted()
+    this.#rows.sent(rowId, { consents, allowedMicroUsd, isKeyed, account })
+    const sentAtMs = this.#core.clock.now()
+    this.#awaited.add(rowId)
+    const answer = await withinTime(this.#core, this.#closing.signal, signal =>
+      this.#ask(operation, request, rowId, { idempotencyKey, signal }),
+    )
+    this.#core.refills.noticed(answer.headers, sentAtMs)
+    return answer
+  }
+
+  /** Notes that the service did nothing, where it says so; true where that can be mended and somebody wants it to be. */
+  #wasRefused(error: ServiceError, { rowId, standing, isWanted }: Sending): boolean {
+    if (isLost(error) || (standing.mayBeCharged && !saysNothingWasDone(error))) return false
+    standing.mayBeCharged = false
+    this.#rows.mark(rowId, 'planned')
+    return !standing.isOnlyAsked && isWanted()
+  }
+
+  /** What is made of pictures or sound is saved before it counts as answered. */
+  #ask<O extends Operation>(
+    operation: O,
+    call: CallOf<O>,
+    callId: string,
+    options: CallOptions,
+  ): Promise<ClientAnswer<O>> {
+    const { client, files } = this.#core
+    return makesMedia(operation)
+      ? makeMedia({ client, files, callId }, operation, call, options)
+      : client.call(operation, call, options)
+  }
+
+  /**
+   * A new call may go without a key where nobody can say whether it is taken; one that is repeated under its key may not.
+   * What went without one once has none for ever, because the service would take it for a new call.
+   */
+  async #takesKeys({ mayBeCharged, wentWithoutKey }: Standing): Promise<boolean> {
+    if (wentWithoutKey) return false
+    const taken = this.#models.takesKeys()
+    return mayBeCharged ? taken : taken.catch(() => false)
+  }
+}
+
+/** A person's word comes from a person: whatever else stands there is not sent. */
+function withConsents<O extends Operation>(call: CallOf<O>, consents: string | null): CallOf<O> {
+  const { body } = call as { body?: unknown }
+  if (typeof body !== 'object' || body === null) return call
+  const { consents: _, ...rest } = body as Record<string, unknown>
+  return { ...call, body: { ...rest, ...(consents === null ? {} : JSON.parse(consents)) } as typeof call.body }
+}
+
+/** Of a call that was sent before: these two are said once its key is looked up, and any other may be said before that. */
+const saysNothingWasDone = (error: ServiceError): boolean => wantsCredit(error) || error.kind === 'needs_consent'
+
+const isClosing = (): ClientError =>
+  new ClientError('not-allowed', 'This program is about to end, so nothing more is sent.', { wasSent: false })
+
+const isUnwanted = (): ClientError =>
+  new ClientError('not-allowed', 'The call was cancelled before it was sent.', { wasSent: false })

@@ -1,0 +1,42 @@
+import type { z } from 'zod'
+import { KeyLimitReached, StandardError } from './failures.ts'
+import { type ErrorKind, type RetryAdvice, ServiceError } from './service-error.ts'
+
+type AnswerHeaders = Readonly<Record<string, string>>
+
+/** Every kind that was defined, in the order of the table's lines. */
+export const definedKinds: ErrorKind[] = []
+
+/** A way to throw an error of this kind; the kind is part of the table from then on. */
+export function defineError<Schema extends z.ZodType>(kind: ErrorKind<Schema>) {
+  definedKinds.push(kind)
+  return (body: z.input<Schema>, headers?: AnswerHeaders) => new ServiceError(kind, body, headers)
+}
+
+/** `{error}` with a fixed sentence, which clients may match on. */
+export function defineStandard(kind: string, status: number, error: string, retry: RetryAdvice) {
+  const make = defineError({ kind, status, body: StandardError, retry })
+  return (headers?: AnswerHeaders) => make({ error }, headers)
+}
+
+/** The published sentence, which clients may match on, and after it what is known of this one case. */
+export function defineExplained(kind: string, status: number, published: string, retry: RetryAdvice) {
+  const make = defineError({ kind, status, body: StandardError, retry })
+  return (headers?: AnswerHeaders, more?: string) => make({ error: more ? `${published}${more}` : published }, headers)
+}
+
+/** The published sentence, which clients may match on, then what is known of the budget, and what the call would hold of it. */
+export function defineKeyLimit(kind: string, published: string) {
+  const make = defineError({ kind, status: 402, body: KeyLimitReached, retry: 'never' })
+  return (headers?: AnswerHeaders, budget?: KeyLimitReached['budget'], needed?: number) => {
+    if (!budget) return make({ error: published }, headers)
+    const need = needed === undefined ? '' : ` This call needs ${needed}.`
+    return make({ error: `${published} ${saidOf(budget)}${need}`, budget }, headers)
+  }
+}
+
+function saidOf({ currency, period, limit, left, startsAnewAt }: NonNullable<KeyLimitReached['budget']>): string {
+  const per = { epoch: 'a day of UTC', month: 'a month of UTC', lifetime: 'in all' }[period]
+  const next = startsAnewAt === null ? 'does not start anew' : `starts anew at ${startsAnewAt}`
+  return `Of its budget of ${limit} ${currency} ${per}, ${left} are left; it ${next}.`
+}
