@@ -15,6 +15,7 @@ export default defineTool({
     query: z.string().max(200).optional(),
     limit: z.number().int().min(1).max(modelRows.maximum).default(modelRows.default),
   }),
+  sentAs: { search: 'query' },
   output: z.object({
     characters: z.array(
       z.object({ slug: z.string(), name: z.string(), description: z.string(), model: z.string(), adult: z.boolean() }),

@@ -20,6 +20,8 @@ export default defineTool({
     temperature: z.number().min(0).max(2).optional(),
     again: z.boolean().optional().describe('true buys another even after a lost answer.'),
   }),
+  modelType: 'text',
+  sentAs: { messages: 'prompt', image_url: 'images', max_completion_tokens: 'max_tokens' },
   output: z.object({
     model: z.string(),
     answer: z.string(),

@@ -4,6 +4,7 @@ import { embeddingTexts } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
+import { savingPaid } from '#toolkit/saving-paid.ts'
 
 export default defineTool({
   name: 'embeddings_create',
@@ -18,6 +19,8 @@ export default defineTool({
     dimensions: z.number().int().min(1).optional(),
     again: z.boolean().optional().describe('true buys another even after a lost answer.'),
   }),
+  modelType: 'embedding',
+  sentAs: { input: 'texts' },
   output: z.object({
     model: z.string(),
     vectors: z.number(),
@@ -35,10 +38,8 @@ export default defineTool({
       { again },
     )
     const vectors = answer.data.toSorted((one, other) => one.index - other.index).map(({ embedding }) => embedding)
-    const { path, mimeType, bytes } = await context.files.saveText(
-      JSON.stringify(vectors),
-      `vectors ${answer.model}`,
-      'application/json',
+    const { path, mimeType, bytes } = await savingPaid(context, paid, () =>
+      context.files.saveText(JSON.stringify(vectors), `vectors ${answer.model}`, 'application/json'),
     )
     return {
       model: strangeId(answer.model),

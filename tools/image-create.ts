@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { generateImage, ImageFormat } from '#contract/images.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
-import { sayingWhatItTakes } from '#toolkit/model-refusal.ts'
 import { plainInteger, plainText } from '#toolkit/plainly-listed.ts'
 
 const side = plainInteger(1, 1_280).optional()
@@ -31,14 +30,13 @@ export default defineTool({
     format: z.string().pipe(ImageFormat).optional(),
     again: z.boolean().optional(),
   }),
+  modelType: 'image',
   output: MadeOutput,
 
   async run(context, { again, ...body }) {
     // One picture comes as its bytes, several only in JSON.
     const asked = { ...body, return_binary: (body.variants ?? 1) === 1 }
-    const made = await sayingWhatItTakes(context, body.model, () =>
-      context.make(generateImage, { params: undefined, query: undefined, body: asked }, { again }),
-    )
+    const made = await context.make(generateImage, { params: undefined, query: undefined, body: asked }, { again })
     return madeOutput(made, body.model)
   },
 

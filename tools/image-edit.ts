@@ -3,7 +3,6 @@ import { editAspectRatios, editImage, multiEditImage } from '#contract/image-edi
 import { pictures } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
-import { sayingWhatItTakes } from '#toolkit/model-refusal.ts'
 import { pictureSource } from '#toolkit/picture-source.ts'
 import { plainText } from '#toolkit/plainly-listed.ts'
 
@@ -25,21 +24,21 @@ export default defineTool({
       .optional(),
     again: z.boolean().optional(),
   }),
+  modelType: 'inpaint',
+  sentAs: { modelId: 'model', image: 'images' },
   output: MadeOutput,
 
   async run(context, { again, images, model, ...choices }) {
     const [first = '', ...others] = await Promise.all(images.map(source => pictureSource(context.files, source)))
     const address = { params: undefined, query: undefined }
-    const made = await sayingWhatItTakes(context, model, () =>
-      others.length === 0
-        ? context.make(editImage, { ...address, body: { ...choices, model, image: first } }, { again })
-        : // The published contract names the model of several pictures by its older word alone.
-          context.make(
-            multiEditImage,
-            { ...address, body: { ...choices, modelId: model, images: [first, ...others] } },
-            { again },
-          ),
-    )
+    const made = await (others.length === 0
+      ? context.make(editImage, { ...address, body: { ...choices, model, image: first } }, { again })
+      : // The published contract names the model of several pictures by its older word alone.
+        context.make(
+          multiEditImage,
+          { ...address, body: { ...choices, modelId: model, images: [first, ...others] } },
+          { again },
+        ))
     return madeOutput(made, model)
   },
 

@@ -15,6 +15,7 @@ export default defineTool({
     model: z.string().min(1).optional().describe('Where there are several.'),
     again: z.boolean().optional(),
   }),
+  sentAs: { image_url: 'image' },
   output: MadeOutput,
 
   async run(context, { again, image, model }) {

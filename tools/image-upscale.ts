@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { upscaleImage } from '#contract/image-edits.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
-import { sayingWhatItTakes } from '#toolkit/model-refusal.ts'
 import { pictureSource } from '#toolkit/picture-source.ts'
+import type { Made } from '#toolkit/tool-context.ts'
 
 export default defineTool({
   name: 'image_upscale',
@@ -13,21 +13,29 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     image: z.string().min(1).describe('Path or URL.'),
-    scale: z.number().min(1).max(4).optional().describe('2 by default.'),
+    scale: z.number().min(1).max(4).optional().describe('2 by default; above 2 at the price of 4.'),
     enhance: z.boolean().optional().describe('Also redraws details.'),
-    model: z.string().min(1).optional().describe('Of type upscale, where there are several.'),
+    model: z.string().min(1).optional().describe('Of type upscale.'),
     again: z.boolean().optional(),
   }),
+  modelType: 'upscale',
   output: MadeOutput,
 
   async run(context, { again, image, ...choices }) {
     const body = { ...choices, image: await pictureSource(context.files, image) }
-    const made = await sayingWhatItTakes(context, choices.model, () =>
-      context.make(upscaleImage, { params: undefined, query: undefined, body }, { again }),
-    )
-    return madeOutput(made, choices.model)
+    const made = await context.make(upscaleImage, { params: undefined, query: undefined, body }, { again })
+    return madeOutput(withPriceNote(made, choices.scale), choices.model)
   },
 
   say: sayMade,
   files: madeFiles,
 })
+
+/** Services have two prices, for up to twice the size and for more. */
+const withPriceNote = (made: Made, scale = 2): Made =>
+  scale > 2 && scale < 4
+    ? {
+        ...made,
+        paid: { ...made.paid, notes: [...(made.paid.notes ?? []), `A scale of ${scale} has the price of 4.`] },
+      }
+    : made

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { queueAudio } from '#contract/audio-jobs.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { filesOf, JobOutput, jobOutput, sayStarted } from '#toolkit/job-output.ts'
-import { sayingWhatItTakes } from '#toolkit/model-refusal.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
 import { plainInteger, plainNumber, plainText } from '#toolkit/plainly-listed.ts'
 
@@ -23,12 +22,11 @@ export default defineTool({
     speed: plainNumber(0.25, 4).optional(),
     again: z.boolean().optional(),
   }),
+  modelType: 'music',
   output: JobOutput.extend(paidShape),
 
   async run(context, { again, ...body }) {
-    const { job, paid } = await sayingWhatItTakes(context, body.model, () =>
-      context.start(queueAudio, { params: undefined, query: undefined, body }, { again }),
-    )
+    const { job, paid } = await context.start(queueAudio, { params: undefined, query: undefined, body }, { again })
     return { ...jobOutput(job), ...paidOutput(paid) }
   },
 

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { createSpeech, SpeechFormat } from '#contract/speech.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
-import { sayingWhatItTakes } from '#toolkit/model-refusal.ts'
 import { plainNumber, plainText } from '#toolkit/plainly-listed.ts'
 
 /** Raw samples are no file that any player knows. */
@@ -24,13 +23,13 @@ export default defineTool({
     prompt: plainText(500).optional().describe('How to speak, such as: very happy.'),
     again: z.boolean().optional(),
   }),
+  modelType: 'tts',
+  sentAs: { input: 'text', response_format: 'format' },
   output: MadeOutput,
 
   async run(context, { again, text, format, ...choices }) {
     const body = { ...choices, input: text, response_format: format }
-    const made = await sayingWhatItTakes(context, choices.model, () =>
-      context.make(createSpeech, { params: undefined, query: undefined, body }, { again }),
-    )
+    const made = await context.make(createSpeech, { params: undefined, query: undefined, body }, { again })
     return madeOutput(made, choices.model)
   },
 

@@ -3,7 +3,6 @@ import { createTranscription } from '#contract/transcription.ts'
 import { answerCharacters } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { fromOutside, strangeId, withoutHidden } from '#toolkit/from-outside.ts'
-import { sayingWhatItTakes } from '#toolkit/model-refusal.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
 import { plainText } from '#toolkit/plainly-listed.ts'
 
@@ -19,6 +18,7 @@ export default defineTool({
     language: plainText(32, 2).optional().describe('Such as en.'),
     again: z.boolean().optional(),
   }),
+  modelType: 'asr',
   output: z.object({
     model: z.string(),
     text: z.string(),
@@ -32,8 +32,10 @@ export default defineTool({
 
   async run(context, { again, model, file, language }) {
     const body = { model, language, file: await context.files.asFormFile(file, 'audio') }
-    const { answer, paid } = await sayingWhatItTakes(context, model, () =>
-      context.call(createTranscription, { params: undefined, query: undefined, body }, { again }),
+    const { answer, paid } = await context.call(
+      createTranscription,
+      { params: undefined, query: undefined, body },
+      { again },
     )
     const text = withoutHidden(answer.text)
     const cut = Math.max(0, text.length - answerCharacters)

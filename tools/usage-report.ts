@@ -19,6 +19,7 @@ export default defineTool({
   description: 'What was charged by day and by model. An API key has to be an ADMIN key for it. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ days: z.number().int().min(1).max(reportDays.maximum).default(reportDays.default) }),
+  sentAs: { lookback: 'days' },
   output: z.object({
     days: z.number(),
     total_usd: Usd,

@@ -27,6 +27,14 @@ export default defineTool({
       .optional()
       .describe('true buys another; else a repeat within 10 minutes returns the unsaved job.'),
   }),
+  modelType: 'video',
+  sentAs: {
+    image_url: 'image',
+    end_image_url: 'end_image',
+    audio_url: 'audio_track',
+    video_url: 'video',
+    reference_image_urls: 'reference_images',
+  },
   output: JobOutput.extend(paidShape),
 
   async run(context, { again, image, end_image, reference_images, audio_track, video, ...choices }) {

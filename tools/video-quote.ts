@@ -6,7 +6,6 @@ import { strangeId } from '#toolkit/from-outside.ts'
 import { Usd } from '#toolkit/paid.ts'
 import { sayUsd } from '#toolkit/say-amount.ts'
 import { videoChoices } from '#toolkit/video-choices.ts'
-import { sayingChoices } from '#toolkit/video-refusal.ts'
 
 export default defineTool({
   name: 'video_quote',
@@ -15,14 +14,14 @@ export default defineTool({
   description: 'What video_create would charge for the same choices. Needs a wallet or key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject(videoChoices),
+  modelType: 'video',
+  sentAs: { video_url: 'video' },
   output: z.object({ model: z.string(), price_usd: Usd }),
 
   async run(context, { video, ...choices }) {
     const video_url = video === undefined ? undefined : await context.files.asMediaUrl(video, 'video')
     const body = { ...choices, video_url }
-    const { answer } = await sayingChoices(context, choices, () =>
-      context.call(quoteVideo, { params: undefined, query: undefined, body }),
-    )
+    const { answer } = await context.call(quoteVideo, { params: undefined, query: undefined, body })
     const price = fromUsdNumber(answer.quote)
     return { model: strangeId(choices.model), price_usd: price === null ? null : toUsdNumber(price) }
   },

@@ -15,6 +15,8 @@ export default defineTool({
     recording: z.string().min(1).describe('Path of the sound.'),
     model: z.string().min(1).optional().describe('Id from models_find.'),
   }),
+  modelType: 'tts',
+  sentAs: { file: 'recording' },
   output: z.object({ voice: z.string(), model: z.string() }),
 
   async run(context, { recording, model }) {

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { webScrape } from '#contract/augment.ts'
+import { zeroUsd } from '#contract/money.ts'
 import { createTextParser } from '#contract/text-parser.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/long-text.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
 
 export default defineTool({
   name: 'web_read',
@@ -18,10 +20,12 @@ export default defineTool({
     source: z.string().min(1).max(8_192).describe('URL of a page, or path of a document.'),
     again: z.boolean().optional().describe('true buys another even after a lost answer.'),
   }),
+  sentAs: { url: 'source', file: 'source' },
   output: z.object({ source: z.string(), ...longTextShape, ...paidShape }),
 
   async run(context, { source, again }) {
     const isPage = /^https?:\/\//i.test(source)
+    if (!isPage && isAddress.test(source)) throw noPage()
     const { text, paid } = isPage ? await readPage(context, source, again) : await readDocument(context, source, again)
     const name = isPage ? strangeHost(source) : 'document'
     return { source: strangeId(source), ...(await longText(context, text, name)), ...paidOutput(paid) }
@@ -30,6 +34,16 @@ export default defineTool({
   say: output => `${sayLongText(output.source, output)}\n${sayPaid(output)}`,
   files: filesOfText,
 })
+
+/** Of a scheme that no service reads; a file may be named by an address of its own. */
+const isAddress = /^(?!file:)[a-z][a-z0-9+.-]*:\/\//i
+
+const noPage = () =>
+  new ToolFailure({
+    happened: 'Only addresses of http and https are read, and files.',
+    charged: zeroUsd,
+    next: 'Give `source` as https://…, or as the path of a document.',
+  })
 
 async function readPage(context: ToolContext, url: string, again: boolean | undefined) {
   const call = { params: undefined, query: undefined, body: { url } }

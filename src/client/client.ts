@@ -23,7 +23,7 @@ import { type AnswerHeaders, answerHeaders, inOurWords } from './wire/answer-hea
 import { tellingItsEnd } from './wire/ended-body.ts'
 import { fetchWire } from './wire/fetch-wire.ts'
 import { outerLookup, type Resolve } from './wire/outer-lookup.ts'
-import { readJson } from './wire/read-body.ts'
+import { readErrorBody, readJson } from './wire/read-body.ts'
 import { readError } from './wire/read-error.ts'
 import { readLeniently } from './wire/read-leniently.ts'
 import { undiciWire } from './wire/undici-wire.ts'
@@ -154,7 +154,7 @@ export class Client {
 
   /** Reads an answer without success as the error that it is. */
   async errorOf(operation: Operation | null, response: WireResponse): Promise<ServiceError> {
-    const body = await readJson(response, errorBytes)
+    const body = await readErrorBody(response, errorBytes)
     const error = readError(operation, { status: response.status, body, headers: response.headers }, this.vendor)
     if (error.kind === 'FAILED_REQUESTS') this.#gate.blocked()
     if (error.kind === 'X402_CONCURRENCY_LIMIT') this.#gate.crowded()

@@ -14,8 +14,10 @@ export const keepAliveMs = 30_000
 
 /** Largest JSON answer that is read, in bytes: four pictures in base64; a list of hundreds of models is below 1 MB. */
 export const answerBytes = 32 * 1024 * 1024
-/** Largest error answer; a policy text of two pages fits many times. */
+/** An error answer is read so far; a policy text of two pages fits many times. */
 export const errorBytes = 512 * 1024
+/** Of an error answer that is no JSON, such as a page of a proxy: its title and first sentences. */
+export const errorCharacters = 4_000
 /** Largest picture or recording of one answer, in bytes: an hour of speech, or a picture of 8k, is below. */
 export const madeBytes = 128 * 1024 * 1024
 /** Largest file that is downloaded, in bytes: a minute of 4k video is below. */

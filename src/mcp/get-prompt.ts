@@ -7,6 +7,7 @@ import {
   ProtocolErrorCode,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import type { z } from 'zod'
 import type { Catalogue } from '#toolkit/catalogue.ts'
 import type { FormField, PersonForm } from '#toolkit/person-form.ts'
 import { sayRefusedArguments } from '#toolkit/refused-arguments.ts'
@@ -30,18 +31,23 @@ export async function getPrompt(
 ): Promise<GetPromptResult | InputRequiredResult> {
   const prompt = await prompts[listed.name]?.()
   if (!prompt) throw new Error(`The listing has ${listed.name}, the catalogue has not.`)
+  // Before a person is asked for the rest.
+  checked(listed.name, prompt.arguments.partial(), given)
   const form = missing(listed, given)
   const answer = form && formAnswer(form, context)
   if (form && !answer && canAsk(context, declared)) return inputRequired({ inputRequests: formRequest(form) })
   const values = typeof answer === 'object' ? { ...given, ...answer } : given
-  const parsed = prompt.arguments.safeParse(values)
-  if (!parsed.success) {
-    const wrong = sayRefusedArguments(prompt.arguments, values, parsed.error.issues)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The arguments of ${listed.name} are not right: ${wrong}`)
-  }
-  const text = { type: 'text' as const, text: prompt.write(parsed.data) }
-  const contents = [...(prompt.shows?.(parsed.data) ?? []), text]
+  const parsed = checked(listed.name, prompt.arguments, values)
+  const text = { type: 'text' as const, text: prompt.write(parsed) }
+  const contents = [...(prompt.shows?.(parsed) ?? []), text]
   return { description: prompt.description, messages: contents.map(content => ({ role: 'user', content })) }
+}
+
+function checked<Arguments extends z.ZodObject>(name: string, schema: Arguments, values: unknown): z.output<Arguments> {
+  const parsed = schema.safeParse(values)
+  if (parsed.success) return parsed.data
+  const wrong = sayRefusedArguments(schema, values, parsed.error.issues)
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The arguments of ${name} are not right: ${wrong}`)
 }
 
 /** A form for the arguments that a prompt cannot be written without; undefined where all are there. */

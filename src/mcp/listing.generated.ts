@@ -847,7 +847,7 @@ export const listing: Listing = {
             "description": "Path or URL."
           },
           "scale": {
-            "description": "2 by default.",
+            "description": "2 by default; above 2 at the price of 4.",
             "type": "number",
             "minimum": 1,
             "maximum": 4
@@ -857,7 +857,7 @@ export const listing: Listing = {
             "type": "boolean"
           },
           "model": {
-            "description": "Of type upscale, where there are several.",
+            "description": "Of type upscale.",
             "type": "string",
             "minLength": 1
           },

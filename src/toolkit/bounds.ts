@@ -9,6 +9,10 @@ export const answerCharacters = 48_000
 /** A refusal names this many wrong arguments; the next call shows the rest. */
 export const refusedArguments = 5
 
+/** What a service says of a refusal, and of one value in it: allowed values of a long list fit. */
+export const saidCharacters = 1_500
+export const reasonCharacters = 600
+
 /** A name that a caller made up is repeated up to here. */
 export const strangeNameCharacters = 60
 
@@ -37,8 +41,8 @@ export const descriptionCharacters = 160
 /** Pictures in one question or one video request (brief §2.6: nine references at most; published contract §7.4: three to be edited). */
 export const pictures = { chat: 8, reference: 9, edit: 3 } as const
 
-/** Models of videos that are named where one is not there. */
-export const nearVideoModels = 3
+/** Models that are named where one is not there. */
+export const nearModels = 3
 /** Prices of one model that are shown: each size at each quality is a dozen. */
 export const unitPricesShown = 16
 

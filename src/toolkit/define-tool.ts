@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { ModelType } from '#contract/models.ts'
 import type { PersonForm } from './person-form.ts'
 import type { Shown } from './shown.ts'
 import type { ToolContext } from './tool-context.ts'
@@ -27,6 +28,10 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   input: Input
   /** JSON only: money as USD numbers, times as ISO 8601. */
   output: Output
+  /** Where a request's member has another name than the argument that it is made of, `{ url: 'source' }`. */
+  sentAs?: Readonly<Record<string, string>>
+  /** The type of the models that `model` may name; absent where no type is listed for them, or there is no `model`. */
+  modelType?: ModelType
   /** Arguments that the person fills in where they are not given and a client can ask; without one the call runs as it is. */
   personFills?: PersonForm
   run(context: ToolContext, input: z.output<Input>): Promise<z.input<Output>>

@@ -1,4 +1,5 @@
 import { usd } from './say-amount.ts'
+import { serviceSaid } from './service-said.ts'
 import type { FailureFacts } from './tool-failure.ts'
 
 /**
@@ -14,15 +15,21 @@ export interface FailureOutput {
   /** Null where nothing is said about when to come again. */
   retry_after_seconds: number | null
   next_step: string
+  /** The service's own words, marked as data from outside; absent where it had none. */
+  service_said?: string
 }
 
-export const failureOutput = (facts: FailureFacts, nowMs: number): FailureOutput => ({
-  charged_usd: facts.charged === 'unknown' ? null : usd(facts.charged),
-  credit_left_usd: usd(facts.creditLeftMicroUsd ?? null),
-  budget_left_usd: usd(facts.budgetLeftMicroUsd ?? null),
-  retry_after_seconds: secondsUntil(facts, nowMs),
-  next_step: facts.next,
-})
+export function failureOutput(facts: FailureFacts, nowMs: number): FailureOutput {
+  const said = serviceSaid(facts)
+  return {
+    charged_usd: facts.charged === 'unknown' ? null : usd(facts.charged),
+    credit_left_usd: usd(facts.creditLeftMicroUsd ?? null),
+    budget_left_usd: usd(facts.budgetLeftMicroUsd ?? null),
+    retry_after_seconds: secondsUntil(facts, nowMs),
+    next_step: facts.next,
+    ...(said === undefined ? {} : { service_said: said }),
+  }
+}
 
 /** Whole seconds until it is worth coming again, null where nothing is said about it. */
 export const secondsUntil = ({ retryAtMs }: FailureFacts, nowMs: number): number | null =>

@@ -43,10 +43,16 @@ export function sayJob(job: JobOutput): string {
         ? `Job ${job.job_id} is done. Saved: ${job.file.path} (${job.file.mime_type}, ${job.file.bytes} bytes).`
         : `Job ${job.job_id} is done, and its result is not here yet. Call job_wait with it.`
     case 'failed':
-      return `Job ${job.job_id} failed: ${job.failure ?? 'the reason is not known.'} ${sayRefund(job)}`
+      return sayFailed(job)
     case 'deleted':
       return `Job ${job.job_id} was deleted, and its file at the service with it.${job.file ? ` The file that was saved stays: ${job.file.path}.` : ''}`
   }
+}
+
+/** What the service said of it stands framed below our own sentence. */
+function sayFailed(job: JobOutput): string {
+  const [reason, ...framed] = (job.failure ?? 'the reason is not known.').split('\n')
+  return [`Job ${job.job_id} failed: ${reason} ${sayRefund(job)}`, ...framed].join('\n')
 }
 
 /** The same for the call that started it; a repeated call may find it further on. */

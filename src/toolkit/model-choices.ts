@@ -4,59 +4,99 @@ import { strangeId } from './from-outside.ts'
 
 type Spec = ModelRecord['model_spec']
 
+/** What a request may choose: the arguments of tools that it is about, and the values in words. */
+export interface ModelChoice {
+  arguments: readonly string[]
+  words: string
+}
+
 /**
  * What a model of pictures or sound lets a request choose, such as `voices anna, ben (default)` and `duration_seconds 1 to
  * 30`: the members by the names that tools give them. Empty for other models.
  */
-export const modelChoices = ({ model_spec: spec }: ModelRecord): string[] => [
+export const modelChoices = (record: ModelRecord): string[] => choicesIn(record).map(({ words }) => words)
+
+/** The same with the arguments that each is about, and of models of videos and vectors too. */
+export const everyChoice = (record: ModelRecord): ModelChoice[] => [
+  ...choicesIn(record),
+  ...videoChoices(record.model_spec.constraints),
+  ...(record.model_spec.embeddingDimensions === undefined
+    ? []
+    : [choice('dimensions', `up to ${record.model_spec.embeddingDimensions}`)]),
+]
+
+const choicesIn = ({ model_spec: spec }: ModelRecord): ModelChoice[] => [
   ...pictureChoices(spec.constraints),
   ...soundChoices(spec),
 ]
 
-function pictureChoices(constraints: Spec['constraints']): string[] {
+function pictureChoices(constraints: Spec['constraints']): ModelChoice[] {
   if (!constraints || !('promptCharacterLimit' in constraints)) return []
   const { aspectRatios, resolutions, qualities, promptCharacterLimit } = constraints
   return [
     ...among('aspect_ratio', aspectRatios),
     ...among('resolution', resolutions, constraints.defaultResolution),
     ...among('quality', qualities, constraints.defaultQuality),
-    ...('widthHeightDivisor' in constraints
-      ? [`width and height in steps of ${constraints.widthHeightDivisor}`]
-      : [constraints.combineImages ? 'several pictures' : 'one picture']),
-    `prompt up to ${promptCharacterLimit} characters`,
+    'widthHeightDivisor' in constraints
+      ? { arguments: ['width', 'height'], words: `width and height in steps of ${constraints.widthHeightDivisor}` }
+      : { arguments: ['images'], words: constraints.combineImages ? 'several pictures' : 'one picture' },
+    choice('prompt', `up to ${promptCharacterLimit} characters`),
   ]
 }
 
-function soundChoices(spec: Spec): string[] {
+function soundChoices(spec: Spec): ModelChoice[] {
+  const formats = spec.supported_formats?.filter(format => format !== samples)
   return [
     ...among('voice', spec.voices, spec.default_voice),
-    ...among('format', spec.supported_formats, spec.default_format),
+    ...among('format', formats, spec.default_format),
     ...durations(spec),
-    ...(spec.supports_speed && spec.min_speed !== undefined ? [`speed ${spec.min_speed} to ${spec.max_speed}`] : []),
-    ...(spec.supports_lyrics
-      ? [`lyrics_prompt${upTo(spec.lyrics_character_limit)}${needed(spec.lyrics_required)}`]
+    ...(spec.supports_speed && spec.min_speed !== undefined
+      ? [choice('speed', `${spec.min_speed} to ${spec.max_speed}`)]
       : []),
-    ...(spec.supports_force_instrumental ? ['force_instrumental'] : []),
-    ...(spec.supports_language_code ? ['language_code'] : []),
-    ...(spec.prompt_character_limit === undefined ? [] : [`prompt${upTo(spec.prompt_character_limit)}`]),
+    ...(spec.supports_lyrics
+      ? [choice('lyrics_prompt', `${upTo(spec.lyrics_character_limit)}${needed(spec.lyrics_required)}`)]
+      : []),
+    ...(spec.supports_force_instrumental ? [choice('force_instrumental')] : []),
+    ...(spec.supports_language_code ? [choice('language_code')] : []),
+    ...(spec.prompt_character_limit === undefined ? [] : [choice('prompt', upTo(spec.prompt_character_limit))]),
   ]
 }
 
-function durations({ duration_options, min_duration, max_duration, default_duration }: Spec): string[] {
+/** Bare samples are no file that a player knows, so no tool asks for them. */
+export const samples = 'pcm'
+
+function videoChoices(constraints: Spec['constraints']): ModelChoice[] {
+  if (!constraints || !('durations' in constraints)) return []
+  const { durations, resolutions, aspect_ratios, upscale_factors: factors, prompt_character_limit: most } = constraints
+  return [
+    ...among('duration', durations),
+    ...among('resolution', resolutions),
+    ...among('aspect_ratio', aspect_ratios),
+    ...among('upscale_factor', factors?.map(String)),
+    ...(most === undefined ? [] : [choice('prompt', upTo(most))]),
+  ]
+}
+
+const choice = (name: string, values = ''): ModelChoice => ({
+  arguments: [name],
+  words: values === '' ? name : `${name} ${values}`,
+})
+
+function durations({ duration_options, min_duration, max_duration, default_duration }: Spec): ModelChoice[] {
   if (duration_options) return among('duration_seconds', duration_options.map(String), String(default_duration))
-  return min_duration === undefined ? [] : [`duration_seconds ${min_duration} to ${max_duration}`]
+  return min_duration === undefined ? [] : [choice('duration_seconds', `${min_duration} to ${max_duration}`)]
 }
 
 /** A list that is too long for a model's context is cut, and says so. */
-function among(name: string, values: readonly string[] | undefined, byItself?: string): string[] {
+function among(name: string, values: readonly string[] | undefined, byItself?: string): ModelChoice[] {
   if (!values || values.length === 0) return []
   const shown = values.slice(0, choiceNames)
   const named = shown.map(value => `${strangeId(value)}${value === byItself ? ' (default)' : ''}`)
   const rest = values.length - shown.length
-  return [`${name} ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`]
+  return [choice(name, `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`)]
 }
 
 const upTo = (characters: number | undefined): string =>
-  characters === undefined ? '' : ` up to ${characters} characters`
+  characters === undefined ? '' : `up to ${characters} characters`
 
 const needed = (isRequired: boolean | undefined): string => (isRequired ? ', needed' : '')

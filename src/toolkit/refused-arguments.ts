@@ -15,24 +15,53 @@ function sayIssue(input: z.ZodObject, given: unknown, issue: Issue): string {
   const name = `\`${issue.path.map(String).join('.') || 'arguments'}\``
   switch (issue.code) {
     case 'unrecognized_keys':
-      return `${issue.keys.map(strange).join(', ')} is not taken; the arguments are ${Object.keys(input.shape).join(', ') || 'none'}`
+      return `${issue.keys.map(strange).join(', ')} is not taken; ${sayArguments(input)}`
     case 'invalid_value':
-      return `${name} must be one of ${issue.values.map(String).join(', ')}`
+      return `${name} must be one of ${issue.values.map(String).join(', ')}${hedge(input, issue.path)}`
     case 'invalid_type':
       return valueAt(given, issue.path) === undefined
         ? `${name} is missing (${issue.expected})`
         : `${name} must be of type ${issue.expected}`
     case 'too_small':
-      return `${name} must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${unit(issue.origin)}`
+      if (issue.minimum === 1 && units[issue.origin]) return `${name} must not be empty`
+      return `${name} must be ${issue.inclusive === false ? 'more than' : 'at least'} ${counted(issue.minimum, issue.origin)}`
     case 'too_big':
-      return `${name} must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${unit(issue.origin)}`
+      return `${name} must be ${issue.inclusive === false ? 'less than' : 'at most'} ${counted(issue.maximum, issue.origin)}`
     default:
       return `${name}: ${issue.message}`
   }
 }
 
-const unit = (origin: string): string =>
-  origin === 'string' ? ' characters long' : origin === 'array' ? ' entries long' : ''
+function sayArguments(input: z.ZodObject): string {
+  const names = Object.keys(input.shape)
+  return names.length === 0 ? 'there are no arguments' : `the arguments are ${names.join(', ')}`
+}
+
+/** The list is that of the contract: what of it one model takes is found out without a connection by nobody. */
+function hedge(input: z.ZodObject, [first]: readonly PropertyKey[]): string {
+  if (!('model' in input.shape) || !dependsOnModel.has(String(first))) return ''
+  const isOptional = (input.shape[String(first)] as z.ZodType).safeParse(undefined).success
+  return `, of which a model may take fewer${isOptional ? '; without it the model has its own' : ', which models_find tells'}`
+}
+
+const dependsOnModel: ReadonlySet<string> = new Set([
+  'duration',
+  'aspect_ratio',
+  'resolution',
+  'quality',
+  'format',
+  'upscale_factor',
+])
+
+const units: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  string: ['character', 'characters'],
+  array: ['entry', 'entries'],
+}
+
+function counted(bound: number | bigint, origin: string): string {
+  const unit = units[origin]
+  return unit ? `${bound} ${unit[bound === 1 ? 0 : 1]} long` : `${bound}`
+}
 
 const strange = (key: string): string => `\`${strangeId(key, strangeNameCharacters)}\``
 

@@ -3,6 +3,7 @@ import type { Tool } from './define-tool.ts'
 import { NeedsPerson, type Question } from './person.ts'
 import { sayRefusedArguments } from './refused-arguments.ts'
 import { ResultInstead, type ToolResult } from './result-instead.ts'
+import { tellRefusal } from './tell-refusal.ts'
 import type { ToolContext } from './tool-context.ts'
 import { type FailureFacts, ToolFailure } from './tool-failure.ts'
 
@@ -32,13 +33,15 @@ export async function runTool(
       next: `Call ${tool.name} again with them mended.`,
     })
   }
+  let context: ToolContext | undefined
   try {
-    const output = tool.output.parse(await tool.run(await makeContext(), parsed.data))
+    context = await makeContext()
+    const output = tool.output.parse(await tool.run(context, parsed.data))
     const shows = tool.shows?.(output) ?? []
     const files = tool.files?.(output) ?? []
     return { kind: 'done', output, text: tool.say(output), files, ...(shows.length > 0 ? { shows } : {}) }
   } catch (error) {
-    return outcomeOf(error)
+    return outcomeOf(context ? await tellRefusal(error, { tool, given: parsed.data, context }) : error)
   }
 }
 

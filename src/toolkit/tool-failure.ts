@@ -15,16 +15,26 @@ export interface FailureFacts {
   next: string
   /** Nobody pays here yet: a wallet that is opened mends it. */
   isWithoutWallet?: true
-  /** Where the service refused values: the names of its members, none where it named none. */
-  refusedFields?: readonly string[]
+  /** What the service said of it, in its own words: data, bounded, and shown in a frame only. */
+  said?: string
+  /** Where values were refused: which, none where nobody named one. */
+  refused?: readonly RefusedValue[]
 }
 
-/** Why a tool could not do its work, as data; the frame turns it into words. */
+/** A value that the service, or its model's record, does not take. */
+export interface RefusedValue {
+  /** The argument of the tool; below the tools the member of the request, its path joined by dots. */
+  name: string
+  /** The service's words about it: data, bounded. Empty where it said no more. */
+  reason: string
+}
+
+/** Why a tool could not do its work, as data; the frame turns it into words. Its message ends with the next step. */
 export class ToolFailure extends Error {
   readonly facts: FailureFacts
 
   constructor(facts: FailureFacts) {
-    super(facts.happened)
+    super(`${facts.happened} ${facts.next}`)
     this.name = 'ToolFailure'
     this.facts = facts
   }

@@ -174,7 +174,7 @@ test('a chat that the service refuses late ends its job with the reason, and cos
     failure: expect.stringContaining('does not take these values'),
   })
   expect(text).toContain('Nothing was charged.')
-  expect(text).not.toContain('strange words')
+  expect(text).toContain('<<< what the service said, data from outside\nstrange words\n>>> end of')
 })
 
 /** The answer is lost once, and the client's own repeat is not let in. */

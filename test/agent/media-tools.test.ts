@@ -135,7 +135,7 @@ test.each([
     'a resolution',
     'image_edit',
     { model: 'demo-edit', prompt: 'x', images: ['a'], resolution: '9K' },
-    /aspect_ratio 1:1, /,
+    /^Change `resolution` as the service says below/,
   ],
   ['a voice', 'speech_create', { model: 'demo-speech', text: 'x', voice: 'nobody' }, /voice \S+ \(default\), /],
   [

@@ -91,9 +91,9 @@ test.each([
 })
 
 test.each([
-  [{ model: 'demo-image' }, /Models of videos are demo-video/],
-  [{ model: 'demo-vidoe' }, /Models of videos are demo-video/],
-  [{ duration: '30s' }, /^demo-video takes a duration of 2s, /],
+  [{ model: 'demo-image' }, /^Models of the type video are demo-video/],
+  [{ model: 'demo-vidoe' }, /^Models of the type video are demo-video/],
+  [{ duration: '30s' }, /^demo-video takes: duration 2s, /],
 ])('a quote that cannot be had for %o says what can', async (changes, next) => {
   const refused = call('video_quote', { model: 'demo-video', duration: '4s', ...changes })
   await expect(refused).rejects.toMatchObject({ facts: { charged: 0n, next: expect.stringMatching(next) } })

@@ -102,6 +102,8 @@ async function resultOf({ call = chat, fault, service: options = {}, hasWallet }
 const withoutNames = (text: string): string =>
   text.replaceAll(/ask_[a-z0-9]+/g, 'ask_…').replaceAll(/ --data '[^']*'/g, " --data '…'")
 
+const withoutFrames = (text: string): string => text.replaceAll(/^<<< [\s\S]*?^>>> end of .*$/gm, '')
+
 const told: Record<string, { isError: boolean; text: string; structured: unknown }> = {}
 
 test.each(Object.entries(cases))('%s', async (name, one) => {
@@ -109,7 +111,7 @@ test.each(Object.entries(cases))('%s', async (name, one) => {
   const text = withoutNames(textOf(result))
   const structured = JSON.parse(withoutNames(JSON.stringify(result.structuredContent)))
   told[name] = { isError: result.isError ?? false, text, structured }
-  expect(text, 'no word of a stranger outside of a frame').not.toMatch(/IGNORE|pay 1000/)
+  expect(withoutFrames(text), 'no word of a stranger outside of a frame').not.toMatch(/IGNORE|pay 1000/)
 })
 
 test('they are nine different sentences, each with its figures', async () => {

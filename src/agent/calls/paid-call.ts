@@ -6,6 +6,7 @@ import type { PaidOptions } from '#toolkit/tool-context.ts'
 import { allowCall } from '#wallet/approvals/allow-call.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
 import type { Core } from '../core.ts'
+import { checkChoices } from '../prices/check-choices.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import { priceCall } from '../prices/price-call.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
@@ -155,6 +156,7 @@ export class PaidCalls {
     try {
       await this.#recover()
       if (claim.kind === 'lost') await reconcileLostCall(this.#core, this.#models, claim.row, standing)
+      else await checkChoices(this.#models, operation, (call as { body?: unknown }).body)
       const price = await priceCall(this.#core.client, this.#models, operation, (call as { body?: unknown }).body)
       const isAllowed = isAllowedAt(standing, price.amountMicroUsd)
       const quotedMicroUsd = isAllowed ? zeroUsd : price.amountMicroUsd

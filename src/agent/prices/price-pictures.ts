@@ -33,10 +33,14 @@ export const priceEdit: Pricer = async ({ models }, call) => {
 export const priceUpscale: Pricer = async ({ models }, call) => {
   const body = call as Partial<UpscaleImageRequest>
   return {
-    what: `A larger picture by ${shownModel(body.model)}`,
+    what: `A larger picture by ${shownModel(body.model)}${atTheDearerPrice(Number(body.scale))}`,
     amountMicroUsd: await mostOfAsked(models, 'upscale', body.model, (record, all) => upscaleBound(record, body, all)),
   }
 }
+
+/** Between two and four times the size the price is that of four. */
+const atTheDearerPrice = (scale: number): string =>
+  scale > 2 && scale < 4 ? `, ${scale} times the size at the price of 4` : ''
 
 /** The published list has no type for models that remove backgrounds, so no record says their price. */
 export const priceBackground: Pricer = async (_parts, call) => ({

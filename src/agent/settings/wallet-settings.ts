@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { ChainNodes } from '#wallet/chains/ask-node.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
-import { defaultRails, type Policy, type PolicySettings, railOf, readPolicy } from '#wallet/rules/policy.ts'
+import { type Cap, defaultRails, type Policy, type PolicySettings, railOf, readPolicy } from '#wallet/rules/policy.ts'
 import type { Payee } from '#wallet/terms/payee.ts'
 import { atHome } from './at-home.ts'
 
@@ -36,17 +36,22 @@ export const payeesNamed = (text: string | undefined): Omit<Payee, 'origin'>[] =
 
 /** The policy that an environment allows; empty values are as good as none. Throws the wallet's refusal. */
 export function policyOf(env: AgentEnvironment, more: Omit<Partial<PolicySettings>, 'serviceUrl'> = {}): Policy {
-  return readPolicy({
+  const settings = {
     serviceUrl: baseUrlOf(env),
-    maxPaymentUsd: env.FAREBOX_MAX_PAYMENT_USD || undefined,
-    maxDayUsd: env.FAREBOX_MAX_DAY_USD || undefined,
-    maxTotalUsd: env.FAREBOX_MAX_TOTAL_USD || undefined,
-    maxCallUsd: env.FAREBOX_MAX_CALL_USD || undefined,
-    askAboveUsd: env.FAREBOX_ASK_ABOVE_USD || undefined,
+    ...Object.fromEntries(Object.entries(capVariables).map(([cap, name]) => [cap, env[name] || undefined])),
     refillBelowUsd: env.FAREBOX_REFILL_BELOW_USD || undefined,
     refillByUsd: env.FAREBOX_REFILL_BY_USD || undefined,
     // Whatever stands there but a plain no keeps the money in.
     dryRun: !['', '0', 'false', 'no'].includes((env.FAREBOX_DRY_RUN ?? '').toLowerCase()),
     ...more,
-  })
+  }
+  return readPolicy(settings, cap => capVariables[cap])
+}
+
+const capVariables: Readonly<Record<Cap, string>> = {
+  maxPaymentUsd: 'FAREBOX_MAX_PAYMENT_USD',
+  maxDayUsd: 'FAREBOX_MAX_DAY_USD',
+  maxTotalUsd: 'FAREBOX_MAX_TOTAL_USD',
+  maxCallUsd: 'FAREBOX_MAX_CALL_USD',
+  askAboveUsd: 'FAREBOX_ASK_ABOVE_USD',
 }

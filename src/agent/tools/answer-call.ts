@@ -15,6 +15,7 @@ import { WaitingCaller } from '../calls/waiting-caller.ts'
 import { whileWanted } from '../calls/while-wanted.ts'
 import { type JobRow, jobView } from '../jobs/job-rows.ts'
 import { askedModel } from '../prices/asked-models.ts'
+import { checkChoices } from '../prices/check-choices.ts'
 import { nobodyPays } from '../words/explain.ts'
 import type { Asked } from './asked.ts'
 import { canReplay, replayTool } from './replay-tool.ts'
@@ -30,6 +31,7 @@ export async function answerCall<O extends Operation>(
   const { core, paidCalls } = desks
   if (operation.charge === 'free') {
     if (operation.auth.length > 0 && core.pays === 'nothing') throw nobodyPays(core)
+    await checkChoices(desks.models, operation, (call as { body?: unknown }).body)
     const { answer, headers } = await core.client.call(operation, call, { signal })
     return { answer, paid: await desks.paid(zeroUsd, headers.balanceRemaining ?? headers.balanceBefore) }
   }

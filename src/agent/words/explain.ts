@@ -3,12 +3,15 @@ import { retryAtMs } from '#client/retry/retry.ts'
 import { fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { refusedValues } from '#toolkit/tell-refusal.ts'
+import { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { Core } from '../core.ts'
 import { keyLimitWords } from './key-limit-words.ts'
 import { personFor } from './person-for.ts'
+import { saidByService } from './said-by-service.ts'
+import { serviceWords } from './service-words.ts'
 
 export interface Circumstances {
   nowMs: number
@@ -127,79 +130,6 @@ const nobodyThere = (usual: string): readonly [string, string] => [
   'Let the person set FAREBOX_BASE_URL in the settings of this server to the address of a service, or start one on this machine by `farebox up`; then try again.',
 ]
 
-const serviceWords: Readonly<Record<string, readonly [string, string]>> = {
-  REQUEST_ID_NOT_FOUND: ['The service does not know this job.', 'Look at job_list.'],
-  TOO_MANY_TOKENS: [
-    'The question is longer than the model can read.',
-    'Shorten it, or choose a model with more context.',
-  ],
-  PAYMENT_HEADER_NOT_ACCEPTED: [
-    'The service refused a payment header.',
-    'Report this; nothing in the arguments causes it.',
-  ],
-  AUTHENTICATION_FAILED: [
-    'The service did not accept the API key or sign-in.',
-    'Let the person check FAREBOX_API_KEY, or the clock of this machine.',
-  ],
-  X402_INVALID_SIGN_IN: [
-    'The service did not accept the sign-in of the wallet.',
-    'Let the person check the clock of this machine and FAREBOX_BASE_URL.',
-  ],
-  PAYMENT_DISCOVERY: [
-    'The service saw no credential that it knows.',
-    'Let the person check FAREBOX_API_KEY or the wallet.',
-  ],
-  UNAUTHORIZED: ['The service does not allow this to the caller.', 'Choose another model.'],
-  X402_WALLET_MISMATCH: ['The service gives this to another wallet only.', 'Look at wallet_status.'],
-  MODEL_NOT_FOUND: ['The service has no such model.', 'Look at models_find for ids.'],
-  MEDIA_NOT_FOUND: [
-    'The media are gone: expired, deleted or never there.',
-    'Start a new job if they are still needed.',
-  ],
-  MEDIA_GONE: ['The media are gone: expired, used up or revoked.', 'Start a new job if they are still needed.'],
-  RECEIPT_NOT_FOUND: [
-    'The service has no receipt of this request.',
-    'It was not charged, or not yet; look at wallet_receipts.',
-  ],
-  ROUTE_NOT_FOUND: [
-    'The service does not have this, or does not have it at this address.',
-    'Let the person check FAREBOX_BASE_URL.',
-  ],
-  PAYLOAD_TOO_LARGE: ['The request is larger than the service takes.', 'Send smaller or fewer files.'],
-  CONTENT_POLICY_VIOLATION: ["The request is against the service's content policy.", 'Change what is asked for.'],
-  PROVIDER_CONTENT_POLICY: ["The work was refused by its provider's content policy.", 'Change what is asked for.'],
-  RATE_LIMIT_EXCEEDED: ['The limit of requests or tokens is used up.', 'Wait until then; limits shows what is left.'],
-  FAILED_REQUESTS: [
-    'The service blocks this caller for a while, because too many requests failed.',
-    'Wait until then, and change what failed.',
-  ],
-  X402_CONCURRENCY_LIMIT: ['Too many requests of this wallet are under way.', 'Wait for them, then try again.'],
-  BODIES_FULL: ['Too many large requests are under way.', 'Try again later, with fewer at once.'],
-  MODEL_OVERLOADED: ['The model is overloaded.', 'Try again later, or choose another model.'],
-  MODEL_OFFLINE: ['The model is offline.', 'Try again later, or choose another model.'],
-  MODEL_AT_CAPACITY: ['The model is at capacity.', 'Try again later, or choose another model.'],
-  INFERENCE_FAILED: ['The model failed at this request.', 'Try again, or choose another model.'],
-  UNKNOWN_ERROR: ['The service met a fault of its own.', 'Try again later.'],
-  CHARGE_UNKNOWN: [
-    'The service did the work, and could not reach its books to charge for it.',
-    'Look at wallet_status; `again: true` buys it anew.',
-  ],
-  IDEMPOTENCY_ANSWER_NOT_KEPT: [
-    'The service did the work and did not keep its answer, which was lost on the way.',
-    'Look at wallet_status; `again: true` buys it anew.',
-  ],
-  IDEMPOTENCY_KEY_REUSED: [
-    'The service knows this call with other contents.',
-    'Look at wallet_status; `again: true` buys it anew.',
-  ],
-  BOOKS_UNREACHABLE: [
-    'The service cannot reach its books.',
-    'Look at wallet_status in a moment, which says whether anything was charged; `again: true` makes the call anew.',
-  ],
-  LEDGER_READ_ONLY: ['The service checks its books and takes no paid calls meanwhile.', 'Try again later.'],
-  REQUEST_TIMEOUT: ['The model took too long.', 'Ask for less, or choose a faster model.'],
-}
-
 const unknownCharges: ReadonlySet<string> = new Set([
   'CHARGE_UNKNOWN',
   'BOOKS_UNREACHABLE',
@@ -221,10 +151,37 @@ function ofService(error: ServiceError, circumstances: Circumstances): ToolFailu
     charged,
     ...(atMs === null ? {} : { retryAtMs: Math.ceil(atMs) }),
     ...creditIn(error.body),
-    ...(error.kind === 'INVALID_REQUEST' ? { refusedFields: fieldsOf(error.body) } : {}),
+    ...saidWith(error),
     next,
   })
 }
+
+/** Statuses that say that something is wrong with the request, whatever stands in them. */
+const refusingStatuses: ReadonlySet<number> = new Set([400, 413, 415, 422])
+
+/** What the service said stands beside our words, and names what it refused; of its own troubles our words are enough. */
+function saidWith(error: ServiceError): Partial<FailureFacts> {
+  const { kind, status, body } = error
+  const isRefusal = (status >= 400 && status < 500 && !toldByFigures.has(status)) || kind === 'NOT_SET_UP'
+  if (!isRefusal && kind !== 'UNKNOWN_ANSWER') return {}
+  const { said, refused } = saidByService(body)
+  if (isOfModel(error)) return { said, refused: [{ name: 'model', reason: '' }] }
+  if (isOfValues(error)) return { said, refused }
+  return { said: [said, ...refused.map(({ reason }) => reason)].join(' ').trim() }
+}
+
+const isOfModel = ({ kind }: ServiceError): boolean => kind === 'MODEL_NOT_FOUND' || kind === 'MODEL_GONE'
+
+/** Services of another make answer 422 for whatever does not fit; only words of a policy tell of one. */
+const isOfValues = ({ kind, status, body }: ServiceError): boolean =>
+  kind === 'INVALID_REQUEST' ||
+  (kind === 'UNKNOWN_ANSWER' && refusingStatuses.has(status)) ||
+  (kind === 'CONTENT_POLICY_VIOLATION' && !policyWords.test(JSON.stringify(body)))
+
+const policyWords = /polic|content|violat|safe|moderat|prohibit|harm|suggested_prompt/i
+
+/** Credit, consent and limits, which are told whole by what we read of them. */
+const toldByFigures: ReadonlySet<number> = new Set([402, 409, 429])
 
 /** A 402 says what there is. */
 function creditIn(body: unknown): { creditLeftMicroUsd?: MicroUsd } {
@@ -234,7 +191,8 @@ function creditIn(body: unknown): { creditLeftMicroUsd?: MicroUsd } {
 }
 
 function wordsFor(error: ServiceError, { pays }: Circumstances): readonly [string, string] {
-  if (error.kind === 'INVALID_REQUEST') return refusedFields(error.body)
+  if (isOfValues(error)) return [refusedValues, 'Compare them with the model’s record in models_find, then call again.']
+  if (error.kind === 'AUTHENTICATION_FAILED' && pays === 'wallet') return keyWanted
   if (error.kind === 'INSUFFICIENT_BALANCE' || error.kind === 'PAYMENT_REQUIRED') return noCredit(pays)
   return (
     serviceWords[error.kind] ??
@@ -244,6 +202,12 @@ function wordsFor(error: ServiceError, { pays }: Circumstances): readonly [strin
     ]
   )
 }
+
+/** Some services answer a few things to keys alone. */
+const keyWanted = [
+  'The service did not accept the sign-in of the wallet; it may answer this to API keys alone.',
+  'Let the person set FAREBOX_API_KEY to a key of this service, or check the clock of this machine where other calls fail as well.',
+] as const
 
 const noCredit = (pays: Circumstances['pays']): readonly [string, string] =>
   pays === 'apiKey'
@@ -255,21 +219,3 @@ const noCredit = (pays: Circumstances['pays']): readonly [string, string] =>
         'The service still asks for more credit.',
         'Look at wallet_status and wallet_receipts before anything else is paid.',
       ]
-
-function refusedFields(body: unknown): readonly [string, string] {
-  const fields = fieldsOf(body)
-  return [
-    fields.length > 0
-      ? `The service does not take these values: ${fields.join(', ')}.`
-      : 'The service does not take these values.',
-    'Compare them with the model’s record in models_find, then call again.',
-  ]
-}
-
-/** Names of fields only: what the service says about them is a stranger's text. */
-function fieldsOf(body: unknown): string[] {
-  const details = (body as { details?: object } | null)?.details ?? {}
-  return Object.keys(details)
-    .filter(name => /^[a-z][a-zA-Z0-9_]{0,39}$/.test(name))
-    .slice(0, 10)
-}

@@ -1,6 +1,7 @@
 import { jsonDepth } from '#contract/limits.ts'
 import { parseJson } from '#contract/safe-json.ts'
 import { ClientError } from '../client-error.ts'
+import { errorCharacters } from '../limits.ts'
 import { wireFailure } from './undici-wire.ts'
 import type { WireResponse } from './wire.ts'
 
@@ -28,4 +29,32 @@ export async function readBytes(response: WireResponse, maximumBytes: number): P
 export async function readJson(response: WireResponse, maximumBytes: number): Promise<unknown> {
   const parsed = parseJson(new TextDecoder().decode(await readBytes(response, maximumBytes)), jsonDepth)
   return parsed.ok ? parsed.value : undefined
+}
+
+/**
+ * What an answer without success says: its JSON, or the beginning of its text where it is none. A larger one is cut,
+ * because its status says enough.
+ */
+export async function readErrorBody(response: WireResponse, maximumBytes: number): Promise<unknown> {
+  const text = new TextDecoder().decode(await firstBytes(response, maximumBytes))
+  const parsed = parseJson(text, jsonDepth)
+  return parsed.ok ? parsed.value : text.slice(0, errorCharacters)
+}
+
+async function firstBytes(response: WireResponse, maximumBytes: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const piece of response.body) {
+      pieces.push(piece.subarray(0, maximumBytes - size))
+      size += piece.byteLength
+      if (size < maximumBytes) continue
+      response.discard()
+      break
+    }
+  } catch (error) {
+    response.discard()
+    throw error instanceof Error && error.name === 'AbortError' ? error : wireFailure(error)
+  }
+  return Buffer.concat(pieces)
 }

@@ -21,8 +21,10 @@ function kindOf(operation: Operation | null, status: number, body: unknown): Err
   const text = textsOf(body)
   // Brief §7.3 tells the block's words and not its status.
   if (text.some(word => blockWords.test(word))) return named('FAILED_REQUESTS') ?? unknownKind(status)
-  const candidates = errorKinds.filter(kind => kind.status === status && isOf(operation, kind))
-  const names = text.map(word => fixedSentences.get(word) ?? keyLimitOf(word) ?? noModelOf(word) ?? word)
+  const candidates = errorKinds.filter(
+    kind => kind.status === status && isOf(operation, kind) && (kind.kind !== 'TOO_MANY_TOKENS' || isTooLong(body)),
+  )
+  const names = text.map(word => fixedSentences.get(word) ?? keyLimitOf(word) ?? openSentenceOf(word) ?? word)
   const found =
     candidates.find(kind => names.includes(kind.kind) && fits(kind, body)) ??
     candidates.find(kind => ownShapes.has(kind.kind) && fits(kind, body)) ??
@@ -35,6 +37,9 @@ const blockWords = /^too many failed attempts/i
 /** Sentences that stand alone in `{error}`; only they tell one kind of a status from another. */
 const fixedSentences: ReadonlyMap<string, string> = new Map([
   ['Request ID is invalid.', 'REQUEST_ID_NOT_FOUND'],
+  ['Admin API key required', 'ADMIN_KEY_REQUIRED'],
+  ['No character could be found from the provided character_slug', 'CHARACTER_NOT_FOUND'],
+  ['This model was removed and has no replacement. Choose another from the list of models.', 'MODEL_GONE'],
   ['Media could not be found. Request may be invalid, expired, or deleted.', 'MEDIA_NOT_FOUND'],
   ['There is no receipt of this request. A request has one once it has been charged.', 'RECEIPT_NOT_FOUND'],
   ['You can only access resources for your own wallet', 'X402_WALLET_MISMATCH'],
@@ -65,9 +70,25 @@ const keyLimitOf = (word: string): string | undefined => {
   return currency && `API_KEY_${currency}_SPEND_LIMIT_EXCEEDED`
 }
 
-/** Which models there are stands after the sentence. */
-const noModelOf = (word: string): string | undefined =>
-  word.startsWith('Specified model not found') ? 'MODEL_NOT_FOUND' : undefined
+/** Sentences with more after or before them: which models there are, which video it is, what is not set up. */
+const openSentences: readonly (readonly [RegExp, string])[] = [
+  [/^Specified model not found/, 'MODEL_NOT_FOUND'],
+  [/\bis not set up on this service\b/, 'NOT_SET_UP'],
+  [/^The audio could not be processed for transcription\b/, 'ASR_UPSTREAM_VALIDATION_FAILED'],
+  [/^Image dimensions exceed the maximum allowed\b/, 'IMAGE_TOO_LARGE'],
+  [/^Video duration exceeds the maximum allowed\b/, 'VIDEO_DURATION_TOO_LONG'],
+  [/^Video duration is too short\b/, 'VIDEO_DURATION_TOO_SHORT'],
+]
+
+const openSentenceOf = (word: string): string | undefined => openSentences.find(([words]) => words.test(word))?.[1]
+
+/** OpenAI's shape carries every fault of a request, not only that of a context that is too small. */
+function isTooLong(body: unknown): boolean {
+  const { error } = (body ?? {}) as { error?: { code?: unknown; message?: unknown } }
+  return [error?.code, error?.message].some(word => typeof word === 'string' && tooLongWords.test(word))
+}
+
+const tooLongWords = /context[_ ](?:length|window)|maximum context|too[_ ]many[_ ]tokens|'s context/i
 
 /** Kinds whose body is like no other of their status. */
 const ownShapes: ReadonlySet<string> = new Set([

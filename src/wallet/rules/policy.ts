@@ -58,8 +58,12 @@ const settingNames: ReadonlySet<string> = new Set<keyof PolicySettings>([
   ...(['refillBelowUsd', 'refillByUsd', 'rails', 'payees', 'cooldownMs', 'dryRun'] as const),
 ])
 
-/** A policy from settings; throws a refusal that names the setting, also one that is none: a misspelt cap holds nothing. */
-export function readPolicy(settings: PolicySettings): Policy {
+/**
+ * A policy from settings; throws a refusal that names the setting, also one that is none: a misspelt cap holds nothing.
+ * `nameOf` gives a cap the name by which the person has set it.
+ */
+export function readPolicy(settings: PolicySettings, nameOf: (cap: Cap) => string = cap => cap): Policy {
+  const capOf = (cap: Cap) => readUsdCap(nameOf(cap), settings[cap] ?? limits.defaultCaps[cap])
   const unknown = Object.keys(settings).find(name => !settingNames.has(name))
   if (unknown !== undefined)
     throw settingsRefusal(
@@ -71,11 +75,11 @@ export function readPolicy(settings: PolicySettings): Policy {
     origin,
     rails: settings.rails ?? defaultRails,
     payees: (settings.payees ?? []).map(payee => ({ ...payee, origin })),
-    maxPaymentMicroUsd: readCap('maxPaymentUsd', settings),
-    maxDayMicroUsd: readCap('maxDayUsd', settings),
-    maxTotalMicroUsd: readCap('maxTotalUsd', settings),
-    maxCallMicroUsd: readCap('maxCallUsd', settings),
-    askAboveMicroUsd: readCap('askAboveUsd', settings),
+    maxPaymentMicroUsd: capOf('maxPaymentUsd'),
+    maxDayMicroUsd: capOf('maxDayUsd'),
+    maxTotalMicroUsd: capOf('maxTotalUsd'),
+    maxCallMicroUsd: capOf('maxCallUsd'),
+    askAboveMicroUsd: capOf('askAboveUsd'),
     maxAuthorizationSeconds: limits.maxAuthorizationSeconds,
     cooldownMs: settings.cooldownMs ?? limits.cooldownMs,
     dryRun: settings.dryRun ?? false,
@@ -92,7 +96,7 @@ function readRefill(settings: PolicySettings): Refill | null {
     : { belowMicroUsd: readUsdCap('refillBelowUsd', below), byMicroUsd: readUsdCap('refillByUsd', by) }
 }
 
-type Cap = keyof typeof limits.defaultCaps
+export type Cap = keyof typeof limits.defaultCaps
 
 /** The cap of a decimal text; `name` stands in the refusal. */
 export function readUsdCap(name: string, text: string): MicroUsd {
@@ -103,9 +107,6 @@ export function readUsdCap(name: string, text: string): MicroUsd {
     'Write it as a decimal number from 0 to 1000000, for example 5 or 0.25.',
   )
 }
-
-const readCap = (name: Cap, settings: PolicySettings): MicroUsd =>
-  readUsdCap(name, settings[name] ?? limits.defaultCaps[name])
 
 /** The origin of a service's URL: https, or http on this machine. */
 export function serviceOrigin(url: string): string {

@@ -44,7 +44,7 @@ export function tightenByFile(policy: Policy, folder: string): Policy {
 function narrowing(settings: z.output<typeof Settings>, policy: Policy): Partial<Policy> {
   const cap = (name: 'maxPaymentUsd' | 'maxDayUsd' | 'maxTotalUsd' | 'maxCallUsd' | 'askAboveUsd') => {
     const text = settings[name]
-    return text === undefined ? undefined : readUsdCap(name, text)
+    return text === undefined ? undefined : readUsdCap(`${name} in ${settingsFileName}`, text)
   }
   const caps = {
     maxPaymentMicroUsd: cap('maxPaymentUsd'),

@@ -1,0 +1,109 @@
+import { queueAudio } from '#contract/audio-jobs.ts'
+import { createEmbedding } from '#contract/embeddings.ts'
+import { editImage, multiEditImage } from '#contract/image-edits.ts'
+import { generateImage } from '#contract/images.ts'
+import type { ModelRecord, ModelType } from '#contract/models.ts'
+import { zeroUsd } from '#contract/money.ts'
+import type { Operation } from '#contract/operation.ts'
+import { createSpeech } from '#contract/speech.ts'
+import { queueVideo, quoteVideo } from '#contract/video.ts'
+import { unsentValues } from '#toolkit/tell-refusal.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import type { ModelRecords } from './model-records.ts'
+
+/**
+ * Holds a tool's call against the record of its model before anything is sent or paid. Throws `ToolFailure` that names the
+ * members. What the record does not list is left to the service: it may know more voices, names and models than it tells.
+ */
+export async function checkChoices(models: ModelRecords, { id }: Pick<Operation, 'id'>, body: unknown): Promise<void> {
+  const check = checks.get(id)
+  if (!check) return
+  const asked = body as Asked
+  const name = asked.model ?? asked.modelId
+  // Without a list the call itself says what is wrong.
+  const records = await models.all().catch(() => [])
+  const record = records.find(each => each.id === name && each.type === check.type)
+  // One that is replaced may answer by another's record.
+  if (!record || record.model_spec.deprecation) return
+  const refused = check.refused(record.model_spec, asked)
+  if (refused.length === 0) return
+  throw new ToolFailure({
+    happened: unsentValues,
+    charged: zeroUsd,
+    refused: refused.map(member => ({ name: member, reason: '' })),
+    next: 'Compare them with the model’s record in models_find, then call again.',
+  })
+}
+
+type Asked = Readonly<Record<string, unknown>>
+type Spec = ModelRecord['model_spec']
+type Check = (spec: Spec, asked: Asked) => string[]
+
+const videoChecks: Check = ({ constraints }, asked) => {
+  if (!constraints || !('durations' in constraints)) return []
+  const { durations, resolutions, aspect_ratios: ratios, upscale_factors: factors } = constraints
+  return [
+    ...outside('duration', asked, durations),
+    ...outside('resolution', asked, resolutions),
+    ...outside('aspect_ratio', asked, ratios),
+    ...outside('upscale_factor', asked, factors),
+    ...longer('prompt', asked, constraints.prompt_character_limit),
+  ]
+}
+
+const pictureChecks: Check = ({ constraints }, asked) => {
+  if (!constraints || !('promptCharacterLimit' in constraints)) return []
+  const { aspectRatios = [], resolutions, qualities, promptCharacterLimit } = constraints
+  const divisor = 'widthHeightDivisor' in constraints ? constraints.widthHeightDivisor : 1
+  return [
+    // The contract's word for the picture's own.
+    ...outside('aspect_ratio', asked, aspectRatios.length > 0 ? [...aspectRatios, 'auto'] : []),
+    ...outside('resolution', asked, resolutions),
+    ...outside('quality', asked, qualities),
+    ...['width', 'height'].filter(side => typeof asked[side] === 'number' && asked[side] % divisor !== 0),
+    ...longer('prompt', asked, promptCharacterLimit),
+  ]
+}
+
+const musicChecks: Check = (spec, asked) => [
+  ...outside('duration_seconds', asked, spec.duration_options),
+  ...beyond('duration_seconds', asked, spec.min_duration, spec.max_duration),
+  ...beyond('speed', asked, spec.min_speed, spec.max_speed),
+  ...longer('prompt', asked, spec.prompt_character_limit),
+  ...longer('lyrics_prompt', asked, spec.lyrics_character_limit),
+]
+
+const checks: ReadonlyMap<Operation['id'], { type: ModelType; refused: Check }> = new Map<
+  Operation['id'],
+  { type: ModelType; refused: Check }
+>([
+  [queueVideo.id, { type: 'video', refused: videoChecks }],
+  [quoteVideo.id, { type: 'video', refused: videoChecks }],
+  [generateImage.id, { type: 'image', refused: pictureChecks }],
+  [editImage.id, { type: 'inpaint', refused: pictureChecks }],
+  [multiEditImage.id, { type: 'inpaint', refused: pictureChecks }],
+  [queueAudio.id, { type: 'music', refused: musicChecks }],
+  [
+    createSpeech.id,
+    { type: 'tts', refused: (spec, asked) => outside('response_format', asked, spec.supported_formats) },
+  ],
+  [
+    createEmbedding.id,
+    { type: 'embedding', refused: (spec, asked) => beyond('dimensions', asked, undefined, spec.embeddingDimensions) },
+  ],
+])
+
+/** An empty list, or none, tells nothing of what is refused. */
+const outside = (name: string, asked: Asked, allowed: readonly unknown[] = []): string[] =>
+  asked[name] === undefined || allowed.length === 0 || allowed.includes(asked[name]) ? [] : [name]
+
+function beyond(name: string, asked: Asked, least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY) {
+  const value = asked[name]
+  return typeof value === 'number' && (value < least || value > most) ? [name] : []
+}
+
+/** A service may count in bytes' units; what has more whole characters than that is too long in any of them. */
+function longer(name: string, asked: Asked, most = Number.POSITIVE_INFINITY): string[] {
+  const value = asked[name]
+  return typeof value === 'string' && value.length > most && [...value].length > most ? [name] : []
+}

@@ -1,0 +1,95 @@
+/** What a service's error means for whoever called, and the next step; by its kind. */
+export const serviceWords: Readonly<Record<string, readonly [string, string]>> = {
+  REQUEST_ID_NOT_FOUND: ['The service does not know this job.', 'Look at job_list.'],
+  TOO_MANY_TOKENS: [
+    'The question is longer than the model can read.',
+    'Shorten it, or choose a model with more context.',
+  ],
+  PAYMENT_HEADER_NOT_ACCEPTED: [
+    'The service refused a payment header.',
+    'Report this; nothing in the arguments causes it.',
+  ],
+  AUTHENTICATION_FAILED: [
+    'The service did not accept the API key or sign-in.',
+    'Let the person check FAREBOX_API_KEY, or the clock of this machine.',
+  ],
+  X402_INVALID_SIGN_IN: [
+    'The service did not accept the sign-in of the wallet.',
+    'Let the person check the clock of this machine and FAREBOX_BASE_URL.',
+  ],
+  PAYMENT_DISCOVERY: [
+    'The service saw no credential that it knows.',
+    'Let the person check FAREBOX_API_KEY or the wallet.',
+  ],
+  ADMIN_KEY_REQUIRED: [
+    'The service tells this to API keys of the kind ADMIN alone, and this one is another.',
+    'Let the person make one (at a service of their own by `farebox keys create --admin --usd 0 --account ID`, elsewhere on its page of API keys) and start this server with it in FAREBOX_API_KEY.',
+  ],
+  UNAUTHORIZED: ['The service does not allow this to the caller.', 'Choose another model.'],
+  X402_WALLET_MISMATCH: ['The service gives this to another wallet only.', 'Look at wallet_status.'],
+  MODEL_NOT_FOUND: ['The service has no such model.', 'Look at models_find for ids.'],
+  MODEL_GONE: ['The service has removed this model.', 'Look at models_find for another one.'],
+  CHARACTER_NOT_FOUND: ['The service has no such character.', 'Look at characters_find for slugs.'],
+  NOT_SET_UP: [
+    'This service has not set this up.',
+    'Do it another way; only its operator can change that, so to try again is of no use.',
+  ],
+  IMAGE_TOO_LARGE: ['The picture, or what would be made of it, is too large.', 'Give a smaller one, or ask for less.'],
+  VIDEO_DURATION_TOO_LONG: ['The video is too long for this.', 'Give a shorter one.'],
+  VIDEO_DURATION_TOO_SHORT: ['The video is too short for this.', 'Give a longer one.'],
+  ASR_UPSTREAM_VALIDATION_FAILED: [
+    'The recording cannot be written down: it is silent, broken, or in a language that the model does not know.',
+    'Give another recording.',
+  ],
+  MEDIA_NOT_FOUND: [
+    'The media are gone: expired, deleted or never there.',
+    'Start a new job if they are still needed.',
+  ],
+  MEDIA_GONE: ['The media are gone: expired, used up or revoked.', 'Start a new job if they are still needed.'],
+  RECEIPT_NOT_FOUND: [
+    'The service has no receipt of this request.',
+    'It was not charged, or not yet; look at wallet_receipts.',
+  ],
+  ROUTE_NOT_FOUND: [
+    'The service does not have this, or does not have it at this address.',
+    'Let the person check FAREBOX_BASE_URL.',
+  ],
+  INVALID_CONTENT_TYPE: ['The service does not take a file of this type.', 'Give one of another type.'],
+  PAYLOAD_TOO_LARGE: ['The request is larger than the service takes.', 'Send smaller or fewer files.'],
+  CONTENT_POLICY_VIOLATION: ["The request is against the service's content policy.", 'Change what is asked for.'],
+  PROVIDER_CONTENT_POLICY: ["The work was refused by its provider's content policy.", 'Change what is asked for.'],
+  RATE_LIMIT_EXCEEDED: ['The limit of requests or tokens is used up.', 'Wait until then; limits shows what is left.'],
+  FAILED_REQUESTS: [
+    'The service blocks this caller for a while, because too many requests failed.',
+    'Wait until then, and change what failed.',
+  ],
+  X402_CONCURRENCY_LIMIT: ['Too many requests of this wallet are under way.', 'Wait for them, then try again.'],
+  BODIES_FULL: ['Too many large requests are under way.', 'Try again later, with fewer at once.'],
+  MODEL_OVERLOADED: ['The model is overloaded.', 'Try again later, or choose another model.'],
+  MODEL_OFFLINE: ['The model is offline.', 'Try again later, or choose another model.'],
+  MODEL_AT_CAPACITY: ['The model is at capacity.', 'Try again later, or choose another model.'],
+  INFERENCE_FAILED: ['The model failed at this request.', 'Try again, or choose another model.'],
+  SEARCH_FAILED: ['The search failed.', 'Try again later.'],
+  UPSCALE_FAILED: ['The picture could not be enlarged.', 'Try again later, or give another picture.'],
+  IMAGE_EDIT_ERROR: ['The picture could not be edited.', 'Try again later, or give another picture.'],
+  QUERY_TIMED_OUT: ['The service needs too long for this report.', 'Ask for fewer days.'],
+  UNKNOWN_ERROR: ['The service met a fault of its own.', 'Try again later.'],
+  CHARGE_UNKNOWN: [
+    'The service did the work, and could not reach its books to charge for it.',
+    'Look at wallet_status; `again: true` buys it anew.',
+  ],
+  IDEMPOTENCY_ANSWER_NOT_KEPT: [
+    'The service did the work and did not keep its answer, which was lost on the way.',
+    'Look at wallet_status; `again: true` buys it anew.',
+  ],
+  IDEMPOTENCY_KEY_REUSED: [
+    'The service knows this call with other contents.',
+    'Look at wallet_status; `again: true` buys it anew.',
+  ],
+  BOOKS_UNREACHABLE: [
+    'The service cannot reach its books.',
+    'Look at wallet_status in a moment, which says whether anything was charged; `again: true` makes the call anew.',
+  ],
+  LEDGER_READ_ONLY: ['The service checks its books and takes no paid calls meanwhile.', 'Try again later.'],
+  REQUEST_TIMEOUT: ['The model took too long.', 'Ask for less, or choose a faster model.'],
+}

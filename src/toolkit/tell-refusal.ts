@@ -1,0 +1,109 @@
+import type { z } from 'zod'
+import { listImageStyles } from '#contract/images.ts'
+import type { ModelRecord } from '#contract/models.ts'
+import { nearNames } from '#contract/near-names.ts'
+import { choiceNames, nearModels } from './bounds.ts'
+import type { Tool } from './define-tool.ts'
+import { strangeId } from './from-outside.ts'
+import { everyChoice } from './model-choices.ts'
+import type { ToolContext } from './tool-context.ts'
+import { type RefusedValue, ToolFailure } from './tool-failure.ts'
+
+/** How a refusal of values begins, before they are named: by the service, or by its model's record before anything is sent. */
+export const refusedValues = 'The service does not take these values.'
+export const unsentValues = 'The model does not take these values, so nothing was sent.'
+
+interface Refusal {
+  tool: Tool
+  /** The arguments of the call. */
+  given: Record<string, unknown>
+  context: ToolContext
+}
+
+/**
+ * A refusal of values by the names that the caller knows: those of the tool's arguments, with what the model's record, or
+ * the list of models, allows in their place. Looked up after a refusal alone, because a service may know a model by more
+ * names than it lists. Any other error as it is.
+ */
+export async function tellRefusal(error: unknown, refusal: Refusal): Promise<unknown> {
+  if (!(error instanceof ToolFailure) || !error.facts.refused) return error
+  const { facts } = error
+  const refused = error.facts.refused.map(value => ({ ...value, name: argumentOf(refusal.tool, value.name) }))
+  const names = [...new Set(refused.map(({ name }) => name))]
+  const next = await nextStep(names, facts.said ?? '', refusal).catch(() => null)
+  const hasWords = Boolean(facts.said) || refused.some(({ reason }) => reason !== '')
+  return new ToolFailure({
+    ...facts,
+    refused,
+    happened: sayRefused(facts.happened, names),
+    next: next ?? (hasWords ? changed(names) : facts.next),
+  })
+}
+
+const sayRefused = (happened: string, names: readonly string[]): string =>
+  names.length > 0 && (happened === refusedValues || happened === unsentValues)
+    ? happened.replace('these values', `these values: ${listed(names)}`)
+    : happened
+
+const changed = (names: readonly string[]): string =>
+  `Change ${names.length > 0 ? listed(names) : 'the arguments'} as the service says below, then call again.`
+
+const listed = (names: readonly string[]): string => names.map(name => `\`${name}\``).join(', ')
+
+/** Of a path the innermost part that is an argument, or is made of one; what the tool sets by itself keeps its name. */
+export function argumentOf({ input, sentAs = {} }: Pick<Tool, 'input' | 'sentAs'>, path: RefusedValue['name']): string {
+  const parts = path.split('.').reverse()
+  for (const part of parts) {
+    if (Object.hasOwn(sentAs, part)) return sentAs[part] ?? part
+    if (Object.hasOwn(input.shape, part)) return part
+  }
+  return path
+}
+
+async function nextStep(names: readonly string[], said: string, refusal: Refusal): Promise<string | null> {
+  const { tool, given, context } = refusal
+  if (!('model' in tool.input.shape)) return null
+  const records = await context.models()
+  if (names.includes('model')) return modelStep(refusal, records)
+  const record = records.find(({ id }) => id === given.model)
+  const choices = [...(record ? everyChoice(record) : []), ...(await styles(names, context))]
+  const taken = choices.filter(choice => choice.arguments.some(name => Object.hasOwn(tool.input.shape, name)))
+  const isMeant = (name: string) => (names.length > 0 ? names.includes(name) : namesWord(said, name))
+  const fitting = taken.filter(choice => choice.arguments.some(isMeant))
+  const whose = typeof given.model === 'string' ? strangeId(given.model) : 'The model of the service'
+  if (fitting.length > 0) {
+    const others = names.filter(name => !fitting.some(choice => choice.arguments.includes(name)))
+    const rest = others.length === 0 ? '' : ` ${changed(others)}`
+    const mayGo = names.every(name => isOptional(tool, name)) ? `, or without ${names.length > 1 ? 'them' : 'it'}` : ''
+    return `${whose} takes: ${words(fitting)}. Call again with ${fitting.length > 1 ? 'these' : 'one of these'}${mayGo}.${rest}`
+  }
+  if (names.length > 0 || said !== '' || taken.length === 0) return null
+  return `${whose} takes: ${words(taken)}. Call again with one of these, or without what is not named.`
+}
+
+const isOptional = ({ input }: Tool, name: string): boolean =>
+  (input.shape[name] as z.ZodType | undefined)?.safeParse(undefined).success ?? false
+
+const words = (choices: readonly { words: string }[]): string => choices.map(choice => choice.words).join('; ')
+
+/** Some services name a value in their sentence alone. A prompt is in nearly every one of them. */
+const namesWord = (said: string, name: string): boolean =>
+  name !== 'prompt' && name !== 'images' && new RegExp(`\\b${name}\\b`, 'i').test(said)
+
+function modelStep({ tool, given }: Refusal, records: readonly ModelRecord[]): string | null {
+  const ids = records.filter(({ type }) => type === tool.modelType).map(({ id }) => strangeId(id))
+  if (ids.length === 0) return null
+  const near = typeof given.model === 'string' ? nearNames(given.model, ids, nearModels) : []
+  const shown = near.length > 0 ? near : ids.slice(0, nearModels)
+  return `Models of the type ${tool.modelType} are ${shown.join(', ')}${ids.length > shown.length ? '; models_find has them all' : ''}. Call again with one of them.`
+}
+
+async function styles(
+  names: readonly string[],
+  context: ToolContext,
+): Promise<{ arguments: string[]; words: string }[]> {
+  if (!names.includes('style_preset')) return []
+  const { answer } = await context.call(listImageStyles, { params: undefined, query: undefined, body: undefined })
+  const shown = answer.data.slice(0, choiceNames).map(style => strangeId(style))
+  return shown.length > 0 ? [{ arguments: ['style_preset'], words: `style_preset ${shown.join(', ')}` }] : []
+}
