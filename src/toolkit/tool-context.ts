@@ -149,7 +149,8 @@ export interface WalletView {
   network: string | null
   creditMicroUsd: MicroUsd | null
   caps: { perPayment: MicroUsd; perCall: MicroUsd; perDay: MicroUsd; total: MicroUsd; askAbove: MicroUsd } | null
-  spent: { today: MicroUsd; total: MicroUsd } | null
+  /** As the caps count it; `reserved` is what of the total is not known to have been paid. */
+  spent: { today: MicroUsd; total: MicroUsd; reserved: MicroUsd } | null
   /** Credit that is refilled ahead of need; null where it is not. */
   refill: { below: MicroUsd; by: MicroUsd } | null
   /** Payments whose outcome is not known yet; their amounts count as spent. */

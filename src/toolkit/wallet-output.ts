@@ -19,7 +19,7 @@ export const WalletOutput = z.object({
       ask_above: z.number(),
     })
     .nullable(),
-  spent_usd: z.object({ today: z.number(), total: z.number() }).nullable(),
+  spent_usd: z.object({ today: z.number(), total: z.number(), reserved: z.number() }).nullable(),
   unresolved_payments: z.number(),
   payee: z.string().nullable(),
   next: z.string().nullable(),
@@ -39,7 +39,11 @@ export const walletOutput = (view: WalletView): WalletOutput => ({
     total: Number(usd(view.caps.total)),
     ask_above: Number(usd(view.caps.askAbove)),
   },
-  spent_usd: view.spent && { today: Number(usd(view.spent.today)), total: Number(usd(view.spent.total)) },
+  spent_usd: view.spent && {
+    today: Number(usd(view.spent.today)),
+    total: Number(usd(view.spent.total)),
+    reserved: Number(usd(view.spent.reserved)),
+  },
   unresolved_payments: view.unresolved,
   payee: view.payee,
   next: view.next,

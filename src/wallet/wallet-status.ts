@@ -1,7 +1,7 @@
 import { addUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import { capWindowMs } from './limits.ts'
 import { payerAmong } from './payment/choose-payer.ts'
-import { heldPayments, openPayments, spentOf } from './records/journal.ts'
+import { heldPayments, openPayments, reservedOf, spentOf } from './records/journal.ts'
 import { refillRowsOf } from './records/refill-rows.ts'
 import type { Work } from './records/work.ts'
 import { otherServicesOf, payeesOf, withoutRepeated } from './rules/payees.ts'
@@ -31,6 +31,9 @@ export interface WalletStatus {
   >
   spentDayMicroUsd: MicroUsd
   spentTotalMicroUsd: MicroUsd
+  /** Parts of these that are not known to have been paid: without an answer, or refused and not looked up on the chain. */
+  reservedDayMicroUsd: MicroUsd
+  reservedTotalMicroUsd: MicroUsd
   /** What the wallet may still pay now: the least that its caps leave. */
   leftMicroUsd: MicroUsd
   /** When the oldest payment of the day stops counting; null where nothing was spent. */
@@ -69,6 +72,7 @@ export function* walletStatus(terms: StatusTerms, nowMs: number): Work<WalletSta
   const { maxPaymentMicroUsd, maxDayMicroUsd, maxTotalMicroUsd, maxCallMicroUsd, askAboveMicroUsd } = policy
   const open = yield* openPayments(addresses)
   const held = yield* heldPayments()
+  const reserved = yield* reservedOf(nowMs)
   return {
     address: payer ?? addresses[0],
     addresses,
@@ -81,6 +85,8 @@ export function* walletStatus(terms: StatusTerms, nowMs: number): Work<WalletSta
     caps: { maxPaymentMicroUsd, maxDayMicroUsd, maxTotalMicroUsd, maxCallMicroUsd, askAboveMicroUsd },
     spentDayMicroUsd: microUsd(dayMicroUsd),
     spentTotalMicroUsd: microUsd(totalMicroUsd),
+    reservedDayMicroUsd: reserved.dayMicroUsd,
+    reservedTotalMicroUsd: reserved.totalMicroUsd,
     leftMicroUsd: least(maxDayMicroUsd - dayMicroUsd, maxTotalMicroUsd - totalMicroUsd),
     moreFromMs: oldestOfDayAtMs === null ? null : oldestOfDayAtMs + capWindowMs,
     openPayments: open.map(({ id, amountMicroUsd, validBeforeMs, isRejected }) => ({

@@ -84,7 +84,7 @@ const wallet: WalletView = {
   creditMicroUsd: usd(4.75),
   caps: { perPayment: usd(5), perCall: usd(10), perDay: usd(10), total: usd(20), askAbove: usd(1) },
   refill: null,
-  spent: { today: usd(5), total: usd(5) },
+  spent: { today: usd(5), total: usd(5), reserved: usd(0) },
   unresolved: 0,
   payee: receipt.payTo,
   next: null,

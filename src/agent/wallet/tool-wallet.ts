@@ -53,7 +53,11 @@ export class ToolWallet implements WalletDesk {
         total: caps.maxTotalMicroUsd,
         askAbove: caps.askAboveMicroUsd,
       },
-      spent: { today: status.spentDayMicroUsd, total: status.spentTotalMicroUsd },
+      spent: {
+        today: status.spentDayMicroUsd,
+        total: status.spentTotalMicroUsd,
+        reserved: status.reservedTotalMicroUsd,
+      },
       refill: refillOf(policy),
       unresolved: status.openPayments.length + status.heldPayments.length,
       payee: status.payees.find(payee => payee.network === network)?.payTo ?? null,
@@ -123,15 +127,21 @@ function nextStep({ isStopped, isDryRun, openPayments, heldPayments, payees, ref
   return null
 }
 
-function openStep({ receiptId, amountMicroUsd, isRejected }: WalletStatus['openPayments'][number]): string {
+function openStep({
+  receiptId,
+  amountMicroUsd,
+  isRejected,
+  validBeforeMs,
+}: WalletStatus['openPayments'][number]): string {
   const payment = `the payment ${receiptId} of ${displayUsd(amountMicroUsd)}`
+  const until = validBeforeMs === null ? 'then' : `${new Date(validBeforeMs).toISOString().slice(11, 16)} UTC`
   return isRejected
-    ? `The service refused ${payment}: the person should look whether the wallet holds enough USDC. The same payment is sent again before anything else is paid.`
+    ? `The service refused ${payment}, which is reserved and not paid, because it could be collected until ${until}: the person should look whether the wallet holds enough USDC. The same payment is sent again before anything else is paid.`
     : `Whether ${payment} arrived is unknown. The same payment is sent again before anything else is paid.`
 }
 
 const heldStep = ({ receiptId, amountMicroUsd }: WalletStatus['heldPayments'][number], count: number): string =>
-  `${count === 1 ? 'A payment' : `${count} payments`} that the service refused still count${count === 1 ? 's' : ''} against the caps, because only the service says that nothing was taken. A person who has looked at the chain can run \`farebox wallet resolve ${receiptId}\` (${displayUsd(amountMicroUsd)}).`
+  `${count === 1 ? 'A payment' : `${count} payments`} that the service refused still count${count === 1 ? 's' : ''} against the caps, because only the service says that nothing was taken. A person who has looked at the chain can run \`farebox wallet resolve ${receiptId}\` (${displayUsd(amountMicroUsd)}); with a node in FAREBOX_EVM_RPC_URL the wallet sees beforehand what it holds.`
 
 const receiptOf = (payment: Payment): Receipt => ({
   id: payment.id,

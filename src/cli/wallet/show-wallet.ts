@@ -36,8 +36,8 @@ function statusLines(status: Status, env: CommandIo['env']): string[] {
     ...serviceLines(status, env),
     ...stoppedLines(status),
     ...(status.isDryRun ? ['dry run: no payment is signed'] : []),
-    `paid or reserved in 24 hours: ${displayUsd(status.spentDayMicroUsd)} of ${displayUsd(caps.maxDayMicroUsd)}`,
-    `paid or reserved in all: ${displayUsd(status.spentTotalMicroUsd)} of ${displayUsd(caps.maxTotalMicroUsd)}`,
+    `paid or reserved in 24 hours: ${displayUsd(status.spentDayMicroUsd)} of ${displayUsd(caps.maxDayMicroUsd)}${ofItReserved(status.reservedDayMicroUsd)}`,
+    `paid or reserved in all: ${displayUsd(status.spentTotalMicroUsd)} of ${displayUsd(caps.maxTotalMicroUsd)}${ofItReserved(status.reservedTotalMicroUsd)}`,
     `at most for a payment ${displayUsd(caps.maxPaymentMicroUsd)}, for a call ${displayUsd(caps.maxCallMicroUsd)}; asks above ${displayUsd(caps.askAboveMicroUsd)}`,
     ...refillLines(status),
     ...status.payees.map(({ payTo, network, asset }) => `may pay: ${payTo} on ${network}, token ${asset}`),
@@ -48,6 +48,9 @@ function statusLines(status: Status, env: CommandIo['env']): string[] {
     ),
   ]
 }
+
+const ofItReserved = (reserved: Status['reservedDayMicroUsd']): string =>
+  reserved > 0n ? `, of it only reserved ${displayUsd(reserved)}` : ''
 
 /** A wallet is made for the service that its owner names; which one an assistant uses is said by its environment alone. */
 function serviceLines({ origin, otherServices }: Status, env: CommandIo['env']): string[] {

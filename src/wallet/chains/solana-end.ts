@@ -5,7 +5,7 @@ import { WalletRefusal } from '../terms/refusal.ts'
 import { askNode, type ChainNodes } from './ask-node.ts'
 
 /** What the chain says of a payment: it can still be taken, it was, or neither, for good. */
-export type ChainEnd = { kind: 'open' } | { kind: 'taken'; transaction: string } | { kind: 'never' }
+export type ChainEnd = { kind: 'open' } | { kind: 'taken'; transaction: string | null } | { kind: 'never' }
 
 /** The chain of CAIP-2 `solana` is named by the first characters of its first block's hash. */
 const Genesis = z.string()
@@ -23,12 +23,17 @@ export async function solanaEnd(nodes: ChainNodes, payment: Payment): Promise<Ch
   const { network, memo, lastValidBlockHeight } = payment
   if (memo === null || lastValidBlockHeight === null) return null
   const url = nodes.solana ?? noNode()
-  const genesis = await askNode(url, 'getGenesisHash', [], Genesis)
-  if (network !== `solana:${genesis.slice(0, limits.genesisCharacters)}`) throw otherChain()
+  if (!(await isOfSolana(url, network))) throw otherChain()
   const { blockHeight, absoluteSlot } = await askNode(url, 'getEpochInfo', [finalized], Epoch)
   const taken = await findTaken(url, payment, memo, absoluteSlot)
   if (taken !== null) return { kind: 'taken', transaction: taken }
   return { kind: blockHeight > lastValidBlockHeight ? 'never' : 'open' }
+}
+
+/** Whether a node is one of the chain that a network names (CAIP-2). Throws a refusal where it gives no answer. */
+export async function isOfSolana(url: string, network: string): Promise<boolean> {
+  const genesis = await askNode(url, 'getGenesisHash', [], Genesis)
+  return network === `solana:${genesis.slice(0, limits.genesisCharacters)}`
 }
 
 const finalized = { commitment: 'finalized' } as const

@@ -14,6 +14,7 @@ import { NeedsApproval } from '../terms/needs-approval.ts'
 import type { Order } from '../terms/order.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import { withPayer } from './choose-payer.ts'
+import { refuseWithoutFunds } from './enough-funds.ts'
 import type { Send } from './send-payment.ts'
 import { finishOpen, followed, settle } from './settle.ts'
 import { signerOf } from './sign-payment.ts'
@@ -42,6 +43,7 @@ export async function pay(whole: Till, order: Order, send: Send): Promise<PaidOr
       : ((await finishOpen(till, lease, send)) ?? (await recentPayment(till, lease, order)))
     if (earlier) return paid(earlier, true)
     const sign = await signerOf(till)
+    if (!till.policy.dryRun) await refuseWithoutFunds(till, await decisionOn(till, order))
     const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, order)
     // By the clock of the records: one of this machine that is ahead would make the authorisation outlive its caps.
     const signed = await sign(chosen, amountMicroUsd, atMs)
@@ -97,6 +99,12 @@ async function recentPayment({ records, key, policy }: Till, lease: TopUpLease, 
 function* passedRefill(address: string, { occasion, origin, toldMicroUsd = null }: Order): Work<string | null> {
   return occasion === 'after-402' ? yield* shownRefill({ origin, address }, toldMicroUsd) : null
 }
+
+/** What would be decided now; nothing is written by it. */
+const decisionOn = (till: Till, order: Order): Promise<Decision> =>
+  till.records.read(function* (nowMs) {
+    return decide(till.policy, yield* situationOf(till, order, nowMs), order)
+  })
 
 interface Planned extends Payable {
   kind: 'planned'

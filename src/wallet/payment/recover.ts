@@ -33,7 +33,10 @@ export async function resolvePayment(
   const known = await records.read(() => resolvable(id))
   const end = await solanaEnd(nodes, known)
   if (end?.kind === 'taken' && !hasLeft)
-    throw refusal(`The chain holds the payment ${id} as ${end.transaction}.`, 'It has left the wallet: answer left.')
+    throw refusal(
+      `The chain holds the payment ${id}${end.transaction === null ? '' : ` as ${end.transaction}`}.`,
+      'It has left the wallet: answer left.',
+    )
   return records.decide(function* (nowMs) {
     const payment = yield* resolvable(id)
     const isDone = end ? end.kind !== 'open' : isOver(payment, nowMs, deadMarginMs)

@@ -1,9 +1,12 @@
+import { paymentSignature } from '#contract/headers.ts'
 import { displayUsd } from '#contract/money.ts'
 import { giveBackApproval } from '../approvals/approvals.ts'
+import { evmEnd } from '../chains/evm-end.ts'
 import { type ChainEnd, solanaEnd } from '../chains/solana-end.ts'
 import * as limits from '../limits.ts'
 import * as journal from '../records/journal.ts'
 import type { Work } from '../records/work.ts'
+import { namespaceOf } from '../rules/policy.ts'
 import { refuseWhenStopped } from '../rules/stop-switch.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import { type Send, type SendOutcome, sendOnce } from './send-payment.ts'
@@ -95,8 +98,9 @@ function* record(id: string, outcome: SendOutcome, nowMs: number): Work<journal.
 }
 
 /**
- * The service still says no when the authorisation is long over: another payment may be thought of. It keeps counting
- * against the caps, because the service alone says that it took nothing; a person who has looked at the chain releases it.
+ * The service still says no when the authorisation is long over: another payment may be thought of. Where the owner's own
+ * node says as well that the chain can never take it, the amount is free again; where the service alone says that it took
+ * nothing, it keeps counting against the caps until a person has looked at the chain.
  */
 export async function buryRejected(till: Till, lease: TopUpLease, payment: journal.Payment): Promise<boolean> {
   if (!payment.isRejected) return false
@@ -105,17 +109,28 @@ export async function buryRejected(till: Till, lease: TopUpLease, payment: journ
     const isDone = end ? end.kind !== 'open' : isOver(payment, nowMs, limits.deadMarginWithoutChainMs)
     if (!isDone) return false
     yield* lease.check()
-    yield* journal.toDead(payment.id, payment.reason ?? 'rejected', true, nowMs)
+    yield* journal.toDead(payment.id, payment.reason ?? 'rejected', end?.kind !== 'never', nowMs)
     return true
   })
 }
 
-/** By the chain where that tells; a node that cannot be asked ends nothing. */
-const endOf = ({ nodes }: Till, payment: journal.Payment): Promise<ChainEnd | null> =>
-  solanaEnd(nodes, payment).catch(error => {
+/** By the chain where that tells; a node of Solana that cannot be asked ends nothing, because no clock does there. */
+async function endOf({ nodes, records }: Till, payment: journal.Payment): Promise<ChainEnd | null> {
+  if (namespaceOf(payment.address) === 'eip155') {
+    const header = await records.read(() => journal.payloadOf(payment.id))
+    return evmEnd(nodes, payment, tokenNameIn(header))
+  }
+  return solanaEnd(nodes, payment).catch(error => {
     if (error instanceof WalletRefusal) return { kind: 'open' }
     throw error
   })
+}
+
+/** What the token is called that was signed for. */
+function tokenNameIn(header: string): string | null {
+  const name = paymentSignature.parse(header)?.accepted?.extra?.name
+  return typeof name === 'string' ? name : null
+}
 
 /** Whether the chain would take the payment no more, with a margin for clocks and late blocks. */
 export const isOver = ({ validBeforeMs }: journal.Payment, nowMs: number, marginMs: number): boolean =>

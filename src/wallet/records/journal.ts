@@ -137,6 +137,17 @@ export function* spentOf(nowMs: number, exceptId: string | null = null): Work<Sp
   }
 }
 
+/** Of what the caps count in 24 hours and ever, the part that is not known to have been paid: open, or refused and not looked up. */
+export function* reservedOf(nowMs: number): Work<{ dayMicroUsd: MicroUsd; totalMicroUsd: MicroUsd }> {
+  const row = yield* first(
+    `SELECT coalesce(sum(amount_micro_usd), 0) AS total,
+       coalesce(sum(CASE WHEN ${takenAt} > ? OR state <> 'dead' THEN amount_micro_usd ELSE 0 END), 0) AS day
+     FROM payments WHERE counts = 1 AND state <> 'confirmed' AND NOT (state = 'dead' AND reason LIKE ?)`,
+    ...[nowMs - capWindowMs, `${resolvedBy}%`],
+  )
+  return { dayMicroUsd: microUsd(Number(row?.day)), totalMicroUsd: microUsd(Number(row?.total)) }
+}
+
 export function* findPayment(id: string): Work<Payment | null> {
   return readOrNull(yield* first('SELECT * FROM payments WHERE id = ?', id))
 }

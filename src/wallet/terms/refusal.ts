@@ -21,6 +21,7 @@ export type Rule =
   | 'max-total'
   | 'max-call'
   | 'cooldown'
+  | 'funds'
   | 'refill-unseen'
   | 'top-up-running'
   | 'lease-lost'

@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { deadMarginMs } from '../limits.ts'
+import type { Payment } from '../records/journal.ts'
+import { askNode, type ChainNodes } from './ask-node.ts'
+import type { ChainEnd } from './solana-end.ts'
+
+/** `authorizationState(address,bytes32)` of EIP-3009, and `name()`. */
+const authorizationState = '0xe94a0102'
+const nameOf = '0x06fdde03'
+
+const Quantity = z.string().regex(/^0x[0-9a-fA-F]{1,13}$/)
+const Block = z.object({ number: Quantity, timestamp: Quantity })
+const Word = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
+/** ABI of a text: where it begins, how long it is, the bytes in whole words. */
+const Text = z.string().regex(/^0x0{62}20[0-9a-fA-F]{64,}$/)
+
+/**
+ * What the chain says of an authorisation of EIP-3009, which blocks take before its last second and whose nonce serves
+ * once: unused in a block well after that second, it is used by none for ever. Null where nobody can tell: no node, no
+ * answer, another chain, or a token of another name than the one that was signed for, as on a local copy of a chain.
+ */
+export async function evmEnd(
+  { eip155: url }: ChainNodes,
+  payment: Payment,
+  tokenName: string | null,
+): Promise<ChainEnd | null> {
+  const { network, asset, address, nonce, validBeforeMs } = payment
+  if (!url || nonce === null || validBeforeMs === null || tokenName === null) return null
+  try {
+    if (!(await isOfChain(url, network))) return null
+    const { number, timestamp } = await askNode(url, 'eth_getBlockByNumber', ['latest', false], Block)
+    if (Number(timestamp) * 1_000 <= validBeforeMs + deadMarginMs) return { kind: 'open' }
+    // Of this very block, because another node behind the same address may not have come as far.
+    const ask = <Answer>(data: string, answer: z.ZodType<Answer>) =>
+      askNode(url, 'eth_call', [{ to: asset, data }, number], answer)
+    if (textOf(await ask(nameOf, Text)) !== tokenName) return null
+    const isUsed = await ask(`${authorizationState}${word(address)}${word(nonce)}`, Word)
+    return BigInt(isUsed) === 0n ? { kind: 'never' } : { kind: 'taken', transaction: null }
+  } catch {
+    return null
+  }
+}
+
+/** Whether a node is one of the chain that a network names (CAIP-2). Throws a refusal where it gives no answer. */
+export const isOfChain = async (url: string, network: string): Promise<boolean> =>
+  network === `eip155:${Number(await askNode(url, 'eth_chainId', [], Quantity))}`
+
+const word = (hex: string): string => hex.slice(2).toLowerCase().padStart(64, '0')
+
+function textOf(answer: string): string {
+  const bytes = Buffer.from(answer.slice(2), 'hex')
+  const length = Number(bytes.readBigUInt64BE(32 + 24))
+  return bytes.subarray(64, 64 + length).toString()
+}
