@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { longestWaitSeconds } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { filesOf, JobOutput, jobOutput, sayJob } from '#toolkit/job-output.ts'
+import { filesOf, JobOutput, jobOutput, runningJob, sayJob } from '#toolkit/job-output.ts'
 
 export default defineTool({
   name: 'job_wait',
@@ -19,4 +19,6 @@ export default defineTool({
   run: async (context, { job_id, wait_seconds }) => jobOutput(await context.jobs.wait(job_id, wait_seconds * 1000)),
   say: sayJob,
   files: filesOf,
+  // Who only looks wants to know now.
+  goesOnAs: (job, { wait_seconds }) => (wait_seconds === 0 ? null : runningJob(job)),
 })

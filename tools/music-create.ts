@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { queueAudio } from '#contract/audio-jobs.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { filesOf, JobOutput, jobOutput, sayStarted } from '#toolkit/job-output.ts'
+import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/job-output.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
 import { plainInteger, plainNumber, plainText } from '#toolkit/plainly-listed.ts'
 
@@ -33,4 +33,5 @@ export default defineTool({
   say: output => `${sayStarted(output, output.already_paid === true)} ${sayPaid(output)}`,
   // A call that is repeated may find its job done.
   files: filesOf,
+  goesOnAs: runningJob,
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { queueVideo } from '#contract/video.ts'
 import { pictures } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { filesOf, JobOutput, jobOutput, sayStarted } from '#toolkit/job-output.ts'
+import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/job-output.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
 import type { FileDesk } from '#toolkit/tool-context.ts'
 import { videoChoices } from '#toolkit/video-choices.ts'
@@ -53,6 +53,7 @@ export default defineTool({
   say: output => `${sayStarted(output, output.already_paid === true)} ${sayPaid(output)}`,
   // A call that is repeated may find its job done.
   files: filesOf,
+  goesOnAs: runningJob,
 })
 
 const mediaUrl = async (files: FileDesk, source: string | undefined, kind: 'image' | 'video' | 'audio') =>

@@ -6,6 +6,7 @@ import { PaidCalls } from './calls/paid-call.ts'
 import { PaidCallRows } from './calls/paid-call-rows.ts'
 import type { Core } from './core.ts'
 import { CallJobs } from './jobs/call-jobs.ts'
+import { FollowedJobs } from './jobs/followed-jobs.ts'
 import { JobRows } from './jobs/job-rows.ts'
 import { resumeJobs } from './jobs/resume-jobs.ts'
 import { SavedFiles } from './media/saved-files.ts'
@@ -31,6 +32,7 @@ export class AgentDesks {
   readonly savedFiles: SavedFiles
   readonly wallet: ToolWallet
   readonly resumed: ReturnType<typeof resumeJobs>
+  readonly followed: FollowedJobs
 
   constructor(core: Core) {
     const { state, clock, client } = core
@@ -45,6 +47,7 @@ export class AgentDesks {
     this.wallet = new ToolWallet(core, this.receipts)
     this.callJobs = new CallJobs(this)
     this.resumed = resumeJobs(this)
+    this.followed = new FollowedJobs(this)
   }
 
   async paid(chargedMicroUsd: MicroUsd | null, creditLeftMicroUsd: MicroUsd | null): Promise<Paid> {
@@ -84,6 +87,7 @@ export class AgentDesks {
   async close(): Promise<void> {
     const { client, state, records, pause } = this.core
     this.resumed.stop()
+    this.followed.stop()
     const waiting = new AbortController()
     const settled = this.paidCalls.settled().then(() => this.core.refills.settled())
     await Promise.race([settled, pause(closingMs, waiting.signal)])

@@ -46,6 +46,10 @@ export const pollMs = { first: 1_000, most: 5_000, growth: 1.5 } as const
 /** A start takes up so many running jobs, no older than the service keeps their media. */
 export const resumedJobs = 20
 export const resumedJobMs = dayMs
+/** A task of a client can be looked at for as long as services keep media and we keep answers. */
+export const taskTtlMs = dayMs
+/** Jobs that a process follows for clients who look at them; each costs a question every few seconds. */
+export const followedJobs = 100
 /** Assistants give a call up after 60 s, so a longer one becomes a job before that. */
 export const longCallMs = 40_000
 /** Services keep an answer by its key for a day; later the same key would buy another, so we stop well before. */

@@ -24,6 +24,8 @@ import { asForm, canAsk, formRequest, personAnswer } from './elicitation.ts'
 import { type LogLine, logFault } from './fault-log.ts'
 import { type Filled, fillIn } from './fill-in.ts'
 import { progressOf } from './progress.ts'
+import { takesTasks } from './tasks/extension.ts'
+import type { TaskOnWire } from './tasks/task-on-wire.ts'
 import {
   closedResult,
   declinedResult,
@@ -57,7 +59,7 @@ export interface ToolCall {
 }
 
 /** Runs a listed tool once. A question to a person ends the call; its answer enters here again, with the state signed then. */
-export async function callTool(desk: Desk, call: ToolCall): Promise<CallToolResult | InputRequiredResult> {
+export async function callTool(desk: Desk, call: ToolCall): Promise<CallToolResult | InputRequiredResult | TaskOnWire> {
   const state = call.context.mcpReq.requestState<AskedState>()
   if (state && !belongsTo(state, call.name, call.given)) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState belongs to another call')
@@ -66,7 +68,7 @@ export async function callTool(desk: Desk, call: ToolCall): Promise<CallToolResu
     (state && (await recordAnswer(desk, call, state))) ?? (await run(desk, call, state?.filled))
   switch (outcome.kind) {
     case 'done':
-      return doneResult(outcome)
+      return (await asTask(desk, call, outcome)) ?? doneResult(outcome)
     case 'failed':
       return failedResult(outcome.facts, desk.clock.now())
     case 'declined':
@@ -91,6 +93,13 @@ export async function callTool(desk: Desk, call: ToolCall): Promise<CallToolResu
         ? stoppedResult
         : faultResult(logFault(desk.log, call.name, outcome.error), desk.clock.now())
   }
+}
+
+/** The task as which the call goes on, for a client that takes one; null where it has ended or is to be waited for. */
+async function asTask(desk: Desk, { name, context }: ToolCall, { jobId }: Extract<ToolOutcome, { kind: 'done' }>) {
+  if (jobId === undefined || !takesTasks(context)) return null
+  const task = await (await desk.host()).tasks?.begin(name, jobId)
+  return task ? (await import('./tasks/task-on-wire.ts')).createdTask(task) : null
 }
 
 /** The client cancelled or left, which is no fault; a real one stays a fault even then. */

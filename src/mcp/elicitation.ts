@@ -23,13 +23,19 @@ export function canAsk(context: ServerContext, declared: ClientCapabilities | un
   return elicitation !== undefined && ('form' in elicitation || !('url' in elicitation))
 }
 
-export const asForm = (question: Question): Record<string, InputRequest> => ({
-  [KEY]: inputRequired.elicit(question.kind === 'consent' ? consentForm(question) : approvalForm(question)),
-})
+export const asForm = (question: Question): Record<string, InputRequest> => ({ [KEY]: asRequest(question) })
+
+/** The question alone, for whoever names it. */
+export const asRequest = (question: Question): InputRequest =>
+  inputRequired.elicit(question.kind === 'consent' ? consentForm(question) : approvalForm(question))
 
 /** A person's answer; `closed` where they left the question without one, undefined where the client sent nothing at all. */
-export function personAnswer(kind: Question['kind'], context: ServerContext): PersonAnswer | 'closed' | undefined {
-  const response = inputResponse(context.mcpReq.inputResponses, KEY)
+export function personAnswer(
+  kind: Question['kind'],
+  context: ServerContext,
+  name = KEY,
+): PersonAnswer | 'closed' | undefined {
+  const response = inputResponse(context.mcpReq.inputResponses, name)
   if (response.kind !== 'elicit') return undefined
   if (response.action === 'cancel') return 'closed'
   if (response.action !== 'accept') return { kind: 'declined' }

@@ -25,16 +25,15 @@ export class HttpExchanges {
   constructor(frame: Frame) {
     const onerror = (error: Error) => void logFault(frame.log, 'transport', error)
     this.#onerror = onerror
-    this.#handler = createMcpHandler(() => frame.serverFor(this.#deliveries.getStore() ?? new ExchangeDeliveries()), {
-      onerror,
-      maxSubscriptions: httpLimits.subscriptions,
-      maxRequestBodySize: messageBytes,
-    })
+    this.#handler = createMcpHandler(
+      ({ era }) => frame.serverFor(this.#deliveries.getStore() ?? new ExchangeDeliveries(), era),
+      { onerror, maxSubscriptions: httpLimits.subscriptions, maxRequestBodySize: messageBytes },
+    )
     const deliveries = {
       expect: (id: string | number, runs: readonly (() => void)[]) => this.#deliveries.getStore()?.expect(id, runs),
       forget() {},
     }
-    this.#sessions = httpSessions(() => frame.serverFor(deliveries), frame.clock, onerror)
+    this.#sessions = httpSessions(() => frame.serverFor(deliveries, 'legacy'), frame.clock, onerror)
     const fetch = async (asked: Request) => (await this.#sessions.fetch(asked)) ?? this.#handler.fetch(asked)
     this.#answer = toNodeHandler({ fetch }, { onerror, maxRequestBodySize: messageBytes })
   }

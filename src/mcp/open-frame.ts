@@ -12,7 +12,7 @@ import type { Deliveries } from './deliveries.ts'
 import { type LogLine, logFault } from './fault-log.ts'
 import { listing as ownListing } from './listing.generated.ts'
 import type { Listing } from './listing.ts'
-import { makeServer } from './server.ts'
+import { type Era, makeServer } from './server.ts'
 
 /** What a process serves, by whatever transport. */
 export interface FrameOptions {
@@ -37,7 +37,7 @@ export interface Frame {
   clock: Clock
   log: LogLine
   /** A server for one connection, or for one exchange where a transport knows no connections. */
-  serverFor(deliveries: Pick<Deliveries, 'expect' | 'forget'>): Server
+  serverFor(deliveries: Pick<Deliveries, 'expect' | 'forget'>, era: Era): Server
   /** Closes the host. Never rejects, and takes no longer than hosts may. */
   close(): Promise<void>
 }
@@ -53,7 +53,7 @@ export function openFrame({ name, version, catalogue, stateKey, ...rest }: Frame
     calls,
     clock,
     log,
-    serverFor: deliveries => makeServer({ name, version }, chosen, { ...shared, deliveries }),
+    serverFor: (deliveries, era) => makeServer({ name, version }, chosen, { ...shared, deliveries }, era),
     close: () =>
       Promise.race([host.close(), sleep(stopMs, undefined, { ref: false })]).catch(
         error => void logFault(log, 'close', error),

@@ -21,7 +21,7 @@ export interface McpSession {
 export function serveMcp({ input, output, ...options }: ServeMcp): McpSession {
   const frame = openFrame(options)
   const deliveries = new Deliveries()
-  const connection = connectStdio(() => frame.serverFor(deliveries), {
+  const connection = connectStdio(era => frame.serverFor(deliveries, era), {
     ...(input ? { input } : {}),
     ...(output ? { output } : {}),
     onError: error => logFault(frame.log, 'transport', error),

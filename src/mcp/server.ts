@@ -1,4 +1,10 @@
-import { type jsonSchemaValidator, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
+import {
+  type CallToolResult,
+  type jsonSchemaValidator,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from '@modelcontextprotocol/server'
 import { questionsInARow } from '#toolkit/bounds.ts'
 import { listingMs, questionMs } from './bounds.ts'
 import { callTool, type Desk } from './call-tool.ts'
@@ -7,15 +13,20 @@ import { getPrompt } from './get-prompt.ts'
 import { instructionsFor } from './instructions.ts'
 import { type Listing, onWire } from './listing.ts'
 import { readResource } from './resources.ts'
+import { withTasks } from './tasks/extension.ts'
+import { serveTasks } from './tasks/serve-tasks.ts'
 
 export interface ServerName {
   name: string
   version: string
 }
 
+/** Of the protocol: `modern` from 2026-07 on. */
+export type Era = 'legacy' | 'modern'
+
 /** One server for one connection. The listing is sent as it is; nothing is loaded before the first call. */
-export function makeServer({ name, version }: ServerName, listing: Listing, desk: Desk): Server {
-  const has = capabilitiesOf(listing)
+export function makeServer({ name, version }: ServerName, listing: Listing, desk: Desk, era: Era): Server {
+  const has = { ...capabilitiesOf(listing), ...(era === 'modern' ? withTasks : {}) }
   const server = new Server(
     { name, version },
     {
@@ -35,6 +46,7 @@ export function makeServer({ name, version }: ServerName, listing: Listing, desk
     },
   )
   serveTools(server, listing, desk)
+  if (era === 'modern') serveTasks(server, desk)
   if (has.prompts) servePrompts(server, listing, desk)
   if (has.resources) serveResources(server, listing, desk)
   if (has.completions) {
@@ -60,7 +72,9 @@ function serveTools(server: Server, { tools }: Listing, desk: Desk): void {
   server.setRequestHandler('tools/call', ({ params }, context) => {
     if (!tools.some(tool => tool.name === params.name)) throw unknown('tool', tools)
     const declared = server.getClientCapabilities()
-    return desk.calls.track(callTool(desk, { name: params.name, given: params.arguments ?? {}, declared, context }))
+    const call = { name: params.name, given: params.arguments ?? {}, declared, context }
+    // The SDK sends an extension's results as they are, and has no type for them.
+    return desk.calls.track(callTool(desk, call)) as Promise<CallToolResult>
   })
 }
 

@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { Server } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import { messageBytes } from './bounds.ts'
+import type { Era } from './server.ts'
 
 export interface StdioConnection {
   /** Resolves when the client has gone or `close` was called. */
@@ -19,7 +20,7 @@ export interface StdioOptions {
 
 /** The one place that writes to stdout: JSON-RPC, one message a line. Serves every protocol from 2024-10 to 2026-07. */
 export function connectStdio(
-  makeServer: () => Server,
+  makeServer: (era: Era) => Server,
   { input, output, onError, onWritten }: StdioOptions,
 ): StdioConnection {
   const transport = new StdioServerTransport(input, output, { maxBufferSize: messageBytes })
@@ -33,7 +34,7 @@ export function connectStdio(
       onError(error as Error)
     }
   }
-  const handle = serveStdio(makeServer, { transport, onerror: onError })
+  const handle = serveStdio(({ era }) => makeServer(era), { transport, onerror: onError })
   const closed = new Promise<void>(resolve => {
     const tearDown = transport.onclose
     transport.onclose = () => {

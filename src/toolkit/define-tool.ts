@@ -39,6 +39,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   say(output: z.output<Output>): string
   /** Files that a client may link to. */
   files?(output: z.output<Output>): { path: string; mimeType: string }[]
+  /** The job as which the call goes on, for a client that can follow it by itself; null where it has ended. */
+  goesOnAs?(output: z.output<Output>, input: z.output<Input>): string | null
   /** What is seen or heard beside the text. */
   shows?(output: z.output<Output>): Shown[]
 }

@@ -68,6 +68,10 @@ export const sayBecameJob = ({ job_id }: Pick<JobOutput, 'job_id'>): string =>
 export const filesOf = ({ file }: Pick<JobOutput, 'file'>): { path: string; mimeType: string }[] =>
   file ? [{ path: file.path, mimeType: file.mime_type }] : []
 
+/** The job that a call left running. */
+export const runningJob = ({ state, job_id }: Pick<JobOutput, 'state' | 'job_id'>): string | null =>
+  state === 'running' ? job_id : null
+
 const typically = ({ typical_seconds }: JobOutput): string =>
   typical_seconds === null ? '' : `; such a job takes about ${typical_seconds} s`
 

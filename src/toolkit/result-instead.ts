@@ -7,6 +7,8 @@ export interface ToolResult {
   text: string
   files: { path: string; mimeType: string }[]
   shows?: Shown[]
+  /** The job as which the call goes on; absent where this is its end. */
+  jobId?: string
 }
 
 /**

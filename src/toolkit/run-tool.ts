@@ -39,7 +39,13 @@ export async function runTool(
     const output = tool.output.parse(await tool.run(context, parsed.data))
     const shows = tool.shows?.(output) ?? []
     const files = tool.files?.(output) ?? []
-    return { kind: 'done', output, text: tool.say(output), files, ...(shows.length > 0 ? { shows } : {}) }
+    const jobId = tool.goesOnAs?.(output, parsed.data) ?? null
+    return {
+      kind: 'done',
+      ...{ output, text: tool.say(output), files },
+      ...(shows.length > 0 ? { shows } : {}),
+      ...(jobId === null ? {} : { jobId }),
+    }
   } catch (error) {
     return outcomeOf(context ? await tellRefusal(error, { tool, given: parsed.data, context }) : error)
   }

@@ -101,6 +101,12 @@ export class PaidCallRows {
     return row ? read(row) : null
   }
 
+  /** The call whose answer started a job; null where it is not kept any more. */
+  ofJob(jobId: string): PaidCallRow | null {
+    const row = this.#decide(db => exactly(db, 'SELECT * FROM paid_calls WHERE job_id = ?').get(jobId))
+    return row ? read(row) : null
+  }
+
   mark(id: string, state: PaidCallState): void {
     this.#decide(db => mark(db, id, state, this.#clock.now()))
   }
@@ -124,8 +130,9 @@ export class PaidCallRows {
         'UPDATE paid_calls SET answer = ?, charged_micro_usd = ?, credit_left_micro_usd = ?, job_id = ? WHERE id = ?',
       ).run(JSON.stringify(answer), charged, creditLeft, jobId, id)
       db.prepare(
-        `UPDATE jobs SET state = 'completed', price_micro_usd = ?, request = NULL WHERE call_id = ? AND state = 'running'`,
-      ).run(charged, id)
+        `UPDATE jobs SET state = 'completed', price_micro_usd = ?, request = NULL, changed_at_ms = ?
+         WHERE call_id = ? AND state = 'running'`,
+      ).run(charged, this.#clock.now(), id)
     })
   }
 

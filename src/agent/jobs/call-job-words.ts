@@ -12,14 +12,18 @@ import { typedWords } from '../words/typed-words.ts'
 
 /**
  * How a job ends by an error of its call, or null where it goes on. `isRefused`: the call's row says that nothing was done.
+ * `approvalId` names the question that kept it from being made.
  */
 export function endOfCall(
   error: unknown,
   isRefused: boolean,
   core: Core,
-): { failure: string; chargedMicroUsd: MicroUsd | null } | null {
+): { failure: string; chargedMicroUsd: MicroUsd | null; approvalId?: string } | null {
   if (!isRefused && !isLastWord(error)) return null
   const worded = inWords(error, core)
+  if (isRefused && worded instanceof NeedsPerson) {
+    return { failure: sayEnd(worded), chargedMicroUsd: zeroUsd, approvalId: worded.question.approvalId }
+  }
   const costNothing = isRefused || (worded instanceof LostCall && worded.facts.charged === zeroUsd)
   return { failure: sayEnd(worded), chargedMicroUsd: costNothing ? zeroUsd : null }
 }

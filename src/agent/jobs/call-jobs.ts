@@ -102,6 +102,20 @@ export class CallJobs {
     if (callId !== null) this.#desks.paidCalls.delivered(callId)
   }
 
+  /** Makes the call of a job whose person has agreed since; where it was made meanwhile, that one is this job's. */
+  goOn({ jobId, callId }: JobRow): void {
+    const { paidCalls, rows, jobRows } = this.#desks
+    const asked = this.#asked(jobId, rows.find(callId ?? ''))
+    if (!asked) {
+      jobRows.askedNoMore(jobId, wasForgotten().facts.happened)
+      return
+    }
+    const { rowId, bought } = paidCalls.buy(asked.operation, asked.call, {}, asked.keep)
+    if (!jobRows.callAgain(jobId, rowId)) jobRows.askedNoMore(jobId, sameCallElsewhere)
+    // What cannot be written now is found out by the next look.
+    bought.catch(error => void this.#end(this.#row(jobId), error)).catch(() => {})
+  }
+
   #row(jobId: string): JobRow {
     const row = this.#desks.jobRows.find(jobId)
     if (!row) throw new Error('A job is not in its table.')
@@ -110,7 +124,7 @@ export class CallJobs {
 
   /** Ends with the call; null where another process is at it. */
   #goOn({ jobId, callId }: JobRow): Promise<unknown> | null {
-    const { paidCalls, rows, jobRows, receipts, savedFiles } = this.#desks
+    const { paidCalls, rows, jobRows } = this.#desks
     const row = rows.find(callId ?? '')
     if (!row) throw wasForgotten()
     if (row.state === 'failed') throw wasNotDone()
@@ -118,15 +132,20 @@ export class CallJobs {
     if (row.answer !== null) return Promise.resolve(jobRows.callAnswered(jobId, row.chargedMicroUsd))
     const under = paidCalls.underWay(row.id)
     if (under) return under
-    const operation: Operation | undefined = operations.find(({ id }) => id === row.operation)
+    const asked = this.#asked(jobId, row)
+    if (!asked) throw wasForgotten()
+    return paidCalls.resume(row.id, asked.operation, asked.call, asked.keep)?.bought ?? null
+  }
+
+  /** What was sent, and how its answer is kept; null once that is not known any more. */
+  #asked(jobId: string, row: PaidCallRow | null) {
+    const { rows, jobRows, receipts, savedFiles } = this.#desks
+    const operation: Operation | undefined = operations.find(({ id }) => id === row?.operation)
     const { request, tool } = jobRows.callParts(jobId)
-    if (!operation || request === null) throw wasForgotten()
-    const asked = request as CallOf<Operation>
-    const origin = { model: askedModel(asked), tool: tool?.name ?? null }
-    return (
-      paidCalls.resume(row.id, operation, asked, keepAnswer({ rows, receipts, savedFiles }, operation, origin))
-        ?.bought ?? null
-    )
+    if (!operation || request === null) return null
+    const call = request as CallOf<Operation>
+    const origin = { model: askedModel(call), tool: tool?.name ?? null }
+    return { operation, call, keep: keepAnswer({ rows, receipts, savedFiles }, operation, origin) }
   }
 
   /** Whether the error is the end of the job; then it stands in its row. */
@@ -134,7 +153,8 @@ export class CallJobs {
     const { core, rows, jobRows } = this.#desks
     const isRefused = rows.find(callId ?? '')?.state === 'failed'
     const end = endOfCall(error, isRefused, core)
-    if (end) jobRows.callFailed(jobId, end.failure, end.chargedMicroUsd)
+    if (end?.approvalId !== undefined) jobRows.callAsks(jobId, end.failure, end.approvalId)
+    else if (end) jobRows.callFailed(jobId, end.failure, end.chargedMicroUsd)
     return end !== null
   }
 }
@@ -150,3 +170,5 @@ async function hasEnded(work: Promise<unknown>, ms: number, { pause }: Core, sig
     late.catch(() => {})
   }
 }
+
+const sameCallElsewhere = 'The same call goes on as another job, which job_list shows.'

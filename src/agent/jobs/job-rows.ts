@@ -24,6 +24,13 @@ export interface JobRow extends JobView {
   startedBy: string | null
   /** The row of the paid call that became this job; null for one that the service queued. */
   callId: string | null
+  /** When it ended, or was asked about last; null while it runs. */
+  changedAtMs: number | null
+  /** When whoever followed it gave it up; the job itself goes on. */
+  cancelledAtMs: number | null
+  /** The question to a person for which its call was not made; the same job makes it after a yes. */
+  asks: string | null
+  timesAsked: number
 }
 
 /** A job that the service queued. */
@@ -126,8 +133,10 @@ export class JobRows {
   /** A call whose answer is in its row. */
   callAnswered(id: string, chargedMicroUsd: MicroUsd | null): void {
     this.#run(
-      `UPDATE jobs SET state = 'completed', price_micro_usd = ?, request = NULL WHERE id = ? AND state = 'running'`,
+      `UPDATE jobs SET state = 'completed', price_micro_usd = ?, request = NULL, changed_at_ms = ?
+       WHERE id = ? AND state = 'running'`,
       chargedMicroUsd === null ? null : Number(chargedMicroUsd),
+      this.#clock.now(),
       id,
     )
   }
@@ -135,12 +144,57 @@ export class JobRows {
   /** A call that comes to nothing. */
   callFailed(id: string, failure: string, chargedMicroUsd: MicroUsd | null): void {
     this.#run(
-      `UPDATE jobs SET state = 'failed', failure = ?, price_micro_usd = ?, request = NULL, tool = NULL
+      `UPDATE jobs SET state = 'failed', failure = ?, price_micro_usd = ?, request = NULL, tool = NULL, changed_at_ms = ?
        WHERE id = ? AND state = 'running'`,
       failure,
       chargedMicroUsd === null ? null : Number(chargedMicroUsd),
+      this.#clock.now(),
       id,
     )
+  }
+
+  /** A call that was not made because a person has to decide first; what it was is kept, so that it can be made then. */
+  callAsks(id: string, failure: string, approvalId: string): void {
+    this.#run(
+      `UPDATE jobs SET state = 'failed', failure = ?, price_micro_usd = 0, asks = ?, times_asked = times_asked + 1,
+         changed_at_ms = ? WHERE id = ? AND state = 'running'`,
+      failure,
+      approvalId,
+      this.#clock.now(),
+      id,
+    )
+  }
+
+  /** The same job goes on with another call. False where that one is another job's. */
+  callAgain(id: string, callId: string): boolean {
+    this.#prepared()
+    return this.#state.decide(db => {
+      const other = db.prepare('SELECT id FROM jobs WHERE call_id = ? AND id <> ?').get(callId, id)
+      if (other) return false
+      db.prepare(
+        `UPDATE jobs SET state = 'running', call_id = ?, asks = NULL, failure = NULL, price_micro_usd = NULL
+         WHERE id = ? AND asks IS NOT NULL`,
+      ).run(callId, id)
+      return true
+    })
+  }
+
+  /** What the call of such a job was not made for is over. */
+  askedNoMore(id: string, failure: string): void {
+    this.#run('UPDATE jobs SET asks = NULL, request = NULL, tool = NULL, failure = ? WHERE id = ?', failure, id)
+  }
+
+  cancelled(id: string): void {
+    this.#run(
+      `UPDATE jobs SET cancelled_at_ms = ? WHERE id = ? AND cancelled_at_ms IS NULL AND (state = 'running' OR asks IS NOT NULL)`,
+      this.#clock.now(),
+      id,
+    )
+  }
+
+  /** Somebody wants it again. */
+  wanted(id: string): void {
+    this.#run('UPDATE jobs SET cancelled_at_ms = NULL WHERE id = ?', id)
   }
 
   find(id: string): JobRow | null {
@@ -174,10 +228,11 @@ export class JobRows {
 
   ended(id: string, state: 'failed' | 'deleted', failure: string, isRefunded: boolean): void {
     this.#run(
-      `UPDATE jobs SET state = ?, failure = ?, refunded = ? WHERE id = ? AND state = 'running'`,
+      `UPDATE jobs SET state = ?, failure = ?, refunded = ?, changed_at_ms = ? WHERE id = ? AND state = 'running'`,
       state,
       failure,
       isRefunded ? 1 : 0,
+      this.#clock.now(),
       id,
     )
   }
@@ -192,9 +247,9 @@ export class JobRows {
     this.#prepared()
     this.#state.decide(db => {
       db.prepare(
-        `UPDATE jobs SET state = 'completed', file_path = ?, file_mime_type = ?, file_bytes = ?, downloaded = ?, saver = NULL
-         WHERE id = ?`,
-      ).run(file.path, file.mimeType, file.bytes, isDownloaded ? 1 : 0, jobId)
+        `UPDATE jobs SET state = 'completed', file_path = ?, file_mime_type = ?, file_bytes = ?, downloaded = ?, saver = NULL,
+           changed_at_ms = ? WHERE id = ?`,
+      ).run(file.path, file.mimeType, file.bytes, isDownloaded ? 1 : 0, this.#clock.now(), jobId)
       insertSavedFile(db, { ...file, id: jobId, model, tool: startedBy }, this.#clock.now())
     })
   }
@@ -273,6 +328,10 @@ const read = (row: Record<string, SQLOutputValue>): JobRow => ({
       ? { path: row.file_path, mimeType: String(row.file_mime_type), bytes: Number(row.file_bytes) }
       : null,
   failure: textOrNull(row.failure),
+  changedAtMs: row.changed_at_ms === null ? null : Number(row.changed_at_ms),
+  cancelledAtMs: row.cancelled_at_ms === null ? null : Number(row.cancelled_at_ms),
+  asks: textOrNull(row.asks),
+  timesAsked: Number(row.times_asked),
 })
 
 /** Without what only we need. */
@@ -283,5 +342,9 @@ export const jobView = ({
   isDownloaded: _i,
   callId: _c,
   startedBy: _s2,
+  changedAtMs: _a,
+  cancelledAtMs: _g,
+  asks: _k,
+  timesAsked: _t,
   ...view
 }: JobRow): JobView => view

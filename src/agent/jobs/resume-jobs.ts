@@ -1,12 +1,13 @@
 import { resumedJobMs, resumedJobs } from '../bounds.ts'
-import { Jobs, type JobWorld } from './job-desk.ts'
+import { followJob } from './follow-job.ts'
+import type { JobWorld } from './job-desk.ts'
 
 /**
  * Asks, once in a process, after the jobs that earlier ones left running, and saves what they made: media and answers at
  * the service do not wait for ever for somebody who asks. Whoever waits for such a job meanwhile waits for the same one.
  */
 export function resumeJobs(world: JobWorld): { once(): void; stop(): void } {
-  const { core, jobRows, callJobs } = world
+  const { core, jobRows } = world
   const stopping = new AbortController()
   const beganMs = core.clock.now()
   let isBegun = false
@@ -18,16 +19,10 @@ export function resumeJobs(world: JobWorld): { once(): void; stop(): void } {
       isBegun = true
       const started = { afterMs: beganMs - resumedJobMs, beforeMs: beganMs }
       for (const { jobId, kind } of jobRows.running(core.client.address.baseUrl, started, resumedJobs)) {
-        const following =
-          kind === 'call'
-            ? callJobs.follow(jobId, resumedJobMs, waiting)
-            : new Jobs(world, waiting, nobodyIsThere).wait(jobId, resumedJobMs)
         // Whoever waits for it is told what stands in its way.
-        following.catch(() => {})
+        followJob(world, { jobId, kind }, waiting).catch(() => {})
       }
     },
     stop: () => stopping.abort(),
   }
 }
-
-const nobodyIsThere = () => Promise.reject(new Error('A call is followed, not delivered.'))

@@ -107,4 +107,13 @@ export const agentMigrations: readonly Migration[] = [
       ALTER TABLE jobs ADD COLUMN started_by TEXT;
     `,
   },
+  {
+    name: '0009-jobs-that-are-looked-at',
+    sql: `
+      ALTER TABLE jobs ADD COLUMN changed_at_ms INTEGER;
+      ALTER TABLE jobs ADD COLUMN cancelled_at_ms INTEGER;
+      ALTER TABLE jobs ADD COLUMN asks TEXT;
+      ALTER TABLE jobs ADD COLUMN times_asked INTEGER NOT NULL DEFAULT 0;
+    `,
+  },
 ]

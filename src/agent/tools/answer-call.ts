@@ -79,7 +79,8 @@ export async function deliverCall({ desks, whenDelivered }: Asked, job: JobRow, 
   throw new ResultInstead(result)
 }
 
-async function withReceipt(desks: AgentDesks, rowId: string, paid: Paid): Promise<Paid> {
+/** Says beside it what is wrong with the receipt of that call. */
+export async function withReceipt(desks: AgentDesks, rowId: string, paid: Paid): Promise<Paid> {
   const problem = await desks.receipts.problemOf(rowId)
   return problem === null ? paid : { ...paid, receiptProblem: problem }
 }
@@ -116,7 +117,8 @@ async function becomes(desks: AgentDesks, job: JobRow): Promise<ResultInstead> {
   const shown = jobOutput(jobView(job))
   // What it costs is known when its answer is there.
   const paid = paidOutput(await desks.paid(null, null))
-  return new ResultInstead({ output: { ...shown, ...paid }, text: sayBecameJob(shown), files: [] })
+  const output = { ...shown, ...paid }
+  return new ResultInstead({ output, text: sayBecameJob(shown), files: [], jobId: job.jobId })
 }
 
 const stillAtWork = (): ToolFailure =>

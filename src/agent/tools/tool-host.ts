@@ -1,6 +1,7 @@
 import { isYes } from '#toolkit/say-question.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import type { AgentDesks } from '../agent-desks.ts'
+import { Tasks } from './tasks.ts'
 import { toolContext } from './tool-context.ts'
 
 /** Who answers a question in an assistant's own dialogue, as the approval's row tells it. */
@@ -15,5 +16,6 @@ export const toolHost = (desks: AgentDesks): ToolHost => ({
       desks.core.approvals.resolve(approvalId, { isApproved: isYes(answer), by: inDialogue }),
     )
   },
+  tasks: new Tasks(desks),
   close: () => desks.close(),
 })

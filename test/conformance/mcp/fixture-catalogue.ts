@@ -9,8 +9,14 @@ import { fixture, plainTools } from './plain-tools.ts'
 import { prompts } from './prompts.ts'
 import { rawSchemas } from './raw-schemas.ts'
 import { resources } from './resources.ts'
+import { taskTools } from './task-tools.ts'
 
-const ours: readonly Tool[] = [...plainTools, ...askingTools, ...Object.keys(rawSchemas).map(name => fixture(name))]
+const ours: readonly Tool[] = [
+  ...plainTools,
+  ...askingTools,
+  ...taskTools,
+  ...Object.keys(rawSchemas).map(name => fixture(name)),
+]
 const theirs = Object.keys(deprecatedTools(stateCodec())).map(name => fixture(name))
 
 const byName = <Value extends { name: string }>(values: readonly Value[]) =>

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type HttpServing, serveHttp } from '#mcp/serve-http.ts'
 import { fakeHost } from '../../mcp/fake-host.ts'
 import { catalogue, listing } from './fixture-catalogue.ts'
+import { taskHost } from './task-host.ts'
 import { wireDeprecated } from './wire-deprecated.ts'
 
 /** Our own frame over the suite's names, on a port of loopback. The suite shows no token. */
@@ -15,7 +16,7 @@ export async function serveFixtures(log: (line: string) => void): Promise<HttpSe
     catalogue,
     listing,
     stateKey,
-    host: async () => fakeHost().host,
+    host: async () => ({ ...fakeHost().host, ...taskHost }),
     port: 0,
     isToken: () => true,
     // Each look is a second later, so that reports in a row are not dropped for coming too fast.

