@@ -30,6 +30,7 @@ test.each(rows)('%j', ({ below, by, most }, said) => {
   if (said) {
     expect(problems).toEqual([expect.stringMatching(said)])
     expect(policy).toThrow(/refill(By|Below)Usd/)
+    expect(() => policyOf(names)).toThrow(said)
     return
   }
   expect(problems).toEqual([])

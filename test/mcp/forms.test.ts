@@ -71,6 +71,10 @@ test.each(eras)('what a person left out of a prompt is asked from them, in the %
   const { messages } = await client.getPrompt({ name })
   expect(messages).toMatchObject([{ content: { text: 'The person added: the sea' } }])
   await expect(client.getPrompt({ name })).rejects.toThrow(/context/)
+  // Nobody is asked for the rest of arguments that are refused.
+  answers.push({ action: 'accept', content: { context: 'the sea' } })
+  await expect(client.getPrompt({ name, arguments: { place: 'x' } })).rejects.toThrow(/`place` is not taken/)
+  expect(answers).toHaveLength(1)
   await client.close()
 })
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { policyOf } from '#agent/settings/wallet-settings.ts'
 import { readPolicy } from '#wallet/rules/policy.ts'
 
 test('a setting that a policy does not have is told, because a misspelt cap would hold nothing', () => {
@@ -7,4 +8,9 @@ test('a setting that a policy does not have is told, because a misspelt cap woul
   expect(() => readPolicy(misspelt)).toThrow(
     expect.objectContaining({ nextStep: expect.stringContaining('maxPaymentUsd') }),
   )
+})
+
+test('an amount that is none is told by the name under which it was set', () => {
+  expect(() => policyOf({ FAREBOX_MAX_DAY_USD: 'much' })).toThrow('FAREBOX_MAX_DAY_USD is no amount of USD.')
+  expect(() => readPolicy({ serviceUrl: 'https://s.example', maxDayUsd: 'much' })).toThrow('maxDayUsd is no amount')
 })

@@ -1,7 +1,15 @@
 import { resolve } from 'node:path'
 import type { ChainNodes } from '#wallet/chains/ask-node.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
-import { type Cap, defaultRails, type Policy, type PolicySettings, railOf, readPolicy } from '#wallet/rules/policy.ts'
+import {
+  type AmountSetting,
+  defaultRails,
+  type Policy,
+  type PolicySettings,
+  railOf,
+  readPolicy,
+} from '#wallet/rules/policy.ts'
+import { refillVariables } from '#wallet/rules/refill-settings.ts'
 import type { Payee } from '#wallet/terms/payee.ts'
 import { atHome } from './at-home.ts'
 
@@ -38,20 +46,20 @@ export const payeesNamed = (text: string | undefined): Omit<Payee, 'origin'>[] =
 export function policyOf(env: AgentEnvironment, more: Omit<Partial<PolicySettings>, 'serviceUrl'> = {}): Policy {
   const settings = {
     serviceUrl: baseUrlOf(env),
-    ...Object.fromEntries(Object.entries(capVariables).map(([cap, name]) => [cap, env[name] || undefined])),
-    refillBelowUsd: env.FAREBOX_REFILL_BELOW_USD || undefined,
-    refillByUsd: env.FAREBOX_REFILL_BY_USD || undefined,
+    ...Object.fromEntries(Object.entries(amountVariables).map(([setting, name]) => [setting, env[name] || undefined])),
     // Whatever stands there but a plain no keeps the money in.
     dryRun: !['', '0', 'false', 'no'].includes((env.FAREBOX_DRY_RUN ?? '').toLowerCase()),
     ...more,
   }
-  return readPolicy(settings, cap => capVariables[cap])
+  return readPolicy(settings, setting => amountVariables[setting])
 }
 
-const capVariables: Readonly<Record<Cap, string>> = {
+const amountVariables: Readonly<Record<AmountSetting, string>> = {
   maxPaymentUsd: 'FAREBOX_MAX_PAYMENT_USD',
   maxDayUsd: 'FAREBOX_MAX_DAY_USD',
   maxTotalUsd: 'FAREBOX_MAX_TOTAL_USD',
   maxCallUsd: 'FAREBOX_MAX_CALL_USD',
   askAboveUsd: 'FAREBOX_ASK_ABOVE_USD',
+  refillBelowUsd: refillVariables.below,
+  refillByUsd: refillVariables.by,
 }

@@ -5,7 +5,7 @@ import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/pa
 import * as limits from '../limits.ts'
 import type { Payee, Rail } from '../terms/payee.ts'
 import { type Rule, WalletRefusal } from '../terms/refusal.ts'
-import { type Refill, refillProblem, refillSettings } from './refill-settings.ts'
+import { type Refill, refillProblem } from './refill-settings.ts'
 
 /** What the wallet may do by itself. Nothing that a model or a service says changes it. */
 export interface Policy {
@@ -60,9 +60,12 @@ const settingNames: ReadonlySet<string> = new Set<keyof PolicySettings>([
 
 /**
  * A policy from settings; throws a refusal that names the setting, also one that is none: a misspelt cap holds nothing.
- * `nameOf` gives a cap the name by which the person has set it.
+ * `nameOf` gives an amount the name by which the person has set it.
  */
-export function readPolicy(settings: PolicySettings, nameOf: (cap: Cap) => string = cap => cap): Policy {
+export function readPolicy(
+  settings: PolicySettings,
+  nameOf: (setting: AmountSetting) => string = name => name,
+): Policy {
   const capOf = (cap: Cap) => readUsdCap(nameOf(cap), settings[cap] ?? limits.defaultCaps[cap])
   const unknown = Object.keys(settings).find(name => !settingNames.has(name))
   if (unknown !== undefined)
@@ -83,20 +86,27 @@ export function readPolicy(settings: PolicySettings, nameOf: (cap: Cap) => strin
     maxAuthorizationSeconds: limits.maxAuthorizationSeconds,
     cooldownMs: settings.cooldownMs ?? limits.cooldownMs,
     dryRun: settings.dryRun ?? false,
-    refill: readRefill(settings),
+    refill: readRefill(settings, nameOf),
   }
 }
 
-function readRefill(settings: PolicySettings): Refill | null {
+function readRefill(settings: PolicySettings, nameOf: (setting: AmountSetting) => string): Refill | null {
   const { refillBelowUsd: below, refillByUsd: by, maxPaymentUsd = limits.defaultCaps.maxPaymentUsd } = settings
-  const problem = refillProblem({ below, by, maxPayment: maxPaymentUsd }, refillSettings)
+  const names = {
+    below: nameOf('refillBelowUsd'),
+    by: nameOf('refillByUsd'),
+    maxPayment: nameOf('maxPaymentUsd'),
+  }
+  const problem = refillProblem({ below, by, maxPayment: maxPaymentUsd }, names)
   if (problem) throw settingsRefusal(...problem)
   return below === undefined || by === undefined
     ? null
-    : { belowMicroUsd: readUsdCap('refillBelowUsd', below), byMicroUsd: readUsdCap('refillByUsd', by) }
+    : { belowMicroUsd: readUsdCap(names.below, below), byMicroUsd: readUsdCap(names.by, by) }
 }
 
-export type Cap = keyof typeof limits.defaultCaps
+type Cap = keyof typeof limits.defaultCaps
+/** Settings that are amounts of USD. */
+export type AmountSetting = Cap | 'refillBelowUsd' | 'refillByUsd'
 
 /** The cap of a decimal text; `name` stands in the refusal. */
 export function readUsdCap(name: string, text: string): MicroUsd {

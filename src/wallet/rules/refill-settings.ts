@@ -22,8 +22,6 @@ export const refillVariables: Names = {
   maxPayment: 'FAREBOX_MAX_PAYMENT_USD',
 }
 
-export const refillSettings: Names = { below: 'refillBelowUsd', by: 'refillByUsd', maxPayment: 'maxPaymentUsd' }
-
 /** What is wrong with the two settings together, by the names under which they were given; null where nothing is. */
 export function refillProblem(
   { below, by, maxPayment }: RefillTexts,
