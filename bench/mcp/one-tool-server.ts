@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { build } from 'rolldown'
 
 /** The least that the SDK can be: one tool, one minified file, no compile cache. */
 const source = `import { McpServer } from '@modelcontextprotocol/server'
@@ -22,20 +22,23 @@ serveStdio(() => {
 export async function buildOneToolServer(root: string, folder: string): Promise<string> {
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'package.json'), '{"type":"module"}')
-  const outfile = join(folder, 'server.js')
+  const file = join(folder, 'server.js')
   await build({
-    stdin: { contents: source, resolveDir: root },
-    outfile,
-    bundle: true,
-    minify: true,
-    format: 'esm',
+    cwd: root,
+    input: ENTRY,
     platform: 'node',
-    target: 'node22.19',
-    legalComments: 'none',
-    logLevel: 'warning',
-    banner: {
-      js: `import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);`,
-    },
+    transform: { target: 'node22.19' },
+    plugins: [
+      {
+        name: 'one tool',
+        // As if it lay in the repository, whose packages it imports.
+        resolveId: specifier => (specifier === ENTRY ? join(root, ENTRY) : null),
+        load: id => (id === join(root, ENTRY) ? source : null),
+      },
+    ],
+    output: { file, format: 'esm', minify: true, comments: false, codeSplitting: false },
   })
-  return outfile
+  return file
 }
+
+const ENTRY = 'one-tool-server.js'

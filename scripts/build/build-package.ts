@@ -1,5 +1,6 @@
 import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { OutputChunk } from 'rolldown'
 import { bundle } from './bundle.ts'
 import { declarations } from './declarations.ts'
 import { writeSupportedNode } from './supported-node.ts'
@@ -7,21 +8,20 @@ import { thirdPartyNotice } from './third-party.ts'
 
 /**
  * Writes all of `dist`, and puts it in the place of what was there once it is whole: who runs or packs the old one sees no
- * half of the new one, and two builds at once end with one of theirs. Answers what the bundle weighs.
+ * half of the new one, and two builds at once end with one of theirs. Answers the chunks of the bundle.
  */
-export async function buildPackage(root: string, dist = join(root, 'dist')): Promise<{ files: number; bytes: number }> {
+export async function buildPackage(root: string, dist = join(root, 'dist')): Promise<OutputChunk[]> {
   await mkdir(dirname(dist), { recursive: true })
   const part = await mkdtemp(join(dirname(dist), '.dist-'))
   try {
-    const metafile = await bundle(root, part)
-    await writeFile(join(part, 'THIRD-PARTY.txt'), await thirdPartyNotice(root, metafile))
+    const chunks = await bundle(root, part)
+    await writeFile(join(part, 'THIRD-PARTY.txt'), await thirdPartyNotice(chunks))
     await writeSupportedNode(root, part)
     await declarations(root, part)
     // A folder of `mkdtemp` is its owner's alone; a package is for whoever may read the rest.
     await chmod(part, 0o755)
     await putInPlace(part, dist)
-    const outputs = Object.values(metafile.outputs)
-    return { files: outputs.length, bytes: outputs.reduce((sum, output) => sum + output.bytes, 0) }
+    return chunks
   } finally {
     await rm(part, { recursive: true, force: true })
   }

@@ -33,7 +33,10 @@ export const entryPoints: Readonly<Record<string, string>> = {
 }
 
 /** Stay outside of the bundle: optional peers with binaries. zod is decided by who imports it. */
-export const externals = ['@foundry-rs/anvil', '@ffmpeg-installer/ffmpeg', '@napi-rs/keyring', 'litesvm']
+const externals = ['@foundry-rs/anvil', '@ffmpeg-installer/ffmpeg', '@napi-rs/keyring', 'litesvm']
+
+export const isExternal = (specifier: string): boolean =>
+  externals.some(name => specifier === name || specifier.startsWith(`${name}/`))
 
 /** Throws the names of entries whose file is not there, where the bundler would only say that something is amiss. */
 export function checkEntries(root: string): void {

@@ -1,7 +1,9 @@
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { Plugin } from 'esbuild'
+import type { Plugin } from 'rolldown'
 
-const SDK = /^@modelcontextprotocol\/server$/
+const SDK = '@modelcontextprotocol/server'
+const APART = '?http'
 
 /**
  * Gives the HTTP transport a copy of its own of the SDK's door, which has the whole HTTP handler in it: a file is in one
@@ -9,12 +11,11 @@ const SDK = /^@modelcontextprotocol\/server$/
  */
 export const httpApart: Plugin = {
   name: 'http apart',
-  setup(build) {
-    build.onResolve({ filter: SDK }, ({ importer }) => {
-      if (!/[/\\]src[/\\]mcp[/\\]http-/.test(importer) && !/[/\\]modelcontextprotocol[/\\]node[/\\]/.test(importer))
-        return null
-      const door = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server'))
-      return { path: door, suffix: '?http', sideEffects: false }
-    })
+  resolveId(specifier, importer = '') {
+    if (specifier !== SDK) return null
+    if (!/[/\\]src[/\\]mcp[/\\]http-/.test(importer) && !/[/\\]modelcontextprotocol[/\\]node[/\\]/.test(importer))
+      return null
+    return { id: `${fileURLToPath(import.meta.resolve(SDK))}${APART}`, moduleSideEffects: false }
   },
+  load: id => (id.endsWith(APART) ? readFile(id.slice(0, -APART.length), 'utf8') : null),
 }

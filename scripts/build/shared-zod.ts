@@ -1,4 +1,4 @@
-import type { Plugin } from 'esbuild'
+import type { Plugin } from 'rolldown'
 
 const FROM_A_PACKAGE = /[\\/]node_modules[\\/]/
 
@@ -9,9 +9,8 @@ const FROM_A_PACKAGE = /[\\/]node_modules[\\/]/
  */
 export const sharedZod: Plugin = {
   name: 'shared zod',
-  setup(build) {
-    build.onResolve({ filter: /^zod(\/|$)/ }, ({ importer }) =>
-      FROM_A_PACKAGE.test(importer) ? undefined : { external: true },
-    )
+  resolveId(specifier, importer = '') {
+    const isOurs = /^zod(\/|$)/.test(specifier) && !FROM_A_PACKAGE.test(importer)
+    return isOurs ? { id: specifier, external: true } : null
   },
 }

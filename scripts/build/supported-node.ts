@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Plugin } from 'esbuild'
+import type { Plugin } from 'rolldown'
 
 /** Beside the bundles, each of which imports it before anything else. */
 export const supportedNodeFile = 'supported-node.js'
@@ -32,16 +32,15 @@ if (major < ${major} || (major === ${major} && minor < ${minor})) {
  */
 export const lateSqlite: Plugin = {
   name: 'late sqlite',
-  setup(build) {
-    build.onResolve({ filter: /^node:sqlite$/ }, ({ path, kind }) =>
-      // A package that requires it has its own reasons, and its own net.
-      kind === 'import-statement' ? { path, namespace: 'late-sqlite' } : undefined,
-    )
-    build.onLoad({ filter: /./, namespace: 'late-sqlite' }, () => ({
-      contents: `export const { ${sqliteNames.join(', ')} } = process.getBuiltinModule('node:sqlite')`,
-    }))
+  resolveId(specifier, _importer, { kind }) {
+    // A package that requires it has its own reasons, and its own net.
+    return specifier === 'node:sqlite' && kind === 'import-statement' ? LATE : null
   },
+  load: id =>
+    id === LATE ? `export const { ${sqliteNames.join(', ')} } = process.getBuiltinModule('node:sqlite')` : null,
 }
 
-/** What of it is imported anywhere; esbuild stops where one is missing. */
+const LATE = '\0late-sqlite'
+
+/** What of it is imported anywhere; the build stops where one is missing. */
 const sqliteNames = ['DatabaseSync', 'backup']

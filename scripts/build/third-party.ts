@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Metafile } from 'esbuild'
+import type { OutputChunk } from 'rolldown'
 
 interface Manifest {
   name: string
@@ -11,9 +11,9 @@ interface Manifest {
 const RULE = `\n\n${'-'.repeat(80)}\n\n`
 
 /** The licences of all packages that are part of the bundle. A package without a licence stops the build. */
-export async function thirdPartyNotice(root: string, { inputs }: Metafile): Promise<string> {
-  const folders = new Set(Object.keys(inputs).flatMap(path => packageFolder(path) ?? []))
-  const notices = await Promise.all([...folders].sort().map(folder => notice(join(root, folder))))
+export async function thirdPartyNotice(chunks: readonly OutputChunk[]): Promise<string> {
+  const folders = new Set(chunks.flatMap(({ moduleIds }) => moduleIds).flatMap(path => packageFolder(path) ?? []))
+  const notices = await Promise.all([...folders].sort().map(notice))
   return `farebox contains the following packages in its bundle.${RULE}${notices.join(RULE)}\n`
 }
 

@@ -23,9 +23,9 @@ export async function packBundle(root: string, stage: string, file: string): Pro
   await mkdir(stage, { recursive: true })
   for (const path of carried) await cp(join(root, path), join(stage, path))
   const dist = join(stage, 'dist')
-  const metafile = await bundle(root, dist)
+  const chunks = await bundle(root, dist)
   await writeSupportedNode(root, dist)
-  await writeFile(join(dist, 'THIRD-PARTY.txt'), await thirdPartyNotice(root, metafile))
+  await writeFile(join(dist, 'THIRD-PARTY.txt'), await thirdPartyNotice(chunks))
   await writeFile(join(stage, 'package.json'), await packageDescription(root))
   await cp(join(root, 'node_modules/zod'), join(stage, 'node_modules/zod'), {
     recursive: true,

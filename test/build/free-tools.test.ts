@@ -43,7 +43,7 @@ beforeAll(async () => {
   const env = { PATH: '', HOME: folder, FAREBOX_BASE_URL: service.baseUrl }
   server = new LineServer({ name: 'farebox', program: process.execPath, args: [launcher, 'mcp'], env })
   await server.initialize()
-}, 120_000)
+}, 240_000)
 
 afterAll(async () => {
   await server?.end()

@@ -22,7 +22,7 @@ beforeAll(async () => {
   files = (await readdir(unpacked, { recursive: true, withFileTypes: true }))
     .filter(entry => entry.isFile())
     .map(entry => join(entry.parentPath, entry.name).slice(unpacked.length + 1))
-}, 120_000)
+}, 240_000)
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 

@@ -4,14 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { OutputChunk } from 'rolldown'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { version } from '#contract/version.generated.ts'
 import { LineServer } from '../../bench/mcp/line-server.ts'
 import { buildPackage } from '../../scripts/build/build-package.ts'
+import { doors, threads } from '../../scripts/build/entries.ts'
+import { packagesOf, readBy } from './what-is-read.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 let folder: string
 let installed: string
+let chunks: OutputChunk[]
 
 /** The package as npm unpacks it, beside the one dependency that it has. */
 beforeAll(async () => {
@@ -20,11 +24,11 @@ beforeAll(async () => {
   await mkdir(installed, { recursive: true })
   await mkdir(join(installed, 'dist'))
   await writeFile(join(installed, 'dist/of-before.js'), '')
-  await buildPackage(root, join(installed, 'dist'))
+  chunks = await buildPackage(root, join(installed, 'dist'))
   await cp(join(root, 'bin'), join(installed, 'bin'), { recursive: true })
   await cp(join(root, 'package.json'), join(installed, 'package.json'))
   await symlink(join(root, 'node_modules/zod'), join(folder, 'node_modules/zod'), 'dir')
-}, 120_000)
+}, 240_000)
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -166,5 +170,41 @@ test('every package in the bundle is named with its licence', async () => {
   const notice = await readFile(join(installed, 'dist/THIRD-PARTY.txt'), 'utf8')
   for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod', 'viem', 'hono', 'undici']) {
     expect(notice).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, 'm'))
+  }
+})
+
+interface Way {
+  source: string
+  /** Files, itself included. */
+  files: number
+  packages: string[]
+}
+
+const sdk = ['@modelcontextprotocol/core', '@modelcontextprotocol/server']
+
+/** A door that reads the MCP SDK, or a command that reads a chain's, would make every user of it wait. */
+const ways: [what: string, way: Way][] = [
+  ['farebox', { source: 'src/cli/main.ts', files: 6, packages: [] }],
+  ['farebox mcp', { source: 'src/cli/commands/mcp.ts', files: 8, packages: [...sdk, 'zod'] }],
+  ['farebox call', { source: 'src/cli/commands/call.ts', files: 16, packages: [] }],
+  ['farebox wallet', { source: 'src/cli/commands/wallet.ts', files: 16, packages: [] }],
+  ['farebox serve', { source: 'src/cli/commands/serve.ts', files: 16, packages: [] }],
+  ['the door agent', { source: doors.agent, files: 80, packages: ['is-network-error', 'p-retry', 'undici'] }],
+  ['the door contract', { source: doors.contract, files: 45, packages: [] }],
+  ['the door toolkit', { source: doors.toolkit, files: 15, packages: [] }],
+  ['the door service', { source: doors.service, files: 90, packages: ['gpt-tokenizer', 'undici'] }],
+  ['the writer of books', { source: threads['sqlite-writer-thread'], files: 16, packages: [] }],
+]
+
+test.each(ways)('%s reads what it needs at its start, and no package beside', (_, { source, files, packages }) => {
+  const read = readBy(chunks, source)
+  expect(packagesOf(read)).toEqual(packages)
+  expect(read.length).toBeLessThanOrEqual(files)
+})
+
+test('a name in a stack trace is the one in the source', () => {
+  const code = chunks.map(each => each.code).join('\n')
+  for (const name of ['WalletRefusal=class extends Error', 'function readSettings(', 'function chooseTools(']) {
+    expect([name, code.includes(name)]).toEqual([name, true])
   }
 })
