@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { listRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { JobOutput, jobOutput, sayJob } from '#toolkit/job-output.ts'
+import { JobOutput, jobOutput, sayListedJob } from '#toolkit/job-output.ts'
 
 export default defineTool({
   name: 'job_list',
@@ -13,5 +13,6 @@ export default defineTool({
   output: z.object({ jobs: z.array(JobOutput) }),
 
   run: async (context, { limit }) => ({ jobs: (await context.jobs.list(limit)).slice(0, limit).map(jobOutput) }),
-  say: ({ jobs }) => (jobs.length === 0 ? 'No job was started yet.' : jobs.map(job => `- ${sayJob(job)}`).join('\n')),
+  say: ({ jobs }) =>
+    jobs.length === 0 ? 'No job was started yet.' : jobs.map(job => `- ${sayListedJob(job)}`).join('\n'),
 })

@@ -49,6 +49,13 @@ export function sayJob(job: JobOutput): string {
   }
 }
 
+/** A line of a list, where nobody knows any more which job is which. */
+export function sayListedJob(job: JobOutput): string {
+  const started = `${job.started_at.slice(0, 16).replace('T', ' ')} UTC`
+  const price = job.price_usd === null ? '' : `, ${sayUsd(job.price_usd)}`
+  return `${job.model}, started ${started}${price}: ${sayJob(job)}`
+}
+
 /** What the service said of it stands framed below our own sentence. */
 function sayFailed(job: JobOutput): string {
   const [reason, ...framed] = (job.failure ?? 'the reason is not known.').split('\n')

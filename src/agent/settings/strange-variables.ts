@@ -12,8 +12,8 @@ const caps = [
 /** Settings that are an amount of USD. */
 export const amounts = [...caps, refillVariables.below, refillVariables.by] as const
 
-/** Every variable that some part of farebox reads: of the agent first, then of the command line and the service. */
-const known: readonly string[] = [
+/** What an agent reads. */
+const ofAgent: readonly string[] = [
   ...amounts,
   'FAREBOX_BASE_URL',
   'FAREBOX_API_KEY',
@@ -30,6 +30,11 @@ const known: readonly string[] = [
   'FAREBOX_UNPRICED_CALLS',
   'FAREBOX_DRY_RUN',
   'FAREBOX_DATA',
+]
+
+/** Every variable that some part of farebox reads. */
+const known: readonly string[] = [
+  ...ofAgent,
   'FAREBOX_DEBUG',
   'FAREBOX_CONFIG',
   'FAREBOX_SECRET',
@@ -43,6 +48,14 @@ const known: readonly string[] = [
  */
 export const strangeVariables = (names: readonly string[]): string[] =>
   names.filter(name => name.startsWith(prefix) && !known.includes(name)).flatMap(name => strange(name) ?? [])
+
+export const isAgentVariable = (name: string): boolean => ofAgent.includes(name)
+
+/** The variables that nobody reads and that are not refused, each with the setting that has nearly its name. */
+export const unreadVariables = (names: readonly string[]): { name: string; near: string | undefined }[] =>
+  names
+    .filter(name => name.startsWith(prefix) && !known.includes(name) && strange(name) === null)
+    .map(name => ({ name: name.slice(0, nameCharacters), near: nearName(name, undefined) }))
 
 const prefix = 'FAREBOX_'
 

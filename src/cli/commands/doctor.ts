@@ -1,23 +1,30 @@
 import { dirname, resolve } from 'node:path'
 import type { Config } from '#service/config/read-config.ts'
-import { parseArguments } from '../arguments.ts'
+import { parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data-folder.ts'
 import { broken, type Finding, findingLine, note, ok } from '../doctor/finding.ts'
 import { configPath, faultsOf, loadConfig } from '../serve/load-config.ts'
+import { dataFlag, withDataFlag } from '../wallet/data-flag.ts'
+import { givenPassphrase, passphraseFlags } from '../wallet/given-passphrase.ts'
 
 const name = 'farebox doctor'
 
 const usage = `Usage: farebox doctor [--config FILE] [--data DIR] [--json]
+       farebox doctor --assistant [--data DIR] [--passphrase-file FILE | --passphrase-fd N] [--json]
 
-Looks at everything that a service and an assistant on this machine need, and says of each in a line whether it is well or
-what to do: Node, the configuration, the books (opened, added up, of this release), nodes, gas and facilitators, the
-servers of models, ffmpeg and packages, the port, the clock, who may read the folders. Changes nothing, and shows no
-secret. Ends with 1 where something is broken.
+Looks at everything that a service on this machine needs, and says of each in a line whether it is well or what to do:
+Node, the configuration, the books (opened, added up, of this release), nodes, gas and facilitators, the servers of
+models, ffmpeg and packages, the port, the clock, who may read the folders. Where FAREBOX_BASE_URL or FAREBOX_API_KEY
+is set too, or with --assistant alone, at what an assistant needs: its settings as \`farebox mcp\` would read them from this
+terminal, who pays, the caps and where each comes from, its tools and folders, whether the service answers, takes the key
+and has the same time. Changes nothing, and shows no secret. Ends with 1 where something is broken.
 
   --config FILE  the configuration (FAREBOX_CONFIG, or farebox.yaml here)
   --data DIR     the service's folder; the one of the configuration, or ${defaultDataFolder} beside it, where absent
+  --assistant    only what an assistant needs; --data is then the wallet's folder (FAREBOX_DATA, or ~/.farebox)
+  --passphrase-file FILE, --passphrase-fd N  looks whether this opens the wallet
   --json         one object a finding: check, state (ok, note, broken), says, next`
 
 export const doctor: Command = {
@@ -25,19 +32,61 @@ export const doctor: Command = {
   async run(args, io) {
     const { values } = parseArguments(args, {
       command: name,
-      options: { config: { type: 'string' }, data: { type: 'string' }, json: { type: 'boolean', default: false } },
+      options: {
+        config: { type: 'string' },
+        assistant: { type: 'boolean', default: false },
+        ...dataFlag,
+        ...passphraseFlags,
+        json: { type: 'boolean', default: false },
+      },
     })
+    if (values.assistant) {
+      if (values.config !== undefined) throw wrongUsage(name, '`--config` is of a service, not of an assistant')
+      const env = withDataFlag(io.env, values.data)
+      return tellFindings(
+        [runtime(), ...(await ofAssistant(env, await givenPassphrase(name, values, io.env)))],
+        values.json,
+        io,
+      )
+    }
+    if (values['passphrase-file'] !== undefined || values['passphrase-fd'] !== undefined)
+      throw wrongUsage(name, 'A passphrase is for `--assistant`')
     const path = configPath(values.config, io.env)
     const isNamed = values.config !== undefined || Boolean(io.env.FAREBOX_CONFIG)
     const { config, findings } = await lookAtConfig(path, isNamed, io)
-    const found = [runtime(), ...findings, ...(await lookAtRest(path, config, values.data, io))]
-    for (const finding of found)
-      if (values.json) io.output.printJson(finding)
-      else io.output.print(findingLine(finding))
-    const count = found.filter(({ state }) => state === 'broken').length
-    if (count && !values.json) io.output.note(`${count === 1 ? 'One thing is' : `${count} things are`} broken.`)
-    return count ? 1 : 0
+    const rest = [lookAtRest(path, config, values.data, io), whereAssistant(io.env)] as const
+    const found = [runtime(), ...findings, ...(await Promise.all(rest)).flat()]
+    return tellFindings(found, values.json, io)
   },
+}
+
+async function tellFindings(found: readonly Finding[], isJson: boolean, { output }: CommandIo): Promise<number> {
+  const { asTyped } = await import('#agent/words/as-typed.ts')
+  for (const finding of found) {
+    const typed = finding.next === undefined ? finding : { ...finding, next: asTyped(finding.next) }
+    if (isJson) output.printJson(typed)
+    else output.print(findingLine(typed))
+  }
+  const count = found.filter(({ state }) => state === 'broken').length
+  if (count && !isJson) output.note(`${count === 1 ? 'One thing is' : `${count} things are`} broken.`)
+  return count ? 1 : 0
+}
+
+/** Who keeps a service alone hears nothing of an assistant. */
+async function whereAssistant(env: CommandIo['env']): Promise<readonly Finding[]> {
+  if (!env.FAREBOX_BASE_URL?.trim() && !env.FAREBOX_API_KEY?.trim()) return []
+  const { lookAtAssistant } = await import('../doctor/look-at-assistant.ts')
+  return lookAtAssistant(env, { passphrase: null })
+}
+
+async function ofAssistant(env: CommandIo['env'], passphrase: string | null): Promise<readonly Finding[]> {
+  const [{ lookAtAssistant }, { lookAtWallet }, { stateFolderOf }] = await Promise.all([
+    import('../doctor/look-at-assistant.ts'),
+    import('../doctor/look-at-folders.ts'),
+    import('#agent/settings/wallet-settings.ts'),
+  ])
+  const isThere = await lookAtWallet(stateFolderOf(env))
+  return [...(await lookAtAssistant(env, { passphrase })), ...isThere.filter(({ state }) => state !== 'note')]
 }
 
 const runtime = (): Finding => ok('node', `${process.versions.node} on ${process.platform} ${process.arch}.`)

@@ -49,6 +49,14 @@ export async function lookAtWallet(folder: string): Promise<Finding[]> {
   return [ok(check, `The files in ${folder} are this user’s alone.`)]
 }
 
+/** Whether this user may write in a folder, or make it where it is not there. */
+export async function mayBeMade(path: string): Promise<boolean> {
+  const there = await stat(path).catch(() => null)
+  if (there) return there.isDirectory() && mayWrite(path)
+  const parent = dirname(path)
+  return parent !== path && mayBeMade(parent)
+}
+
 /** Windows has no such bits. */
 async function openToOthers(paths: readonly string[]): Promise<string[]> {
   if (process.platform === 'win32') return []

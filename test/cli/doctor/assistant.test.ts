@@ -1,0 +1,146 @@
+/** `farebox doctor --assistant`: what an assistant would find who is started with the same settings. */
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { createKeyFile } from '#wallet/keys/key-file.ts'
+import { canaryApiKey, canaryEvmKey, canaryPassphrase } from '../../canary/canaries.ts'
+import { runCommand } from '../run-command.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+let folder: string
+let service: Server
+/** How far its clock is ahead, and how it answers a list of models; a test changes them. */
+let said = {
+  aheadMs: 0,
+  models: [200, '{"data":[]}'] as const satisfies readonly [number, string] as readonly [number, string],
+}
+const asked: string[] = []
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'farebox-doctor-'))
+  service = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`)
+    response.setHeader('date', new Date(Date.now() + said.aheadMs).toUTCString())
+    if (request.url === '/api/v1/api_keys/rate_limits') {
+      const isKnown = request.headers.authorization === `Bearer ${canaryApiKey}`
+      return response.writeHead(isKnown ? 200 : 401).end('{}')
+    }
+    return response.writeHead(said.models[0]).end(said.models[1])
+  })
+  await new Promise<void>(resolve => service.listen(0, '127.0.0.1', resolve))
+})
+afterAll(() => {
+  service.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const origin = () => `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+const walletIn = (name: string) => join(folder, name)
+
+/** Findings as `state check: says next`, and never a secret. */
+async function look(env: NodeJS.ProcessEnv, ...flags: string[]) {
+  const given = { FAREBOX_BASE_URL: `${origin()}/api/v1`, FAREBOX_DATA: walletIn('none'), ...env }
+  const end = await runCommand(['doctor', '--assistant', '--json', ...flags], given)
+  expect(`${end.stdout}${end.stderr}`).not.toMatch(new RegExp(`${canaryApiKey}|${canaryEvmKey}|${canaryPassphrase}`))
+  const lines = end.stdout.trim().split('\n').filter(Boolean)
+  const findings = lines.map(line => JSON.parse(line) as { check: string; state: string; says: string; next?: string })
+  const told = findings.map(({ state, check, says, next = '' }) => `${state} ${check}: ${says} ${next}`)
+  return { code: end.code, told: told.join('\n'), stderr: end.stderr }
+}
+
+test('all that is well is said in lines', async () => {
+  const { code, told } = await look({ FAREBOX_API_KEY: canaryApiKey, FAREBOX_MAX_DAY_USD: '3' })
+  expect(code).toBe(0)
+  expect(told).toMatch(
+    /ok settings: They can be read: FAREBOX_API_KEY, FAREBOX_BASE_URL, FAREBOX_DATA, FAREBOX_MAX_DAY_USD\./,
+  )
+  expect(told).toMatch(/ok who pays: The account of FAREBOX_API_KEY/)
+  expect(told).toMatch(
+    /ok caps: .*a payment 5\.00 USD \(unless set\), all payments of 24 hours 3\.00 USD \(FAREBOX_MAX_DAY_USD\)/,
+  )
+  expect(told).toMatch(/ok service: .* answers\./)
+  expect(told).toMatch(/ok api key: The service takes it\./)
+  expect(told).toMatch(/ok clock: It is that of the service\./)
+  expect(told).toMatch(/ok tools: 20, the default ones: chat, /)
+  expect(told).toMatch(/ok files: They are saved in .*none\/output, as FAREBOX_OUTPUT_DIR is not set/)
+  expect(told).not.toMatch(/configuration|books/)
+})
+
+test.each([
+  [
+    'a cap that nobody reads',
+    { FAREBOX_MAX_DAI_USD: '3' },
+    /broken settings: FAREBOX_MAX_DAI_USD .*FAREBOX_MAX_DAY_USD/,
+    1,
+  ],
+  ['a value that is none', { FAREBOX_MAX_DAY_USD: 'much' }, /broken settings: FAREBOX_MAX_DAY_USD is no amount/, 1],
+  ['a variable of somebody else', { FAREBOX_PORT: '1' }, /note settings: FAREBOX_PORT is read by nobody\./, 0],
+  ['a key that is not taken', { FAREBOX_API_KEY: 'wrong' }, /broken api key: The service does not take it \(401\)/, 1],
+  ['nobody who pays', {}, /note who pays: Nobody: .*wallet create --service URL/, 0],
+  [
+    'a wallet of the environment',
+    { FAREBOX_WALLET_KEY: canaryEvmKey },
+    /ok who pays: The wallet of the environment, 0x/,
+    0,
+  ],
+  ['tools that are not there', { FAREBOX_TOOLS: 'chat,paint' }, /broken tools: There is no tool and no set `paint`/, 1],
+  ['chosen tools', { FAREBOX_TOOLS: 'chat' }, /ok tools: 1, chosen by FAREBOX_TOOLS: chat\./, 0],
+  ['a folder that cannot be', { FAREBOX_OUTPUT_DIR: '/dev/null/x' }, /broken files: This user may not write/, 1],
+  ['a dry run', { FAREBOX_DRY_RUN: '1' }, /note caps: This is a dry run/, 0],
+  [
+    'a service that is not there',
+    { FAREBOX_BASE_URL: 'http://127.0.0.1:9/api/v1' },
+    /broken service: Nothing answers at http:\/\/127\.0\.0\.1:9\/api\/v1: /,
+    1,
+  ],
+] as const)('%s is told', async (_, env, says, code) => {
+  const { code: end, told } = await look(env)
+  expect(told).toMatch(says)
+  expect(end).toBe(code)
+})
+
+test('what is not sound is sent nowhere', async () => {
+  asked.length = 0
+  await look({ FAREBOX_API_KEY: canaryApiKey, FAREBOX_MAX_DAY_USD: 'much' })
+  expect(asked).toEqual([])
+})
+
+test('an address without its path, and a clock that differs, are told', async () => {
+  said = { aheadMs: 0, models: [404, '<html>'] }
+  expect((await look({ FAREBOX_BASE_URL: origin() })).told).toMatch(
+    /broken service: .* answers 404, .*ends in \/api\/v1/,
+  )
+  said = { aheadMs: 600_000, models: [200, '{"data":[]}'] }
+  expect((await look({})).told).toMatch(/broken clock: This machine is (599|600) s behind the service\./)
+  said = { ...said, aheadMs: 0 }
+})
+
+test('a wallet is told with its caps, locked or open', async () => {
+  const data = walletIn('locked')
+  mkdirSync(data, { mode: 0o700 })
+  const { address } = await createKeyFile(data, canaryPassphrase, null)
+  writeFileSync(join(data, 'policy.json'), '{ "maxDayUsd": "2" }', { mode: 0o600 })
+  writeFileSync(join(data, 'stop'), '')
+  const passphrase = join(folder, 'passphrase')
+  writeFileSync(passphrase, canaryPassphrase)
+  chmodSync(passphrase, 0o600)
+  const locked = await look({}, '--data', data)
+  expect(locked.told).toMatch(new RegExp(`note who pays: The wallet in ${data} \\(${address}\\) is locked\\.`))
+  expect(locked.told).toMatch(/24 hours 2\.00 USD \(policy\.json\)/)
+  expect(locked.told).toMatch(/note caps: A file `stop` in .* switches the wallet off/)
+  expect((await look({}, '--data', data, '--passphrase-file', passphrase)).told).toMatch(/ok who pays: .*it opens/)
+  writeFileSync(passphrase, 'another one')
+  const wrong = await look({}, '--data', data, '--passphrase-file', passphrase)
+  expect([wrong.code, wrong.told]).toEqual([1, expect.stringMatching(/broken who pays: .* does not open: /)])
+})
+
+test('without the flag it looks at an assistant where one is set up here, and is silent elsewhere', async () => {
+  const data = walletIn('books')
+  const quiet = await runCommand(['doctor', '--data', data])
+  expect(quiet.stdout).not.toMatch(/who pays|caps|tools:/)
+  const both = await runCommand(['doctor', '--data', data], { FAREBOX_BASE_URL: `${origin()}/api/v1` })
+  expect(both.stdout).toMatch(/ok books: [\s\S]*ok caps: [\s\S]*ok service: /)
+})
