@@ -6,6 +6,8 @@ import { plainInteger, plainText } from '#toolkit/plainly-listed.ts'
 
 const side = plainInteger(1, 1_280).optional()
 
+import { previewArgument, previewOf } from '#toolkit/preview.ts'
+
 export default defineTool({
   name: 'image_create',
   set: 'image',
@@ -28,12 +30,13 @@ export default defineTool({
     seed: plainInteger(-999_999_999, 999_999_999).optional(),
     variants: z.number().int().min(1).max(4).optional(),
     format: z.string().pipe(ImageFormat).optional(),
+    preview: previewArgument.describe('Shows the first, small.'),
     again: z.boolean().optional(),
   }),
   modelType: 'image',
   output: MadeOutput,
 
-  async run(context, { again, ...body }) {
+  async run(context, { again, preview: _preview, ...body }) {
     // One picture comes as its bytes, several only in JSON.
     const asked = { ...body, return_binary: (body.variants ?? 1) === 1 }
     const made = await context.make(generateImage, { params: undefined, query: undefined, body: asked }, { again })
@@ -42,4 +45,5 @@ export default defineTool({
 
   say: sayMade,
   files: madeFiles,
+  shows: ({ files }, call) => previewOf(files[0], call),
 })

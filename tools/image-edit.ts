@@ -5,12 +5,13 @@ import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
 import { pictureSource } from '#toolkit/picture-source.ts'
 import { plainText } from '#toolkit/plainly-listed.ts'
+import { previewArgument, previewOf } from '#toolkit/preview.ts'
 
 export default defineTool({
   name: 'image_edit',
   set: 'image',
   title: 'Edit pictures',
-  description: 'Changes a picture, or makes one of up to three, as a prompt says, and saves it. Paid by the picture.',
+  description: 'Changes a picture, or makes one of up to three, by a prompt, and saves it. Paid by the picture.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type inpaint, from models_find.'),
@@ -22,13 +23,14 @@ export default defineTool({
       .string()
       .pipe(z.enum(['low', 'medium', 'high']))
       .optional(),
+    preview: previewArgument,
     again: z.boolean().optional(),
   }),
   modelType: 'inpaint',
   sentAs: { modelId: 'model', image: 'images' },
   output: MadeOutput,
 
-  async run(context, { again, images, model, ...choices }) {
+  async run(context, { again, preview: _preview, images, model, ...choices }) {
     const [first = '', ...others] = await Promise.all(images.map(source => pictureSource(context.files, source)))
     const address = { params: undefined, query: undefined }
     const made = await (others.length === 0
@@ -44,4 +46,5 @@ export default defineTool({
 
   say: sayMade,
   files: madeFiles,
+  shows: ({ files }, call) => previewOf(files[0], call),
 })

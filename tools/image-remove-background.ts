@@ -3,22 +3,24 @@ import { backgroundRemoveImage } from '#contract/image-edits.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
 import { pictureSource } from '#toolkit/picture-source.ts'
+import { previewArgument, previewOf } from '#toolkit/preview.ts'
 
 export default defineTool({
   name: 'image_remove_background',
   set: 'image',
   title: 'Remove a background',
-  description: 'Makes the background of a picture transparent and saves it as PNG. Paid by the picture.',
+  description: "Makes a picture's background transparent and saves it as PNG. Paid by the picture.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     image: z.string().min(1).describe('Path or URL.'),
     model: z.string().min(1).optional().describe('Where there are several.'),
+    preview: previewArgument,
     again: z.boolean().optional(),
   }),
   sentAs: { image_url: 'image' },
   output: MadeOutput,
 
-  async run(context, { again, image, model }) {
+  async run(context, { again, preview: _preview, image, model }) {
     const source = await pictureSource(context.files, image)
     const body = { model, ...(/^https?:/i.test(source) ? { image_url: source } : { image: source }) }
     const call = { params: undefined, query: undefined, body }
@@ -27,4 +29,5 @@ export default defineTool({
 
   say: sayMade,
   files: madeFiles,
+  shows: ({ files }, call) => previewOf(files[0], call),
 })

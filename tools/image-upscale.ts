@@ -3,6 +3,7 @@ import { upscaleImage } from '#contract/image-edits.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
 import { pictureSource } from '#toolkit/picture-source.ts'
+import { previewArgument, previewOf } from '#toolkit/preview.ts'
 import type { Made } from '#toolkit/tool-context.ts'
 
 export default defineTool({
@@ -16,12 +17,13 @@ export default defineTool({
     scale: z.number().min(1).max(4).optional().describe('2 by default; above 2 at the price of 4.'),
     enhance: z.boolean().optional().describe('Also redraws details.'),
     model: z.string().min(1).optional().describe('Of type upscale.'),
+    preview: previewArgument,
     again: z.boolean().optional(),
   }),
   modelType: 'upscale',
   output: MadeOutput,
 
-  async run(context, { again, image, ...choices }) {
+  async run(context, { again, preview: _preview, image, ...choices }) {
     const body = { ...choices, image: await pictureSource(context.files, image) }
     const made = await context.make(upscaleImage, { params: undefined, query: undefined, body }, { again })
     return madeOutput(withPriceNote(made, choices.scale), choices.model)
@@ -29,6 +31,7 @@ export default defineTool({
 
   say: sayMade,
   files: madeFiles,
+  shows: ({ files }, call) => previewOf(files[0], call),
 })
 
 /** Services have two prices, for up to twice the size and for more. */

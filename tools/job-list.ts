@@ -7,7 +7,7 @@ export default defineTool({
   name: 'job_list',
   set: 'core',
   title: 'List jobs',
-  description: 'Jobs that were started here, newest first, with saved files. Free.',
+  description: 'Jobs started here, newest first, with saved files. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject({ limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default) }),
   output: z.object({ jobs: z.array(JobOutput) }),

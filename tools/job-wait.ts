@@ -2,23 +2,26 @@ import { z } from 'zod'
 import { longestWaitSeconds } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { filesOf, JobOutput, jobOutput, runningJob, sayJob } from '#toolkit/job-output.ts'
+import { previewArgument, previewOf } from '#toolkit/preview.ts'
 
 export default defineTool({
   name: 'job_wait',
   set: 'core',
   title: 'Wait for a job',
   description:
-    'Waits for a job; returns its answer or the path of its file. Still running is no error: call it again. Needs a wallet or key. Free.',
+    "Waits for a job; returns its answer or its file's path. Where it still runs, call again. Needs a wallet or key. Free.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     job_id: z.string().min(1).describe('From the tool that started it, or job_list.'),
     wait_seconds: z.number().int().min(0).max(longestWaitSeconds).default(longestWaitSeconds),
+    preview: previewArgument.describe('Shows it, small.'),
   }),
   output: JobOutput,
 
   run: async (context, { job_id, wait_seconds }) => jobOutput(await context.jobs.wait(job_id, wait_seconds * 1000)),
   say: sayJob,
   files: filesOf,
+  shows: ({ file }, call) => previewOf(file, call),
   // Who only looks wants to know now.
   goesOnAs: (job, { wait_seconds }) => (wait_seconds === 0 ? null : runningJob(job)),
 })

@@ -9,8 +9,7 @@ export default defineTool({
   name: 'wallet_top_up',
   set: 'wallet',
   title: 'Buy credit',
-  description:
-    'Pays USDC from the wallet for credit at the service, within its caps. Rarely needed: paid tools top up by themselves.',
+  description: 'Pays USDC for credit at the service, within the caps. Rarely needed: paid tools top up by themselves.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     amount_usd: z.number().min(topUpUsd.minimum).max(topUpUsd.maximum),

@@ -75,6 +75,16 @@ export const keptFinishedJobs = 5_000
 export const listedJobs = 100
 /** Rows of saved files: a busy assistant saves so many in a month, and nobody looks further back here; the files stay. */
 export const keptSavedFiles = 1_000
+/** A model reads a picture of so many pixels, the longer side, as a few hundred words, and every assistant shows one of so many bytes. */
+export const previewPixels = 512
+export const previewBytes = 100_000
+/** Larger pictures would take gigabytes to decode. */
+export const previewedPixels = 100_000_000
+/** One try to make a picture small; whoever waits has what was made already. */
+export const previewMs = 8_000
+/** Previews that are made at once, each by a process of its own, and those that wait. */
+export const previewsAtOnce = 2
+export const previewsWaiting = 16
 /** A part that nobody has written to for so long belongs to nothing: a connection ends within minutes. */
 export const oldPartMs = dayMs
 /** What is known of a service's limits is over within minutes; the limits themselves are worth a day. */

@@ -1,6 +1,7 @@
 import type { Pause } from '#client/retry/wait-budget.ts'
 import type { Clock } from '#contract/clock.ts'
 import type { Policy } from '#wallet/rules/policy.ts'
+import type { FindFfmpeg } from './media/previews.ts'
 
 export interface CoreOptions {
   /** With its path: `https://host/api/v1`. */
@@ -26,6 +27,8 @@ export interface CoreOptions {
   inputFolders?: readonly string[] | undefined
   vendor?: string | undefined
   clock?: Clock | undefined
+  /** How ffmpeg is found, which makes pictures small; a test owns it. */
+  findFfmpeg?: FindFfmpeg | undefined
   /** How the agent waits for jobs and answers; a test owns it. */
   pause?: Pause | undefined
   /** Takes the place of the agent's own connections. */

@@ -9,6 +9,7 @@ import type { Policy } from '#wallet/rules/policy.ts'
 import type { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { Wallet } from '#wallet/wallet.ts'
 import type { Files } from './media/files.ts'
+import type { Previews } from './media/previews.ts'
 import type { Refills } from './wallet/refills.ts'
 
 /** What one agent is made of; every part of the room takes what it needs of it. */
@@ -32,6 +33,7 @@ export interface Core {
   /** What answers tell of the credit goes to it. */
   refills: Refills
   files: Files
+  previews: Previews
   clock: Clock
   /** How the agent waits. */
   pause: Pause

@@ -18,6 +18,7 @@ import { openWallet } from '#wallet/wallet.ts'
 import type { Core } from './core.ts'
 import type { CoreOptions } from './core-options.ts'
 import { Files } from './media/files.ts'
+import { Previews } from './media/previews.ts'
 import { sweepParts } from './media/sweep-parts.ts'
 import { machineNotes } from './state/machine-notes.ts'
 import { Refills } from './wallet/refills.ts'
@@ -63,6 +64,8 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
   const topUps = new TopUpDesk(client)
   const output = resolve(options.outputFolder ?? `${state.folder}/output`)
   const inputs = (options.inputFolders ?? []).map(folder => resolve(folder))
+  const folders = { output, inputs, state: state.folder }
+  const files = new Files(folders, folder => sweepParts(folder, state, clock.now()))
   return {
     client,
     topUps,
@@ -76,7 +79,8 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     state,
     records,
     approvals: wallet?.approvals ?? openApprovals(records, state.folder),
-    files: new Files({ output, inputs, state: state.folder }, folder => sweepParts(folder, state, clock.now())),
+    files,
+    previews: new Previews(files, options.findFfmpeg),
     clock,
     pause: options.pause ?? waitFor,
   }

@@ -42,7 +42,10 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   /** The job as which the call goes on, for a client that can follow it by itself; null where it has ended. */
   goesOnAs?(output: z.output<Output>, input: z.output<Input>): string | null
   /** What is seen or heard beside the text. */
-  shows?(output: z.output<Output>): Shown[]
+  shows?(
+    output: z.output<Output>,
+    call: { context: ToolContext; input: z.output<Input> },
+  ): readonly Shown[] | Promise<readonly Shown[]>
 }
 
 export const defineTool = <Input extends z.ZodObject, Output extends z.ZodObject>(

@@ -6,7 +6,7 @@ export interface ToolResult {
   /** The output in words. */
   text: string
   files: { path: string; mimeType: string }[]
-  shows?: Shown[]
+  shows?: readonly Shown[]
   /** The job as which the call goes on; absent where this is its end. */
   jobId?: string
 }

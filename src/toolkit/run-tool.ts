@@ -37,7 +37,7 @@ export async function runTool(
   try {
     context = await makeContext()
     const output = tool.output.parse(await tool.run(context, parsed.data))
-    const shows = tool.shows?.(output) ?? []
+    const shows = (await tool.shows?.(output, { context, input: parsed.data })) ?? []
     const files = tool.files?.(output) ?? []
     const jobId = tool.goesOnAs?.(output, parsed.data) ?? null
     return {

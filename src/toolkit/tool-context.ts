@@ -2,6 +2,7 @@ import type { ModelRecord } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import type { AnswerOf, CallOf, Operation } from '#contract/operation.ts'
 import type { FormFile } from './form-file.ts'
+import type { Shown } from './shown.ts'
 
 /**
  * All that a tool can do. Every effect behind it obeys the wallet's policy, tops up on 402, respects limits and keeps
@@ -122,6 +123,8 @@ export interface FileDesk {
   asFormFile(path: string, kind: MediaKind | 'document'): Promise<FormFile>
   /** Keeps a text that is too long to be shown in the output folder; `name` says in a word or two where it is from. */
   saveText(text: string, name: string, mimeType?: 'text/plain' | 'application/json'): Promise<SavedFile>
+  /** A saved picture or film as one small picture, or a sentence why there is none. Never throws. */
+  preview(file: SavedFile): Promise<Shown>
   /** What was saved last, the newest first. */
   saved(limit: number): Promise<KeptFile[]>
   /**

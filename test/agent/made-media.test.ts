@@ -210,7 +210,7 @@ test('a picture that takes too long is a job, whose file is there once it is don
     },
   )
   const call = await open()
-  const started = await call('image_create', kite)
+  const started = await call('image_create', { ...kite, preview: true })
   expect(started.output).toMatchObject({ state: 'running', model: 'paint' })
   isLong = false
   held.open()
@@ -218,4 +218,6 @@ test('a picture that takes too long is a job, whose file is there once it is don
   const done = await call('job_wait', { job_id: started.output.job_id, wait_seconds: 5 })
   expect(done.output).toMatchObject({ model: 'paint', files: [{ mime_type: 'image/png' }] })
   expect(existsSync(done.files[0]?.path ?? '')).toBe(true)
+  // What was asked for with the call: of this picture there can be none.
+  expect(done.shows).toEqual([{ type: 'text', text: expect.stringContaining('There is no preview') }])
 })

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { keptSavedFiles } from '#agent/bounds.ts'
 import { JobRows } from '#agent/jobs/job-rows.ts'
 import { Files } from '#agent/media/files.ts'
+import { Previews } from '#agent/media/previews.ts'
 import { insertSavedFile, type NewSavedFile, SavedFiles } from '#agent/media/saved-files.ts'
 import { ToolFiles } from '#agent/media/tool-files.ts'
 import { agentMigrations } from '#agent/state/migrations.ts'
@@ -111,6 +112,9 @@ interface Lying {
   bytes: number
 }
 
+const call = { tool: null, signal: new AbortController().signal }
+const desksOf = (files: Files, savedFiles: SavedFiles) => ({ files, savedFiles, previews: new Previews(files) })
+
 describe('a saved file is read as long as it is what it was', () => {
   const setUp = async ({ mimeType = 'image/png', content = png, bytes }: Partial<Lying> = {}) => {
     const root = await realpath(temporaryFolder())
@@ -121,7 +125,7 @@ describe('a saved file is read as long as it is what it was', () => {
     const saved = new SavedFiles(stateOf(), manualClock())
     saved.keep({ id: 'file_1', path, mimeType, bytes: bytes ?? content.length, model: null, tool: null })
     const deskOf = (folder: string) =>
-      new ToolFiles(new Files({ output: folder, inputs: [], state: join(root, 's') }), saved, null)
+      new ToolFiles(desksOf(new Files({ output: folder, inputs: [], state: join(root, 's') }), saved), call)
     return { root, output, path, deskOf, read: (address = 'file_1') => deskOf(output).readSaved(address) }
   }
   type Stage = Awaited<ReturnType<typeof setUp>>

@@ -49,6 +49,25 @@ describe.each(eras)('in the %s era', era => {
     })
   })
 
+  test.each([
+    ['image_create', { model: 'demo-image', prompt: 'A kite.' }],
+    ['image_edit', { model: 'demo-edit', prompt: 'grey', images: ['a.png'] }],
+    ['image_upscale', { image: 'a.png' }],
+    ['image_remove_background', { image: 'a.png' }],
+    ['job_wait', { job_id: 'job_1' }],
+  ])('%s shows a small picture where it is asked for one, and sends no word of it', async (name, given) => {
+    const { host, seen } = fakeHost()
+    const { client } = await opened({ era, host })
+    const kinds = async (more: object) => {
+      const { content } = await client.callTool({ name, arguments: { ...given, ...more } })
+      return content.map(({ type }) => type)
+    }
+    expect(await kinds({ preview: true })).toEqual(['text', 'image', 'resource_link'])
+    expect(await kinds({})).toEqual(['text', 'resource_link'])
+    expect(await kinds({ preview: false })).toEqual(['text', 'resource_link'])
+    expect(JSON.stringify(seen.calls)).not.toContain('preview')
+  })
+
   test('the host is made at the first call, once, and closed with the connection', async () => {
     const { host, seen } = fakeHost()
     const connection = await opened({ era, host })

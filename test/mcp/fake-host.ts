@@ -253,6 +253,7 @@ const filesOf = ({ kept = [keptFile], failure }: FakeOptions): ToolContext['file
     mimeType,
     bytes: text.length,
   }),
+  preview: async ({ path }) => ({ type: 'image', data: btoa(path), mimeType: 'image/png' }),
   saved: async limit => kept.slice(0, limit),
   async readSaved(address) {
     if (failure !== undefined) throw failure

@@ -4,7 +4,6 @@ import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { headBytes, sniffType } from '#contract/media-type.ts'
 import { zeroUsd } from '#contract/money.ts'
-import { resourceFileBytes } from '#toolkit/bounds.ts'
 import { FormFile } from '#toolkit/form-file.ts'
 import type { FileDesk, MediaKind, SavedFile } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -76,21 +75,26 @@ export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'save
   }
 
   /** The bytes of a file that was saved, as long as it is what it was and lies where it may be read. Throws `ToolFailure`. */
-  async bytesOf({ path, mimeType, bytes: size }: SavedFile): Promise<Buffer> {
-    const openIt = `Let the person open it where it lies: ${path}`
-    if (size > resourceFileBytes)
-      throw refused(`The file has ${size} bytes, more than the ${resourceFileBytes} that are sent.`, openIt)
+  async bytesOf(file: SavedFile, mostBytes: number): Promise<Buffer> {
+    const { path, mimeType, bytes: size } = file
+    if (size > mostBytes)
+      throw refused(`The file has ${size} bytes, more than the ${mostBytes} that are sent.`, openIt(path))
+    const bytes = await readWhole(await this.readablePath(file))
+    const type = sniffType(bytes.subarray(0, headBytes))
+    if (bytes.byteLength !== size || (type ?? textTypes.get(mimeType)) !== mimeType)
+      throw refused('Something else lies where the file was saved.', openIt(path))
+    return bytes
+  }
+
+  /** Where a saved file is, as long as it is there and may be read. */
+  async readablePath({ path }: SavedFile): Promise<string> {
     const real = await realpath(path).catch(() => null)
     if (real === null)
       throw refused(`The file is not there any more: ${path}`, 'It was deleted or moved since it was saved.')
     // It had no link in its path when it was saved.
     if (real !== path || !(await this.#mayRead(real)))
-      throw refused('The file does not lie in a folder that may be read now.', openIt)
-    const bytes = await readWhole(real)
-    const type = sniffType(bytes.subarray(0, headBytes))
-    if (bytes.byteLength !== size || (type ?? textTypes.get(mimeType)) !== mimeType)
-      throw refused('Something else lies where the file was saved.', openIt)
-    return bytes
+      throw refused('The file does not lie in a folder that may be read now.', openIt(path))
+    return real
   }
 
   /** The output folder, made where it is not there. */
@@ -191,6 +195,8 @@ function isInside(path: string, folder: string): boolean {
   const between = relative(folder, path)
   return between !== '' && between !== '..' && !between.startsWith(`..${sep}`) && !isAbsolute(between)
 }
+
+const openIt = (path: string): string => `Let the person open it where it lies: ${path}`
 
 const tooLarge = (): ToolFailure =>
   refused(`The file is larger than ${inputFileBytes / 1024 / 1024} MB.`, 'Give a smaller one, or an https URL.')

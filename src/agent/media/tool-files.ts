@@ -1,18 +1,35 @@
 import { fileURLToPath } from 'node:url'
+import { resourceFileBytes } from '#toolkit/bounds.ts'
+import type { Shown } from '#toolkit/shown.ts'
 import type { FileDesk, KeptFile, SavedFile } from '#toolkit/tool-context.ts'
 import type { Files } from './files.ts'
+import type { Previews } from './previews.ts'
 import type { SavedFiles } from './saved-files.ts'
+
+export interface FilesDesks {
+  files: Files
+  savedFiles: SavedFiles
+  previews: Previews
+}
+
+interface FilesCall {
+  /** Its name; null where no tool was called. */
+  tool: string | null
+  signal: AbortSignal
+}
 
 /** The files of one call of a tool: what it saves is remembered with the tool's name. */
 export class ToolFiles implements FileDesk {
   readonly #files: Files
   readonly #savedFiles: SavedFiles
-  readonly #tool: string | null
+  readonly #previews: Previews
+  readonly #call: FilesCall
 
-  constructor(files: Files, savedFiles: SavedFiles, tool: string | null) {
+  constructor({ files, savedFiles, previews }: FilesDesks, call: FilesCall) {
     this.#files = files
     this.#savedFiles = savedFiles
-    this.#tool = tool
+    this.#previews = previews
+    this.#call = call
   }
 
   asMediaUrl(...given: Parameters<FileDesk['asMediaUrl']>): Promise<string> {
@@ -26,11 +43,15 @@ export class ToolFiles implements FileDesk {
   async saveText(...given: Parameters<FileDesk['saveText']>): Promise<SavedFile> {
     const file = await this.#files.saveText(...given)
     try {
-      this.#savedFiles.keep({ ...file, model: null, tool: this.#tool })
+      this.#savedFiles.keep({ ...file, model: null, tool: this.#call.tool })
     } catch {
       // What was paid for lies there and its path is told, though no list has it.
     }
     return file
+  }
+
+  preview(file: SavedFile): Promise<Shown> {
+    return this.#previews.of(file, this.#call.signal)
   }
 
   async saved(limit: number): Promise<KeptFile[]> {
@@ -40,7 +61,7 @@ export class ToolFiles implements FileDesk {
   async readSaved(address: string): Promise<{ file: KeptFile; bytes: Uint8Array } | null> {
     const path = pathOfLink(address)
     const file = path === null ? this.#savedFiles.find(address) : this.#savedFiles.at(path)
-    return file && { file, bytes: await this.#files.bytesOf(file) }
+    return file && { file, bytes: await this.#files.bytesOf(file, resourceFileBytes) }
   }
 }
 

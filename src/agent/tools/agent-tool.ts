@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { Tool } from '#toolkit/define-tool.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
+import type { ToolResult } from '#toolkit/result-instead.ts'
 import { runTool } from '#toolkit/run-tool.ts'
+import type { Shown } from '#toolkit/shown.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import type { AskPerson } from './person-asked.ts'
@@ -11,6 +13,8 @@ export interface AgentToolResult {
   /** The output in words; text from outside is marked in it. */
   text: string
   files: { path: string; mimeType: string }[]
+  /** A small picture of the first file, or a sentence why there is none, where `preview` was asked for. */
+  shows?: readonly Shown[]
 }
 
 /** A tool as a program calls it, or gives it to a model. */
@@ -42,7 +46,7 @@ export const agentTool = (tool: Tool, host: ToolHost, ask: AskPerson | undefined
       switch (outcome.kind) {
         case 'done':
           for (const run of delivered) run()
-          return { output: outcome.output, text: outcome.text, files: outcome.files }
+          return resultOf(outcome)
         case 'failed':
           throw new ToolFailure(outcome.facts)
         case 'fault':
@@ -53,4 +57,11 @@ export const agentTool = (tool: Tool, host: ToolHost, ask: AskPerson | undefined
       }
     }
   },
+})
+
+const resultOf = ({ output, text, files, shows }: ToolResult): AgentToolResult => ({
+  output,
+  text,
+  files,
+  ...(shows ? { shows } : {}),
 })

@@ -21,7 +21,10 @@ export async function replayTool(
   const tool = await catalogue.tools[name]?.()
   if (!tool) throw new Error(`The catalogue has no ${name} any more.`)
   const outcome = await runTool(tool, given, () => answeredContext(context, operation, answered))
-  if (outcome.kind === 'done') return { output: outcome.output, text: outcome.text, files: outcome.files }
+  if (outcome.kind === 'done') {
+    const { kind: _kind, ...result } = outcome
+    return result
+  }
   if (outcome.kind === 'failed') throw new ToolFailure(outcome.facts)
   throw outcome.kind === 'fault' ? outcome.error : new Error(`${name} asked a person where nothing is bought.`)
 }
@@ -45,6 +48,7 @@ const answeredContext = (context: ToolContext, answeredId: string, answered: Ans
     asMediaUrl: async source => source,
     asFormFile: async path => new FormFile(new Uint8Array(), path, ''),
     saveText: (...given) => context.files.saveText(...given),
+    preview: file => context.files.preview(file),
     saved: limit => context.files.saved(limit),
     readSaved: address => context.files.readSaved(address),
   },

@@ -45,7 +45,7 @@ export function toolContext(desks: AgentDesks, invocation: Invocation): ToolCont
       }),
     start: (operation, call, options) => worded(true, () => start(asked, operation, call, options ?? {})),
     jobs: wordedJobs(jobs, resuming),
-    files: new ToolFiles(core.files, desks.savedFiles, called?.name ?? null),
+    files: new ToolFiles({ ...core, savedFiles: desks.savedFiles }, { tool: called?.name ?? null, signal }),
     wallet: wordedWallet(desks, worded),
     limits: () => worded(false, () => desks.limits.view()),
     models: () => worded(false, () => desks.models.all()),

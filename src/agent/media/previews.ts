@@ -1,0 +1,123 @@
+import { type PictureType, pictureSize, typeOfBytes } from '#contract/picture-header.ts'
+import { frameEncoders } from '#programs/encoders.ts'
+import { FfmpegMissing, findFfmpeg } from '#programs/find-ffmpeg.ts'
+import { inFile } from '#programs/in-folder.ts'
+import { runProgram } from '#programs/run-program.ts'
+import { Slots } from '#programs/slots.ts'
+import type { Shown } from '#toolkit/shown.ts'
+import type { SavedFile } from '#toolkit/tool-context.ts'
+import * as bounds from '../bounds.ts'
+import type { Files } from './files.ts'
+
+export type FindFfmpeg = (encoders: readonly string[]) => Promise<string>
+
+/** The reader of each type is named, so that no content is taken for a playlist or a script. */
+const readers: Readonly<Record<PictureType, string>> = {
+  png: 'png_pipe',
+  jpeg: 'jpeg_pipe',
+  webp: 'webp_pipe',
+  gif: 'gif',
+}
+
+/** Types that every assistant shows as they are. */
+const shownTypes: ReadonlySet<PictureType | null> = new Set<PictureType>(['png', 'jpeg', 'webp'])
+
+/** Small pictures of saved ones and of films. */
+export class Previews {
+  readonly #files: Files
+  readonly #find: FindFfmpeg
+  readonly #slots = new Slots(bounds.previewsAtOnce, bounds.previewsWaiting)
+
+  constructor(files: Files, find: FindFfmpeg = findFfmpeg) {
+    this.#files = files
+    this.#find = find
+  }
+
+  /** One picture within the bounds, or a sentence that says why there is none. Never throws: what was made is saved. */
+  async of(file: SavedFile, signal: AbortSignal): Promise<Shown> {
+    try {
+      const isFilm = file.mimeType.startsWith('video/')
+      return (await (isFilm ? this.#ofFilm(file, signal) : this.#ofPicture(file, signal))) ?? none(unreadable)
+    } catch (error) {
+      return none(error instanceof FfmpegMissing ? `${error.problem} ${error.nextStep}` : unreadable)
+    }
+  }
+
+  async #ofPicture(file: SavedFile, signal: AbortSignal): Promise<Shown | null> {
+    const bytes = await this.#files.bytesOf(file, bounds.inputFileBytes)
+    const type = typeOfBytes(bytes)
+    const size = type && pictureSize(type, bytes)
+    if (!size) return null
+    const longer = Math.max(size.width, size.height)
+    const isSmall = longer <= bounds.previewPixels && bytes.byteLength <= bounds.previewBytes
+    if (isSmall && shownTypes.has(type)) return pictureOf(bytes, `image/${type}`)
+    if (size.width * size.height > bounds.previewedPixels)
+      return none('The picture is too large to be made small here.')
+    return inFile('picture', bytes, path =>
+      this.#shrunk(signal, readers[type], path, most => {
+        const scale = Math.min(1, most / longer)
+        const to = [size.width, size.height].map(side => Math.max(1, Math.round(side * scale)))
+        // What is transparent has hidden colours of its own, which must not come out.
+        return `color=c=white:s=${to.join('x')},format=rgb24[w];[0:v]scale=${to.join(':')},format=rgba[p];[w][p]overlay=format=rgb:shortest=1,format=yuvj420p`
+      }),
+    )
+  }
+
+  /** The first frame. A film is read where it lies, as it may be large. */
+  async #ofFilm(file: SavedFile, signal: AbortSignal): Promise<Shown | null> {
+    const path = await this.#files.readablePath(file)
+    return this.#shrunk(
+      signal,
+      file.mimeType === 'video/webm' ? 'matroska' : 'mov',
+      path,
+      most => `[0:v:0]scale='min(${most},iw)':'min(${most},ih)':force_original_aspect_ratio=decrease,format=yuvj420p`,
+    )
+  }
+
+  /** A JPEG; one that comes out too large is made again, coarser. Null where ffmpeg cannot read it. */
+  async #shrunk(
+    signal: AbortSignal,
+    reader: string,
+    path: string,
+    filterFor: (mostPixels: number) => string,
+  ): Promise<Shown | null> {
+    const program = await this.#find(frameEncoders)
+    return this.#slots.run(async () => {
+      for (const [mostPixels, coarseness] of tries) {
+        const pieces: Buffer[] = []
+        const end = await runProgram(program, {
+          args: [
+            ...['-hide_banner', '-loglevel', 'error', '-nostdin', '-protocol_whitelist', 'file'],
+            ...['-f', reader, '-i', `file:${path}`, '-filter_complex', filterFor(mostPixels)],
+            ...['-frames:v', '1', '-c:v', 'mjpeg', '-q:v', `${coarseness}`, '-f', 'image2pipe', 'pipe:1'],
+          ],
+          onOutput: piece => pieces.push(piece),
+          outputBytes: bounds.previewBytes,
+          timeoutMs: bounds.previewMs,
+          signal,
+        })
+        if (end.kind === 'exited' && end.code === 0 && pieces.length > 0)
+          return pictureOf(Buffer.concat(pieces), 'image/jpeg')
+        if (end.kind !== 'too-long') return null
+      }
+      return null
+    }, signal)
+  }
+}
+
+/** Pixels of the longer side, and how coarse (2 to 31). */
+const tries = [
+  [bounds.previewPixels, 5],
+  [bounds.previewPixels, 15],
+  [bounds.previewPixels / 2, 20],
+] as const
+
+const unreadable = 'The file could not be read as a picture in time.'
+
+const none = (why: string): Shown => ({ type: 'text', text: `There is no preview, though the file is saved. ${why}` })
+
+const pictureOf = (bytes: Buffer, mimeType: string): Shown => ({
+  type: 'image',
+  data: bytes.toString('base64'),
+  mimeType,
+})

@@ -1,0 +1,155 @@
+import { mkdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { previewBytes, previewPixels } from '#agent/bounds.ts'
+import { Files } from '#agent/media/files.ts'
+import { type FindFfmpeg, Previews } from '#agent/media/previews.ts'
+import { pictureSize, typeOfBytes } from '#contract/picture-header.ts'
+import { FfmpegMissing, findFfmpeg } from '#programs/find-ffmpeg.ts'
+import { inFile } from '#programs/in-folder.ts'
+import { runProgram } from '#programs/run-program.ts'
+import { encodePng } from '#service/pictures/encode-png.ts'
+import type { Shown } from '#toolkit/shown.ts'
+import { clip } from '../service/video-media/example-clips.ts'
+import { temporaryFolder } from './open-agent.ts'
+
+const signal = new AbortController().signal
+const missing: FindFfmpeg = () => Promise.reject(new FfmpegMissing())
+
+let folder: string
+let files: Files
+beforeAll(async () => {
+  folder = await realpath(temporaryFolder())
+  files = new Files({ output: folder, inputs: [], state: join(folder, 'state') })
+})
+
+let count = 0
+async function saved(bytes: Buffer, mimeType = 'image/png') {
+  const path = join(folder, `${++count}.${mimeType.split('/')[1]}`)
+  await writeFile(path, bytes)
+  return { path, mimeType, bytes: bytes.length }
+}
+
+const preview = async (bytes: Buffer, mimeType?: string, find?: FindFfmpeg) =>
+  new Previews(files, find).of(await saved(bytes, mimeType), signal)
+
+/** A picture whose pixels `at` gives by their place. */
+function picture(
+  width: number,
+  height: number,
+  at: (pixel: number) => number[] = pixel => [pixel, pixel >> 8, 0, 255],
+) {
+  const rgba = Buffer.alloc(width * height * 4)
+  for (let pixel = 0; pixel < width * height; pixel++) rgba.set(at(pixel), pixel * 4)
+  return encodePng({ width, height, rgba })
+}
+
+function bytesOf(shown: Shown): Buffer {
+  if (shown.type !== 'image') throw new Error(`It is no picture: ${JSON.stringify(shown)}`)
+  return Buffer.from(shown.data, 'base64')
+}
+
+function sizeOf(shown: Shown) {
+  const bytes = bytesOf(shown)
+  expect(bytes.length).toBeLessThanOrEqual(previewBytes)
+  const type = typeOfBytes(bytes)
+  return type && pictureSize(type, bytes)
+}
+
+test('what is small is shown as it is, with nothing installed', async () => {
+  const small = await picture(512, 40)
+  expect(await preview(small, 'image/png', missing)).toEqual({
+    type: 'image',
+    mimeType: 'image/png',
+    data: small.toString('base64'),
+  })
+})
+
+test('what is larger is made smaller, and keeps its shape', async () => {
+  const shown = await preview(await picture(1_500, 500))
+  expect(shown).toMatchObject({ mimeType: 'image/jpeg' })
+  expect(sizeOf(shown)).toEqual({ width: previewPixels, height: 171 })
+}, 60_000)
+
+test('what would take too many bytes is made coarser', async () => {
+  let state = 1
+  const noise = () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return (state >> 8) & 255
+  }
+  const shown = await preview(await picture(1_024, 1_024, () => [noise(), noise(), noise(), 255]))
+  expect(Math.max(...Object.values(sizeOf(shown) ?? {}))).toBeLessThanOrEqual(previewPixels)
+}, 60_000)
+
+test('what is transparent shows as white, not in the colour that it hides', async () => {
+  const shown = await preview(await picture(600, 600, () => [255, 0, 0, 0]))
+  const pieces: Buffer[] = []
+  const program = await findFfmpeg()
+  await inFile('shown', bytesOf(shown), path =>
+    runProgram(program, {
+      args: ['-v', 'error', '-i', path, '-vf', 'scale=1:1', '-f', 'rawvideo', '-pix_fmt', 'rgb24', 'pipe:1'],
+      onOutput: piece => pieces.push(piece),
+      timeoutMs: 60_000,
+      signal,
+    }),
+  )
+  expect(Math.min(...Buffer.concat(pieces))).toBeGreaterThan(245)
+}, 60_000)
+
+test('a film is shown by its first frame', async () => {
+  expect(sizeOf(await preview(await clip('mp4', 1), 'video/mp4'))).toEqual({ width: 64, height: 48 })
+}, 60_000)
+
+test('without ffmpeg a sentence says what would help', async () => {
+  expect(await preview(await picture(600, 10), 'image/png', missing)).toEqual({
+    type: 'text',
+    text: 'There is no preview, though the file is saved. No ffmpeg was found. Install ffmpeg so that it is on PATH, or run `npm install @ffmpeg-installer/ffmpeg`.',
+  })
+})
+
+const never: FindFfmpeg = () => Promise.reject(new Error('It was looked for.'))
+
+test('a picture that claims to be huge is not decoded', async () => {
+  const huge = await picture(1, 1)
+  huge.writeUInt32BE(50_000, 16)
+  huge.writeUInt32BE(50_000, 20)
+  expect(await preview(huge, 'image/png', never)).toMatchObject({ text: expect.stringContaining('is too large') })
+})
+
+test.each([
+  ['is no picture', Buffer.from('not a picture'), 'image/png'],
+  ['is cut within its header', Buffer.from('89504e470d0a1a0a0000', 'hex'), 'image/png'],
+  ['is a playlist that says it is a film', Buffer.from('#EXTM3U\nfile:///etc/passwd\n'), 'video/mp4'],
+])('a file that %s has no preview, and is no failure', async (_rule, bytes, mimeType) => {
+  expect(await preview(bytes, mimeType)).toMatchObject({ type: 'text', text: expect.stringContaining('in time.') })
+})
+
+test.each([
+  ['is deleted', (path: string) => rm(path)],
+  [
+    'is a link by now',
+    async (path: string) => {
+      await mkdir(`${folder}-aside`, { recursive: true })
+      await rename(path, `${folder}-aside/a`)
+      await symlink(`${folder}-aside/a`, path)
+    },
+  ],
+])(
+  'a file that %s is not read for one',
+  async (_rule, change) => {
+    for (const [bytes, mimeType] of [
+      [await picture(10, 10), 'image/png'],
+      [await clip('mp4', 1), 'video/mp4'],
+    ] as const) {
+      const file = await saved(bytes, mimeType)
+      await change(file.path)
+      expect(await new Previews(files, never).of(file, signal)).toMatchObject({ type: 'text' })
+    }
+  },
+  60_000,
+)
+
+test('who leaves is not waited for', async () => {
+  const gone = AbortSignal.abort()
+  expect(await new Previews(files).of(await saved(await picture(600, 10)), gone)).toMatchObject({ type: 'text' })
+})
