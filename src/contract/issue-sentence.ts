@@ -15,7 +15,7 @@ export const shortened = (part: string | number): string | number =>
 export function issueSentence(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `Expected ${kinds[issue.expected] ?? issue.expected}`
+      return `Expected ${kindWord(issue.expected)}`
     case 'invalid_value':
       return allowed(issue.values)
     case 'unrecognized_keys':
@@ -37,6 +37,8 @@ const isOfLibrary = (message: string): boolean =>
   /^(Too small: |Too big: |Invalid (input|number|value|key)\b)/.test(message)
 
 /** Kinds that JSON does not call so. */
+export const kindWord = (expected: string): string => kinds[expected] ?? expected
+
 const kinds: Readonly<Record<string, string>> = { int: 'whole number', record: 'object', map: 'object', nan: 'number' }
 
 const allowed = (values: readonly unknown[]): string =>
@@ -75,16 +77,21 @@ function boundSentence(issue: Issue): string {
     const { origin, minimum, inclusive } = issue
     const unit = units[origin]
     if (!unit) return inclusive ? `Must be ${minimum} or more` : `Must be more than ${minimum}`
-    return `${minimum}` === '1' ? 'Must not be empty' : `Must have ${minimum} ${unit} or more`
+    return `${minimum}` === '1' ? 'Must not be empty' : `Must have ${minimum} ${unit.many} or more`
   }
   if (issue.code === 'too_big') {
     const { origin, maximum, inclusive } = issue
     const unit = units[origin]
     if (!unit) return inclusive ? `Must be ${maximum} or less` : `Must be less than ${maximum}`
-    return `Must have ${maximum} ${unit} at most`
+    return `Must have ${maximum} ${`${maximum}` === '1' ? unit.one : unit.many} at most`
   }
   if (issue.code === 'not_multiple_of') return `Must be a multiple of ${issue.divisor}`
   return 'Of none of the allowed shapes'
 }
 
-const units: Readonly<Record<string, string>> = { string: 'characters', array: 'items', set: 'items', map: 'members' }
+const units: Readonly<Record<string, { one: string; many: string }>> = {
+  string: { one: 'character', many: 'characters' },
+  array: { one: 'item', many: 'items' },
+  set: { one: 'item', many: 'items' },
+  map: { one: 'member', many: 'members' },
+}

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { issueSentence, kindWord } from '#contract/issue-sentence.ts'
 import { refusedArguments, strangeNameCharacters } from './bounds.ts'
 import { strangeId } from './from-outside.ts'
 
@@ -20,15 +21,15 @@ function sayIssue(input: z.ZodObject, given: unknown, issue: Issue): string {
       return `${name} must be one of ${issue.values.map(String).join(', ')}${hedge(input, issue.path)}`
     case 'invalid_type':
       return valueAt(given, issue.path) === undefined
-        ? `${name} is missing (${issue.expected})`
-        : `${name} must be of type ${issue.expected}`
+        ? `${name} is missing (${kindWord(issue.expected)})`
+        : `${name} must be of type ${kindWord(issue.expected)}`
     case 'too_small':
       if (issue.minimum === 1 && units[issue.origin]) return `${name} must not be empty`
       return `${name} must be ${issue.inclusive === false ? 'more than' : 'at least'} ${counted(issue.minimum, issue.origin)}`
     case 'too_big':
       return `${name} must be ${issue.inclusive === false ? 'less than' : 'at most'} ${counted(issue.maximum, issue.origin)}`
     default:
-      return `${name}: ${issue.message}`
+      return `${name}: ${issueSentence(issue)}`
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { issueSentence, kindWord } from '#contract/issue-sentence.ts'
 import { nearNames } from '#contract/near-names.ts'
 
 /**
@@ -25,10 +26,10 @@ function sayIssue(shape: z.ZodRawShape, given: unknown, issue: z.core.$ZodIssue)
     case 'invalid_type':
       if (place === '') return `Its options are an object with ${Object.keys(shape).join(', ')}.`
       return valueAt(given, issue.path) === undefined
-        ? `\`${place}\` is missing (${issue.expected}).`
-        : `\`${place}\` must be of type ${issue.expected}.`
+        ? `\`${place}\` is missing (${kindWord(issue.expected)}).`
+        : `\`${place}\` must be of type ${kindWord(issue.expected)}.`
     default:
-      return `\`${place}\` ${issue.message}.`
+      return `\`${place}\` ${issueSentence(issue).replace(/^Must\b/, 'must')}.`
   }
 }
 

@@ -111,12 +111,17 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
     'The limits of the service leave no room for this call yet, so it was not sent.',
     'Wait until then; limits shows what is left.',
   ],
-  'not-allowed': ['This request would go where this client does not send.', 'Let the person check FAREBOX_BASE_URL.'],
+  'not-allowed': [
+    'This request would go where this client does not send.',
+    'If it is not over by a repeat, let the person check FAREBOX_BASE_URL.',
+  ],
 }
 
 function ofClient(error: ClientError, { isPaid, usualService }: Circumstances): ToolFailure {
   const isUsual = error.kind === 'unreachable' && usualService !== null
-  const [happened, next] = isUsual ? nobodyThere(usualService) : clientWords[error.kind]
+  const [usual, next] = isUsual ? nobodyThere(usualService) : clientWords[error.kind]
+  // What it does not do it says best itself; its messages are ours.
+  const happened = error.kind === 'not-allowed' ? error.message : usual
   return new ToolFailure({
     happened,
     charged: isPaid && error.wasSent && error.kind !== 'redirected' ? 'unknown' : zeroUsd,

@@ -25,7 +25,7 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
     'The service tells this to API keys of the kind ADMIN alone, and this one is another.',
     'Let the person make one (at a service of their own by `farebox keys create --admin --usd 0 --account ID`, elsewhere on its page of API keys) and start this server with it in FAREBOX_API_KEY.',
   ],
-  UNAUTHORIZED: ['The service does not allow this to the caller.', 'Choose another model.'],
+  UNAUTHORIZED: ['The service does not allow this to the caller.', 'Do it another way, such as by another model.'],
   X402_WALLET_MISMATCH: ['The service gives this to another wallet only.', 'Look at wallet_status.'],
   MODEL_NOT_FOUND: ['The service has no such model.', 'Look at models_find for ids.'],
   MODEL_GONE: ['The service has removed this model.', 'Look at models_find for another one.'],
