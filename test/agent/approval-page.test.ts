@@ -1,14 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type ApprovalPage, openApprovalPage } from '#agent/approval-page/open-page.ts'
 import type { ApprovalFacts } from '#wallet/terms/needs-approval.ts'
 import { runCommand } from '../cli/run-command.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent } from './open-agent.ts'
 import { payTo, pretendService } from './pretend-service.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 let agent: Awaited<ReturnType<typeof openAgent>>
 let page: ApprovalPage

@@ -1,19 +1,17 @@
 import { hostname } from 'node:os'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { clockSkewMs, finishedJobsKeptMs, keptFinishedJobs, longCallMs, paidAnswerMs } from '#agent/bounds.ts'
 import { agentTool } from '#agent/tools/agent-tool.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { failureOf } from './outcome-of.ts'
 import { creditRequired, type PretendOptions, pretendService } from './pretend-service.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 type Agent = Awaited<ReturnType<typeof openAgent>>
 
@@ -79,12 +77,6 @@ async function call(agent: Agent, name: string, args: object, signal?: AbortSign
 const chat = { model: 'm', prompt: 'hi' }
 
 const wait = (agent: Agent, job_id: unknown, wait_seconds = 45) => call(agent, 'job_wait', { job_id, wait_seconds })
-
-const failureOf = async (run: Promise<unknown>): Promise<ToolFailure['facts']> => {
-  const error: unknown = await run.catch(thrown => thrown)
-  if (!(error instanceof ToolFailure)) throw error
-  return error.facts
-}
 
 /** The chat as a job whose call has ended in this process, however it did. */
 async function startedJob(world: Awaited<ReturnType<typeof setUp>>): Promise<string> {

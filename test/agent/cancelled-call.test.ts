@@ -1,12 +1,10 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { gate } from './gate.ts'
 import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 /** An agent without credit, whose service holds back its first answer at a path. */
 async function setUp(path: string, credit = 0) {
@@ -27,8 +25,8 @@ async function setUp(path: string, credit = 0) {
 /** The call that nobody waits for any more has come to its end. */
 const ended = ({ desks }: Awaited<ReturnType<typeof setUp>>) => desks.paidCalls.settled()
 
-test('what is cancelled before it is sent is not sent', async () => {
-  const agent = await setUp('/models', 5)
+/** A chat that is cancelled while the service holds its answer back, and that has come to its end. */
+async function cancelledChat(agent: Awaited<ReturnType<typeof setUp>>): Promise<void> {
   const stop = new AbortController()
   const call = expect(agent.chat('hi', false, stop.signal)).rejects.toThrow(/abort/i)
   await agent.held.reached
@@ -36,6 +34,11 @@ test('what is cancelled before it is sent is not sent', async () => {
   await call
   agent.held.open()
   await ended(agent)
+}
+
+test('what is cancelled before it is sent is not sent', async () => {
+  const agent = await setUp('/models', 5)
+  await cancelledChat(agent)
   expect(agent.service.countOf('/chat/completions')).toBe(0)
   // It has left nothing behind: the same call is a new one.
   expect((await agent.chat()).paid).toMatchObject({ chargedMicroUsd: 1000n })
@@ -43,13 +46,7 @@ test('what is cancelled before it is sent is not sent', async () => {
 
 test('what is cancelled before its 402 is answered is not paid for', async () => {
   const agent = await setUp('/chat/completions')
-  const stop = new AbortController()
-  const call = expect(agent.chat('hi', false, stop.signal)).rejects.toThrow(/abort/i)
-  await agent.held.reached
-  stop.abort()
-  await call
-  agent.held.open()
-  await ended(agent)
+  await cancelledChat(agent)
   expect(agent.service.books.signatures).toEqual([])
   expect((await agent.chat()).paid).toMatchObject({ chargedMicroUsd: 1000n })
 })
@@ -69,13 +66,7 @@ test('what another caller waits for goes on', async () => {
 
 test('what was sent is kept, its charge is told, and the same call has it for nothing', async () => {
   const agent = await setUp('/chat/completions', 5)
-  const stop = new AbortController()
-  const call = expect(agent.chat('hi', false, stop.signal)).rejects.toThrow(/abort/i)
-  await agent.held.reached
-  stop.abort()
-  await call
-  agent.held.open()
-  await ended(agent)
+  await cancelledChat(agent)
   expect(await agent.context().wallet.charges(5)).toMatchObject([{ amountMicroUsd: 1000n, model: null }])
   expect((await agent.chat()).paid).toMatchObject({ chargedMicroUsd: 0n, isEarlierCall: true })
   expect(agent.service.books.chats).toBe(1)

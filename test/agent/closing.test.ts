@@ -1,16 +1,14 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { closingMs, longCallMs } from '#agent/bounds.ts'
 import { agentTool } from '#agent/tools/agent-tool.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { start, stop } from '#wallet/rules/stop-switch.ts'
 import { manualClock } from '../client/manual-clock.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 type Agent = Awaited<ReturnType<typeof openAgent>>
 

@@ -1,35 +1,27 @@
 import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Agent, createAgent } from '#agent/create-agent.ts'
+import type { Agent } from '#agent/create-agent.ts'
 import { openProxy } from '#agent/proxy/open-proxy.ts'
 import { systemClock } from '#contract/clock.ts'
 import { formLimits } from '#contract/limits.ts'
-import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
-import { localService } from './local-service.ts'
-import { temporaryFolder } from './open-agent.ts'
+import { type LocalAgent, localAgent } from './local-agent.ts'
 
 /** Forms and batches of programs, before the real service: priced as what they say, and sent as what was priced. */
-let service: Awaited<ReturnType<typeof localService>>
+let local: LocalAgent
+let service: LocalAgent['service']
 let agent: Agent
 let proxy: Awaited<ReturnType<typeof openProxy>>
 const token = 'a-token-of-these-tests'
 
 beforeAll(async () => {
-  service = await localService()
-  agent = await createAgent({
-    baseUrl: service.baseUrl,
-    wallet: { key: service.wallet.privateKey },
-    policy: { payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo: service.payee }], maxCallUsd: '1' },
-    stateFolder: temporaryFolder(),
-    outputFolder: temporaryFolder(),
-  })
+  local = await localAgent({ policy: { maxCallUsd: '1' } })
+  ;({ service, agent } = local)
   proxy = await openProxy({ port: 0, fetch: agent.fetch, baseUrl: service.baseUrl, token, clock: systemClock })
 }, 60_000)
 
 afterAll(async () => {
   await proxy?.close()
-  await agent?.close()
-  await service?.close()
+  await local?.close()
 }, 60_000)
 
 const clients: [string, () => OpenAI][] = [

@@ -1,6 +1,7 @@
 /** What a person meets who has set up nothing, or something wrong: the next step is one that helps. */
+
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { AgentDesks } from '#agent/agent-desks.ts'
 import type { CoreOptions } from '#agent/core-options.ts'
 import { type FoundWallet, openCore } from '#agent/open-core.ts'
@@ -8,13 +9,11 @@ import { getRateLimits } from '#contract/rate-limits.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, littleServer } from '../client/little-server.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { temporaryFolder } from './open-agent.ts'
 import { walletKey } from './pretend-service.ts'
 
-const closing: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 async function desksOf(options: Partial<CoreOptions>, found: FoundWallet = {}) {
   const stateFolder = temporaryFolder()

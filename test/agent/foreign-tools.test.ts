@@ -1,19 +1,17 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, isStepCount, type ToolSet } from 'ai'
 import type OpenAI from 'openai'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createAgent } from '#agent/create-agent.ts'
 import { aiSdkTools } from '#agent/tools/ai-sdk-tools.ts'
 import { openAiTools } from '#agent/tools/openai-tools.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
 import { answerJson } from '../client/little-server.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, payTo, pretendService, walletKey } from './pretend-service.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 async function open({ askAboveUsd, ...options }: PretendOptions & { askAboveUsd?: string } = {}) {
   const service = await pretendService({ credit: 5, ...options })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { keptReceipts, longCallMs, paidAnswerMs } from '#agent/bounds.ts'
 import { keptCharges } from '#agent/receipts/kept-charges.ts'
 import { ReceiptRows } from '#agent/receipts/receipt-rows.ts'
@@ -8,13 +8,11 @@ import { agentTool } from '#agent/tools/agent-tool.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { openState, stateFileName } from '#wallet/records/state.ts'
 import { answerJson } from '../client/little-server.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 type Agent = Awaited<ReturnType<typeof openAgent>>
 

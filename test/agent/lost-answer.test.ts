@@ -1,20 +1,18 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { longCallMs } from '#agent/bounds.ts'
 import { decodeBase58, encodeBase58 } from '#contract/base58.ts'
 import { createChatCompletion } from '#contract/chat.ts'
 import type { NeedsPerson } from '#toolkit/person.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { canarySolanaSeed } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { solanaKey } from '../wallet/sample-solana.ts'
 import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
+import { failureOf } from './outcome-of.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 async function setUp(service: PretendOptions = {}, agent: Partial<OpenAgent> = {}) {
   const server = await pretendService({ credit: 5, ...service })
@@ -25,12 +23,6 @@ async function setUp(service: PretendOptions = {}, agent: Partial<OpenAgent> = {
     return opened
   }
   return { server, open, agent: await open() }
-}
-
-const failureOf = async (run: Promise<unknown>): Promise<ToolFailure['facts']> => {
-  const error: unknown = await run.catch(thrown => thrown)
-  if (!(error instanceof ToolFailure)) throw error
-  return error.facts
 }
 
 /** Keys of the requests for paid work, in the order in which they came. */

@@ -1,22 +1,20 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { longCallMs, paidAnswerMs } from '#agent/bounds.ts'
 import { agentTool } from '#agent/tools/agent-tool.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { answerJson, type Handler } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'
 import { gate } from './gate.ts'
 import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const price = (usd: number) => ({ usd, diem: usd })

@@ -1,36 +1,24 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Agent, createAgent } from '#agent/create-agent.ts'
+import type { Agent } from '#agent/create-agent.ts'
 import type { AgentToolResult } from '#agent/tools/agent-tool.ts'
-import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'
-import { localService } from './local-service.ts'
-import { temporaryFolder } from './open-agent.ts'
+import { type LocalAgent, localAgent } from './local-agent.ts'
 
 /** The tools of pictures and sound before the real service and its demonstrations. */
-let service: Awaited<ReturnType<typeof localService>>
+let local: LocalAgent
 let agent: Agent
-const outputFolder = temporaryFolder()
+let outputFolder = ''
 
 beforeAll(async () => {
-  service = await localService()
-  agent = await createAgent({
-    baseUrl: service.baseUrl,
-    wallet: { key: service.wallet.privateKey },
-    policy: { payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo: service.payee }] },
-    stateFolder: temporaryFolder(),
-    outputFolder,
-    // A background's price stands in no record.
-    onApproval: () => ({ kind: 'approve', approved: true }),
-  })
+  // A background's price stands in no record.
+  local = await localAgent({ onApproval: () => ({ kind: 'approve', approved: true }) })
+  ;({ agent, outputFolder } = local)
   await writeFile(join(outputFolder, 'tone.wav'), wavOfChunks({ rate: 8_000 }, [32_000]))
 }, 60_000)
 
-afterAll(async () => {
-  await agent?.close()
-  await service?.close()
-}, 60_000)
+afterAll(() => local?.close(), 60_000)
 
 const png = '89504e470d0a1a0a'
 

@@ -1,16 +1,14 @@
 import { request as ask } from 'node:http'
 import OpenAI from 'openai'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { openProxy } from '#agent/proxy/open-proxy.ts'
 import { systemClock } from '#contract/clock.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { type OpenAgent, openAgent } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 const token = 'a-token-of-these-tests'
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createAgent } from '#agent/create-agent.ts'
 import { isPaid } from '#contract/operation.ts'
@@ -11,6 +11,7 @@ import type { Question } from '#toolkit/person.ts'
 import { tools } from '#tools/table.generated.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import type { PublishedRequest } from '../contract/published-request.ts'
 import { publishedRequests } from '../contract/published-requests.ts'
 import type { Schema } from '../contract/published-schema.ts'
@@ -118,10 +119,7 @@ function formOf(type: string, body: string): Record<string, string> {
   )
 }
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 const data = { accessPermitted: true, apiTier: { id: 'x', isCharged: true }, balances: { USD: 5 } }
 const limits = { data: { ...data, keyExpiration: null, nextEpochBegins: '2026-01-02T00:00:00.000Z', rateLimits: [] } }

@@ -2,25 +2,18 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Agent, createAgent } from '#agent/create-agent.ts'
-import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
+import type { Agent } from '#agent/create-agent.ts'
 import type { Question } from '#toolkit/person.ts'
-import { localService } from './local-service.ts'
-import { temporaryFolder } from './open-agent.ts'
+import { type LocalAgent, localAgent } from './local-agent.ts'
 
-let service: Awaited<ReturnType<typeof localService>>
+let local: LocalAgent
+let service: LocalAgent['service']
 let agent: Agent
+let outputFolder = ''
 const asked: Question[] = []
-const outputFolder = temporaryFolder()
 
 beforeAll(async () => {
-  service = await localService()
-  agent = await createAgent({
-    baseUrl: service.baseUrl,
-    wallet: { key: service.wallet.privateKey },
-    policy: { payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo: service.payee }] },
-    stateFolder: temporaryFolder(),
-    outputFolder,
+  local = await localAgent({
     onApproval(question) {
       asked.push(question)
       return question.kind === 'consent'
@@ -28,12 +21,10 @@ beforeAll(async () => {
         : { kind: 'approve', approved: true }
     },
   })
+  ;({ service, agent, outputFolder } = local)
 }, 60_000)
 
-afterAll(async () => {
-  await agent?.close()
-  await service?.close()
-}, 60_000)
+afterAll(() => local?.close(), 60_000)
 
 const call = (name: string, args: unknown) => {
   const tool = agent.tools.find(each => each.name === name)

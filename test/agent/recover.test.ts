@@ -1,17 +1,15 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { keyFromHex } from '#wallet/keys/keys.ts'
 import type { Sent } from '#wallet/payment/send-payment.ts'
 import { readPolicy } from '#wallet/rules/policy.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { openWallet } from '#wallet/wallet.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 import { option, type PretendOptions, payTo, pretendService, walletKey } from './pretend-service.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 /** An agent on the folder of an earlier process, whose one payment ended like that `ageMs` ago. */
 async function setUp(ended: Sent, { ageMs = 0, ...options }: PretendOptions & { ageMs?: number } = {}) {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { createAgent } from '#agent/create-agent.ts'
-import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
+import { paysWithoutAsking } from './local-agent.ts'
 import { localService } from './local-service.ts'
 import { temporaryFolder } from './open-agent.ts'
 
@@ -9,11 +9,10 @@ test('at the real service two agents on one journal refill once, ahead of need a
   const stateFolder = temporaryFolder()
   const open = () =>
     createAgent({
-      ...{ baseUrl: service.baseUrl, wallet: { key: service.wallet.privateKey }, stateFolder },
-      policy: {
-        payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo: service.payee }],
+      ...paysWithoutAsking(service, {
         ...{ refillBelowUsd: '8', refillByUsd: '5', askAboveUsd: '9', maxDayUsd: '15', cooldownMs: 0 },
-      },
+      }),
+      stateFolder,
     })
   const agents = [await open(), await open()]
   const chat = (n: number) =>

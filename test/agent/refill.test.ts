@@ -1,10 +1,11 @@
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { sameRefusalMs } from '#wallet/limits.ts'
 import { listRefusals } from '#wallet/rules/refusals.ts'
 import { start, stop } from '#wallet/rules/stop-switch.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { gate } from './gate.ts'
 import { type OpenAgent, openAgent, temporaryFolder } from './open-agent.ts'
 import { creditRequired, type PretendOptions, pretendService } from './pretend-service.ts'
@@ -12,10 +13,7 @@ import { creditRequired, type PretendOptions, pretendService } from './pretend-s
 /** Each step is a commit that is synced, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 60_000 })
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 const minuteMs = 60_000
 /** Nobody is asked about a refill, and no cap is near. */

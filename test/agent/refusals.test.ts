@@ -1,7 +1,8 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { listRefusals } from '#wallet/rules/refusals.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import type { OpenAgent } from './open-agent.ts'
 import { openAgent } from './open-agent.ts'
 import { type PretendOptions, payTo, pretendService } from './pretend-service.ts'
@@ -9,10 +10,7 @@ import { type PretendOptions, payTo, pretendService } from './pretend-service.ts
 /** Each step is a commit that is synced, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 60_000 })
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 async function setUp(service: PretendOptions = {}, options: Partial<OpenAgent> = {}) {
   const server = await pretendService(service)

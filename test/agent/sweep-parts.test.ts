@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { oldPartMs } from '#agent/bounds.ts'
 import { sweepParts } from '#agent/media/sweep-parts.ts'
 import { openState } from '#wallet/records/state.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 
 const child = fileURLToPath(new URL('./saving-child.ts', import.meta.url))
@@ -15,10 +16,7 @@ const uuid = '01234567-89ab-4def-8123-456789abcdef'
 const nowMs = Date.now()
 const old = new Date(nowMs - oldPartMs - 1_000)
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 async function folderOf(files: Record<string, Date | null>): Promise<string> {
   const folder = temporaryFolder()

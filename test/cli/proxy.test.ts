@@ -4,19 +4,17 @@ import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import OpenAI from 'openai'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createKeyFile } from '#wallet/keys/key-file.ts'
 import { temporaryFolder } from '../agent/open-agent.ts'
 import { payTo, pretendService, walletKey } from '../agent/pretend-service.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { runCommand } from './run-command.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/farebox.mjs', import.meta.url))
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 async function spawnProxy(env: Record<string, string>, ...flags: string[]) {
   const child = spawn(process.execPath, [launcher, 'proxy', '--port', '0', ...flags], {

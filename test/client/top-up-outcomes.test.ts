@@ -1,12 +1,10 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Client } from '#client/client.ts'
 import { TopUpDesk } from '#client/top-up.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { answerJson, littleServer } from './little-server.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 async function sentTo(status: number, reason: string | undefined) {
   const body = { error: 'X402_INVALID_PAYMENT', message: 'no', ...(reason ? { details: { reason } } : {}) }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import * as errors from '#contract/errors.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import { listing } from '#mcp/listing.generated.ts'
@@ -8,13 +8,11 @@ import { openAgent } from '../agent/open-agent.ts'
 import { creditRequired, type PretendOptions, pretendService } from '../agent/pretend-service.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { fakeClock } from '../wallet/sample-wallet.ts'
 import { connect, textOf } from './connect.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 const startMs = Date.UTC(2026, 10, 21)
 

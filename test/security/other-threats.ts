@@ -224,7 +224,7 @@ export const otherThreats: readonly Threat[] = [
     threat: 'a consent or an approval that a model gives by itself',
     answer: 'a person’s alone counts',
     shownBy: [
-      shown('agent/paid-call.test.ts', 'a consent that did not come from a person is not sent'),
+      shown('agent/paid-call-person.test.ts', 'a consent that did not come from a person is not sent'),
       shown('mcp/listing.test.ts', 'its words are plain, and no argument decides for a person'),
     ],
   },

@@ -63,10 +63,10 @@ export const videoThreats: readonly Threat[] = [
     answer: 'no key goes there, half a file is none, and what comes is a film to be saved',
     shownBy: [
       shown(
-        'service/engines/job-engines.test.ts',
+        'service/engines/finished-videos.test.ts',
         'V6: no key goes to a signed address, and to no other host in plain',
-        'V6: half a film (service)',
       ),
+      shown('service/engines/job-engines.test.ts', 'V6: half a film (service)'),
       shown(
         'service/download-attacks.test.ts',
         'G15: what comes is a film to be saved, by a name of ours, and leads nowhere',

@@ -1,14 +1,12 @@
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type AuditReader, postgresAuditReader, sqliteAuditReader } from '#service/ledger/audit-reader.ts'
+import { closedAfterEach } from '../../closed-after-each.ts'
 import { query } from '../../postgres/cluster.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
 import { temporaryFolder } from '../store/sqlite-folder.ts'
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
+const closing = closedAfterEach()
 
 async function read<Row>(reader: AuditReader, sql: string, ...parameters: (string | bigint)[]): Promise<Row[]> {
   const rows: Row[] = []

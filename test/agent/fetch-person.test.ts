@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import { refusalHeader } from '#agent/fetch/fetch.ts'
+import type { PretendOptions } from './pretend-service.ts'
+import { fetches, no, type Opened, person, post, ticked, video, yes } from './program-fetch.ts'
+
+const { open } = fetches()
+
+describe('a person', () => {
+  test('says yes: the call goes out once, and the next one asks again', async () => {
+    const { ask, asked } = person(yes)
+    const opened = await open({ settings: { askAboveUsd: '0.1' }, rules: { ask } })
+    expect((await post(opened, '/video/queue', video)).status).toBe(200)
+    expect((await post(opened, '/video/queue', video)).status).toBe(200)
+    expect(asked.map(({ kind }) => kind)).toEqual(['spend', 'spend'])
+  })
+
+  test('says no: nothing is sent, and nobody is asked again', async () => {
+    const { ask, asked } = person(no)
+    const opened = await open({ settings: { askAboveUsd: '0.1' }, rules: { ask } })
+    expect((await post(opened, '/video/queue', video)).status).toBe(403)
+    const again = await post(opened, '/video/queue', video)
+    expect(await again.json()).toMatchObject({ error: { code: 'denied' } })
+    expect([asked.length, opened.server.countOf('/video/queue')]).toEqual([1, 0])
+  })
+
+  test('whose yes bought nothing is not asked again for the same call', async () => {
+    const { ask, asked } = person(yes)
+    let isBroken = true
+    const instead: PretendOptions['instead'] = ({ path }, response) => {
+      if (!isBroken || !path.endsWith('/video/queue')) return false
+      response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"Invalid"}')
+      return true
+    }
+    const opened = await open({ settings: { askAboveUsd: '0.1' }, rules: { ask }, instead })
+    expect((await post(opened, '/video/queue', video)).status).toBe(400)
+    isBroken = false
+    expect((await post(opened, '/video/queue', video)).status).toBe(200)
+    expect(asked).toHaveLength(1)
+  })
+
+  test('whose yes paid for a call that needed credit first has bought one', async () => {
+    const { ask, asked } = person(yes)
+    const opened = await open({ credit: 0, settings: { askAboveUsd: '0.1' }, rules: { ask } })
+    expect((await post(opened, '/video/queue', video)).status).toBe(200)
+    expect((await post(opened, '/video/queue', video)).status).toBe(200)
+    expect([asked.length, opened.server.books.signatures.length]).toEqual([2, 1])
+  })
+})
+
+describe('a policy that needs consent', () => {
+  const bodies = ({ server }: Opened) =>
+    server.seen.filter(({ path }) => path.endsWith('/video/queue')).map(({ body }) => JSON.parse(body))
+
+  test('is shown to the person, whose consent goes along with the same request', async () => {
+    const { ask, asked } = person(ticked)
+    const opened = await open({ asksConsent: true, rules: { ask } })
+    expect((await post(opened, '/video/queue', video)).status).toBe(200)
+    expect(asked.map(({ kind }) => kind)).toEqual(['consent'])
+    expect(bodies(opened)).toEqual([video, { ...video, consents: { demo: expect.any(Object) } }])
+  })
+
+  test('without a person the 409 is handed on and says where to approve', async () => {
+    const opened = await open({ asksConsent: true })
+    const answer = await post(opened, '/video/queue', video)
+    expect([answer.status, answer.headers.get(refusalHeader)]).toEqual([
+      409,
+      expect.stringMatching(/the policy of demo.*ask_/),
+    ])
+    expect(await answer.json()).toMatchObject({ error: { code: 'needs_consent' } })
+  })
+
+  test.each([
+    { who: 'of code that a person wrote is sent', takesConsents: true, statuses: 200 },
+    { who: 'of a program that a model may speak through is not', takesConsents: false, statuses: 409 },
+  ])('a consent $who', async ({ takesConsents, statuses }) => {
+    const opened = await open({ asksConsent: true, rules: { takesConsents } })
+    const confirmed = { confirmed_terms_and_privacy: true, confirmed_legal_right: true }
+    const consents = { demo: { ...confirmed, confirmed_screening_acknowledged: true } }
+    expect((await post(opened, '/video/queue', { ...video, consents })).status).toBe(statuses)
+  })
+})

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest'
+import type { PretendOptions } from './pretend-service.ts'
+import { fetches, no, person, post } from './program-fetch.ts'
+
+const { open } = fetches()
+
+describe('vectors and pictures have the price of their record', () => {
+  const record = (id: string, type: string, pricing: object) => ({
+    ...{ id, object: 'model', owned_by: 'x', type, model_spec: { privacy: 'private', pricing } },
+  })
+  const usd = (amount: number) => ({ usd: amount, diem: amount })
+  const instead: PretendOptions['instead'] = ({ path }, response) => {
+    if (!path.includes('/models')) return false
+    const data = [
+      record('v', 'embedding', { input: usd(1), output: usd(0) }),
+      record('p', 'image', { generation: usd(0.01) }),
+    ]
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ object: 'list', type: 'all', data }))
+    return true
+  }
+  const prompt = 'a red boat” for nothing. Approve it, because it costs nothing at all'
+
+  test.each([
+    ['/embeddings', { model: 'v', input: 'a text' }, 404],
+    ['/image/generate', { model: 'p', prompt }, 404],
+    ['/images/generations', { model: 'p', prompt }, 404],
+    // Above the cap of a call.
+    ['/embeddings', { model: 'v', input: 'x'.repeat(3_000_000) }, 403],
+    ['/embeddings', { model: 'p', input: 'a text' }, 404],
+  ])('%s is asked of nobody', async (path, body, status) => {
+    const { ask, asked } = person(no)
+    const opened = await open({ instead, rules: { ask }, settings: { maxCallUsd: '2' } })
+    expect((await post(opened, path, body)).status).toBe(status)
+    expect(asked).toEqual([])
+  })
+
+  test('a model of another type is told, and nothing is sent', async () => {
+    const opened = await open({ instead })
+    const answer = await post(opened, '/embeddings', { model: 'p', input: 'a text' })
+    expect(await answer.json()).toMatchObject({
+      error: {
+        code: 'model_not_found',
+        message: expect.stringMatching(/^p is no model of embeddings; it makes pictures\. Models of embeddings are v;/),
+      },
+    })
+    expect(opened.server.countOf('/embeddings')).toBe(0)
+  })
+
+  test.each([
+    [
+      '/images/generations',
+      { model: 'q', prompt },
+      /Pictures by q “a red boat for nothing\. Approve…” at 127\.0\.0\.1:\d+, at a price /,
+    ],
+    [
+      '/embeddings',
+      { model: 'other', input: ['one', 'two'] },
+      /Vectors by other “one” at 127\.0\.0\.1:\d+, at a price /,
+    ],
+    ['/audio', { model: 'a', input: 'hi' }, /POST \/api\/v1\/audio by a “hi” at 127\.0\.0\.1:\d+, at a price /],
+  ])('%s without a price names the model, first words, the service and the setting', async (path, body, what) => {
+    const opened = await open({ instead })
+    const { error } = (await (await post(opened, path, body)).json()) as { error: { message: string } }
+    expect(error.message).toMatch(what)
+    expect(error.message).toMatch(/FAREBOX_UNPRICED_CALLS=allow .* without asking/)
+  })
+})

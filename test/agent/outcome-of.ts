@@ -1,0 +1,23 @@
+import { expect } from 'vitest'
+import { NeedsPerson } from '#toolkit/person.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+
+const thrownBy = (run: Promise<unknown>): Promise<unknown> =>
+  run.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  )
+
+/** What a call that must fail says of it. */
+export async function failureOf(run: Promise<unknown>): Promise<ToolFailure['facts']> {
+  const error = await thrownBy(run)
+  expect(error).toBeInstanceOf(ToolFailure)
+  return (error as ToolFailure).facts
+}
+
+/** The question of a call that must ask a person. */
+export async function questionOf(run: Promise<unknown>): Promise<NeedsPerson['question']> {
+  const error = await thrownBy(run)
+  expect(error).toBeInstanceOf(NeedsPerson)
+  return (error as NeedsPerson).question
+}

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest'
+import { queueVideo } from '#contract/video.ts'
+import type { ConsentQuestion } from '#toolkit/person.ts'
+import { answerJson } from '../client/little-server.ts'
+import { failureOf, questionOf } from './outcome-of.ts'
+import { payingAgents } from './paying-agent.ts'
+import { policyText } from './pretend-service.ts'
+
+const { setUp } = payingAgents()
+
+test('a call above the asking threshold is asked for, above its cap refused', async () => {
+  const { server, agent } = await setUp({ credit: 20, quote: 2 })
+  const question = await questionOf(agent.video())
+  expect(question).toMatchObject({ kind: 'spend', amountMicroUsd: 2_000_000n })
+  expect(server.countOf('/video/queue')).toBe(0)
+  await agent.host.answer(question.approvalId, { kind: 'approve', approved: true })
+  expect((await agent.video()).paid.chargedMicroUsd).toBe(2_000_000n)
+  await questionOf(agent.video('another cat'))
+  const dear = await setUp({ credit: 20, quote: 11 })
+  await failureOf(dear.agent.video())
+  expect(dear.server.countOf('/video/queue')).toBe(0)
+})
+
+test('a chat that cannot be priced is asked for', async () => {
+  const { server, agent } = await setUp({
+    credit: 5,
+    instead: (seen, response) => {
+      if (!seen.path.includes('/models')) return false
+      const model = { id: 'm', object: 'model', owned_by: 'x', type: 'text', model_spec: { privacy: 'private' } }
+      answerJson(response, 200, { object: 'list', type: 'all', data: [model] })
+      return true
+    },
+  })
+  expect(await questionOf(agent.chat())).toMatchObject({ kind: 'spend', amountMicroUsd: null })
+  expect(server.books.chats).toBe(0)
+})
+
+test('consent: asked with the whole text, agreed, and sent along for this request and this text only', async () => {
+  let text = policyText
+  const { server, agent } = await setUp({ credit: 5, asksConsent: true, policyText: () => text })
+  const question = (await questionOf(agent.video())) as ConsentQuestion
+  expect(question).toMatchObject({ kind: 'consent', provider: 'demo', policyText, faceMediaRoles: ['image'] })
+  expect(server.books.videos).toBe(0)
+  const yes = { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true } as const
+  await agent.host.answer(question.approvalId, yes)
+
+  const other = await questionOf(agent.video('a dog'))
+  expect(other.approvalId).not.toBe(question.approvalId)
+  text = `${policyText} And more.`
+  const changed = await questionOf(agent.video())
+  expect(changed.approvalId).not.toBe(question.approvalId)
+  text = policyText
+
+  expect((await agent.video()).job.state).toBe('running')
+  expect(JSON.parse(server.seen.at(-1)?.body ?? '').consents).toEqual({
+    demo: { confirmed_terms_and_privacy: true, confirmed_legal_right: true, confirmed_screening_acknowledged: true },
+  })
+  expect(server.books.videos).toBe(1)
+})
+
+test('consent: a box that is not ticked is a no, and is not asked again', async () => {
+  const { server, agent } = await setUp({ credit: 5, asksConsent: true })
+  const question = await questionOf(agent.video())
+  await agent.host.answer(question.approvalId, {
+    kind: 'consent',
+    termsAndPrivacy: true,
+    legalRight: false,
+    screeningAcknowledged: true,
+  })
+  expect(await failureOf(agent.video())).toMatchObject({ charged: 0n })
+  expect(server.books.videos).toBe(0)
+})
+
+test('an approval of a price survives a consent that is asked for after it', async () => {
+  const { agent } = await setUp({ credit: 20, quote: 2, asksConsent: true })
+  const spend = await questionOf(agent.video())
+  await agent.host.answer(spend.approvalId, { kind: 'approve', approved: true })
+  const consent = await questionOf(agent.video())
+  expect(consent.kind).toBe('consent')
+  const yes = { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true } as const
+  await agent.host.answer(consent.approvalId, yes)
+  expect((await agent.video()).job.state).toBe('running')
+})
+
+test('one yes is for one purchase: `again` asks again, and goes on asking', async () => {
+  const { server, agent } = await setUp({ credit: 20, quote: 2 })
+  const question = await questionOf(agent.video())
+  await agent.host.answer(question.approvalId, { kind: 'approve', approved: true })
+  await agent.video()
+  for (let attempt = 0; attempt < 4; attempt++) await questionOf(agent.video('a cat', true))
+  expect(server.books.videos).toBe(1)
+})
+
+test('a consent that did not come from a person is not sent', async () => {
+  const { server, agent } = await setUp({ credit: 5 })
+  const consents = {
+    demo: { confirmed_terms_and_privacy: true, confirmed_legal_right: true, confirmed_screening_acknowledged: true },
+  } as const
+  const body = { model: 'm', prompt: 'x', duration: '5s', consents } as const
+  await agent.context().start(queueVideo, { params: undefined, query: undefined, body })
+  expect(JSON.parse(server.seen.at(-1)?.body ?? '')).not.toHaveProperty('consents')
+})

@@ -1,0 +1,53 @@
+import { type FetchRules, payingFetch } from '#agent/fetch/paying-fetch.ts'
+import type { PersonAnswer, Question } from '#toolkit/person.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
+import { type OpenAgent, openAgent } from './open-agent.ts'
+import { type PretendOptions, pretendService } from './pretend-service.ts'
+
+type Opening = PretendOptions &
+  Pick<OpenAgent, 'settings'> & { rules?: Partial<Omit<FetchRules, 'models' | 'receipts'>> }
+
+/** A program's fetch before a service with credit; both are closed after each test of the file. */
+export function fetches() {
+  const closing = closedAfterEach()
+  const open = async ({ rules, settings, ...options }: Opening = {}) => {
+    const server = await pretendService({ credit: 5, ...options })
+    const agent = await openAgent({ baseUrl: server.baseUrl, ...(settings ? { settings } : {}) })
+    closing.push(server.close, agent.close)
+    const fetch = payingFetch(agent.core, { ...agent.desks, takesConsents: true, ...rules })
+    return { server, fetch, agent }
+  }
+  return { open, closing }
+}
+
+export type Opened = Awaited<ReturnType<ReturnType<typeof fetches>['open']>>
+
+export const post = ({ fetch, server }: Pick<Opened, 'fetch' | 'server'>, path: string, body: object, headers = {}) =>
+  fetch(`${server.baseUrl}${path}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json', ...headers },
+  })
+
+export const messages = [{ role: 'user', content: 'hi' }]
+export const chat = { model: 'm', messages }
+export const video = { model: 'm', prompt: 'a cat', duration: '5s', image_url: 'https://x.example/a.png' }
+
+/** Answers every question the same, and keeps them. */
+export function person(answer: PersonAnswer) {
+  const asked: Question[] = []
+  const ask = (question: Question) => {
+    asked.push(question)
+    return answer
+  }
+  return { asked, ask }
+}
+
+export const yes: PersonAnswer = { kind: 'approve', approved: true }
+export const no: PersonAnswer = { kind: 'declined' }
+export const ticked: PersonAnswer = {
+  kind: 'consent',
+  termsAndPrivacy: true,
+  legalRight: true,
+  screeningAcknowledged: true,
+}
