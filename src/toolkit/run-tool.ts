@@ -3,7 +3,6 @@ import type { Tool } from './define-tool.ts'
 import { NeedsPerson, type Question } from './person.ts'
 import { sayRefusedArguments } from './refused-arguments.ts'
 import { ResultInstead, type ToolResult } from './result-instead.ts'
-import { tellRefusal } from './tell-refusal.ts'
 import type { ToolContext } from './tool-context.ts'
 import { type FailureFacts, ToolFailure } from './tool-failure.ts'
 
@@ -47,7 +46,10 @@ export async function runTool(
       ...(jobId === null ? {} : { jobId }),
     }
   } catch (error) {
-    return outcomeOf(context ? await tellRefusal(error, { tool, given: parsed.data, context }) : error)
+    if (!context) return outcomeOf(error)
+    // It knows schemas, for which the start of an assistant does not wait.
+    const { tellRefusal } = await import('./tell-refusal.ts')
+    return outcomeOf(await tellRefusal(error, { tool, given: parsed.data, context }))
   }
 }
 

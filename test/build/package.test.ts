@@ -115,6 +115,30 @@ registerHooks({ resolve(name, context, next) {
   }
 }, 30_000)
 
+test('what tasks are made of is not read before a client declares them', async () => {
+  const sentence = 'The task has expired'
+  expect((await bundles()).filter(({ text }) => text.includes(sentence)).length).toBe(1)
+  const refusing = `import { registerHooks } from 'node:module'
+registerHooks({ load(url, context, next) {
+  const loaded = next(url, context)
+  if (String(loaded.source).includes('${sentence}')) throw new Error('tasks are loaded')
+  return loaded
+} })`
+  const server = new LineServer({
+    name: 'farebox',
+    program: process.execPath,
+    args: ['--import', `data:text/javascript,${encodeURIComponent(refusing)}`, launcher(), 'mcp'],
+    env: environment(),
+  })
+  try {
+    await server.initialize()
+    const called = await server.call('tools/call', { name: 'wallet_receipts', arguments: {} })
+    expect(called).toMatchObject({ structuredContent: { receipts: [] } })
+  } finally {
+    await server.end()
+  }
+}, 30_000)
+
 test.each(['agent', 'contract', 'toolkit', 'service'])('its door %s opens', async door => {
   const name = door === 'agent' ? 'farebox' : `farebox/${door}`
   const program = `const door = await import('${name}'); console.log(Object.keys(door).length)`

@@ -111,7 +111,8 @@ export class CallJobs {
       return
     }
     const { rowId, bought } = paidCalls.buy(asked.operation, asked.call, {}, asked.keep)
-    if (!jobRows.callAgain(jobId, rowId)) jobRows.askedNoMore(jobId, sameCallElsewhere)
+    const others = jobRows.callAgain(jobId, rowId)
+    if (others !== null) jobRows.askedNoMore(jobId, `The same call goes on as job ${others}; job_wait has its answer.`)
     // What cannot be written now is found out by the next look.
     bought.catch(error => void this.#end(this.#row(jobId), error)).catch(() => {})
   }
@@ -170,5 +171,3 @@ async function hasEnded(work: Promise<unknown>, ms: number, { pause }: Core, sig
     late.catch(() => {})
   }
 }
-
-const sameCallElsewhere = 'The same call goes on as another job, which job_list shows.'

@@ -165,17 +165,17 @@ export class JobRows {
     )
   }
 
-  /** The same job goes on with another call. False where that one is another job's. */
-  callAgain(id: string, callId: string): boolean {
+  /** The same job goes on with another call; the id of that one's job where it has another. */
+  callAgain(id: string, callId: string): string | null {
     this.#prepared()
     return this.#state.decide(db => {
       const other = db.prepare('SELECT id FROM jobs WHERE call_id = ? AND id <> ?').get(callId, id)
-      if (other) return false
+      if (other) return String(other.id)
       db.prepare(
         `UPDATE jobs SET state = 'running', call_id = ?, asks = NULL, failure = NULL, price_micro_usd = NULL
          WHERE id = ? AND asks IS NOT NULL`,
       ).run(callId, id)
-      return true
+      return null
     })
   }
 

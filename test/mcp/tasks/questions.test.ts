@@ -1,0 +1,142 @@
+import { afterEach, expect, test } from 'vitest'
+import { minuteMs } from '#contract/durations.ts'
+import { policyText } from '../../agent/pretend-service.ts'
+import type { TaskClient } from './task-client.ts'
+import { taskWorld } from './task-world.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+const chat = { name: 'chat', arguments: { model: 'm', prompt: 'hi' } }
+const ticks = { termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
+
+/** A chat that has become a task, whose service asks for a person's consent only then. */
+async function setUp(
+  declared: Parameters<Awaited<ReturnType<Awaited<ReturnType<typeof taskWorld>>['open']>>['client']>[0] = {},
+) {
+  const world = await taskWorld()
+  closing.push(world.close)
+  world.world.asksChat = true
+  const server = await world.open()
+  const client = server.client(declared)
+  const { taskId } = await client.ask('tools/call', chat)
+  world.chat.open()
+  return { ...world, running: server, client, taskId }
+}
+
+const answer = (client: TaskClient, taskId: unknown, inputResponses: unknown) =>
+  client.ask('tasks/update', { taskId, inputResponses })
+
+const keyOf = ({ inputRequests }: Record<string, unknown>): string => Object.keys(inputRequests as object)[0] ?? ''
+
+test('a task asks for the consent that is needed only then, with the policy whole, and goes on with a yes', async () => {
+  const { client, taskId, until, server } = await setUp()
+  const task = await until(client, taskId, 'input_required')
+  const key = keyOf(task)
+  expect(key).toMatch(/^ask_/)
+  expect(task.inputRequests[key]).toMatchObject({
+    method: 'elicitation/create',
+    params: { message: expect.stringContaining(policyText.slice(-20)), requestedSchema: { type: 'object' } },
+  })
+  // What is not of the open question, and what is no answer, changes nothing.
+  for (const nothing of [{}, { decision: { action: 'accept', content: ticks } }, { [key]: { action: 'cancel' } }, 7]) {
+    const { _meta, ...acknowledged } = await answer(client, taskId, nothing)
+    expect(acknowledged).toEqual({ resultType: 'complete' })
+    expect(Object.keys((await client.ask('tasks/get', { taskId })).inputRequests)).toEqual([key])
+  }
+  expect(server.books.chats).toBe(0)
+  await answer(client, taskId, { [key]: { action: 'accept', content: ticks } })
+  const { result } = await until(client, taskId, 'completed')
+  expect(result.structuredContent).toMatchObject({ answer: 'answer 1', charged_usd: 0.001 })
+  // A late second answer has no question any more.
+  await answer(client, taskId, { [key]: { action: 'decline' } })
+  expect((await client.ask('tasks/get', { taskId })).result).toEqual(result)
+  expect(server.books.chats).toBe(1)
+})
+
+test.each([
+  ['no', { action: 'decline' }],
+  ['two ticks of three', { action: 'accept', content: { ...ticks, legalRight: false } }],
+  ['words for ticks', { action: 'accept', content: { ...ticks, legalRight: 'true' } }],
+])('%s is a no: the task ends by it, and nothing was sent or charged', async (_what, response) => {
+  const { client, taskId, until, server } = await setUp()
+  const key = keyOf(await until(client, taskId, 'input_required'))
+  await answer(client, taskId, { [key]: response })
+  const { result } = await until(client, taskId, 'completed')
+  expect(result).toMatchObject({ structuredContent: { status: 'declined', approval_id: key } })
+  expect(result).not.toHaveProperty('isError')
+  expect(server.books).toMatchObject({ chats: 0, credit: 5 })
+})
+
+test('a question outlives the server, and another client of it may carry the answer', async () => {
+  const { client, taskId, until, running, open, server } = await setUp()
+  const key = keyOf(await until(client, taskId, 'input_required'))
+  await running.close()
+  const second = await open()
+  const [one, other] = [second.client(), second.client()]
+  expect(keyOf(await one.ask('tasks/get', { taskId }))).toBe(key)
+  await Promise.all([
+    answer(one, taskId, { [key]: { action: 'accept', content: ticks } }),
+    answer(other, taskId, { [key]: { action: 'accept', content: ticks } }),
+  ])
+  expect((await until(other, taskId, 'completed')).result.structuredContent).toMatchObject({ answer: 'answer 1' })
+  expect(server.books.chats).toBe(1)
+  expect(second.log).toEqual([])
+})
+
+test('where nobody can be asked, the task ends with the question, and an answer from there does not count', async () => {
+  const { client, taskId, until, server } = await setUp({ elicitation: false })
+  const { result } = await until(client, taskId, 'completed')
+  expect(result.structuredContent).toMatchObject({ status: 'needs_person', how_to_approve: expect.any(String) })
+  expect(result.content[0].text).toContain(policyText.slice(0, 10))
+  const key = result.structuredContent.approval_id
+  await answer(client, taskId, { [key]: { action: 'accept', content: ticks } })
+  expect((await client.ask('tasks/get', { taskId })).result).toEqual(result)
+  expect(server.books.chats).toBe(0)
+})
+
+test('a yes at the terminal lets the task go on as well', async () => {
+  const { client, taskId, until, running, server } = await setUp()
+  const key = keyOf(await until(client, taskId, 'input_required'))
+  await running.agent.core.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
+  expect((await until(client, taskId, 'completed')).result.structuredContent).toMatchObject({ answer: 'answer 1' })
+  expect(server.books.chats).toBe(1)
+})
+
+test('given up while it asks, it costs nothing; a yes that comes later makes nothing of it', async () => {
+  const { client, taskId, until, server } = await setUp()
+  const key = keyOf(await until(client, taskId, 'input_required'))
+  await client.ask('tasks/cancel', { taskId })
+  const cancelled = await client.ask('tasks/get', { taskId })
+  expect(cancelled).toMatchObject({
+    status: 'cancelled',
+    statusMessage: 'Given up before anything was sent or charged.',
+  })
+  await answer(client, taskId, { [key]: { action: 'accept', content: ticks } })
+  expect(await client.ask('tasks/get', { taskId })).toMatchObject({ status: 'cancelled' })
+  expect(server.books).toMatchObject({ chats: 0, credit: 5 })
+})
+
+test('a question that nobody answers in time ends the task', async () => {
+  const { client, taskId, until, clock, server } = await setUp()
+  await until(client, taskId, 'input_required')
+  clock.nowMs += 60 * minuteMs
+  const { result } = await until(client, taskId, 'completed')
+  expect(result).toMatchObject({ isError: true, structuredContent: { charged_usd: 0 } })
+  expect(result.content[0].text).toContain('nobody answered in time')
+  expect(server.books.chats).toBe(0)
+})
+
+test('the same call, made anew by somebody else meanwhile, is not made twice', async () => {
+  const { client, taskId, until, running, server } = await setUp()
+  const key = keyOf(await until(client, taskId, 'input_required'))
+  await running.agent.core.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
+  const again = running.client({ tasks: false }).ask('tools/call', chat)
+  const { result } = await until(client, taskId, 'completed')
+  await again
+  // Whichever came first has the answer; where that is the other one's job, the task names it.
+  expect(result.content[0].text).toMatch(/answer 1|goes on as job job_[0-9a-z]{16}/)
+  expect(server.books.chats).toBe(1)
+})
