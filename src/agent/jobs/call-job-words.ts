@@ -2,7 +2,7 @@ import { ClientError } from '#client/client-error.ts'
 import { type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
-import { serviceSaid } from '#toolkit/service-said.ts'
+import { failureAsText } from '#toolkit/service-said.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { LostCall } from '../calls/lost-call.ts'
 import type { Core } from '../core.ts'
@@ -53,7 +53,7 @@ const inWords = (error: unknown, core: Core): unknown =>
   typedWords(explain(error, circumstancesOf(core, true)), placeOf(core))
 
 function sayEnd(worded: unknown): string {
-  if (worded instanceof ToolFailure) return [worded.message, serviceSaid(worded.facts)].filter(Boolean).join('\n')
+  if (worded instanceof ToolFailure) return failureAsText(worded.facts)
   if (worded instanceof NeedsPerson) return 'A person has to decide about it first: the same call asks them.'
   return 'A fault of this program ended it. The same call makes it anew.'
 }

@@ -3,6 +3,7 @@ import type { Tool } from '#toolkit/define-tool.ts'
 import { jobOutput } from '#toolkit/job-output.ts'
 import { paidOutput } from '#toolkit/paid.ts'
 import { outcomeOf, type ToolOutcome } from '#toolkit/run-tool.ts'
+import { failureFromText } from '#toolkit/service-said.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Invocation } from '#toolkit/tool-host.ts'
 import type { AgentDesks } from '../agent-desks.ts'
@@ -36,11 +37,14 @@ async function jobOutcome(desks: AgentDesks, tool: Tool, job: JobRow): Promise<T
   return { kind: 'done', output, text: tool.say(output), files: tool.files?.(output) ?? [] }
 }
 
-const failedCall = ({ jobId, failure, priceMicroUsd }: JobRow): ToolOutcome =>
-  outcomeOf(
+function failedCall({ jobId, failure, priceMicroUsd }: JobRow): ToolOutcome {
+  const { happened, ...words } = failureFromText(failure ?? 'the reason is not known.')
+  return outcomeOf(
     new ToolFailure({
-      happened: `The call went on as job ${jobId} and failed: ${failure ?? 'the reason is not known.'}`,
+      happened: `The call went on as job ${jobId} and failed: ${happened}`,
+      ...words,
       charged: priceMicroUsd ?? 'unknown',
       next: 'Make the same call again if it is still needed.',
     }),
   )
+}
