@@ -12,14 +12,19 @@ export interface CarriedFlags {
 }
 
 /** Prints what a client's configuration has to say: where it goes on stderr, the text alone on stdout. Reads no key. */
-export function printConfig(command: string, client: string, flags: CarriedFlags, io: CommandIo): void {
+export async function printConfig(command: string, client: string, flags: CarriedFlags, io: CommandIo): Promise<void> {
   const found = assistantClients.find(({ name }) => name === client)
   if (!found) {
     const names = assistantClients.map(({ name }) => name).join(', ')
     throw wrongUsage(command, `\`--print-config\` takes one of ${names}`)
   }
   io.output.note(`Put this into ${found.where}`)
-  io.output.note('Write the address of your service in; without a key a wallet pays: `farebox wallet create`.')
+  const { asTyped } = await import('#agent/words/as-typed.ts')
+  io.output.note(
+    asTyped(
+      'Write the address of your service in; without a key a wallet pays: `farebox wallet create --service URL`.',
+    ),
+  )
   const start = startCommand(io.self, flags)
   if (start.args[0]?.includes(`${sep}_npx${sep}`)) io.output.note(unpackedByNpx)
   io.output.print(found.write(start))

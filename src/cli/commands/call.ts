@@ -1,6 +1,7 @@
 import { type AgentSettings, readSettings } from '#agent/settings/settings.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { isWalletLocked } from '#agent/wallet/is-wallet-locked.ts'
+import { asTyped } from '#agent/words/as-typed.ts'
 import { callFromShell, type Shell, type ShellCallEnd } from '#cli/call/shell-call.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import type { Tool } from '#toolkit/define-tool.ts'
@@ -111,7 +112,8 @@ async function callTwice(
   if (end !== 'unpaid' || passphrase !== null || io.untilStopped().aborted) return end
   if (!(await isWalletLocked(settings))) return end
   if (!io.stdin.isTTY) {
-    io.output.note(`\`${name} ${written.tool.name} … --passphrase-file FILE\` opens the wallet of this folder.`)
+    const opening = asTyped(`\`${name} ${written.tool.name} … --passphrase-file FILE\``)
+    io.output.note(`${opening} opens the wallet of this folder.`)
     return end
   }
   return callOnce(written, settings, await askHidden(io, 'Passphrase of the wallet (it is not shown):'), io)

@@ -45,9 +45,9 @@ export const init: Command = {
       io.output.print(`Left out: ${oneLine(model)}, of ${baseUrl}; ${why}.`)
     if (!found.length)
       io.output.print('No server with models was found on this machine; there is a demonstration in it.')
-    io.output.print(
-      `Written to ${path}. Its prices are guesses: set yours, then run \`farebox serve --config ${path}\`.`,
-    )
+    const { asTyped } = await import('#agent/words/as-typed.ts')
+    const next = asTyped(`run \`farebox serve --config ${path}\``)
+    io.output.print(`Written to ${path}. Its prices are guesses: set yours, then ${next}.`)
     return 0
   },
 }

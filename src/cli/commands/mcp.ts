@@ -58,7 +58,7 @@ export const mcp: Command = {
     const values = filledIn(written)
     if (written['print-config'] !== undefined) {
       const { printConfig } = await import('../assistants/print-config.ts')
-      printConfig(name, written['print-config'], values, io)
+      await printConfig(name, written['print-config'], values, io)
       return 0
     }
     const env = withDataFlag(io.env, values.data)

@@ -31,10 +31,10 @@ function whetherThere({ status, reason, body }: Told, baseUrl: string, isNamed: 
   const isService = status === 200 && Array.isArray((body as { data?: unknown } | null)?.data)
   // Some list their models to callers alone, and a list may be longer than what is read of it.
   if (isService || status === 401 || status === 402 || (status === 200 && body === null))
-    return ok(check, `${baseUrl}${why} answers.`)
+    return ok(check, `${baseUrl} answers${isNamed ? '' : '; it is used because FAREBOX_BASE_URL is not set'}.`)
   return broken(
     check,
-    `${baseUrl}${why} answers ${status}, and not as a service does.`,
+    `${baseUrl}${isNamed ? '' : `${why},`} answers ${status}, and not as a service does.`,
     'Check FAREBOX_BASE_URL; it ends in /api/v1.',
   )
 }

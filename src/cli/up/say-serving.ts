@@ -16,9 +16,13 @@ export async function sayServing(
     'Models:',
     ...models.map(({ id, type }) => `  ${id.padEnd(longest)}  ${type}`),
     'In another terminal:',
-    `  ${farebox} keys create --usd 5 ${data}             makes an API key with 5 USD of test credit`,
-    `  ${farebox} local fund ADDRESS --usd 25 ${data}     gives a wallet of yours test money`,
-    `  eval "$(${farebox} local env ${data})"                lets \`farebox proxy\` and your programs pay by its test wallet`,
-    `  ${farebox} ledger audit ${data}                    adds the books up`,
+    '  # an API key with 5 USD of test credit',
+    `  ${farebox} keys create --usd 5 ${data}`,
+    '  # test money for a wallet of yours',
+    `  ${farebox} local fund ADDRESS --usd 25 ${data}`,
+    '  # lets your programs, and the proxy, pay by the test wallet',
+    `  eval "$(${farebox} local env ${data})"`,
+    '  # adds the books up',
+    `  ${farebox} ledger audit ${data}`,
   ]
 }
