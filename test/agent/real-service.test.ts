@@ -151,7 +151,7 @@ test('limits, status and receipts agree with what happened', async () => {
   expect(limits.output.models).toMatchObject([{ model: 'demo-chat', requests_per_minute: 500 }])
   const status = await call('wallet_status', {})
   expect(status.output).toMatchObject({ pays: 'wallet', payee: expect.stringMatching(new RegExp(service.payee, 'i')) })
-  expect(status.output.spent_usd).toEqual({ today: 5, total: 5 })
+  expect(status.output.spent_usd).toEqual({ today: 5, total: 5, reserved: 0 })
   const receipts = await call('wallet_receipts', {})
   expect(receipts.output.receipts).toHaveLength(1)
 })
