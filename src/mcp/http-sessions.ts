@@ -8,6 +8,8 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Clock } from '#contract/clock.ts'
 import { messageBytes, sessionLimits } from './bounds.ts'
+import { OpenSessions, type Session } from './open-sessions.ts'
+import { untilEnded } from './until-ended.ts'
 
 export interface HttpSessions {
   /** The answer within a session; undefined where the request neither names one nor begins one. */
@@ -15,31 +17,48 @@ export interface HttpSessions {
   close(): Promise<void>
 }
 
-interface Session {
-  transport: WebStandardStreamableHTTPServerTransport
-  lastUsedAtMs: number
-}
-
 /**
  * Sessions for clients of protocols before 2026-07, which begin with `initialize`: a server can put a question to their
  * person only on a stream of a session. Newer clients carry all they need with each request and have none.
  */
 export function httpSessions(makeServer: () => Server, clock: Clock, onError: (error: Error) => void): HttpSessions {
-  /** Least recently used first. */
-  const sessions = new Map<string, Session>()
+  const sessions = new OpenSessions(onError)
 
   async function begin(request: Request, parsedBody: unknown): Promise<Response> {
-    await makeRoom(sessions, clock.now())
+    if (!sessions.hold(clock.now())) return allBusy()
+    let isIn: boolean | undefined
     const transport = new WebStandardStreamableHTTPServerTransport({
       // Whoever knows an id still needs the token; 256 bits keep clients of one owner apart.
       sessionIdGenerator: () => randomBytes(32).toString('base64url'),
-      onsessioninitialized: id => void sessions.set(id, { transport, lastUsedAtMs: clock.now() }),
-      onsessionclosed: id => void sessions.delete(id),
+      onsessioninitialized(id) {
+        isIn = sessions.add(id, { transport, lastUsedAtMs: clock.now(), underWay: 0 })
+      },
+      onsessionclosed: id => sessions.forget(id),
       maxRequestBodySize: messageBytes,
     })
     transport.onerror = onError
-    await makeServer().connect(transport)
-    return transport.handleRequest(request, { parsedBody })
+    try {
+      await makeServer().connect(transport)
+      const response = await transport.handleRequest(request, { parsedBody })
+      if (isIn) return response
+      await transport.close()
+      return isIn === false ? allBusy() : response
+    } finally {
+      sessions.letGo()
+    }
+  }
+
+  async function go(session: Session, request: Request): Promise<Response> {
+    // A stream of notifications carries no call.
+    const ended = request.method === 'GET' ? () => {} : begun(session)
+    try {
+      const parsedBody = await jsonBody(request)
+      request.signal.addEventListener('abort', () => stopCalls(session.transport, parsedBody), { once: true })
+      return untilEnded(await session.transport.handleRequest(request, { parsedBody }), ended)
+    } catch (error) {
+      ended()
+      throw error
+    }
   }
 
   return {
@@ -49,29 +68,11 @@ export function httpSessions(makeServer: () => Server, clock: Clock, onError: (e
         const body = await initializeBody(request)
         return body === undefined ? undefined : begin(request, body)
       }
-      const session = sessions.get(id)
+      const session = sessions.use(id, clock.now())
       // By the protocol a client that reads 404 begins a new session.
-      if (!session) return sessionNotFound()
-      sessions.delete(id)
-      sessions.set(id, { ...session, lastUsedAtMs: clock.now() })
-      const parsedBody = await jsonBody(request)
-      request.signal.addEventListener('abort', () => stopCalls(session.transport, parsedBody), { once: true })
-      return session.transport.handleRequest(request, { parsedBody })
+      return session ? go(session, request) : sessionNotFound()
     },
-    async close() {
-      const open = [...sessions.values()]
-      sessions.clear()
-      await Promise.all(open.map(({ transport }) => transport.close()))
-    },
-  }
-}
-
-/** Ends what nobody uses, and beyond the bound the session whose last request is longest ago. */
-async function makeRoom(sessions: Map<string, Session>, nowMs: number): Promise<void> {
-  for (const [id, { transport, lastUsedAtMs }] of [...sessions]) {
-    if (sessions.size < sessionLimits.open && nowMs - lastUsedAtMs < sessionLimits.idleMs) return
-    sessions.delete(id)
-    await transport.close()
+    close: () => sessions.close(),
   }
 }
 
@@ -98,12 +99,22 @@ function stopCalls(transport: WebStandardStreamableHTTPServerTransport, body: un
   }
 }
 
-const sessionNotFound = (): Response =>
-  Response.json(
-    {
-      jsonrpc: '2.0',
-      error: { code: -32_001, message: 'There is no such session any more; begin a new one.' },
-      id: null,
-    },
-    { status: 404 },
-  )
+/** Counts a request; what it answers takes it off again, once however often it is called. */
+function begun(session: Session): () => void {
+  let isUnderWay = true
+  session.underWay += 1
+  return () => {
+    if (isUnderWay) session.underWay -= 1
+    isUnderWay = false
+  }
+}
+
+const sessionNotFound = (): Response => refusal(404, -32_001, 'There is no such session any more; begin a new one.')
+
+const allBusy = (): Response =>
+  refusal(503, -32_000, `All ${sessionLimits.open} sessions here have a call under way; come again in a moment.`, {
+    'retry-after': '1',
+  })
+
+const refusal = (status: number, code: number, message: string, headers: Record<string, string> = {}): Response =>
+  Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status, headers })

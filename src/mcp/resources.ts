@@ -1,16 +1,8 @@
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  type ReadResourceResult,
-  ResourceNotFoundError,
-  type ServerContext,
-} from '@modelcontextprotocol/server'
+import { type ReadResourceResult, ResourceNotFoundError, type ServerContext } from '@modelcontextprotocol/server'
 import type { Resource, ResourceContent } from '#toolkit/define-resource.ts'
-import { sayFailure } from '#toolkit/say-failure.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Desk } from './call-tool.ts'
-import { logFault } from './fault-log.ts'
 import type { Listing } from './listing.ts'
+import { inOurWords } from './our-words.ts'
 import { progressOf } from './progress.ts'
 import { findResource } from './resource-address.ts'
 
@@ -23,15 +15,17 @@ export async function readResource(
 ): Promise<ReadResourceResult> {
   const found = findResource(listing, uri)
   if (!found) throw nothingThere(uri, listing)
-  const resource = await desk.catalogue.resources[found.name]?.()
-  if (!resource) throw new Error(`The listing has ${found.name}, the catalogue has not.`)
-  const content = await readContent(desk, resource, found.value, context)
-  if (!content) throw nothingThere(uri, listing)
-  return {
-    contents: [{ uri, ...asContents(resource, content) }],
-    // Older protocols know no lifetimes.
-    ...(context.mcpReq.envelope ? { ttlMs: resource.keepMs, cacheScope: 'private' as const } : {}),
-  }
+  return inOurWords(desk, { where: found.name, signal: context.mcpReq.signal }, async () => {
+    const resource = await desk.catalogue.resources[found.name]?.()
+    if (!resource) throw new Error(`The listing has ${found.name}, the catalogue has not.`)
+    const content = await readContent(desk, resource, found.value, context)
+    if (!content) throw nothingThere(uri, listing)
+    return {
+      contents: [{ uri, ...asContents(resource, content) }],
+      // Older protocols know no lifetimes.
+      ...(context.mcpReq.envelope ? { ttlMs: resource.keepMs, cacheScope: 'private' as const } : {}),
+    }
+  })
 }
 
 async function readContent(desk: Desk, resource: Resource, value: string, context: ServerContext) {
@@ -39,9 +33,6 @@ async function readContent(desk: Desk, resource: Resource, value: string, contex
   try {
     const host = await desk.host()
     return await resource.read(host.context({ signal: context.mcpReq.signal, report: progress.report }), value)
-  } catch (error) {
-    if (context.mcpReq.signal.aborted) throw error
-    throw new ProtocolError(ProtocolErrorCode.InternalError, sayWrong(desk, resource.name, error))
   } finally {
     progress.end()
   }
@@ -55,9 +46,4 @@ const asContents = ({ mimeType }: Resource, content: ResourceContent) =>
 function nothingThere(uri: string, { resources, resourceTemplates }: Listing): ResourceNotFoundError {
   const known = [...resources.map(resource => resource.uri), ...resourceTemplates.map(({ uriTemplate }) => uriTemplate)]
   return new ResourceNotFoundError(uri, `Nothing is there; resources are ${known.join(', ')}`)
-}
-
-function sayWrong(desk: Desk, where: string, error: unknown): string {
-  if (error instanceof ToolFailure) return sayFailure(error.facts, desk.clock.now())
-  return `This is an internal fault, reference ${logFault(desk.log, where, error)}; the log of the server says more. Nothing was charged.`
 }

@@ -12,6 +12,7 @@ import { completeArgument } from './choices.ts'
 import { getPrompt } from './get-prompt.ts'
 import { instructionsFor } from './instructions.ts'
 import { type Listing, onWire } from './listing.ts'
+import { inOurWords } from './our-words.ts'
 import { readResource } from './resources.ts'
 import { withTasks } from './tasks/extension.ts'
 import { serveTasks } from './tasks/serve-tasks.ts'
@@ -50,7 +51,9 @@ export function makeServer({ name, version }: ServerName, listing: Listing, desk
   if (has.prompts) servePrompts(server, listing, desk)
   if (has.resources) serveResources(server, listing, desk)
   if (has.completions) {
-    server.setRequestHandler('completion/complete', ({ params }) => completeArgument(desk, listing, params))
+    server.setRequestHandler('completion/complete', ({ params }, { mcpReq: { signal } }) =>
+      inOurWords(desk, { where: 'completion/complete', signal }, () => completeArgument(desk, listing, params)),
+    )
   }
   return server
 }
@@ -78,13 +81,16 @@ function serveTools(server: Server, { tools }: Listing, desk: Desk): void {
   })
 }
 
-function servePrompts(server: Server, { prompts }: Listing, { catalogue }: Desk): void {
+function servePrompts(server: Server, { prompts }: Listing, desk: Desk): void {
   server.setRequestHandler('prompts/list', () => ({ prompts: prompts.map(onWire) }))
   server.setRequestHandler('prompts/get', ({ params }, context) => {
     const listed = prompts.find(prompt => prompt.name === params.name)
     if (!listed) throw unknown('prompt', prompts)
     const declared = server.getClientCapabilities()
-    return getPrompt(catalogue, listed, { given: params.arguments ?? {}, declared, context })
+    const { signal } = context.mcpReq
+    return inOurWords(desk, { where: listed.name, signal }, () =>
+      getPrompt(desk.catalogue, listed, { given: params.arguments ?? {}, declared, context }),
+    )
   })
 }
 

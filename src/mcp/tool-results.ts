@@ -8,6 +8,7 @@ import { sayFailure } from '#toolkit/say-failure.ts'
 import { sayOpenQuestion } from '#toolkit/say-question.ts'
 import type { FailureFacts } from '#toolkit/tool-failure.ts'
 import { type Waiting, waitingFor } from '#toolkit/waiting.ts'
+import { sayFault } from './our-words.ts'
 
 type Done = Extract<ToolOutcome, { kind: 'done' }>
 
@@ -25,7 +26,7 @@ export const failedResult = (facts: FailureFacts, nowMs: number): CallToolResult
 export const faultResult = (reference: string, nowMs: number): CallToolResult =>
   failedResult(
     {
-      happened: `This is an internal fault, reference ${reference}; the log of the server says more.`,
+      happened: sayFault(reference),
       charged: 'unknown',
       next: 'A repeated paid call returns the result that was paid for, so try once more, then report the reference.',
     },

@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import { listImageStyles } from '#contract/images.ts'
 import type { ModelRecord } from '#contract/models.ts'
 import { nearNames } from '#contract/near-names.ts'
 import { choiceNames, nearModels } from './bounds.ts'
@@ -103,6 +102,8 @@ async function styles(
   context: ToolContext,
 ): Promise<{ arguments: string[]; words: string }[]> {
   if (!names.includes('style_preset')) return []
+  // With zod below it; a server that starts has no use for it yet.
+  const { listImageStyles } = await import('#contract/images.ts')
   const { answer } = await context.call(listImageStyles, { params: undefined, query: undefined, body: undefined })
   const shown = answer.data.slice(0, choiceNames).map(style => strangeId(style))
   return shown.length > 0 ? [{ arguments: ['style_preset'], words: `style_preset ${shown.join(', ')}` }] : []

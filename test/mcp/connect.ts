@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream'
 import { Client, type ClientCapabilities, type ElicitResult } from '@modelcontextprotocol/client'
 import type { Clock } from '#contract/clock.ts'
 import { serveMcp } from '#mcp/serve-stdio.ts'
+import type { Catalogue } from '#toolkit/catalogue.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { catalogue } from './catalogue.ts'
 import { linesTransport } from './lines-transport.ts'
@@ -27,6 +28,8 @@ export interface Connect {
   elicit?: (message: string, schema: unknown) => ElicitResult | Promise<ElicitResult>
   tools?: string[]
   stateKey?: Uint8Array
+  /** In place of the own one. */
+  catalogue?: Catalogue
   autoFulfill?: boolean
   clock?: Clock
 }
@@ -50,7 +53,7 @@ export async function connect({
   const session = serveMcp({
     name: 'farebox',
     version: '0.0.0',
-    catalogue,
+    catalogue: rest.catalogue ?? catalogue,
     async host() {
       hostsMade += 1
       return typeof host === 'function' ? host() : host

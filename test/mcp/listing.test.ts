@@ -70,7 +70,7 @@ test('the whole listing stays within its share of bytes', () => {
   expect(bytes).toBeLessThanOrEqual((wholeSet.bytes / wholeSet.tools) * defaults.length)
 })
 
-/** The default twenty, some of which may be still to come. */
+/** The default twenty. */
 const wholeNames = [
   ...['chat', 'models_find', 'job_wait', 'job_list', 'job_delete', 'limits'],
   ...['wallet_status', 'wallet_top_up', 'wallet_receipts'],

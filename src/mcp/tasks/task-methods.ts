@@ -1,10 +1,10 @@
 import { ProtocolError, ProtocolErrorCode, type ServerContext } from '@modelcontextprotocol/server'
 import type { Question } from '#toolkit/person.ts'
 import type { Task, TaskDesk } from '#toolkit/task-desk.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Desk } from '../call-tool.ts'
 import { canAsk, personAnswer } from '../elicitation.ts'
-import { logFault } from '../fault-log.ts'
+import { inOurWords } from '../our-words.ts'
 import { taskIdCharacters } from './bounds.ts'
 import { type DetailedTask, detailed } from './task-on-wire.ts'
 
@@ -84,21 +84,12 @@ async function tasksOf(desk: Desk): Promise<TaskDesk> {
   return tasks
 }
 
-/** A mistake of ours is an error of the protocol, in our words. */
-async function unlessFault<Result>(
+const unlessFault = <Result>(
   desk: Desk,
-  method: string,
+  where: string,
   { mcpReq: { signal } }: ServerContext,
   run: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await run()
-  } catch (error) {
-    if (error instanceof ProtocolError || signal.aborted) throw error
-    const why =
-      error instanceof ToolFailure
-        ? `${error.facts.happened} ${error.facts.next}`
-        : `This is an internal fault, reference ${logFault(desk.log, method, error)}; the log of the server says more. The task is as it was.`
-    throw new ProtocolError(ProtocolErrorCode.InternalError, why)
-  }
-}
+): Promise<Result> => inOurWords(desk, { where, signal, untouched: 'The task is as it was.', say: withoutCharge }, run)
+
+/** What was charged is told by the task's result. */
+const withoutCharge = ({ happened, next }: FailureFacts): string => `${happened} ${next}`

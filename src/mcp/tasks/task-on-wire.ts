@@ -5,6 +5,7 @@ import type { Task } from '#toolkit/task-desk.ts'
 import type { Desk } from '../call-tool.ts'
 import { asRequest } from '../elicitation.ts'
 import { logFault } from '../fault-log.ts'
+import { sayFault } from '../our-words.ts'
 import { declinedResult, doneResult, failedResult, openQuestionResult } from '../tool-results.ts'
 import { statusCharacters } from './bounds.ts'
 
@@ -70,7 +71,7 @@ function ended(desk: Desk, outcome: ToolOutcome): Pick<DetailedTask, 'result' | 
       return { result: openQuestionResult(outcome.question, 'the same tool') }
     case 'fault': {
       const reference = logFault(desk.log, 'task', outcome.error)
-      const message = `This is an internal fault, reference ${reference}; the log of the server says more.`
+      const message = sayFault(reference)
       return { status: 'failed', error: { code: ProtocolErrorCode.InternalError, message } }
     }
   }

@@ -13,7 +13,7 @@ describe.skipIf(cannotRun)('the protocol’s own suite, on our frame', () => {
   beforeAll(async () => {
     served = await serveFixtures(() => {})
   })
-  afterAll(() => served.close())
+  afterAll(() => served?.close())
 
   test.each(revisions)(
     'every scored scenario of %s passes, without a warning',
@@ -35,8 +35,8 @@ describe.skipIf(cannotRun)('the same without fixtures, on farebox mcp --http', (
   let product: Product
   beforeAll(async () => {
     product = await spawnProduct()
-  })
-  afterAll(() => product.close())
+  }, 60_000)
+  afterAll(() => product?.close(), 60_000)
 
   test.each(onTheProduct)(
     '%s %s',

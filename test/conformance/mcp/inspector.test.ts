@@ -25,11 +25,11 @@ describe.skipIf(cannotRun)('the protocol’s inspector, on farebox mcp as it is'
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'farebox-inspector-'))
     product = await spawnProduct()
-  })
+  }, 60_000)
   afterAll(async () => {
-    await product.close()
+    await product?.close()
     await rm(folder, { recursive: true, force: true })
-  })
+  }, 60_000)
 
   function inspect(transport: (typeof transports)[number], ...flags: string[]) {
     const server =

@@ -22,32 +22,41 @@ export interface Product {
   close(): Promise<void>
 }
 
+/** As beneath npm it ends with whoever started it, also where a test was cut off before its end. */
+const atHome = (folder: string) => ({
+  PATH: '',
+  FAREBOX_DATA: folder,
+  XDG_STATE_HOME: folder,
+  FAREBOX_OUTPUT_DIR: join(folder, 'files'),
+  npm_lifecycle_event: 'test',
+})
+
 /** `farebox mcp --http` as a person starts it; without a wallet and without a service, where `env` brings none. */
 export async function spawnProduct(env: Readonly<Record<string, string>> = {}): Promise<Product> {
   const folder = await mkdtemp(join(tmpdir(), 'farebox-mcp-'))
   const child = spawn(process.execPath, [launcher, 'mcp', '--http', '--port', '0', '--json'], {
-    env: { PATH: '', FAREBOX_DATA: folder, XDG_STATE_HOME: folder, FAREBOX_OUTPUT_DIR: join(folder, 'files'), ...env },
+    env: { ...atHome(folder), ...env },
     // It logs each request that the suite spoils on purpose.
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   const ended = once(child, 'close')
-  const lines = createInterface({ input: child.stdout })
-  const [first] = (await Promise.race([once(lines, 'line'), ended.then(() => [''])])) as [string]
-  if (first === '') throw new Error('farebox mcp --http did not start')
-  const { url, tokenFile } = Ready.parse(JSON.parse(first))
-  const token = (await readFile(tokenFile, 'utf8')).trim()
-  const door = await openDoor(url, token)
-  return {
-    url,
-    token,
-    folder,
-    openUrl: door.url,
-    async close() {
-      await door.close()
-      child.kill('SIGTERM')
-      await ended
-      await rm(folder, { recursive: true, force: true })
-    },
+  // Whatever has failed, nothing of it is left.
+  const end = async () => {
+    child.kill('SIGTERM')
+    await ended
+    await rm(folder, { recursive: true, force: true })
+  }
+  try {
+    const lines = createInterface({ input: child.stdout })
+    const [first] = (await Promise.race([once(lines, 'line'), ended.then(() => [''])])) as [string]
+    if (first === '') throw new Error('farebox mcp --http did not start')
+    const { url, tokenFile } = Ready.parse(JSON.parse(first))
+    const token = (await readFile(tokenFile, 'utf8')).trim()
+    const door = await openDoor(url, token)
+    return { url, token, folder, openUrl: door.url, close: () => door.close().finally(end) }
+  } catch (error) {
+    await end()
+    throw error
   }
 }
 
