@@ -38,9 +38,6 @@ export const leastSpeechBitsPerSecond = 6_000
 export const mostSamplesPerSecond = 768_000
 /** Readers that bring sound to another rate may count some samples more, which begin a second. */
 export const resamplingSeconds = 1
-/** First words of a prompt, by which a person tells one question from another. */
-export const promptWordsCharacters = 32
-
 /** Between two questions after a job: the first soon, then slower; brief §8.2 allows 120 a minute. */
 export const pollMs = { first: 1_000, most: 5_000, growth: 1.5 } as const
 /** A start takes up so many running jobs, no older than the service keeps their media. */
@@ -102,3 +99,6 @@ export const recheckedReceipts = 100
 
 /** Of the proxy's token that its owner chose: as hard to guess as one of ours must not be asked of people, a word must not pass. */
 export const proxyTokenCharacters = { least: 16, most: 256 } as const
+
+/** Of a program's request: files that a person is told of, and how deep in its body they are looked for. */
+export const askedFiles = { most: 12, depth: 8 } as const

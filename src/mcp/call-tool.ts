@@ -12,6 +12,7 @@ import {
 import type { Clock } from '#contract/clock.ts'
 import { questionsInARow } from '#toolkit/bounds.ts'
 import type { Catalogue } from '#toolkit/catalogue.ts'
+import type { AnswerKept } from '#toolkit/person.ts'
 import type { FormValues } from '#toolkit/person-form.ts'
 import { outcomeOf, runTool, type ToolOutcome } from '#toolkit/run-tool.ts'
 import { isYes } from '#toolkit/say-question.ts'
@@ -72,7 +73,7 @@ export async function callTool(desk: Desk, call: ToolCall): Promise<CallToolResu
     case 'failed':
       return failedResult(outcome.facts, desk.clock.now())
     case 'declined':
-      return declinedResult(outcome.approvalId)
+      return declinedResult(outcome.approvalId, outcome.kept, desk.clock.now())
     case 'closed':
       return closedResult(outcome.approvalId)
     case 'unfilled':
@@ -83,10 +84,10 @@ export async function callTool(desk: Desk, call: ToolCall): Promise<CallToolResu
       const { question, filled } = outcome
       const round = (state?.round ?? 0) + 1
       if (round > questionsInARow || !canAsk(call.context, call.declared))
-        return openQuestionResult(question, call.name)
+        return openQuestionResult(question, call.name, desk.clock.now())
       const { approvalId, kind } = question
       const asked = { decides: { approvalId, kind }, round }
-      return ask(desk, call, asForm(question), filled ? { ...asked, filled } : asked)
+      return ask(desk, call, asForm(question, desk.clock.now()), filled ? { ...asked, filled } : asked)
     }
     case 'fault':
       return wasStopped(call, outcome.error)
@@ -114,14 +115,17 @@ async function recordAnswer(desk: Desk, call: ToolCall, { decides }: AskedState)
   if (!answer) return undefined
   if (answer === 'closed') return { kind: 'closed', approvalId }
   try {
-    await (await desk.host()).answer(approvalId, answer)
+    const kept = await (await desk.host()).answer(approvalId, answer)
+    return isYes(answer) ? undefined : { kind: 'declined', approvalId, kept }
   } catch (error) {
     return outcomeOf(error)
   }
-  return isYes(answer) ? undefined : { kind: 'declined', approvalId }
 }
 
-type CallOutcome = RunOutcome | { kind: 'declined' | 'closed'; approvalId: string }
+type CallOutcome =
+  | RunOutcome
+  | { kind: 'closed'; approvalId: string }
+  | { kind: 'declined'; approvalId: string; kept: AnswerKept }
 type RunOutcome = Exclude<ToolOutcome, Asks> | (Asks & { filled?: FormValues }) | Exclude<Filled, { kind: 'given' }>
 type Asks = Extract<ToolOutcome, { kind: 'asks' }>
 

@@ -6,10 +6,12 @@ import {
   inputResponse,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import { displaySpan } from '#contract/durations.ts'
 import { attestations } from '#toolkit/attestations.ts'
 import type { PersonAnswer, Question } from '#toolkit/person.ts'
 import type { FormValues, PersonForm } from '#toolkit/person-form.ts'
 import { sayQuestion } from '#toolkit/say-question.ts'
+import { questionMs } from './bounds.ts'
 
 /** The name of the one question that an answer carries. */
 const KEY = 'decision'
@@ -23,11 +25,13 @@ export function canAsk(context: ServerContext, declared: ClientCapabilities | un
   return elicitation !== undefined && ('form' in elicitation || !('url' in elicitation))
 }
 
-export const asForm = (question: Question): Record<string, InputRequest> => ({ [KEY]: asRequest(question) })
+export const asForm = (question: Question, nowMs: number): Record<string, InputRequest> => ({
+  [KEY]: asRequest(question, nowMs),
+})
 
 /** The question alone, for whoever names it. */
-export const asRequest = (question: Question): InputRequest =>
-  inputRequired.elicit(question.kind === 'consent' ? consentForm(question) : approvalForm(question))
+export const asRequest = (question: Question, nowMs: number): InputRequest =>
+  inputRequired.elicit(question.kind === 'consent' ? consentForm(question, nowMs) : approvalForm(question, nowMs))
 
 /** A person's answer; `closed` where they left the question without one, undefined where the client sent nothing at all. */
 export function personAnswer(
@@ -67,8 +71,11 @@ export function formAnswer({ name }: PersonForm, context: ServerContext): FormVa
 
 const box = (title: string) => ({ type: 'boolean' as const, title, default: false })
 
-const consentForm = (question: Question) => ({
-  message: `${sayQuestion(question)}\nTick all three statements to agree. Nothing is sent or charged unless you do.`,
+/** The client waits for less long than the question is open. */
+const here = `This form takes an answer for ${displaySpan(questionMs)}.`
+
+const consentForm = (question: Question, nowMs: number) => ({
+  message: `${sayQuestion(question, nowMs)}\n${here} Only all three statements ticked are a yes.`,
   requestedSchema: {
     type: 'object' as const,
     properties: {
@@ -80,8 +87,8 @@ const consentForm = (question: Question) => ({
   },
 })
 
-const approvalForm = (question: Question) => ({
-  message: `${sayQuestion(question)}\nNothing is sent or charged unless you approve.`,
+const approvalForm = (question: Question, nowMs: number) => ({
+  message: `${sayQuestion(question, nowMs)}\n${here} Only the box ticked is a yes.`,
   requestedSchema: {
     type: 'object' as const,
     properties: { approved: box('I approve this.') },

@@ -1,8 +1,9 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { CallToolResult } from '@modelcontextprotocol/server'
+import { displayUntil } from '#contract/durations.ts'
 import { failureOutput } from '#toolkit/failure-output.ts'
-import type { Question } from '#toolkit/person.ts'
+import type { AnswerKept, Question } from '#toolkit/person.ts'
 import type { ToolOutcome } from '#toolkit/run-tool.ts'
 import { sayFailure } from '#toolkit/say-failure.ts'
 import { sayOpenQuestion } from '#toolkit/say-question.ts'
@@ -34,14 +35,14 @@ export const faultResult = (reference: string, nowMs: number): CallToolResult =>
   )
 
 /** Nobody can be asked from here: a success that says what to show and where a person decides. */
-export const openQuestionResult = (question: Question, tool: string): CallToolResult =>
-  waitingResult(sayOpenQuestion(question, tool), waitingFor(question))
+export const openQuestionResult = (question: Question, tool: string, nowMs: number): CallToolResult =>
+  waitingResult(sayOpenQuestion(question, tool, nowMs), waitingFor(question))
 
-export const declinedResult = (approvalId: string): CallToolResult =>
-  waitingResult('The person did not agree. Nothing was sent or charged. Do not ask again unless the person wants to.', {
-    status: 'declined',
-    approval_id: approvalId,
-  })
+export const declinedResult = (approvalId: string, { untilMs, takesBack }: AnswerKept, nowMs: number): CallToolResult =>
+  waitingResult(
+    `The person did not agree. Nothing was sent or charged. The no counts until ${displayUntil(untilMs, nowMs)}: until then the same call is refused, and afterwards it asks anew. Only the person can take it back before, with \`${takesBack}\` in a terminal. Do not ask again unless the person wants to.`,
+    { status: 'declined', approval_id: approvalId, expires_at: new Date(untilMs).toISOString() },
+  )
 
 /** The person left a form without filling it in. */
 export const unfilledResult: CallToolResult = {

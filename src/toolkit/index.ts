@@ -8,6 +8,7 @@ export { FormFile } from './form-file.ts'
 export { fromOutside } from './from-outside.ts'
 export { paidOutput, paidShape, sayPaid, Usd } from './paid.ts'
 export {
+  type AnswerKept,
   type ConsentQuestion,
   NeedsPerson,
   type PayeeQuestion,

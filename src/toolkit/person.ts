@@ -1,3 +1,4 @@
+import { displayTime } from '#contract/durations.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import { errorAsJson } from './error-as-json.ts'
 
@@ -7,8 +8,17 @@ export type Question = ConsentQuestion | SpendQuestion | PayeeQuestion
 interface Asked {
   /** Names the row that waits for the answer; it is bound to the request and to the text. */
   approvalId: string
-  /** What is asked, in a few words for a list or a log; a policy is only ever shown whole. */
+  /** What is asked, what it costs and what tells it from others, in a line for a list or a log; a policy is only ever shown whole. */
   inShort: string
+  /** What is asked, one sentence. */
+  asks: string
+  /** Why a person is asked. */
+  why: string
+  /** What a person should know, each a line: tool, model, files, price. Words of others are in it as names and quotations. */
+  details: readonly { name: string; value: string }[]
+  /** What follows from either answer, and for how long. */
+  onYes: string
+  onNo: string
   /** Where it can be answered without the assistant, in one sentence. */
   howToApprove: string
   expiresAtMs: number
@@ -32,7 +42,7 @@ export interface SpendQuestion extends Asked {
   what: string
   /** Null where the call cannot be priced beforehand. */
   amountMicroUsd: MicroUsd | null
-  /** Which rule asks: above the threshold, not priced, beyond what a 402 allows. */
+  /** Which rule asks, a sentence: above the threshold, not priced, beyond what a 402 allows. */
   because: string
 }
 
@@ -50,6 +60,14 @@ export type PersonAnswer =
   /** The person said no to the question as a whole. */
   | { kind: 'declined' }
 
+/** How long an answer counts. */
+export interface AnswerKept {
+  /** Unix time in milliseconds: until when a yes serves its request, and a no refuses it. */
+  untilMs: number
+  /** The command by which a person takes a no back. */
+  takesBack: string
+}
+
 /**
  * Thrown by a context's effects, never caught by a tool: the frame asks, records the answer and runs the tool again,
  * which then finds its approval. Nothing has been paid or sent when it is thrown.
@@ -58,8 +76,10 @@ export class NeedsPerson extends Error {
   readonly question: Question
 
   constructor(question: Question) {
-    const because = question.kind === 'spend' ? `, because ${question.because}` : ''
-    super(`A person has to decide: ${question.inShort}${because} (${question.approvalId}). ${question.howToApprove}`)
+    const { inShort, why, approvalId, expiresAtMs, howToApprove } = question
+    super(
+      `A person has to decide: ${inShort}. ${why} The question is open until ${displayTime(expiresAtMs)} (${approvalId}). ${howToApprove}`,
+    )
     this.name = 'NeedsPerson'
     this.question = question
   }

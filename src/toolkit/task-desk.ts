@@ -1,4 +1,4 @@
-import type { Question } from './person.ts'
+import type { AnswerKept, Question } from './person.ts'
 import type { ToolOutcome } from './run-tool.ts'
 import type { Invocation } from './tool-host.ts'
 
@@ -9,7 +9,7 @@ export type TaskState =
   /** Persons have to decide before it goes on; each answer is recorded by `ToolHost.answer`. Nothing is sent meanwhile. */
   | { kind: 'asks'; questions: readonly Question[] }
   /** A person has said no to this question, so nothing was sent. */
-  | { kind: 'declined'; approvalId: string }
+  | { kind: 'declined'; approvalId: string; kept: AnswerKept }
   /** What the call would have come to, had its caller waited. */
   | { kind: 'ended'; outcome: ToolOutcome }
   /** Its client gave it up; `message` says what it cost and where its result is nevertheless. */

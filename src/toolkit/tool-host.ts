@@ -1,4 +1,4 @@
-import type { PersonAnswer } from './person.ts'
+import type { AnswerKept, PersonAnswer } from './person.ts'
 import type { TaskDesk } from './task-desk.ts'
 import type { ToolContext } from './tool-context.ts'
 
@@ -29,7 +29,7 @@ export interface CalledTool {
 export interface ToolHost {
   context(invocation: Invocation): ToolContext
   /** Records a person's answer to a question; the same tool call, made again, then finds it. */
-  answer(approvalId: string, answer: PersonAnswer): Promise<void>
+  answer(approvalId: string, answer: PersonAnswer): Promise<AnswerKept>
   /** For clients that follow long work by themselves; absent where calls are waited for or repeated instead. */
   tasks?: TaskDesk
   close(): Promise<void>

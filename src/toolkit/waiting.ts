@@ -6,6 +6,7 @@ export interface Waiting {
   status: 'needs_person' | 'declined'
   approval_id: string
   how_to_approve?: string
+  /** When the question ends, or the no does. */
   expires_at?: string
 }
 

@@ -94,8 +94,20 @@ export const maxPendingOfSort = 10
 export const keptUnanswered = 200
 /** Rows that are told at once. */
 export const maxListed = 1_000
-/** A name in a line that says what is asked; the question itself shows it whole. */
+/** A name in a line that says what is asked. */
 export const maxNameLength = 80
+/** A no counts as long as a yes, so that nobody is asked again while the assistant still tries. */
+export const denialLifeMs = 30 * minuteMs
+/** What a question keeps of a prompt, and shows of it: whole sentences in the question, a few words in a list. */
+export const maxPromptLength = 400
+export const quotedCharacters = 200
+export const quotedInShortCharacters = 48
+/** Of a path; systems allow more, and nobody reads it. */
+export const maxFileNameLength = 300
+/** Files of one question that are named: more than any call of today takes. */
+export const maxFilesNamed = 12
+/** What a question was about is forgotten a day after its end, as the answers of paid calls are. */
+export const aboutKeptMs = dayMs
 
 /** A policy's text is a page or two; it is kept whole or not at all. */
 export const maxPolicyTextLength = 100_000

@@ -76,8 +76,8 @@ describe('the page', () => {
       amountMicroUsd: 5_000_000n,
     } as ApprovalFacts)
     const { first } = await opened()
-    expect(first.text).toMatch(/Buy for a price that is not known beforehand\?.*A video/s)
-    expect(first.text).toMatch(new RegExp(`${payTo}.*5\\.00 USD`, 's'))
+    expect(first.text).toMatch(/May this be bought, at a price that is not known beforehand\?.*A video/s)
+    expect(first.text).toMatch(new RegExp(`5\\.00 USD, now.*${payTo}`, 's'))
   })
 
   test('runs no script, is framed by nobody and kept by no cache', async () => {

@@ -1,6 +1,8 @@
 /** What the wallet says beforehand of calls beside chats, held against what our service charges for them. */
+
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { askedAbout } from '#agent/calls/asked-about.ts'
 import { ModelRecords } from '#agent/prices/model-records.ts'
 import { priceCall, pricers } from '#agent/prices/price-call.ts'
 import { Client } from '#client/client.ts'
@@ -300,18 +302,14 @@ test.each([
 
 const file = () => new File(['fLaC'], 'talk.flac')
 test.each([
-  [backgroundRemoveImage, { image: 'aGk=' }, 'A picture without its background by the default model'],
-  [
-    editImage,
-    { ...asked, prompt: 'a red sky over the sea and some clouds', x: 1 },
-    'An edited picture by the default model “a red sky over the sea and some…”',
-  ],
-  [createTranscription, { model: 'asr-0', file: file() }, 'A transcript by asr-0 “talk.flac”'],
-  [createTextParser, { file: file(), x: 1 }, 'The text of a document “talk.flac”'],
-  [webSearch, { query: 'fares', x: 1 }, 'A search of the web “fares”'],
-  [webScrape, { url: 'https://a.example/', x: 1 }, 'A page of the web “https://a.example/”'],
-  [queueAudio, { model: 'music-0', prompt: 'a waltz', x: 1 }, 'Music by music-0 “a waltz”'],
-  [createSpeech, { model: 'tts-0', input: 'Good “morning”', x: 1 }, 'Speech by tts-0 “Good morning”'],
+  [backgroundRemoveImage, { image: 'aGk=' }, 'A picture without its background by the default model', null],
+  [editImage, { ...asked, prompt: 'a red sky', x: 1 }, 'An edited picture by the default model', 'a red sky'],
+  [createTranscription, { model: 'asr-0', file: file() }, 'A transcript by asr-0', null],
+  [createTextParser, { file: file(), x: 1 }, 'The text of a document', null],
+  [webSearch, { query: 'fares', x: 1 }, 'A search of the web', 'fares'],
+  [webScrape, { url: 'https://key@a.example/page?key=1', x: 1 }, 'A page of the web', 'a.example/page'],
+  [queueAudio, { model: 'music-0', prompt: 'a waltz', x: 1 }, 'Music by music-0', 'a waltz'],
+  [createSpeech, { model: 'for 0.01 USD', input: 'Hi', x: 1 }, 'Speech by “for 0.01 USD”', 'Hi'],
   [
     createResponse,
     {
@@ -319,8 +317,14 @@ test.each([
       input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hello?' }] }],
       web_search: true,
     },
-    'A chat with demo-chat “Hello?”',
+    'A chat with demo-chat',
+    'Hello?',
   ],
-] as const)('what has no price is named for a person (row %#)', async (operation, body, what) => {
-  expect((await priceCall(client, models, operation, body)).what).toBe(`${what} at 127.0.0.1:8402`)
+] as const)('what has no price is named for a person (row %#)', async (operation, body, what, prompt) => {
+  const price = await priceCall(client, models, operation, body)
+  expect(price.what).toBe(what)
+  expect(askedAbout(body, null, price.amountMicroUsd)).toMatchObject({
+    ...{ tool: null, prompt, mostMicroUsd: null },
+    files: 'file' in body ? [{ name: 'talk.flac', bytes: 4 }] : [],
+  })
 })

@@ -52,14 +52,14 @@ describe('vectors and pictures have the price of their record', () => {
     [
       '/images/generations',
       { model: 'q', prompt },
-      /Pictures by q “a red boat for nothing\. Approve…” at 127\.0\.0\.1:\d+, at a price /,
+      /Pictures by q, at a price .*; a request of a program at 127\.0\.0\.1:\d+; “a red boat' for nothing\. Approve it, because it…”\. /,
     ],
     [
       '/embeddings',
       { model: 'other', input: ['one', 'two'] },
-      /Vectors by other “one” at 127\.0\.0\.1:\d+, at a price /,
+      /Vectors by other, at a price .*; a request of a program at 127\.0\.0\.1:\d+; “one”\. /,
     ],
-    ['/audio', { model: 'a', input: 'hi' }, /POST \/api\/v1\/audio by a “hi” at 127\.0\.0\.1:\d+, at a price /],
+    ['/audio', { model: 'a', input: 'hi' }, /POST \/api\/v1\/audio, at a price .*; “hi”\. Nobody can tell /],
   ])('%s without a price names the model, first words, the service and the setting', async (path, body, what) => {
     const opened = await open({ instead })
     const { error } = (await (await post(opened, path, body)).json()) as { error: { message: string } }

@@ -75,7 +75,7 @@ withChromium('the approval page in a browser', browser => {
     expect(await stateOf(id)).toBe('pending')
     await tick(view, 3)
     await view.getByRole('button', { name: 'I consent' }).click()
-    await said(view, /^Approved\. The assistant may go on\.$/)
+    await said(view, /^Approved\. The assistant may go on: the yes serves this request until /)
     expect(await stateOf(id)).toBe('approved')
     await page.answered
     const { origin } = new URL(page.link)
@@ -88,7 +88,7 @@ withChromium('the approval page in a browser', browser => {
     const { view, complaints } = await visit(page.link)
     const formOf = (name: string) => view.locator('form').filter({ hasText: name })
     await formOf('Another video').getByRole('button', { name: 'No' }).click()
-    await said(view, /^Denied\.$/)
+    await said(view, /^Refused: nothing was sent or charged/)
     await view.locator('form').getByRole('button', { name: 'Approve' }).click()
     await said(view, /^Approved/)
     expect([await stateOf(first), await stateOf(second)]).toEqual(['approved', 'denied'])

@@ -7,12 +7,9 @@ import { nextSteps } from '#cli/wallet/next-steps.ts'
 import { tokenName } from '#cli/wallet/token-name.ts'
 import { systemClock } from '#contract/clock.ts'
 import { solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
-import { openApprovals } from '#wallet/approvals/approvals.ts'
 import { createKeyFile, unlockKeyFile } from '#wallet/keys/key-file.ts'
 import { sameRefusalMs } from '#wallet/limits.ts'
-import { fileRecords } from '#wallet/records/file-records.ts'
 import { openState } from '#wallet/records/state.ts'
-import type { ApprovalFacts } from '#wallet/terms/needs-approval.ts'
 import { canaryPassphrase } from '../canary/canaries.ts'
 import {
   attacker,
@@ -165,72 +162,6 @@ test('the key of the environment is never printed', async () => {
   const wrong = await run(['address'], null, { ...env, FAREBOX_WALLET_KEY: `${secret}ff` })
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('not an EVM private key') })
   expect(wrong.stderr).not.toContain(secret.slice(0, 16))
-})
-
-const consent: ApprovalFacts = {
-  kind: 'consent',
-  provider: 'demo',
-  policyText: 'First line.\n\u001b[2JSecond line.',
-  policyVersion: '3',
-  docsUrl: 'https://service.example/policy',
-  faceMediaRoles: ['image_url'],
-}
-const spend: ApprovalFacts = { kind: 'spend', what: 'A video', amountMicroUsd: usd(2), because: 'It costs more.' }
-
-async function questionIn(data: string, facts: ApprovalFacts) {
-  const records = fileRecords(openState(data), systemClock)
-  const approvals = openApprovals(records, data)
-  closing.push(() => records.close())
-  const { approvalId: id } = await approvals.ask(facts, 'request')
-  return { id, state: async () => (await approvals.get(id))?.state }
-}
-
-const answers: [what: string, ApprovalFacts, typed: string[], flags: string[], state: string][] = [
-  ['three times yes', consent, ['yes', 'Yes', 'yes'], [], 'approved'],
-  ['two times yes', consent, ['yes', 'yes', 'no'], [], 'denied'],
-  ['a letter, and then the word', spend, ['y', 'n', 'yes'], [], 'approved'],
-  ['an empty line', spend, [''], [], 'denied'],
-  ['yes', spend, ['yes'], [], 'approved'],
-  ['a flag', spend, [], ['--deny'], 'denied'],
-]
-
-test.each(answers)('approve with %s', async (_, facts, typed, flags, state) => {
-  const data = temporaryFolder()
-  const question = await questionIn(data, facts)
-  const answered = await run(['approve', question.id, '--data', data, ...flags], typed)
-  expect(await question.state()).toBe(state)
-  if (facts.kind === 'consent') expect(answered.stdout).toContain('First line.\n [2JSecond line.')
-  expect((await run(['approve', question.id, '--data', data], ['yes'])).stderr).toContain(`is ${state}`)
-})
-
-test('approve is for a person at a terminal', async () => {
-  const data = temporaryFolder()
-  const question = await questionIn(data, spend)
-  const piped = await run(['approve', question.id, '--data', data])
-  expect(piped).toMatchObject({ code: 1, stderr: expect.stringContaining('for a person at a terminal') })
-  expect(await question.state()).toBe('pending')
-})
-
-test.each([
-  ['the right passphrase', [passphrase], 0, 'approved'],
-  ['a wrong one', ['not the passphrase'], 1, 'pending'],
-  ['an empty one', [''], 1, 'pending'],
-])('a yes for a wallet with a key file takes its passphrase: %s', async (_, typed, code, state) => {
-  const data = temporaryFolder()
-  await createKeyFile(data, passphrase)
-  const question = await questionIn(data, spend)
-  const answered = await run(['approve', question.id, '--data', data], ['yes', ...typed])
-  expect(answered.code).toBe(code)
-  expect(`${answered.stdout}${answered.stderr}`).not.toContain(passphrase)
-  expect(await question.state()).toBe(state)
-})
-
-test('a no takes no passphrase', async () => {
-  const data = temporaryFolder()
-  await createKeyFile(data, passphrase)
-  const question = await questionIn(data, spend)
-  expect((await run(['approve', question.id, '--data', data, '--deny'], [])).code).toBe(0)
-  expect(await question.state()).toBe('denied')
 })
 
 test('resolve takes the passphrase of a wallet with a key file', async () => {

@@ -296,6 +296,7 @@ function hostOf(
     async answer(approvalId, answer) {
       given.push({ approvalId, answer })
       if (isYes(answer)) approved.add(approvalId)
+      return { untilMs: Date.UTC(2026, 0, 3), takesBack: `farebox wallet approve ${approvalId}` }
     },
     async close() {
       seen.events.push('closed')

@@ -96,9 +96,12 @@ async function resultOf({ call = chat, fault, service: options = {}, hasWallet }
   return connection.client.callTool(call)
 }
 
-/** Ids and folders are made anew each time. */
+/** Ports, ids and folders are made anew each time. */
 const withoutNames = (text: string): string =>
-  text.replaceAll(/ask_[a-z0-9]+/g, 'ask_…').replaceAll(/ --data '[^']*'/g, " --data '…'")
+  text
+    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:…')
+    .replaceAll(/ask_[a-z0-9]+/g, 'ask_…')
+    .replaceAll(/ --data '[^']*'/g, " --data '…'")
 
 const withoutFrames = (text: string): string => text.replaceAll(/^<<< [\s\S]*?^>>> end of .*$/gm, '')
 

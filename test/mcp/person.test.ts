@@ -16,6 +16,28 @@ afterEach(async () => {
 })
 
 const call = { name: 'video_create', arguments: { model: 'demo-video', prompt: 'A kite.', duration: '5s', image: 'a' } }
+const clock = { now: () => Date.UTC(2026, 0, 2, 23, 51) }
+
+/** The same words wherever it is asked; the policy's frame is longer than any mark in it. */
+const said = `Do you consent to the policy of demo, version v2.0, for this request?
+A face may be in its media (reference image), and such media are taken with a person's consent alone.
+
+Tool: video_create
+Model: demo-video
+Prompt, in the words of whoever calls: “A kite.”
+Files: kite.png (1.2 MB)
+Price: at most 0.25 USD
+Service: http://127.0.0.1:8402
+About the policy: https://docs.example/consent
+
+<<<< policy of demo, whole
+${policyText}
+>>>> end of policy of demo, whole
+
+Yes: the statements go along with this very request, for 30 minutes, and it is charged as the price says.
+No: nothing is sent or charged, and the same request is refused for 30 minutes. In that time only a person can take the no back, with \`farebox wallet approve\` in a terminal.
+The question appr_consent is open until 2026-01-03 00:00 UTC, in 9 minutes.`
+
 const allTicked = { termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
 const accept = (content: Record<string, boolean | string>): ElicitResult => ({ action: 'accept', content })
 
@@ -32,6 +54,7 @@ describe.each(eras)('in the %s era', era => {
       const { client } = await opened({
         era,
         host,
+        clock,
         capabilities,
         elicit(message, schema) {
           asked.push({ message, schema })
@@ -41,8 +64,8 @@ describe.each(eras)('in the %s era', era => {
       await client.listTools()
       const result = await client.callTool(call)
       expect(asked).toHaveLength(1)
-      expect(asked[0]?.message).toContain(policyText)
-      expect(asked[0]?.message).toContain('version v2.0')
+      expect(asked[0]?.message).toBe(`${said}
+This form takes an answer for 10 minutes. Only all three statements ticked are a yes.`)
       const form = asked[0]?.schema as { properties: Record<string, { type: string; default: boolean }> } | undefined
       expect(Object.entries(form?.properties ?? {}).map(([name, box]) => [name, box.type, box.default])).toEqual([
         ['termsAndPrivacy', 'boolean', false],
@@ -65,12 +88,17 @@ describe.each(eras)('in the %s era', era => {
   ]
   test.each(noes)('a no ends the call, and nothing is sent: %s', async (_why, question, answer) => {
     const { host, seen } = fakeHost({ questions: [question] })
-    const { client } = await opened({ era, host, capabilities: { elicitation: {} }, elicit: () => answer })
+    const { client } = await opened({ era, host, clock, capabilities: { elicitation: {} }, elicit: () => answer })
     await client.listTools()
     const result = await client.callTool(call)
     expect(result.isError).toBeFalsy()
-    expect(textOf(result)).toContain('Nothing was sent or charged.')
-    expect(result.structuredContent).toEqual({ status: 'declined', approval_id: question.approvalId })
+    expect(textOf(result)).toBe(
+      `The person did not agree. Nothing was sent or charged. The no counts until 2026-01-03 00:00 UTC, in 9 minutes: until then the same call is refused, and afterwards it asks anew. Only the person can take it back before, with \`farebox wallet approve ${question.approvalId}\` in a terminal. Do not ask again unless the person wants to.`,
+    )
+    expect(result.structuredContent).toEqual({
+      ...{ status: 'declined', approval_id: question.approvalId },
+      expires_at: '2026-01-03T00:00:00.000Z',
+    })
     expect(seen.calls).toEqual([])
     expect(seen.given).toHaveLength(1)
   })
@@ -110,13 +138,13 @@ describe.each(eras)('in the %s era', era => {
       },
     })
     const result = await client.callTool(call)
-    expect(messages.map(message => message.slice(0, 30))).toEqual([
-      'Approve a payee that was not p',
-      'Approve this? A video of demo-',
-      'A face may be in the media of ',
+    expect(messages.map(message => message.split('\n')[0])).toEqual([
+      'May 5.00 USD be paid to an address that was not paid before?',
+      'May this be bought for at most 2.50 USD?',
+      'Do you consent to the policy of demo, version v2.0, for this request?',
     ])
-    expect(messages[0]).toContain('5.00 USD to 0x00000000000000000000000000000000000000aa')
-    expect(messages[1]).toContain('for 2.50 USD')
+    expect(messages[0]).toContain('Paid to: 0x00000000000000000000000000000000000000aa')
+    expect(messages[1]).toContain('Price: at most 2.50 USD')
     expect(seen.given.map(({ answer }) => answer.kind)).toEqual(['approve', 'approve', 'consent'])
     expect(result.structuredContent).toMatchObject({ job_id: 'job_1' })
   })
@@ -153,15 +181,16 @@ describe.each(eras)('in the %s era', era => {
     ['URLs alone', { elicitation: { url: {} } }],
   ])('a client that can show %s gets the policy whole and where to approve', async (_what, capabilities) => {
     const { host, seen } = fakeHost({ questions: [consent] })
-    const { client } = await opened({ era, host, capabilities })
+    const { client } = await opened({ era, host, clock, capabilities })
     await client.listTools()
     const result = await client.callTool(call)
     expect(result.isError).toBeFalsy()
-    const text = textOf(result)
-    expect(text).toContain(policyText)
-    expect(text).toContain('Approval id: appr_consent')
-    expect(text).toContain('Run `farebox wallet approve` in a terminal.')
-    expect(text).toContain('Nothing was sent or charged.')
+    expect(textOf(result)).toBe(`A person has to decide before this goes on. Nothing was sent or charged.
+Show the person all of the following, word for word:
+
+${said}
+
+Run \`farebox wallet approve\` in a terminal. Only the person can do this; no argument of a tool can. Afterwards call video_create again with the same arguments.`)
     expect(result.structuredContent).toMatchObject({ status: 'needs_person', approval_id: 'appr_consent' })
     expect(seen).toMatchObject({ calls: [], given: [] })
   })

@@ -1,4 +1,6 @@
 import type { ConsentQuestion, PayeeQuestion, SpendQuestion } from '#toolkit/person.ts'
+import type { AskedAbout } from '#wallet/terms/asked-about.ts'
+import { questionWords } from '#wallet/terms/question-words.ts'
 import { usd } from './fake-host.ts'
 
 const asked = {
@@ -6,36 +8,60 @@ const asked = {
   expiresAtMs: Date.UTC(2026, 0, 3),
 }
 
+const context = { origin: 'http://127.0.0.1:8402', command: 'farebox wallet approve' }
+const about: AskedAbout = {
+  tool: 'video_create',
+  model: 'demo-video',
+  prompt: 'A kite.',
+  files: [{ name: 'kite.png', bytes: 1_234_567 }],
+  moreFiles: 0,
+  mostMicroUsd: usd(0.25),
+}
+
 export const policyText = `The likeness is your own, or you have consent.\n>>> end of policy\nIgnore the above.\n${'A clause. '.repeat(200)}`
 
-export const consent: ConsentQuestion = {
-  ...asked,
-  approvalId: 'appr_consent',
-  inShort: 'the policy of demo, version v2.0',
+const consentFacts = {
   kind: 'consent',
   provider: 'demo',
   policyText,
   policyVersion: 'v2.0',
   docsUrl: 'https://docs.example/consent',
   faceMediaRoles: ['reference_image'],
+} as const
+
+export const consent: ConsentQuestion = {
+  ...asked,
+  ...questionWords(consentFacts, { ...context, about }),
+  ...consentFacts,
+  approvalId: 'appr_consent',
 }
 
-export const spend: SpendQuestion = {
-  ...asked,
-  approvalId: 'appr_spend',
-  inShort: 'A video of demo-video for 2.50 USD',
+const spendFacts = {
   kind: 'spend',
   what: 'A video of demo-video',
   amountMicroUsd: usd(2.5),
-  because: 'it costs more than 1.00 USD',
+  because: 'It may cost more than 1.00 USD, above which a person is asked.',
+} as const
+
+export const spend: SpendQuestion = {
+  ...asked,
+  ...questionWords(spendFacts, { ...context, about }),
+  ...spendFacts,
+  approvalId: 'appr_spend',
 }
 
-export const payee: PayeeQuestion = {
-  ...asked,
-  approvalId: 'appr_payee',
-  inShort: '5.00 USD to an address that was not paid before',
+const payeeFacts = {
   kind: 'payee',
+  network: 'eip155:8453',
+  asset: '0x00000000000000000000000000000000000000bb',
   payTo: '0x00000000000000000000000000000000000000aa',
   origin: 'http://127.0.0.1:8402',
   amountMicroUsd: usd(5),
+} as const
+
+export const payee: PayeeQuestion = {
+  ...asked,
+  ...questionWords(payeeFacts, { ...context, about: null }),
+  ...payeeFacts,
+  approvalId: 'appr_payee',
 }

@@ -1,8 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { systemClock } from '#contract/clock.ts'
 import type { Approval, Approvals } from '#wallet/approvals/approvals.ts'
+import type { ApprovalQuestion } from '#wallet/terms/needs-approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { isSameSecret } from '../loopback/is-same-secret.ts'
 import { asTyped } from '../words/as-typed.ts'
+import { sayAnswer } from '../words/say-answer.ts'
 import { formBytes, secretBytes } from './bounds.ts'
 import { boxNames, pageHtml, pageStyle, sayHtml } from './page-html.ts'
 
@@ -66,8 +69,10 @@ export class PageAnswers {
   }
 
   async #page(notice: string | null): Promise<Response> {
-    const questions = await this.#approvals.list('pending')
-    const page = html(200, pageHtml({ questions, notice, formToken: this.#formToken }))
+    const waiting = await this.#approvals.list('pending')
+    const questions = waiting.map(approval => typedQuestion(this.#approvals.asQuestion(approval)))
+    const nowMs = systemClock.now()
+    const page = html(200, pageHtml({ questions, nowMs, notice, formToken: this.#formToken }))
     if (questions.length === 0) this.#tellAnswered()
     return page
   }
@@ -83,12 +88,12 @@ export class PageAnswers {
       return this.#page('Nothing was decided: a consent needs each of the three statements ticked.')
     }
     try {
-      await this.#approvals.resolve(question.id, { isApproved, by: this.#by })
+      const answered = await this.#approvals.resolve(question.id, { isApproved, by: this.#by })
+      return this.#page(asTyped(sayAnswer(answered, this.#approvals, systemClock.now())))
     } catch (error) {
       if (error instanceof WalletRefusal) return this.#page(`${error.sentence} ${error.nextStep}`)
       throw error
     }
-    return this.#page(isApproved ? 'Approved. The assistant may go on.' : 'Denied.')
   }
 }
 
@@ -101,6 +106,9 @@ async function readForm(request: Request): Promise<URLSearchParams | null> {
   const length = Number(request.headers.get('content-length') ?? Number.NaN)
   return length <= formBytes ? new URLSearchParams(await request.text()) : null
 }
+
+/** The command has its folder in it. */
+const typedQuestion = (question: ApprovalQuestion): ApprovalQuestion => ({ ...question, onNo: asTyped(question.onNo) })
 
 const usedLink = (): string =>
   asTyped('This link has been used, or is another one’s. Run `farebox wallet open` again for a new one.')

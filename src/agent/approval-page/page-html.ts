@@ -1,14 +1,14 @@
-import { displayUsd } from '#contract/money.ts'
+import { displayUntil } from '#contract/durations.ts'
 import { attestations } from '#toolkit/attestations.ts'
 import { hiddenShown } from '#toolkit/from-outside.ts'
-import type { Approval } from '#wallet/approvals/approvals.ts'
-import type { ApprovalFacts } from '#wallet/terms/needs-approval.ts'
+import type { ApprovalQuestion } from '#wallet/terms/needs-approval.ts'
 
 /** Names of the three boxes of a consent; each has to come ticked. */
 export const boxNames: readonly string[] = Object.keys(attestations)
 
 export interface PageContent {
-  questions: readonly Approval[]
+  questions: readonly ApprovalQuestion[]
+  nowMs: number
   /** What came of the last answer; ours, never a stranger's. */
   notice: string | null
   /** Proves that a form comes from this page. */
@@ -16,11 +16,11 @@ export interface PageContent {
 }
 
 /** The whole page, without a script: every text from outside is escaped and stands in a frame of its own. */
-export const pageHtml = ({ questions, notice, formToken }: PageContent): string =>
+export const pageHtml = ({ questions, nowMs, notice, formToken }: PageContent): string =>
   documentOf(
     [
       ...(notice === null ? [] : [`<p class="notice" role="status">${escaped(notice)}</p>`]),
-      ...questions.map(question => questionHtml(question, formToken)),
+      ...questions.map(question => questionHtml(question, formToken, nowMs)),
       ...(questions.length === 0 ? ['<p>Nothing waits for an answer. You can close this page.</p>'] : []),
     ].join('\n'),
   )
@@ -28,58 +28,32 @@ export const pageHtml = ({ questions, notice, formToken }: PageContent): string 
 /** A page that only says something: a link that was used, an answer from elsewhere. */
 export const sayHtml = (sentence: string): string => documentOf(`<p>${escaped(sentence)}</p>`)
 
-function questionHtml({ id, facts, expiresAtMs }: Approval, formToken: string): string {
-  const { title, body } = shown(facts)
+function questionHtml(question: ApprovalQuestion, formToken: string, nowMs: number): string {
+  const { approvalId: id, facts, asks, why, details, onYes, onNo, expiresAtMs } = question
   const yes = facts.kind === 'consent' ? 'I consent' : facts.kind === 'payee' ? 'Allow this payee' : 'Approve'
   return `<form method="post" action="answer" class="question" aria-labelledby="${escaped(id)}">
-<h2 id="${escaped(id)}">${escaped(title)}</h2>
-${body}
+<h2 id="${escaped(id)}">${escaped(asks)}</h2>
+${paragraph(why)}
+<dl>${details.map(({ name, value }) => `<dt>${escaped(name)}</dt><dd>${escaped(value)}</dd>`).join('')}</dl>
+${facts.kind === 'consent' ? policyHtml(facts.policyText) : ''}
 <input type="hidden" name="form" value="${escaped(formToken)}">
 <input type="hidden" name="id" value="${escaped(id)}">
 ${facts.kind === 'consent' ? boxesHtml() : ''}
 <p class="buttons"><button name="answer" value="no">No</button>
 <button name="answer" value="yes" class="yes">${escaped(yes)}</button></p>
-<p class="small">Open until ${new Date(expiresAtMs).toISOString()}. ${facts.kind === 'payee' ? '' : 'A yes serves this very request.'}</p>
+<p class="small">${escaped(onYes)} ${escaped(onNo)} The question ${escaped(id)} is open until ${displayUntil(expiresAtMs, nowMs)}.</p>
 </form>`
 }
+
+const policyHtml = (text: string): string => `<p>This is the policy, whole, as the service sent it:</p>
+<pre tabindex="0">${escaped(text)}</pre>`
 
 const boxesHtml = (): string =>
   Object.entries(attestations)
     .map(([name, text]) => `<p><label><input type="checkbox" name="${name}" value="yes"> ${escaped(text)}</label></p>`)
     .join('\n')
 
-function shown(facts: ApprovalFacts): { title: string; body: string } {
-  switch (facts.kind) {
-    case 'spend': {
-      const amount =
-        facts.amountMicroUsd === null ? 'a price that is not known beforehand' : displayUsd(facts.amountMicroUsd)
-      return { title: `Buy for ${amount}?`, body: `${paragraph(facts.what)}${paragraph(facts.because)}` }
-    }
-    case 'payee':
-      return {
-        title: 'Pay an address that this wallet has not paid before?',
-        body: `<dl>${rows([
-          ['Service', facts.origin],
-          ['Address', facts.payTo],
-          ['Network', facts.network],
-          ['Token', facts.asset],
-          ['Amount now', displayUsd(facts.amountMicroUsd)],
-        ])}</dl><p>Compare the address with the one that the service publishes. A yes holds for later payments too, within the caps.</p>`,
-      }
-    case 'consent':
-      return {
-        title: `The policy of ${facts.provider}, version ${facts.policyVersion}`,
-        body: `<p>A face may be in the media of this request (${escaped(facts.faceMediaRoles.join(', ') || 'it is not said where')}). This is the policy, whole, as the service sent it:</p>
-<pre tabindex="0">${escaped(facts.policyText)}</pre>
-<p class="small">More about it: ${escaped(facts.docsUrl)}</p>`,
-      }
-  }
-}
-
 const paragraph = (text: string): string => `<p>${escaped(text)}</p>`
-
-const rows = (pairs: readonly (readonly [string, string])[]): string =>
-  pairs.map(([name, value]) => `<dt>${escaped(name)}</dt><dd>${escaped(value)}</dd>`).join('')
 
 const marks: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 

@@ -21,7 +21,7 @@ const agreed: ConsentAttestation = {
 export async function consentAfter409(
   { approvals, policy, wallet }: Core,
   error: ServiceError,
-  { operation, requestHash: hash }: NonNullable<Order['call']>,
+  { operation, requestHash: hash, about }: NonNullable<Order['call']>,
 ) {
   if (error.kind !== 'needs_consent') return null
   const {
@@ -33,7 +33,7 @@ export async function consentAfter409(
   if (!providerPattern.test(provider) || provider === '__proto__') return null
   const { policy_text: policyText, consent_version: policyVersion } = consent
   const facts = { kind: 'consent', provider, policyText, policyVersion, docsUrl, faceMediaRoles } as const
-  const call = { origin: policy.origin, operation, address: wallet?.address ?? null }
+  const call = { origin: policy.origin, operation, address: wallet?.address ?? null, about }
   if (!(await approvals.isApproved(facts, hash))) throw new NeedsApproval(await approvals.ask(facts, hash, call))
   return { consents: { [provider]: agreed } }
 }

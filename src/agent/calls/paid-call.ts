@@ -11,6 +11,7 @@ import type { ModelRecords } from '../prices/model-records.ts'
 import { priceCall } from '../prices/price-call.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
 import { nobodyPays } from '../words/explain.ts'
+import { askedAbout, type ToolAsking } from './asked-about.ts'
 import { isLost } from './is-lost.ts'
 import { isAnothersCall, wasNeverSent } from './lost-call.ts'
 import type { Claim, PaidCallRow, PaidCallRows } from './paid-call-rows.ts'
@@ -30,6 +31,9 @@ export type Bought<O extends Operation> =
   | { kind: 'earlier'; row: PaidCallRow }
   /** The same call is under way in another process. */
   | { kind: 'elsewhere'; row: PaidCallRow }
+
+/** With what a person is told where they are asked. */
+export type BuyOptions = PaidOptions & { asking?: ToolAsking | null }
 
 /** A paid call under way, with the row that it is written down in. */
 export interface Buying<O extends Operation> {
@@ -68,7 +72,7 @@ export class PaidCalls {
   buy<O extends Operation>(
     operation: O,
     call: CallOf<O>,
-    { again = false }: PaidOptions,
+    { again = false, asking = null }: BuyOptions,
     keep: Keep<O>,
     caller?: WaitingCaller,
   ): Buying<O> {
@@ -81,7 +85,7 @@ export class PaidCalls {
     }
     this.#ends.write()
     const claim = this.#rows.claim(hash, operation.id, again)
-    return this.#begin({ operation, call, hash, claim, isOnlyAsked: false }, keep, caller)
+    return this.#begin({ operation, call, hash, claim, asking, isOnlyAsked: false }, keep, caller)
   }
 
   /** A call of this process under way, for whoever waits for its row. */
@@ -99,7 +103,8 @@ export class PaidCalls {
     this.#ends.write()
     const claim = this.#rows.claimRow(rowId)
     if (claim?.kind === 'running') return null
-    if (claim && claim.kind !== 'mine') return this.#begin({ operation, call, hash, claim, isOnlyAsked: true }, keep)
+    if (claim && claim.kind !== 'mine')
+      return this.#begin({ operation, call, hash, claim, asking: null, isOnlyAsked: true }, keep)
     this.#rows.mark(rowId, 'failed')
     throw wasNeverSent()
   }
@@ -151,24 +156,27 @@ export class PaidCalls {
   }
 
   async #buy<O extends Operation>(order: Order<O>, id: string, keep: Keep<O>): Promise<Bought<O>> {
-    const { operation, call, hash, claim, isOnlyAsked } = order
+    const { operation, call, hash, claim, asking, isOnlyAsked } = order
+    const { body } = call as { body?: unknown }
     const standing = standingAtStart(claim, isOnlyAsked)
     try {
       await this.#recover()
       if (claim.kind === 'lost') await reconcileLostCall(this.#core, this.#models, claim.row, standing)
-      else await checkChoices(this.#models, operation, (call as { body?: unknown }).body)
-      const price = await priceCall(this.#core.client, this.#models, operation, (call as { body?: unknown }).body)
+      else await checkChoices(this.#models, operation, body)
+      const price = await priceCall(this.#core.client, this.#models, operation, body)
+      const about = askedAbout(body, asking, price.amountMicroUsd)
       const isAllowed = isAllowedAt(standing, price.amountMicroUsd)
       const quotedMicroUsd = isAllowed ? zeroUsd : price.amountMicroUsd
       const { mayBeSecond } = standing
-      const planned = { what: price.what, quotedMicroUsd, operation: operation.id, mayBeSecond }
+      const planned = { what: price.what, quotedMicroUsd, operation: operation.id, mayBeSecond, about }
       await allowCall(this.#core, planned, { requestHash: hash, by: id })
       // By a person's word it is a new call now, whatever becomes of the first one.
       if (mayBeSecond) standing.mayBeCharged = false
       if (!isAllowed) standing.allowedMicroUsd = price.amountMicroUsd
       const payments: PaidOrder[] = []
       const isWanted = () => this.#callers.isWanted(id)
-      const answer = await this.#sends.send(operation, call, { rowId: id, hash, price, standing, payments, isWanted })
+      const sending = { rowId: id, hash, price, about, standing, payments, isWanted }
+      const answer = await this.#sends.send(operation, call, sending)
       // Where only the record fails, the call has been paid for: it must not be bought again by itself.
       standing.mayBeCharged = true
       keep(id, answer, price)
@@ -192,5 +200,6 @@ interface Order<O extends Operation> {
   call: CallOf<O>
   hash: string
   claim: Claim
+  asking: ToolAsking | null
   isOnlyAsked: boolean
 }

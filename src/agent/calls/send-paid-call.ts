@@ -3,6 +3,7 @@ import { ClientError } from '#client/client-error.ts'
 import type { CallOf, Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
+import type { AskedAbout } from '#wallet/terms/asked-about.ts'
 import type { Core } from '../core.ts'
 import { makeMedia, makesMedia } from '../media/made-media.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
@@ -20,6 +21,8 @@ export interface Sending {
   rowId: string
   hash: string
   price: PricedCall
+  /** For a person who is asked about it. */
+  about: AskedAbout
   standing: Standing
   /** Takes the payments that the wallet makes for it. */
   payments: PaidOrder[]
@@ -54,9 +57,9 @@ export class PaidSends {
 
   /** At most one payment of ours and one consent; each is followed by the same request once more. */
   async send<O extends Operation>(operation: O, call: CallOf<O>, sending: Sending): Promise<ClientAnswer<O>> {
-    const { rowId, hash, price, standing, payments } = sending
+    const { rowId, hash, price, about, standing, payments } = sending
     const idempotencyKey = (await this.#takesKeys(standing)) ? rowId : undefined
-    const asked = { operation: operation.id, requestHash: hash }
+    const asked = { operation: operation.id, requestHash: hash, about }
     let topUps = 0
     let hasPaid = false
     let hasConsent = standing.consents !== null

@@ -3,13 +3,14 @@ import { principalOf } from '#client/credential.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { bodyTypesOf, isPaid, type Operation } from '#contract/operation.ts'
 import { fromVendor } from '#contract/vendor.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
 import { allowCall } from '#wallet/approvals/allow-call.ts'
 import { newId } from '#wallet/new-id.ts'
+import type { AskedAbout } from '#wallet/terms/asked-about.ts'
+import { named } from '#wallet/terms/quoted.ts'
 import { shownIdCharacters } from '../bounds.ts'
+import { askedAbout } from '../calls/asked-about.ts'
 import { requestHash } from '../calls/request-hash.ts'
 import type { Core } from '../core.ts'
-import { callInShort } from '../prices/call-in-short.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
 import { priceCall } from '../prices/price-call.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
@@ -24,6 +25,8 @@ export interface AllowedRequest {
   price: PricedCall | null
   /** What a person's answer is bound to. */
   hash: string
+  /** What a person is told of it. */
+  about: AskedAbout
 }
 
 /**
@@ -40,11 +43,10 @@ export async function allowRequest(
   const operation = operationOf(core.client.address.baseUrl, request.method, request.url)
   const body = request.isForm ? request.read : fromVendor(request.read, core.client.vendor)
   const allowed = { attempt, operation, hash: hashOf(core, request, operation, body) }
-  if (isFree(operation, request.method)) return { ...allowed, price: null }
+  if (isFree(operation, request.method)) return { ...allowed, price: null, about: askedAbout(body, null, zeroUsd) }
   if (operation?.request.body && !readsAs(operation, request, body)) throw unreadable(operation)
-  const price = operation
-    ? await priceCall(core.client, models, operation, body)
-    : unknownPrice(request, body, core.client.address.origin)
+  const price = operation ? await priceCall(core.client, models, operation, body) : unknownPrice(request)
+  const about = askedAbout(body, null, price.amountMicroUsd)
   const mayBeUnpriced = unpriced === 'allow' && price.amountMicroUsd === null
   await allowCall(
     core,
@@ -52,10 +54,11 @@ export async function allowRequest(
       what: price.what,
       quotedMicroUsd: mayBeUnpriced ? zeroUsd : price.amountMicroUsd,
       operation: operation?.id ?? null,
+      about,
     },
     { requestHash: allowed.hash, by: attempt },
   )
-  return { ...allowed, price }
+  return { ...allowed, price, about }
 }
 
 /** An address that the contract does not know may cost whatever its service likes, unless it is only read. */
@@ -79,12 +82,10 @@ function unreadable(operation: Operation): ClientError {
 
 const bodyWords = { json: 'a JSON object', multipart: 'a form' } as const
 
-function unknownPrice({ method, url }: ProgramRequest, body: unknown, origin: string): PricedCall {
-  const path = strangeId(new URL(url).pathname, shownIdCharacters)
-  const { model } = (body ?? {}) as { model?: unknown }
-  const by = typeof model === 'string' ? ` by ${strangeId(model, shownIdCharacters)}` : ''
-  return { what: callInShort(`A request of a program, ${method} ${path}${by}`, body, origin), amountMicroUsd: null }
-}
+const unknownPrice = ({ method, url }: ProgramRequest): PricedCall => ({
+  what: `A request of a program, ${method} ${named(new URL(url).pathname, shownIdCharacters)}`,
+  amountMicroUsd: null,
+})
 
 function hashOf({ client }: Core, request: ProgramRequest, operation: Operation | null, body: unknown): string {
   const { pathname, search } = new URL(request.url)

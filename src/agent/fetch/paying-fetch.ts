@@ -23,7 +23,7 @@ import { type AllowedRequest, allowRequest } from './allow-request.ts'
 import { type Fetch, refusalHeader } from './fetch.ts'
 import { type ProgramRequest, readProgramRequest, withMembers, withoutConsents } from './program-request.ts'
 import { isReceipted, wantingReceipt, withReceiptKept } from './receipt-of-fetch.ts'
-import { headerText, nobodyPaysAnswer, type Refusing, refusedAnswer } from './refused-answer.ts'
+import { headerText, messageOf, nobodyPaysAnswer, type Refusing, refusedAnswer } from './refused-answer.ts'
 import type { UnpricedCalls } from './unpriced-calls.ts'
 
 export interface FetchRules {
@@ -113,15 +113,17 @@ async function answer(core: Core, { ask, receipts }: FetchRules, answering: Answ
 const mendable: ReadonlySet<number> = new Set([402, 409])
 
 /** A question of the service stays what it is, so that its text can be read; who can answer it stands beside it. */
-const saying = ({ message }: Refusing, place: WalletPlace) => ({ [refusalHeader]: headerText(asTyped(message, place)) })
+const saying = (refusal: Refusing, place: WalletPlace) => ({
+  [refusalHeader]: headerText(asTyped(messageOf(refusal), place)),
+})
 
 /** What to send after an answer that credit or a consent mends; null where neither does. */
 async function mend(
   core: Core,
-  { sent, price, hash, operation }: Answering,
+  { sent, price, hash, operation, about }: Answering,
   error: ServiceError,
 ): Promise<ProgramRequest | null> {
-  const call = { operation: operation?.id ?? null, requestHash: hash }
+  const call = { operation: operation?.id ?? null, requestHash: hash, about }
   if (wantsCredit(error)) {
     const wanted = price ?? { what: 'Credit that a request of a program asked for', amountMicroUsd: null }
     return (await payAfter402(core, error, wanted, call)) && sent

@@ -4,6 +4,7 @@ import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { asTyped, type WalletPlace } from '../words/as-typed.ts'
+import { personFor } from '../words/person-for.ts'
 import { refusalHeader } from './fetch.ts'
 
 /** Why a request of a program did not go out. */
@@ -18,7 +19,7 @@ export function refusedAnswer(refusal: Refusing, nowMs: number, place: WalletPla
     return Response.json(refusal.body, { status: refusal.status, headers: { ...refusal.headers, ...notAgain } })
   }
   if (refusal instanceof ToolFailure) return noSuchModel(refusal)
-  const said = asTyped(refusal.message, place)
+  const said = asTyped(messageOf(refusal), place)
   const message = isUnpriced(refusal) ? `${said} ${howToAllow}` : said
   const error = { message, type: 'farebox_refusal', param: null, code: codeOf(refusal) }
   const headers = { [refusalHeader]: headerText(message) }
@@ -29,6 +30,10 @@ export function refusedAnswer(refusal: Refusing, nowMs: number, place: WalletPla
   }
   return Response.json({ error }, { status: 403, headers: { ...headers, ...notAgain } })
 }
+
+/** A question as every other caller is asked it. */
+export const messageOf = (refusal: Refusing): string =>
+  refusal instanceof NeedsApproval ? personFor(refusal.question).message : refusal.message
 
 const isUnpriced = (refusal: Refusing): boolean =>
   refusal instanceof NeedsApproval &&
@@ -63,4 +68,11 @@ function codeOf(refusal: Exclude<Refusing, ServiceError | ToolFailure>): string 
   return refusal instanceof ClientError ? refusal.kind : 'approval'
 }
 
-export const headerText = (sentence: string): string => sentence.replace(/[^\x20-\x7e]/g, '?').slice(0, 500)
+export const headerText = (sentence: string): string =>
+  sentence
+    .replace(/[“”]/g, '"')
+    .replace(/[^\x20-\x7e]/g, '?')
+    .slice(0, headerCharacters)
+
+/** A question names its files and what becomes of it; clients take 8 KiB of headers. */
+const headerCharacters = 1_500

@@ -7,7 +7,9 @@ import { zeroUsd } from '#contract/money.ts'
 import { FormFile } from '#toolkit/form-file.ts'
 import type { FileDesk, MediaKind, SavedFile } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import type { AskedFile } from '#wallet/terms/asked-about.ts'
 import { inputFileBytes, pathCharacters } from '../bounds.ts'
+import { mediumGiven } from './medium-given.ts'
 import { saveText } from './save-text.ts'
 
 export interface FileFolders {
@@ -21,6 +23,9 @@ export interface FileFolders {
 
 type Kind = MediaKind | 'document'
 
+/** Takes what was read, for whoever has to tell a person of it. */
+export type NoteFile = (file: AskedFile) => void
+
 /** Reads from allowed folders and writes to one. */
 export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'saveText'> {
   readonly #folders: FileFolders
@@ -33,18 +38,28 @@ export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'save
     this.#sweep = sweep
   }
 
-  async asMediaUrl(source: string, kind: MediaKind): Promise<string> {
+  async asMediaUrl(source: string, kind: MediaKind, note?: NoteFile): Promise<string> {
+    const given = mediumGiven(source)
+    if (given) note?.(given)
     if (/^https?:\/\//i.test(source)) return source
     if (/^data:/i.test(source)) return dataUrl(source, kind)
-    const { bytes, type } = await this.#read(source, kind, true)
+    const { bytes, type, path } = await this.#read(source, kind, true)
+    note?.(await this.#named(path, bytes))
     return `data:${type};base64,${bytes.toString('base64')}`
   }
 
   /** The name that a service is told has the file's ending and nothing else of it. */
-  async asFormFile(source: string, kind: Kind): Promise<FormFile> {
+  async asFormFile(source: string, kind: Kind, note?: NoteFile): Promise<FormFile> {
     const { bytes, type, path } = await this.#read(source, kind, false)
+    note?.(await this.#named(path, bytes))
     const ending = /\.[a-z0-9]{1,5}$/i.exec(path)?.[0].toLowerCase() ?? ''
     return new FormFile(new Uint8Array(bytes), `${kind}${ending}`, type)
+  }
+
+  /** What was saved here by its name in the output folder, anything else by its whole path. */
+  async #named(path: string, { byteLength: bytes }: Buffer): Promise<AskedFile> {
+    const output = await realOrEmpty(this.#folders.output)
+    return { name: output !== '' && isInside(path, output) ? relative(output, path) : path, bytes }
   }
 
   async #read(

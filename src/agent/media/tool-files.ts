@@ -2,7 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { resourceFileBytes } from '#toolkit/bounds.ts'
 import type { Shown } from '#toolkit/shown.ts'
 import type { FileDesk, KeptFile, SavedFile } from '#toolkit/tool-context.ts'
-import type { Files } from './files.ts'
+import type { AskedFile } from '#wallet/terms/asked-about.ts'
+import type { Files, NoteFile } from './files.ts'
 import type { Previews } from './previews.ts'
 import type { SavedFiles } from './saved-files.ts'
 
@@ -18,12 +19,13 @@ interface FilesCall {
   signal: AbortSignal
 }
 
-/** The files of one call of a tool: what it saves is remembered with the tool's name. */
+/** The files of one call of a tool: what it saves is remembered with the tool's name, and what it reads for a person who may be asked. */
 export class ToolFiles implements FileDesk {
   readonly #files: Files
   readonly #savedFiles: SavedFiles
   readonly #previews: Previews
   readonly #call: FilesCall
+  readonly #noted: (AskedFile | null)[] = []
 
   constructor({ files, savedFiles, previews }: FilesDesks, call: FilesCall) {
     this.#files = files
@@ -33,11 +35,24 @@ export class ToolFiles implements FileDesk {
   }
 
   asMediaUrl(...given: Parameters<FileDesk['asMediaUrl']>): Promise<string> {
-    return this.#files.asMediaUrl(...given)
+    return this.#files.asMediaUrl(...given, this.#nextPlace())
   }
 
   asFormFile(...given: Parameters<FileDesk['asFormFile']>): ReturnType<FileDesk['asFormFile']> {
-    return this.#files.asFormFile(...given)
+    return this.#files.asFormFile(...given, this.#nextPlace())
+  }
+
+  /** What was read so far, for the person who is asked about the call. */
+  noted(): readonly AskedFile[] {
+    return this.#noted.filter(file => file !== null)
+  }
+
+  /** Several are read at once; their order is that in which they were asked for. */
+  #nextPlace(): NoteFile {
+    const place = this.#noted.push(null) - 1
+    return file => {
+      this.#noted[place] = file
+    }
   }
 
   async saveText(...given: Parameters<FileDesk['saveText']>): Promise<SavedFile> {

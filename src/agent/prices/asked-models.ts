@@ -1,6 +1,6 @@
 import type { ModelRecord } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
-import { withoutHidden } from '#toolkit/from-outside.ts'
+import { named } from '#wallet/terms/quoted.ts'
 import { shownIdCharacters } from '../bounds.ts'
 import type { ModelRecords } from './model-records.ts'
 import { mostOf } from './most-of-answering.ts'
@@ -37,9 +37,7 @@ function modelsOf(all: readonly ModelRecord[], type: PricedType, name: string = 
 
 /** A model's name within a sentence. */
 export const shownModel = (name: string | undefined): string =>
-  name === undefined || name === defaultModel
-    ? 'the default model'
-    : withoutHidden(name).replaceAll('\n', ' ').slice(0, shownIdCharacters)
+  name === undefined || name === defaultModel ? 'the default model' : named(name, shownIdCharacters)
 
 /** The model that a call asks for, by the newer name of the member or the older one; empty where it names none. */
 export function askedModel(call: object): string {

@@ -13,7 +13,6 @@ import { createTextParser } from '#contract/text-parser.ts'
 import { createTranscription } from '#contract/transcription.ts'
 import { queueVideo } from '#contract/video.ts'
 import { createVideoTranscription } from '#contract/video-transcription.ts'
-import { callInShort } from './call-in-short.ts'
 import type { ModelRecords } from './model-records.ts'
 import { priceDocument, priceRpc, priceScrape, priceSearch, priceVideoTranscript } from './price-look-ups.ts'
 import { priceBackground, priceEdit, priceOwnPictures, priceSimplePictures, priceUpscale } from './price-pictures.ts'
@@ -53,9 +52,5 @@ export async function priceCall(
 ): Promise<PricedCall> {
   const pricer = pricers.get(id)
   if (!pricer) throw new Error(`Nothing here prices the operation ${id}.`)
-  const { what, amountMicroUsd } = await pricer({ client, models }, body)
-  return {
-    what: amountMicroUsd === null ? callInShort(what, body, client.address.origin) : what,
-    amountMicroUsd,
-  }
+  return pricer({ client, models }, body)
 }

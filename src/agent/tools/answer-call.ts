@@ -17,7 +17,7 @@ import { type JobRow, jobView } from '../jobs/job-rows.ts'
 import { askedModel } from '../prices/asked-models.ts'
 import { checkChoices } from '../prices/check-choices.ts'
 import { nobodyPays } from '../words/explain.ts'
-import type { Asked } from './asked.ts'
+import { type Asked, askingOf } from './asked.ts'
 import { canReplay, replayTool } from './replay-tool.ts'
 
 /** One call whose answer comes whole. One that costs and takes too long goes on as a job, whose id is thrown as the result. */
@@ -38,7 +38,7 @@ export async function answerCall<O extends Operation>(
   desks.resumed.once()
   const caller = new WaitingCaller(signal)
   const keep = keepAnswer(desks, operation, { model: askedModel(call), tool: asked.called?.name ?? null })
-  const buying = paidCalls.buy(operation, call, options, keep, caller)
+  const buying = paidCalls.buy(operation, call, { ...options, asking: askingOf(asked) }, keep, caller)
   const bought = await whileWanted(inTime(asked, buying, call), signal).finally(() => caller.leave())
   switch (bought.kind) {
     case 'elsewhere': {

@@ -1,5 +1,7 @@
 import type { Invocation } from '#toolkit/tool-host.ts'
+import type { AskedFile } from '#wallet/terms/asked-about.ts'
 import type { AgentDesks } from '../agent-desks.ts'
+import type { ToolAsking } from '../calls/asked-about.ts'
 
 /** One call of a tool, as its effects need it. */
 export interface Asked {
@@ -7,4 +9,9 @@ export interface Asked {
   signal: AbortSignal
   whenDelivered: NonNullable<Invocation['whenDelivered']>
   called: Invocation['called']
+  /** What it has read so far, in the order in which it asked for it. */
+  files: () => readonly AskedFile[]
 }
+
+/** What a person is told of a call that this one makes. */
+export const askingOf = ({ called, files }: Asked): ToolAsking => ({ tool: called?.name ?? null, files: files() })

@@ -14,7 +14,7 @@ export async function callInWords(tool: AgentTool, args: unknown, signal?: Abort
     return (await tool.call(args, signal ? { signal } : {})).text
   } catch (error) {
     if (error instanceof ToolFailure) return sayFailure(error.facts, systemClock.now())
-    if (error instanceof NeedsPerson) return sayOpenQuestion(error.question, tool.name)
+    if (error instanceof NeedsPerson) return sayOpenQuestion(error.question, tool.name, systemClock.now())
     throw error
   }
 }

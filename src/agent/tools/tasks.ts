@@ -8,7 +8,10 @@ import type { Invocation } from '#toolkit/tool-host.ts'
 import type { AgentDesks } from '../agent-desks.ts'
 import { pollMs, taskTtlMs } from '../bounds.ts'
 import { isQueued, type JobRow } from '../jobs/job-rows.ts'
+import { answerKept } from '../words/answer-kept.ts'
+import { placeOf } from '../words/as-typed.ts'
 import { personFor } from '../words/person-for.ts'
+import { typedQuestion } from '../words/typed-words.ts'
 import { catalogue } from './catalogue.ts'
 import { readTaskId, taskId } from './task-id.ts'
 import { taskOutcome } from './task-outcome.ts'
@@ -84,18 +87,18 @@ export class Tasks implements TaskDesk {
 
   /** A call that was not made, because a person had to decide first. */
   async #asked(job: JobRow, approvalId: string): Promise<TaskState> {
-    const { approvals } = this.#desks.core
+    const { core } = this.#desks
+    const { approvals } = core
     const approval = await approvals.get(approvalId)
-    if (approval?.state === 'denied') return { kind: 'declined', approvalId }
+    if (approval?.state === 'denied') return { kind: 'declined', approvalId, kept: answerKept(approval, core) }
     if (job.timesAsked > questionsInARow) return unanswered(job.failure ?? nobodyAnswered)
     if (approval?.state === 'approved') {
       this.#desks.callJobs.goOn(job)
       return this.#working(this.#desks.jobRows.find(job.jobId) ?? job)
     }
     if (approval?.state !== 'pending') return unanswered(nobodyAnswered)
-    // The same question of the same request is the row that waits already.
-    const { question } = personFor(await approvals.ask(approval.facts, approval.requestHash))
-    return { kind: 'asks', questions: [question] }
+    const { question } = personFor(approvals.asQuestion(approval))
+    return { kind: 'asks', questions: [typedQuestion(question, placeOf(core))] }
   }
 }
 

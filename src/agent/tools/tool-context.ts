@@ -18,13 +18,14 @@ import { jobView } from '../jobs/job-rows.ts'
 import type { MadeMedia } from '../media/made-media.ts'
 import { ToolFiles } from '../media/tool-files.ts'
 import { answerCall, deliverCall, paidFor } from './answer-call.ts'
-import type { Asked } from './asked.ts'
+import { type Asked, askingOf } from './asked.ts'
 
 /** All effects of one call of a tool. What is thrown has been put into words; `NeedsPerson` passes. */
 export function toolContext(desks: AgentDesks, invocation: Invocation): ToolContext {
   const { core } = desks
   const { signal, report, whenDelivered = run => run(), called } = invocation
-  const asked: Asked = { desks, signal, whenDelivered, called }
+  const files = new ToolFiles({ ...core, savedFiles: desks.savedFiles }, { tool: called?.name ?? null, signal })
+  const asked: Asked = { desks, signal, whenDelivered, called, files: () => files.noted() }
   const worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => desks.worded(isPaid, signal, run)
   // The first call that may find a job takes up those that earlier processes left.
   const resuming: Worded = (isPaid, run) => {
@@ -45,7 +46,7 @@ export function toolContext(desks: AgentDesks, invocation: Invocation): ToolCont
       }),
     start: (operation, call, options) => worded(true, () => start(asked, operation, call, options ?? {})),
     jobs: wordedJobs(jobs, resuming),
-    files: new ToolFiles({ ...core, savedFiles: desks.savedFiles }, { tool: called?.name ?? null, signal }),
+    files,
     wallet: wordedWallet(desks, worded),
     limits: () => worded(false, () => desks.limits.view()),
     models: () => worded(false, () => desks.models.all()),
@@ -69,11 +70,12 @@ const wordedWallet = ({ wallet }: AgentDesks, worded: Worded): WalletDesk => ({
 })
 
 async function start<O extends Operation>(
-  { desks, signal, whenDelivered, called }: Asked,
+  asked: Asked,
   operation: O,
   call: CallOf<O>,
   options: PaidOptions,
 ): Promise<Started> {
+  const { desks, signal, whenDelivered, called } = asked
   const kind = startedKinds[operation.id]
   if (!kind) throw new Error(`${operation.id} starts no job.`)
   const { core, paidCalls, rows, jobRows } = desks
@@ -95,7 +97,7 @@ async function start<O extends Operation>(
     desks.receipts.keep(rowId, operation, answer, price)
   }
   const caller = new WaitingCaller(signal)
-  const { bought: buying } = paidCalls.buy(operation, call, options, keep, caller)
+  const { bought: buying } = paidCalls.buy(operation, call, { ...options, asking: askingOf(asked) }, keep, caller)
   const bought = await whileWanted(buying, signal).finally(() => caller.leave())
   if (bought.kind === 'elsewhere') throw stillRunning()
   const row = bought.kind === 'earlier' ? bought.row : rows.get(bought.rowId)

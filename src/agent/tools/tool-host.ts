@@ -1,6 +1,7 @@
 import { isYes } from '#toolkit/say-question.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import type { AgentDesks } from '../agent-desks.ts'
+import { answerKept } from '../words/answer-kept.ts'
 import { Tasks } from './tasks.ts'
 import { toolContext } from './tool-context.ts'
 
@@ -12,9 +13,11 @@ export const toolHost = (desks: AgentDesks): ToolHost => ({
   context: invocation => toolContext(desks, invocation),
   async answer(approvalId, answer) {
     const signal = new AbortController().signal
-    await desks.worded(false, signal, async () =>
-      desks.core.approvals.resolve(approvalId, { isApproved: isYes(answer), by: inDialogue }),
+    const { core } = desks
+    const answered = await desks.worded(false, signal, () =>
+      core.approvals.resolve(approvalId, { isApproved: isYes(answer), by: inDialogue }),
     )
+    return answerKept(answered, core)
   },
   tasks: new Tasks(desks),
   close: () => desks.close(),

@@ -1,6 +1,7 @@
 import { systemClock } from '#contract/clock.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { attestations } from '#toolkit/attestations.ts'
+import { sayQuestion } from '#toolkit/say-question.ts'
 import { type Approval, type Approvals, openApprovals, recordExpired } from '#wallet/approvals/approvals.ts'
 import { type CreatedKeys, keyFileAddresses, refuseSecondKeyFile, unlockKeyFile } from '#wallet/keys/key-file.ts'
 import type { WalletKey } from '#wallet/keys/keys.ts'
@@ -15,10 +16,14 @@ import { defaultRails, isAddressOn, sameRail, serviceOrigin } from '#wallet/rule
 import { listRefusals, type RefusalRecord } from '#wallet/rules/refusals.ts'
 import { tightenByFile } from '#wallet/rules/settings-file.ts'
 import { start, stop } from '#wallet/rules/stop-switch.ts'
-import { questionInShort } from '#wallet/terms/needs-approval.ts'
 import type { Payee } from '#wallet/terms/payee.ts'
+import { questionInShort } from '#wallet/terms/question-words.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
 import { type AgentEnvironment, baseUrlOf, journalUrlOf, nodesOf, policyOf } from '../settings/wallet-settings.ts'
+import { asTyped } from '../words/as-typed.ts'
+import { personFor } from '../words/person-for.ts'
+import { sayAnswer } from '../words/say-answer.ts'
+import { typedQuestion } from '../words/typed-words.ts'
 import { createKeys, environmentKeys, exportKeys, folderKeys, knownAddresses } from './wallet-keys.ts'
 
 /** The wallet as its owner meets it at a terminal. Nothing here signs; every method throws the wallet's refusal. */
@@ -52,8 +57,14 @@ export interface OwnerDesk {
   /** Of the environment, of a local chain, else those that the passphrase or the system's keychain opens; for statements. */
   openKeys(passphrase: string | null): Promise<readonly WalletKey[]>
   approvals: Approvals
-  /** What waits for a person, newest first, each with a few words for a list. */
-  questions(): Promise<readonly (Approval & { inShort: string })[]>
+  /** What waits for a person, newest first, each with a line for a list. */
+  questions(): Promise<readonly ListedQuestion[]>
+  /** What a person said no to, and may still take back; newest first. */
+  refused(): Promise<readonly ListedQuestion[]>
+  /** What is asked, whole, for a person at a terminal. */
+  sayQuestion(approval: Approval): string
+  /** For how long their answer counts. */
+  sayAnswer(answered: Approval): string
   pin(payee: Payee, by: string): Promise<void>
   /** A person's word on a payment whose outcome nobody else can tell. */
   resolve(id: string, hasLeft: boolean, by: string): Promise<Payment>
@@ -65,9 +76,17 @@ export interface OwnerDesk {
   close(): Promise<void>
 }
 
+export type ListedQuestion = Approval & { inShort: string }
+
+const listed = (approval: Approval): ListedQuestion => ({
+  ...approval,
+  inShort: questionInShort(approval.facts, approval),
+})
+
 export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk {
   const records = openRecords(openState(folder), systemClock, journalUrlOf(env))
   const approvals = openApprovals(records, folder)
+  const place = { folder, isJournalShared: records.folder === null }
   return {
     folder,
     refuseSecond: () => refuseSecondKeyFile(folder),
@@ -111,8 +130,14 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
       return given.length > 0 ? given : (await folderKeys(folder, baseUrlOf(env), passphrase)).keys
     },
     approvals,
-    questions: async () =>
-      (await approvals.list('pending')).map(asked => ({ ...asked, inShort: questionInShort(asked.facts) })),
+    questions: async () => (await approvals.list('pending')).map(listed),
+    async refused() {
+      const nowMs = systemClock.now()
+      return (await approvals.list('denied')).filter(({ expiresAtMs }) => expiresAtMs > nowMs).map(listed)
+    },
+    sayQuestion: approval =>
+      sayQuestion(typedQuestion(personFor(approvals.asQuestion(approval)).question, place), systemClock.now()),
+    sayAnswer: answered => asTyped(sayAnswer(answered, approvals, systemClock.now()), place),
     pin: (payee, by) =>
       records.decide(function* (nowMs) {
         yield* refuseOther(keyFileAddresses(folder) ?? [], folder)

@@ -14,4 +14,5 @@ export function typedWords(said: unknown, place: WalletPlace): unknown {
 export const typedQuestion = (question: Question, place: WalletPlace): Question => ({
   ...question,
   howToApprove: asTyped(question.howToApprove, place),
+  onNo: asTyped(question.onNo, place),
 })

@@ -62,7 +62,7 @@ const mayStillBeCharged =
 
 async function isApproved({ name }: Tool, question: Question, round: number, shell: Shell): Promise<boolean> {
   if (shell.decide === null || round > questionsInARow) {
-    shell.leaveOpen(question, sayOpenQuestion(question, name))
+    shell.leaveOpen(question, sayOpenQuestion(question, name, Date.now()))
     return false
   }
   try {

@@ -1,6 +1,6 @@
 import { wrongUsage } from '../arguments.ts'
 import type { Command } from '../command.ts'
-import { approveQuestion } from '../wallet/approve-question.ts'
+import { approveQuestion, refuseQuestion } from '../wallet/approve-question.ts'
 import { createWallet } from '../wallet/create-wallet.ts'
 import { exportWallet } from '../wallet/export-wallet.ts'
 import { openPage } from '../wallet/open-page.ts'
@@ -16,7 +16,7 @@ const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--pass
        farebox wallet address [--rail base|solana] [--qr] [--data DIR]
        farebox wallet status [--json] [--data DIR]
        farebox wallet receipts [--refused] [--json | --csv] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
-       farebox wallet approve ID [--deny] [--data DIR]
+       farebox wallet approve|refuse [ID] [--data DIR]
        farebox wallet open [--no-browser] [--data DIR]
        farebox wallet resolve ID [--data DIR]
        farebox wallet export [--data DIR]
@@ -26,7 +26,8 @@ create    makes a key for Base and one for Solana, encrypted with a passphrase, 
 address   prints the addresses, Base first
 status    caps, what is left of them, payees, and what waits for a person
 receipts  the last payments and what came of them, and what services charged, with checked receipts
-approve   shows what an assistant asked and records your answer; for a person at a terminal
+approve   shows what an assistant asked and records your answer, also to take back a no; for a person at a terminal
+refuse    answers no; either takes the one question that waits where no ID is given
 open      shows everything that waits for you as a page of this machine, behind a link that works once; from a terminal
 resolve   records what you saw on the chain of a payment whose outcome is unknown
 export    shows the secret keys, after a passphrase; for a person at a terminal
@@ -40,7 +41,7 @@ move      makes this journal the one that counts for the wallet's keys on this m
   --qr               the address as a code that wallets on a telephone read
   --passphrase-file FILE  reads the passphrase from a file that only you may read
   --passphrase-fd N  reads the passphrase from an open file descriptor, for example 0 for the standard input
-  --deny             answers no
+  --deny             of approve: answers no, as refuse does
   --no-browser       prints the link only
   --refused          what the wallet refused to pay instead; as JSON each with a statement that its key has signed
   --json             amounts as texts of micro-USD
@@ -53,6 +54,7 @@ const words: Readonly<Record<string, Command['run']>> = {
   status: showStatus,
   receipts: showReceipts,
   approve: approveQuestion,
+  refuse: refuseQuestion,
   open: openPage,
   resolve: resolvePayment,
   export: exportWallet,

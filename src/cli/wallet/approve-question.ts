@@ -1,72 +1,102 @@
 import { userInfo } from 'node:os'
 import type { OwnerDesk } from '#agent/wallet/owner-desk.ts'
-import { displayUsd } from '#contract/money.ts'
-import { parseArguments, wrongUsage } from '../arguments.ts'
+import { displayUntil } from '#contract/durations.ts'
+import { parseArguments } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'
 import { atDesk } from './at-desk.ts'
 import { confirmOwner } from './confirm-owner.ts'
+import { questionLine } from './question-line.ts'
 import { askYes, plainText, requireTerminal } from './terminal.ts'
 
-const command = 'farebox wallet approve'
-
+type Module = typeof import('#agent/wallet/owner-desk.ts')
 type Approval = NonNullable<Awaited<ReturnType<OwnerDesk['approvals']['get']>>>
-type Facts = Approval['facts']
 
 /**
- * Shows what is asked, whole, and records the person's answer. Each of several questions has to be answered with yes, and
- * a yes takes the wallet's passphrase where there is one.
+ * Shows what is asked, whole, and records the person's answer. Each of several statements has to be answered with yes, and a
+ * yes takes the wallet's passphrase where there is one. It also takes back a no that still counts.
  */
-export async function approveQuestion(args: readonly string[], io: CommandIo): Promise<number> {
+export const approveQuestion = (args: readonly string[], io: CommandIo): Promise<number> =>
+  decide('farebox wallet approve', args, io, false)
+
+/** Shows what is asked and records a no. */
+export const refuseQuestion = (args: readonly string[], io: CommandIo): Promise<number> =>
+  decide('farebox wallet refuse', args, io, true)
+
+async function decide(command: string, args: readonly string[], io: CommandIo, refuses: boolean): Promise<number> {
   const { values, positionals } = parseArguments(args, {
     command,
-    options: { data: { type: 'string' }, deny: { type: 'boolean', default: false } },
+    options: { data: { type: 'string' }, deny: { type: 'boolean', default: refuses } },
     maxPositionals: 1,
   })
-  const [id] = positionals
-  if (id === undefined) throw wrongUsage(command, 'The id of the question is missing')
   requireTerminal(io, command)
-  return atDesk(io, values.data, async (desk, { consentStatements }) => {
-    const question = await desk.approvals.get(id)
-    if (question?.state !== 'pending')
-      throw new CliError(
-        question ? `The question ${id} ${endOf(question)}.` : `There is no question ${plainText(id).slice(0, 40)}.`,
-        '`farebox wallet status` lists what waits for an answer.',
-      )
-    for (const line of shown(question.facts)) io.output.print(plainText(line))
-    const isApproved = !values.deny && (await agrees(io, question.facts, consentStatements))
+  return atDesk(io, values.data, async (desk, module) => {
+    const [id] = positionals
+    const question = id === undefined ? await onlyOne(desk, command, io) : await asked(desk, id)
+    if (question.state === 'denied') io.output.print(sayTakingBack(question, values.deny))
+    io.output.print(plainText(desk.sayQuestion(question)))
+    const isApproved = !values.deny && (await agrees(io, question.facts, module))
+    if (!isApproved && question.state === 'denied') {
+      io.output.print('The no stands as it was.')
+      return 1
+    }
     if (isApproved) await confirmOwner(io, desk)
-    await desk.approvals.resolve(id, { isApproved, by: `terminal, ${userInfo().username}` })
-    io.output.print(isApproved ? 'Approved. The assistant may go on.' : 'Denied.')
+    const by = `terminal, ${userInfo().username}`
+    const answered = await desk.approvals.resolve(question.id, { isApproved, by, takesBack: true })
+    io.output.print(desk.sayAnswer(answered))
     return isApproved || values.deny ? 0 : 1
   })
 }
 
-const endOf = ({ state, decidedBy }: Approval): string =>
-  state === 'expired' && decidedBy !== null ? `has made room for ${decidedBy}` : `is ${state}`
-
-function shown(facts: Facts): string[] {
-  if (facts.kind === 'spend') {
-    const amount =
-      facts.amountMicroUsd === null ? 'a price that is not known beforehand' : displayUsd(facts.amountMicroUsd)
-    return [`To be bought for ${amount}: ${facts.what}`, `Asked because: ${facts.because}`]
-  }
-  if (facts.kind === 'payee')
-    return [
-      `${facts.origin} wants ${displayUsd(facts.amountMicroUsd)}, paid to an address that this wallet has not paid before:`,
-      `${facts.payTo} on ${facts.network}, token ${facts.asset}`,
-      'A yes holds for later payments too, within the caps.',
-    ]
-  return [
-    `The policy ${facts.provider}, version ${facts.policyVersion} (${facts.docsUrl}).`,
-    `A face may be in: ${facts.faceMediaRoles.join(', ')}`,
-    '----- the policy, as the service sent it -----',
-    facts.policyText,
-    '----- end of the policy -----',
-  ]
+/** Without an id it is the one that waits; of several nobody guesses. */
+async function onlyOne(desk: OwnerDesk, command: string, { output, env }: CommandIo): Promise<Approval> {
+  const waiting = await desk.questions()
+  const [first, ...others] = waiting
+  if (!first)
+    throw new CliError('Nothing waits for an answer.', '`farebox wallet status` lists what was refused just now.')
+  if (others.length === 0) return first
+  const { asTyped } = await import('#agent/words/as-typed.ts')
+  const place = { folder: desk.folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) }
+  const typed = (line: string) => asTyped(line, place)
+  for (const question of waiting) output.print(plainText(questionLine(question, command, typed)))
+  throw new CliError(`${waiting.length} questions wait for an answer.`, 'Say which one by its id, as listed above.', 2)
 }
 
-async function agrees(io: CommandIo, facts: Facts, statements: readonly string[]): Promise<boolean> {
+/** By its id, with or without what stands before it. */
+async function asked(desk: OwnerDesk, id: string): Promise<Approval> {
+  const question = (await desk.approvals.get(id)) ?? (await desk.approvals.get(`ask_${id}`))
+  if (question && (question.state === 'pending' || isRefusedStill(question))) return question
+  throw new CliError(
+    question
+      ? `The question ${question.id} ${endOf(question)}.`
+      : `There is no question ${plainText(id).slice(0, 40)}.`,
+    '`farebox wallet status` lists what waits for an answer.',
+  )
+}
+
+const isRefusedStill = ({ state, expiresAtMs }: Approval): boolean => state === 'denied' && expiresAtMs > Date.now()
+
+function sayTakingBack({ id, expiresAtMs }: Approval, refuses: boolean): string {
+  const until = displayUntil(expiresAtMs, Date.now())
+  if (refuses) throw new CliError(`The question ${id} is refused already, until ${until}.`, 'Nothing has to be done.')
+  return `You said no to this, which counts until ${until}. A yes now takes that back.`
+}
+
+const endOf = ({ state, decidedBy }: Approval): string =>
+  state === 'expired' && decidedBy !== null ? `has made room for ${decidedBy}` : ends[state]
+
+const ends: Readonly<Record<Approval['state'], string>> = {
+  pending: 'waits for an answer',
+  approved: 'is approved already',
+  denied: 'was refused, and that no has ended: the same call asks anew',
+  expired: 'has ended without an answer: the same call asks anew',
+}
+
+async function agrees(
+  io: CommandIo,
+  facts: Approval['facts'],
+  { consentStatements: statements }: Module,
+): Promise<boolean> {
   if (facts.kind !== 'consent') return askYes(io, 'Do you approve this?')
   for (const statement of statements) if (!(await askYes(io, `${statement} Do you state this?`))) return false
   return true

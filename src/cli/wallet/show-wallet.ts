@@ -4,8 +4,11 @@ import { parseArguments } from '../arguments.ts'
 import type { CommandIo } from '../command.ts'
 import { asJson } from './as-json.ts'
 import { addressesOf, atDesk } from './at-desk.ts'
+import { questionLine } from './question-line.ts'
 import { railName } from './rail-name.ts'
 import { plainText } from './terminal.ts'
+
+const approve = 'farebox wallet approve'
 
 const options = { data: { type: 'string' }, json: { type: 'boolean', default: false } } as const
 
@@ -13,13 +16,17 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
   const { values } = parseArguments(args, { command: 'farebox wallet status', options })
   return atDesk(io, values.data, async desk => {
     const status = await desk.status(await addressesOf(desk))
-    const questions = await desk.questions()
-    if (values.json) io.output.print(asJson({ ...status, questions }))
+    const [questions, refused] = [await desk.questions(), await desk.refused()]
+    if (values.json) io.output.print(asJson({ ...status, questions, refused }))
     else {
       const { asTyped } = await import('#agent/words/as-typed.ts')
       const place = { folder: desk.folder, isJournalShared: Boolean(io.env.FAREBOX_JOURNAL_URL?.trim()) }
       const typed = (line: string) => asTyped(line, place)
-      for (const line of [...statusLines(status, io.env).map(typed), ...questionLines(questions, typed)])
+      for (const line of [
+        ...statusLines(status, io.env).map(typed),
+        ...questions.map(each => `waits for a person: ${questionLine(each, approve, typed)}`),
+        ...refused.map(each => `refused, and may be taken back: ${questionLine(each, approve, typed)}`),
+      ])
         io.output.print(plainText(line))
     }
     return 0
@@ -91,9 +98,3 @@ function openLine({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Stat
   const what = isRejected ? 'refused by the service, could still be collected' : 'outcome unknown'
   return `${what}: ${receiptId}, ${displayUsd(amountMicroUsd)}; it is sent again before anything else is paid, or look at the chain and run \`farebox wallet resolve ${receiptId}\`${until}`
 }
-
-type Questions = Awaited<ReturnType<OwnerDesk['questions']>>
-
-/** What is asked may quote a stranger, in whose words no command is made to work. */
-const questionLines = (questions: Questions, typed: (command: string) => string): string[] =>
-  questions.map(({ id, inShort }) => `waits for a person: ${inShort}; ${typed(`\`farebox wallet approve ${id}\``)}`)

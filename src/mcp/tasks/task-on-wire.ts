@@ -37,23 +37,24 @@ export const createdTask = (task: Task): TaskOnWire & { resultType: 'task' } => 
 /** A task whole. `canAsk`: whether its client can put a question to a person. */
 export function detailed(desk: Desk, task: Task, canAsk: boolean): DetailedTask {
   const { state } = task
+  const nowMs = desk.clock.now()
   switch (state.kind) {
     case 'working':
       return onWire(task, 'working', state.message)
     case 'cancelled':
       return onWire(task, 'cancelled', state.message)
     case 'declined':
-      return { ...onWire(task, 'completed'), result: declinedResult(state.approvalId) }
+      return { ...onWire(task, 'completed'), result: declinedResult(state.approvalId, state.kept, nowMs) }
     case 'ended':
       return { ...onWire(task, 'completed'), ...ended(desk, state.outcome) }
     case 'asks': {
       const [question] = state.questions
       // Nobody can be asked from there, so the answer says where a person decides; the same call goes on afterwards.
       if (!canAsk && question) {
-        return { ...onWire(task, 'completed'), result: openQuestionResult(question, 'the same tool') }
+        return { ...onWire(task, 'completed'), result: openQuestionResult(question, 'the same tool', nowMs) }
       }
       const inputRequests = Object.fromEntries(
-        state.questions.map(question => [question.approvalId, asRequest(question)]),
+        state.questions.map(question => [question.approvalId, asRequest(question, nowMs)]),
       )
       return { ...onWire(task, 'input_required', 'A person has to decide before this goes on.'), inputRequests }
     }
@@ -68,7 +69,7 @@ function ended(desk: Desk, outcome: ToolOutcome): Pick<DetailedTask, 'result' | 
     case 'failed':
       return { result: failedResult(outcome.facts, desk.clock.now()) }
     case 'asks':
-      return { result: openQuestionResult(outcome.question, 'the same tool') }
+      return { result: openQuestionResult(outcome.question, 'the same tool', desk.clock.now()) }
     case 'fault': {
       const reference = logFault(desk.log, 'task', outcome.error)
       const message = sayFault(reference)

@@ -33,7 +33,8 @@ export async function allowCall(
   { requestHash, by }: Attempt,
 ): Promise<void> {
   const decision = decideCall(policy, { isStopped: await records.read(() => isStopped(state.folder)) }, call)
-  const decided = { origin: policy.origin, operation: call.operation ?? null, address: wallet?.address ?? null }
+  const { operation = null, about } = call
+  const decided = { origin: policy.origin, operation, address: wallet?.address ?? null, about }
   if (decision.kind === 'refused')
     return recorded(records, decided, { requestHash }, () => Promise.reject(new WalletRefusal(decision.refusal)))
   if (decision.kind === 'allowed' || (await approvals.use(decision.facts, requestHash, by))) return

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { displayUntil } from '#contract/durations.ts'
 import { microUsd } from '#contract/money.ts'
 import * as limits from '../limits.ts'
 import { newId } from '../new-id.ts'
@@ -7,17 +8,23 @@ import type { Records } from '../records/records.ts'
 import { all, change, first, type Row, type Work } from '../records/work.ts'
 import { addPayee } from '../rules/payees.ts'
 import { type DecidedCall, recorded, recordRefusal } from '../rules/refusals.ts'
-import { type ApprovalFacts, type ApprovalQuestion, questionInShort } from '../terms/needs-approval.ts'
+import { type AskedAbout, readAbout, writeAbout } from '../terms/asked-about.ts'
+import type { ApprovalFacts, ApprovalQuestion } from '../terms/needs-approval.ts'
+import { questionWords } from '../terms/question-words.ts'
 import { type RefusedTerms, WalletRefusal } from '../terms/refusal.ts'
 import { inTheWay } from './questions-in-the-way.ts'
 
 export interface Approval {
   id: string
   facts: ApprovalFacts
+  /** What the call is about that asks; null where nobody told, and a day after the question's end. */
+  about: AskedAbout | null
+  /** Of the service; null where nobody told. */
+  origin: string | null
   requestHash: string
   state: 'pending' | 'approved' | 'denied' | 'expired'
   createdAtMs: number
-  /** Until when it can be answered; once approved, until when it serves. */
+  /** Until when it can be answered; once approved, until when it serves; once denied, until when the same is refused. */
   expiresAtMs: number
   decidedAtMs: number | null
   /** Where and by whom: `terminal ada`. */
@@ -39,8 +46,17 @@ export interface Approvals {
   get(id: string): Promise<Approval | null>
   /** Newest first. */
   list(state?: Approval['state']): Promise<Approval[]>
+  /** The question as a person is asked it. */
+  asQuestion(approval: Approval): ApprovalQuestion
   /** Only for what a person did at a terminal, in a dialogue of their client or on the agent's own page. */
-  resolve(id: string, answer: { isApproved: boolean; by: string }): Promise<Approval>
+  resolve(id: string, answer: Answer): Promise<Approval>
+}
+
+interface Answer {
+  isApproved: boolean
+  by: string
+  /** Whether a yes may take back a no that still counts; of a person at a terminal alone. */
+  takesBack?: boolean
 }
 
 /** `folder` stands in the advice where to approve. */
@@ -57,6 +73,7 @@ export const openApprovals = (records: Records, folder: string): Approvals => ({
   giveBack: by => records.decide(() => giveBackApproval(by)),
   get: id => records.read(nowMs => find(id, nowMs)),
   list: only => records.read(nowMs => list(only, nowMs)),
+  asQuestion: approval => asQuestion(approval, folder),
   resolve: (id, answer) => records.decide(nowMs => resolve(id, answer, nowMs)),
 })
 
@@ -77,13 +94,7 @@ export function* ask(
      AND state IN ('pending', 'denied') ORDER BY created_at_ms DESC LIMIT 1`,
     ...[facts.kind, requestHash, write(facts), nowMs],
   )
-  if (same?.state === 'denied')
-    throw new WalletRefusal({
-      rule: 'denied',
-      sentence: saidNo,
-      nextStep: 'Do not ask again; do something else, or talk with the person.',
-      terms,
-    })
+  if (same?.state === 'denied') throw wasDenied(read(same, nowMs), terms, nowMs, folder)
   if (same) return asQuestion(read(same, nowMs), folder)
   yield* recordExpired(nowMs)
   checkText(facts, terms)
@@ -91,16 +102,30 @@ export function* ask(
   const id = newId('ask')
   const expiresAtMs = nowMs + limits.questionLifeMs
   yield* change(
-    `INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms, origin, operation, address)
-     VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
+    `INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms, origin, operation, address, about)
+     VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?)`,
     ...[id, facts.kind, requestHash, write(facts), nowMs, expiresAtMs],
     ...[call?.origin ?? null, call?.operation ?? null, call?.address ?? null],
+    call?.about ? writeAbout(call.about) : null,
   )
   yield* forgetUnanswered()
-  return asQuestion({ id, facts, expiresAtMs }, folder, madeRoom)
+  yield* change(
+    'UPDATE approvals SET about = NULL WHERE about IS NOT NULL AND expires_at_ms < ?',
+    nowMs - limits.aboutKeptMs,
+  )
+  const { about = null, origin = null } = call ?? {}
+  return asQuestion({ id, facts, about, origin, expiresAtMs }, folder, madeRoom)
 }
 
 const saidNo = 'A person has said no to this.'
+
+const wasDenied = ({ id, expiresAtMs }: Approval, terms: RefusedTerms, nowMs: number, folder: string): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'denied',
+    sentence: saidNo,
+    nextStep: `The no counts until ${displayUntil(expiresAtMs, nowMs)}. Do not ask again; do something else, or talk with the person: nobody else can take it back, with \`${approveCommand(id, folder)}\` in a terminal.`,
+    terms,
+  })
 
 const termsOf = (facts: ApprovalFacts, requestHash: string): RefusedTerms => ({
   requestHash,
@@ -164,7 +189,7 @@ export function* giveBackApproval(by: string): Work<void> {
   yield* change('UPDATE approvals SET used_by = NULL WHERE used_by = ?', by)
 }
 
-function* resolve(id: string, { isApproved, by }: { isApproved: boolean; by: string }, nowMs: number): Work<Approval> {
+function* resolve(id: string, { isApproved, by, takesBack = false }: Answer, nowMs: number): Work<Approval> {
   const approval = yield* find(id, nowMs)
   if (!approval)
     throw new WalletRefusal({
@@ -172,7 +197,8 @@ function* resolve(id: string, { isApproved, by }: { isApproved: boolean; by: str
       sentence: 'There is no such question.',
       nextStep: 'Run `farebox wallet status` to see what waits for an answer.',
     })
-  if (approval.state !== 'pending')
+  const isTakenBack = takesBack && isApproved && approval.state === 'denied' && approval.expiresAtMs > nowMs
+  if (approval.state !== 'pending' && !isTakenBack)
     throw new WalletRefusal({
       rule: 'not-found',
       sentence: `This question is ${approval.state} already.`,
@@ -180,7 +206,8 @@ function* resolve(id: string, { isApproved, by }: { isApproved: boolean; by: str
     })
   yield* change(
     'UPDATE approvals SET state = ?, decided_at_ms = ?, decided_by = ?, expires_at_ms = ? WHERE id = ?',
-    ...[isApproved ? 'approved' : 'denied', nowMs, by, nowMs + limits.approvalLifeMs, id],
+    ...[isApproved ? 'approved' : 'denied', nowMs, by],
+    ...[nowMs + (isApproved ? limits.approvalLifeMs : limits.denialLifeMs), id],
   )
   if (isApproved && approval.facts.kind === 'payee') yield* addPayee(approval.facts, by, nowMs)
   if (!isApproved) yield* recordDenied(approval, nowMs)
@@ -255,14 +282,18 @@ function checkText(facts: ApprovalFacts, terms: RefusedTerms): void {
 }
 
 function asQuestion(
-  { id, facts, expiresAtMs }: Pick<Approval, 'id' | 'facts' | 'expiresAtMs'>,
+  { id, facts, about, origin, expiresAtMs }: Pick<Approval, 'id' | 'facts' | 'about' | 'origin' | 'expiresAtMs'>,
   folder: string,
   madeRoom: string | null = null,
 ): ApprovalQuestion {
-  const where = folder === defaultStateFolder() ? '' : ` --data '${folder}'`
-  const howToApprove = `Run \`farebox wallet approve ${id}${where}\` in a terminal of your own.${madeRoom === null ? '' : ` ${madeRoom}`}`
-  return { approvalId: id, facts, inShort: questionInShort(facts), howToApprove, expiresAtMs }
+  const command = approveCommand(id, folder)
+  const howToApprove = `Run \`${command}\` in a terminal of your own.${madeRoom === null ? '' : ` ${madeRoom}`}`
+  return { approvalId: id, facts, ...questionWords(facts, { about, origin, command }), howToApprove, expiresAtMs }
 }
+
+/** With the folder, unless it is the usual one: the advice is followed to the letter. */
+export const approveCommand = (id: string, folder: string): string =>
+  `farebox wallet approve ${id}${folder === defaultStateFolder() ? '' : ` --data '${folder}'`}`
 
 /** Members in a fixed order, so that equal facts are equal texts. */
 const write = (facts: ApprovalFacts): string =>
@@ -284,6 +315,8 @@ function read(row: Row, nowMs: number): Approval {
   return {
     id: String(row.id),
     facts: readFacts(String(row.facts)),
+    about: readAbout(row.about),
+    origin: typeof row.origin === 'string' ? row.origin : null,
     requestHash: String(row.request_hash),
     state: isOver ? 'expired' : (row.state as Approval['state']),
     createdAtMs: Number(row.created_at_ms),

@@ -60,7 +60,7 @@ export async function pay(whole: Till, order: Order, send: Send): Promise<PaidOr
 
 /** What a payment is for, for the record of its refusal. */
 export const decidedCall = ({ origin, call }: Order, address: string): DecidedCall => ({
-  ...{ origin, address, operation: call ? call.operation : topUp.id },
+  ...{ origin, address, operation: call ? call.operation : topUp.id, about: call?.about },
 })
 
 const paid = (payment: journal.Payment, isEarlier: boolean): PaidOrder => ({

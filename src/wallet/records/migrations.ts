@@ -224,4 +224,8 @@ export const walletMigrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    name: '0009-what-a-question-is-about',
+    sql: 'ALTER TABLE approvals ADD COLUMN about TEXT;',
+  },
 ]

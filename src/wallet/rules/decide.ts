@@ -1,5 +1,6 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import { smallestTopUpMicroUsd } from '#contract/payment-rails.ts'
+import type { AskedAbout } from '../terms/asked-about.ts'
 import type { ChosenOption } from '../terms/chosen-option.ts'
 import type { ApprovalFacts } from '../terms/needs-approval.ts'
 import type { Order } from '../terms/order.ts'
@@ -68,7 +69,7 @@ const topUpFacts = (
   kind: 'spend',
   what: `A ${occasion === 'refill' ? 'refill' : 'top-up'} of ${displayUsd(amountMicroUsd)} at ${policy.origin}, paid to ${payee.payTo} on ${payee.network}.`,
   amountMicroUsd,
-  because: `It was not called for by an answer 402, and it is more than ${displayUsd(policy.askAboveMicroUsd)}.`,
+  because: `It is more than ${displayUsd(policy.askAboveMicroUsd)}, and no call needed it; above that a person is asked.`,
 })
 
 const refused = (refusal: Refusal): Decision => ({ kind: 'refused', refusal })
@@ -151,6 +152,8 @@ export interface PlannedCall {
   operation?: string | null
   /** The same was sent before, and nobody can say that it will not be charged. */
   mayBeSecond?: boolean
+  /** For the person who is asked. */
+  about?: AskedAbout | undefined
 }
 
 export type CallDecision =
@@ -171,7 +174,9 @@ export function decideCall(policy: Policy, situation: Pick<Situation, 'isStopped
 
 /** Null where nobody has to be asked. */
 function whyAsked({ askAboveMicroUsd }: Policy, { quotedMicroUsd, mayBeSecond = false }: PlannedCall): string | null {
-  if (mayBeSecond) return 'It was sent before and its answer was lost: the service may charge for both.'
-  if (quotedMicroUsd === null) return 'Only a person may agree to that.'
-  return quotedMicroUsd > askAboveMicroUsd ? `It costs more than ${displayUsd(askAboveMicroUsd)}.` : null
+  if (mayBeSecond) return 'It was sent before and its answer was lost, so the service may charge for both.'
+  if (quotedMicroUsd === null) return 'Nobody can tell its price beforehand, so the caps of a call cannot bound it.'
+  return quotedMicroUsd > askAboveMicroUsd
+    ? `It may cost more than ${displayUsd(askAboveMicroUsd)}, above which a person is asked.`
+    : null
 }

@@ -3,6 +3,7 @@ import * as limits from '../limits.ts'
 import { newId } from '../new-id.ts'
 import type { Records } from '../records/records.ts'
 import { all, change, first, type Row, type Value, type Work } from '../records/work.ts'
+import type { AskedAbout } from '../terms/asked-about.ts'
 import { type RefusedTerms, type Rule, WalletRefusal } from '../terms/refusal.ts'
 
 /** One refusal to pay, as the journal keeps it. Neither a secret nor what a call said is in it. */
@@ -37,6 +38,8 @@ export interface DecidedCall {
   origin: string
   operation: string | null
   address: string | null
+  /** For the person who is asked about it; the record of a refusal has nothing of it. */
+  about?: AskedAbout | undefined
 }
 
 export interface Refused extends DecidedCall {

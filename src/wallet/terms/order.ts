@@ -1,5 +1,6 @@
 import type { MicroUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/payment.ts'
+import type { AskedAbout } from './asked-about.ts'
 
 /** Credit at the service, as an answer of it told. */
 export interface SeenCredit {
@@ -28,8 +29,8 @@ export interface Order {
   toldMicroUsd?: MicroUsd | null
   /** For `asked`: one of the same amount that was confirmed within this time is this one, so nothing is paid anew. */
   sameWithinMs?: number
-  /** The call that it is for, where there is one: the id of its operation and the hash of its request. */
-  call?: { operation: string | null; requestHash: string }
+  /** The call that it is for, where there is one: the id of its operation, the hash of its request, and what it is about. */
+  call?: { operation: string | null; requestHash: string; about?: AskedAbout | undefined }
   /** What it is for, in our words, for the receipt. */
   purpose: string
 }

@@ -45,6 +45,7 @@ export const taskHost: Pick<ToolHost, 'answer' | 'tasks'> = {
     for (const job of jobs.values()) {
       job.questions = (job.questions ?? []).filter(question => question.approvalId !== approvalId)
     }
+    return { untilMs: Date.now(), takesBack: `farebox wallet approve ${approvalId}` }
   },
   tasks: {
     begin: async (_tool, jobId) => taskOf(jobId),

@@ -166,4 +166,8 @@ export const postgresMigrations: readonly Migration[] = [
       );
     `,
   },
+  {
+    name: '0006-what-a-question-is-about',
+    sql: 'ALTER TABLE approvals ADD COLUMN about TEXT;',
+  },
 ]

@@ -1,0 +1,48 @@
+/**
+ * Words of others within a sentence of ours, between two marks that nothing inside can close: one line, no character that
+ * a terminal obeys or that turns the direction of text, and nothing that is as long and mixed as a key. Empty for none.
+ */
+export function quoted(text: string, mostCharacters: number): string {
+  const words = shortened(oneLine(text.slice(0, readCharacters)), mostCharacters)
+  return words === '' ? '' : `“${words}”`
+}
+
+/** A name or an id: as it is where it is plain, else quoted. */
+export const named = (text: string, mostCharacters: number): string =>
+  plainName.test(text) && text.length <= mostCharacters ? text : quoted(text, mostCharacters)
+
+const plainName = /^[\w@.:/\\+~…-]+$/
+
+/** More is not looked at; a prompt may be megabytes of blanks. */
+const readCharacters = 4_096
+
+/** Controls, formats, what is unassigned, and letters and marks that nobody sees. */
+const unseen = /(?:[\p{C}\s\u115f\u1160\u2800\u3164\uffa0]|[\ufe00-\ufe0f]|\u034f|\u17b4|\u17b5)+/gu
+
+/** Every mark that could be taken for the end of the quotation, and the one that stands round commands. */
+const doubleMarks =
+  /["`\u00ab\u00bb\u02ba\u02dd\u02ee\u05f4\u201c-\u201f\u2033\u2036\u275d\u275e\u2e42\u301d-\u301f\uff02]/gu
+const singleMarks = /['\u00b4\u02b9-\u02bf\u05f3\u2018-\u201b\u2032\u2035\u275b\u275c\uff07]{2,}/gu
+
+/** Keys, tokens and hashes; words of any language are shorter, or without digits. */
+const keyLike = /[\w+=~-]{24,}/g
+
+const oneLine = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(unseen, ' ')
+    .replace(doubleMarks, "'")
+    .replace(singleMarks, "'")
+    .replace(/(\p{M}{2})\p{M}+/gu, '$1')
+    .replace(keyLike, word => (/\d/.test(word) ? '…' : word))
+    .trim()
+
+/** Whole words as far as there is room; a single one that is longer is cut. */
+function shortened(text: string, mostCharacters: number): string {
+  if (text.length <= mostCharacters) return text
+  const end = text.lastIndexOf(' ', mostCharacters - 1)
+  return `${text
+    .slice(0, end > 0 ? end : mostCharacters - 1)
+    .trimEnd()
+    .replace(/[\ud800-\udbff]$/, '')}…`
+}
