@@ -147,6 +147,6 @@ test('an address that gave no file is not asked to delete one', async () => {
 test('an address inside of the own network is not asked for a file', async () => {
   const completed = { status: 'COMPLETED', average_execution_time: 1, execution_duration: 1 }
   const { agent, job } = await setUp([[200, completed]], { downloadUrl: 'https://127.0.0.2:1/latest' })
-  await expect(agent.context().jobs.wait(job.jobId, 10_000)).rejects.toThrow('where this client does not send')
+  await expect(agent.context().jobs.wait(job.jobId, 10_000)).rejects.toThrow('inside of a network')
   expect(agent.desks.jobRows.find(job.jobId)).toMatchObject({ state: 'running', isDownloaded: false })
 })
