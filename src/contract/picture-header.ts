@@ -24,7 +24,7 @@ export function pictureSize(type: PictureType, bytes: Buffer): PictureSize | nul
 function claimedSize(type: PictureType, bytes: Buffer): PictureSize | null {
   switch (type) {
     case 'png':
-      return bytes.length < 24 ? null : { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
+      return pngSize(bytes)
     case 'gif':
       return bytes.length < 10 ? null : { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) }
     case 'webp':
@@ -32,6 +32,12 @@ function claimedSize(type: PictureType, bytes: Buffer): PictureSize | null {
     case 'jpeg':
       return jpegSize(bytes)
   }
+}
+
+/** Of the first chunk, which the format wants to be the header; a lenient decoder would take a later one instead. */
+function pngSize(bytes: Buffer): PictureSize | null {
+  if (bytes.length < 24 || bytes.toString('latin1', 12, 16) !== 'IHDR') return null
+  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
 }
 
 function webpSize(bytes: Buffer): PictureSize | null {

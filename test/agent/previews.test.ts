@@ -1,12 +1,13 @@
-import { mkdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { beforeAll, expect, test } from 'vitest'
-import { previewBytes, previewPixels } from '#agent/bounds.ts'
+import { previewBytes, previewedPixels, previewPixels } from '#agent/bounds.ts'
 import { Files } from '#agent/media/files.ts'
 import { type FindFfmpeg, Previews } from '#agent/media/previews.ts'
 import { pictureSize, typeOfBytes } from '#contract/picture-header.ts'
 import { FfmpegMissing, findFfmpeg } from '#programs/find-ffmpeg.ts'
-import { inFile } from '#programs/in-folder.ts'
+import { inFile, inFolder } from '#programs/in-folder.ts'
 import { runProgram } from '#programs/run-program.ts'
 import { encodePng } from '#service/pictures/encode-png.ts'
 import type { Shown } from '#toolkit/shown.ts'
@@ -115,6 +116,36 @@ test('a picture that claims to be huge is not decoded', async () => {
   huge.writeUInt32BE(50_000, 20)
   expect(await preview(huge, 'image/png', never)).toMatchObject({ text: expect.stringContaining('is too large') })
 })
+
+/** A chunk of PNG; its check is left out of account by what reads leniently. */
+const chunk = (name: string, data: Buffer): Buffer => {
+  const head = Buffer.alloc(8)
+  head.writeUInt32BE(data.length)
+  head.write(name, 4, 'latin1')
+  const check = Buffer.alloc(4)
+  check.writeUInt32BE(crc32(Buffer.concat([head.subarray(4), data])))
+  return Buffer.concat([head, data, check])
+}
+
+test('a picture that tells a small size before its own is not taken at its word', async () => {
+  const small = await picture(10, 10)
+  const told = Buffer.from(small.subarray(16, 29))
+  const lying = Buffer.concat([small.subarray(0, 8), chunk('aaAa', told), small.subarray(8)])
+  expect(await preview(lying, 'image/png', never)).toMatchObject({ text: expect.stringContaining('in time.') })
+})
+
+test('a film whose frames are huge is not decoded', async () => {
+  const side = Math.ceil(Math.sqrt(previewedPixels)) + 1
+  const film = await inFolder('film', async folder => {
+    const path = join(folder, 'film.mov')
+    const of = `color=c=black:s=${side}x${side}:r=1`
+    const args = ['-v', 'error', '-f', 'lavfi', '-i', of, '-frames:v', '1', '-c:v', 'png', '-pix_fmt', 'monob', path]
+    await runProgram(await findFfmpeg(), { args, timeoutMs: 60_000, signal })
+    return readFile(path)
+  })
+  expect(film.length).toBeGreaterThan(0)
+  expect(await preview(film, 'video/quicktime')).toMatchObject({ text: expect.stringContaining('in time.') })
+}, 60_000)
 
 test.each([
   ['is no picture', Buffer.from('not a picture'), 'image/png'],

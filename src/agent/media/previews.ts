@@ -88,6 +88,8 @@ export class Previews {
         const end = await runProgram(program, {
           args: [
             ...['-hide_banner', '-loglevel', 'error', '-nostdin', '-protocol_whitelist', 'file'],
+            // Here too, because the decoder finds another size than the header told where both were made to differ.
+            ...['-max_pixels', `${bounds.previewedPixels}`],
             ...['-f', reader, '-i', `file:${path}`, '-filter_complex', filterFor(mostPixels)],
             ...['-frames:v', '1', '-c:v', 'mjpeg', '-q:v', `${coarseness}`, '-f', 'image2pipe', 'pipe:1'],
           ],
