@@ -2,10 +2,11 @@ import { keepMs } from '#toolkit/bounds.ts'
 import { defineResource } from '#toolkit/define-resource.ts'
 import { walletOutput } from '#toolkit/wallet-output.ts'
 
-/** The four things that nobody decides but a person (docs/wallet.md). */
+/** What nobody decides but a person, as docs/wallet.md lists it. */
 const personDecides = [
-  'A payment or a call above `ask_above`.',
+  'A call or a top-up that is wished for above `ask_above`.',
   'A call whose price cannot be known beforehand.',
+  'A call whose answer was lost, at a service that may charge for both.',
   'The first payment to an address.',
   'A consent policy, such as one for a face in a picture.',
 ]

@@ -33,6 +33,9 @@ export interface TaskDesk {
   begin(tool: string, jobId: string): Promise<Task | null>
   /** Null for an id that is of no job here. An earlier task whose time is over is `expired`. */
   look(id: string, invocation: Pick<Invocation, 'signal' | 'whenDelivered'>): Promise<Task | 'expired' | null>
-  /** Gives a task up that has not ended: what was sent goes on at the service, which cannot stop it. */
-  cancel(id: string): Promise<void>
+  /**
+   * Gives a task up that has not ended: what was sent goes on at the service, which cannot stop it, and what was not is
+   * never sent, also where a person has said yes in the meantime. `expired` and null as of a look.
+   */
+  cancel(id: string): Promise<'acknowledged' | 'expired' | null>
 }

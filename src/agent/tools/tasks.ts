@@ -34,19 +34,27 @@ export class Tasks implements TaskDesk {
   }
 
   async look(id: string, looking: Looking): Promise<Task | 'expired' | null> {
-    const found = this.#find(id)
-    const tool = found && (await catalogue.tools[found.tool]?.())
-    // A tool that begins no jobs has none of a service's queue.
-    if (!found || !tool || (isQueued(found.job) && !tool.goesOnAs)) return null
-    if (this.#isOver(found.job)) return 'expired'
-    const state = await this.#state(tool, found.job, looking)
+    const found = await this.#known(id)
+    if (found === null || found === 'expired') return found
+    const state = await this.#state(found.tool, found.job, looking)
     // What was asked for may have changed the row.
     return this.#task(id, this.#desks.jobRows.find(found.job.jobId) ?? found.job, state)
   }
 
-  async cancel(id: string): Promise<void> {
+  async cancel(id: string): Promise<'acknowledged' | 'expired' | null> {
+    const found = await this.#known(id)
+    if (found === null || found === 'expired') return found
+    this.#desks.jobRows.cancelled(found.job.jobId)
+    return 'acknowledged'
+  }
+
+  /** The tool and the job of a task that can still be looked at. Asks nobody and begins nothing. */
+  async #known(id: string): Promise<{ tool: Tool; job: JobRow } | 'expired' | null> {
     const found = this.#find(id)
-    if (found) this.#desks.jobRows.cancelled(found.job.jobId)
+    const tool = found && (await catalogue.tools[found.tool]?.())
+    // A tool that begins no jobs has none of a service's queue.
+    if (!found || !tool || (isQueued(found.job) && !tool.goesOnAs)) return null
+    return this.#isOver(found.job) ? 'expired' : { tool, job: found.job }
   }
 
   /** A job that this wallet started at this service; of another one's tasks nothing is told. */

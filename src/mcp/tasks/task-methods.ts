@@ -43,8 +43,7 @@ export function updateTask(desk: Desk, params: unknown, context: ServerContext):
 /** `tasks/cancel`: the acknowledgement is empty by the protocol; what was charged is told by the next `tasks/get`. */
 export function cancelTask(desk: Desk, params: unknown, context: ServerContext): Promise<Acknowledged> {
   return unlessFault(desk, 'tasks/cancel', context, async () => {
-    const { id } = await look(desk, params, context)
-    await (await tasksOf(desk)).cancel(id)
+    await ofTask(desk, params, (tasks, id) => tasks.cancel(id))
     return {}
   })
 }
@@ -60,20 +59,27 @@ function passIfAnswered(error: unknown): void {
   if (!(error instanceof ToolFailure)) throw error
 }
 
-async function look(
+const look = (
   desk: Desk,
   params: unknown,
   { mcpReq: { signal } }: ServerContext,
   whenDelivered: (run: () => void) => void = () => {},
-): Promise<Task> {
+): Promise<Task> => ofTask(desk, params, (tasks, id) => tasks.look(id, { signal, whenDelivered }))
+
+/** What is done with the task that the params name. Throws where there is none. */
+async function ofTask<Done extends Task | 'acknowledged'>(
+  desk: Desk,
+  params: unknown,
+  run: (tasks: TaskDesk, id: string) => Promise<Done | 'expired' | null>,
+): Promise<Done> {
   const id = (params as { taskId?: unknown }).taskId
   if (typeof id !== 'string') throw invalid('taskId has to be the text that the call was answered with')
-  const task = id.length > taskIdCharacters ? null : await (await tasksOf(desk)).look(id, { signal, whenDelivered })
-  if (task === null)
+  const done = id.length > taskIdCharacters ? null : await run(await tasksOf(desk), id)
+  if (done === null)
     throw invalid('There is no such task at this server; its wallet and service are the configured ones')
-  if (task === 'expired')
+  if (done === 'expired')
     throw invalid('The task has expired; where it has become a job, the tool job_wait may still have its result')
-  return task
+  return done
 }
 
 const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message)

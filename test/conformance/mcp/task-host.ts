@@ -52,7 +52,9 @@ export const taskHost: Pick<ToolHost, 'answer' | 'tasks'> = {
     look: async id => taskOf(id),
     async cancel(id) {
       const job = jobs.get(id)
-      if (job && stateOf(job).kind !== 'ended') job.isCancelled = true
+      if (!job) return null
+      if (stateOf(job).kind !== 'ended') job.isCancelled = true
+      return 'acknowledged'
     },
   },
 }

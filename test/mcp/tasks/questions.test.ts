@@ -119,6 +119,16 @@ test('given up while it asks, it costs nothing; a yes that comes later makes not
   expect(server.books).toMatchObject({ chats: 0, credit: 5 })
 })
 
+test('given up after a yes at the terminal and before anybody looked, it is not begun by the giving up', async () => {
+  const { client, taskId, until, running, server } = await setUp()
+  const key = keyOf(await until(client, taskId, 'input_required'))
+  await running.agent.core.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
+  await client.ask('tasks/cancel', { taskId })
+  expect(await client.ask('tasks/get', { taskId })).toMatchObject({ status: 'cancelled' })
+  await running.agent.desks.paidCalls.settled()
+  expect(server.books).toMatchObject({ chats: 0, credit: 5 })
+})
+
 test('a question that nobody answers in time ends the task', async () => {
   const { client, taskId, until, clock, server } = await setUp()
   await until(client, taskId, 'input_required')
