@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { DetailedError, SignInError, StandardError } from './failures.ts'
+import { CodedError, DetailedError, SignInError, StandardError } from './failures.ts'
 import { defineOperation } from './operation.ts'
+import { DiscoveryRequired } from './payment-required.ts'
 
 /** Personas that a chat can be answered as (published contract §6.3, preview). */
 
@@ -105,14 +106,21 @@ export type CharacterReviews = z.output<typeof CharacterReviews>
 const slug = z.object({ slug: z.string().min(1).max(200) })
 
 const failures = {
-  400: DetailedError,
+  400: z.union([DetailedError, CodedError]),
   401: z.union([StandardError, SignInError]),
+  402: DiscoveryRequired,
   429: StandardError,
   500: StandardError,
   503: StandardError,
 }
 
-const read = { method: 'GET', tag: 'Characters', auth: ['apiKey'], charge: 'free', limit: 'read' } as const
+const read = {
+  method: 'GET',
+  tag: 'Characters',
+  auth: ['apiKey', 'wallet'],
+  charge: 'free',
+  limit: 'read',
+} as const
 
 export const listCharacters = defineOperation({
   ...read,

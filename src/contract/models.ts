@@ -4,7 +4,10 @@ import { ModelPricing } from './model-pricing.ts'
 import { defineOperation } from './operation.ts'
 import { UpscaleFactor, videoMediaFields } from './video.ts'
 
-export const modelTypes = ['asr', 'embedding', 'image', 'music', 'text', 'tts', 'upscale', 'inpaint', 'video'] as const
+const publishedTypes = ['asr', 'embedding', 'image', 'music', 'text', 'tts', 'upscale', 'inpaint', 'video'] as const
+
+/** `background`, of what removes backgrounds, is farebox's own: listed where it is asked for, and not among `all`. */
+export const modelTypes = [...publishedTypes, 'background'] as const
 export type ModelType = (typeof modelTypes)[number]
 
 const ReasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])

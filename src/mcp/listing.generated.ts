@@ -1323,6 +1323,7 @@ export const listing: Listing = {
               "upscale",
               "inpaint",
               "video",
+              "background",
               "all"
             ]
           },

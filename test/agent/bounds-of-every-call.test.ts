@@ -196,6 +196,15 @@ test('a larger picture is charged what its bound says, at every scale', async ()
   )
 })
 
+test.each([
+  ['cutter', 30_000n],
+  ['demo-background', 10_000n],
+])('a picture without its background is charged what the list of such models says of %s', async (model, charged) => {
+  expect(await compared(backgroundRemoveImage, { model, image: picture })).toMatchObject({
+    ...{ status: 200, bound: charged, charged },
+  })
+})
+
 test('no speech is charged more than its bound, which is what plain text costs', async () => {
   await fc.assert(
     fc.asyncProperty(index, anyText, async (which, input) => {
@@ -276,7 +285,7 @@ test('a model that is not named costs at most what the dearest of its type does'
 
 const asked = { image: 'aGk=', prompt: 'x' }
 test.each([
-  ['a picture without its background, whose price stands in no record', backgroundRemoveImage, { image: 'aGk=' }],
+  ['of a picture without its background', backgroundRemoveImage, { image: 'aGk=', model: 'cutter', feather: 3 }],
   ['a member that nobody here knows, of an edit', editImage, { ...asked, model: 'inpaint-0', layers: 4 }],
   ['of a larger picture', upscaleImage, { image: 'aGk=', model: 'upscale-0', faces: true }],
   ['of speech', createSpeech, { model: 'tts-0', input: 'x', duet: true }],
@@ -302,7 +311,7 @@ test.each([
 
 const file = () => new File(['fLaC'], 'talk.flac')
 test.each([
-  [backgroundRemoveImage, { image: 'aGk=' }, 'A picture without its background by the default model', null],
+  [backgroundRemoveImage, { image: 'aGk=', x: 1 }, 'A picture without its background by the default model', null],
   [editImage, { ...asked, prompt: 'a red sky', x: 1 }, 'An edited picture by the default model', 'a red sky'],
   [createTranscription, { model: 'asr-0', file: file() }, 'A transcript by asr-0', null],
   [createTextParser, { file: file(), x: 1 }, 'The text of a document', null],

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CharacterList, CharacterReviews, OneCharacter } from '#contract/characters.ts'
+import { DiscoveryRequired } from '#contract/payment-required.ts'
 import type { Character } from '#service/characters/character.ts'
 import { Characters } from '#service/characters/characters.ts'
 import { demoCharacters } from '#service/characters/demo-characters.ts'
+import { evmWallet, solanaWallet, type TestWallet } from './identity/signed-header.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const character = (slug: string, rest: Partial<Character> = {}): Character => ({
@@ -29,6 +31,8 @@ const characters = [
   character('bach', { tags: ['music'], modelId: 'other-chat', webEnabled: true, imports: 9, reviews: reviews(5) }),
   character('cato', { tags: ['history'], adult: true, reviews: reviews(2, 2, 3) }),
 ]
+
+const nonceReused = 'X402_SIGN_IN_NONCE_REUSED'
 
 let service: OpenedService
 let key = ''
@@ -88,9 +92,47 @@ describe('§6.3 GET /characters', () => {
     expect(response.status).toBe(400)
     expect(await response.json()).toHaveProperty('issues')
   })
+})
 
-  test('takes a key, and nothing else', async () => {
-    const response = await get('/characters', '')
+describe('§6.3, §2.5 who may see characters', () => {
+  const paths = ['/characters', '/characters/ada', '/characters/ada/reviews']
+
+  const signedIn = async (path: string, { as = wallet, ...changes }: { as?: TestWallet; nonce: string }) => {
+    const header = await as.header({
+      domain: '127.0.0.1:8402',
+      uri: `http://127.0.0.1:8402/api/v1${path}`,
+      chain: as === wallet ? '8453' : '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
+      issuedAt: new Date(service.clock.now()).toISOString(),
+      ...changes,
+    })
+    return service.request(`/api/v1${path}`, { headers: { 'sign-in-with-x': header } })
+  }
+  const wallet = evmWallet()
+
+  test.each(paths)('%s: a wallet without credit sees what a key sees', async path => {
+    const nonce = `a${paths.indexOf(path)}`.padStart(16, '0')
+    const response = await signedIn(path, { nonce })
+    expect([response.status, await response.json()]).toEqual([200, await (await get(path)).json()])
+    expect(Number(response.headers.get('x-ratelimit-limit-requests'))).toBeGreaterThan(0)
+    const again = await signedIn(path, { nonce })
+    expect([again.status, await again.json()]).toEqual([401, expect.objectContaining({ code: nonceReused })])
+  })
+
+  test('a Solana wallet too', async () => {
+    expect((await signedIn('/characters', { as: solanaWallet(), nonce: 'b'.padStart(16, '0') })).status).toBe(200)
+  })
+
+  test.each(paths)('%s: neither is told of both ways, and signs no money', async path => {
+    const response = await get(path, '')
+    expect(response.status).toBe(402)
+    const body = DiscoveryRequired.parse(await response.json())
+    expect(body).toMatchObject({ accepts: [], extensions: { 'sign-in-with-x': {} } })
+    expect(body.resource.url).toContain('/api/v1/characters')
+    expect(response.headers.get('payment-required')).not.toBeNull()
+  })
+
+  test('a wrong key is no wallet', async () => {
+    const response = await get('/characters', 'not-a-key')
     expect([response.status, await response.json()]).toEqual([401, { error: 'Authentication failed' }])
   })
 })

@@ -19,7 +19,7 @@ export async function mostOfAsked(
   name: string | undefined,
   boundAt: (record: ModelRecord, all: readonly ModelRecord[]) => MicroUsd | null,
 ): Promise<MicroUsd | null> {
-  const all = await models.all()
+  const all = await models.allFor(type)
   const asked = modelsOf(all, type, name)
   if (asked.length === 0) return null
   return mostOf(asked, record => boundAt(record, all))

@@ -1,4 +1,9 @@
-import { EditImageRequest, MultiEditImageRequest, UpscaleImageRequest } from '#contract/image-edits.ts'
+import {
+  BackgroundRemoveImageRequest,
+  EditImageRequest,
+  MultiEditImageRequest,
+  UpscaleImageRequest,
+} from '#contract/image-edits.ts'
 import type { ModelRecord } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import { hasOtherMembers } from './chat-extras.ts'
@@ -37,6 +42,20 @@ export function upscaleBound(
   return mostOfAnswering(record, records, ({ model_spec: { pricing } }) =>
     pricing && !('output' in pricing) && hasOnly(pricing, ['upscale'])
       ? unitsAt(1, dearestOf([pricing.upscale?.[step]]))
+      : null,
+  )
+}
+
+/** The same of one picture without its background. */
+export function backgroundBound(
+  record: ModelRecord,
+  body: object,
+  records: readonly ModelRecord[] = [record],
+): MicroUsd | null {
+  if (hasOtherMembers(body, BackgroundRemoveImageRequest.shape)) return null
+  return mostOfAnswering(record, records, ({ model_spec: { pricing } }) =>
+    pricing && !('output' in pricing) && hasOnly(pricing, ['generation'])
+      ? unitsAt(1, dearestOf([pricing.generation]))
       : null,
   )
 }

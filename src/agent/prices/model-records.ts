@@ -1,5 +1,6 @@
 import type { Client } from '#client/client.ts'
-import { listModels, type ModelRecord } from '#contract/models.ts'
+import { listModels, type ModelRecord, type ModelType } from '#contract/models.ts'
+import { ServiceError } from '#contract/service-error.ts'
 import { modelsLifeMs } from '../bounds.ts'
 
 interface Known {
@@ -12,6 +13,7 @@ interface Known {
 export class ModelRecords {
   readonly #client: Client
   #known: Known | null = null
+  #backgrounds: Pick<Known, 'records' | 'atMs'> | null = null
 
   constructor(client: Client) {
     this.#client = client
@@ -25,6 +27,12 @@ export class ModelRecords {
 
   async all(): Promise<readonly ModelRecord[]> {
     return (await this.#look()).records
+  }
+
+  /** The same with those of a type that only a list of its own has. */
+  async allFor(type: ModelType): Promise<readonly ModelRecord[]> {
+    const all = await this.all()
+    return type === 'background' ? [...all, ...(await this.#removeBackgrounds())] : all
   }
 
   /** Whether the service does paid work once for each `Idempotency-Key`; the list of models says so. */
@@ -42,5 +50,25 @@ export class ModelRecords {
     })
     this.#known = { records: answer.data, takesKeys: headers.takesKeys, atMs: nowMs }
     return this.#known
+  }
+
+  /** Farebox's own type: a service that shows no other sign of being one is not asked for it. */
+  async #removeBackgrounds(): Promise<readonly ModelRecord[]> {
+    if (!(await this.takesKeys())) return []
+    const nowMs = this.#client.clock.now()
+    if (this.#backgrounds && nowMs - this.#backgrounds.atMs < modelsLifeMs) return this.#backgrounds.records
+    this.#backgrounds = { records: await this.#listBackgrounds(), atMs: nowMs }
+    return this.#backgrounds.records
+  }
+
+  async #listBackgrounds(): Promise<readonly ModelRecord[]> {
+    const call = { params: undefined, query: { type: 'background' }, body: undefined } as const
+    try {
+      return (await this.#client.call(listModels, call)).answer.data
+    } catch (error) {
+      // An older farebox lists no such type; its price is a question for the person.
+      if (error instanceof ServiceError && error.status === 400) return []
+      throw error
+    }
   }
 }

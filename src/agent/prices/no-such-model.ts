@@ -34,6 +34,7 @@ const kinds = {
   image: { one: 'model of pictures', many: 'Models of pictures' },
   inpaint: { one: 'model that edits pictures', many: 'Models that edit pictures' },
   upscale: { one: 'model that enlarges pictures', many: 'Models that enlarge pictures' },
+  background: { one: 'model that removes backgrounds', many: 'Models that remove backgrounds' },
   tts: { one: 'model that speaks', many: 'Models that speak' },
   asr: { one: 'model that writes down speech', many: 'Models that write down speech' },
 } as const
@@ -52,4 +53,5 @@ const doings: Readonly<Record<ModelType, string>> = {
   upscale: 'enlarges pictures',
   inpaint: 'edits pictures',
   video: 'makes videos',
+  background: 'removes backgrounds',
 }

@@ -1,7 +1,7 @@
 import type { BackgroundRemoveImageRequest, EditImageRequest, UpscaleImageRequest } from '#contract/image-edits.ts'
 import { GenerateImageRequest, SimpleImageRequest } from '#contract/images.ts'
 import { mostOfAsked, shownModel } from './asked-models.ts'
-import { editBound, upscaleBound } from './edit-bound.ts'
+import { backgroundBound, editBound, upscaleBound } from './edit-bound.ts'
 import { type ImageRequest, imageBound } from './image-bound.ts'
 import type { Pricer } from './priced-call.ts'
 
@@ -42,8 +42,12 @@ export const priceUpscale: Pricer = async ({ models }, call) => {
 const atTheDearerPrice = (scale: number): string =>
   scale > 2 && scale < 4 ? `, ${scale} times the size at the price of 4` : ''
 
-/** The published list has no type for models that remove backgrounds, so no record says their price. */
-export const priceBackground: Pricer = async (_parts, call) => ({
-  what: `A picture without its background by ${shownModel((call as Partial<BackgroundRemoveImageRequest>).model)}`,
-  amountMicroUsd: null,
-})
+export const priceBackground: Pricer = async ({ models }, call) => {
+  const body = call as Partial<BackgroundRemoveImageRequest>
+  return {
+    what: `A picture without its background by ${shownModel(body.model)}`,
+    amountMicroUsd: await mostOfAsked(models, 'background', body.model, (record, all) =>
+      backgroundBound(record, body, all),
+    ),
+  }
+}

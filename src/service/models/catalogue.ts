@@ -172,9 +172,8 @@ function listed(models: readonly Model[], { ownedBy, hasSearch }: ShownAs): List
   for (const model of models) addName(named, model, model.id)
   for (const model of models) for (const name of otherNames(model)) addName(named, model, name)
   for (const model of models) checkDeprecation(model, models)
-  // The published list has no type for what removes backgrounds.
   const shown = hasSearch ? models : models.map(withoutSearch)
-  const records = shown.flatMap(model => (model.type === 'background' ? [] : [modelRecord(model, ownedBy)]))
+  const records = shown.map(model => modelRecord(model, ownedBy))
   return { models, named, records: new Map(records.map(record => [record.id, record])) }
 }
 
@@ -191,7 +190,8 @@ const withoutSearch = (model: Model): Model =>
 const otherNames = ({ traits, compatibleIds = [] }: Model): readonly string[] => [...traits, ...compatibleIds]
 
 function isOfType(model: Model, type: ModelType | 'all' | 'code'): boolean {
-  if (type === 'all') return true
+  // Whoever chooses among all of them by the published contract knows no such type.
+  if (type === 'all') return model.type !== 'background'
   if (type === 'code') return model.type === 'text' && model.capabilities.optimizedForCode
   return model.type === type
 }

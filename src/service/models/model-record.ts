@@ -1,13 +1,8 @@
 import { ModelRecord } from '#contract/models.ts'
 import { toUsdNumber } from '#contract/money.ts'
 import { musicSpec, speechSpec, transcriptionSpec } from './audio-records.ts'
-import type { Model as AnyModel, EmbeddingModel, ImageModel, TextModel, TextPrice, VideoModel } from './model.ts'
-
-import type { BackgroundModel } from './picture-model.ts'
-import { editSpec, upscaleSpec } from './picture-record.ts'
-
-/** A model whose type the published list has. */
-type Model = Exclude<AnyModel, BackgroundModel>
+import type { EmbeddingModel, ImageModel, Model, TextModel, TextPrice, VideoModel } from './model.ts'
+import { backgroundSpec, editSpec, upscaleSpec } from './picture-record.ts'
 
 /** The public record of a model; strict, so that a member that the contract does not know is found at start. */
 export function modelRecord(model: Model, ownedBy: string): ModelRecord {
@@ -41,6 +36,8 @@ function specOf(model: Model): Partial<ModelRecord['model_spec']> {
       return editSpec(model)
     case 'upscale':
       return upscaleSpec(model)
+    case 'background':
+      return backgroundSpec(model)
     case 'tts':
       return speechSpec(model)
     case 'asr':

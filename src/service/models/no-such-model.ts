@@ -16,7 +16,5 @@ export function noSuchModel(type: Model['type'], name: string, models: readonly 
   const what = other ? `: ${other.id} is of the type ${other.type}, and this takes the type ${type}` : ''
   if (!shown.length) return modelNotFound(undefined, `${what}. This service has none of the type ${type}.`)
   const which = near.length ? `Similar ones of the type ${type}` : `Models of the type ${type}`
-  // The published list has no type for what removes backgrounds.
-  const list = type === 'background' ? 'GET /api_keys/rate_limits' : `GET /models?type=${type}`
-  return modelNotFound(undefined, `${what}. ${which}: ${shown.join(', ')}; ${list} lists them all.`)
+  return modelNotFound(undefined, `${what}. ${which}: ${shown.join(', ')}; GET /models?type=${type} lists them all.`)
 }

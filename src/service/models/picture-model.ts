@@ -53,7 +53,7 @@ export interface UpscaleModel extends TakesPictures {
   engine: UpscaleEngine
 }
 
-/** Farebox's own type: the published list has none for what removes backgrounds. */
+/** Farebox's own type: the published contract has none for what removes backgrounds. */
 export interface BackgroundModel extends TakesPictures {
   type: 'background'
   price: { perPictureMicroUsd: MicroUsd }

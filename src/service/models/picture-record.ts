@@ -1,5 +1,5 @@
 import { type MicroUsd, toUsdNumber } from '#contract/money.ts'
-import type { EditModel, UpscaleModel } from './picture-model.ts'
+import type { BackgroundModel, EditModel, UpscaleModel } from './picture-model.ts'
 
 /** What the record of a model that changes pictures says of it (published contract §6.1, `inpaint`). */
 export function editSpec({ promptCharacters, aspectRatios, mostPictures, price }: EditModel) {
@@ -31,6 +31,10 @@ export function qualitiesOf({ quality = {} }: EditModel['price']): ('low' | 'med
 
 export const upscaleSpec = ({ price }: UpscaleModel) => ({
   pricing: { upscale: { '2x': pair(price.twiceMicroUsd), '4x': pair(price.fourTimesMicroUsd) } },
+})
+
+export const backgroundSpec = ({ price }: BackgroundModel) => ({
+  pricing: { generation: pair(price.perPictureMicroUsd) },
 })
 
 /** A staking credit is worth a USD (brief §5.4). */
