@@ -3,10 +3,9 @@ import { generateImage, ImageFormat } from '#contract/images.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
 import { plainInteger, plainText } from '#toolkit/plainly-listed.ts'
+import { previewArgument, previewOf } from '#toolkit/preview.ts'
 
 const side = plainInteger(1, 1_280).optional()
-
-import { previewArgument, previewOf } from '#toolkit/preview.ts'
 
 export default defineTool({
   name: 'image_create',

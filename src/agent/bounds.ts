@@ -23,8 +23,6 @@ export const modelsLifeMs = 5 * minuteMs
 export const limitsLifeMs = minuteMs
 /** What a service puts before the first message: a template, and a prompt of its own (brief §1.5). The one thing nobody tells. */
 export const templateTokens = 4_096
-/** Models that are named where one is not there. */
-export const nearModels = 3
 /** Roles and separators of a message. */
 export const messageTokens = 16
 

@@ -242,6 +242,16 @@ export const listing: Listing = {
           "cut_characters": {
             "type": "number"
           },
+          "whole_text": {
+            "anyOf": [
+              {
+                "type": "object"
+              },
+              {
+                "type": "null"
+              }
+            ]
+          },
           "finish_reason": {
             "anyOf": [
               {
@@ -1747,10 +1757,10 @@ export const listing: Listing = {
           "cut_characters": {
             "type": "number"
           },
-          "file": {
+          "whole_text": {
             "anyOf": [
               {
-                "type": "string"
+                "type": "object"
               },
               {
                 "type": "null"

@@ -1,7 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import type { DatabaseSync } from 'node:sqlite'
 import { expect, test, vi } from 'vitest'
+import { savingLeaseMs } from '#agent/bounds.ts'
 import { answerJson } from '../client/little-server.ts'
+import { manualClock } from '../client/manual-clock.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
+import { gate } from './gate.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
 
@@ -93,6 +97,40 @@ test('two waits at once save one file', async () => {
   const both = await Promise.all([1, 2].map(() => agent.context().jobs.wait(job.jobId, 10_000)))
   expect(new Set(both.map(({ file }) => file?.path)).size).toBe(1)
 })
+
+test('a file that takes longer than the lease of who saves it is not begun a second time beside it', async () => {
+  const slow = gate()
+  let asked = 0
+  const server = await pretendService({
+    credit: 5,
+    async instead({ path }, response) {
+      if (!path.endsWith('/video/retrieve')) return false
+      response.writeHead(200, { 'content-type': 'video/mp4' })
+      if (++asked > 1) return Boolean(response.end(video))
+      response.write(video.subarray(0, 100))
+      await slow.passed
+      response.end(video.subarray(100))
+      return true
+    },
+  })
+  closing.push(server.close)
+  const clock = manualClock()
+  const agent = await openAgent({ baseUrl: server.baseUrl, clock })
+  closing.push(agent.close)
+  const { job } = await agent.video()
+  const first = agent.context().jobs.wait(job.jobId, 0)
+  await slow.reached
+  await vi.waitFor(() => expect(saverOf(agent.core.state, job.jobId)).toMatch(/@/), 20_000)
+  clock.nowMs += savingLeaseMs + 1
+  expect(await agent.context().jobs.wait(job.jobId, 0)).toMatchObject({ state: 'running' })
+  slow.open()
+  const done = await first
+  expect(done).toMatchObject({ state: 'completed', file: { bytes: video.length } })
+  expect(await readFile(done.file?.path ?? '')).toEqual(video)
+})
+
+const saverOf = (state: { database(): DatabaseSync }, jobId: string): unknown =>
+  state.database().prepare('SELECT saver FROM jobs WHERE id = ?').get(jobId)?.saver
 
 test.each<[string, Answer, boolean, object]>([
   [

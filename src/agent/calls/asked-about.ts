@@ -8,7 +8,8 @@ import { askedModel } from '../prices/asked-models.ts'
 export interface ToolAsking {
   /** The tool's name. */
   tool: string | null
-  files: readonly AskedFile[]
+  /** Absent where nobody knows any more what they were called: what the body tells of them counts then. */
+  files?: readonly AskedFile[]
 }
 
 /** What a call is about, for the person who decides; of a program's request as far as its body tells. */

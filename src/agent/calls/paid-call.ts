@@ -44,6 +44,14 @@ export interface Buying<O extends Operation> {
 /** Writes down what was bought in the transaction that keeps its answer. */
 export type Keep<O extends Operation> = (rowId: string, answer: ClientAnswer<O>, price: PricedCall) => void
 
+/** A call that was sent, as far as it is still known. */
+export interface Resumed<O extends Operation> {
+  operation: O
+  call: CallOf<O>
+  keep: Keep<O>
+  asking: ToolAsking
+}
+
 /** The one path of everything that costs: price, person, record, call, 402, 409. Used by every tool. */
 export class PaidCalls {
   readonly #core: Core
@@ -97,14 +105,14 @@ export class PaidCalls {
    * Asks what became of a call that was sent, under its key where it has one. Nothing is bought anew, paid or consented to:
    * a service that did nothing ends it. Null where another process is at it.
    */
-  resume<O extends Operation>(rowId: string, operation: O, call: CallOf<O>, keep: Keep<O>): Buying<O> | null {
+  resume<O extends Operation>(rowId: string, { operation, call, keep, asking }: Resumed<O>): Buying<O> | null {
     const hash = this.#hashOf(operation, call)
     if (this.#rows.find(rowId)?.requestHash !== hash) throw isAnothersCall()
     this.#ends.write()
     const claim = this.#rows.claimRow(rowId)
     if (claim?.kind === 'running') return null
     if (claim && claim.kind !== 'mine')
-      return this.#begin({ operation, call, hash, claim, asking: null, isOnlyAsked: true }, keep)
+      return this.#begin({ operation, call, hash, claim, asking, isOnlyAsked: true }, keep)
     this.#rows.mark(rowId, 'failed')
     throw wasNeverSent()
   }

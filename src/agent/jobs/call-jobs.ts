@@ -110,7 +110,7 @@ export class CallJobs {
       jobRows.askedNoMore(jobId, wasForgotten().facts.happened)
       return
     }
-    const { rowId, bought } = paidCalls.buy(asked.operation, asked.call, {}, asked.keep)
+    const { rowId, bought } = paidCalls.buy(asked.operation, asked.call, { asking: asked.asking }, asked.keep)
     const others = jobRows.callAgain(jobId, rowId)
     if (others !== null) jobRows.askedNoMore(jobId, `The same call goes on as job ${others}; job_wait has its answer.`)
     // What cannot be written now is found out by the next look.
@@ -135,7 +135,7 @@ export class CallJobs {
     if (under) return under
     const asked = this.#asked(jobId, row)
     if (!asked) throw wasForgotten()
-    return paidCalls.resume(row.id, asked.operation, asked.call, asked.keep)?.bought ?? null
+    return paidCalls.resume(row.id, asked)?.bought ?? null
   }
 
   /** What was sent, and how its answer is kept; null once that is not known any more. */
@@ -146,7 +146,8 @@ export class CallJobs {
     if (!operation || request === null) return null
     const call = request as CallOf<Operation>
     const origin = { model: askedModel(call), tool: tool?.name ?? null }
-    return { operation, call, keep: keepAnswer({ rows, receipts, savedFiles }, operation, origin) }
+    const keep = keepAnswer({ rows, receipts, savedFiles }, operation, origin)
+    return { operation, call, keep, asking: { tool: origin.tool } }
   }
 
   /** Whether the error is the end of the job; then it stands in its row. */

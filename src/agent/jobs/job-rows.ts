@@ -75,6 +75,8 @@ export interface SavedMedia {
 export class JobRows {
   readonly #state: State
   readonly #clock: Clock
+  /** Jobs whose files this process is saving: a lease is for processes that end, and a large file may outlast it. */
+  readonly #saving = new Set<string>()
 
   constructor(state: State, clock: Clock) {
     this.#state = state
@@ -252,6 +254,7 @@ export class JobRows {
       ).run(file.path, file.mimeType, file.bytes, isDownloaded ? 1 : 0, this.#clock.now(), jobId)
       insertSavedFile(db, { ...file, id: jobId, model, tool: startedBy }, this.#clock.now())
     })
+    this.#saving.delete(jobId)
   }
 
   /** Whoever waited has the file; the same call starts a new job from now on. */
@@ -259,11 +262,12 @@ export class JobRows {
     this.#run('UPDATE jobs SET delivered = 1 WHERE id = ?', id)
   }
 
-  /** Whether this process saves the file; one at a time does. */
+  /** Whether the caller saves the file; one at a time does. */
   takeSaving(id: string): boolean {
+    if (this.#saving.has(id)) return false
     const nowMs = this.#clock.now()
     this.#prepared()
-    return this.#state.decide(db => {
+    const isTaken = this.#state.decide(db => {
       const row = db.prepare('SELECT saver, saving_until_ms FROM jobs WHERE id = ?').get(id)
       const saver = row?.saver
       const isHeld = typeof saver === 'string' && Number(row?.saving_until_ms) > nowMs && isRunning(saver)
@@ -275,10 +279,14 @@ export class JobRows {
       )
       return true
     })
+    if (isTaken) this.#saving.add(id)
+    return isTaken
   }
 
+  /** Another process that has taken it over since keeps it. */
   leaveSaving(id: string): void {
-    this.#run('UPDATE jobs SET saver = NULL WHERE id = ?', id)
+    this.#saving.delete(id)
+    this.#run('UPDATE jobs SET saver = NULL WHERE id = ? AND saver = ?', id, thisProcess())
   }
 
   #prepared(): void {

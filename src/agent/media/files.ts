@@ -96,7 +96,8 @@ export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'save
       throw refused(`The file has ${size} bytes, more than the ${mostBytes} that are sent.`, openIt(path))
     const bytes = await readWhole(await this.readablePath(file))
     const type = sniffType(bytes.subarray(0, headBytes))
-    if (bytes.byteLength !== size || (type ?? textTypes.get(mimeType)) !== mimeType)
+    const isOfType = type === null ? textTypes.has(mimeType) : type === mimeType
+    if (bytes.byteLength !== size || !isOfType)
       throw refused('Something else lies where the file was saved.', openIt(path))
     return bytes
   }
@@ -156,7 +157,7 @@ export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'save
 }
 
 /** What no first bytes tell. */
-const textTypes: ReadonlyMap<string, string> = new Map(['text/plain', 'application/json'].map(type => [type, type]))
+const textTypes: ReadonlySet<string> = new Set(['text/plain', 'application/json'])
 
 const anExample: Readonly<Record<Kind, string>> = {
   image: 'a PNG, JPEG, WebP or GIF',
@@ -190,8 +191,9 @@ async function readWhole(path: string): Promise<Buffer> {
   const file = await open(path, flags).catch(() => null)
   if (!file) throw refused('The file cannot be read.', 'Let the person look at its permissions.')
   try {
-    const { size } = await file.stat()
-    if (!(await file.stat()).isFile()) throw refused('This is no file.', 'Give a path to one file.')
+    const there = await file.stat()
+    if (!there.isFile()) throw refused('This is no file.', 'Give a path to one file.')
+    const { size } = there
     if (size > inputFileBytes) throw tooLarge()
     const bytes = Buffer.alloc(size)
     const { bytesRead } = await file.read(bytes, 0, size, 0)

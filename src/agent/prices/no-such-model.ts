@@ -1,9 +1,10 @@
 import type { ModelRecord, ModelType } from '#contract/models.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { nearNames } from '#contract/near-names.ts'
+import { nearModels } from '#toolkit/bounds.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { nearModels, shownIdCharacters } from '../bounds.ts'
+import { shownIdCharacters } from '../bounds.ts'
 
 /**
  * Why there is nothing of that type to be bought by this id: `record` is what the service has by it, null for nothing. It

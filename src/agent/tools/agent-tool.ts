@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { questionsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define-tool.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
 import type { ToolResult } from '#toolkit/result-instead.ts'
@@ -29,9 +30,6 @@ export interface AgentTool {
   call(args: unknown, options?: { signal?: AbortSignal }): Promise<AgentToolResult>
 }
 
-/** Questions in a row that one call may come to: a consent, a price, a payee. */
-const mostQuestions = 5
-
 export const agentTool = (tool: Tool, host: ToolHost, ask: AskPerson | undefined): AgentTool => ({
   name: tool.name,
   description: tool.description,
@@ -52,7 +50,7 @@ export const agentTool = (tool: Tool, host: ToolHost, ask: AskPerson | undefined
         case 'fault':
           throw outcome.error
         case 'asks':
-          if (!ask || question >= mostQuestions) throw new NeedsPerson(outcome.question)
+          if (!ask || question >= questionsInARow) throw new NeedsPerson(outcome.question)
           await host.answer(outcome.question.approvalId, await ask(outcome.question))
       }
     }

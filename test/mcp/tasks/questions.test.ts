@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { minuteMs } from '#contract/durations.ts'
-import { policyText } from '../../agent/pretend-service.ts'
-import type { TaskClient } from './task-client.ts'
+import type { OpenAgent } from '../../agent/open-agent.ts'
+import { type PretendOptions, policyText } from '../../agent/pretend-service.ts'
+import type { Declared, TaskClient } from './task-client.ts'
 import { taskWorld } from './task-world.ts'
 
 const closing: (() => Promise<unknown>)[] = []
@@ -13,13 +14,11 @@ const chat = { name: 'chat', arguments: { model: 'm', prompt: 'hi' } }
 const ticks = { termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
 
 /** A chat that has become a task, whose service asks for a person's consent only then. */
-async function setUp(
-  declared: Parameters<Awaited<ReturnType<Awaited<ReturnType<typeof taskWorld>>['open']>>['client']>[0] = {},
-) {
-  const world = await taskWorld()
+async function setUp(declared: Declared = {}, service: PretendOptions = {}, agent: Partial<OpenAgent> = {}) {
+  const world = await taskWorld(service)
   closing.push(world.close)
   world.world.asksChat = true
-  const server = await world.open()
+  const server = await world.open(agent)
   const client = server.client(declared)
   const { taskId } = await client.ask('tools/call', chat)
   world.chat.open()
@@ -127,6 +126,17 @@ test('given up after a yes at the terminal and before anybody looked, it is not 
   expect(await client.ask('tasks/get', { taskId })).toMatchObject({ status: 'cancelled' })
   await running.agent.desks.paidCalls.settled()
   expect(server.books).toMatchObject({ chats: 0, credit: 5 })
+})
+
+test('what it asks after the first yes is told as of the same tool', async () => {
+  const { client, taskId, until } = await setUp({}, { credit: 0 }, { isNewPayee: true })
+  const consent = keyOf(await until(client, taskId, 'input_required'))
+  await answer(client, taskId, { [consent]: { action: 'accept', content: ticks } })
+  const task = await until(client, taskId, 'input_required')
+  expect(keyOf(task)).not.toBe(consent)
+  const { message } = task.inputRequests[keyOf(task)].params
+  expect(message).toContain('paid to an address that was not paid before?')
+  expect(message).toContain('Tool: chat')
 })
 
 test('a question that nobody answers in time ends the task', async () => {
