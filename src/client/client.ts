@@ -154,7 +154,8 @@ export class Client {
 
   /** Reads an answer without success as the error that it is. */
   async errorOf(operation: Operation | null, response: WireResponse): Promise<ServiceError> {
-    const body = await readErrorBody(response, errorBytes)
+    const secret = this.credential && 'apiKey' in this.credential ? this.credential.apiKey : null
+    const body = await readErrorBody(response, errorBytes, secret)
     const error = readError(operation, { status: response.status, body, headers: response.headers }, this.vendor)
     if (error.kind === 'FAILED_REQUESTS') this.#gate.blocked()
     if (error.kind === 'X402_CONCURRENCY_LIMIT') this.#gate.crowded()

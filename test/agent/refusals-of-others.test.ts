@@ -166,6 +166,21 @@ test('nothing in a body closes its frame, hides, or names what is no argument', 
   expect(text).not.toMatch(/\u202e/)
 })
 
+/** Of no canary's, because this service is one that tells it. */
+const repeatedKey = 'sk-repeated-by-the-service-4711'
+
+test.each([
+  ['a sentence', json(401, { error: `Incorrect API key provided: ${repeatedKey}. Ask for another.` })],
+  ['a reason', json(400, { details: { temperature: { _errors: [`Bearer ${repeatedKey} is odd`] } } })],
+  ['a page', plain(403, `<html><head><title>No entry for ${repeatedKey}</title></head></html>`, 'text/html')],
+  ['a plain text', plain(400, `authorization: Bearer ${repeatedKey}`)],
+])('a key that is repeated in %s is left out of what is told', async (_place, given) => {
+  const { facts, text } = await refusalOf(given, { apiKey: repeatedKey })
+  expect(text).toContain('[left out]')
+  const whole = text + JSON.stringify(facts, (_, value) => (typeof value === 'bigint' ? `${value}` : value))
+  expect(whole).not.toContain(repeatedKey)
+})
+
 test('what is not set up is no pause of a model', async () => {
   const { text } = await refusalOf(json(503, { error: 'Chats is not set up on this service. Ask its operator.' }))
   expect(text).toMatch(/^This service has not set this up\. Nothing was charged\..*of no use/)

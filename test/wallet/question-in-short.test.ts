@@ -165,6 +165,18 @@ describe('words of others', () => {
     )
   })
 
+  test('what was left out of a prompt shows, whatever fills it', () => {
+    const filler = fc.constantFrom(' ', '\n', '\u2800', '\u3164', '\u200d', '\u0301', '\u{e0041}', '“', 'sk-0')
+    fc.assert(
+      fc.property(filler, fc.integer({ min: 0, max: 9_000 }), (each, count) => {
+        const asked = { ...about, prompt: `A kite${each.repeat(count)} over the sea` }
+        const { details } = questionWords(spend, { ...context, about: readAbout(writeAbout(asked)) })
+        expect(details.find(({ name }) => name.startsWith('Prompt'))?.value).toMatch(/(?: over the sea|…)”$/)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
   test('a row keeps no more than a person reads, and is read again as it was', () => {
     expect(readAbout(writeAbout(about))).toEqual(about)
     const files = Array.from({ length: 50 }, (_, n) => ({ name: `${'folder/'.repeat(99)}${n}.png`, bytes: n }))

@@ -34,6 +34,6 @@ export async function consentAfter409(
   const { policy_text: policyText, consent_version: policyVersion } = consent
   const facts = { kind: 'consent', provider, policyText, policyVersion, docsUrl, faceMediaRoles } as const
   const call = { origin: policy.origin, operation, address: wallet?.address ?? null, about }
-  if (!(await approvals.isApproved(facts, hash))) throw new NeedsApproval(await approvals.ask(facts, hash, call))
+  if (!(await approvals.isApproved(facts, hash, about))) throw new NeedsApproval(await approvals.ask(facts, hash, call))
   return { consents: { [provider]: agreed } }
 }

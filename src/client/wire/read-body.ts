@@ -33,10 +33,15 @@ export async function readJson(response: WireResponse, maximumBytes: number): Pr
 
 /**
  * What an answer without success says: its JSON, or the beginning of its text where it is none. A larger one is cut,
- * because its status says enough.
+ * because its status says enough. `secret` is left out where it is repeated, because the words go to a model and to records.
  */
-export async function readErrorBody(response: WireResponse, maximumBytes: number): Promise<unknown> {
-  const text = new TextDecoder().decode(await firstBytes(response, maximumBytes))
+export async function readErrorBody(
+  response: WireResponse,
+  maximumBytes: number,
+  secret: string | null,
+): Promise<unknown> {
+  const said = new TextDecoder().decode(await firstBytes(response, maximumBytes))
+  const text = secret ? said.replaceAll(secret, '[left out]') : said
   const parsed = parseJson(text, jsonDepth)
   return parsed.ok ? parsed.value : text.slice(0, errorCharacters)
 }

@@ -37,8 +37,8 @@ export interface Approval {
 export interface Approvals {
   /** The row that waits for the answer; the same question of the same request is one row. Refused after a no. */
   ask(facts: ApprovalFacts, requestHash: string, call?: DecidedCall): Promise<ApprovalQuestion>
-  /** Whether a person has agreed to exactly this and it still serves. */
-  isApproved(facts: ApprovalFacts, requestHash: string): Promise<boolean>
+  /** Whether a person has agreed to exactly this and it still serves; a consent, at no higher price than it was shown with. */
+  isApproved(facts: ApprovalFacts, requestHash: string, about?: AskedAbout): Promise<boolean>
   /** Uses up an approval of spending; false where there is none. */
   use(facts: ApprovalFacts, requestHash: string, by: string): Promise<boolean>
   /** What the attempt `by` used up serves again, because nothing was bought with it; what others used up stays used. */
@@ -65,9 +65,10 @@ export const openApprovals = (records: Records, folder: string): Approvals => ({
     const asking = () => records.decide(nowMs => ask(facts, requestHash, nowMs, folder, call))
     return call ? recorded(records, call, {}, asking) : asking()
   },
-  isApproved: (facts, requestHash) =>
+  isApproved: (facts, requestHash, about) =>
     records.read(function* (nowMs) {
-      return (yield* findUsable(facts, requestHash, nowMs)) !== null
+      const row = yield* findUsable(facts, requestHash, nowMs)
+      return row !== null && covers(row, about)
     }),
   use: (facts, requestHash, by) => records.decide(nowMs => useApproval(facts, requestHash, by, nowMs)),
   giveBack: by => records.decide(() => giveBackApproval(by)),
@@ -95,26 +96,28 @@ export function* ask(
     ...[facts.kind, requestHash, write(facts), nowMs],
   )
   if (same?.state === 'denied') throw wasDenied(read(same, nowMs), terms, nowMs, folder)
-  if (same) return asQuestion(read(same, nowMs), folder)
+  if (same && covers(same, call?.about)) return asQuestion(read(same, nowMs), folder)
+  if (same) yield* pushOut(same, nowMs)
   yield* recordExpired(nowMs)
   checkText(facts, terms)
   const madeRoom = yield* makeRoom(facts, terms, nowMs, call)
   const id = newId('ask')
+  const kept = call?.about ? writeAbout(call.about) : null
   const expiresAtMs = nowMs + limits.questionLifeMs
   yield* change(
     `INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms, origin, operation, address, about)
      VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?)`,
     ...[id, facts.kind, requestHash, write(facts), nowMs, expiresAtMs],
     ...[call?.origin ?? null, call?.operation ?? null, call?.address ?? null],
-    call?.about ? writeAbout(call.about) : null,
+    kept,
   )
   yield* forgetUnanswered()
   yield* change(
     'UPDATE approvals SET about = NULL WHERE about IS NOT NULL AND expires_at_ms < ?',
     nowMs - limits.aboutKeptMs,
   )
-  const { about = null, origin = null } = call ?? {}
-  return asQuestion({ id, facts, about, origin, expiresAtMs }, folder, madeRoom)
+  const { origin = null } = call ?? {}
+  return asQuestion({ id, facts, about: readAbout(kept), origin, expiresAtMs }, folder, madeRoom)
 }
 
 const saidNo = 'A person has said no to this.'
@@ -169,19 +172,30 @@ const pushedOut = 'A person was asked, and newer questions took its place before
 const unanswered = 'A person was asked, and nobody answered in time.'
 const unused = 'A person had agreed, and the time of their yes ran out before it was used.'
 
-function* findUsable(facts: ApprovalFacts, requestHash: string, nowMs: number): Work<string | null> {
+/** The newest: one that was asked about again was asked about at a higher price. */
+function* findUsable(facts: ApprovalFacts, requestHash: string, nowMs: number): Work<Row | null> {
   const row = yield* first(
-    `SELECT id FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND state = 'approved'
-     AND used_by IS NULL AND expires_at_ms > ? LIMIT 1`,
+    `SELECT * FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND state = 'approved'
+     AND used_by IS NULL AND expires_at_ms > ? ORDER BY created_at_ms DESC, rowid DESC LIMIT 1`,
     ...[facts.kind, requestHash, write(facts), nowMs],
   )
-  return row ? String(row.id) : null
+  return row ?? null
+}
+
+/**
+ * Whether what a consent's question told is still so: a service may have raised its price since. Questions about money have
+ * the amount among their facts.
+ */
+function covers({ kind, about: kept }: Row, about: AskedAbout | undefined): boolean {
+  const shown = kind === 'consent' && about ? readAbout(kept) : null
+  if (!about || shown === null || shown.mostMicroUsd === null) return true
+  return about.mostMicroUsd !== null && about.mostMicroUsd <= shown.mostMicroUsd
 }
 
 export function* useApproval(facts: ApprovalFacts, requestHash: string, by: string, nowMs: number): Work<boolean> {
-  const id = yield* findUsable(facts, requestHash, nowMs)
-  if (id === null) return false
-  return (yield* change('UPDATE approvals SET used_by = ? WHERE id = ? AND used_by IS NULL', by, id)) === 1
+  const row = yield* findUsable(facts, requestHash, nowMs)
+  if (row === null) return false
+  return (yield* change('UPDATE approvals SET used_by = ? WHERE id = ? AND used_by IS NULL', by, String(row.id))) === 1
 }
 
 /** What was planned with it was never signed, so the person's yes still stands. */
@@ -258,17 +272,20 @@ function* makeRoom(
       nextStep: 'Let the person answer some with `farebox wallet approve`.',
       terms,
     })
-  for (const row of rows) {
-    yield* change(
-      'UPDATE approvals SET expires_at_ms = ?, decided_by = ?, noted = 1 WHERE id = ?',
-      ...[nowMs, newerQuestion, String(row.id)],
-    )
-    const asked = callOf(row)
-    const { facts, requestHash } = read(row, nowMs)
-    const about = termsOf(facts, requestHash)
-    if (asked) yield* recordRefusal({ ...asked, rule: 'expired', sentence: pushedOut, terms: about }, nowMs)
-  }
+  for (const row of rows) yield* pushOut(row, nowMs)
   return sentence
+}
+
+/** Ends a question that waits, for one that is asked in its place. */
+function* pushOut(row: Row, nowMs: number): Work<void> {
+  yield* change(
+    'UPDATE approvals SET expires_at_ms = ?, decided_by = ?, noted = 1 WHERE id = ?',
+    ...[nowMs, newerQuestion, String(row.id)],
+  )
+  const asked = callOf(row)
+  const { facts, requestHash } = read(row, nowMs)
+  const terms = termsOf(facts, requestHash)
+  if (asked) yield* recordRefusal({ ...asked, rule: 'expired', sentence: pushedOut, terms }, nowMs)
 }
 
 function checkText(facts: ApprovalFacts, terms: RefusedTerms): void {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import { maxFileNameLength, maxFilesNamed, maxNameLength, maxPromptLength } from '../limits.ts'
+import { inOneLine } from './quoted.ts'
 
 /** A file that goes along with a call. */
 export interface AskedFile {
@@ -44,7 +45,8 @@ export function writeAbout(about: AskedAbout): string {
   const kept: z.output<typeof Kept> = {
     tool: cut(about.tool, maxNameLength),
     model: cut(about.model, maxNameLength),
-    prompt: cut(about.prompt, maxPromptLength),
+    // What is left out may not look like the end: a page of blanks would hide all that stands behind it.
+    prompt: about.prompt === null ? null : inOneLine(about.prompt, maxPromptLength),
     // The end of a path tells more than its beginning.
     files: named.map(({ name, bytes }) => ({ name: name?.slice(-maxFileNameLength).toWellFormed() ?? null, bytes })),
     moreFiles: about.moreFiles + about.files.length - named.length,

@@ -80,7 +80,10 @@ function detailsOf(facts: ApprovalFacts, { about, origin }: QuestionContext): Qu
     ['What', facts.kind === 'spend' ? inOurWords(facts.what) : null],
     ['Tool', about && (tool == null ? 'none: a request of a program' : nameOf(tool))],
     ['Model', model == null ? null : nameOf(model)],
-    ['Prompt, in the words of whoever calls', prompt == null ? null : quoted(prompt, limits.quotedCharacters)],
+    [
+      'Prompt, in the words of whoever calls',
+      prompt == null ? null : quoted(prompt, limits.quotedCharacters) || unseen,
+    ],
     ['Files', files.length > 0 ? filesOf(files, moreFiles, limits.maxFilesNamed) : null],
     ...moneyOf(facts, about),
     ['Service', service === null ? null : named(service, limits.maxPurposeLength)],
@@ -104,6 +107,7 @@ function moneyOf(facts: ApprovalFacts, about: AskedAbout | null): [string, strin
 }
 
 const unpriced = 'not known beforehand'
+const unseen = 'nothing that can be seen'
 
 /** What a call costs is bounded; a payment has its amount. */
 const priceOf = (amount: MicroUsd | null, about: AskedAbout | null): string => {

@@ -3,9 +3,12 @@
  * a terminal obeys or that turns the direction of text, and nothing that is as long and mixed as a key. Empty for none.
  */
 export function quoted(text: string, mostCharacters: number): string {
-  const words = shortened(oneLine(text.slice(0, readCharacters)), mostCharacters)
+  const words = inOneLine(text.slice(0, readCharacters), mostCharacters)
   return words === '' ? '' : `“${words}”`
 }
+
+/** The same words without the marks, for a row: blanks and what nobody sees take no room, and a cut shows. */
+export const inOneLine = (text: string, mostCharacters: number): string => shortened(oneLine(text), mostCharacters)
 
 /** A name or an id: as it is where it is plain, else quoted. */
 export const named = (text: string, mostCharacters: number): string =>
@@ -13,7 +16,7 @@ export const named = (text: string, mostCharacters: number): string =>
 
 const plainName = /^[\w@.:/\\+~…-]+$/
 
-/** More is not looked at; a prompt may be megabytes of blanks. */
+/** More is not looked at: names are shorter, and a prompt comes in one line from its row. */
 const readCharacters = 4_096
 
 /** Controls, formats, what is unassigned, and letters and marks that nobody sees. */
@@ -21,7 +24,7 @@ const unseen = /(?:[\p{C}\s\u115f\u1160\u2800\u3164\uffa0]|[\ufe00-\ufe0f]|\u034
 
 /** Every mark that could be taken for the end of the quotation, and the one that stands round commands. */
 const doubleMarks =
-  /["`\u00ab\u00bb\u02ba\u02dd\u02ee\u05f4\u201c-\u201f\u2033\u2036\u275d\u275e\u2e42\u301d-\u301f\uff02]/gu
+  /["`\u00ab\u00bb\u02ba\u02dd\u02ee\u05f4\u201c-\u201f\u2033\u2036\u275d\u275e\u2e42\u301d-\u301f\uff02\u{1f676}-\u{1f678}]/gu
 const singleMarks = /['\u00b4\u02b9-\u02bf\u05f3\u2018-\u201b\u2032\u2035\u275b\u275c\uff07]{2,}/gu
 
 /** Keys, tokens and hashes; words of any language are shorter, or without digits. */

@@ -148,8 +148,8 @@ export const walletMutants: readonly Mutant[] = [
     patches: [
       {
         file: `${wallet}/approvals/approvals.ts`,
-        find: `     AND used_by IS NULL AND expires_at_ms > ? LIMIT 1`,
-        replace: `     AND expires_at_ms > ? LIMIT 1`,
+        find: `     AND used_by IS NULL AND expires_at_ms > ? ORDER BY created_at_ms DESC, rowid DESC LIMIT 1`,
+        replace: `     AND expires_at_ms > ? ORDER BY created_at_ms DESC, rowid DESC LIMIT 1`,
       },
       {
         file: `${wallet}/approvals/approvals.ts`,
