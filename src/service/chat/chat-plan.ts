@@ -10,6 +10,7 @@ import { type Affordable, estimateChat, mostWithMedia } from '../pricing/price-c
 import type { Service } from '../service.ts'
 import { type ChatOptions, chatOptions, checkOptions } from './chat-options.ts'
 import { engineRequest } from './engine-request.ts'
+import { fetchPictures, picturesNamedIn, withPictures } from './fetch-pictures.ts'
 import { type WebPlan, webPlan } from './web-plan.ts'
 
 /** All that is decided before an engine is asked. */
@@ -35,13 +36,17 @@ export async function planChat(call: Call, body: ChatCompletionRequest, service:
   const prompts = { service: service.settings.systemPrompt, character }
   const request = engineRequest(body, { ...options, model: model.id }, prompts)
   checkChat(model, body)
+  const pictures = picturesNamedIn(body)
   const web = webPlan(options, model, body)
   const aside = web?.mostMicroUsd ?? zeroUsd
   const spendable = await call.spendable()
   const left = totalOf(spendable) - aside
   const estimate = estimateChat(model, request, microUsd(left > 0n ? left : 0n), web?.contextBytes)
   if ('needed' in estimate) throw shortage(spendable, addUsd(estimate.needed, aside))
-  return { model, options, web, request, ...limitsOf(estimate, call, { model, request, aside }) }
+  const limits = limitsOf(estimate, call, { model, request, aside })
+  // For who can pay alone, and before anything is held; a picture is as many tokens by its address as by its bytes.
+  const fetched = await fetchPictures(pictures, { fetcher: service.fetcher, signal: call.signal })
+  return { model, options, web, request: withPictures(request, fetched), ...limits }
 }
 
 /**

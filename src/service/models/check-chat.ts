@@ -4,7 +4,7 @@ import { fieldError } from '../field-error.ts'
 import { readPicture } from '../pictures/picture.ts'
 import type { TextModel } from './model.ts'
 
-/** Media in a conversation: of a kind that the model takes, and bytes, because no address of a caller is fetched. Throws `invalidRequest`. */
+/** Media in a conversation: of a kind that the model takes, and bytes; pictures alone may lie at an address. Throws `invalidRequest`. */
 export function checkChat(model: TextModel, request: ChatCompletionRequest): void {
   checkTools(model, request)
   let pictures = 0
@@ -43,14 +43,14 @@ function checkPart(model: TextModel, part: Exclude<ContentPart, { type: 'text' }
     const types = ['text', ...Object.entries(taken).flatMap(([type, takes]) => (takes ? [type] : []))]
     throw fieldError([...path, 'type'], `${model.id} does not take ${part.type}; allowed values: ${types.join(', ')}`)
   }
-  if (part.type === 'image_url') {
+  if (part.type === 'image_url' && !/^https?:/i.test(part.image_url.url)) {
     const read = readPicture(part.image_url.url)
     if (!read.ok) throw fieldError([...path, 'image_url', 'url'], read.problem)
   }
   if (part.type === 'video_url' && !/^data:video\//i.test(part.video_url.url)) {
     throw fieldError(
       [...path, 'video_url', 'url'],
-      'addresses are not fetched here; send a data URL (data:video/mp4;base64,…)',
+      'addresses of videos are not fetched here; send a data URL (data:video/mp4;base64,…)',
     )
   }
 }

@@ -97,7 +97,7 @@ function contentTokens(content: ChatMessage['content'], counter: TokenCounter): 
   )
 }
 
-/** Tokens that a medium is taken for. What lies at an address cannot be measured, and counts as one picture. */
+/** Tokens that a medium is taken for. A picture is as many by its address as by its bytes. */
 export function mediaTokens(part: Exclude<ContentPart, { type: 'text' }>): number {
   switch (part.type) {
     case 'image_url':

@@ -15,10 +15,10 @@ test('text and pictures pass', () => {
 
 test.each([
   [
-    'a picture at an address',
+    'a picture of this machine',
     textModel(),
-    [{ type: 'image_url', image_url: { url: 'http://169.254.169.254/' } }],
-    /not fetched here/,
+    [{ type: 'image_url', image_url: { url: 'file:///a.png' } }],
+    /must be a data URL/,
   ],
   ['a picture for a blind model', capable({ supportsVision: false }), [picture], /allowed values: text"/],
   ['two pictures for a model of one', capable({ supportsMultipleImages: false }), [picture, picture], /one picture/],

@@ -1,0 +1,238 @@
+/** Pictures that a chat names by their addresses (published contract §5.1). */
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { namedPictureBytes, namedPictures } from '#service/chat/bounds.ts'
+import { pictureFetchMs } from '#service/images/bounds.ts'
+import { audit } from '#service/ledger/audit.ts'
+import { FetchRefused } from '#service/media/fetch-refused.ts'
+import type { Fetcher } from '#service/media/first-use-fetcher.ts'
+import { type FetchOrder, GuardedFetcher } from '#service/media/guarded-fetcher.ts'
+import { pictureBytes } from '#service/pictures/bounds.ts'
+import { type ChatDesk, type Customer, openDesk } from './chat-desk.ts'
+import { used } from './chat-script.ts'
+import { dataUrl, png } from './models/example-pictures.ts'
+
+const picture = png(8, 8)
+const showPicture: RequestListener = (_request, response) =>
+  // What a server says of its bytes counts for nothing.
+  void response.writeHead(200, { 'content-type': 'text/html' }).end(picture)
+
+let answer = showPicture
+let asked: string[] = []
+const files = createServer((request, response) => {
+  asked.push(request.url ?? '')
+  answer(request, response)
+})
+
+let orders: FetchOrder[] = []
+/** Takes the place of the guarded one for what would take time or memory. */
+let instead: Fetcher['fetch'] | null = null
+const resolved: Record<string, string[]> = {
+  'inner.example': ['10.0.0.1'],
+  'both.example': ['1.1.1.1', '127.0.0.1'],
+}
+
+let host = ''
+let guarded: GuardedFetcher
+let desk: ChatDesk
+let customer: Customer
+beforeAll(async () => {
+  await new Promise<void>(resolve => files.listen(0, '127.0.0.1', resolve))
+  host = `127.0.0.1:${(files.address() as AddressInfo).port}`
+  guarded = new GuardedFetcher({
+    privateHosts: [host],
+    resolve: async name => (resolved[name] ?? []).map(address => ({ address, family: 4 })),
+  })
+  const fetch: Fetcher['fetch'] = order => {
+    orders.push(order)
+    return instead ? instead(order) : guarded.fetch(order)
+  }
+  desk = await openDesk({ fetcher: { fetch } })
+  customer = await desk.customer(10)
+})
+afterEach(() => {
+  // Many refusals in a row are refused for being many.
+  desk.service.clock.pass(60_000)
+  answer = showPicture
+  instead = null
+  asked = []
+  orders = []
+})
+afterAll(async () => {
+  expect(await desk.openHolds()).toBe(0)
+  expect((await audit(desk.service.database)).findings).toEqual([])
+  expect(desk.service.logged.filter(({ level }) => level === 'error')).toEqual([])
+  await desk.service.close()
+  await guarded.close()
+  files.closeAllConnections()
+  await new Promise(resolve => files.close(resolve))
+})
+
+const at = (path = '/a.png') => `http://${host}${path}`
+const named = (...urls: string[]) => ({
+  max_tokens: 4,
+  messages: [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'what is this?' },
+        ...urls.map(url => ({ type: 'image_url', image_url: { url, detail: 'low' } })),
+      ],
+    },
+  ],
+})
+const shownToEngine = () =>
+  desk.engine.calls
+    .flatMap(({ request }) => request.messages)
+    .flatMap(({ content }): unknown[] => [content ?? []].flat())
+
+async function send(body: object, by = customer) {
+  desk.engine.play([{ text: 'a square' }, { usage: used(20, 2) }])
+  const before = await desk.books(by.account)
+  const response = await desk.chat(by, body)
+  const text = await response.text()
+  const after = await desk.books(by.account)
+  return { status: response.status, text, charged: after.charged - before.charged }
+}
+
+test.each([
+  ['a whole answer', {}],
+  ['a stream', { stream: true }],
+])('%s: the engine is given the bytes, as what they are', async (_what, more) => {
+  const { status, charged } = await send({ ...named(at()), ...more })
+  expect([status, charged]).toEqual([200, 40n])
+  expect(shownToEngine()).toContainEqual({
+    type: 'image_url',
+    image_url: { url: dataUrl('png', picture), detail: 'low' },
+  })
+})
+
+test('Responses take them too', async () => {
+  desk.engine.play([{ text: 'a square' }, { usage: used(20, 2) }])
+  const content = [{ type: 'input_image', image_url: at() }]
+  const body = { model: 'scripted', max_output_tokens: 4, input: [{ type: 'message', role: 'user', content }] }
+  expect((await desk.service.post('/responses', body, customer.key)).status).toBe(200)
+  expect(shownToEngine()).toContainEqual(
+    expect.objectContaining({ image_url: expect.objectContaining({ url: dataUrl('png', picture) }) }),
+  )
+})
+
+test('the same address is asked once, however often it is named, and others each', async () => {
+  expect((await send(named(at(), at(), at('/b.png'), dataUrl('png', picture)))).status).toBe(200)
+  expect(asked).toEqual(['/a.png', '/b.png'])
+  expect(JSON.stringify(shownToEngine())).not.toContain(host)
+})
+
+test('all of them share their time and their bytes', async () => {
+  instead = async ({ url }) => ({ url, mimeType: 'image/png', charset: null, bytes: picture })
+  await send(named('https://a.example/1', 'https://a.example/2'))
+  expect(orders.map(({ mostBytes }) => mostBytes)).toEqual([
+    pictureBytes,
+    Math.min(pictureBytes, namedPictureBytes - picture.length),
+  ])
+  for (const { timeoutMs } of orders) expect(timeoutMs).toBeLessThanOrEqual(pictureFetchMs)
+  const large = Buffer.concat([picture, Buffer.alloc(15 * 1024 * 1024)])
+  instead = async ({ url }) => ({ url, mimeType: 'image/png', charset: null, bytes: large })
+  orders = []
+  await send(named('https://a.example/1', 'https://a.example/2'))
+  expect(orders.map(({ mostBytes }) => mostBytes)).toEqual([pictureBytes, namedPictureBytes - large.length])
+})
+
+const redirectTo =
+  (location: string): RequestListener =>
+  (_request, response) =>
+    void response.writeHead(302, { location }).end()
+const say =
+  (status: number, body: string | Buffer, headers: Record<string, string> = {}): RequestListener =>
+  (_request, response) =>
+    void response.writeHead(status, headers).end(body)
+const endless: RequestListener = (_request, response) => {
+  const part = Buffer.alloc(1024 * 1024)
+  const more = () => {
+    while (!response.destroyed && response.write(part));
+  }
+  response.on('drain', more)
+  more()
+}
+const late = async () => Promise.reject(new FetchRefused('too_late', 'it took too long to come'))
+const isPublic = /address of the public web/
+
+test.each<[rule: string, url: () => string, message: RegExp, server?: RequestListener, fetch?: Fetcher['fetch']]>([
+  ['G1 an inner address', () => 'http://169.254.169.254/latest/meta-data', isPublic],
+  ['G1 an inner address by another spelling', () => 'HTTPS://0x7f000001/', isPublic],
+  ['G1 a name that leads inside', () => 'http://inner.example/a.png', isPublic],
+  ['G1 a name that leads both ways, as one that is rebound', () => 'https://both.example/a.png', isPublic],
+  ['G1 a redirect inside', at, isPublic, redirectTo('http://127.0.0.1/secret')],
+  ['G1 a redirect to a name that leads inside', at, isPublic, redirectTo('https://inner.example/')],
+  ['G1 a redirect to another scheme', at, /https:\/\/ or http:\/\//, redirectTo('file:///etc/passwd')],
+  ['G1 a redirect without end', at, /redirects more than/, redirectTo('/a.png')],
+  ['a password in it', () => 'https://me:secret@a.example/', /no user and no password/],
+  ['another port', () => 'https://a.example:22/', /port 80 or 443/],
+  ['nothing there', at, /its server answered 404/, say(404, 'none')],
+  [
+    'a page that says that it is a picture',
+    at,
+    /no picture of the types/,
+    say(200, '<html>', { 'content-type': 'image/png' }),
+  ],
+  [
+    'a drawing that is a program',
+    at,
+    /no picture of the types/,
+    say(200, '<svg onload="x"/>', { 'content-type': 'image/svg+xml' }),
+  ],
+  [
+    'a picture that unfolds to billions of pixels',
+    at,
+    /pixels at most/,
+    say(200, png(8, 8, { width: 60_000, height: 60_000 })),
+  ],
+  ['half a picture', at, /cut off or damaged/, say(200, picture.subarray(0, 20))],
+  ['nothing at all', at, /no picture of the types/, say(200, '')],
+  ['one that says it is huge', at, /more than \d+ bytes/, say(200, '', { 'content-length': String(pictureBytes + 1) })],
+  ['one without end', at, /more than \d+ bytes/, endless],
+  ['one that does not come', at, /took too long/, showPicture, late],
+])(
+  '%s: 400 that names the field, and nothing is charged or asked of the model',
+  async (_rule, url, message, server, fetch) => {
+    answer = server ?? showPicture
+    instead = fetch ?? null
+    const { status, text, charged } = await send(named(dataUrl('png', picture), url()))
+    expect([status, charged, desk.engine.calls]).toEqual([400, 0n, []])
+    expect(JSON.parse(text).issues).toEqual([
+      expect.objectContaining({
+        path: ['messages', 0, 'content', 2, 'image_url', 'url'],
+        message: expect.stringMatching(message),
+      }),
+    ])
+    expect(text).not.toContain('secret')
+  },
+)
+
+test('more addresses than one request may name are refused before the first is asked', async () => {
+  const { status, text } = await send(named(...Array.from({ length: namedPictures + 1 }, (_, each) => at(`/${each}`))))
+  expect([status, orders]).toEqual([400, []])
+  expect(text).toContain(`may name ${namedPictures} pictures`)
+})
+
+test('nothing is fetched for who cannot pay', async () => {
+  expect((await send(named(at()), await desk.customer(0))).status).toBe(402)
+  expect(orders).toEqual([])
+})
+
+test('a caller who leaves ends the fetch', async () => {
+  const leaving = new AbortController()
+  const begun = Promise.withResolvers<AbortSignal>()
+  instead = ({ signal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      begun.resolve(signal)
+    })
+  desk.engine.play([{ text: 'a square' }])
+  const request = desk.chat(customer, named(at()), { signal: leaving.signal })
+  const signal = await begun.promise
+  leaving.abort()
+  await request.catch(() => null)
+  expect([signal.aborted, desk.engine.calls, await desk.openHolds()]).toEqual([true, [], 0])
+})
