@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { generateImage, ImageFormat } from '#contract/images.ts'
+import { GenerateImageRequest, generateImage, ImageFormat } from '#contract/images.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
-import { plainInteger, plainText } from '#toolkit/plainly-listed.ts'
+import { plainNumber, plainText } from '#toolkit/plainly-listed.ts'
 import { previewArgument, previewOf } from '#toolkit/preview.ts'
 
-const side = plainInteger(1, 1_280).optional()
+const { prompt, negative_prompt, width, height, seed } = GenerateImageRequest.shape
 
 export default defineTool({
   name: 'image_create',
@@ -15,18 +15,18 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type image, from models_find.'),
-    prompt: plainText(7_500),
-    negative_prompt: plainText(7_500).optional(),
-    width: side,
-    height: side,
-    aspect_ratio: plainText(40).optional(),
-    resolution: plainText(40).optional(),
+    prompt: plainText(prompt),
+    negative_prompt: plainText(negative_prompt).optional(),
+    width: plainNumber(width).optional(),
+    height: plainNumber(height).optional(),
+    aspect_ratio: plainText(z.string().min(1).max(40)).optional(),
+    resolution: plainText(z.string().min(1).max(40)).optional(),
     quality: z
       .string()
       .pipe(z.enum(['low', 'medium', 'high']))
       .optional(),
-    style_preset: plainText(200).optional().describe('A wrong one lists the right ones.'),
-    seed: plainInteger(-999_999_999, 999_999_999).optional(),
+    style_preset: plainText(z.string().min(1).max(200)).optional().describe('A wrong one lists the right ones.'),
+    seed: plainNumber(seed).optional(),
     variants: z.number().int().min(1).max(4).optional(),
     format: z.string().pipe(ImageFormat).optional(),
     preview: previewArgument.describe('Shows the first, small.'),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { editAspectRatios, editImage, multiEditImage } from '#contract/image-edits.ts'
+import { EditImageRequest, editAspectRatios, editImage, multiEditImage } from '#contract/image-edits.ts'
 import { pictures } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
@@ -15,10 +15,10 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type inpaint, from models_find.'),
-    prompt: plainText(32_768),
+    prompt: plainText(EditImageRequest.shape.prompt),
     images: z.array(z.string().min(1)).min(1).max(pictures.edit).describe('Paths or URLs.'),
     aspect_ratio: z.string().pipe(z.enum(editAspectRatios)).optional(),
-    resolution: plainText(10).optional(),
+    resolution: plainText(EditImageRequest.shape.resolution).optional(),
     quality: z
       .string()
       .pipe(z.enum(['low', 'medium', 'high']))

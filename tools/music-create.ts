@@ -1,9 +1,11 @@
 import { z } from 'zod'
-import { queueAudio } from '#contract/audio-jobs.ts'
+import { AudioQueueRequest, queueAudio } from '#contract/audio-jobs.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/job-output.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
-import { plainInteger, plainNumber, plainText } from '#toolkit/plainly-listed.ts'
+import { plainNumber, plainText } from '#toolkit/plainly-listed.ts'
+
+const asked = AudioQueueRequest.shape
 
 export default defineTool({
   name: 'music_create',
@@ -13,13 +15,13 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type music, from models_find.'),
-    prompt: plainText(10_000),
-    duration_seconds: plainInteger(1, 999_999).optional(),
-    lyrics_prompt: plainText(20_000).optional(),
+    prompt: plainText(asked.prompt),
+    duration_seconds: plainNumber(z.number().int().min(1).max(999_999)).optional(),
+    lyrics_prompt: plainText(asked.lyrics_prompt).optional(),
     force_instrumental: z.boolean().optional(),
-    voice: plainText(200).optional(),
-    language_code: plainText(32, 2).optional(),
-    speed: plainNumber(0.25, 4).optional(),
+    voice: plainText(asked.voice).optional(),
+    language_code: plainText(asked.language_code).optional(),
+    speed: plainNumber(asked.speed).optional(),
     again: z.boolean().optional(),
   }),
   modelType: 'music',

@@ -1,11 +1,13 @@
 import { z } from 'zod'
-import { createSpeech, SpeechFormat } from '#contract/speech.ts'
+import { createSpeech, SpeechFormat, SpeechRequest } from '#contract/speech.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
 import { plainNumber, plainText } from '#toolkit/plainly-listed.ts'
 
 /** Raw samples are no file that any player knows. */
 const FileFormat = SpeechFormat.exclude(['pcm'])
+
+const asked = SpeechRequest.shape
 
 export default defineTool({
   name: 'speech_create',
@@ -15,12 +17,12 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type tts, from models_find.'),
-    text: z.string().min(1).max(4_096),
-    voice: plainText(4_096).optional(),
+    text: asked.input,
+    voice: plainText(asked.voice).optional(),
     format: z.string().pipe(FileFormat).optional().describe('Such as mp3 or wav.'),
-    speed: plainNumber(0.25, 4).optional(),
-    language: plainText(32, 2).optional(),
-    prompt: plainText(500).optional().describe('How to speak, such as: very happy.'),
+    speed: plainNumber(asked.speed).optional(),
+    language: plainText(asked.language).optional(),
+    prompt: plainText(asked.prompt).optional().describe('How to speak, such as: very happy.'),
     again: z.boolean().optional(),
   }),
   modelType: 'tts',

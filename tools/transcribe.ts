@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createTranscription } from '#contract/transcription.ts'
+import { createTranscription, TranscriptionRequest } from '#contract/transcription.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/long-text.ts'
@@ -15,7 +15,7 @@ export default defineTool({
   input: z.strictObject({
     model: z.string().min(1).describe('Of type asr, from models_find.'),
     file: z.string().min(1).describe('Path of the recording.'),
-    language: plainText(32, 2).optional().describe('Such as en.'),
+    language: plainText(TranscriptionRequest.shape.language).optional().describe('Such as en.'),
     again: z.boolean().optional(),
   }),
   modelType: 'asr',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { queueVideo } from '#contract/video.ts'
+import { queueVideo, VideoQueueRequest } from '#contract/video.ts'
 import { pictures } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/job-output.ts'
@@ -16,8 +16,8 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     ...videoChoices,
-    prompt: z.string().min(1).max(10_000),
-    negative_prompt: z.string().max(10_000).optional(),
+    prompt: VideoQueueRequest.shape.prompt,
+    negative_prompt: VideoQueueRequest.shape.negative_prompt,
     image: z.string().min(1).optional().describe('First frame: path or URL.'),
     end_image: z.string().min(1).optional().describe('Last frame.'),
     reference_images: z.array(z.string().min(1)).max(pictures.reference).optional(),
