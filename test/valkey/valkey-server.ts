@@ -19,17 +19,21 @@ export function findValkey(): string | null {
 export class ValkeyServer {
   readonly port: number
   readonly #program: string
+  /** Of the command line, after those that every server here has. */
+  readonly #settings: readonly string[]
   #process: ChildProcess | null = null
 
-  private constructor(program: string, port: number) {
+  private constructor(program: string, port: number, settings: readonly string[]) {
     this.#program = program
+    this.#settings = settings
     this.port = port
   }
 
-  static async start(): Promise<ValkeyServer> {
+  static async start(settingsAt: (port: number) => readonly string[] = () => []): Promise<ValkeyServer> {
     const program = findValkey()
     if (!program) throw new Error('No Valkey or Redis server was found; install Debian’s package `redis-server`.')
-    const server = new ValkeyServer(program, await freePort())
+    const port = await freePort()
+    const server = new ValkeyServer(program, port, settingsAt(port))
     await server.run()
     return server
   }
@@ -41,7 +45,10 @@ export class ValkeyServer {
   /** Starts it, empty, and resolves once it takes connections. */
   async run(): Promise<void> {
     const settings = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--save', '', '--appendonly', 'no']
-    const child = spawn(this.#program, settings, { cwd: tmpdir(), stdio: ['ignore', 'pipe', 'ignore'] })
+    const child = spawn(this.#program, [...settings, ...this.#settings], {
+      cwd: tmpdir(),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
     this.#process = child
     for await (const line of createInterface({ input: child.stdout })) if (line.includes('eady to accept')) return
     throw new Error('The server ended before it took a connection.')

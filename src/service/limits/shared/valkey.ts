@@ -34,30 +34,70 @@ export interface ValkeyOptions {
 
 /** A connection to Valkey or Redis that fails at once while there is none, and dials by itself until it is closed. */
 export class Valkey {
-  readonly #client: Client
+  readonly #open: (url: string) => Client
+  readonly #url: string
   readonly #listener: Client
+  #client: Client
+  /** The node of a cluster that has our slot; null where the address itself is asked. */
+  #movedTo: string | null = null
+  #isClosed = false
 
-  private constructor(client: Client, listener: Client) {
-    this.#client = client
+  private constructor(url: string, open: (url: string) => Client, listener: Client) {
+    this.#url = url
+    this.#open = open
     this.#listener = listener
+    this.#client = open(url)
   }
 
   /** Does not wait for the server: the service starts without it. Throws a sentence where the package or the address is none. */
   static async open({ url, onTrouble, onReady }: ValkeyOptions): Promise<Valkey> {
     const { createClient } = await optionalPackage<Package>('redis', 'What processes share of their limits')
     const options = {
-      url,
       disableOfflineQueue: true,
       commandsQueueMaxLength: commandsUnderWay,
       socket: { connectTimeout: dialMs, reconnectStrategy: () => redialMs },
     }
-    const [client, listener] = [openClient(createClient, options), openClient(createClient, options)]
-    client.on('error', error => onTrouble(kindOf(error)))
-    client.on('ready', () => onReady())
+    const clientOf = (address: string) =>
+      openClient(createClient, { ...options, socket: { ...options.socket }, url: address })
+    // A cluster tells a message to all of its nodes, so that any of them will do.
+    const listener = clientOf(url)
     // The other connection goes the way of the first, and would tell the same.
     listener.on('error', () => undefined)
-    for (const each of [client, listener]) void each.connect().catch(() => undefined)
-    return new Valkey(client, listener)
+    const open = (address: string) => {
+      const client = clientOf(address)
+      client.on('error', error => {
+        onTrouble(kindOf(error))
+        valkey.#lost(client)
+      })
+      client.on('ready', () => onReady())
+      void client.connect().catch(() => undefined)
+      return client
+    }
+    const valkey = new Valkey(url, open, listener)
+    void listener.connect().catch(() => undefined)
+    return valkey
+  }
+
+  /** All keys of a service share a slot, so a cluster is one node to us: the one that has it, until that is gone. */
+  #follow(place: string): void {
+    const at = new URL(this.#url)
+    const colon = place.lastIndexOf(':')
+    // Without a host it is another port of the same one.
+    if (colon > 0) at.hostname = place.slice(0, colon)
+    at.port = place.slice(colon + 1)
+    this.#connect(at.href)
+  }
+
+  /** A node that is gone may have handed its slots on; the address that was given knows to whom. */
+  #lost(client: Client): void {
+    if (client === this.#client && this.#movedTo !== null) this.#connect(null)
+  }
+
+  #connect(place: string | null): void {
+    if (this.#isClosed || place === this.#movedTo) return
+    this.#client.destroy()
+    this.#movedTo = place
+    this.#client = this.#open(place ?? this.#url)
   }
 
   get isReady(): boolean {
@@ -70,7 +110,10 @@ export class Valkey {
     try {
       return await this.#client.sendCommand(['EVALSHA', sha, ...rest])
     } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+      if (!(error instanceof Error)) throw error
+      const place = /^MOVED \d{1,5} (\S{1,300}:\d{1,5})$/.exec(error.message)?.[1]
+      if (place) this.#follow(place)
+      if (!error.message.startsWith('NOSCRIPT')) throw error
       return this.#client.sendCommand(['EVAL', text, ...rest])
     }
   }
@@ -92,6 +135,7 @@ export class Valkey {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#client.destroy()
     this.#listener.destroy()
   }
