@@ -107,6 +107,18 @@ export class PaidCallRows {
     return row ? read(row) : null
   }
 
+  /** The same call as an earlier one, made and answered after it, the newest; null where none was. */
+  boughtAfter({ id, requestHash }: Pick<PaidCallRow, 'id' | 'requestHash'>): PaidCallRow | null {
+    const row = this.#decide(db =>
+      exactly(
+        db,
+        `SELECT * FROM paid_calls WHERE request_hash = ? AND state IN ('answered', 'delivered')
+           AND rowid > (SELECT rowid FROM paid_calls WHERE id = ?) ORDER BY rowid DESC LIMIT 1`,
+      ).get(requestHash, id),
+    )
+    return row ? read(row) : null
+  }
+
   mark(id: string, state: PaidCallState): void {
     this.#decide(db => mark(db, id, state, this.#clock.now()))
   }

@@ -105,16 +105,30 @@ export class CallJobs {
   /** Makes the call of a job whose person has agreed since; where it was made meanwhile, that one is this job's. */
   goOn({ jobId, callId }: JobRow): void {
     const { paidCalls, rows, jobRows } = this.#desks
-    const asked = this.#asked(jobId, rows.find(callId ?? ''))
-    if (!asked) {
+    const row = rows.find(callId ?? '')
+    const asked = this.#asked(jobId, row)
+    if (!row || !asked) {
       jobRows.askedNoMore(jobId, wasForgotten().facts.happened)
       return
     }
+    // The yes was for one call, and a consent would serve for this one too.
+    const earlier = rows.boughtAfter(row)
+    if (earlier) {
+      if (this.#becomes(jobId, earlier.id)) jobRows.callAnswered(jobId, earlier.chargedMicroUsd)
+      return
+    }
     const { rowId, bought } = paidCalls.buy(asked.operation, asked.call, { asking: asked.asking }, asked.keep)
-    const others = jobRows.callAgain(jobId, rowId)
-    if (others !== null) jobRows.askedNoMore(jobId, `The same call goes on as job ${others}; job_wait has its answer.`)
+    this.#becomes(jobId, rowId)
     // What cannot be written now is found out by the next look.
     bought.catch(error => void this.#end(this.#row(jobId), error)).catch(() => {})
+  }
+
+  /** Whether the job goes on with that call; where it has a job already, this one names it and ends. */
+  #becomes(jobId: string, callId: string): boolean {
+    const { jobRows } = this.#desks
+    const others = jobRows.callAgain(jobId, callId)
+    if (others !== null) jobRows.askedNoMore(jobId, `The same call goes on as job ${others}; job_wait has its answer.`)
+    return others === null
   }
 
   #row(jobId: string): JobRow {

@@ -174,8 +174,8 @@ export class JobRows {
       const other = db.prepare('SELECT id FROM jobs WHERE call_id = ? AND id <> ?').get(callId, id)
       if (other) return String(other.id)
       db.prepare(
-        `UPDATE jobs SET state = 'running', call_id = ?, asks = NULL, failure = NULL, price_micro_usd = NULL
-         WHERE id = ? AND asks IS NOT NULL`,
+        `UPDATE jobs SET state = 'running', call_id = ?, asks = NULL, failure = NULL, price_micro_usd = NULL,
+           changed_at_ms = NULL WHERE id = ? AND asks IS NOT NULL`,
       ).run(callId, id)
       return null
     })

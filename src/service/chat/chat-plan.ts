@@ -49,12 +49,12 @@ export async function planChat(call: Call, body: ChatCompletionRequest, service:
   return { model, options, web, request: withPictures(request, fetched), ...limits }
 }
 
+type Limited = Pick<ChatPlan, 'model' | 'request'> & { aside: MicroUsd }
+
 /**
  * A stream is seen while it grows, so it may go as far as the credit does and extend its hold on the way; a whole answer
  * comes at once, and its hold has to cover it from the beginning, but for media, which nobody can measure beforehand.
  */
-type Limited = Pick<ChatPlan, 'model' | 'request'> & { aside: MicroUsd }
-
 function limitsOf(estimate: Affordable, call: Call, { model, request, aside }: Limited) {
   const reach = request.stream ? estimate.most : estimate
   const order: ChargeOrder = {

@@ -139,6 +139,16 @@ test('what it asks after the first yes is told as of the same tool', async () =>
   expect(message).toContain('Tool: chat')
 })
 
+test('the same call, bought and delivered after the yes, is the task’s too and is not bought again', async () => {
+  const { client, taskId, until, running, open, server } = await setUp()
+  const key = keyOf(await until(client, taskId, 'input_required'))
+  await running.agent.core.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
+  const other = await open({ pause: () => new Promise(() => {}) })
+  expect((await other.agent.chat('hi')).answer.choices[0]?.message.content).toBe('answer 1')
+  expect((await until(client, taskId, 'completed')).result.structuredContent).toMatchObject({ answer: 'answer 1' })
+  expect(server.books.chats).toBe(1)
+})
+
 test('a question that nobody answers in time ends the task', async () => {
   const { client, taskId, until, clock, server } = await setUp()
   await until(client, taskId, 'input_required')
