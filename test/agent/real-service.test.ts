@@ -81,6 +81,13 @@ test.each([
   expect(asked).toHaveLength(before)
 })
 
+test('characters and what removes backgrounds are found with a wallet alone', async () => {
+  const { output } = await agent.call('characters_find', {})
+  expect(output.characters).toHaveLength(2)
+  const found = await agent.call('models_find', { type: 'background' })
+  expect(found.output).toMatchObject({ found: 1, models: [{ id: 'demo-background', prices: ['0.01 USD a picture'] }] })
+})
+
 test.each([
   [{ model: 'demo-image' }, /^Models of the type video are demo-video/],
   [{ model: 'demo-vidoe' }, /^Models of the type video are demo-video/],
