@@ -54,6 +54,8 @@ export const genesisCharacters = 32
 /** A page of an address's transactions is below the bound of an answer; a wallet pays far less often than so many pages. */
 export const listedTransactions = 50
 export const transactionPages = 40
+/** Nodes that drop what is old keep two days at least; what such a node does not list may be older than its list. */
+export const nodeHistoryMs = dayMs
 /** A chain's time of a block and the journal's may differ by less. */
 export const chainClockMs = 600_000
 

@@ -34,7 +34,7 @@ About the policy: https://docs.example/consent
 ${policyText}
 >>>> end of policy of demo, whole
 
-Yes: the statements go along with this very request, for 30 minutes, and it is charged as the price says.
+Yes: the statements go along with this very request, for 30 minutes, and it is bought for at most 0.25 USD.
 No: nothing is sent or charged, and the same request is refused for 30 minutes. In that time only a person can take the no back, with \`farebox wallet approve\` in a terminal.
 The question appr_consent is open until 2026-01-03 00:00 UTC, in 9 minutes.`
 

@@ -121,6 +121,18 @@ const at = (blockHeight: number) => ({
 })
 
 describe('by what a node says', () => {
+  test.each([
+    ['within a day', 23, false],
+    ['after days, when a node need not know what it was', 25, true],
+  ])('what was refused and is in no list %s', async (_when, hours, counts) => {
+    const node = await fakeNode(at(151))
+    onTestFinished(() => void node.close())
+    const { recover, clock, wallet } = await unanswered(node.url, 'no')
+    clock.advance(hours * hourMs)
+    expect(await recover()).toBe('dead')
+    expect(await wallet.receipts(1)).toMatchObject([{ state: 'dead', counts }])
+  })
+
   const never = { state: 'dead', counts: false }
   test.each([
     ['at the last height that its blockhash serves up to', at(150), /could still be collected/],

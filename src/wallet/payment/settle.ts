@@ -109,10 +109,15 @@ export async function buryRejected(till: Till, lease: TopUpLease, payment: journ
     const isDone = end ? end.kind !== 'open' : isOver(payment, nowMs, limits.deadMarginWithoutChainMs)
     if (!isDone) return false
     yield* lease.check()
-    yield* journal.toDead(payment.id, payment.reason ?? 'rejected', end?.kind !== 'never', nowMs)
+    const isFree = end?.kind === 'never' && isInHistory(payment, nowMs)
+    yield* journal.toDead(payment.id, payment.reason ?? 'rejected', !isFree, nowMs)
     return true
   })
 }
+
+/** On Solana a node tells by what it lists, which need not go back for ever; a token's contract forgets no nonce. */
+const isInHistory = ({ address, createdAtMs }: journal.Payment, nowMs: number): boolean =>
+  namespaceOf(address) === 'eip155' || nowMs < createdAtMs + limits.nodeHistoryMs
 
 /** By the chain where that tells; a node of Solana that cannot be asked ends nothing, because no clock does there. */
 async function endOf({ nodes, records }: Till, payment: journal.Payment): Promise<ChainEnd | null> {

@@ -62,7 +62,7 @@ function leading(facts: ApprovalFacts, { about }: QuestionContext): Pick<Questio
       return {
         asks: `Do you consent to the policy of ${nameOf(facts.provider)}, version ${nameOf(facts.policyVersion)}, for this request?`,
         why: `A face may be in its media (${rolesOf(facts.faceMediaRoles)}), and such media are taken with a person's consent alone.`,
-        onYes: `Yes: the statements go along with this very request, for ${life}, and it is charged as the price says.`,
+        onYes: `Yes: the statements go along with this very request, for ${life}, and it is bought${forPrice(about?.mostMicroUsd ?? null, about)}.`,
       }
   }
 }

@@ -115,7 +115,7 @@ export const walletMutants: readonly Mutant[] = [
     patches: [
       {
         file: `${wallet}/payment/settle.ts`,
-        find: `payment.reason ?? 'rejected', end?.kind !== 'never', nowMs)`,
+        find: `payment.reason ?? 'rejected', !isFree, nowMs)`,
         replace: `payment.reason ?? 'rejected', false, nowMs)`,
       },
     ],
