@@ -182,6 +182,13 @@ test('an address that gave no file is not asked to delete one', async () => {
   expect(server.countOf('/video/complete')).toBe(1)
 })
 
+test('a job that is finished without a file is the service’s fault and not ours', async () => {
+  const status = { status: 'COMPLETED', average_execution_time: 4_000, execution_duration: 4_000 }
+  const { agent, job } = await setUp([[200, status], 'file'])
+  await expect(agent.context().jobs.wait(job.jobId, 10_000)).rejects.toThrow('what its contract does not know')
+  expect(await agent.context().jobs.wait(job.jobId, 10_000)).toMatchObject({ state: 'completed' })
+})
+
 test('an address inside of the own network is not asked for a file', async () => {
   const completed = { status: 'COMPLETED', average_execution_time: 1, execution_duration: 1 }
   const { agent, job } = await setUp([[200, completed]], { downloadUrl: 'https://127.0.0.2:1/latest' })

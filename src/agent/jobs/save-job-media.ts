@@ -1,4 +1,5 @@
 import type { Client, OpenedAnswer } from '#client/client.ts'
+import { ClientError } from '#client/client-error.ts'
 import { type Downloaded, download, saveBody } from '#client/download/download.ts'
 import type { retrieveAudio } from '#contract/audio-jobs.ts'
 import type { SniffedType } from '#contract/media-type.ts'
@@ -45,7 +46,8 @@ async function write(
 ): Promise<Downloaded & { isDownloaded: boolean }> {
   if (finished.kind === 'bytes') return { ...(await saveBody(finished.response, file)), isDownloaded: false }
   if (job.downloadUrl === null) {
-    throw new Error('The service finished a job without its bytes and without an address for them.')
+    const said = 'The service finished a job without its bytes and without an address for them.'
+    throw new ClientError('unreadable', said, { wasSent: true })
   }
   try {
     return { ...(await download(client, job.downloadUrl, file, { signal })), isDownloaded: true }
