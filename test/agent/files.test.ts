@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, readdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -99,6 +99,25 @@ describe('a text', () => {
     expect(await readFile(path, 'utf8')).toBe(text.slice(0, 100))
     expect((await texts.saveText(text, 'cut')).path).toBe(again.path)
   })
+
+  test.each([
+    ['a pipe that nobody writes to', async (path: string) => void execFileSync('mkfifo', [path])],
+    ['a link to the same text elsewhere', async (path: string) => symlink(await elsewhere(), path)],
+  ])('is not taken to be %s that waits under its name', async (what, plant) => {
+    const name = what.slice(0, 6)
+    const { path } = await texts.saveText(text, name)
+    await rm(path)
+    await plant(path)
+    const saved = await texts.saveText(text, name)
+    expect(saved.path).not.toBe(path)
+    expect((await lstat(saved.path)).isFile()).toBe(true)
+  })
+
+  async function elsewhere(): Promise<string> {
+    const path = join(root, 'elsewhere.txt')
+    await writeFile(path, text)
+    return path
+  }
 })
 
 test('a name of a file is ours, whatever the model is called', () => {

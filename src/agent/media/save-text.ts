@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { lstat, readFile } from 'node:fs/promises'
 import { appendTo, dropPart, finishPart } from '#client/download/part-file.ts'
 import { inFolder, slugOf } from './file-name.ts'
 
@@ -45,12 +45,15 @@ async function isNamed(part: string, path: string, bytes: Buffer): Promise<boole
   }
 }
 
-/** What cannot be read, or is a folder, is another's. */
-const holds = (path: string, bytes: Buffer): Promise<boolean> =>
-  readFile(path).then(
-    there => bytes.equals(there),
+/** What cannot be read, or is no plain file of that size, is another's: a pipe is waited for by nobody, a link not followed. */
+async function holds(path: string, bytes: Buffer): Promise<boolean> {
+  const there = await lstat(path).catch(() => null)
+  if (!there?.isFile() || there.size !== bytes.byteLength) return false
+  return readFile(path).then(
+    whole => bytes.equals(whole),
     () => false,
   )
+}
 
 async function* pieceOf(bytes: Buffer): AsyncGenerator<Uint8Array> {
   yield bytes
