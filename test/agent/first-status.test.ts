@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { AgentDesks } from '#agent/agent-desks.ts'
 import type { CoreOptions } from '#agent/core-options.ts'
 import { type FoundWallet, openCore } from '#agent/open-core.ts'
+import { breakerFailures } from '#client/limits.ts'
 import { getRateLimits } from '#contract/rate-limits.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
@@ -73,12 +74,31 @@ test.each([
   expect(JSON.stringify(status.next)).not.toContain(canaryApiKey)
 })
 
-test('a tool that meets nobody says why it looked there', async () => {
-  const { desks } = await desksOf({ apiKey }, unnamed)
+async function failureOf(desks: AgentDesks): Promise<ToolFailure> {
+  const call = { params: undefined, query: undefined, body: undefined }
   const failing = desks.worded(false, new AbortController().signal, () =>
-    desks.core.client.call(getRateLimits, { params: undefined, query: undefined, body: undefined }, { attempts: 1 }),
+    desks.core.client.call(getRateLimits, call, { attempts: 1 }),
   )
   const failure = await failing.catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(ToolFailure)
-  expect((failure as ToolFailure).facts.happened).toContain('because FAREBOX_BASE_URL is not set')
+  return failure as ToolFailure
+}
+
+test('a tool that meets nobody says why it looked there', async () => {
+  const { desks } = await desksOf({ apiKey }, unnamed)
+  expect((await failureOf(desks)).facts.happened).toContain('because FAREBOX_BASE_URL is not set')
 })
+
+test.each([
+  ['named', {}, /^The service did not answer the last requests.* Check FAREBOX_BASE_URL and whether the service runs/],
+  ['that nobody named', unnamed, /because FAREBOX_BASE_URL is not set/],
+] as const)(
+  'calls that are held back after a service %s was not there say that, and blame no request',
+  async (_, found, words) => {
+    const { desks } = await desksOf({ apiKey }, found)
+    for (let count = 0; count < breakerFailures; count++) await failureOf(desks)
+    const { happened, next, charged, retryAtMs } = (await failureOf(desks)).facts
+    expect(`${happened} ${next}`).toMatch(words)
+    expect([charged, retryAtMs]).toEqual([0n, expect.any(Number)])
+  },
+)

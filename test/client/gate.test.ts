@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import type { ClientError } from '#client/client-error.ts'
 import {
   believedResetMs,
   breakerCeiling,
@@ -194,6 +195,23 @@ test('an abort ends a wait', async () => {
   one.stop.abort()
   await one.soon()
   expect(one.refusals).toMatchObject([{ name: 'AbortError' }])
+})
+
+test.each([
+  ['unanswered', /did not answer/, { kind: 'no-answer' }],
+  ['failed', /with a failure/, undefined],
+] as const)('what holds a request back after calls that %s is said by the error', async (end, message, cause) => {
+  const { one, other } = twoProcesses()
+  for (let count = 0; count < breakerFailures; count++) {
+    one.enter()
+    await one.soon()
+    one.end(end)
+  }
+  other.enter()
+  await other.soon()
+  const [error] = other.refusals as ClientError[]
+  expect(error).toMatchObject({ kind: 'breaker-open', message: expect.stringMatching(message) })
+  expect(error?.cause).toEqual(cause && expect.objectContaining(cause))
 })
 
 test('failures of one process open the breaker of the other, and one probe of the two goes', async () => {

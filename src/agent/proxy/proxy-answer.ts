@@ -71,10 +71,6 @@ const failures: Readonly<Partial<Record<ClientError['kind'], ClientFailure>>> = 
   redirected: { status: 502, message: 'The service answered by a redirect, which is not followed. Check its address.' },
   unreadable: { status: 502, message: 'The service answered what its contract does not know. Check its address.' },
   'too-large': { status: 413, message: 'The request or its answer is too large. Ask for less at once.' },
-  'breaker-open': {
-    status: 429,
-    message: 'Too many requests failed just now, so this one was held back. Wait, then try again.',
-  },
   'not-allowed': { status: 403, message: 'The request would go to another address than the service’s.' },
 }
 

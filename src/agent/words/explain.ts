@@ -104,7 +104,7 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
     'Let the person make room in the output folder, then make the same call again.',
   ],
   'breaker-open': [
-    'Too many requests failed just now, so this one was held back.',
+    'The service answered too many requests with a failure, so this one was held back.',
     'Wait until then, and change what failed.',
   ],
   'limit-reached': [
@@ -118,8 +118,8 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
 }
 
 function ofClient(error: ClientError, { isPaid, usualService }: Circumstances): ToolFailure {
-  const isUsual = error.kind === 'unreachable' && usualService !== null
-  const [usual, next] = isUsual ? nobodyThere(usualService) : clientWords[error.kind]
+  const isUsual = (error.kind === 'unreachable' || isSilent(error)) && usualService !== null
+  const [usual, next] = isUsual ? nobodyThere(usualService) : isSilent(error) ? silentWords : clientWords[error.kind]
   // What it does not do it says best itself; its messages are ours.
   const happened = error.kind === 'not-allowed' ? error.message : usual
   return new ToolFailure({
@@ -129,6 +129,15 @@ function ofClient(error: ClientError, { isPaid, usualService }: Circumstances): 
     next,
   })
 }
+
+/** Held back because nobody answered; to change the request would mend nothing. */
+const isSilent = ({ kind, cause }: ClientError): boolean =>
+  kind === 'breaker-open' && cause instanceof ClientError && cause.kind === 'no-answer'
+
+const silentWords = [
+  'The service did not answer the last requests, so this one was held back.',
+  'Check FAREBOX_BASE_URL and whether the service runs, then try again from then on.',
+] as const
 
 const nobodyThere = (usual: string): readonly [string, string] => [
   `Nothing answers at ${new URL(usual).origin}, which is used because FAREBOX_BASE_URL is not set.`,

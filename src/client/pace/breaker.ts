@@ -32,8 +32,8 @@ export type FlightEnd = 'succeeded' | 'failed' | 'unanswered' | 'not-sent'
 
 export type Verdict =
   | { kind: 'go'; isProbe: boolean }
-  /** Nothing goes before that time. */
-  | { kind: 'open'; untilMs: number }
+  /** Nothing goes before that time; said where the last failure was that no answer came. */
+  | { kind: 'open'; untilMs: number; isUnanswered?: true }
   /** Others have to end first. */
   | { kind: 'full' }
 
@@ -55,8 +55,9 @@ export function callerNote(text: string | null, nowMs: number): CallerNote {
 export function judge(note: CallerNote, nowMs: number, { own, mostOwn }: { own: number; mostOwn: number }): Verdict {
   const { openUntilMs, flights, failures } = note
   if (openUntilMs !== null) {
-    if (nowMs < openUntilMs) return { kind: 'open', untilMs: openUntilMs }
-    if (flights.some(({ isProbe }) => isProbe)) return { kind: 'open', untilMs: nowMs + probePauseMs }
+    const why = failures.at(-1)?.wasAnswered === false ? ({ isUnanswered: true } as const) : {}
+    if (nowMs < openUntilMs) return { kind: 'open', untilMs: openUntilMs, ...why }
+    if (flights.some(({ isProbe }) => isProbe)) return { kind: 'open', untilMs: nowMs + probePauseMs, ...why }
   }
   if (failures.length + flights.length >= breakerCeiling) return { kind: 'full' }
   if (counted(note).length >= breakerEasesAt && own > Math.ceil(mostOwn / 2)) return { kind: 'full' }

@@ -78,7 +78,7 @@ export class Gate {
       budget.throwIfAborted()
       const step = this.#tryToEnter(id, bucket, waitedUntilMs)
       if (step.kind === 'go') return this.#passage(id, bucket)
-      if (step.kind === 'open') throw breakerOpen(step.untilMs)
+      if (step.kind === 'open') throw breakerOpen(step.untilMs, step.isUnanswered)
       if (step.kind === 'used-up') {
         const waitMs = step.untilMs - clock.now()
         if (!budget.covers(waitMs)) throw limitReached(step.untilMs)
@@ -207,8 +207,22 @@ const writeCaller = (notes: Notes, caller: string, note: CallerNote): void =>
 const writeBucket = (notes: Notes, caller: string, bucket: string, note: BucketNote): void =>
   notes.write(bucketKey(caller, bucket), JSON.stringify(note))
 
-const breakerOpen = (retryAtMs: number): ClientError =>
-  new ClientError('breaker-open', 'Too many requests to the service failed just now.', { wasSent: false, retryAtMs })
+/** Its cause tells a service that gave no answer from one that answered with failures. */
+const breakerOpen = (retryAtMs: number, isUnanswered = false): ClientError =>
+  isUnanswered
+    ? new ClientError('breaker-open', 'The service did not answer the last requests, so this one was held back.', {
+        wasSent: false,
+        retryAtMs,
+        cause: new ClientError('no-answer', 'The service gave no answer.', { wasSent: true }),
+      })
+    : new ClientError(
+        'breaker-open',
+        'The service answered too many requests with a failure, so this one was held back.',
+        {
+          wasSent: false,
+          retryAtMs,
+        },
+      )
 
 const limitReached = (retryAtMs: number): ClientError =>
   new ClientError('limit-reached', 'The limits of the service leave no room for this call yet.', {
