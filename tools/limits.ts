@@ -38,11 +38,14 @@ export default defineTool({
 
   async run(context, { model: part = '' }) {
     const { creditMicroUsd, refill, source, models, window } = await context.limits()
+    const found = models.filter(({ model }) => model.toLowerCase().includes(part.toLowerCase()))
     const notes = [
       ...(source === 'answers' ? [observed] : []),
       ...(refill ? [`Credit below ${displayUsd(refill.below)} is refilled by ${displayUsd(refill.by)}.`] : []),
+      ...(part !== '' && found.length === 0
+        ? [`No model with a limit has "${strangeId(part)}" in its id; models_find has the ids.`]
+        : []),
     ]
-    const found = models.filter(({ model }) => model.toLowerCase().includes(part.toLowerCase()))
     return {
       credit_usd: usd(creditMicroUsd),
       ...(notes.length > 0 && { note: notes.join(' ') }),

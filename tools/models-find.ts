@@ -4,6 +4,7 @@ import { modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { fromOutside } from '#toolkit/from-outside.ts'
 import { ModelOutput, modelOutput, sayModel } from '#toolkit/model-output.ts'
+import type { ToolContext } from '#toolkit/tool-context.ts'
 
 export default defineTool({
   name: 'models_find',
@@ -21,7 +22,8 @@ export default defineTool({
   async run(context, { query = '', type, limit }) {
     const { answer } = await context.call(listModels, { params: undefined, query: { type }, body: undefined })
     const words = query.toLowerCase().split(/\s+/).filter(Boolean)
-    const found = answer.data.filter(model => words.every(word => wordsOf(model).includes(word)))
+    const all = type === 'all' ? [...answer.data, ...(await removingBackgrounds(context))] : answer.data
+    const found = all.filter(model => words.every(word => wordsOf(model).includes(word)))
     return { models: found.slice(0, limit).map(modelOutput), found: found.length }
   },
 
@@ -32,6 +34,10 @@ export default defineTool({
     return rest > 0 ? `${list}\n${rest} more fit; narrow the query, or raise limit.` : list
   },
 })
+
+/** A list of all types leaves them out, because the type is farebox's own. */
+const removingBackgrounds = async (context: ToolContext): Promise<ModelRecord[]> =>
+  (await context.models()).filter(({ type }) => type === 'background')
 
 const wordsOf = ({ id, type, model_spec: { name = '', description = '', traits = [] } }: ModelRecord): string =>
   [id, type, name, description, ...traits].join(' ').toLowerCase()

@@ -16,7 +16,7 @@ export function findAnvilBinary(
     anvil = resolve('@foundry-rs/anvil/package.json', import.meta.url)
   } catch (cause) {
     throw new LocalChainError(
-      'The local chain needs the package @foundry-rs/anvil, which is not installed; run npm install @foundry-rs/anvil and start again.',
+      'The local chain needs the package @foundry-rs/anvil, which is not installed; run npm install @foundry-rs/anvil.',
       { cause },
     )
   }

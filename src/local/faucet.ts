@@ -33,6 +33,10 @@ export async function fundFromFaucet(request: FaucetRequest): Promise<Funded> {
   )
 }
 
+/** The words that `up` prints once it serves. */
+const whichFolder =
+  'name by --data the folder of the running farebox up, which stands in its line "Everything is kept in".'
+
 const SOLANA_ADDRESS_BYTES = 32
 
 async function fundOnSolana({ dataDir, address, amountMicroUsd }: FaucetRequest): Promise<Funded> {
@@ -40,7 +44,7 @@ async function fundOnSolana({ dataDir, address, amountMicroUsd }: FaucetRequest)
   const chain = await findChain(solana, folder)
   if (!chain) {
     throw new LocalChainError(
-      `No local Solana chain runs in ${folder.path}; name the folder of the running farebox up with --data; it has one where litesvm is installed.`,
+      `No local Solana chain runs in ${folder.path}; ${whichFolder} It has a chain of Solana where litesvm is installed.`,
     )
   }
   return { address, ...(await mintLocalUsdc(loopbackUrl(chain.port), address, amountMicroUsd)) }
@@ -54,9 +58,7 @@ async function fundOnEvm({ dataDir, address, amountMicroUsd }: FaucetRequest): P
   const folder = chainFolderOf(dataDir)
   const chain = await findChain(anvil, folder)
   if (!chain) {
-    throw new LocalChainError(
-      `No local chain runs in ${folder.path}; name the folder of the running farebox up with --data.`,
-    )
+    throw new LocalChainError(`No local chain runs in ${folder.path}; ${whichFolder}`)
   }
   const client = connectChain(loopbackUrl(chain.port))
   const transaction = await mintUsdc(client, to, amountMicroUsd)

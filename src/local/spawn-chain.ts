@@ -19,7 +19,7 @@ export async function spawnChain(program: ChainProgram, folder: ChainFolder, por
       throw new LocalChainError(`Port ${port} is in use, so the local chain cannot start; choose another port.`)
     }
     if (attempt === PORT_ATTEMPTS) {
-      throw new LocalChainError('The local chain found no free port on loopback; end other programs and start again.')
+      throw new LocalChainError('The local chain found no free port on loopback; end other programs.')
     }
   }
 }
@@ -95,7 +95,7 @@ async function cannotStart(program: ChainProgram, folder: ChainFolder, outcome: 
   await sleep(0)
   const said = outcome.error?.message ?? readLog(folder).trim().slice(0, LOG_EXCERPT_CHARACTERS)
   return new LocalChainError(
-    `The local chain did not start (${said || `${program.name} said nothing`}); see ${folder.log} and start again.`,
+    `The local chain did not start (${said || `${program.name} said nothing`}); see ${folder.log}.`,
   )
 }
 

@@ -48,7 +48,7 @@ export function modelOutput(record: ModelRecord): ModelOutput {
       ? { description: withoutHidden(spec.description).slice(0, descriptionCharacters).toWellFormed() }
       : {}),
     ...(prices ? { usd_per_million: { input: prices.input.usd, output: prices.output.usd } } : {}),
-    ...(prices ? {} : { prices: unitPrices(spec.pricing) }),
+    ...(prices ? {} : { prices: unitPrices(record) }),
     context_tokens: spec.availableContextTokens ?? context_length,
     ...(spec.capabilities ? { abilities: abilitiesOf(spec.capabilities) } : {}),
     ...(video
@@ -102,6 +102,6 @@ const sayVideo = (video: NonNullable<ModelOutput['video']>): string =>
     `ratios ${listed(video.aspect_ratios)}`,
     `resolutions ${listed(video.resolutions)}`,
     video.audio ? 'with audio' : 'silent',
-  ].join(', ')
+  ].join('; ')
 
-const listed = (values: readonly string[]): string => values.join(' ') || 'not to be chosen'
+const listed = (values: readonly string[]): string => values.join(', ') || 'not to be chosen'

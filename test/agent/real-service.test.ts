@@ -88,8 +88,19 @@ test('characters and what removes backgrounds are found with a wallet alone', as
   expect(found.output).toMatchObject({ found: 1, models: [{ id: 'demo-background', prices: ['0.01 USD a picture'] }] })
 })
 
+test('a chat model is told to be no video model, and what it does', async () => {
+  await expect(call('video_quote', { model: 'demo-chat', duration: '2s' })).rejects.toMatchObject({
+    facts: { happened: 'demo-chat is no video model; it writes text.', charged: 0n },
+  })
+})
+
+test('models are found whose type is not among all', async () => {
+  const { output } = await call('models_find', { query: 'background removal' })
+  expect(output.models).toMatchObject([{ id: 'demo-background', type: 'background' }])
+})
+
 test.each([
-  [{ model: 'demo-image' }, /^Models of the type video are demo-video/],
+  [{ model: 'demo-image' }, /^Video models are demo-video, .*demo-video-upscale/],
   [{ model: 'demo-vidoe' }, /^Models of the type video are demo-video/],
   [{ duration: '30s' }, /^demo-video takes: duration 2s, /],
 ])('a quote that cannot be had for %o says what can', async (changes, next) => {

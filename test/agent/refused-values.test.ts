@@ -122,7 +122,7 @@ const rows: readonly Row[] = [
     /30s, 1 gen, Auto, of which a model may take fewer/,
   ),
   row('video_quote', { ...video, aspect_ratio: '4:5' }, 'record', 'aspect_ratio', /16:9, 9:16, .* or without it\./),
-  row('video_quote', { ...video, model: 'demo-image' }, 'service', 'model', /of the type video are demo-video/),
+  row('video_quote', { ...video, model: 'demo-image' }, 'here', 'model', /Video models are demo-video/),
   row('voice_clone', { recording: 'tone.wav', model: 'demo-speech' }, 'service', 'model', /./),
   row('wallet_receipts', { limit: 99 }, 'schema', 'limit', /at most 50/),
   row('wallet_status', { of: 'me' }, 'schema', 'of', /there are no arguments/),

@@ -92,7 +92,7 @@ describe('models_find', () => {
   test('gives the allowed values', async () => {
     const { output, text } = await call('models_find', { query: 'DEMO picture', type: 'video' })
     expect(output).toMatchObject({ found: 1, models: [{ id: 'demo-video', video: { durations: ['5s', '10s'] } }] })
-    expect(text).toContain('durations 5s 10s, ratios 16:9 1:1, resolutions 480p, silent')
+    expect(text).toContain('durations 5s, 10s; ratios 16:9, 1:1; resolutions 480p; silent')
   })
 
   test('is bounded and says what it left out', async () => {
@@ -134,6 +134,7 @@ describe('models_find', () => {
     const models = [
       of('words', 'embedding', { input: price(0.1), output: price(0) }),
       of('vectors', 'embedding', { input: price(0.2) }),
+      of('voice', 'tts', { input: price(10) }),
       of('paint', 'image', {
         generation: price(0.01),
         resolutions: { '2K': price(0.04) },
@@ -145,6 +146,7 @@ describe('models_find', () => {
     expect(output.models).toMatchObject([
       { usd_per_million: { input: 0.1, output: 0 } },
       { prices: ['0.2 USD a million tokens'] },
+      { prices: ['10 USD a million characters'] },
       { prices: ['0.01 USD a picture', '0.04 USD a picture 2K', '0.02 USD an upscale 2x', '0.08 USD an upscale 4x'] },
       { prices: ['0.05 USD an edit', '0.01 USD a picture 1K low', '0.2 USD a picture 1K high'] },
     ])
@@ -244,6 +246,12 @@ test('limits of one model, with the window and the credit', async () => {
     window: { requests_left: 499, requests_reset_at: '2026-01-02T00:00:00.000Z' },
   })
   expect(text).toContain('demo-chat: 500 requests and 1000000 tokens a minute')
+})
+
+test('limits of a model that is not there say so', async () => {
+  const { output, text } = await call('limits', { model: 'zzz' })
+  expect(output).toMatchObject({ found: 0, models: [] })
+  expect(text).toContain('No model with a limit has "zzz" in its id; models_find has the ids.')
 })
 
 test('limits of a service that lists none are those of its last answers, and it says so', async () => {

@@ -10,6 +10,7 @@ import { queueVideo, quoteVideo } from '#contract/video.ts'
 import { unsentValues } from '#toolkit/tell-refusal.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { ModelRecords } from './model-records.ts'
+import { noSuchModel } from './no-such-model.ts'
 
 /**
  * Holds a tool's call against the record of its model before anything is sent or paid. Throws `ToolFailure` that names the
@@ -23,6 +24,7 @@ export async function checkChoices(models: ModelRecords, { id }: Pick<Operation,
   // Without a list the call itself says what is wrong.
   const records = await models.all().catch(() => [])
   const record = records.find(each => each.id === name && each.type === check.type)
+  if (!record && (check.type === 'video' || check.type === 'music')) refuseOther(check.type, name, records)
   // One that is replaced may answer by another's record.
   if (!record || record.model_spec.deprecation) return
   const refused = check.refused(record.model_spec, asked)
@@ -33,6 +35,12 @@ export async function checkChoices(models: ModelRecords, { id }: Pick<Operation,
     refused: refused.map(member => ({ name: member, reason: '' })),
     next: 'Compare them with the model’s record in models_find, then call again.',
   })
+}
+
+/** A service that lists none of the type may have them all the same. */
+function refuseOther(type: 'video' | 'music', name: unknown, records: readonly ModelRecord[]): void {
+  const other = records.find(({ id }) => id === name)
+  if (other && records.some(each => each.type === type)) throw noSuchModel(type, other.id, other, records)
 }
 
 type Asked = Readonly<Record<string, unknown>>

@@ -19,8 +19,8 @@ export function noSuchModel(
   const named = strangeId(id, shownIdCharacters)
   const { one, many } = kinds[type]
   const names = records.filter(each => each.type === type).map(model => strangeId(model.id, shownIdCharacters))
-  const near = nearNames(id, names, nearModels)
-  const ids = record && near.length === 0 ? names.slice(0, nearModels) : near
+  // One that exists is no slip of the pen, so what its name is like tells nothing.
+  const ids = record ? names.slice(0, nearModels) : nearNames(id, names, nearModels)
   const listed = `${record ? many : 'Similar ones'} are ${ids.join(', ')}; models_find has them all.`
   return new ToolFailure({
     happened: record ? `${named} is no ${one}; it ${doings[record.type]}.` : `The service has no model ${named}.`,
@@ -37,10 +37,12 @@ const kinds = {
   upscale: { one: 'model that enlarges pictures', many: 'Models that enlarge pictures' },
   background: { one: 'model that removes backgrounds', many: 'Models that remove backgrounds' },
   tts: { one: 'model that speaks', many: 'Models that speak' },
+  music: { one: 'model of music', many: 'Models of music' },
+  video: { one: 'video model', many: 'Video models' },
   asr: { one: 'model that writes down speech', many: 'Models that write down speech' },
 } as const
 
-/** Types whose records say what is charged. */
+/** Types whose models are looked up here before they are paid. */
 export type PricedType = keyof typeof kinds
 
 /** What models do, as the end of a sentence on one of them. */

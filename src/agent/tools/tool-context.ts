@@ -49,7 +49,7 @@ export function toolContext(desks: AgentDesks, invocation: Invocation): ToolCont
     files,
     wallet: wordedWallet(desks, worded),
     limits: () => worded(false, () => desks.limits.view()),
-    models: () => worded(false, () => desks.models.all()),
+    models: () => worded(false, () => desks.models.allFor('background')),
   }
   return context
 }

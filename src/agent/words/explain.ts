@@ -12,6 +12,7 @@ import { keyLimitWords } from './key-limit-words.ts'
 import { personFor } from './person-for.ts'
 import { saidByService } from './said-by-service.ts'
 import { serviceWords } from './service-words.ts'
+import { howToHaveService } from './starts-here.ts'
 
 export interface Circumstances {
   nowMs: number
@@ -141,7 +142,7 @@ const silentWords = [
 
 const nobodyThere = (usual: string): readonly [string, string] => [
   `Nothing answers at ${new URL(usual).origin}, which is used because FAREBOX_BASE_URL is not set.`,
-  'Let the person set FAREBOX_BASE_URL in the settings of this server to the address of a service, or start one on this machine by `farebox up`; then try again.',
+  `Let the person ${howToHaveService()}; then try again.`,
 ]
 
 const unknownCharges: ReadonlySet<string> = new Set([

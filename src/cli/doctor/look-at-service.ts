@@ -1,4 +1,5 @@
 import type { AgentSettings } from '#agent/settings/settings.ts'
+import { howToHaveService } from '#agent/words/starts-here.ts'
 import { ask, type Told } from './ask.ts'
 import { broken, type Finding, note, ok } from './finding.ts'
 
@@ -24,9 +25,7 @@ function whetherThere({ status, reason, body }: Told, baseUrl: string, isNamed: 
     return broken(
       check,
       `Nothing answers at ${baseUrl}${why}: ${reason}.`,
-      isNamed
-        ? 'Check FAREBOX_BASE_URL, and whether the service runs.'
-        : 'Set FAREBOX_BASE_URL to the address of a service, or start one on this machine by `farebox up`.',
+      isNamed ? 'Check FAREBOX_BASE_URL, and whether the service runs.' : `${howToHaveService().replace(/^s/, 'S')}.`,
     )
   const isService = status === 200 && Array.isArray((body as { data?: unknown } | null)?.data)
   // Some list their models to callers alone, and a list may be longer than what is read of it.

@@ -21,7 +21,7 @@ export const nextSteps = (wallet: NewWallet): string[] => [
 /** A service on this machine is paid on a chain of this machine, however much it looks like Base. */
 function funding({ service, address, solanaAddress, networks }: NewWallet): string {
   if (service !== undefined && isLoopback(new URL(service).hostname))
-    return `Fund it: that service is on this machine, so its money is most likely that of a local chain: \`farebox local fund ${address} --usd 10\`. Send it no real USDC.`
+    return `Fund it: that service is on this machine, so its money is most likely that of a local chain: \`farebox local fund ${address} --usd 10 --data FOLDER\`, where FOLDER is that of the running \`farebox up\` (its start says "Everything is kept in" it). Send it no real USDC.`
   const rails = [
     { network: evmNetwork, place: `to ${address} on Base (${evmNetwork}, token ${usdcOnEvm})` },
     { network: solanaNetwork, place: `to ${solanaAddress} on Solana (token ${usdcOnSolana})` },
