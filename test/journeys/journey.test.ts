@@ -44,6 +44,7 @@ describe('the journey', () => {
   test('the person saw the policy whole before anything was queued', () => {
     const detail = String(step(first, 'consent')?.detail)
     expect(detail).toContain('likeness')
+    expect(detail).not.toMatch(/^\| …$/m)
     expect(detail).toContain('ticked the three statements')
   })
 

@@ -30,7 +30,7 @@ const mostWaits = 8
 const signalMs = 200
 
 /** What the detail of a step shows of others' texts. */
-const shown = { answerCharacters: 200, policyLines: 6, lineCharacters: 110 } as const
+const shown = { answerCharacters: 200, questionLines: 40, lineCharacters: 110 } as const
 
 export type JourneyEnd = 'succeeded' | 'failed' | 'stopped'
 
@@ -215,8 +215,8 @@ class Journey {
       costUsd,
       detail: [
         'no face detector is installed, so every picture counts as one with a face; the person was shown',
-        ...lines.slice(0, shown.policyLines).map(line => `| ${shortened(line, shown.lineCharacters)}`),
-        ...(lines.length > shown.policyLines ? ['| …'] : []),
+        ...lines.slice(0, shown.questionLines).map(line => `| ${shortened(line, shown.lineCharacters)}`),
+        ...(lines.length > shown.questionLines ? ['| …'] : []),
         `ticked the three statements, and only then it was queued as job ${String(data.job_id)}`,
       ].join('\n'),
     }
