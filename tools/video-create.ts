@@ -5,7 +5,7 @@ import { defineTool } from '#toolkit/define-tool.ts'
 import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/job-output.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
 import type { FileDesk } from '#toolkit/tool-context.ts'
-import { videoChoices } from '#toolkit/video-choices.ts'
+import { lengthAndPrompt, videoChoices } from '#toolkit/video-choices.ts'
 
 export default defineTool({
   name: 'video_create',
@@ -16,7 +16,7 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     ...videoChoices,
-    prompt: VideoQueueRequest.shape.prompt,
+    prompt: VideoQueueRequest.shape.prompt.optional(),
     negative_prompt: VideoQueueRequest.shape.negative_prompt,
     image: z.string().min(1).optional().describe('First frame: path or URL.'),
     end_image: z.string().min(1).optional().describe('Last frame.'),
@@ -38,6 +38,7 @@ export default defineTool({
   output: JobOutput.extend(paidShape),
 
   async run(context, { again, image, end_image, reference_images, audio_track, video, ...choices }) {
+    const needed = await lengthAndPrompt(context, { ...choices, video }, ['duration', 'prompt'])
     const [image_url, end_image_url, audio_url, video_url, reference_image_urls] = await Promise.all([
       mediaUrl(context.files, image, 'image'),
       mediaUrl(context.files, end_image, 'image'),
@@ -45,7 +46,7 @@ export default defineTool({
       mediaUrl(context.files, video, 'video'),
       reference_images && Promise.all(reference_images.map(source => context.files.asMediaUrl(source, 'image'))),
     ])
-    const body = { ...choices, image_url, end_image_url, audio_url, video_url, reference_image_urls }
+    const body = { ...choices, ...needed, image_url, end_image_url, audio_url, video_url, reference_image_urls }
     const { job, paid } = await context.start(queueVideo, { params: undefined, query: undefined, body }, { again })
     return { ...jobOutput(job), ...paidOutput(paid) }
   },

@@ -5,7 +5,7 @@ import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import { Usd } from '#toolkit/paid.ts'
 import { sayUsd } from '#toolkit/say-amount.ts'
-import { videoChoices } from '#toolkit/video-choices.ts'
+import { lengthAndPrompt, videoChoices } from '#toolkit/video-choices.ts'
 
 export default defineTool({
   name: 'video_quote',
@@ -20,7 +20,8 @@ export default defineTool({
 
   async run(context, { video, ...choices }) {
     const video_url = video === undefined ? undefined : await context.files.asMediaUrl(video, 'video')
-    const body = { ...choices, video_url }
+    const { duration } = await lengthAndPrompt(context, { ...choices, video }, ['duration'])
+    const body = { ...choices, duration, video_url }
     const { answer } = await context.call(quoteVideo, { params: undefined, query: undefined, body })
     const price = fromUsdNumber(answer.quote)
     return { model: strangeId(choices.model), price_usd: price === null ? null : toUsdNumber(price) }

@@ -1950,7 +1950,7 @@ export const listing: Listing = {
             "description": "Id from models_find."
           },
           "duration": {
-            "description": "Such as 5s; see models_find.",
+            "description": "Such as 5s; not for upscalers.",
             "type": "string"
           },
           "aspect_ratio": {
@@ -2011,9 +2011,7 @@ export const listing: Listing = {
           }
         },
         "required": [
-          "model",
-          "duration",
-          "prompt"
+          "model"
         ],
         "additionalProperties": false
       },
@@ -2149,7 +2147,7 @@ export const listing: Listing = {
             "description": "Id from models_find."
           },
           "duration": {
-            "description": "Such as 5s; see models_find.",
+            "description": "Such as 5s; not for upscalers.",
             "type": "string"
           },
           "aspect_ratio": {
@@ -2174,8 +2172,7 @@ export const listing: Listing = {
           }
         },
         "required": [
-          "model",
-          "duration"
+          "model"
         ],
         "additionalProperties": false
       },

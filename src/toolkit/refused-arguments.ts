@@ -41,7 +41,8 @@ function sayArguments(input: z.ZodObject): string {
 /** The list is that of the contract: what of it one model takes is found out without a connection by nobody. */
 function hedge(input: z.ZodObject, [first]: readonly PropertyKey[]): string {
   if (!('model' in input.shape) || !dependsOnModel.has(String(first))) return ''
-  const isOptional = (input.shape[String(first)] as z.ZodType).safeParse(undefined).success
+  // Optional for the sake of upscalers, which have none.
+  const isOptional = first !== 'duration' && (input.shape[String(first)] as z.ZodType).safeParse(undefined).success
   return `, of which a model may take fewer${isOptional ? '; without it the model has its own' : ', which models_find tells'}`
 }
 

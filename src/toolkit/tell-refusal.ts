@@ -73,12 +73,17 @@ async function nextStep(names: readonly string[], said: string, refusal: Refusal
   if (fitting.length > 0) {
     const others = names.filter(name => !fitting.some(choice => choice.arguments.includes(name)))
     const rest = others.length === 0 ? '' : ` ${changed(others)}`
-    const mayGo = names.every(name => isOptional(tool, name)) ? `, or without ${names.length > 1 ? 'them' : 'it'}` : ''
+    const mayGo = names.every(name => isOptional(tool, name) && !isNeededWhereTaken.has(name))
+      ? `, or without ${names.length > 1 ? 'them' : 'it'}`
+      : ''
     return `${whose} takes: ${words(fitting)}. Call again with ${fitting.length > 1 ? 'these' : 'one of these'}${mayGo}.${rest}`
   }
   if (names.length > 0 || said !== '' || taken.length === 0) return null
   return `${whose} takes: ${words(taken)}. Call again with one of these, or without what is not named.`
 }
+
+/** Optional for the sake of models that have no such choice. */
+const isNeededWhereTaken: ReadonlySet<string> = new Set(['duration', 'prompt'])
 
 const isOptional = ({ input }: Tool, name: string): boolean =>
   (input.shape[name] as z.ZodType | undefined)?.safeParse(undefined).success ?? false

@@ -103,6 +103,8 @@ test.each([
   [{ model: 'demo-image' }, /^Video models are demo-video, .*demo-video-upscale/],
   [{ model: 'demo-vidoe' }, /^Models of the type video are demo-video/],
   [{ duration: '30s' }, /^demo-video takes: duration 2s, /],
+  [{ duration: undefined }, /^Call again with `duration`\. It takes duration 2s, /],
+  [{ model: 'demo-video-upscale', duration: undefined }, /`video`/],
 ])('a quote that cannot be had for %o says what can', async (changes, next) => {
   const refused = call('video_quote', { model: 'demo-video', duration: '4s', ...changes })
   await expect(refused).rejects.toMatchObject({ facts: { charged: 0n, next: expect.stringMatching(next) } })
