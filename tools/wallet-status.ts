@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { networkName } from '#contract/network-name.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { sayUsd } from '#toolkit/say-amount.ts'
 import { WalletOutput, walletOutput } from '#toolkit/wallet-output.ts'
@@ -33,7 +34,8 @@ export default defineTool({
 })
 
 function payer(pays: 'wallet' | 'apiKey' | 'nothing', service: string, address: string | null, network: string | null) {
-  if (pays === 'wallet') return `The wallet ${address ?? ''} on ${network ?? 'an unknown network'} pays for ${service}.`
+  if (pays === 'wallet')
+    return `The wallet ${address ?? ''} on ${network ? networkName(network) : 'an unknown network'} pays for ${service}.`
   if (pays === 'apiKey') return `An API key pays for ${service}; it is never topped up from here.`
   return `Nothing pays for ${service} yet, so only models_find, job_list, wallet_status and wallet_receipts work.`
 }

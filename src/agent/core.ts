@@ -24,6 +24,8 @@ export interface Core {
   lockedWallet: string | null
   /** What came of opening it; null where nobody tried. */
   lockedBecause: Pick<WalletRefusal, 'sentence' | 'nextStep'> | null
+  /** Whether a node is named, so that the wallet looks at what it holds before it pays. */
+  seesFunds: boolean
   pays: 'wallet' | 'apiKey' | 'nothing'
   policy: Policy
   state: State

@@ -74,6 +74,7 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     isServiceNamed: found.isServiceNamed ?? true,
     lockedWallet: found.lockedWallet ?? null,
     lockedBecause: found.lockedBecause ?? null,
+    seesFunds: Object.values(options.nodes ?? {}).some(node => node !== undefined),
     pays: wallet ? 'wallet' : apiKey ? 'apiKey' : 'nothing',
     policy: wallet?.policy ?? tightenByFile(policy, state.folder),
     state,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { toUsdNumber } from '#contract/money.ts'
+import { networkName } from '#contract/network-name.ts'
 import { strangeId } from './from-outside.ts'
 import { isoTime, sayUsd } from './say-amount.ts'
 import type { Receipt } from './tool-context.ts'
@@ -30,4 +31,4 @@ export const receiptOutput = (receipt: Receipt): ReceiptOutput => ({
 })
 
 export const sayReceipt = (receipt: ReceiptOutput): string =>
-  `${receipt.at}: ${sayUsd(receipt.amount_usd)} to ${receipt.pay_to} on ${receipt.network}, ${receipt.state}, for ${receipt.purpose}${receipt.transaction ? `; transaction ${receipt.transaction}` : ''}`
+  `${receipt.at}: ${sayUsd(receipt.amount_usd)} to ${receipt.pay_to} on ${networkName(receipt.network)}, ${receipt.state}, for ${receipt.purpose}${receipt.transaction ? `; transaction ${receipt.transaction}` : ''}`

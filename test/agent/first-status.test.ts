@@ -74,6 +74,34 @@ test.each([
   expect(JSON.stringify(status.next)).not.toContain(canaryApiKey)
 })
 
+/** A service where every wallet has that credit. */
+const credited =
+  (balanceUsd: number): typeof fetch =>
+  async () =>
+    Response.json({
+      success: true,
+      data: {
+        walletAddress: '0x0',
+        balanceUsd,
+        canConsume: balanceUsd > 0,
+        minimumTopUpUsd: 5,
+        suggestedTopUpUsd: 10,
+        diemBalanceUsd: 0,
+      },
+    })
+
+test.each([
+  ['a service of this machine', 'local', {}, /^Nothing was ever paid .*local fund 0x\w{40} --usd 10.*no real USDC/],
+  ['another one', 'other', {}, /send USDC to 0x\w{40} on Base \(eip155:8453\)\. What it holds is not looked at/],
+  ['another one, with a node', 'other', { nodes: { eip155: nobody } }, /on Base \(eip155:8453\)\. The first payment/],
+] as const)('an empty wallet of %s is to be funded first', async (_, where, options, says) => {
+  const baseUrl = where === 'local' ? nobody : 'https://service.example/api/v1'
+  const { desks } = await desksOf({ ...options, walletKey, baseUrl, fetch: credited(0) })
+  expect((await desks.wallet.status()).next).toMatch(says)
+  const { desks: rich } = await desksOf({ ...options, walletKey, baseUrl, fetch: credited(1) })
+  expect((await rich.wallet.status()).next).not.toContain('fund')
+})
+
 async function failureOf(desks: AgentDesks): Promise<ToolFailure> {
   const call = { params: undefined, query: undefined, body: undefined }
   const failing = desks.worded(false, new AbortController().signal, () =>

@@ -48,7 +48,7 @@ test.each(assistantClients)(
       env: { FAREBOX_BASE_URL: expect.stringMatching(/^https:\/\/.*\/api\/v1$/) },
     })
     expect(server?.env_vars?.[0] ?? server?.env.FAREBOX_API_KEY).toMatch(
-      /^(\$\{?(env:|input:)?)?farebox_api_key(:-)?\}?$/i,
+      /^(\$\{?(env:|input:)?)?farebox_api_key(:-)?\}?$|^WRITE THE API KEY HERE/i,
     )
     expect(stderr).toMatch(/^Put this into \S+/)
     expect(mcp.usage).toContain(name)
@@ -80,4 +80,15 @@ test('a client that is not known is wrong usage, told with those that are', asyn
     stdout: '',
     stderr: expect.stringContaining('claude-code, claude-desktop, vscode'),
   })
+})
+
+test.each([
+  ['https://x.example/api/v1', 'https://x.example/api/v1'],
+  ['https://me:secret@x.example/api/v1', 'https://api.service.example/api/v1'],
+])('the service of this terminal is written in, unless its address has a secret: %s', async (given, written) => {
+  for (const { name } of assistantClients) {
+    const { stdout, stderr } = await runCommand(['mcp', '--print-config', name], { FAREBOX_BASE_URL: given })
+    expect(members[name]?.(stdout).env.FAREBOX_BASE_URL).toBe(written)
+    expect(stderr).not.toContain('secret')
+  }
 })

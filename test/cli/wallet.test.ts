@@ -107,6 +107,11 @@ test.each([
     /farebox local fund 0xa --usd/,
   ],
   ['no passphrase where a keychain has it', { isInKeychain: true }, /start `farebox mcp` with .*keychain/],
+  [
+    'the file that the passphrase is in',
+    { passphraseFile: '/a b/passphrase' },
+    /--passphrase-file '\/a b\/passphrase'`/,
+  ],
   ['the address of the service', { service: 'https://x.example/api/v1' }, /FAREBOX_BASE_URL=https:\/\/x\.example\/api/],
 ])('the next steps name %s', (_, changes, says) => {
   const usual = { address: '0xa', solanaAddress: 's', service: undefined, networks: [] }

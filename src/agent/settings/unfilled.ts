@@ -1,6 +1,9 @@
 /** What an installing client leaves where a person gave no answer, instead of nothing. */
 const unanswered = /^\$\{user_config\.[^{}]*\}$/
 
+/** What a printed configuration says in the place of a key, for clients that fill in nothing. */
+export const notWrittenIn = 'WRITE THE API KEY HERE, OR TAKE THIS LINE OUT'
+
 /**
  * A variable that a client could not fill in, in the three spellings in which clients name one: it was to be handed through
  * from the client's own environment, and is not there.
@@ -18,4 +21,4 @@ export function filledIn<Given extends Readonly<Record<string, unknown>>>(given:
 }
 
 const says = (name: string, value: string): boolean =>
-  value !== '' && !unanswered.test(value) && !isHandedThrough(name, value)
+  value !== '' && value !== notWrittenIn && !unanswered.test(value) && !isHandedThrough(name, value)

@@ -12,6 +12,7 @@ import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
 import { asTyped, placeOf } from '../words/as-typed.ts'
 import { nobodyPays } from '../words/explain.ts'
 import { lookAtCredit } from './credit.ts'
+import { fundFirst } from './fund-first.ts'
 import { refillOf } from './limits-view.ts'
 import { sayRefill } from './say-refill.ts'
 
@@ -61,7 +62,9 @@ export class ToolWallet implements WalletDesk {
       refill: refillOf(policy),
       unresolved: status.openPayments.length + status.heldPayments.length,
       payee: status.payees.find(payee => payee.network === network)?.payTo ?? null,
-      next: missing ?? joined(problem, nextStep(status)),
+      next:
+        missing ??
+        joined(problem, creditMicroUsd === zeroUsd ? fundFirst(status, this.#core.seesFunds) : null, nextStep(status)),
     }
   }
 

@@ -44,11 +44,11 @@ export function explain(error: unknown, circumstances: Circumstances): unknown {
 type NobodyPays = Pick<Core, 'lockedWallet' | 'lockedBecause' | 'isServiceNamed' | 'client'>
 
 const howToPay = (service: string): string =>
-  `Ask the person to run \`farebox wallet create --service ${service}\` in a terminal, or to set FAREBOX_API_KEY; then start this server again.`
+  `Ask the person to run \`farebox wallet create --service ${service}\` in a terminal, or to set FAREBOX_API_KEY; then start farebox again.`
 
 /** As somebody meets it who has set nothing up. */
 const howToBegin = (usual: string): string =>
-  `Ask the person to set FAREBOX_BASE_URL in the settings of this server to the address of a service (it is not set, so ${usual} on this machine is used), then to set FAREBOX_API_KEY as well, or to run \`farebox wallet create --service ADDRESS\` in a terminal; then start this server again.`
+  `Ask the person to set FAREBOX_BASE_URL in the settings of this server to the address of a service (it is not set, so ${usual} on this machine is used), then to set FAREBOX_API_KEY as well, or to run \`farebox wallet create --service ADDRESS\` in a terminal; then start farebox again.`
 
 /** Without a wallet or a key paid tools, and a proxy at its start, name the one thing that mends it. */
 export const nobodyPays = (
@@ -61,7 +61,7 @@ export const nobodyPays = (
       ? {
           happened: `Nothing pays for this yet: ${lockedBecause.sentence}`,
           charged: zeroUsd,
-          next: `${lockedBecause.nextStep} Then start this server again.`,
+          next: `${lockedBecause.nextStep} Then start farebox again.`,
         }
       : lockedWallet === null
         ? {

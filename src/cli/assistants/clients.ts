@@ -1,7 +1,11 @@
+import { notWrittenIn } from '#agent/settings/unfilled.ts'
+
 /** How a client starts the server: the program and what stands behind it, without any secret. */
 export interface StartCommand {
   command: string
   args: readonly string[]
+  /** Address of the service; null where none is known. */
+  service: string | null
 }
 
 /** A program that serves MCP tools to a model, and what its configuration looks like. */
@@ -15,20 +19,18 @@ export interface AssistantClient {
   write(start: StartCommand): string
 }
 
-const serviceAddress = 'https://api.service.example/api/v1'
+const exampleAddress = 'https://api.service.example/api/v1'
 
 const json = (value: unknown): string => JSON.stringify(value, null, 2)
 
 /** The members that nearly all clients agree on. */
-const server = ({ command, args }: StartCommand, apiKey: string) => ({
+const server = ({ command, args, service }: StartCommand, apiKey: string) => ({
   command,
   args,
-  env: { FAREBOX_BASE_URL: serviceAddress, FAREBOX_API_KEY: apiKey },
+  env: { FAREBOX_BASE_URL: service ?? exampleAddress, FAREBOX_API_KEY: apiKey },
 })
 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: each client fills in a spelling of its own
-/** Where a client fills nothing in, this stands for no key at all until somebody writes one in its place. */
-const notFilledIn = '${FAREBOX_API_KEY}'
 
 /** Every client that `farebox mcp --print-config` knows. */
 export const assistantClients: readonly AssistantClient[] = [
@@ -43,7 +45,7 @@ export const assistantClients: readonly AssistantClient[] = [
     format: 'json',
     where:
       'claude_desktop_config.json (Settings, Developer, Edit Config). It fills in nothing: use a wallet, or write the key in. The bundle (.mcpb) asks for everything instead.',
-    write: start => json({ mcpServers: { farebox: server(start, notFilledIn) } }),
+    write: start => json({ mcpServers: { farebox: server(start, notWrittenIn) } }),
   },
   {
     name: 'vscode',
@@ -80,17 +82,17 @@ export const assistantClients: readonly AssistantClient[] = [
     name: 'zed',
     format: 'json',
     where: 'settings.json (`zed: open settings file`). It fills in nothing: use a wallet, or write the key in.',
-    write: start => json({ context_servers: { farebox: server(start, notFilledIn) } }),
+    write: start => json({ context_servers: { farebox: server(start, notWrittenIn) } }),
   },
 ]
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: each client fills in a spelling of its own
 
 /** Codex hands through the variables that are named, and others not at all. */
-function codexTable({ command, args }: StartCommand): string {
+function codexTable({ command, args, service }: StartCommand): string {
   return `[mcp_servers.farebox]
 command = ${tomlText(command)}
 args = [${args.map(tomlText).join(', ')}]
-env = { FAREBOX_BASE_URL = ${tomlText(serviceAddress)} }
+env = { FAREBOX_BASE_URL = ${tomlText(service ?? exampleAddress)} }
 env_vars = ["FAREBOX_API_KEY"]`
 }
 

@@ -20,21 +20,32 @@ export async function printConfig(command: string, client: string, flags: Carrie
   }
   io.output.note(`Put this into ${found.where}`)
   const { asTyped } = await import('#agent/words/as-typed.ts')
+  const service = serviceIn(io.env)
   io.output.note(
     asTyped(
-      'Write the address of your service in; without a key a wallet pays: `farebox wallet create --service URL`.',
+      service === null
+        ? 'Write the address of your service in; without a key a wallet pays: `farebox wallet create --service URL`.'
+        : `Without a key a wallet pays: \`farebox wallet create --service ${service}\`.`,
     ),
   )
-  const start = startCommand(io.self, flags)
+  const start = { ...startCommand(io.self, flags), service }
   if (start.args[0]?.includes(`${sep}_npx${sep}`)) io.output.note(unpackedByNpx)
   io.output.print(found.write(start))
+}
+
+/** As this terminal names it; an address with a secret in it is not printed. */
+function serviceIn({ FAREBOX_BASE_URL }: CommandIo['env']): string | null {
+  const given = FAREBOX_BASE_URL?.trim() ?? ''
+  if (!URL.canParse(given)) return null
+  const { protocol, username, password, search } = new URL(given)
+  return /^https?:$/.test(protocol) && `${username}${password}${search}` === '' ? given : null
 }
 
 const unpackedByNpx =
   'This farebox was unpacked by npx for the moment and may be gone tomorrow: install it with `npm install -g`, then print this again.'
 
 /** This very installation, by its path, so that nothing is looked up in a PATH that desktop programs do not have. */
-function startCommand([program, launcher = '']: CommandIo['self'], flags: CarriedFlags): StartCommand {
+function startCommand([program, launcher = '']: CommandIo['self'], flags: CarriedFlags): Omit<StartCommand, 'service'> {
   const path = realPath(launcher)
   const carried = Object.entries({
     '--tools': flags.tools,

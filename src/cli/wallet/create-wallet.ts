@@ -40,12 +40,23 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     io.output.note(`The keys are in ${path}, encrypted. Keep the passphrase: nobody can recover it.`)
     const { asTyped } = await import('#agent/words/as-typed.ts')
     const networks = payees.map(({ network }) => network)
-    const wallet = { address, solanaAddress, service, networks, isInKeychain: values.keychain }
+    const wallet = {
+      address,
+      solanaAddress,
+      service,
+      networks,
+      isInKeychain: values.keychain,
+      ...fileOf(values['passphrase-file']),
+    }
     const place = { folder: desk.folder, isJournalShared: Boolean(io.env.FAREBOX_JOURNAL_URL?.trim()) }
     for (const line of nextSteps(wallet)) io.output.note(plainText(asTyped(line, place)))
     return 0
   })
 }
+
+/** What a shell opens for one command is gone with it. */
+const fileOf = (path: string | undefined) =>
+  path === undefined || path.startsWith('/dev/') ? {} : { passphraseFile: path }
 
 async function confirmPayees(
   io: CommandIo,

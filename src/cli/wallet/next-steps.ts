@@ -1,3 +1,5 @@
+import { resolve } from 'node:path'
+import { quoted } from '#agent/words/own-command.ts'
 import { isLoopback } from '#contract/loopback.ts'
 import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
 
@@ -9,6 +11,8 @@ export interface NewWallet {
   /** CAIP-2 networks on which the service is paid; empty where none was named. */
   networks: readonly string[]
   isInKeychain: boolean
+  /** The file that its passphrase came from, where it came from one. */
+  passphraseFile?: string | undefined
 }
 
 /** All that is left to do before an assistant can pay, one step a line, in the order in which it is done. */
@@ -31,10 +35,11 @@ function funding({ service, address, solanaAddress, networks }: NewWallet): stri
   return `Send the few USDC that you mean to spend ${places}; they are all that can ever be lost.`
 }
 
-function starting({ service, isInKeychain }: NewWallet): string {
+function starting({ service, isInKeychain, passphraseFile }: NewWallet): string {
   const address = service === undefined ? 'the FAREBOX_BASE_URL of the service' : `FAREBOX_BASE_URL=${service}`
   const start = `let the assistant start \`farebox mcp`
-  return isInKeychain
-    ? `In its settings, ${start}\` with ${address}; the keychain of this system opens the wallet.`
+  if (isInKeychain) return `In its settings, ${start}\` with ${address}; the keychain of this system opens the wallet.`
+  return passphraseFile !== undefined
+    ? `In its settings, ${start} --passphrase-file ${quoted(resolve(passphraseFile))}\` with ${address}.`
     : `Write the passphrase to a file that only you may read (chmod 600); then, in its settings, ${start} --passphrase-file FILE\` with ${address}.`
 }

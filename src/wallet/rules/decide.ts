@@ -139,7 +139,7 @@ const withLimit = (limitMicroUsd: bigint, spentMicroUsd: bigint): RefusedTerms =
 const overCap = (rule: 'max-payment' | 'max-call', amount: bigint, cap: bigint): Refusal =>
   refusal(
     rule,
-    `${displayUsd(amount)} is more than the wallet may spend at once, which is ${displayUsd(cap)}.`,
+    `${displayUsd(amount)} is more than the wallet may spend at once${rule === 'max-call' ? ' on a call' : ''}, which is ${displayUsd(cap)}.`,
     `Ask for less, or let whoever owns the wallet raise ${rule === 'max-call' ? 'FAREBOX_MAX_CALL_USD' : 'FAREBOX_MAX_PAYMENT_USD'}.`,
     { amountMicroUsd: amount, limitMicroUsd: cap },
   )

@@ -1,5 +1,6 @@
 import { displaySpan } from '#contract/durations.ts'
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import { networkName } from '#contract/network-name.ts'
 import * as limits from '../limits.ts'
 import type { AskedAbout, AskedFile } from './asked-about.ts'
 import type { ApprovalFacts } from './needs-approval.ts'
@@ -101,7 +102,7 @@ function moneyOf(facts: ApprovalFacts, about: AskedAbout | null): [string, strin
   return [
     ['Amount', `${displayUsd(facts.amountMicroUsd)}, now`],
     ['Paid to', nameOf(facts.payTo)],
-    ['Network', nameOf(facts.network)],
+    ['Network', networkName(nameOf(facts.network))],
     ['Token', nameOf(facts.asset)],
   ]
 }
