@@ -33,7 +33,7 @@ export const asForm = (question: Question, nowMs: number): Record<string, InputR
 export const asRequest = (question: Question, nowMs: number): InputRequest =>
   inputRequired.elicit(question.kind === 'consent' ? consentForm(question, nowMs) : approvalForm(question, nowMs))
 
-/** A person's answer; `closed` where they left the question without one, undefined where the client sent nothing at all. */
+/** A person's answer; `closed` where they left the question without one or sent it without all its ticks, undefined where the client sent nothing at all. */
 export function personAnswer(
   kind: Question['kind'],
   context: ServerContext,
@@ -45,13 +45,10 @@ export function personAnswer(
   if (response.action !== 'accept') return { kind: 'declined' }
   // Only the JSON value true is a tick: nothing is read into a word or a number.
   const ticked = (name: string): boolean => response.content?.[name] === true
-  if (kind !== 'consent') return { kind: 'approve', approved: ticked('approved') }
-  return {
-    kind: 'consent',
-    termsAndPrivacy: ticked('termsAndPrivacy'),
-    legalRight: ticked('legalRight'),
-    screeningAcknowledged: ticked('screeningAcknowledged'),
-  }
+  // A form sent without its ticks is as easily a slip as a wish; a no has a button of its own.
+  if (kind !== 'consent') return ticked('approved') ? { kind: 'approve', approved: true } : 'closed'
+  if (!Object.keys(attestations).every(ticked)) return 'closed'
+  return { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
 }
 
 /** A form as the protocol sends it. */
@@ -75,7 +72,7 @@ const box = (title: string) => ({ type: 'boolean' as const, title, default: fals
 const here = `This form takes an answer for ${displaySpan(questionMs)}.`
 
 const consentForm = (question: Question, nowMs: number) => ({
-  message: `${sayQuestion(question, nowMs)}\n${here} Only all three statements ticked are a yes.`,
+  message: `${sayQuestion(question, nowMs)}\n${here} Only all three statements ticked are a yes; sent without them it decides nothing, and the question may come again. To say no, decline it.`,
   requestedSchema: {
     type: 'object' as const,
     properties: {
@@ -88,7 +85,7 @@ const consentForm = (question: Question, nowMs: number) => ({
 })
 
 const approvalForm = (question: Question, nowMs: number) => ({
-  message: `${sayQuestion(question, nowMs)}\n${here} Only the box ticked is a yes.`,
+  message: `${sayQuestion(question, nowMs)}\n${here} Only the box ticked is a yes; sent without it, it decides nothing, and the question may come again. To say no, decline it.`,
   requestedSchema: {
     type: 'object' as const,
     properties: { approved: box('I approve this.') },

@@ -1,5 +1,6 @@
 import { displayTime } from '#contract/durations.ts'
 import type { MicroUsd } from '#contract/money.ts'
+import { attestations } from './attestations.ts'
 import { errorAsJson } from './error-as-json.ts'
 
 /** What only a person decides. The text of a policy stands here whole, exactly as the service sent it. */
@@ -76,9 +77,10 @@ export class NeedsPerson extends Error {
   readonly question: Question
 
   constructor(question: Question) {
-    const { inShort, why, approvalId, expiresAtMs, howToApprove } = question
+    const { kind, inShort, why, approvalId, expiresAtMs, howToApprove } = question
+    const states = kind === 'consent' ? ` A yes states: ${Object.values(attestations).join(' ')}` : ''
     super(
-      `A person has to decide: ${inShort}. ${why} The question is open until ${displayTime(expiresAtMs)} (${approvalId}). ${howToApprove}`,
+      `A person has to decide: ${inShort}. ${why}${states} The question is open until ${displayTime(expiresAtMs)} (${approvalId}). ${howToApprove}`,
     )
     this.name = 'NeedsPerson'
     this.question = question

@@ -1,4 +1,5 @@
 import { displayUntil } from '#contract/durations.ts'
+import { attestations } from './attestations.ts'
 import { framed, hiddenShown, strangeId } from './from-outside.ts'
 import type { PersonAnswer, Question } from './person.ts'
 
@@ -10,6 +11,7 @@ export const sayQuestion = (question: Question, nowMs: number): string =>
     '',
     ...question.details.map(({ name, value }) => `${name}: ${value}`),
     ...policyOf(question),
+    ...statementsOf(question),
     '',
     question.onYes,
     question.onNo,
@@ -33,6 +35,12 @@ export function isYes(answer: PersonAnswer): boolean {
   if (answer.kind === 'approve') return answer.approved
   return answer.kind === 'consent' && answer.termsAndPrivacy && answer.legalRight && answer.screeningAcknowledged
 }
+
+/** What a yes says in the person's name, word for word. */
+const statementsOf = ({ kind }: Question): string[] =>
+  kind === 'consent'
+    ? ['', 'A yes makes these three statements:', ...Object.values(attestations).map(statement => `- ${statement}`)]
+    : []
 
 const policyOf = (question: Question): string[] =>
   question.kind === 'consent'

@@ -69,6 +69,23 @@ describe('a policy that needs consent', () => {
     expect(await answer.json()).toMatchObject({ error: { code: 'needs_consent' } })
   })
 
+  test('refused, it holds for its request where the service asks nobody any more', async () => {
+    const answers = [no, ticked]
+    const opened = await open({
+      ...{ asksConsent: true, keepsConsent: true },
+      rules: { ask: () => answers.shift() ?? no },
+    })
+    const other = { ...video, prompt: 'a dog' }
+    expect((await post(opened, '/video/queue', video)).status).toBe(409)
+    expect((await post(opened, '/video/queue', other)).status).toBe(200)
+    const refused = await post(opened, '/video/queue', video)
+    expect([refused.status, await refused.json()]).toEqual([
+      403,
+      { error: expect.objectContaining({ code: 'denied' }) },
+    ])
+    expect([bodies(opened).length, opened.server.books.videos]).toEqual([3, 1])
+  })
+
   test.each([
     { who: 'of code that a person wrote is sent', takesConsents: true, statuses: 200 },
     { who: 'of a program that a model may speak through is not', takesConsents: false, statuses: 409 },

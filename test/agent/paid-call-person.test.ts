@@ -71,6 +71,25 @@ test('consent: a box that is not ticked is a no, and is not asked again', async 
   expect(server.books.videos).toBe(0)
 })
 
+test('consent: a no holds for its request where the service asks nobody any more', async () => {
+  const { server, agent } = await setUp({ credit: 5, asksConsent: true, keepsConsent: true })
+  const refused = await questionOf(agent.video('a cat'))
+  const other = await questionOf(agent.video('a dog'))
+  await agent.host.answer(refused.approvalId, { kind: 'declined' })
+  const yes = { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true } as const
+  await agent.host.answer(other.approvalId, yes)
+  await agent.video('a dog')
+  const sent = server.countOf('/video/queue')
+  for (const again of [false, true])
+    expect(await failureOf(agent.video('a cat', again))).toMatchObject({
+      happened: 'A person has said no to this.',
+      charged: 0n,
+    })
+  expect([server.countOf('/video/queue'), server.books.videos]).toEqual([sent, 1])
+  await agent.core.approvals.resolve(refused.approvalId, { isApproved: true, by: 'terminal', takesBack: true })
+  expect((await agent.video('a cat')).job.state).toBe('running')
+})
+
 test('an approval of a price survives a consent that is asked for after it', async () => {
   const { agent } = await setUp({ credit: 20, quote: 2, asksConsent: true })
   const spend = await questionOf(agent.video())

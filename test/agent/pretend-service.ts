@@ -77,6 +77,8 @@ export interface PretendOptions {
   payments?: ('credit' | 'lose after' | 'reject')[]
   quote?: number
   asksConsent?: boolean
+  /** Asks nobody any more once it has had a consent, as for a picture that it knows. */
+  keepsConsent?: boolean
   /** Where its videos are, as it says. */
   downloadUrl?: string
   policyText?: () => string
@@ -171,8 +173,10 @@ export async function pretendService(options: PretendOptions = {}) {
     deliver(response, made, headers)
   }
 
+  let hasConsent = false
   const queue: Answer = (seen, response) => {
-    if (options.asksConsent && !JSON.parse(seen.body).consents) {
+    if (JSON.parse(seen.body).consents) hasConsent = options.keepsConsent === true
+    else if (options.asksConsent && !hasConsent) {
       const text = options.policyText?.() ?? policyText
       const consent = { ...needsConsent.consent, policy_text: text }
       return answerJson(response, 409, { ...needsConsent, consent })

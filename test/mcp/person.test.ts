@@ -20,7 +20,7 @@ const clock = { now: () => Date.UTC(2026, 0, 2, 23, 51) }
 
 /** The same words wherever it is asked; the policy's frame is longer than any mark in it. */
 const said = `Do you consent to the policy of demo, version v2.0, for this request?
-A face may be in its media (reference image), and such media are taken with a person's consent alone.
+A person may be shown in kite.png, which the service takes with a person's consent alone.
 
 Tool: video_create
 Model: demo-video
@@ -34,7 +34,12 @@ About the policy: https://docs.example/consent
 ${policyText}
 >>>> end of policy of demo, whole
 
-Yes: the statements go along with this very request, for 30 minutes, and it is bought for at most 0.25 USD.
+A yes makes these three statements:
+- I have read the policy above and agree to its terms and privacy rules.
+- I have the legal right to use this media, or the consent of everybody shown in it.
+- I know that the media will be screened.
+
+Yes: the three statements are sent to the service with this request, and it is bought for at most 0.25 USD. For 30 minutes the same request asks you for no consent again. The service may keep the yes for these very media under this version of the policy, and then ask nobody about other videos with them.
 No: nothing is sent or charged, and the same request is refused for 30 minutes. In that time only a person can take the no back, with \`farebox wallet approve\` in a terminal.
 The question appr_consent is open until 2026-01-03 00:00 UTC, in 9 minutes.`
 
@@ -65,7 +70,7 @@ describe.each(eras)('in the %s era', era => {
       const result = await client.callTool(call)
       expect(asked).toHaveLength(1)
       expect(asked[0]?.message).toBe(`${said}
-This form takes an answer for 10 minutes. Only all three statements ticked are a yes.`)
+This form takes an answer for 10 minutes. Only all three statements ticked are a yes; sent without them it decides nothing, and the question may come again. To say no, decline it.`)
       const form = asked[0]?.schema as { properties: Record<string, { type: string; default: boolean }> } | undefined
       expect(Object.entries(form?.properties ?? {}).map(([name, box]) => [name, box.type, box.default])).toEqual([
         ['termsAndPrivacy', 'boolean', false],
@@ -80,10 +85,7 @@ This form takes an answer for 10 minutes. Only all three statements ticked are a
 
   const noes: [why: string, question: typeof consent | typeof spend | typeof payee, answer: ElicitResult][] = [
     ['declined', consent, { action: 'decline' }],
-    ['one box left', consent, accept({ ...allTicked, legalRight: false })],
-    ['no box sent', consent, accept({})],
-    ['a word is no tick', consent, accept({ ...allTicked, legalRight: 'true' })],
-    ['not approved', spend, accept({ approved: false })],
+    ['a price declined', spend, { action: 'decline' }],
     ['a payee declined', payee, { action: 'decline' }],
   ]
   test.each(noes)('a no ends the call, and nothing is sent: %s', async (_why, question, answer) => {
@@ -103,11 +105,20 @@ This form takes an answer for 10 minutes. Only all three statements ticked are a
     expect(seen.given).toHaveLength(1)
   })
 
-  test.each([['a consent', consent] as const, ['a price', spend] as const, ['a payee', payee] as const])(
-    'closing %s decides nothing: no answer is recorded, and the same call asks again',
-    async (_what, question) => {
+  const undecided: [what: string, question: typeof consent | typeof spend | typeof payee, answer: ElicitResult][] = [
+    ['a consent closed', consent, { action: 'cancel' }],
+    ['a price closed', spend, { action: 'cancel' }],
+    ['a payee closed', payee, { action: 'cancel' }],
+    ['one box left', consent, accept({ ...allTicked, legalRight: false })],
+    ['no box sent', consent, accept({})],
+    ['a word is no tick', consent, accept({ ...allTicked, legalRight: 'true' })],
+    ['a price not ticked', spend, accept({ approved: false })],
+  ]
+  test.each(undecided)(
+    '%s decides nothing: no answer is recorded, and the same call asks again',
+    async (_what, question, first) => {
       const { host, seen } = fakeHost({ questions: [question] })
-      const actions: ElicitResult[] = [{ action: 'cancel' }, accept({ ...allTicked, approved: true })]
+      const actions: ElicitResult[] = [first, accept({ ...allTicked, approved: true })]
       const { client } = await opened({
         era,
         host,

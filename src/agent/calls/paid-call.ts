@@ -177,7 +177,7 @@ export class PaidCalls {
       const quotedMicroUsd = isAllowed ? zeroUsd : price.amountMicroUsd
       const { mayBeSecond } = standing
       const planned = { what: price.what, quotedMicroUsd, operation: operation.id, mayBeSecond, about }
-      await allowCall(this.#core, planned, { requestHash: hash, by: id })
+      await allowCall(this.#core, planned, { requestHash: hash, by: id, wasSent: claim.kind === 'lost' })
       // By a person's word it is a new call now, whatever becomes of the first one.
       if (mayBeSecond) standing.mayBeCharged = false
       if (!isAllowed) standing.allowedMicroUsd = price.amountMicroUsd

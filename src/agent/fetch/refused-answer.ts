@@ -75,4 +75,4 @@ export const headerText = (sentence: string): string =>
     .slice(0, headerCharacters)
 
 /** A question names its files and what becomes of it; clients take 8 KiB of headers. */
-const headerCharacters = 1_500
+const headerCharacters = 1_800

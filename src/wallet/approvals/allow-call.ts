@@ -21,6 +21,8 @@ export interface CallRules {
 export interface Attempt {
   requestHash: string
   by: string
+  /** It was sent before any no to it, and what became of it is wanted. */
+  wasSent?: boolean
 }
 
 /**
@@ -30,13 +32,14 @@ export interface Attempt {
 export async function allowCall(
   { policy, state, records, approvals, wallet }: CallRules,
   call: PlannedCall,
-  { requestHash, by }: Attempt,
+  { requestHash, by, wasSent = false }: Attempt,
 ): Promise<void> {
   const decision = decideCall(policy, { isStopped: await records.read(() => isStopped(state.folder)) }, call)
   const { operation = null, about } = call
   const decided = { origin: policy.origin, operation, address: wallet?.address ?? null, about }
   if (decision.kind === 'refused')
     return recorded(records, decided, { requestHash }, () => Promise.reject(new WalletRefusal(decision.refusal)))
+  if (!wasSent) await approvals.refuseDenied(requestHash, decided)
   if (decision.kind === 'allowed' || (await approvals.use(decision.facts, requestHash, by))) return
   throw new NeedsApproval(await approvals.ask(decision.facts, requestHash, decided))
 }

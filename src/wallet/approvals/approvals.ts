@@ -37,6 +37,8 @@ export interface Approval {
 export interface Approvals {
   /** The row that waits for the answer; the same question of the same request is one row. Refused after a no. */
   ask(facts: ApprovalFacts, requestHash: string, call?: DecidedCall): Promise<ApprovalQuestion>
+  /** Throws where a person has said no to this very request and the no still counts, whatever would be asked today. */
+  refuseDenied(requestHash: string, call: DecidedCall): Promise<void>
   /** Whether a person has agreed to exactly this and it still serves; a consent, at no higher price than it was shown with. */
   isApproved(facts: ApprovalFacts, requestHash: string, about?: AskedAbout): Promise<boolean>
   /** Uses up an approval of spending; false where there is none. */
@@ -65,6 +67,8 @@ export const openApprovals = (records: Records, folder: string): Approvals => ({
     const asking = () => records.decide(nowMs => ask(facts, requestHash, nowMs, folder, call))
     return call ? recorded(records, call, {}, asking) : asking()
   },
+  refuseDenied: (requestHash, call) =>
+    recorded(records, call, {}, () => records.read(nowMs => refuseDenied(requestHash, nowMs, folder))),
   isApproved: (facts, requestHash, about) =>
     records.read(function* (nowMs) {
       const row = yield* findUsable(facts, requestHash, nowMs)
@@ -118,6 +122,20 @@ export function* ask(
   )
   const { origin = null } = call ?? {}
   return asQuestion({ id, facts, about: readAbout(kept), origin, expiresAtMs }, folder, madeRoom)
+}
+
+/** A service may not ask any more what a person has said no to, so the question alone would not hold it. */
+function* refuseDenied(requestHash: string, nowMs: number, folder: string): Work<void> {
+  const denied = yield* first(
+    `SELECT * FROM approvals AS refused WHERE kind IN ('spend', 'consent') AND request_hash = ? AND state = 'denied'
+       AND expires_at_ms > ? AND NOT EXISTS (SELECT 1 FROM approvals AS agreed WHERE agreed.kind = refused.kind
+         AND agreed.request_hash = refused.request_hash AND agreed.state = 'approved' AND agreed.decided_at_ms >= refused.decided_at_ms)
+     ORDER BY decided_at_ms DESC LIMIT 1`,
+    ...[requestHash, nowMs],
+  )
+  if (!denied) return
+  const approval = read(denied, nowMs)
+  throw wasDenied(approval, termsOf(approval.facts, requestHash), nowMs, folder)
 }
 
 const saidNo = 'A person has said no to this.'

@@ -62,10 +62,17 @@ function leading(facts: ApprovalFacts, { about }: QuestionContext): Pick<Questio
     case 'consent':
       return {
         asks: `Do you consent to the policy of ${nameOf(facts.provider)}, version ${nameOf(facts.policyVersion)}, for this request?`,
-        why: `A face may be in its media (${rolesOf(facts.faceMediaRoles)}), and such media are taken with a person's consent alone.`,
-        onYes: `Yes: the statements go along with this very request, for ${life}, and it is bought${forPrice(about?.mostMicroUsd ?? null, about)}.`,
+        why: `A person may be shown in ${shownIn(facts.faceMediaRoles, about)}, which the service takes with a person's consent alone.`,
+        onYes: `Yes: the three statements are sent to the service with this request, and it is bought${forPrice(about?.mostMicroUsd ?? null, about)}. For ${life} the same request asks you for no consent again. The service may keep the yes for these very media under this version of the policy, and then ask nobody about other videos with them.`,
       }
   }
+}
+
+/** Which of several files it is, the service tells by their roles alone. */
+function shownIn(roles: readonly string[], about: AskedAbout | null): string {
+  const [file, ...others] = about?.files ?? []
+  if (file && file.name !== null && others.length + (about?.moreFiles ?? 0) === 0) return fileName(file.name)
+  return `its media (${rolesOf(roles)})`
 }
 
 const rolesOf = (roles: readonly string[]): string =>

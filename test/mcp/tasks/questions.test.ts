@@ -40,7 +40,11 @@ test('a task asks for the consent that is needed only then, with the policy whol
     params: { message: expect.stringContaining(policyText.slice(-20)), requestedSchema: { type: 'object' } },
   })
   // What is not of the open question, and what is no answer, changes nothing.
-  for (const nothing of [{}, { decision: { action: 'accept', content: ticks } }, { [key]: { action: 'cancel' } }, 7]) {
+  const unticked = [{ ...ticks, legalRight: false }, { ...ticks, legalRight: 'true' }, {}].map(content => ({
+    [key]: { action: 'accept', content },
+  }))
+  const other = { decision: { action: 'accept', content: ticks } }
+  for (const nothing of [{}, other, { [key]: { action: 'cancel' } }, ...unticked, 7]) {
     const { _meta, ...acknowledged } = await answer(client, taskId, nothing)
     expect(acknowledged).toEqual({ resultType: 'complete' })
     expect(Object.keys((await client.ask('tasks/get', { taskId })).inputRequests)).toEqual([key])
@@ -55,14 +59,10 @@ test('a task asks for the consent that is needed only then, with the policy whol
   expect(server.books.chats).toBe(1)
 })
 
-test.each([
-  ['no', { action: 'decline' }],
-  ['two ticks of three', { action: 'accept', content: { ...ticks, legalRight: false } }],
-  ['words for ticks', { action: 'accept', content: { ...ticks, legalRight: 'true' } }],
-])('%s is a no: the task ends by it, and nothing was sent or charged', async (_what, response) => {
+test('no is a no: the task ends by it, and nothing was sent or charged', async () => {
   const { client, taskId, until, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
-  await answer(client, taskId, { [key]: response })
+  await answer(client, taskId, { [key]: { action: 'decline' } })
   const { result } = await until(client, taskId, 'completed')
   expect(result).toMatchObject({ structuredContent: { status: 'declined', approval_id: key } })
   expect(result).not.toHaveProperty('isError')
