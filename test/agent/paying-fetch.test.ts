@@ -114,7 +114,7 @@ describe('a call is held against the caps before it is sent', () => {
     const answer = await post(opened, '/chat/completions', { ...chat, model: 'mm' })
     expect([answer.status, await answer.json()]).toMatchObject([
       404,
-      { error: { code: 'model_not_found', message: expect.stringMatching(/no model mm\..*models_find/) } },
+      { error: { code: 'model_not_found', message: expect.stringMatching(/no model mm\..*GET \/models/) } },
     ])
     expect(opened.server.countOf('/chat/completions')).toBe(0)
   })

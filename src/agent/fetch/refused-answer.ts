@@ -45,7 +45,9 @@ const howToAllow =
 
 /** Pricing found that there is nothing to be bought by this name; the service would answer 404 as well. */
 function noSuchModel({ facts: { happened, next } }: ToolFailure): Response {
-  const error = { message: `${happened} ${next}`, type: 'farebox_refusal', param: 'model', code: 'model_not_found' }
+  // A program with a base URL has the service's list, and none of the tools.
+  const message = `${happened} ${next}`.replaceAll('models_find', 'GET /models')
+  const error = { message, type: 'farebox_refusal', param: 'model', code: 'model_not_found' }
   return Response.json({ error }, { status: 404, headers: notAgain })
 }
 
