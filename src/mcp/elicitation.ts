@@ -33,7 +33,10 @@ export const asForm = (question: Question, nowMs: number): Record<string, InputR
 export const asRequest = (question: Question, nowMs: number): InputRequest =>
   inputRequired.elicit(question.kind === 'consent' ? consentForm(question, nowMs) : approvalForm(question, nowMs))
 
-/** A person's answer; `closed` where they left the question without one or sent it without all its ticks, undefined where the client sent nothing at all. */
+/**
+ * A person's answer; `closed` where they left the question without one or sent it without all its ticks, undefined where
+ * the client sent nothing at all.
+ */
 export function personAnswer(
   kind: Question['kind'],
   context: ServerContext,
@@ -43,11 +46,13 @@ export function personAnswer(
   if (response.kind !== 'elicit') return undefined
   if (response.action === 'cancel') return 'closed'
   if (response.action !== 'accept') return { kind: 'declined' }
-  // Only the JSON value true is a tick: nothing is read into a word or a number.
-  const ticked = (name: string): boolean => response.content?.[name] === true
-  // A form sent without its ticks is as easily a slip as a wish; a no has a button of its own.
-  if (kind !== 'consent') return ticked('approved') ? { kind: 'approve', approved: true } : 'closed'
-  if (!Object.keys(attestations).every(ticked)) return 'closed'
+  const boxes = kind === 'consent' ? Object.keys(attestations) : ['approved']
+  const filled = Object.keys(response.content ?? {})
+  // Who fills in only what the form does not have is a program that answers every form alike, and would be asked for ever.
+  if (filled.length > 0 && !filled.some(name => boxes.includes(name))) return { kind: 'declined' }
+  // Only the JSON value true is a tick, and a form sent without its ticks is as easily a slip as a wish.
+  if (!boxes.every(name => response.content?.[name] === true)) return 'closed'
+  if (kind !== 'consent') return { kind: 'approve', approved: true }
   return { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
 }
 

@@ -48,7 +48,7 @@ describe.each(eras)('in the %s era', era => {
 
   test('the catalogue has prices and allowed values, marked as data', async () => {
     const text = await textAt(connection, 'farebox://models')
-    expect(text).toMatch(/^<<< models of the service, data from outside\n- demo-video \(video\).*durations 5s 10s/)
+    expect(text).toMatch(/^<<< models of the service, data from outside\n- demo-video \(video\).*durations 5s, 10s/)
     expect(await textAt(connection, 'farebox://models/demo-video')).toMatch(
       /^<<< model demo-video, data from outside\n\{\n {2}"id": "demo-video"/,
     )
