@@ -22,6 +22,7 @@ import { endedRequest } from './ended-request.ts'
 import type { Exchange } from './exchange.ts'
 import { failedAnswer } from './failed-answer.ts'
 import { isKnownKey, oncePerKey } from './idempotency/once-per-key.ts'
+import { editModelName } from './images/picture-model-of.ts'
 import { admissionFloor } from './ledger/admission-floor.ts'
 import { spendableForMs } from './ledger/bounds.ts'
 import { InsufficientCredit, OverBudget } from './ledger/refusals.ts'
@@ -209,9 +210,15 @@ async function takeLimits(route: Route, exchange: Exchange, body: unknown, servi
 
 /** Whoever asked for a deprecated model is told so, also where another one answers for it by now. */
 function tellDeprecationOf(type: Model['type'], body: unknown, exchange: Exchange, service: Service): void {
-  const { model } = body as { model?: unknown }
-  const asked = typeof model === 'string' ? service.catalogue.asked(type, parseModelSuffix(model).model) : null
+  const name = askedModelName(type, body as { model?: unknown })
+  const asked = name === null ? null : service.catalogue.asked(type, name)
   if (asked) tellDeprecation((codec, value) => exchange.set(codec, value), asked, service.clock.now())
+}
+
+function askedModelName(type: Model['type'], body: { model?: unknown; modelId?: string }): string | null {
+  const { model } = body
+  if (typeof model !== 'string') return null
+  return type === 'inpaint' ? editModelName({ ...body, model }) : parseModelSuffix(model).model
 }
 
 interface CallParts {

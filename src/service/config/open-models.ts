@@ -73,7 +73,7 @@ function modelOver(
   })
   return {
     ...commonOf(config),
-    ...kind.members(config),
+    ...kind.members(ownMembersOf(kind, config)),
     engineName: [...new Set(config.upstreams.map(({ engine }) => engine))].join(','),
     engineModel: upstreams[0]?.engineModel ?? id,
     upstreams: { states: () => pool.states, waiting: () => pool.waiting },
@@ -130,6 +130,10 @@ function commonOf({ type, id, name, description, created, traits, compatibleIds,
     ...(deprecation ? { deprecation: deprecationOf(deprecation) } : {}),
   }
 }
+
+/** What a model is told because of its type, so that nothing else it was told as written becomes a member of it. */
+const ownMembersOf = ({ shape }: (typeof modelKinds)[number], config: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(config).filter(([name]) => Object.hasOwn(shape, name)))
 
 function deprecationOf({ startsAt, removesAt, replacement }: NonNullable<ModelConfig['deprecation']>) {
   return {
