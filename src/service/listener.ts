@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { Server, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type ConnectionLimits, connectionLimits } from './bounds.ts'
@@ -27,6 +27,10 @@ export class Listener {
   readonly host: string
   readonly port: number
   readonly #server: Server
+  /** The newest answer of each connection that has one in flight. */
+  readonly #newest = new Map<Socket, ServerResponse>()
+  /** Connections that begin nothing more. */
+  readonly #ending = new WeakSet<Socket>()
   #closed: Promise<void> | null = null
   #fetch: Fetch = () => new Response('{"error":"The service is starting."}', { status: 503 })
 
@@ -40,7 +44,7 @@ export class Listener {
   static async open({ host, port, limits = connectionLimits }: ListenerOptions): Promise<Listener> {
     let listener: Listener | null = null
     const server = createAdaptorServer({
-      fetch: (request, bindings) => (listener as Listener).#fetch(request, socketBindings(bindings as HttpBindings)),
+      fetch: (request, bindings) => (listener as Listener).#answer(request, bindings as HttpBindings),
       overrideGlobalObjects: false,
       serverOptions: {
         headersTimeout: limits.headersTimeoutMs,
@@ -61,7 +65,33 @@ export class Listener {
     this.#fetch = fetch
   }
 
-  /** Takes no new connections, lets running answers end, and cuts off what has not ended by then. */
+  #answer(request: Request, bindings: HttpBindings): Promise<Response> | Response {
+    const { socket } = bindings.incoming
+    // Its connection ends with the answer before this one, so it could only be bought, never delivered.
+    if (this.#ending.has(socket)) return RESPONSE_ALREADY_SENT
+    // This server speaks HTTP/1.1 alone.
+    const response = bindings.outgoing as ServerResponse
+    this.#newest.set(socket, response)
+    response.once('close', () => this.#answered(socket, response))
+    if (this.#closed) this.#endAfter(socket, response)
+    return this.#fetch(request, socketBindings(bindings))
+  }
+
+  #answered(socket: Socket, response: ServerResponse): void {
+    if (this.#newest.get(socket) === response) this.#newest.delete(socket)
+    if (this.#closed) this.#server.closeIdleConnections()
+  }
+
+  /** Its headers say `Connection: close`, and Node closes the connection after it. */
+  #endAfter(socket: Socket, response: ServerResponse): void {
+    response.shouldKeepAlive = false
+    this.#ending.add(socket)
+  }
+
+  /**
+   * Takes no new connections, lets running answers end, and cuts off what has not ended by then. A connection that was
+   * promised to stay open may have a request on its way, so it gets one more answer, which ends it.
+   */
   close(graceMs: number): Promise<void> {
     this.#closed ??= this.#close(graceMs)
     return this.#closed
@@ -70,6 +100,7 @@ export class Listener {
   async #close(graceMs: number): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
+    for (const [socket, response] of this.#newest) if (!response.headersSent) this.#endAfter(socket, response)
     this.#server.closeIdleConnections()
     const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs)
     await closed
