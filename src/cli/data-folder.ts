@@ -1,5 +1,6 @@
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { makeFolder, syncFile, syncFolder } from '#service/durable-files.ts'
 
 /** Where everything of one `farebox up` lies. */
 export interface DataFolder {
@@ -31,13 +32,15 @@ export function dataFolder(path: string): DataFolder {
   }
 }
 
-/** A file that its owner alone may read, replaced whole. */
+/** Replaces a file that only its owner may read. Once this resolves, a loss of power leaves the new one. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
-  await mkdir(resolve(path, '..'), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(path))
   const part = `${path}.part`
   await writeFile(part, text, { mode: 0o600 })
   await chmod(part, 0o600)
+  await syncFile(part)
   await rename(part, path)
+  await syncFolder(dirname(path))
 }
 
 export const removeFile = (path: string): Promise<void> => rm(path, { force: true })

@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { WalletRefusal } from './terms/refusal.ts'
 
 const ownerOnlyFolder = 0o700
@@ -21,8 +21,15 @@ const othersMayMask = 0o077
 /** Where the wallet's files are unless told: `~/.farebox`. */
 export const defaultStateFolder = (): string => join(homedir(), '.farebox')
 
+/** Makes a folder that a loss of power leaves there, with those above it. */
 export function ensurePrivateFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: ownerOnlyFolder })
+  const path = resolve(folder)
+  const first = mkdirSync(path, { recursive: true, mode: ownerOnlyFolder })
+  if (first === undefined) return
+  for (let made = path; ; made = dirname(made)) {
+    syncFolder(dirname(made))
+    if (made === first || made === dirname(made)) return
+  }
 }
 
 /** Makes an empty file for its owner alone where there is none. One that exists is not opened: closing it would drop SQLite's locks. */

@@ -1,7 +1,7 @@
 import { createReadStream, createWriteStream, existsSync, rmSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { makeFolder } from '#service/durable-files.ts'
 import { type Books, requireBooks } from '../books.ts'
 import { CliError } from '../cli-error.ts'
 import type { DataFolder } from '../data-folder.ts'
@@ -42,7 +42,7 @@ export async function restoreSqlite(folder: DataFolder, database: string, file: 
     requireSoundFile(path)
     const running = await runningService(folder)
     if (running) throw folderInUse(folder, running)
-    await mkdir(dirname(database), { recursive: true, mode: 0o700 })
+    await makeFolder(dirname(database))
     const lock = lockFolderOf(database)
     try {
       // The lock says that nobody is at it: what is left of a restore that was killed is rubbish.

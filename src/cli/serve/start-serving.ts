@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { ConfigFile } from '#service/config/config-schema.ts'
 import type { BesideModels } from '#service/config/open-beside-models.ts'
 import type { Config } from '#service/config/read-config.ts'
+import { makeFolder } from '#service/durable-files.ts'
 import type { Log } from '#service/log.ts'
 import type { OpenService } from '#service/open-service.ts'
 import { booksOf } from '../books.ts'
@@ -78,7 +78,7 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
   ends.push(() => Promise.all(sold.map(model => model.close?.())))
   const listener = await listen(file.listen)
   ends.push(() => listener.close(drainMs))
-  await mkdir(folder.root, { recursive: true, mode: 0o700 })
+  await makeFolder(folder.root)
   const adminToken = randomBytes(adminTokenBytes).toString('base64url')
   const { openBesideModels } = await import('#service/config/open-beside-models.ts')
   const beside = await openBesideModels(file, log)

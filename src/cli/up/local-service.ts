@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { PaymentOption } from '#contract/payment.ts'
 import type { LocalEvmChain } from '#local/evm-chain.ts'
+import { makeFolder } from '#service/durable-files.ts'
 import type { Log } from '#service/log.ts'
 import { CliError } from '../cli-error.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
@@ -76,7 +76,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   const listener = await openListener(parts, options)
   stops.push(() => listener.close(stopGraceMs))
   // Only now: a start that is refused its address leaves no folder behind.
-  await mkdir(folder.root, { recursive: true, mode: 0o700 })
+  await makeFolder(folder.root)
   // Meanwhile, so that nobody waits for it.
   const local = options.findsModels ? localModels({ folder: folder.engines, log }) : []
   const { chain, keys, solana } = await parts.startLocalChains({ dataDir: folder.root, tokenName, stops })

@@ -1,5 +1,6 @@
-import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder, syncFile, syncFolder } from '../durable-files.ts'
 import type { MediaStore, StoredMedia } from './media-store.ts'
 
 const namePattern = /^[a-z0-9-]+\.[a-z0-9]+$/
@@ -14,8 +15,11 @@ export class FolderMediaStore implements MediaStore {
 
   async take(path: string, name: string): Promise<StoredMedia> {
     const target = this.#pathOf(name)
-    await mkdir(this.#folder, { recursive: true })
+    await makeFolder(this.#folder)
+    // Its job is told as finished, and its input deleted, once this file is here.
+    await syncFile(path)
     await rename(path, target).catch(error => copyAcross(error, path, target))
+    await syncFolder(this.#folder)
     return { path: target, bytes: (await stat(target)).size }
   }
 
@@ -40,6 +44,7 @@ async function copyAcross(error: unknown, path: string, target: string): Promise
   if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error
   const part = `${target}.part`
   await copyFile(path, part)
+  await syncFile(part)
   await rename(part, target)
   await rm(path, { force: true })
 }

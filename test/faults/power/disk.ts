@@ -3,7 +3,7 @@ import { DiskFile } from './disk-file.ts'
 import type { Change } from './recording.ts'
 import { drawSurvival, type SurvivalKind, type Survives } from './survival.ts'
 
-type NameChange = Extract<Change, { what: 'made' | 'deleted' | 'renamed' }>
+type NameChange = Extract<Change, { what: 'made' | 'deleted' | 'renamed' | 'linked' }>
 
 /** A folder as a disk has it. Names become durable when the folder is synced, in their order; contents when their file is. */
 export class Disk {
@@ -19,6 +19,7 @@ export class Disk {
         return
       case 'deleted':
       case 'renamed':
+      case 'linked':
         this.#unsyncedNames.push(change)
         return
       case 'folder synced':
@@ -76,7 +77,7 @@ function namesAfter(names: ReadonlyMap<string, number>, changes: readonly NameCh
     else if (change.what === 'deleted') after.delete(change.name)
     else {
       const file = after.get(change.from)
-      after.delete(change.from)
+      if (change.what === 'renamed') after.delete(change.from)
       if (file !== undefined) after.set(change.to, file)
     }
   }

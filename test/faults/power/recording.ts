@@ -6,7 +6,7 @@ export type Change =
   | { what: 'synced'; file: number }
   | { what: 'folder synced' }
   | { what: 'deleted'; name: string }
-  | { what: 'renamed'; from: string; to: string }
+  | { what: 'renamed' | 'linked'; from: string; to: string }
 
 const headBytes = 24
 
@@ -40,9 +40,10 @@ function changeOf(head: Buffer, body: Buffer): Change {
       return { what: 'folder synced' }
     case 6:
       return { what: 'deleted', name: body.toString() }
-    case 7: {
+    case 7:
+    case 8: {
       const [from = '', to = ''] = body.toString().split('/')
-      return { what: 'renamed', from, to }
+      return { what: kind === 7 ? 'renamed' : 'linked', from, to }
     }
     default:
       throw new Error(`The recording has a record of kind ${kind}, which nobody writes.`)

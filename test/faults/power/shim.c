@@ -1,6 +1,6 @@
 /*
  * Preloaded into a process (LD_PRELOAD), it writes down every change that the process makes to the files of one folder,
- * in their order: what was written where, cut, synced, made, deleted, renamed. From that any state can be built that a
+ * in their order: what was written where, cut, synced, made, deleted, renamed, linked. A folder in it is a file without bytes. From that any state can be built that a
  * loss of power could leave. It can also play a disk that is full.
  *
  *   FAREBOX_SHIM_FOLDER  absolute path; its direct children are followed
@@ -23,7 +23,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum kind { MADE = 1, WRITTEN, CUT, SYNCED, FOLDER_SYNCED, DELETED, RENAMED };
+enum kind { MADE = 1, WRITTEN, CUT, SYNCED, FOLDER_SYNCED, DELETED, RENAMED, LINKED };
 
 #define MOST_DESCRIPTORS 65536
 #define MOST_FILES 1024
@@ -44,9 +44,10 @@ static int log_fd = -1;
 static int file_of[MOST_DESCRIPTORS];
 static dev_t devices[MOST_DESCRIPTORS];
 static ino_t inodes[MOST_DESCRIPTORS];
-/* Names of the folder as they are now; an empty one is free. A file's number is its place plus one, never used twice. */
+/* Names of the folder as they are now, each with the number of its file; an empty one is free. No number is used twice. */
 static char names[MOST_FILES][MOST_NAME];
-static int files;
+static int numbers[MOST_FILES];
+static int places, files;
 
 static void fail(const char *words) {
   dprintf(2, "The recording shim: %s.\n", words);
@@ -84,16 +85,27 @@ static void record(enum kind kind, int file, uint64_t offset, const void *bytes,
   if (syscall(SYS_writev, log_fd, parts, 2) != (long)(sizeof head + length)) fail("the recording was cut short");
 }
 
-static int number_of(const char *name) {
-  for (int at = 0; at < files; at++)
-    if (!strcmp(names[at], name)) return at + 1;
-  return 0;
+static int place_of(const char *name) {
+  for (int at = 0; at < places; at++)
+    if (!strcmp(names[at], name)) return at;
+  return -1;
 }
 
-static int add(const char *name) {
-  if (files == MOST_FILES) fail("there are too many files");
-  strcpy(names[files], name);
-  return ++files;
+static int number_of(const char *name) {
+  int at = place_of(name);
+  return at < 0 ? 0 : numbers[at];
+}
+
+static void free_name(const char *name) {
+  int at = place_of(name);
+  if (at >= 0) names[at][0] = 0;
+}
+
+static int add(const char *name, int file) {
+  if (places == MOST_FILES) fail("there are too many files");
+  strcpy(names[places], name);
+  numbers[places++] = file;
+  return file;
 }
 
 /*
@@ -130,7 +142,7 @@ static int open_followed(int at, const char *path, int flags, mode_t mode) {
   if (fd >= 0 && name) {
     int file = was_there ? number_of(name) : 0;
     if (!file) {
-      file = add(name);
+      file = add(name, ++files);
       record(MADE, file, 0, name, strlen(name));
     }
     follow(fd, file);
@@ -249,8 +261,41 @@ int unlink(const char *path) {
   int error = errno, file = number_of(name);
   if (result == 0 && file) {
     record(DELETED, file, 0, name, strlen(name));
-    names[file - 1][0] = 0;
+    free_name(name);
   }
+  pthread_mutex_unlock(&lock);
+  errno = error;
+  return result;
+}
+
+static void record_names(enum kind kind, int file, const char *from, const char *to) {
+  char both[2 * MOST_NAME];
+  record(kind, file, 0, both, snprintf(both, sizeof both, "%s/%s", from, to));
+}
+
+int link(const char *from, const char *to) {
+  const char *name = name_in_folder(from), *next = name_in_folder(to);
+  if (!name && !next) return syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+  if (!name || !next) fail("a followed file is linked across the folder's border");
+  pthread_mutex_lock(&lock);
+  int result = syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+  int error = errno, file = number_of(name);
+  if (result == 0 && file) {
+    add(next, file);
+    record_names(LINKED, file, name, next);
+  }
+  pthread_mutex_unlock(&lock);
+  errno = error;
+  return result;
+}
+
+int mkdir(const char *path, mode_t mode) {
+  const char *name = name_in_folder(path);
+  if (!name) return syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+  pthread_mutex_lock(&lock);
+  int result = syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+  int error = errno;
+  if (result == 0) record(MADE, add(name, ++files), 0, name, strlen(name));
   pthread_mutex_unlock(&lock);
   errno = error;
   return result;
@@ -262,13 +307,11 @@ int rename(const char *from, const char *to) {
   if (!name || !next) fail("a followed file is renamed across the folder's border");
   pthread_mutex_lock(&lock);
   int result = syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
-  int error = errno, file = number_of(name), replaced = number_of(next);
+  int error = errno, file = number_of(name);
   if (result == 0 && file) {
-    char both[2 * MOST_NAME];
-    int length = snprintf(both, sizeof both, "%s/%s", name, next);
-    record(RENAMED, file, 0, both, length);
-    if (replaced) names[replaced - 1][0] = 0;
-    strcpy(names[file - 1], next);
+    record_names(RENAMED, file, name, next);
+    free_name(next);
+    strcpy(names[place_of(name)], next);
   }
   pthread_mutex_unlock(&lock);
   errno = error;

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
+import { syncFile, syncFolder } from '../../durable-files.ts'
 import { backupPages, busyTimeoutMs } from '../bounds.ts'
 import { StoreError } from '../store-error.ts'
 
@@ -23,13 +24,13 @@ export async function writeWhole(path: string, write: (part: string) => Promise<
   closeSync(openSync(part, 'wx', ownerOnly))
   try {
     await write(part)
-    sync(part)
+    await syncFile(part)
     giveName(part, path)
   } finally {
     rmSync(part, { force: true })
     rmSync(`${part}-journal`, { force: true })
   }
-  if (process.platform !== 'win32') sync(dirname(path))
+  await syncFolder(dirname(path))
 }
 
 /** A link, because a rename would replace what came to stand there meanwhile. */
@@ -41,15 +42,6 @@ function giveName(part: string, path: string): void {
     // Some disks that are carried about know no links.
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code) || existsSync(path)) throw error
     renameSync(part, path)
-  }
-}
-
-function sync(path: string): void {
-  const file = openSync(path, process.platform === 'win32' ? 'r+' : 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
   }
 }
 

@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Kysely } from 'kysely'
+import { makeFolder } from '../../durable-files.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { openForReading, openForWriting } from './connection.ts'
@@ -10,8 +10,6 @@ import { migrateSqlite } from './migrate.ts'
 import { SqliteWriter } from './writer.ts'
 import { writerThreadUrl } from './writer-thread-url.ts'
 
-const ownerOnlyFolder = 0o700
-
 export interface SqliteStoreOptions {
   /** The database's file; its folder is made where there is none, and belongs to this process until the store closes. */
   path: string
@@ -20,7 +18,7 @@ export interface SqliteStoreOptions {
 /** Throws `folder_in_use` where another service process owns the folder, `unusable_database` where it cannot be trusted. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const path = resolve(options.path)
-  mkdirSync(dirname(path), { recursive: true, mode: ownerOnlyFolder })
+  await makeFolder(dirname(path))
   const lock = lockFolderOf(path)
   try {
     await migrate(path)
