@@ -83,6 +83,8 @@ const ToolMessage = z.looseObject({
   content: z.string(),
   tool_call_id: z.string(),
   name: z.string().nullish(),
+  reasoning_content: z.string().nullish(),
+  tool_calls: listOf(ToolCall).nullish(),
 })
 
 const systemMember = { content: z.union([z.string(), listOf(TextPart)]), name: z.string().nullish() }

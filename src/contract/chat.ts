@@ -15,7 +15,7 @@ const Verbosity = z.enum(['low', 'medium', 'high', 'auto'])
 const ResponseFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text') }),
   z.looseObject({ type: z.literal('json_object') }),
-  z.looseObject({ type: z.literal('json_schema'), json_schema: z.looseObject({}) }),
+  z.looseObject({ type: z.literal('json_schema'), json_schema: z.record(z.string(), z.unknown()) }),
 ])
 
 const Tool = z.union([
@@ -55,7 +55,10 @@ const length = {
   stop_token_ids: listOf(z.number()).nullish(),
 }
 
-/** OpenAI's request with this contract's fields (published contract §5.1). Unknown members pass through to the engine (brief §1.4). */
+/**
+ * OpenAI's request with this contract's fields (published contract §5.1). Unknown members are tolerated (brief §1.4); an
+ * engine gets those alone that its operator names.
+ */
 export const ChatCompletionRequest = z
   .looseObject({
     model: z.string().min(1),
@@ -85,7 +88,7 @@ export const ChatCompletionRequest = z
       .max(10)
       .nullish(),
     include: listOf(z.string()).nullish(),
-    metadata: z.looseObject({}).nullish(),
+    metadata: z.record(z.string(), z.unknown()).nullish(),
     store: z.boolean().nullish(),
     user: z.string().nullish(),
     service_parameters: ServiceParameters.optional(),

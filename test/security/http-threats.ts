@@ -205,4 +205,16 @@ export const httpThreats: readonly Threat[] = [
     answer: '413 above 64 KiB',
     shownBy: [shown('service/body-room.test.ts', 'G18: whoever need not say who they are')],
   },
+  {
+    id: 'G19',
+    threat: 'members that change what an engine does: a template that loops, code, weights, an answer without end',
+    answer: 'tolerated, and told to no engine but by the operator’s leave; the published members alone pass',
+    shownBy: [
+      shown(
+        'service/unpublished-members.test.ts',
+        'G19: a template that loops',
+        'G19: nor one within a published one: of a message of each role',
+      ),
+    ],
+  },
 ]

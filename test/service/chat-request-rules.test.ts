@@ -26,7 +26,7 @@ const calls = [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '
 const after = (...messages: object[]) => ({ messages: [{ role: 'user', content: 'hi' }, ...messages] })
 const parts = (...content: object[]) => ({ messages: [{ role: 'user', content }] })
 
-/** Published contract §5.1: what is taken reaches the engine as it was sent. */
+/** Published contract §5.1: what is taken reaches the engine as it was sent; what is only tolerated reaches none. */
 const taken: [field: string, values: object[]][] = [
   ['frequency_penalty', [{ frequency_penalty: -2 }, { frequency_penalty: 2 }]],
   ['presence_penalty', [{ presence_penalty: -2 }, { presence_penalty: 2 }]],
@@ -67,8 +67,6 @@ const taken: [field: string, values: object[]][] = [
     ],
   ],
   ['include', [{ include: ['a'] }]],
-  ['ten fallbacks', [{ fallbacks: Array(10).fill({ model: 'm' }) }]],
-  ['a member that nobody knows', [{ speed: { warp: 9 } }]],
   [
     'roles',
     [
@@ -108,6 +106,14 @@ test.each(takenRows)('§5.1 takes %s: %o', async (_field, body) => {
   const response = await desk.chat(await desk.customer(1), { ...body })
   expect([response.status, await response.text()]).toEqual([200, expect.any(String)])
   expect(desk.engine.calls.at(-1)?.request).toMatchObject(body)
+})
+
+test.each([
+  ['ten fallbacks', { fallbacks: Array(10).fill({ model: 'm' }) }],
+  ['a member that nobody knows', { speed: { warp: 9 } }],
+])('§1.4 tolerates %s, and tells no engine of it', async (_field, body) => {
+  expect((await desk.chat(await desk.customer(1), body)).status).toBe(200)
+  for (const name of Object.keys(body)) expect(desk.engine.calls.at(-1)?.request).not.toHaveProperty(name)
 })
 
 const refused: [body: object, names: string][] = [

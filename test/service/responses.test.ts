@@ -279,7 +279,7 @@ describe('§5.6 what is asked', () => {
       { text: { format: { type: 'json_schema', ...schema }, verbosity: 'low' } },
       { response_format: { type: 'json_schema', json_schema: schema }, text: { verbosity: 'low' } },
     ],
-    ['what nobody here knows is handed on', { new_member: { a: 1 } }, { new_member: { a: 1 } }],
+    ['what a chat has beside is handed on', { seed: 7, top_k: 3 }, { seed: 7, top_k: 3 }],
   ])('%s', async (_rule, body, chat) => {
     expect((await post(await desk.customer(1), body)).status).toBe(200)
     expect(asked()).toMatchObject(chat)

@@ -34,7 +34,7 @@ export async function planChat(call: Call, body: ChatCompletionRequest, service:
   const { character_slug: slug } = options.echo
   const character = slug === undefined ? '' : service.characters.named(slug).instructions
   const prompts = { service: service.settings.systemPrompt, character }
-  const request = engineRequest(body, { ...options, model: model.id }, prompts)
+  const request = engineRequest(body, { model, options, prompts })
   checkChat(model, body)
   const pictures = picturesNamedIn(body)
   const web = webPlan(options, model, body)

@@ -22,6 +22,8 @@ export interface EngineKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
   /** The word after `engine:`. */
   name: string
   options: Shape
+  /** Options that mean nothing but for models of these types, and are refused for others. */
+  onlyFor?: { [Option in keyof Shape]?: readonly Model['type'][] }
   /** Calls at once that it can take, where that does not depend on a server. */
   concurrency?: (options: z.output<z.ZodObject<Shape>>) => number
   /** Throws a sentence where the options cannot be meant. */

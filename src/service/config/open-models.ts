@@ -91,6 +91,10 @@ function openUpstream(
   const kind = engineKinds.find(each => each.name === engine)
   const open = kind?.engines[type]
   if (!open) throw new Error(`The engine ${engine} has no models of type ${type}.`)
+  for (const [option, types = []] of Object.entries(kind.onlyFor ?? {})) {
+    if (!(option in upstream) || types.includes(type)) continue
+    throw new Error(`${option} has no use for a model of type ${type}; it is for ${types.join(', ')}. Leave it out.`)
+  }
   const kept: string[] = []
   const keepHere: EngineSurroundings['keep'] = (key, make) => {
     const engine = keep(key, make)

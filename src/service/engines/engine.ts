@@ -20,6 +20,8 @@ export interface ChatCall {
 }
 
 export interface ChatEngine {
+  /** Paths of members beyond the published ones that its operator lets through, such as `chat_template_kwargs.enable_thinking`. */
+  readonly passMembers?: readonly string[]
   complete(call: ChatCall): Promise<ChatCompletion>
   /** Ends normally after the last chunk; a chunk with `usage` may come last. Breaking off the loop ends the upstream call. */
   stream(call: ChatCall): AsyncIterable<ChatCompletionChunk>

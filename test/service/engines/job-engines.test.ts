@@ -201,10 +201,23 @@ describe('what is asked', () => {
   }
   test('service: the caller’s request by the name of its model there, consents too', async () => {
     const image_url = dataUrl('png', png(4, 4))
-    const asked = call({ image_url, consents: { seedance: agreed }, seed: 7 })
+    const asked = call({ image_url, consents: { seedance: agreed } })
     world.server.says(wires.service.submit, wires.service.taken)
     await follow(world.engine('service'), 2, asked)
     expect(JSON.parse(world.server.seen[0]?.text ?? '')).toEqual({ ...asked.request, model: 'their-model' })
+  })
+
+  test.each([
+    ['none that is not published, at any depth', [], {}],
+    ['those that its operator names', ['seed', 'elements.weights'], { seed: 7, weights: 'x' }],
+  ])('service: of further members %s', async (_rule, passMembers, { seed, ...weights }: Record<string, unknown>) => {
+    const element = { frontal_image_url: 'https://example.com/a.png' }
+    const asked = call({ seed: 7, extra_body: { a: 1 }, elements: [{ ...element, weights: 'x', other: 1 }] })
+    world.server.says(wires.service.submit, wires.service.taken)
+    await follow(world.engine('service', true, passMembers), 2, asked)
+    const plain = { ...call().request, model: 'their-model', elements: [{ ...element, ...weights }] }
+    const sent = JSON.parse(world.server.seen[0]?.text ?? '')
+    expect(sent).toEqual(seed === undefined ? plain : { ...plain, seed })
   })
 
   test('openai: a form of its own members, the picture as a file', async () => {

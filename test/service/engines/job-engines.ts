@@ -36,7 +36,7 @@ export function jobEngines() {
     opens(made: { close(): Promise<void> }) {
       opened.push(made)
     },
-    engine(kind: Kind, takesKeys?: boolean): VideoEngine {
+    engine(kind: Kind, takesKeys?: boolean, passMembers: readonly string[] = []): VideoEngine {
       const options = {
         baseUrl: `${server.origin}/v1`,
         workFolder: folder,
@@ -44,7 +44,7 @@ export function jobEngines() {
         environment: { KEY: 'sk-canary' },
         ...(takesKeys === undefined ? {} : { takesKeys }),
       }
-      const made = kind === 'service' ? new ServiceVideo(options) : new OpenAiVideos(options)
+      const made = kind === 'service' ? new ServiceVideo({ ...options, passMembers }) : new OpenAiVideos(options)
       opened.push(made)
       return made
     },

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { JobUpstreamOptions } from '../../engines/job-upstream-options.ts'
 import { OpenAiChat } from '../../engines/openai/chat.ts'
 import { OpenAiEmbeddings } from '../../engines/openai/embeddings.ts'
+import { ownMembers } from '../../engines/openai/forwarded-request.ts'
 import { OpenAiImageEdits } from '../../engines/openai/image-edits.ts'
 import { OpenAiImages } from '../../engines/openai/images.ts'
 import { OpenAiSpeech } from '../../engines/openai/speech.ts'
@@ -13,6 +14,20 @@ import { HttpUrl, Milliseconds } from '../config-values.ts'
 import { defineEngineKind, type EngineSurroundings } from '../engine-kind.ts'
 import { keptByOptions } from '../kept-by-options.ts'
 
+/** Paths of names: `chat_template_kwargs.enable_thinking` is that member alone, in a list of each item. */
+const PassMembers = z
+  .array(
+    z
+      .string()
+      .max(200)
+      .regex(/^\w+(\.\w+)*$/, 'a member by its name, or its path such as chat_template_kwargs.enable_thinking')
+      .refine(
+        path => !ownMembers.includes(path.split('.')[0] ?? ''),
+        `not one that farebox writes itself (${ownMembers.join(', ')})`,
+      ),
+  )
+  .max(100)
+
 export const openAiOptions = {
   /** With the version: `http://127.0.0.1:8000/v1`. */
   baseUrl: HttpUrl,
@@ -20,6 +35,8 @@ export const openAiOptions = {
   /** Whether two requests for a video with the same `Idempotency-Key` make one. */
   takesKeys: z.boolean().optional(),
   lengthMember: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+  /** Members of a caller's chat that this server gets beside the published ones. */
+  passMembers: PassMembers.optional(),
   /** For edits; OpenAI’s newer models always answer base64, and refuse to be told so. */
   lacksResponseFormat: z.boolean().optional(),
   timeouts: z
@@ -40,8 +57,14 @@ type Options = Pick<z.output<z.ZodObject<typeof openAiOptions>>, 'baseUrl' | 'ap
 export const openAiKind = defineEngineKind({
   name: 'openai',
   options: openAiOptions,
+  onlyFor: { lengthMember: ['text'], passMembers: ['text'], takesKeys: ['video'], lacksResponseFormat: ['inpaint'] },
   engines: {
-    text: (given, around) => new OpenAiChat({ ...upstreamOf(given, around), lengthMember: given.lengthMember }),
+    text: (given, around) =>
+      new OpenAiChat({
+        ...upstreamOf(given, around),
+        lengthMember: given.lengthMember,
+        passMembers: given.passMembers ?? [],
+      }),
     embedding: (given, around) => new OpenAiEmbeddings(upstreamOf(given, around)),
     image: (given, around) => new OpenAiImages(upstreamOf(given, around)),
     tts: (given, around) => new OpenAiSpeech(upstreamOf(given, around)),
@@ -76,12 +99,12 @@ export const upstreamOf = (
  */
 export function keptVideo<Engine>(
   kind: string,
-  given: Options & { takesKeys?: boolean | undefined },
+  given: Options & { takesKeys?: boolean | undefined; passMembers?: readonly string[] | undefined },
   around: EngineSurroundings,
   make: (options: JobUpstreamOptions) => Engine,
 ): Engine {
-  const { baseUrl, apiKey, timeouts, takesKeys } = given
-  const options = { baseUrl, apiKey, timeouts, takesKeys }
+  const { baseUrl, apiKey, timeouts, takesKeys, passMembers } = given
+  const options = { baseUrl, apiKey, timeouts, takesKeys, passMembers }
   return keptByOptions(`${kind} video`, options, around, () => make(jobUpstreamOf(given, around)))
 }
 

@@ -16,15 +16,18 @@ export const serviceKind = defineEngineKind({
     baseUrl: openAiOptions.baseUrl,
     apiKey: openAiOptions.apiKey,
     timeouts: openAiOptions.timeouts,
+    passMembers: openAiOptions.passMembers,
     /** The word in its headers and members. */
     vendor: z.string().refine(isVendor, 'Must be a word of small letters and digits').optional(),
     /** Whether it knows a request again by its `Idempotency-Key`, as farebox does. */
     takesKeys: z.boolean().optional(),
   },
+  onlyFor: { passMembers: ['text', 'video'], takesKeys: ['video'] },
   engines: {
     text: (given, around) =>
       new ServiceChat({
         ...upstreamOf(given, around),
+        passMembers: given.passMembers ?? [],
         ...(given.vendor === undefined ? {} : { vendor: given.vendor }),
       }),
     embedding: (given, around) => new OpenAiEmbeddings(upstreamOf(given, around)),
@@ -32,8 +35,8 @@ export const serviceKind = defineEngineKind({
     tts: (given, around) => new ServiceSpeech(upstreamOf(given, around)),
     asr: (given, around) => new ServiceTranscription(upstreamOf(given, around)),
     video: (given, around) => {
-      const takesKeys = given.takesKeys ?? true
-      return keptVideo('service', given, around, options => new ServiceVideo({ ...options, takesKeys }))
+      const { takesKeys = true, passMembers = [] } = given
+      return keptVideo('service', given, around, options => new ServiceVideo({ ...options, takesKeys, passMembers }))
     },
   },
 })

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '#contract/clock.ts'
 import * as bounds from '../bounds.ts'
 import type { ChatCall, ChatEngine } from '../engine.ts'
 import { EventReader } from './event-reader.ts'
-import { type Forwarding, forwardedRequest } from './forwarded-request.ts'
+import { type Forwarding, forwardedMembers, forwardedRequest } from './forwarded-request.ts'
 import { readChunk, readCompletion, readObject } from './read-answer.ts'
 import { OpenAiUpstream, type UpstreamResponse } from './upstream.ts'
 import { eventError } from './upstream-error.ts'
@@ -11,6 +11,8 @@ import type { UpstreamOptions } from './upstream-options.ts'
 
 export interface OpenAiChatOptions extends UpstreamOptions {
   lengthMember?: Forwarding['lengthMember']
+  /** Paths of members that pass beside the published ones. */
+  passMembers?: readonly string[]
   /** What every request says, whatever its caller does. */
   members?: Readonly<Record<string, unknown>>
   clock?: Clock
@@ -19,14 +21,19 @@ export interface OpenAiChatOptions extends UpstreamOptions {
 /** Any server that speaks OpenAI's chat completions. */
 export class OpenAiChat implements ChatEngine {
   readonly #upstream: OpenAiUpstream
-  readonly #lengthMember: Forwarding['lengthMember']
   readonly #members: Readonly<Record<string, unknown>>
   readonly #clock: Clock
+  readonly #forwarding: Pick<Forwarding, 'lengthMember' | 'members'>
+  readonly passMembers: readonly string[]
 
   /** Throws one sentence where the address or the key cannot be used. */
   constructor(options: OpenAiChatOptions) {
     this.#upstream = new OpenAiUpstream(options, '/chat/completions')
-    this.#lengthMember = options.lengthMember ?? 'max_tokens'
+    this.passMembers = options.passMembers ?? []
+    this.#forwarding = {
+      lengthMember: options.lengthMember ?? 'max_tokens',
+      members: forwardedMembers(this.passMembers),
+    }
     this.#members = options.members ?? {}
     this.#clock = options.clock ?? systemClock
   }
@@ -78,7 +85,7 @@ export class OpenAiChat implements ChatEngine {
   }
 
   #forwarded(call: ChatCall, stream: boolean): Record<string, unknown> {
-    return { ...forwardedRequest(call, { stream, lengthMember: this.#lengthMember }), ...this.#members }
+    return { ...forwardedRequest(call, { stream, ...this.#forwarding }), ...this.#members }
   }
 
   #chunk(data: string, { request }: ChatCall): ChatCompletionChunk {

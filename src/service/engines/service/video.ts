@@ -1,13 +1,16 @@
-import { isNoPrompt } from '#contract/video.ts'
+import { isNoPrompt, VideoQueueRequest } from '#contract/video.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'
 import { errorWords, type JobAnswer, JobUpstream } from '../job-upstream.ts'
 import type { JobUpstreamOptions } from '../job-upstream-options.ts'
 import { NotTaken, OnceSent } from '../once-sent.ts'
+import { handedOn, type Members, membersOf, withPath } from '../published-members.ts'
 
 export interface ServiceVideoOptions extends JobUpstreamOptions {
   /** Whether the service knows a request again by its `Idempotency-Key`, as farebox does. */
   takesKeys?: boolean
+  /** Paths of members that it is told of beside the published ones. */
+  passMembers?: readonly string[]
 }
 
 /**
@@ -17,11 +20,13 @@ export interface ServiceVideoOptions extends JobUpstreamOptions {
 export class ServiceVideo implements VideoEngine {
   readonly #upstream: JobUpstream
   readonly #sent: OnceSent
+  readonly #members: Members
 
   /** Throws one sentence where the address or the key cannot be used. */
   constructor(options: ServiceVideoOptions) {
     this.#upstream = new JobUpstream(options)
     this.#sent = new OnceSent({ knowsAgain: options.takesKeys ?? true })
+    this.#members = (options.passMembers ?? []).reduce(withPath, membersOf(VideoQueueRequest))
   }
 
   async start({ jobId }: VideoCall): Promise<JobProgress> {
@@ -41,7 +46,7 @@ export class ServiceVideo implements VideoEngine {
   }
 
   async #queue({ request, engineModel, jobId, signal }: VideoCall): Promise<JobProgress> {
-    const { prompt, ...choices } = request
+    const { prompt, ...choices } = handedOn(request, this.#members)
     const answer = await this.#upstream.ask({
       method: 'POST',
       path: '/video/queue',

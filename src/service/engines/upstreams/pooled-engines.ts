@@ -5,7 +5,9 @@ import { isNotBegun } from './upstream-verdict.ts'
 
 /** Each port of an engine, over several upstreams. */
 
+/** Each upstream drops for itself what only another one takes. */
 export const pooledChat = (pool: UpstreamPool<ChatEngine>): ChatEngine => ({
+  passMembers: [...new Set(pool.engines.flatMap(({ passMembers = [] }) => passMembers))],
   complete: call => pool.answer(call, (engine, asked) => engine.complete(asked)),
   stream: call => pool.stream(call, (engine, asked) => engine.stream(asked)),
 })

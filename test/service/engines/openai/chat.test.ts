@@ -10,7 +10,7 @@ test('an answer comes as it is, usage too', async () => {
   expect(server.seen[0]?.url).toBe('/v1/chat/completions')
 })
 
-test('what the request says passes; who is called, with what key, how and what for does not', async () => {
+test('what is published passes; who is called, with what key, how and what for does not', async () => {
   const [engine, server] = await engineFor(asJson(completion), {
     apiKeyVariable: 'ENGINE_KEY',
     environment: { ENGINE_KEY: 'sk-canary' },
@@ -52,6 +52,9 @@ test('what the request says passes; who is called, with what key, how and what f
     n_predict: 1e9,
     max_new_tokens: 1e9,
     timeout: 1e9,
+    guided_regex: '.*',
+    chat_template_kwargs: { a: 1 },
+    logit_bias: {},
     service_parameters: {},
     user: 'ann',
     store: true,
@@ -63,9 +66,7 @@ test('what the request says passes; who is called, with what key, how and what f
     stop: ['x'],
     n: 2,
     top_k: 5,
-    guided_regex: '.*',
-    chat_template_kwargs: { a: 1 },
-    logit_bias: {},
+    prompt_cache_key: 'k',
   }
   await engine.complete(call({ ...denied, ...passed, max_completion_tokens: 40 }))
   const [{ body, headers } = { body: {}, headers: {} }] = server.seen

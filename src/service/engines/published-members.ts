@@ -1,0 +1,120 @@
+import type { z } from 'zod'
+
+/**
+ * Which members of a value may be handed on, by their names; `all` where the published schema leaves them open, as in the
+ * schema of a function's parameters. Of a list the items are meant.
+ */
+export type Members = 'all' | NamedMembers | Variants
+
+interface NamedMembers {
+  named: ReadonlyMap<string, Members>
+}
+
+/** Of objects that one member tells apart, such as messages by their role; any other object has no member that is published. */
+interface Variants {
+  by: string
+  of: ReadonlyMap<unknown, Members>
+}
+
+const none: Members = { named: new Map() }
+
+interface Definition {
+  type: string
+  shape?: Record<string, z.core.$ZodType>
+  element?: z.core.$ZodType
+  innerType?: z.core.$ZodType
+  in?: z.core.$ZodType
+  out?: z.core.$ZodType
+  options?: readonly z.core.$ZodType[]
+  discriminator?: string
+}
+
+/** The members that a schema names, at every depth. */
+export function membersOf(schema: z.core.$ZodType): Members {
+  const { type, shape, element, innerType, in: before, out, options, discriminator } = schema._zod.def as Definition
+  if (shape) return { named: new Map(Object.entries(shape).map(([name, member]) => [name, membersOf(member)])) }
+  if (element) return membersOf(element)
+  if (innerType) return membersOf(innerType)
+  if (before && out) return membersOf(out._zod.def.type === 'transform' ? before : out)
+  if (options && discriminator) return variantsOf(options, discriminator)
+  if (options) return options.map(membersOf).reduce(merged, none)
+  return type === 'record' || type === 'unknown' || type === 'any' ? 'all' : none
+}
+
+const variantsOf = (options: readonly z.core.$ZodType[], by: string): Variants => ({
+  by,
+  of: new Map(
+    options.flatMap(option =>
+      [...(option._zod.propValues?.[by] ?? [])].map(value => [value, membersOf(option)] as const),
+    ),
+  ),
+})
+
+/** What either of two lets pass. */
+export function merged(one: Members, other: Members): Members {
+  if (one === 'all' || other === 'all') return 'all'
+  if (one === other || isNone(other)) return one
+  if (isNone(one)) return other
+  if ('by' in one && 'by' in other && one.by === other.by) return { by: one.by, of: mergedMaps(one.of, other.of) }
+  if ('named' in one && 'named' in other) return { named: mergedMaps(one.named, other.named) }
+  throw new Error('Alternatives that are told apart in different ways have no common list of members.')
+}
+
+const isNone = (members: NamedMembers | Variants): boolean => 'named' in members && members.named.size === 0
+
+function mergedMaps<Name>(one: ReadonlyMap<Name, Members>, other: ReadonlyMap<Name, Members>): Map<Name, Members> {
+  const both = new Map(one)
+  for (const [name, members] of other) both.set(name, merged(both.get(name) ?? none, members))
+  return both
+}
+
+/** The same and what lies at a path of names, such as `chat_template_kwargs.enable_thinking`, with all that is in it. */
+export const withPath = (members: Members, path: string): Members => withNames(members, path.split('.'))
+
+function withNames(members: Members, [name = '', ...rest]: readonly string[]): Members {
+  if (members === 'all') return members
+  if ('by' in members) return withNamesIn(members, [name, ...rest])
+  const inner = rest.length ? withNames(members.named.get(name) ?? none, rest) : 'all'
+  return { named: new Map(members.named).set(name, inner) }
+}
+
+/** A path begins in the variants that have its first name already, and in each of them where none has. */
+function withNamesIn({ by, of }: Variants, names: readonly string[]): Variants {
+  const has = (each: Members) => each !== 'all' && 'named' in each && each.named.has(names[0] ?? '')
+  const isKnown = [...of.values()].some(has)
+  return {
+    by,
+    of: new Map([...of].map(([value, each]) => [value, isKnown && !has(each) ? each : withNames(each, names)])),
+  }
+}
+
+/** The same but for these names of the outermost object. */
+export function withoutNames(members: Members, names: readonly string[]): Members {
+  if (members === 'all' || 'by' in members) return members
+  return { named: new Map([...members.named].filter(([name]) => !names.includes(name))) }
+}
+
+/** A value without the members that may not be handed on: the same one where all of them may. */
+export function handedOn<Value>(value: Value, members: Members): Value {
+  if (members === 'all' || typeof value !== 'object' || value === null) return value
+  return (Array.isArray(value) ? items(value, members) : object(value as Record<string, unknown>, members)) as Value
+}
+
+function items(list: readonly unknown[], members: Members): readonly unknown[] {
+  const passed = list.map(item => handedOn(item, members))
+  return passed.some((item, index) => item !== list[index]) ? passed : list
+}
+
+function object(value: Record<string, unknown>, members: NamedMembers | Variants): Record<string, unknown> {
+  if ('by' in members) return handedOn(value, members.of.get(value[members.by]) ?? none)
+  const { named } = members
+  const passed: [name: string, value: unknown][] = []
+  let isSame = true
+  for (const [name, each] of Object.entries(value)) {
+    const inner = named.get(name)
+    const kept = inner === undefined ? undefined : handedOn(each, inner)
+    if (inner !== undefined) passed.push([name, kept])
+    isSame &&= kept === each
+  }
+  return isSame ? value : Object.fromEntries(passed)
+}
