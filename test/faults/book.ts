@@ -44,6 +44,26 @@ export interface QueuedJob {
   completed: boolean
 }
 
+/** A stream that broke with its server, and what the delivered text says about its charge. */
+export interface BrokenStream {
+  /** Tokens that some checkpoint has to contain: they were delivered early enough before the break. */
+  leastTokens: number
+  /** Tokens that the engine can have made. */
+  mostTokens: number
+  /** The prompt has fewer tokens than its body has bytes. */
+  bodyBytes: number
+}
+
+/** A hold that a killed process left, as the store had it before the next start. */
+export interface DeadHold {
+  request: string
+  heldMicroUsd: bigint
+  /** What the last checkpoint says; null without one. */
+  owedMicroUsd: bigint | null
+  /** What its request had been charged before the kill. */
+  chargedMicroUsd: bigint
+}
+
 /** A call under an `Idempotency-Key`: sent until it is answered, and then again. */
 export interface KeyedCall {
   /** What stands in the header. */
@@ -112,6 +132,12 @@ export class Book {
   readonly refused = new Map<string, number>()
   /** Streams whose end we did not see: they may have cost something, once. */
   readonly open = new Set<string>()
+  /** By request. A stream that its service ended with an error is only in `open`. */
+  readonly broken = new Map<string, BrokenStream>()
+  /** By id of the hold. */
+  readonly deadHolds = new Map<string, DeadHold>()
+  /** When streams that are being read brought their first piece. */
+  readonly reading = new Set<{ sinceMs: number }>()
   /** Requests of which we know nothing at all: each may have cost something, once. */
   readonly unanswered = noneOfEach()
   readonly acknowledged = noneOfEach()

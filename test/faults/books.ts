@@ -10,18 +10,22 @@ export interface Books {
   read(): Promise<LedgerRows>
   /** The service's own audit, which shares nothing with its ledger. */
   audit(expiredHoldMs: number): Promise<AuditReport>
+  /** Whether other processes may write: then a start ends no holds of a dead process, their leases have to lapse. */
+  areShared: boolean
   /** How long a hold may stay beyond its lease while processes are killed again and again. */
   lapsedMs: number
 }
 
-export const sqliteBooks = (database: string): Books => booksOf(async () => sqliteAuditReader(database), recoveryMs)
+export const sqliteBooks = (database: string): Books =>
+  booksOf(async () => sqliteAuditReader(database), { areShared: false, lapsedMs: recoveryMs })
 
-export const postgresBooks = (url: string): Books => booksOf(() => postgresAuditReader(url), sharedLapsedMs)
+export const postgresBooks = (url: string): Books =>
+  booksOf(() => postgresAuditReader(url), { areShared: true, lapsedMs: sharedLapsedMs })
 
-const booksOf = (open: () => Promise<AuditReader>, lapsedMs: number): Books => ({
+const booksOf = (open: () => Promise<AuditReader>, traits: Pick<Books, 'areShared' | 'lapsedMs'>): Books => ({
   read: () => withReader(open, readLedger),
   audit: expiredHoldMs => withReader(open, reader => audit(reader, { expiredHoldMs })),
-  lapsedMs,
+  ...traits,
 })
 
 async function withReader<Value>(

@@ -10,6 +10,37 @@ export const operationsBetweenKills = 50
 /** After those the kill comes within this time, at a moment that the seed draws. */
 export const killWithinMs = 600
 
+/**
+ * A kill also waits until so many streams have been read for so long: longer than two checkpoints are apart, so that
+ * recovery has something to charge.
+ */
+export const streamsBeforeKill = 6
+export const streamReadMs = 3_200
+
+/** The engine's pause before each piece of a slow stream: with 400 numbers it outlives any round, and ends within `requestMs`. */
+export const slowPauseMs = 40
+
+/** Credit of an account that has one stream: a fifth of it holds some 300 tokens, so its hold is extended on the way. */
+export const streamCreditMicroUsd = 1_200n
+
+/** What a kill may lose of a stream: this many tokens, or what came within this time, which is 2 s, a tick, and a commit beside other work. */
+export const lostTokens = 256
+export const lostMs = 3_500
+/** Tokens within the bound of `lostTokens` have had this long to get into a commit. */
+export const commitMs = 1_500
+
+/** Tokens that the engine has made and that the kill kept from the reader. */
+export const aheadTokens = 256
+
+/** A stream on a service that was not killed is left this long after its round is over. */
+export const leaveAfterMs = 500
+
+/** On shared books a killed service may have a commit under way for this long. */
+export const lastCommitMs = 500
+
+/** Charges by recovery, as a share of all charges: with fewer a run of kills has not tested recovery. */
+export const leastRecoveredShare = 0.02
+
 /** A load that does not get so far in this time is a failure by itself. */
 export const loadMs = 60_000
 

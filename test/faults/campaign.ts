@@ -8,11 +8,13 @@ import { answersAgain } from './answers-again.ts'
 import { Book } from './book.ts'
 import { type Books, sqliteBooks } from './books.ts'
 import * as bounds from './bounds.ts'
+import { recoveredShare, type TokenPrice } from './checks/check-recovered.ts'
 import { Findings } from './checks/findings.ts'
 import { checkAtRest, checkStanding } from './checks/run-checks.ts'
 import { SolanaTransfers } from './checks/solana-transfers.ts'
 import type { KillPlan } from './kill-plan.ts'
 import { askKeyedAgain } from './loads/ask-keyed-again.ts'
+import { priceOfStreams } from './loads/broken-stream.ts'
 import { sendAgain } from './loads/send-again.ts'
 import { newStaker } from './loads/staking-chat.ts'
 import { isOpen, offeredOptions } from './loads/top-up.ts'
@@ -51,9 +53,12 @@ export interface CampaignReport {
   restartsMs: number[]
   /** From the last `ready` until nothing was held, on its way or queued; null where that was not waited for. */
   quietAfterMs: number | null
+  /** Charges that recovery made of checkpoints, and all charges. */
+  recovered: readonly [recovered: number, all: number]
 }
 
 type Callers = Pick<Round, 'keys' | 'wallets' | 'option' | 'solana' | 'keyed' | 'limited' | 'folder'> & {
+  price: TokenPrice
   /** Of a customer whom no load uses, so that nobody blocks it. */
   probeKey: string
 }
@@ -93,7 +98,7 @@ export class Campaign {
       }
       const quietAfterMs = await this.#rest(callers)
       await this.#stop()
-      return this.#report(quietAfterMs)
+      return await this.#report(quietAfterMs)
     } finally {
       await this.end()
     }
@@ -111,7 +116,8 @@ export class Campaign {
   async #prepare(): Promise<Callers> {
     const { folder, env = {} } = this.#options
     this.#earlier = new Set((await this.#books.read()).charges.keys())
-    const { option, solana } = await offeredOptions(this.#servers.main.baseUrl)
+    const { baseUrl } = this.#servers.main
+    const { option, solana } = await offeredOptions(baseUrl)
     const customer = () => makeCustomer(folder, env, this.#book)
     const [probe, keyed, limited] = [await customer(), await customer(), await customer()]
     const keys: Customer[] = []
@@ -120,7 +126,7 @@ export class Campaign {
     const payers = { rpcUrl: this.#servers.solanaRpcUrl, option: solana, wallets: await fundSolanaWallets(folder) }
     const wallets = await fundWallets(folder)
     const callers = { keys: keys.map(({ key }) => key), probeKey: probe.key, keyed, limited }
-    return { ...callers, folder, option, wallets, solana: payers }
+    return { ...callers, price: await priceOfStreams(baseUrl), folder, option, wallets, solana: payers }
   }
 
   async #loadAndKill(callers: Callers, plan: KillPlan): Promise<void> {
@@ -147,6 +153,21 @@ export class Campaign {
     await this.#kill(victim, mayComplain)
     this.#kills++
     for (const failure of await load.ended) this.#findings.fail(failure)
+    await this.#noteDeadHolds()
+  }
+
+  /** Between the kill and the next start: what the store has of the work that was cut. */
+  async #noteDeadHolds(): Promise<void> {
+    const { deadHolds, broken } = this.#book
+    if (this.#books.areShared) await sleep(bounds.lastCommitMs)
+    const { holds, charges } = await this.#books.read()
+    for (const { id, amount, owed } of holds) {
+      // On shared books the others are of a service that lives.
+      if (deadHolds.has(id) || (this.#books.areShared && !broken.has(id))) continue
+      const request = owed?.request ?? id
+      const chargedMicroUsd = charges.get(request)?.amount ?? 0n
+      deadHolds.set(id, { request, heldMicroUsd: amount, owedMicroUsd: owed?.amount ?? null, chargedMicroUsd })
+    }
   }
 
   async #kill(victim: Victim, mayComplain = false): Promise<void> {
@@ -222,8 +243,9 @@ export class Campaign {
     }
   }
 
-  #checked({ option, solana }: Callers) {
+  #checked({ option, solana, price }: Callers) {
     return {
+      price,
       book: this.#book,
       books: this.#books,
       rpcUrl: this.#servers.rpcUrl,
@@ -233,10 +255,11 @@ export class Campaign {
     }
   }
 
-  #report(quietAfterMs: number | null): CampaignReport {
+  async #report(quietAfterMs: number | null): Promise<CampaignReport> {
     for (const surprise of this.#book.surprises) this.#findings.fail(surprise)
     const counts = { kills: this.#kills, killedStarts: this.#killedStarts, restartsMs: this.#restartsMs }
-    return { ...counts, book: this.#book, findings: this.#findings, quietAfterMs }
+    const recovered = recoveredShare(this.#book, await this.#books.read(), this.#earlier)
+    return { ...counts, book: this.#book, findings: this.#findings, quietAfterMs, recovered }
   }
 }
 

@@ -1,5 +1,6 @@
 import { Cluster } from '../postgres/cluster.ts'
 import { postgresBooks } from './books.ts'
+import { leastRecoveredShare } from './bounds.ts'
 import { Campaign, type CampaignOptions } from './campaign.ts'
 import { sharedKills } from './database-kills.ts'
 import type { RunEnd, RunOrder } from './fault-run.ts'
@@ -32,5 +33,11 @@ async function run(
   const campaign = new Campaign({ ...options, seed, folder, waitForLeases: true, onKill })
   onStop(() => campaign.end())
   const report = await campaign.run()
+  const [recovered, all] = report.recovered
+  if (recovered <= leastRecoveredShare * all) {
+    report.findings.fail(
+      `Recovery made ${recovered} of ${all} charges; more than ${100 * leastRecoveredShare} % have to be of it.`,
+    )
+  }
   return { isWell: report.findings.failures.length === 0, lines: table(report) }
 }

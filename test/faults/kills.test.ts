@@ -22,11 +22,13 @@ describe('a server that is killed under load', () => {
   })
 
   test('keeps everything that it acknowledged', { timeout: 180_000 }, async () => {
-    const { book, findings, restartsMs } = await campaign.run()
+    const { book, findings, restartsMs, recovered } = await campaign.run()
     expect(findings.failures).toEqual([])
     expect([findings.lostMicroUsd, findings.driftMicroUsd, findings.holdsLeft]).toEqual([0n, 0n, 0])
     expect(restartsMs).toHaveLength(kills)
     expect(book.total).toBeGreaterThanOrEqual(kills * operationsBetweenKills)
+    // Each kill has cut streams with checkpoints, which recovery has charged.
+    expect(recovered[0]).toBeGreaterThanOrEqual(kills)
     const never = Object.entries(book.acknowledged).filter(([, count]) => count === 0)
     expect(never).toEqual([])
   })

@@ -31,9 +31,19 @@ export async function makeBudgetKey(
   { account }: Customer,
   { period, limitMicroUsd }: Pick<BudgetKey, 'period' | 'limitMicroUsd'>,
 ): Promise<Customer | null> {
-  const running = await runningService(dataFolder(folder))
   const budget = { period, usd: formatUsd(limitMicroUsd) }
-  const order = { usd: '0', label: '', account, budget }
+  return askForKey(folder, { usd: '0', label: '', account, budget })
+}
+
+/** A customer with this credit, made without a process of its own; null where the server died meanwhile. */
+export async function makeSmallCustomer(folder: string, creditMicroUsd: bigint, book: Book): Promise<Customer | null> {
+  const customer = await askForKey(folder, { usd: formatUsd(creditMicroUsd), label: '' })
+  if (customer) book.grants.set(customer.account, creditMicroUsd)
+  return customer
+}
+
+async function askForKey(folder: string, order: object): Promise<Customer | null> {
+  const running = await runningService(dataFolder(folder))
   const made = running && (await askService(running, '/admin/v1/keys', order).catch(() => null))
   return made as Customer | null
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loadMs, operationsBetweenKills } from './bounds.ts'
+import { loadMs, operationsBetweenKills, streamReadMs, streamsBeforeKill } from './bounds.ts'
+import { longStreamsToBreak, slowStreamsToBreak } from './loads/broken-stream.ts'
 import { budgetChats } from './loads/budget-chat.ts'
 import { cutChat } from './loads/cut-chat.ts'
 import { keyedCalls } from './loads/keyed-call.ts'
@@ -20,6 +21,8 @@ export const everything: Mix = [
   ['chat', wholeChat, 2],
   ['stream', streamedChat, 4],
   ['cut', cutChat, 2],
+  ['slow', slowStreamsToBreak, 16],
+  ['long', longStreamsToBreak, 4],
   ['wallet', walletChat, 2],
   ['keyed', keyedCalls, 3],
   ['budget', budgetChats, 2],
@@ -49,15 +52,20 @@ export function startLoad(
   return { ended }
 }
 
-/** Resolves when so much was acknowledged that a kill may come. */
+/** Resolves when so much was acknowledged, and so many streams have gone on for so long, that a kill may come. */
 export async function untilBusy({ book }: Round): Promise<void> {
   const wanted = book.total + operationsBetweenKills
   const deadlineMs = Date.now() + loadMs
-  while (book.total < wanted) {
+  while (book.total < wanted || oldStreams(book) < streamsBeforeKill) {
     if (Date.now() > deadlineMs) {
-      book.surprises.push(`Fewer than ${operationsBetweenKills} operations were acknowledged within ${loadMs} ms.`)
+      book.surprises.push(
+        `Within ${loadMs} ms there were ${oldStreams(book)} long streams (${streamsBeforeKill} expected), and operations were acknowledged: ${book.total - wanted + operationsBetweenKills} (${operationsBetweenKills} expected).`,
+      )
       return
     }
     await sleep(pollMs)
   }
 }
+
+const oldStreams = ({ reading }: Round['book']): number =>
+  [...reading].filter(({ sinceMs }) => Date.now() - sinceMs >= streamReadMs).length

@@ -4,7 +4,15 @@ import type { CampaignReport } from './campaign.ts'
 import { failuresAsLines, rowsAsLines } from './lines.ts'
 
 /** What came of a run, a line each; the last one is the verdict. */
-export function table({ kills, killedStarts, book, findings, restartsMs, quietAfterMs }: CampaignReport): string[] {
+export function table({
+  kills,
+  killedStarts,
+  book,
+  findings,
+  restartsMs,
+  quietAfterMs,
+  recovered,
+}: CampaignReport): string[] {
   const sorted = [...restartsMs].sort((one, other) => one - other)
   const jobs = [...book.jobs.values()]
   const rows: [string, string][] = [
@@ -16,6 +24,7 @@ export function table({ kills, killedStarts, book, findings, restartsMs, quietAf
     ['wallets with a stake', `${book.stakers.length}, which paid ${formatUsd(stakingOf(book))} USD of calls`],
     ['videos', `${jobs.length}`],
     ['cut by a kill', cutByKills(book)],
+    ['charges by recovery', shareOf(recovered)],
     ['restart to ready', `p50 ${sorted[Math.floor(sorted.length / 2)] ?? 0} ms, max ${sorted.at(-1) ?? 0} ms`],
     ['everything at rest after', quietAfterMs === null ? 'not waited for' : `${(quietAfterMs / 1000).toFixed(1)} s`],
     ['lost micro-USD', `${findings.lostMicroUsd}`],
@@ -27,6 +36,9 @@ export function table({ kills, killedStarts, book, findings, restartsMs, quietAf
 
 const stakingOf = ({ staking }: CampaignReport['book']): bigint =>
   [...staking.values()].reduce((sum, each) => sum + each, 0n)
+
+const shareOf = ([recovered, all]: CampaignReport['recovered']): string =>
+  `${recovered} of ${all}, ${((100 * recovered) / Math.max(1, all)).toFixed(1)} %`
 
 /** Requests that were under way: without an answer at all, and streams without their end. */
 function cutByKills({ unanswered, open, acknowledged }: CampaignReport['book']): string {

@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DemoChat as Real } from '#service/engines/demo/chat.ts'
 import type { ChatCall } from '#service/engines/engine.ts'
+import { slowPauseMs } from '../bounds.ts'
+import { slowly } from '../loads/prompts.ts'
 import { around } from './around.ts'
 import { comeBy } from './fault-orders.ts'
 
@@ -13,7 +16,7 @@ export class DemoChat extends Real {
   override async *stream(call: ChatCall) {
     comeBy('before the chat engine')
     let chunks = 0
-    for await (const chunk of super.stream(call)) {
+    for await (const chunk of isSlow(call) ? slowChat.stream(call) : super.stream(call)) {
       yield chunk
       // Whoever reads has taken it by the time that the next one is asked for.
       if (++chunks === chunksBeforeMiddle) comeBy('between chunks')
@@ -23,3 +26,10 @@ export class DemoChat extends Real {
 }
 
 const chunksBeforeMiddle = 5
+
+const slowChat = new Real({ pause: (_, signal) => sleep(slowPauseMs, undefined, { signal }) })
+
+const isSlow = ({ request }: ChatCall): boolean => {
+  const content = request.messages.at(-1)?.content
+  return typeof content === 'string' && content.startsWith(slowly)
+}

@@ -12,7 +12,15 @@ export interface LedgerRows {
   jobs: Map<string, { state: string; request: string }>
   /** Of calls under an `Idempotency-Key`. */
   claims: Map<string, { state: string; request: string }>
-  holds: { id: string; leaseUntilMs: number }[]
+  holds: HoldRow[]
+}
+
+export interface HoldRow {
+  id: string
+  leaseUntilMs: number
+  amount: bigint
+  /** Null without a checkpoint. */
+  owed: { request: string; amount: bigint } | null
 }
 
 export interface ChargeRow {
@@ -53,7 +61,6 @@ export async function readLedger(reader: AuditReader): Promise<LedgerRows> {
     reader,
     'SELECT id, state, request FROM claim',
   )
-  const holds = await rows<{ id: string; ends: bigint }>(reader, 'SELECT id, lease_until_ms AS ends FROM hold')
   return {
     charges: await readCharges(reader),
     refunds: await amounts(
@@ -68,8 +75,24 @@ export async function readLedger(reader: AuditReader): Promise<LedgerRows> {
     payments: await readPayments(reader),
     jobs: new Map(jobs.map(row => [row.id, row])),
     claims: new Map(claims.map(row => [row.id, row])),
-    holds: holds.map(({ id, ends }) => ({ id, leaseUntilMs: Number(ends) })),
+    holds: await readHolds(reader),
   }
+}
+
+async function readHolds(reader: AuditReader): Promise<HoldRow[]> {
+  const found = await rows<{ id: string; ends: bigint; amount: bigint; owed: string | null }>(
+    reader,
+    'SELECT id, lease_until_ms AS ends, amount, owed FROM hold',
+  )
+  return found.map(({ id, ends, amount, owed }) => {
+    return { id, leaseUntilMs: Number(ends), amount, owed: owed === null ? null : sumOfOwed(owed) }
+  })
+}
+
+/** The column's JSON: a request, a model, and lines of SKU, units, price and amount. */
+function sumOfOwed(owed: string): { request: string; amount: bigint } {
+  const [request, , lines] = JSON.parse(owed) as [string, string | null, [string, string, string, string][]]
+  return { request, amount: lines.reduce((sum, [, , , amount]) => sum + BigInt(amount), 0n) }
 }
 
 interface ChargeSums {

@@ -8,6 +8,7 @@ import { checkBudgets } from './check-budgets.ts'
 import { checkCharges, checkStrangers } from './check-charges.ts'
 import { checkJobs, checkJobsEnded } from './check-jobs.ts'
 import { checkKeyed } from './check-keyed.ts'
+import { checkBroken, checkDeadHolds, type TokenPrice } from './check-recovered.ts'
 import { checkStaking } from './check-staking.ts'
 import { checkAnswered, checkChainAtRest, checkChainInFlight, checkTopUps } from './check-top-ups.ts'
 import type { Findings } from './findings.ts'
@@ -21,6 +22,8 @@ export interface Checked {
   rpcUrl: string
   option: PaymentOption
   solana: { transfers: SolanaTransfers; rpcUrl: string; option: PaymentOption }
+  /** Of the model that streams. */
+  price: TokenPrice
   /** Requests that were charged before this run. */
   earlier: ReadonlySet<string>
 }
@@ -31,7 +34,7 @@ export async function checkStanding(
   findings: Findings,
   lapsedMs = checked.books.lapsedMs,
 ): Promise<LedgerRows> {
-  const { book, books, earlier } = checked
+  const { book, books, earlier, price } = checked
   // The books first: what they have credited by then must have come by the time that the chain is asked.
   const rows = await books.read()
   const transfers = await transfersOf(checked)
@@ -42,6 +45,8 @@ export async function checkStanding(
   checkBudgets(book, rows, findings)
   checkStaking(book, rows, earlier, findings)
   checkJobs(book, rows, findings)
+  checkDeadHolds(book, rows, books.areShared, findings)
+  checkBroken(book, rows, price, findings)
   checkTopUps(book, rows, transfers, findings)
   // And the other way round: what has come by now must be known by the next look at the books.
   checkChainInFlight(await books.read(), transfers, findings)

@@ -8,3 +8,9 @@ export const chatOf = (seeded: Seeded, most: number) => ({
 
 /** Its answer takes seconds. */
 export const longChat = { model: 'demo-chat', messages: [{ role: 'user', content: 'Count to 400.' }] }
+
+/** The armed engine takes its time where the message begins so. */
+export const slowly = 'Slowly:'
+
+/** The same at the pace of a large model: it outlives the round. */
+export const slowChat = { model: 'demo-chat', messages: [{ role: 'user', content: `${slowly} count to 400.` }] }

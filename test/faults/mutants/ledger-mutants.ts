@@ -2,6 +2,8 @@ import type { Mutant } from './mutant.ts'
 
 const store = 'src/service/store/sqlite'
 const contract = (title: string) => ({ tests: 'test/service/store/sqlite.test.ts', title })
+const recovery = 'src/service/ledger/recover-holds.ts'
+const kills = (says: string) => ({ faults: ['--kills', '2', '--seed', '1'], says })
 
 export const ledgerMutants: readonly Mutant[] = [
   {
@@ -106,6 +108,29 @@ export const ledgerMutants: readonly Mutant[] = [
       },
     ],
     check: { tests: 'test/service/recovery.test.ts' },
+  },
+  {
+    name: 'recovery charges three times the checkpoint',
+    patches: [
+      {
+        file: recovery,
+        find: '  const { request, model, lines } = owed === null ? noWork : readOwed(owed)\n',
+        replace: `  const { request, model, lines: once } = owed === null ? noWork : readOwed(owed)
+  const lines = once.map(line => ({ ...line, units: 3n * line.units, amount: microUsd(3n * line.amount) }))
+`,
+      },
+    ],
+    check: kills('by its last checkpoint, and recovery charged'),
+  },
+  {
+    name: 'recovery ignores the checkpoint',
+    patches: [{ file: recovery, find: '  if (!lines.length) return', replace: '  if (lines.length >= 0) return' }],
+    check: kills('by its last checkpoint, and recovery charged 0'),
+  },
+  {
+    name: 'no recovery at start',
+    patches: [{ file: recovery, find: '  store.soleOwner\n', replace: `  store.soleOwner && owner === ''\n` }],
+    check: kills('is still open after the next start'),
   },
   {
     name: 'nonce not stored',
