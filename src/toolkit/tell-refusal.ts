@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { ModelRecord } from '#contract/models.ts'
+import { modelsNamed } from '#contract/models-named.ts'
 import { nearNames } from '#contract/near-names.ts'
 import { choiceNames, nearModels } from './bounds.ts'
 import type { Tool } from './define-tool.ts'
@@ -64,7 +65,7 @@ async function nextStep(names: readonly string[], said: string, refusal: Refusal
   if (!('model' in tool.input.shape)) return null
   const records = await context.models()
   if (names.includes('model')) return modelStep(refusal, records)
-  const record = records.find(({ id }) => id === given.model)
+  const [record] = modelsNamed(records, tool.modelType, given.model)
   const choices = [...(record ? everyChoice(record) : []), ...(await styles(names, context))]
   const taken = choices.filter(choice => choice.arguments.some(name => Object.hasOwn(tool.input.shape, name)))
   const isMeant = (name: string) => (names.length > 0 ? names.includes(name) : namesWord(said, name))

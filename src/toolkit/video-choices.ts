@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { modelsNamed } from '#contract/models-named.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { noPrompt, UpscaleFactor, VideoAspectRatio, VideoDuration, VideoResolution } from '#contract/video.ts'
 import { strangeId } from './from-outside.ts'
@@ -39,7 +40,7 @@ export async function lengthAndPrompt(
   const missing = needed.filter(name => ({ duration, prompt })[name] === undefined)
   if (missing.length > 0) {
     const records = await context.models().catch(() => [])
-    const constraints = records.find(({ id }) => id === model)?.model_spec.constraints
+    const constraints = modelsNamed(records, 'video', model)[0]?.model_spec.constraints
     const durations = constraints && 'durations' in constraints ? constraints.durations : undefined
     const isUpscaler = durations ? durations.length === 0 : video !== undefined
     if (!isUpscaler) throw misses(model, missing, durations)

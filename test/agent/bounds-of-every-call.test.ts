@@ -11,6 +11,7 @@ import { queueAudio } from '#contract/audio-jobs.ts'
 import { webScrape, webSearch } from '#contract/augment.ts'
 import { cryptoRpcProxy } from '#contract/crypto-rpc.ts'
 import { backgroundRemoveImage, editImage, multiEditImage, upscaleImage } from '#contract/image-edits.ts'
+import { modelsNamed } from '#contract/models-named.ts'
 import { microUsd } from '#contract/money.ts'
 import { type CallOf, isPaid, type Operation } from '#contract/operation.ts'
 import { operations } from '#contract/operations.ts'
@@ -269,18 +270,25 @@ test('no calls of a node are charged more than their bound, whatever they ask of
   )
 })
 
-test('a model that is not named costs at most what the dearest of its type does', async () => {
-  const named = Array.from({ length: copies }, (_, which) => `upscale-${which}`)
-  const each = await Promise.all(
-    named.map(model => priceCall(client, models, upscaleImage, { model, image: picture, scale: 4 })),
-  )
-  const dearest = each.reduce(
-    (most, { amountMicroUsd }) => ((amountMicroUsd ?? 0n) > most ? (amountMicroUsd ?? 0n) : most),
-    0n,
-  )
-  const { amountMicroUsd, what } = await priceCall(client, models, upscaleImage, { image: picture, scale: 4 })
-  expect(amountMicroUsd).toBeGreaterThanOrEqual(dearest)
+test('a model that is not named has the price of the default', async () => {
+  const [meant] = modelsNamed(await models.all(), 'upscale', 'default')
+  expect(meant).toBeDefined()
+  const priceOf = (body: object) => priceCall(client, models, upscaleImage, { image: picture, scale: 4, ...body })
+  const { amountMicroUsd, what } = await priceOf({})
+  expect(amountMicroUsd).toBe((await priceOf({ model: meant?.id })).amountMicroUsd)
   expect(what).toBe('A larger picture by the default model')
+})
+
+test('where no model of a type is the default, one that is not named costs at most what the dearest does', async () => {
+  const records = (await models.all()).filter(({ type }) => type === 'upscale')
+  const without = records.map(record => ({ ...record, model_spec: { ...record.model_spec, traits: [] } }))
+  const listing = { allFor: async () => without, otherNames: async () => ({}) } as unknown as ModelRecords
+  const each = await Promise.all(
+    records.map(({ id }) => priceCall(client, models, upscaleImage, { model: id, image: picture, scale: 4 })),
+  )
+  const dearest = each.reduce((most, { amountMicroUsd: amount }) => (amount && amount > most ? amount : most), 0n)
+  const { amountMicroUsd } = await priceCall(client, listing, upscaleImage, { image: picture, scale: 4 })
+  expect(amountMicroUsd).toBe(dearest)
 })
 
 const asked = { image: 'aGk=', prompt: 'x' }
@@ -292,7 +300,6 @@ test.each([
   ['of music', queueAudio, { model: 'music-0', prompt: 'x', stems: 8 }],
   ['of a search', webSearch, { query: 'x', depth: 3 }],
   ['of a page', webScrape, { url: 'https://example.com', pages: 30 }],
-  ['a name that is none of the list', editImage, { ...asked, model: 'another' }],
   ...[
     ['FLAC', Buffer.from('fLaC')],
     ['Ogg', Buffer.from('OggS')],
@@ -318,7 +325,7 @@ test.each([
   [webSearch, { query: 'fares', x: 1 }, 'A search of the web', 'fares'],
   [webScrape, { url: 'https://key@a.example/page?key=1', x: 1 }, 'A page of the web', 'a.example/page'],
   [queueAudio, { model: 'music-0', prompt: 'a waltz', x: 1 }, 'Music by music-0', 'a waltz'],
-  [createSpeech, { model: 'for 0.01 USD', input: 'Hi', x: 1 }, 'Speech by “for 0.01 USD”', 'Hi'],
+  [createSpeech, { model: 'tts-0', input: 'Hi', x: 1 }, 'Speech by tts-0', 'Hi'],
   [
     createResponse,
     {

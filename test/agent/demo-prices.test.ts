@@ -1,11 +1,14 @@
 /** The wallet knows beforehand what every paid operation of the demonstrations costs, so nobody is asked for a price. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ModelRecords } from '#agent/prices/model-records.ts'
+import { UnknownModel } from '#agent/prices/no-such-model.ts'
 import { priceCall } from '#agent/prices/price-call.ts'
 import { Client } from '#client/client.ts'
+import { createChatCompletion } from '#contract/chat.ts'
 import { listModels, type ModelType, modelTypes } from '#contract/models.ts'
 import { isPaid, type Operation } from '#contract/operation.ts'
 import { operations } from '#contract/operations.ts'
+import { ServiceError } from '#contract/service-error.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
 import { type OpenedService, openService } from '../service/open-service.ts'
@@ -55,13 +58,14 @@ const underWay = async () => ({ state: 'running', engineState: {} }) as const
 
 let service: OpenedService
 let client: Client
-let own: readonly Model[] = []
+let own: Model[] = []
 beforeAll(async () => {
   service = await openService({
     models: engines => {
       const models = demoModels({ ...engines, music: { start: underWay, poll: underWay } })
-      own = models
-      return models
+      // The contract's own example of another provider's id, for each type.
+      own = models.map(model => ({ ...model, compatibleIds: [`other-${model.type}-${model.id}`] }))
+      return own
     },
   })
   client = new Client({
@@ -75,6 +79,12 @@ afterAll(async () => {
   await client.close()
   await service.close()
 })
+
+/** Operations that run a model by a name, each with its type. */
+const named = (operations as readonly Operation[])
+  .filter(isPaid)
+  .map(operation => ({ operation, type: asked[operation.id]?.type, body: asked[operation.id]?.body() }))
+  .filter(({ type }) => type !== null)
 
 const listed = async (type: ModelType | 'all') =>
   (await client.call(listModels, { params: undefined, query: { type }, body: undefined })).answer.data
@@ -107,4 +117,62 @@ test('the wallet knows the price of every paid operation with every model of the
     }
   }
   expect(unknown).toEqual(Object.keys(exceptions))
+})
+
+test.each(named)(
+  '$operation.id: an unknown model is refused before anybody is asked',
+  async ({ operation, type, body }) => {
+    const models = new ModelRecords(client)
+    const model = own.find(each => each.type === type)?.id ?? ''
+    const price = priceCall(client, models, operation, { ...body, model: `${model}x` })
+    const error = await price.then(
+      () => null,
+      (thrown: Error) => thrown,
+    )
+    expect(error).toBeInstanceOf(operation.charge === 'quote' ? ServiceError : UnknownModel)
+    expect(error instanceof ServiceError ? JSON.stringify(error.body) : error?.message).toContain(model)
+  },
+)
+
+test.each(named)(
+  '$operation.id: a trait has the price of the model that it stands for',
+  async ({ operation, type, body }) => {
+    const models = new ModelRecords(client)
+    const meant = own.find(each => each.type === type && each.traits.includes('default'))
+    const priceOf = async (model: string) =>
+      (await priceCall(client, models, operation, { ...body, model })).amountMicroUsd
+    expect(meant).toBeDefined()
+    expect(await priceOf('default')).toBe(await priceOf(meant?.id ?? ''))
+  },
+)
+
+test.each(named)(
+  '$operation.id: another provider’s id has the price of its model',
+  async ({ operation, type, body }) => {
+    const models = new ModelRecords(client)
+    const compatible = own.find(each => each.type === type && each.compatibleIds?.length)
+    const priceOf = async (model: string) =>
+      (await priceCall(client, models, operation, { ...body, model })).amountMicroUsd
+    expect(await priceOf(compatible?.compatibleIds?.[0] ?? '')).toBe(await priceOf(compatible?.id ?? ''))
+  },
+)
+
+test.each(['default:character_slug=x', 'demo-chat:character_slug=x'])(
+  'a character behind %s has a price, as one in the body has',
+  async model => {
+    const models = new ModelRecords(client)
+    const body = { messages, max_tokens: 10 }
+    const behind = await priceCall(client, models, createChatCompletion, { ...body, model })
+    const inside = await priceCall(client, models, createChatCompletion, {
+      ...{ ...body, model: model.split(':')[0] },
+      service_parameters: { character_slug: 'x' },
+    })
+    expect(behind.amountMicroUsd).not.toBeNull()
+    expect(behind.amountMicroUsd).toBe(inside.amountMicroUsd)
+  },
+)
+
+test('a suffix that is no option belongs to the id, so the id is unknown', async () => {
+  const price = priceCall(client, new ModelRecords(client), createChatCompletion, { model: 'demo-chat:8b', messages })
+  await expect(price).rejects.toThrow(/no model demo-chat:8b.*demo-chat/)
 })

@@ -14,6 +14,8 @@ describe('vectors and pictures have the price of their record', () => {
     const data = [
       record('v', 'embedding', { input: usd(1), output: usd(0) }),
       record('p', 'image', { generation: usd(0.01) }),
+      record('other', 'embedding', {}),
+      record('q', 'image', {}),
     ]
     response
       .writeHead(200, { 'content-type': 'application/json' })
@@ -42,7 +44,9 @@ describe('vectors and pictures have the price of their record', () => {
     expect(await answer.json()).toMatchObject({
       error: {
         code: 'model_not_found',
-        message: expect.stringMatching(/^p is no model of embeddings; it makes pictures\. Models of embeddings are v;/),
+        message: expect.stringMatching(
+          /^p is no model of embeddings; it makes pictures\. Models of embeddings are v, other;/,
+        ),
       },
     })
     expect(opened.server.countOf('/embeddings')).toBe(0)

@@ -81,7 +81,7 @@ function listedIn(text: string, argument: string): string[] {
   const patterns = [
     new RegExp(`takes: (?:.*; )?${argument} (?:up to )?(.*?)(?:; |\\. Call again)`),
     new RegExp(`\`${argument}\` must be one of (.*?)(?:, of which|\\. Nothing)`),
-    /(?:allowed values: |it has |Models of the type \w+(?: are|:) |Similar ones of the type \w+: )(.*?)(?:;|\. |\n|$)/,
+    /(?:allowed values: |it has |Models (?:of the type \w+|that remove backgrounds|that write down speech)(?: are|:) |Similar ones(?: are| of the type \w+:) )(.*?)(?:;|\. |\n|$)/,
   ]
   const [found = ''] = patterns.flatMap(pattern => pattern.exec(text)?.[1] ?? [])
   return found.split(', ').map(word => word.replace(/ \(default\)$/, ''))

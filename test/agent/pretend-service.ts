@@ -88,6 +88,8 @@ export interface PretendOptions {
   losesAnswers?: number
   /** What the answers to paid work say of the credit, in USD, where it is not what the books say. */
   told?: () => number
+  /** Models beside the text model `m`. */
+  alsoListed?: readonly object[]
   /** Takes the place of an answer. */
   instead?: (seen: Seen, response: ServerResponse) => boolean | Promise<boolean>
 }
@@ -193,7 +195,12 @@ export async function pretendService(options: PretendOptions = {}) {
     const path = seen.path.replace('/api/v1', '')
     if (path.startsWith('/models')) {
       const headers: Record<string, string> = options.takesKeys ? { 'x-service-paid-once-per-key': 'true' } : {}
-      return answerJson(response, 200, { object: 'list', type: 'all', data: [model] }, headers)
+      return answerJson(
+        response,
+        200,
+        { object: 'list', type: 'all', data: [model, ...(options.alsoListed ?? [])] },
+        headers,
+      )
     }
     if (path === '/x402/top-up') return topUp(seen, response)
     if (path === '/chat/completions') return paid(seen, response, 0.001, () => chatAnswer(books))

@@ -95,6 +95,22 @@ describe('media fill the context, because what they are in tokens is the service
   })
 })
 
+describe('a character fills the context, because only the service knows how long its text is', () => {
+  const spec = { availableContextTokens: 50_000 }
+  test.each([
+    ['named in the body', { service_parameters: { character_slug: 'c' } }],
+    ['named behind the model', { model: 'm:character_slug=c' }],
+    ['called like what is switched off', { service_parameters: { character_slug: 'off' } }],
+    ['behind another option', { model: 'm:disable_thinking=true&character_slug=c' }],
+  ])('%s', (_rule, changes) => {
+    expect(bound(changes, spec)).toBe(50_200n)
+    expect(bound(changes, { availableContextTokens: undefined })).toBeNull()
+  })
+  test('its searches still have no bound', () => {
+    expect(bound({ model: 'm:character_slug=c&enable_web_search=on' }, spec)).toBeNull()
+  })
+})
+
 describe('the dearest price and the largest limit count', () => {
   const million = { availableContextTokens: 1_000_000, maxCompletionTokens: 1_000_000 }
   const extended = { context_token_threshold: 200_000, ...plain }
@@ -177,8 +193,6 @@ describe('what nobody can bound has no price', () => {
     ['scraping', options({ enable_web_scraping: true })],
     ['a search of posts', options({ enable_x_search: true })],
     ['citations', options({ enable_web_citations: true })],
-    ['a character, whose text is not known', options({ character_slug: 'c' })],
-    ['a character that is called like what is switched off', options({ character_slug: 'off' })],
     ['an unknown option', options({ enable_other_search: true })],
     ['a tool of web search', tool({ type: 'web_search' })],
     ['a tool of post search', tool({ type: 'x_search' })],

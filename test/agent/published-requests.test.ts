@@ -136,6 +136,16 @@ const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const timing = { inferenceDuration: 1, inferencePreprocessingTime: 1, inferenceQueueTime: 1, total: 3 }
 const wav = wavOfChunks({}, [1_600])
 
+/** Without prices, so that a person is asked for each of them. */
+const listedModels = [
+  ...[
+    ['m', 'text'],
+    ['m', 'video'],
+    ['v', 'embedding'],
+  ],
+  ...['image', 'inpaint', 'upscale', 'tts', 'asr', 'music'].map(type => ['x', type]),
+].map(([id, type]) => ({ id, object: 'model', owned_by: 'x', type, model_spec: { privacy: 'private' } }))
+
 const madeAnswers: readonly (readonly [path: string, answer: object])[] = [
   ['/image/generate', { id: 'i', images: [png.toString('base64')], timing }],
   ['/audio/transcriptions', { text: 'words' }],
@@ -195,7 +205,12 @@ const caps = { maxPaymentUsd: '10000', maxDayUsd: '1000000', maxTotalUsd: '10000
 type Payer = 'key' | 'wallet'
 
 async function open(payer: Payer, options: PretendOptions = {}, retrieve: () => Retrieve = () => 'running') {
-  const service = await pretendService({ credit: 1_000, instead: others(retrieve), ...options })
+  const service = await pretendService({
+    credit: 1_000,
+    instead: others(retrieve),
+    alsoListed: listedModels,
+    ...options,
+  })
   const stateFolder = temporaryFolder()
   const outputFolder = temporaryFolder()
   writeFileSync(join(outputFolder, 'notes.txt'), 'Buy a kite.')
@@ -231,7 +246,7 @@ const known: Known = {
   ...{ image: source('image'), end_image: source('image'), audio_track: source('audio'), video: source('video') },
 }
 
-/** Models of pictures and sound stand in no list of the pretended service, so a person is asked, who says yes. */
+/** Models of pictures and sound have no price at the pretended service, so a person is asked, who says yes. */
 const media: Known = { model: fc.constant('x'), file: fc.constant('a.wav') }
 const knownOf: Readonly<Record<string, Known>> = {
   embeddings_create: { model: fc.constant('v') },

@@ -216,6 +216,12 @@ export const publishedRequests: readonly PublishedRequest[] = [
       type: among('asr', 'embedding', 'image', 'music', 'text', 'tts', 'upscale', 'inpaint', 'video', 'all', 'code'),
     },
   },
+  ...['/models/traits', '/models/compatibility_mapping'].map(path => ({
+    method: 'GET' as const,
+    path,
+    credentials: [key],
+    query: { type: among('asr', 'embedding', 'image', 'music', 'text', 'tts', 'upscale', 'inpaint', 'video') },
+  })),
   {
     method: 'POST',
     path: '/chat/completions',

@@ -6,8 +6,10 @@ import type { PaidOptions } from '#toolkit/tool-context.ts'
 import { allowCall } from '#wallet/approvals/allow-call.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'
 import type { Core } from '../core.ts'
+import { askedModel, shownModel } from '../prices/asked-models.ts'
 import { checkChoices } from '../prices/check-choices.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
+import { UnknownModel } from '../prices/no-such-model.ts'
 import { priceCall } from '../prices/price-call.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
 import { nobodyPays } from '../words/explain.ts'
@@ -171,7 +173,7 @@ export class PaidCalls {
       await this.#recover()
       if (claim.kind === 'lost') await reconcileLostCall(this.#core, this.#models, claim.row, standing)
       else await checkChoices(this.#models, operation, body)
-      const price = await priceCall(this.#core.client, this.#models, operation, body)
+      const price = await this.#priceOf(order)
       const about = askedAbout(body, asking, price.amountMicroUsd)
       const isAllowed = isAllowedAt(standing, price.amountMicroUsd)
       const quotedMicroUsd = isAllowed ? zeroUsd : price.amountMicroUsd
@@ -198,6 +200,17 @@ export class PaidCalls {
       if (!mayBeCharged || state !== 'lost') this.#ends.ended(id, mayBeCharged ? 'lost' : 'failed')
       if (!mayBeCharged) await this.#core.approvals.giveBack(id)
       throw error
+    }
+  }
+
+  /** A model that was taken away since the call was sent keeps nobody from its answer. */
+  async #priceOf<O extends Operation>({ operation, call, claim }: Order<O>): Promise<PricedCall> {
+    const { body } = call as { body?: unknown }
+    try {
+      return await priceCall(this.#core.client, this.#models, operation, body)
+    } catch (error) {
+      if (claim.kind !== 'lost' || !(error instanceof UnknownModel)) throw error
+      return { what: `A call of ${shownModel(askedModel(call))}`, amountMicroUsd: null }
     }
   }
 }

@@ -1,17 +1,52 @@
 import type { ModelRecord } from '#contract/models.ts'
+import { modelsNamed } from '#contract/models-named.ts'
 import type { MicroUsd } from '#contract/money.ts'
+import { parseModelSuffix } from '#contract/service-parameters.ts'
 import { named } from '#wallet/terms/quoted.ts'
 import { shownIdCharacters } from '../bounds.ts'
 import type { ModelRecords } from './model-records.ts'
 import { mostOf } from './most-of-answering.ts'
 import { noSuchModel, type PricedType } from './no-such-model.ts'
 
-/** What the service takes where a request names none: a trait, which may stand for any model of its type. */
-const defaultModel = 'default'
+/** The trait that a service takes where a request names no model. */
+export const defaultModel = 'default'
+
+/** The models that may answer to a name, among all that the service lists. */
+export interface AskedModels {
+  /** Empty where the service has the name and lists no model for it, so that its price is not known. */
+  records: readonly ModelRecord[]
+  all: readonly ModelRecord[]
+  /** The name without the options behind it. */
+  name: string
+}
 
 /**
- * The most that any model takes that may answer to this name. Null for a name that is none of the list, because the service
- * may know it as another provider's, and where one of them has no bound. Throws where it names a model of another type.
+ * What a request means by its model: an id, a trait, or another provider's id. Throws `UnknownModel` for a name that the
+ * service has for no model of the type.
+ */
+export async function askedModels(
+  models: ModelRecords,
+  type: PricedType,
+  name: string = defaultModel,
+): Promise<AskedModels> {
+  const all = await models.allFor(type)
+  const known = modelsNamed(all, type, name)
+  if (known.length > 0) return { records: known, all, name }
+  const ofType = all.filter(record => record.type === type)
+  // Only a farebox lists models that remove backgrounds, and other services are not asked about them.
+  if (type === 'background' && ofType.length === 0) return { records: [], all, name }
+  const id = (await models.otherNames(type))[name]
+  if (id !== undefined) return { records: ofType.filter(record => record.id === id), all, name }
+  // A service that lists no default may choose any of them.
+  if (name === defaultModel) return { records: ofType, all, name }
+  const { model: base } = type === 'text' ? parseModelSuffix(name) : { model: name }
+  if (base !== name) return askedModels(models, type, base)
+  throw noSuchModel(type, name, all.find(record => record.id === name) ?? null, all)
+}
+
+/**
+ * The most that any model takes that may answer to this name; null where one of them has no bound. Throws `UnknownModel` as
+ * `askedModels` does.
  */
 export async function mostOfAsked(
   models: ModelRecords,
@@ -19,20 +54,8 @@ export async function mostOfAsked(
   name: string | undefined,
   boundAt: (record: ModelRecord, all: readonly ModelRecord[]) => MicroUsd | null,
 ): Promise<MicroUsd | null> {
-  const all = await models.allFor(type)
-  const asked = modelsOf(all, type, name)
-  if (asked.length === 0) return null
-  return mostOf(asked, record => boundAt(record, all))
-}
-
-/** One by its id; all of the type by a trait of one of them: which it is now may have changed since they were listed. */
-function modelsOf(all: readonly ModelRecord[], type: PricedType, name: string = defaultModel): readonly ModelRecord[] {
-  const named = all.find(({ id }) => id === name)
-  if (named && named.type !== type) throw noSuchModel(type, name, named, all)
-  if (named) return [named]
-  const ofType = all.filter(record => record.type === type)
-  const isTrait = name === defaultModel || ofType.some(({ model_spec: { traits } }) => traits?.includes(name))
-  return isTrait ? ofType : []
+  const { records, all } = await askedModels(models, type, name)
+  return records.length === 0 ? null : mostOf(records, record => boundAt(record, all))
 }
 
 /** A model's name within a sentence. */

@@ -4,7 +4,7 @@ import { tokenPricing } from '#contract/model-pricing.ts'
 import type { ModelRecord } from '#contract/models.ts'
 import { addUsd, type MicroUsd, priceLines, pricePerMillion } from '#contract/money.ts'
 import { messageTokens, templateTokens } from '../bounds.ts'
-import { hasUnboundedExtras } from './chat-extras.ts'
+import { hasCharacter, hasUnboundedExtras } from './chat-extras.ts'
 import { mostOfAnswering } from './most-of-answering.ts'
 
 /**
@@ -18,13 +18,17 @@ export function chatBound(
   records: readonly ModelRecord[] = [record],
 ): MicroUsd | null {
   if (hasUnboundedExtras(record, body)) return null
-  return mostOfAnswering(record, records, model => boundAt(model, body))
+  const sent = {
+    bytes: bytesOf(body) + body.messages.length * messageTokens,
+    media: body.messages.flatMap(mediaOf),
+    hasUnknownText: hasCharacter(record, body),
+  }
+  return mostOfAnswering(record, records, model => boundAt(model, body, sent))
 }
 
-function boundAt(record: ModelRecord, body: ChatCompletionRequest): MicroUsd | null {
+function boundAt(record: ModelRecord, body: ChatCompletionRequest, sent: SentText): MicroUsd | null {
   // Which of two limits a service obeys is not said, so the larger counts.
   const asked = Math.max(body.max_completion_tokens ?? 0, body.max_tokens ?? 0)
-  const sent = { bytes: bytesOf(body) + body.messages.length * messageTokens, media: body.messages.flatMap(mediaOf) }
   return answerBound(record, sent, { most: asked, answers: body.n ?? 1 })
 }
 
@@ -34,6 +38,8 @@ export interface SentText {
   bytes: number
   /** The data of media that are among these bytes. */
   media: readonly string[]
+  /** The service puts a text before it whose length only the context bounds. */
+  hasUnknownText: boolean
 }
 
 /** The most that so much text in and so many answers of at most so many tokens cost; 0 is no limit of the caller's. */
@@ -92,9 +98,9 @@ function outputTokens({ model_spec: spec }: ModelRecord, most: number, answers: 
  * service may put before it. Only media are counted otherwise: their data URLs are long, and their tokens are what the
  * service says, which only the context bounds.
  */
-function inputTokens({ model_spec: spec }: ModelRecord, { bytes, media }: SentText): bigint | null {
+function inputTokens({ model_spec: spec }: ModelRecord, { bytes, media, hasUnknownText }: SentText): bigint | null {
   const counted = templateTokens + bytes - media.reduce((sum, data) => sum + bytesOf(data), 0)
-  if (media.length === 0) return BigInt(counted)
+  if (media.length === 0 && !hasUnknownText) return BigInt(counted)
   return spec.availableContextTokens ? BigInt(Math.max(spec.availableContextTokens, counted)) : null
 }
 

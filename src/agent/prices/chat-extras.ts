@@ -3,8 +3,8 @@ import type { ModelRecord } from '#contract/models.ts'
 import { ServiceParameters } from '#contract/service-parameters.ts'
 
 /**
- * Whether a chat asks for something that is billed beside its tokens, or that runs another model: searches, scraping, a
- * character, fallbacks, a cache that keeps longer than its one price says, and whatever the contract does not name. A
+ * Whether a chat asks for something that is billed beside its tokens, or that runs another model: searches, scraping,
+ * fallbacks, a cache that keeps longer than its one price says, and whatever the contract does not name. A
  * member that is unknown further inside is only text.
  */
 export const hasUnboundedExtras = (record: ModelRecord, body: ChatCompletionRequest): boolean =>
@@ -14,11 +14,20 @@ export const hasUnboundedExtras = (record: ModelRecord, body: ChatCompletionRequ
   keepsLonger(body) ||
   hasBilledOptions(record, body)
 
+type Optioned = Pick<ChatCompletionRequest, 'service_parameters' | 'model'>
+
 /** Options of the body, or behind the model's name. */
-export const hasBilledOptions = (
-  record: ModelRecord,
-  { service_parameters: options, model }: Pick<ChatCompletionRequest, 'service_parameters' | 'model'>,
-): boolean => [...Object.entries(options ?? {}), ...suffixOptions(record, model)].some(isBilledOption)
+export const hasBilledOptions = (record: ModelRecord, body: Optioned): boolean =>
+  optionsOf(record, body).some(isBilledOption)
+
+/** A character puts its own text before the prompt. How long that is nobody here knows, so it counts as the whole context. */
+export const hasCharacter = (record: ModelRecord, body: Optioned): boolean =>
+  optionsOf(record, body).some(([option, value]) => option === 'character_slug' && value !== undefined)
+
+const optionsOf = (record: ModelRecord, { service_parameters: options, model }: Optioned) => [
+  ...Object.entries(options ?? {}),
+  ...suffixOptions(record, model),
+]
 
 /** Members that are set and that a schema does not name: nobody here knows what they cost. */
 export const hasOtherMembers = (body: object, shape: object): boolean =>
@@ -58,8 +67,7 @@ const billedOptions: ReadonlySet<string> = new Set([
 
 function isBilledOption([option, value]: readonly [option: string, value: unknown]): boolean {
   if (value === undefined) return false
-  // A character puts text of unknown length before the prompt, and may be called `off`.
-  if (option === 'character_slug' || !Object.hasOwn(ServiceParameters.shape, option)) return true
+  if (!Object.hasOwn(ServiceParameters.shape, option)) return true
   return billedOptions.has(option) && value !== false && value !== 'false' && value !== 'off'
 }
 

@@ -3,12 +3,14 @@ import { createEmbedding } from '#contract/embeddings.ts'
 import { editImage, multiEditImage } from '#contract/image-edits.ts'
 import { generateImage } from '#contract/images.ts'
 import type { ModelRecord, ModelType } from '#contract/models.ts'
+import { modelsNamed } from '#contract/models-named.ts'
 import { zeroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
 import { createSpeech } from '#contract/speech.ts'
 import { queueVideo, quoteVideo } from '#contract/video.ts'
 import { unsentValues } from '#toolkit/tell-refusal.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { defaultModel } from './asked-models.ts'
 import type { ModelRecords } from './model-records.ts'
 import { noSuchModel } from './no-such-model.ts'
 
@@ -20,10 +22,10 @@ export async function checkChoices(models: ModelRecords, { id }: Pick<Operation,
   const check = checks.get(id)
   if (!check) return
   const asked = body as Asked
-  const name = asked.model ?? asked.modelId
+  const name = asked.model ?? asked.modelId ?? defaultModel
   // Without a list the call itself says what is wrong.
   const records = await models.all().catch(() => [])
-  const record = records.find(each => each.id === name && each.type === check.type)
+  const [record] = modelsNamed(records, check.type, name)
   if (!record && (check.type === 'video' || check.type === 'music')) refuseOther(check.type, name, records)
   // One that is replaced may answer by another's record.
   if (!record || record.model_spec.deprecation) return

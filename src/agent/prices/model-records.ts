@@ -1,5 +1,12 @@
 import type { Client } from '#client/client.ts'
-import { listModels, type ModelRecord, type ModelType } from '#contract/models.ts'
+import { ClientError } from '#client/client-error.ts'
+import {
+  listModelCompatibilityMapping,
+  listModels,
+  listModelTraits,
+  type ModelRecord,
+  type ModelType,
+} from '#contract/models.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { modelsLifeMs } from '../bounds.ts'
 
@@ -9,20 +16,17 @@ interface Known {
   atMs: number
 }
 
+type ModelNames = Readonly<Record<string, string | undefined>>
+
 /** Records of the service's models, kept for a few minutes: prices are looked up before every paid call. */
 export class ModelRecords {
   readonly #client: Client
   #known: Known | null = null
   #backgrounds: Pick<Known, 'records' | 'atMs'> | null = null
+  readonly #names = new Map<ModelType, { names: ModelNames; atMs: number }>()
 
   constructor(client: Client) {
     this.#client = client
-  }
-
-  /** Null where the service has no such model. What follows a colon are options and no part of the id. */
-  async find(id: string): Promise<ModelRecord | null> {
-    const records = await this.all()
-    return records.find(record => record.id === id) ?? records.find(record => record.id === id.split(':')[0]) ?? null
   }
 
   async all(): Promise<readonly ModelRecord[]> {
@@ -33,6 +37,21 @@ export class ModelRecords {
   async allFor(type: ModelType): Promise<readonly ModelRecord[]> {
     const all = await this.all()
     return type === 'background' ? [...all, ...(await this.#removeBackgrounds())] : all
+  }
+
+  /** Traits and other providers' ids that the service takes for models of a type, each with the id that it stands for. */
+  async otherNames(type: ModelType): Promise<ModelNames> {
+    const nowMs = this.#client.clock.now()
+    const known = this.#names.get(type)
+    if (known && nowMs - known.atMs < modelsLifeMs) return known.names
+    const call = { params: undefined, query: { type }, body: undefined } as const
+    const [compatible, traits] = await Promise.all([
+      ifListed(() => this.#client.call(listModelCompatibilityMapping, call)),
+      ifListed(() => this.#client.call(listModelTraits, call)),
+    ])
+    const names = Object.assign(Object.create(null), compatible, traits) as ModelNames
+    this.#names.set(type, { names, atMs: nowMs })
+    return names
   }
 
   /** Whether the service does paid work once for each `Idempotency-Key`; the list of models says so. */
@@ -70,5 +89,16 @@ export class ModelRecords {
       if (error instanceof ServiceError && error.status === 400) return []
       throw error
     }
+  }
+}
+
+/** A service that has no such list, or not of this type, has no other names. */
+async function ifListed(look: () => Promise<{ answer: { data: Record<string, string> } }>): Promise<object> {
+  try {
+    return (await look()).answer.data
+  } catch (error) {
+    if (error instanceof ServiceError && error.status >= 400 && error.status < 500 && error.status !== 429) return {}
+    if (error instanceof ClientError && error.kind === 'unreadable') return {}
+    throw error
   }
 }

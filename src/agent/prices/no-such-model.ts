@@ -6,6 +6,9 @@ import { strangeId } from '#toolkit/from-outside.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { shownIdCharacters } from '../bounds.ts'
 
+/** The service has no model of the type by this name, so nothing was asked, sent or paid. */
+export class UnknownModel extends ToolFailure {}
+
 /**
  * Why there is nothing of that type to be bought by this id: `record` is what the service has by it, null for nothing. It
  * names the models of the type that are most like it, or some where none is.
@@ -15,17 +18,17 @@ export function noSuchModel(
   id: string,
   record: ModelRecord | null,
   records: readonly ModelRecord[],
-): ToolFailure {
+): UnknownModel {
   const named = strangeId(id, shownIdCharacters)
   const { one, many } = kinds[type]
   const names = records.filter(each => each.type === type).map(model => strangeId(model.id, shownIdCharacters))
   // One that exists is no slip of the pen, so what its name is like tells nothing.
-  const ids = record ? names.slice(0, nearModels) : nearNames(id, names, nearModels)
-  const listed = `${record ? many : 'Similar ones'} are ${ids.join(', ')}; models_find has them all.`
-  return new ToolFailure({
+  const near = record ? [] : nearNames(id, names, nearModels)
+  const [which, ids] = near.length > 0 ? ['Similar ones', near] : [many, names.slice(0, nearModels)]
+  return new UnknownModel({
     happened: record ? `${named} is no ${one}; it ${doings[record.type]}.` : `The service has no model ${named}.`,
     charged: zeroUsd,
-    next: ids.length > 0 ? listed : 'Look at models_find for ids.',
+    next: ids.length > 0 ? `${which} are ${ids.join(', ')}; models_find has them all.` : 'Look at models_find for ids.',
   })
 }
 

@@ -1,24 +1,26 @@
 import type { ChatCompletionRequest } from '#contract/chat.ts'
 import type { EmbeddingRequest } from '#contract/embeddings.ts'
+import type { ModelRecord } from '#contract/models.ts'
+import type { MicroUsd } from '#contract/money.ts'
 import type { ResponsesRequest } from '#contract/responses.ts'
-import { mostOfAsked, shownModel } from './asked-models.ts'
+import { askedModels, mostOfAsked, shownModel } from './asked-models.ts'
 import { chatBound } from './chat-bound.ts'
 import { embeddingBound } from './embedding-bound.ts'
 import type { ModelRecords } from './model-records.ts'
-import { noSuchModel } from './no-such-model.ts'
+import { mostOf } from './most-of-answering.ts'
 import type { Pricer } from './priced-call.ts'
 import { responseBound } from './response-bound.ts'
 
 export const priceChat: Pricer = async ({ models }, call) => {
   const body = call as ChatCompletionRequest
-  const { record, all } = await textModel(models, body.model)
-  return { what: `A chat with ${shownModel(body.model)}`, amountMicroUsd: chatBound(record, body, all) }
+  const amountMicroUsd = await mostOfText(models, body, chatBound)
+  return { what: `A chat with ${shownModel(body.model)}`, amountMicroUsd }
 }
 
 export const priceResponse: Pricer = async ({ models }, call) => {
   const body = call as ResponsesRequest
-  const { record, all } = await textModel(models, body.model)
-  return { what: `A chat with ${shownModel(body.model)}`, amountMicroUsd: responseBound(record, body, all) }
+  const amountMicroUsd = await mostOfText(models, body, responseBound)
+  return { what: `A chat with ${shownModel(body.model)}`, amountMicroUsd }
 }
 
 export const priceEmbedding: Pricer = async ({ models }, call) => {
@@ -31,9 +33,14 @@ export const priceEmbedding: Pricer = async ({ models }, call) => {
   }
 }
 
-async function textModel(models: ModelRecords, name: string) {
-  const record = await models.find(name)
-  const all = await models.all()
-  if (record?.type !== 'text') throw noSuchModel('text', name, record, all)
-  return { record, all }
+/** Options behind the name stay, behind the id of each model that may answer. */
+async function mostOfText<Body extends { model: string }>(
+  models: ModelRecords,
+  body: Body,
+  boundAt: (record: ModelRecord, body: Body, all: readonly ModelRecord[]) => MicroUsd | null,
+): Promise<MicroUsd | null> {
+  const { records, all, name } = await askedModels(models, 'text', body.model)
+  const options = body.model.slice(name.length)
+  if (records.length === 0) return null
+  return mostOf(records, record => boundAt(record, { ...body, model: `${record.id}${options}` }, all))
 }

@@ -3,7 +3,7 @@ import type { MicroUsd } from '#contract/money.ts'
 import { type InputItem, type InputPart, ResponsesRequest } from '#contract/responses.ts'
 import { responseItemTokens } from '../bounds.ts'
 import { answerBound, bytesOf } from './chat-bound.ts'
-import { hasBilledOptions, hasLongCache, hasOtherMembers } from './chat-extras.ts'
+import { hasBilledOptions, hasCharacter, hasLongCache, hasOtherMembers } from './chat-extras.ts'
 import { mostOfAnswering } from './most-of-answering.ts'
 
 /** The most that an answer in the shape of OpenAI's Responses can cost: that of the same chat. Null where a chat's is. */
@@ -16,7 +16,11 @@ export function responseBound(
   const items = typeof body.input === 'string' ? [] : body.input
   // Instructions and an input that is one text are messages too.
   const pieces = items.length + (body.tools?.length ?? 0) + 2
-  const sent = { bytes: bytesOf(body) + pieces * responseItemTokens, media: items.flatMap(mediaOf) }
+  const sent = {
+    bytes: bytesOf(body) + pieces * responseItemTokens,
+    media: items.flatMap(mediaOf),
+    hasUnknownText: hasCharacter(record, body),
+  }
   return mostOfAnswering(record, records, model =>
     answerBound(model, sent, { most: body.max_output_tokens ?? 0, answers: 1 }),
   )
