@@ -25,6 +25,8 @@ export interface CoreOptions {
   outputFolder?: string | undefined
   /** Folders whose files may be sent, beside the output folder. */
   inputFolders?: readonly string[] | undefined
+  /** Files that are never read, wherever they lie. */
+  secretFiles?: readonly string[] | undefined
   vendor?: string | undefined
   clock?: Clock | undefined
   /** How ffmpeg is found, which makes pictures small; a test owns it. */

@@ -25,7 +25,19 @@ export async function createDesks(
   const place = { folder: stateFolder, isJournalShared: journalUrlOf(env) !== undefined }
   const found = await inOurWords(place, mayStayLocked ? finding.catch(error => locked(stateFolder, error)) : finding)
   const core = await openCore(
-    { baseUrl, apiKey, nodes: nodesOf(env), vendor, outputFolder, stateFolder, journalUrl: journalUrlOf(env), policy },
+    {
+      ...{
+        baseUrl,
+        apiKey,
+        nodes: nodesOf(env),
+        vendor,
+        outputFolder,
+        stateFolder,
+        journalUrl: journalUrlOf(env),
+        policy,
+      },
+      secretFiles: filesNamed(env),
+    },
     { ...found, isServiceNamed: Boolean(env.FAREBOX_BASE_URL) },
   )
   return new AgentDesks(core)
@@ -49,3 +61,7 @@ const inOurWords = <Value>(place: WalletPlace, work: Promise<Value>): Promise<Va
   work.catch(error => {
     throw error instanceof WalletRefusal ? typedWords(ofWallet(error), place) : error
   })
+
+/** Variables such as `FAREBOX_API_KEY_FILE` name files that hold secrets, of other programs of this environment too. */
+const filesNamed = (env: AgentSettings['env']): string[] =>
+  Object.entries(env).flatMap(([name, value]) => (/_FILE$/.test(name) && value ? [value] : []))

@@ -4,14 +4,14 @@ import type { Credential } from '#client/credential.ts'
 import { waitFor } from '#client/retry/wait-budget.ts'
 import { serviceAddress } from '#client/service-address.ts'
 import { TopUpDesk } from '#client/top-up.ts'
-import { systemClock } from '#contract/clock.ts'
+import { type Clock, systemClock } from '#contract/clock.ts'
 import { openApprovals } from '#wallet/approvals/approvals.ts'
 import { keyFromHex, type WalletKey } from '#wallet/keys/keys.ts'
 import { solanaKeyFrom } from '#wallet/keys/solana-key.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
 import { ownedRecords } from '#wallet/records/journal-owner.ts'
 import { openRecords } from '#wallet/records/open-records.ts'
-import { openState } from '#wallet/records/state.ts'
+import { openState, type State } from '#wallet/records/state.ts'
 import { readPolicy } from '#wallet/rules/policy.ts'
 import { tightenByFile } from '#wallet/rules/settings-file.ts'
 import { openWallet } from '#wallet/wallet.ts'
@@ -62,10 +62,7 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
   const notes = machineNotes(state, clock)
   const client = new Client({ baseUrl, credential, clock, notes, vendor: options.vendor, fetch: options.fetch })
   const topUps = new TopUpDesk(client)
-  const output = resolve(options.outputFolder ?? `${state.folder}/output`)
-  const inputs = (options.inputFolders ?? []).map(folder => resolve(folder))
-  const folders = { output, inputs, state: state.folder }
-  const files = new Files(folders, folder => sweepParts(folder, state, clock.now()))
+  const files = filesOf(options, state, clock)
   return {
     client,
     topUps,
@@ -85,4 +82,18 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     clock,
     pause: options.pause ?? waitFor,
   }
+}
+
+function filesOf(
+  { outputFolder, inputFolders = [], secretFiles = [] }: CoreOptions,
+  state: State,
+  clock: Clock,
+): Files {
+  const folders = {
+    output: resolve(outputFolder ?? `${state.folder}/output`),
+    inputs: inputFolders.map(folder => resolve(folder)),
+    state: state.folder,
+    secrets: secretFiles,
+  }
+  return new Files(folders, folder => sweepParts(folder, state, clock.now()))
 }

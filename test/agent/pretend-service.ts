@@ -67,6 +67,8 @@ const model = {
   },
 }
 
+const listOf = (others: readonly object[] = []) => ({ object: 'list', type: 'all', data: [model, ...others] })
+
 export interface PretendOptions {
   /** Credit in USD at the start. */
   credit?: number
@@ -195,12 +197,7 @@ export async function pretendService(options: PretendOptions = {}) {
     const path = seen.path.replace('/api/v1', '')
     if (path.startsWith('/models')) {
       const headers: Record<string, string> = options.takesKeys ? { 'x-service-paid-once-per-key': 'true' } : {}
-      return answerJson(
-        response,
-        200,
-        { object: 'list', type: 'all', data: [model, ...(options.alsoListed ?? [])] },
-        headers,
-      )
+      return answerJson(response, 200, listOf(options.alsoListed), headers)
     }
     if (path === '/x402/top-up') return topUp(seen, response)
     if (path === '/chat/completions') return paid(seen, response, 0.001, () => chatAnswer(books))

@@ -1,16 +1,16 @@
-import { constants } from 'node:fs'
-import { mkdir, open, realpath } from 'node:fs/promises'
-import { isAbsolute, relative, resolve, sep } from 'node:path'
+import { mkdir, realpath } from 'node:fs/promises'
+import { basename, isAbsolute, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { headBytes, sniffType } from '#contract/media-type.ts'
-import { zeroUsd } from '#contract/money.ts'
 import { FormFile } from '#toolkit/form-file.ts'
 import type { FileDesk, MediaKind, SavedFile } from '#toolkit/tool-context.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
+import type { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { AskedFile } from '#wallet/terms/asked-about.ts'
 import { inputFileBytes, pathCharacters } from '../bounds.ts'
 import { mediumGiven } from './medium-given.ts'
+import { ReadableFiles, refused, tooLarge } from './readable-files.ts'
 import { saveText } from './save-text.ts'
+import { isSecretName } from './secret-names.ts'
 
 export interface FileFolders {
   /** The only folder that is written to; made when it is first needed. */
@@ -19,6 +19,8 @@ export interface FileFolders {
   inputs: readonly string[]
   /** The folder of keys and journal, which is never read from, whatever the others are. */
   state: string
+  /** Files that hold secrets wherever they lie, such as those that variables name. */
+  secrets?: readonly string[]
 }
 
 type Kind = MediaKind | 'document'
@@ -29,12 +31,14 @@ export type NoteFile = (file: AskedFile) => void
 /** Reads from allowed folders and writes to one. */
 export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'saveText'> {
   readonly #folders: FileFolders
+  readonly #readable: ReadableFiles
   readonly #sweep: (folder: string) => Promise<void>
   #swept: Promise<void> | undefined
 
   /** `sweep` clears the output folder of what dead processes have left there, once, before the first file is saved. */
   constructor(folders: FileFolders, sweep: (folder: string) => Promise<void> = async () => {}) {
     this.#folders = folders
+    this.#readable = new ReadableFiles(folders)
     this.#sweep = sweep
   }
 
@@ -67,9 +71,11 @@ export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'save
     kind: Kind,
     takesAddress: boolean,
   ): Promise<{ bytes: Buffer; type: string; path: string }> {
-    const path = await this.#allowedPath(source, takesAddress)
-    const bytes = await readWhole(path)
+    const path = await this.#readable.pathOf(pathOf(source, this.#folders.output))
+    if (path === null) throw this.#outside(takesAddress)
+    const bytes = await this.#readable.read(path)
     const type = sniffType(bytes.subarray(0, headBytes))
+    if (!type && isSecretName(basename(path))) throw this.#outside(takesAddress)
     // What a document is its reader finds out; a picture or a recording is none.
     if (kind === 'document' && !type) return { bytes, type: 'application/octet-stream', path }
     if (!type?.startsWith(`${kind}/`))
@@ -94,7 +100,7 @@ export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'save
     const { path, mimeType, bytes: size } = file
     if (size > mostBytes)
       throw refused(`The file has ${size} bytes, more than the ${mostBytes} that are sent.`, openIt(path))
-    const bytes = await readWhole(await this.readablePath(file))
+    const bytes = await this.#readable.read(await this.readablePath(file))
     const type = sniffType(bytes.subarray(0, headBytes))
     const isOfType = type === null ? textTypes.has(mimeType) : type === mimeType
     if (bytes.byteLength !== size || !isOfType)
@@ -108,7 +114,7 @@ export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'save
     if (real === null)
       throw refused(`The file is not there any more: ${path}`, 'It was deleted or moved since it was saved.')
     // It had no link in its path when it was saved.
-    if (real !== path || !(await this.#mayRead(real)))
+    if (real !== path || (await this.#readable.pathOf(real)) !== real)
       throw refused('The file does not lie in a folder that may be read now.', openIt(path))
     return real
   }
@@ -127,23 +133,6 @@ export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'save
         `Let the person look at ${this.#folders.output}, or set another one by FAREBOX_OUTPUT_DIR.`,
       )
     }
-  }
-
-  /** The real path, links resolved, of a file inside an allowed folder. */
-  async #allowedPath(source: string, takesAddress: boolean): Promise<string> {
-    const wanted = pathOf(source, this.#folders.output)
-    const real = await realpath(wanted).catch(() => null)
-    if (real === null || !(await this.#mayRead(real))) throw this.#outside(takesAddress)
-    return real
-  }
-
-  async #mayRead(real: string): Promise<boolean> {
-    const allowed = await existing([this.#folders.output, ...this.#folders.inputs])
-    if (!allowed.some(folder => isInside(real, folder))) return false
-    const [output = '', state = ''] = await Promise.all([this.#folders.output, this.#folders.state].map(realOrEmpty))
-    // An output folder within that of the keys is read; one that is or holds it makes nothing of it readable.
-    const isSaved = output !== '' && isInside(output, state) && isInside(real, output)
-    return state === '' || !isInside(real, state) || isSaved
   }
 
   /** The same words whether it is missing or forbidden, so that nobody finds out what lies elsewhere. */
@@ -185,27 +174,6 @@ function dataUrl(source: string, kind: MediaKind): string {
   return source
 }
 
-async function readWhole(path: string): Promise<Buffer> {
-  // A link that took the file's place since it was resolved is not followed, and nobody waits for whoever writes to a pipe.
-  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
-  const file = await open(path, flags).catch(() => null)
-  if (!file) throw refused('The file cannot be read.', 'Let the person look at its permissions.')
-  try {
-    const there = await file.stat()
-    if (!there.isFile()) throw refused('This is no file.', 'Give a path to one file.')
-    const { size } = there
-    if (size > inputFileBytes) throw tooLarge()
-    const bytes = Buffer.alloc(size)
-    const { bytesRead } = await file.read(bytes, 0, size, 0)
-    return bytes.subarray(0, bytesRead)
-  } finally {
-    await file.close()
-  }
-}
-
-const existing = async (folders: readonly string[]): Promise<string[]> =>
-  (await Promise.all(folders.map(realOrEmpty))).filter(folder => folder !== '')
-
 const realOrEmpty = (path: string): Promise<string> => realpath(path).catch(() => '')
 
 function isInside(path: string, folder: string): boolean {
@@ -214,8 +182,3 @@ function isInside(path: string, folder: string): boolean {
 }
 
 const openIt = (path: string): string => `Let the person open it where it lies: ${path}`
-
-const tooLarge = (): ToolFailure =>
-  refused(`The file is larger than ${inputFileBytes / 1024 / 1024} MB.`, 'Give a smaller one, or an https URL.')
-
-const refused = (happened: string, next: string): ToolFailure => new ToolFailure({ happened, charged: zeroUsd, next })
