@@ -20,9 +20,11 @@ let reported: number | null = null
 const partsOf = (input: EmbeddingRequest['input']) =>
   typeof input === 'string' || typeof input[0] === 'number' ? 1 : input.length
 const embeddings: EmbeddingModel['engine'] = {
+  carries: () => true,
   embed: async ({ input }) => ({ vectors: Array(partsOf(input)).fill([0.5, 0.25]), promptTokens: reported }),
 }
 const images: ImageModel['engine'] = {
+  carries: () => true,
   generate: async ({ request }) => Array(request.count).fill(Buffer.from('89504e470d0a1a0a00', 'hex')),
 }
 

@@ -38,7 +38,7 @@ const price = (index: number): bigint => sampled[index % sampled.length] ?? 0n
 const micro = (index: number) => microUsd(price(index) / 1_000n)
 
 const underWay = async () => ({ state: 'running', engineState: { at: 1 } }) as const
-const music = { start: underWay, poll: underWay }
+const music = { carries: () => true, start: underWay, poll: underWay }
 const sound = { speech: new ScriptedSpeech(), words: new ScriptedTranscription() }
 
 const types = ['inpaint', 'upscale', 'tts', 'asr', 'music'] as const

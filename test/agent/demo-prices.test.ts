@@ -62,7 +62,7 @@ let own: Model[] = []
 beforeAll(async () => {
   service = await openService({
     models: engines => {
-      const models = demoModels({ ...engines, music: { start: underWay, poll: underWay } })
+      const models = demoModels({ ...engines, music: { carries: () => true, start: underWay, poll: underWay } })
       // The contract's own example of another provider's id, for each type.
       own = models.map(model => ({ ...model, compatibleIds: [`other-${model.type}-${model.id}`] }))
       return own

@@ -29,7 +29,9 @@ export const callUsd = 0.001
 /** Several, because the limit of requests is counted by model. */
 export function exactModels(count: number): TextModel[] {
   const engine = new ExactEngine()
-  const model = demoModels({ chat: engine, video: { start: unused, poll: unused } }).find(({ type }) => type === 'text')
+  const model = demoModels({ chat: engine, video: { carries: () => false, start: unused, poll: unused } }).find(
+    ({ type }) => type === 'text',
+  )
   if (model?.type !== 'text') throw new Error('There is a text model.')
   const price = { inputPicoUsd: 0n, outputPicoUsd: 100_000_000n }
   return Array.from({ length: count }, (_, index) => ({ ...model, id: `exact-${index}`, traits: [], price, engine }))

@@ -9,7 +9,7 @@ import { type OpenedService, openService } from './open-service.ts'
 import { asDataUrl, clip } from './video-media/example-clips.ts'
 
 const running = { state: 'running' as const, engineState: {} }
-const engine: VideoEngine = { start: async () => running, poll: async () => running }
+const engine: VideoEngine = { carries: () => true, start: async () => running, poll: async () => running }
 const consent = { provider: 'seedance', title: 'Seedance', version: 'v2.0', text: 'The likeness is your own.' }
 const every = [
   'image_url',

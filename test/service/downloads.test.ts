@@ -13,6 +13,7 @@ let service: OpenedService
 let isReady = true
 const running = { state: 'running' as const, engineState: {} }
 const engine: VideoEngine = {
+  carries: () => true,
   start: async () => running,
   async poll({ jobId }) {
     if (!isReady) return running

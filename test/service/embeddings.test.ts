@@ -10,6 +10,7 @@ import { type OpenedService, openService } from './open-service.ts'
 
 /** Says what a test wants it to say, and remembers what it was asked. */
 class ScriptedEmbeddings implements EmbeddingEngine {
+  readonly carries = () => true
   asked: EmbeddingCall[] = []
   result: (call: EmbeddingCall) => Promise<EmbeddingResult> | EmbeddingResult = () => one
 

@@ -11,6 +11,7 @@ import { type OpenedService, openService } from './open-service.ts'
 
 /** Says what a test wants it to say, and remembers what it was asked. */
 class ScriptedImages implements ImageEngine {
+  readonly carries = () => true
   asked: ImageCall[] = []
   result: (call: ImageCall) => Promise<Buffer[]> | Buffer[] = ({ request }) => Array(request.count).fill(png)
 

@@ -22,6 +22,7 @@ export type PictureCall = EditCall | UpscaleCall | BackgroundCall
 
 /** Says what a test wants it to say, and remembers what it was asked. */
 export class ScriptedPictures implements EditEngine, UpscaleEngine, BackgroundEngine {
+  readonly carries = () => true
   asked: PictureCall[] = []
   result: (call: PictureCall) => Promise<Buffer> | Buffer = asItIs
 

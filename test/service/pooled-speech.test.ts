@@ -11,6 +11,7 @@ import { type OpenedService, openService } from './open-service.ts'
 
 /** Says in which format it was asked; one that knows its formats fails at any other, as one without ffmpeg does. */
 const speaking = (formats?: readonly SpeechFormat[]): SpeechEngine => ({
+  carries: () => true,
   async speak({ request: { format } }) {
     if (formats && !formats.includes(format)) throw new Error(`No ${format} is made here.`)
     return Buffer.from(format)

@@ -27,6 +27,7 @@ afterEach(async () => {
 })
 
 const running: VideoEngine = {
+  carries: () => true,
   start: async () => ({ state: 'running', engineState: { at: 'engine' } }),
   poll: async () => ({ state: 'running', engineState: { at: 'engine' } }),
 }

@@ -107,6 +107,7 @@ describe('before callers', () => {
     const asked = Promise.withResolvers<void>()
     const answered = Promise.withResolvers<JobProgress>()
     const engine: VideoEngine = {
+      carries: () => true,
       start: () => {
         asked.resolve()
         return answered.promise
@@ -137,6 +138,7 @@ describe('an engine of a configuration', () => {
     await expect(complete(model)).rejects.toMatchObject({ kind: 'INFERENCE_FAILED' })
   })
 
+  const size = { width: '{{width}}', height: '{{height}}' }
   const drawn = (change: object) => ({ engine: 'comfyui', workflow: 'workflow.json', ...change })
   test.each([
     ['of ComfyUI', 'image', drawn({}), drawn({ apiKey: `\${KEY}` })],
@@ -148,7 +150,10 @@ describe('an engine of a configuration', () => {
       ['workflow', '{{prompt}}'],
       ['other', '{{prompt}}, in colour'],
     ])
-      await writeFile(join(folder, `${name}.json`), JSON.stringify({ 1: { class_type: 'Draw', inputs: { text } } }))
+      await writeFile(
+        join(folder, `${name}.json`),
+        JSON.stringify({ 1: { class_type: 'Draw', inputs: { text, ...size } } }),
+      )
     const made: unknown[] = []
     const kept = new KeptEngines()
     const keep: Surroundings['keep'] = (name, make) => {

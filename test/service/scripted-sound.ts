@@ -7,6 +7,7 @@ import type {
 } from '#service/engines/audio-engines.ts'
 
 export class ScriptedSpeech implements SpeechEngine {
+  readonly carries = () => true
   asked: SpeechCall[] = []
   result: (call: SpeechCall) => Promise<Buffer> | Buffer = ({ request }) => Buffer.from(`<${request.text}>`)
 
@@ -23,6 +24,7 @@ export class ScriptedSpeech implements SpeechEngine {
 }
 
 export class ScriptedTranscription implements TranscriptionEngine {
+  readonly carries = () => true
   asked: TranscriptionCall[] = []
   result: () => Promise<TranscribedSpeech> | TranscribedSpeech = () => ({ text: 'two words', seconds: 99 })
 

@@ -24,6 +24,7 @@ const agreed = {
 
 /** An engine whose verdicts a test decides. */
 class ScriptedVideo implements VideoEngine {
+  readonly carries = () => true
   readonly started: string[] = []
   readonly polled: EngineState[] = []
   onStart: (call: VideoCall) => Promise<JobProgress> = async () => ({

@@ -6,6 +6,7 @@ import { type Call, json, type WholeReply } from '../call.ts'
 import type { TranscribedSpeech } from '../engines/audio-engines.ts'
 import { fieldError } from '../field-error.ts'
 import type { TranscriptionModel } from '../models/audio-models.ts'
+import { requireCarried } from '../models/carried.ts'
 import { transcriptionLines, transcriptionPrice } from '../pricing/price-audio.ts'
 import { requireFunds, sell } from '../sell.ts'
 import type { Service } from '../service.ts'
@@ -26,6 +27,7 @@ export async function answerTranscription(
   if (body.timestamps && !model.hasTimestamps) {
     throw fieldError(['timestamps'], `${model.id} does not take timestamps; leave it out`)
   }
+  requireCarried(model, { language: body.language })
   const recording = await uploadedRecording(body.file)
   // Measuring costs a run of a program: it is for those who can pay for the first second.
   await requireFunds(call, transcriptionPrice(model, 1))

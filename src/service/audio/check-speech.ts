@@ -3,6 +3,7 @@ import type { SpeechFormat, SpeechRequest } from '#contract/speech.ts'
 import type { SpokenText } from '../engines/audio-engines.ts'
 import { fieldError } from '../field-error.ts'
 import type { SpeechModel } from '../models/audio-models.ts'
+import { requireCarried } from '../models/carried.ts'
 import type { VoiceHandles } from './voice-handles.ts'
 
 export interface SpeechSettings {
@@ -20,6 +21,7 @@ export function spokenText(request: SpeechRequest, settings: SpeechSettings): Sp
   if (speed !== 1 && !model.hasSpeed) throw notTaken(model, 'speed')
   if (prompt && !model.hasStyle) throw notTaken(model, 'prompt')
   if (language !== undefined) checkLanguage(model, language)
+  requireCarried(model, { language })
   for (const [field, value] of Object.entries({ temperature, top_p: topP })) {
     if (value !== undefined && !model.hasSampling) throw notTaken(model, field)
   }

@@ -4,6 +4,7 @@ import { UpstreamCounts } from '../engines/upstreams/upstream-counts.ts'
 import { UpstreamPool } from '../engines/upstreams/upstream-pool.ts'
 import type { Log } from '../log.ts'
 import type { Model } from '../models/model.ts'
+import { brokenPromise } from '../models/promised-choices.ts'
 import type { EngineSurroundings } from './engine-kind.ts'
 import { engineKinds } from './engine-kinds.ts'
 import type { ModelConfig, UpstreamConfig } from './model-config.ts'
@@ -37,19 +38,23 @@ export function openModel(config: ModelConfig, around: Surroundings): Model {
     for (const [index, upstream] of config.upstreams.entries()) {
       opened.push(openUpstream(config, upstream, index, around))
     }
-    return {
-      ...modelOver(
-        config,
-        kind,
-        opened.map(({ upstream }) => upstream),
-        around,
-      ),
-      close,
-    }
+    const upstreams = opened.map(({ upstream }) => upstream)
+    const model = modelOver(config, kind, upstreams, around)
+    for (const { name, engine } of upstreams) requireKept(model, name, engine)
+    return { ...model, close }
   } catch (error) {
     close().catch(() => undefined)
     throw error
   }
+}
+
+/** A model may offer only what each of its upstreams can do: a call may go to any of them. */
+function requireKept(model: Model, upstream: string, engine: AnyEngine): void {
+  const broken = brokenPromise(model, engine)
+  if (broken === null) return
+  throw new Error(
+    `${model.id} offers ${broken}, which its upstream ${upstream} cannot carry out. Remove it from the model, or use an upstream that can.`,
+  )
 }
 
 function modelOver(

@@ -3,6 +3,7 @@
 import type { SpeechFormat } from '#contract/speech.ts'
 import type { Transcription } from '#contract/transcription.ts'
 import type { Recording } from '../sound/sound-type.ts'
+import type { Carries, MusicChoice, SpeechChoice, TranscriptionChoice } from './carried-choices.ts'
 import type { EngineState, JobProgress } from './engine.ts'
 
 /** What is to be said, with nothing that its model does not take. */
@@ -26,6 +27,7 @@ export interface SpeechCall {
 }
 
 export interface SpeechEngine {
+  readonly carries: Carries<SpeechChoice>
   /** A whole file in the format of the request; `pcm` is 16 bits, little-endian, mono, 24,000 a second. */
   speak(call: SpeechCall): Promise<Buffer>
   /** Formats that can be made here and now, where those are fewer than the model's. */
@@ -49,6 +51,7 @@ export interface TranscribedSpeech extends Pick<Transcription, 'text' | 'timesta
 }
 
 export interface TranscriptionEngine {
+  readonly carries: Carries<TranscriptionChoice>
   transcribe(call: TranscriptionCall): Promise<TranscribedSpeech>
 }
 
@@ -74,6 +77,7 @@ export interface MusicCall {
 }
 
 export interface MusicEngine {
+  readonly carries: Carries<MusicChoice>
   /** Starts or finds the work of this job. The file is `audio/mpeg`, `audio/wav` or `audio/flac`. */
   start(call: MusicCall): Promise<JobProgress>
   /** Looks after it; called again until it is completed or failed. An error thrown here is no verdict. */

@@ -9,6 +9,14 @@ import type { ImageFormat } from '#contract/images.ts'
 import type { VideoQueueRequest } from '#contract/video.ts'
 import type { Fetcher } from '../media/first-use-fetcher.ts'
 import type { Picture } from '../pictures/picture.ts'
+import type {
+  Carries,
+  EditChoice,
+  EmbeddingChoice,
+  ImageChoice,
+  UpscaleChoice,
+  VideoChoice,
+} from './carried-choices.ts'
 
 export interface ChatCall {
   request: ChatCompletionRequest
@@ -43,6 +51,7 @@ export interface EmbeddingResult {
 }
 
 export interface EmbeddingEngine {
+  readonly carries: Carries<EmbeddingChoice>
   embed(call: EmbeddingCall): Promise<EmbeddingResult>
 }
 
@@ -67,6 +76,7 @@ export interface ImageCall {
 }
 
 export interface ImageEngine {
+  readonly carries: Carries<ImageChoice>
   /** Pictures in the format of the request, one at least and no more than were asked for; only those are charged. */
   generate(call: ImageCall): Promise<Buffer[]>
 }
@@ -175,6 +185,7 @@ export interface EditCall {
 }
 
 export interface EditEngine {
+  readonly carries: Carries<EditChoice>
   /** A picture in the format of the request. */
   edit(call: EditCall): Promise<Buffer>
 }
@@ -194,6 +205,7 @@ export interface UpscaleCall {
 }
 
 export interface UpscaleEngine {
+  readonly carries: Carries<UpscaleChoice>
   /** A PNG. */
   upscale(call: UpscaleCall): Promise<Buffer>
 }
@@ -228,6 +240,7 @@ export type JobProgress =
   | { state: 'failed'; reason: string; contentPolicy?: boolean }
 
 export interface VideoEngine {
+  readonly carries: Carries<VideoChoice>
   /** Starts or finds the work of this job. */
   start(call: VideoCall): Promise<JobProgress>
   /** Looks after it; called again until it is completed or failed. An error thrown here is no verdict. */

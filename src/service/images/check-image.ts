@@ -1,5 +1,6 @@
 import type { GenerateImageRequest, ImageFormat } from '#contract/images.ts'
 import { fieldError } from '../field-error.ts'
+import { requireCarried } from '../models/carried.ts'
 import type { ImageModel } from '../models/model.ts'
 
 /** Choices of other models; each is refused by its name where it is asked for, never ignored. */
@@ -23,6 +24,9 @@ export function checkImage(model: ImageModel, request: GenerateImageRequest): vo
     if (model.styles.length === 0) throw notTaken(model, 'style_preset')
     throw fieldError(['style_preset'], `is none of ${model.id}; allowed values: ${model.styles.join(', ')}`)
   }
+  // The record tells of all other choices, and no model offers what its engine cannot carry.
+  const variants = request.variants === 1 ? undefined : request.variants
+  requireCarried(model, { variants, cfg_scale: request.cfg_scale })
   if (request.return_binary && request.variants > 1) {
     throw fieldError(['return_binary'], 'gives the bytes of one picture; leave it out, or ask for one variant')
   }

@@ -3,6 +3,7 @@ import type { UpscaleImageRequest } from '#contract/image-edits.ts'
 import type { Call } from '../call.ts'
 import type { UpscaleRequest } from '../engines/engine.ts'
 import { fieldError } from '../field-error.ts'
+import { requireCarried } from '../models/carried.ts'
 import type { UpscaleModel } from '../models/picture-model.ts'
 import type { Picture } from '../pictures/picture.ts'
 import { upscalePrice } from '../pricing/price-picture.ts'
@@ -37,12 +38,19 @@ function enhanceOf(model: UpscaleModel, body: UpscaleImageRequest): UpscaleReque
     return undefined
   }
   if (!model.hasEnhance) throw fieldError(['enhance'], `${model.id} does not take enhance; leave it out`)
+  const creativity = otherThan(defaultCreativity, body.enhanceCreativity)
+  const replication = otherThan(defaultReplication, body.replication)
+  requireCarried(model, { enhanceCreativity: creativity, replication, enhancePrompt: body.enhancePrompt })
   return {
     creativity: body.enhanceCreativity ?? defaultCreativity,
     replication: body.replication ?? defaultReplication,
     ...(body.enhancePrompt ? { prompt: body.enhancePrompt } : {}),
   }
 }
+
+/** A default is nobody's choice. */
+const otherThan = (usual: number, asked: number | null | undefined): number | undefined =>
+  asked === usual ? undefined : (asked ?? undefined)
 
 function requireRoom({ id, mostMadePixels }: UpscaleModel, { width, height }: Picture, scale: number): void {
   if (Math.round(width * scale) * Math.round(height * scale) <= mostMadePixels) return

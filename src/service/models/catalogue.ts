@@ -16,6 +16,7 @@ import {
   isPictureModel,
   type UpscaleModel,
 } from './picture-model.ts'
+import { brokenPromise } from './promised-choices.ts'
 
 /** Ids stand in URLs, headers and a path's segment of logs; `=` would read as a suffix of options. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/
@@ -200,6 +201,8 @@ function checkModel(model: Model): void {
   for (const name of [model.id, ...otherNames(model)]) {
     if (!idPattern.test(name)) throw new Error(`${JSON.stringify(name)} cannot be a model's id.`)
   }
+  const broken = brokenPromise(model, model.engine)
+  if (broken !== null) throw new Error(`Model ${model.id} offers ${broken}, which its engine cannot carry out.`)
   if (model.type === 'text') checkTextModel(model)
   else if (model.type === 'embedding') checkEmbeddingModel(model)
   else if (model.type === 'image') checkImageModel(model)

@@ -1,8 +1,18 @@
-import { isNoPrompt, type VideoQueueRequest, type VideoQuoteRequest, videoMediaFields } from '#contract/video.ts'
+import {
+  isNoPrompt,
+  type VideoMediaField,
+  type VideoQueueRequest,
+  type VideoQuoteRequest,
+  videoMediaFields,
+} from '#contract/video.ts'
 import { fieldError } from '../field-error.ts'
 import { promptCharacters } from './bounds.ts'
+import { requireCarried } from './carried.ts'
 import type { VideoModel } from './model.ts'
 import { isUpscaler, takenMedia, upscaleFactor } from './video-rules.ts'
+
+/** In a quote these are members that its own schema does not know. */
+type Chosen = Readonly<Partial<Record<VideoMediaField | 'negative_prompt', unknown>>>
 
 /** Checks what a quote depends on against the model's record. Throws `invalidRequest` with the allowed values. */
 export function checkVideoPrice(model: VideoModel, request: VideoQuoteRequest | VideoQueueRequest): void {
@@ -15,18 +25,25 @@ export function checkVideoPrice(model: VideoModel, request: VideoQuoteRequest | 
     if (request.upscale_factor !== undefined) throw untaken(model, 'upscale_factor')
   }
   checkChoice(model, 'aspect_ratio', request.aspect_ratio, ratios)
-  if (request.video_url !== undefined && !takenMedia(model).includes('video_url')) throw untaken(model, 'video_url')
   checkAudio(model, request.audio)
+  checkChosen(model, request)
+}
+
+/** What a queue request may name beside that; a quote that names it too is refused alike. */
+function checkChosen(model: VideoModel, request: Chosen): void {
+  const taken = takenMedia(model)
+  for (const field of videoMediaFields) {
+    if (!taken.includes(field) && isGiven(request[field])) throw untaken(model, field)
+  }
+  const media = Object.fromEntries(videoMediaFields.map(field => [field, request[field]]))
+  // The record tells of all other choices, and no model offers what its engine cannot carry.
+  requireCarried(model, { negative_prompt: request.negative_prompt, ...media })
 }
 
 /** All of a queue request that can be told without reading its media. Throws `invalidRequest`. */
 export function checkVideo(model: VideoModel, request: VideoQueueRequest): void {
   checkVideoPrice(model, request)
   checkPrompts(model, request)
-  const taken = takenMedia(model)
-  for (const field of videoMediaFields) {
-    if (!taken.includes(field) && isGiven(request[field])) throw untaken(model, field)
-  }
   if (model.constraints.model_type === 'image-to-video' && request.image_url === undefined) {
     throw fieldError(['image_url'], `${model.id} needs a picture: an address or a data URL (data:image/png;base64,…)`)
   }
@@ -44,8 +61,8 @@ function checkUpscale(model: VideoModel, request: VideoQuoteRequest | VideoQueue
 
 function checkAudio({ id, constraints }: VideoModel, asked: boolean | undefined): void {
   const { audio, audio_configurable: configurable } = constraints
-  if (asked === undefined || configurable || asked === audio) return
-  throw fieldError(['audio'], `${id} always makes videos ${audio ? 'with' : 'without'} sound; allowed value: ${audio}`)
+  if (asked !== false || configurable || !audio) return
+  throw fieldError(['audio'], `${id} always makes videos with sound; allowed value: true`)
 }
 
 function checkChoice(model: VideoModel, field: string, value: string | undefined, allowed: readonly string[]): void {

@@ -9,6 +9,7 @@ import { refusedWord } from './double-video.ts'
 
 /** Has every piece at once, in a folder of its own: a few bytes that say that they are one. */
 export class DoubleMusic implements MusicEngine {
+  readonly carries = () => true
   readonly #folder: string
 
   constructor(folder: string) {
@@ -37,5 +38,10 @@ export const cloningSpeech: SpeechModel = {
   id: 'double-voice',
   traits: [],
   voiceCloning: { mode: 'zero_shot', acceptedFormats: ['wav'], minimumSampleSeconds: 1 },
-  engine: { speak: (call: SpeechCall) => hum.speak(call), formats: hum.formats, cloneVoice: async () => 'demo-low' },
+  engine: {
+    carries: hum.carries,
+    speak: (call: SpeechCall) => hum.speak(call),
+    formats: hum.formats,
+    cloneVoice: async () => 'demo-low',
+  },
 }

@@ -7,6 +7,7 @@ export const refusedWord = 'forbidden'
 
 /** Has every video at once, in a folder of its own: a few bytes that say that they are one. */
 export class DoubleVideo implements VideoEngine {
+  readonly carries = () => true
   readonly #folder: string
 
   constructor(folder: string) {

@@ -4,6 +4,7 @@ import type { JobProgress, VideoCall, VideoEngine } from '#service/engines/engin
 
 /** Done at the second look, or failed where the prompt says so. */
 export class InstantVideo implements VideoEngine {
+  readonly carries = () => true
   readonly #folder: string
 
   constructor(folder: string) {

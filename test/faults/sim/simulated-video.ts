@@ -58,6 +58,7 @@ export class RenderFarm {
 
 /** The way to the engine from one machine: questions and answers may be lost. */
 export class SimulatedVideo implements VideoEngine {
+  readonly carries = () => true
   readonly #machine: Machine
   readonly #farm: RenderFarm
   readonly #draws: Seeded

@@ -57,7 +57,7 @@ models:
   - id: edits
     type: inpaint
     mostPictures: 3
-    price: { perPictureUsd: 0.04, resolutions: { 1K: 0.04, 2K: 0.08 }, quality: { 2K: { high: 0.12 } } }
+    price: { perPictureUsd: 0.04, resolutions: { 2K: 0.08 }, quality: { 2K: { high: 0.12 } } }
     upstreams: [{ engine: openai, baseUrl: 'http://127.0.0.1:8000/v1', lacksResponseFormat: true }, { engine: demo }]
   - id: larger
     type: upscale

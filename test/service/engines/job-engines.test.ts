@@ -199,11 +199,12 @@ describe('what is asked', () => {
     confirmed_legal_right: true,
     confirmed_screening_acknowledged: true,
   }
-  test('service: the caller’s request by the name of its model there, consents too', async () => {
+  test('service: the published fields by the name of its model there, consents too, and no others', async () => {
     const image_url = dataUrl('png', png(4, 4))
     const asked = call({ image_url, consents: { seedance: agreed } })
     world.server.says(wires.service.submit, wires.service.taken)
-    await follow(world.engine('service'), 2, asked)
+    const given = { ...asked, request: { ...asked.request, seed: 7, lora: 'theirs' } }
+    await follow(world.engine('service'), 2, given)
     expect(JSON.parse(world.server.seen[0]?.text ?? '')).toEqual({ ...asked.request, model: 'their-model' })
   })
 

@@ -58,6 +58,7 @@ export class ProcessStore implements Store {
 
 /** Counts what it was asked to start. */
 export class CountingVideo implements VideoEngine {
+  readonly carries = () => true
   readonly started: string[] = []
   polls = 0
 

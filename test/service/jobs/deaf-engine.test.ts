@@ -7,6 +7,7 @@ import { audit } from '#service/ledger/audit.ts'
 import { type OpenedService, openService, TestClock } from '../open-service.ts'
 
 class DeafVideo implements VideoEngine {
+  readonly carries = () => true
   asked = 0
   readonly signals: AbortSignal[] = []
   start = (call: VideoCall) => this.#never(call)

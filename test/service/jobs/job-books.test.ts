@@ -41,6 +41,7 @@ const open = async (options: Parameters<typeof openService>[0] = {}) => {
 const ask = { prompt: 'A lighthouse in fog', duration: '2s', resolution: '360p', audio: false } as const
 
 class TellableVideo implements VideoEngine {
+  readonly carries = () => true
   verdict: JobProgress = { state: 'running', engineState: { at: 'engine' } }
   start = async () => this.verdict
   poll = async () => this.verdict

@@ -14,6 +14,7 @@ const picture =
 const ask = { model: 'demo-video', prompt: 'A lighthouse in fog', duration: '2s', resolution: '360p', audio: false }
 
 class TellableVideo implements VideoEngine {
+  readonly carries = () => true
   verdict: JobProgress = { state: 'running', engineState: { at: 'engine' } }
   start = async () => this.verdict
   poll = async () => this.verdict

@@ -6,7 +6,7 @@ const unused = () => {
   throw new Error('No engine is asked here.')
 }
 export const noChat: ChatEngine = { complete: unused, stream: unused }
-export const noVideo: VideoEngine = { start: unused, poll: unused }
+export const noVideo: VideoEngine = { carries: () => true, start: unused, poll: unused }
 
 export const models = demoModels({ chat: noChat, video: noVideo })
 

@@ -4,6 +4,7 @@ import type { ImageFormat } from '#contract/images.ts'
 import { typeOfBytes } from '#contract/picture-header.ts'
 import { pictureBytes } from '../../pictures/bounds.ts'
 import type { Picture } from '../../pictures/picture.ts'
+import type { Carries, EditChoice, ImageChoice, UpscaleChoice } from '../carried-choices.ts'
 import type {
   BackgroundCall,
   BackgroundEngine,
@@ -18,7 +19,7 @@ import type { UpstreamOptions } from '../openai/upstream-options.ts'
 import { PictureWorker } from '../pictures/picture-worker.ts'
 import { comfyPictureMs, comfyPollMs } from './bounds.ts'
 import { ComfyServer, type MadeFile } from './server.ts'
-import { Workflow, type WorkflowValues } from './workflow.ts'
+import { type Placeholder, Workflow, type WorkflowValues } from './workflow.ts'
 
 export interface ComfyOptions extends UpstreamOptions {
   /** As ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts. */
@@ -37,11 +38,41 @@ interface Work {
 
 const pictureNames = ['image', 'image_2', 'image_3'] as const
 
+/** Where a field of a request stands in a workflow. */
+const placeOf: Record<
+  Exclude<ImageChoice | EditChoice | UpscaleChoice, 'images' | 'format' | 'output_format'>,
+  Placeholder
+> = {
+  prompt: 'prompt',
+  negative_prompt: 'negative_prompt',
+  width: 'width',
+  height: 'height',
+  variants: 'count',
+  seed: 'seed',
+  steps: 'steps',
+  cfg_scale: 'cfg_scale',
+  style_preset: 'style',
+  aspect_ratio: 'aspect_ratio',
+  resolution: 'resolution',
+  quality: 'quality',
+  scale: 'scale',
+  enhance: 'creativity',
+  enhanceCreativity: 'creativity',
+  replication: 'replication',
+  enhancePrompt: 'prompt',
+}
+
 /** The largest seed that all samplers take. */
 const seeds = 2 ** 32 - 1
 
 /** Pictures, edits, larger pictures and removed backgrounds by a workflow on a ComfyUI server. */
 export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, BackgroundEngine {
+  readonly carries: Carries<ImageChoice | EditChoice | UpscaleChoice> = (field, value) => {
+    if (field === 'format' || field === 'output_format') return true
+    const places = this.#workflow.names
+    if (field === 'images') return pictureNames.slice(0, Number(value)).every(name => places.has(name))
+    return places.has(placeOf[field])
+  }
   readonly #server: ComfyServer
   readonly #workflow: Workflow
   readonly #pollMs: number
@@ -123,7 +154,8 @@ export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, Ba
     for (const [index, picture] of pictures.entries()) {
       const name = pictureNames[index]
       if (!name || !this.#workflow.names.has(name)) throw new Error('The workflow has no place for all pictures.')
-      values[name] = await this.#server.upload(picture, signal)
+      const { type, bytes } = picture
+      values[name] = await this.#server.upload({ extension: type, mimeType: `image/${type}`, bytes }, signal)
     }
     return values
   }

@@ -3,7 +3,6 @@ import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { inferenceFailed, modelOffline, modelOverloaded } from '#contract/errors.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { bytesWithin } from '../../bytes-within.ts'
-import type { Picture } from '../../pictures/picture.ts'
 import * as bounds from '../bounds.ts'
 import { isObject, readObject } from '../openai/read-answer.ts'
 import { authorization, urlOf } from '../openai/upstream.ts'
@@ -17,6 +16,14 @@ export interface MadeFile {
   filename: string
   subfolder: string
   type: string
+}
+
+/** A file that a workflow works on. */
+export interface UploadedFile {
+  /** Without a dot. */
+  extension: string
+  mimeType: string
+  bytes: Buffer
 }
 
 export type Found =
@@ -53,13 +60,13 @@ export class ComfyServer {
     return new ComfyWatch(url, { headers: this.#headers, dispatcher: this.#agent })
   }
 
-  /** The name under which a workflow finds the picture. */
-  async upload({ type, bytes }: Picture, signal: AbortSignal): Promise<string> {
+  /** The name under which a workflow finds the file; ComfyUI's own page sends sound and video by the route of images too. */
+  async upload({ extension, mimeType, bytes }: UploadedFile, signal: AbortSignal): Promise<string> {
     const form = new FormData()
-    form.set('image', new Blob([new Uint8Array(bytes)], { type: `image/${type}` }), `farebox-${randomUUID()}.${type}`)
+    form.set('image', new Blob([new Uint8Array(bytes)], { type: mimeType }), `farebox-${randomUUID()}.${extension}`)
     form.set('overwrite', 'true')
     const { name, subfolder } = await this.#json('/upload/image', { method: 'POST', body: form, signal })
-    if (typeof name !== 'string' || name === '') throw new Error('The engine took a picture and did not name it.')
+    if (typeof name !== 'string' || name === '') throw new Error('The engine took a file and did not name it.')
     return typeof subfolder === 'string' && subfolder !== '' ? `${subfolder}/${name}` : name
   }
 

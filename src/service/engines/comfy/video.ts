@@ -1,112 +1,117 @@
 import { createHash } from 'node:crypto'
+import { isNoPrompt } from '#contract/video.ts'
 import { readPicture } from '../../pictures/picture.ts'
-import { videoPlan } from '../demo/video-plan.ts'
+import { mediaFormat, mimeTypes } from '../../video-media/media-format.ts'
+import type { Carries, VideoChoice } from '../carried-choices.ts'
+import { shortSideOf, videoPlan } from '../demo/video-plan.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
-import { submissionMs } from '../job-bounds.ts'
-import { JobUpstream } from '../job-upstream.ts'
-import type { JobUpstreamOptions } from '../job-upstream-options.ts'
-import { OnceSent } from '../once-sent.ts'
-import { comfyBeginnings, comfyQuestionMs } from './bounds.ts'
-import { ComfyServer, type MadeFile } from './server.ts'
-import { Workflow } from './workflow.ts'
+import { ComfyJobs, type ComfyJobsOptions, type ComfyStage } from './jobs.ts'
+import type { UploadedFile } from './server.ts'
+import { type Placeholder, referencePlaces, type WorkflowValues } from './workflow.ts'
 
-export interface ComfyVideoOptions extends JobUpstreamOptions {
-  /** As ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts; it saves an MP4. */
-  workflow: unknown
-}
-
-/**
- * Videos by a workflow on a ComfyUI server. Work has the job's id there, so that one whose submission was not answered is
- * found again in the line and in the history; what a server has forgotten is asked anew.
- */
+/** Videos by a workflow on a ComfyUI server; it saves an MP4. */
 export class ComfyVideo implements VideoEngine {
-  readonly #server: ComfyServer
-  readonly #files: JobUpstream
-  readonly #workflow: Workflow
-  readonly #sent = new OnceSent({ knowsAgain: true })
+  readonly #jobs: ComfyJobs<VideoCall>
 
   /** Throws a sentence where the address, the key or the workflow cannot be used. */
-  constructor(options: ComfyVideoOptions) {
-    this.#workflow = new Workflow(options.workflow)
-    this.#server = new ComfyServer(options)
-    this.#files = new JobUpstream(options)
+  constructor(options: ComfyJobsOptions) {
+    this.#jobs = new ComfyJobs(options, { valuesOf, files: /\.mp4$/i, fileWord: 'MP4' })
   }
 
-  async start({ jobId }: VideoCall): Promise<JobProgress> {
-    return this.#files.finished(jobId) ?? this.#sent.begin()
+  readonly carries: Carries<VideoChoice> = (field, value) => {
+    const has = (name: Placeholder) => this.#jobs.workflow.names.has(name)
+    const hasSize = has('width') && has('height')
+    if (field === 'aspect_ratio') return has('aspect_ratio') || hasSize
+    if (field === 'resolution') return has('resolution') || (hasSize && shortSideOf(value) !== null)
+    if (field === 'reference_image_urls') {
+      const least = Array.isArray(value) ? value.length : 1
+      return referencePlaces.slice(0, least).every(has)
+    }
+    const place = placeOf[field]
+    return place !== undefined && has(place)
   }
 
-  async poll(call: VideoCall, state: EngineState): Promise<JobProgress> {
-    const kept = this.#files.finished(call.jobId)
-    if (kept) return kept
-    if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#submit(call, 1))
-    return this.#look(call, state)
+  start(call: VideoCall): Promise<JobProgress> {
+    return this.#jobs.start(call)
+  }
+
+  poll(call: VideoCall, state: EngineState): Promise<JobProgress> {
+    return this.#jobs.poll(call, state)
   }
 
   /** Ends all connections. */
-  async close(): Promise<void> {
-    await Promise.all([this.#server.close(), this.#files.close()])
-  }
-
-  async #submit(call: VideoCall, beginnings: number): Promise<JobProgress> {
-    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(submissionMs)])
-    const known = await this.#server.findByOurs(call.jobId, signal)
-    if (known !== null) return running(known, beginnings)
-    const values = await this.#valuesOf(call, signal)
-    if (typeof values === 'string') return { state: 'failed', reason: values }
-    const names = { id: call.jobId, clientId: call.jobId }
-    return running(await this.#server.submit(this.#workflow.filled(values), names, signal), beginnings)
-  }
-
-  async #look(call: VideoCall, state: EngineState): Promise<JobProgress> {
-    const id = String(state.promptId)
-    const beginnings = Number(state.beginnings ?? 1)
-    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(comfyQuestionMs)])
-    const found = await this.#server.look(id, signal)
-    switch (found.state) {
-      case 'waiting':
-        return { state: 'running', engineState: state }
-      case 'failed':
-        return { state: 'failed', reason: 'The engine could not make this video.' }
-      case 'unknown':
-        // What it has forgotten it does not work on either.
-        if (beginnings >= comfyBeginnings) return { state: 'failed', reason: 'The engine lost the job.' }
-        return this.#submit(call, beginnings + 1)
-      case 'done':
-        return this.#fetch(call, found.files)
-    }
-  }
-
-  async #fetch({ jobId, signal }: VideoCall, files: readonly MadeFile[]): Promise<JobProgress> {
-    const file = files.find(({ filename }) => /\.mp4$/i.test(filename))
-    if (!file) return { state: 'failed', reason: 'The engine made no MP4.' }
-    const response = await this.#server.file(file, signal)
-    return this.#files.keep(jobId, { kind: 'file', status: 200, mimeType: 'video/mp4', response })
-  }
-
-  /** A sentence where a picture cannot be used. */
-  async #valuesOf({ request, engineModel, jobId }: VideoCall, signal: AbortSignal) {
-    const { width, height, seconds } = videoPlan(request)
-    const values: Record<string, string | number> = {
-      ...{ prompt: request.prompt, negative_prompt: request.negative_prompt ?? '', width, height, seconds },
-      // The same for a job that is begun anew.
-      ...{ seed: createHash('sha256').update(jobId).digest().readUInt32BE(0), model: engineModel },
-      ...(request.aspect_ratio === undefined ? {} : { aspect_ratio: request.aspect_ratio }),
-      ...(request.resolution === undefined ? {} : { resolution: request.resolution }),
-    }
-    const pictures = { image: request.image_url, end_image: request.end_image_url } as const
-    for (const [name, url] of Object.entries(pictures)) {
-      if (url === undefined) continue
-      if (!this.#workflow.names.has(name as keyof typeof pictures)) return `The engine has no place for ${name}_url.`
-      const read = readPicture(url)
-      if (!read.ok) return `The picture of ${name}_url cannot be used: ${read.problem}.`
-      values[name] = await this.#server.upload(read.picture, signal)
-    }
-    return values
+  close(): Promise<void> {
+    return this.#jobs.close()
   }
 }
 
-const running = (promptId: string, beginnings: number): JobProgress => ({
-  state: 'running',
-  engineState: { promptId, beginnings },
-})
+/** Where a field of a request stands in a workflow; the others have no place of their own. */
+const placeOf: Partial<Record<VideoChoice, Placeholder>> = {
+  prompt: 'prompt',
+  negative_prompt: 'negative_prompt',
+  duration: 'seconds',
+  upscale_factor: 'scale',
+  audio: 'sound',
+  image_url: 'image',
+  end_image_url: 'end_image',
+  audio_url: 'audio',
+  video_url: 'video',
+}
+
+/** A sentence where a medium cannot be used. */
+async function valuesOf(
+  { request, engineModel, jobId }: VideoCall,
+  { workflow, server }: ComfyStage,
+  signal: AbortSignal,
+): Promise<WorkflowValues | string> {
+  const { width, height, seconds, audio } = videoPlan(request)
+  const values: Partial<Record<Placeholder, string | number | boolean>> = {
+    ...{ prompt: isNoPrompt(request.prompt) ? '' : request.prompt, negative_prompt: request.negative_prompt ?? '' },
+    ...{ width, height, seconds, sound: audio, model: engineModel },
+    // The same for a job that is begun anew.
+    seed: createHash('sha256').update(jobId).digest().readUInt32BE(0),
+    ...(request.aspect_ratio === undefined ? {} : { aspect_ratio: request.aspect_ratio }),
+    ...(request.resolution === undefined ? {} : { resolution: request.resolution }),
+    ...(request.upscale_factor === undefined ? {} : { scale: request.upscale_factor }),
+  }
+  for (const [place, field, url] of mediaOf(request)) {
+    if (!workflow.names.has(place)) return `The engine has no place for ${field}.`
+    const file = field.includes('image') ? pictureOf(url) : mediumOf(url)
+    if (typeof file === 'string') return `${field} cannot be used: ${file}.`
+    values[place] = await server.upload(file, signal)
+  }
+  return values
+}
+
+type PlacedMedium = readonly [place: Placeholder, field: string, url: string]
+
+function mediaOf(request: VideoCall['request']): PlacedMedium[] {
+  const single = [
+    ['image', 'image_url', request.image_url],
+    ['end_image', 'end_image_url', request.end_image_url],
+    ['audio', 'audio_url', request.audio_url],
+    ['video', 'video_url', request.video_url],
+  ] as const
+  const references = (request.reference_image_urls ?? []).flatMap((url, index): PlacedMedium[] => {
+    const place = referencePlaces[index]
+    return place ? [[place, 'reference_image_urls', url]] : []
+  })
+  return [
+    ...single.flatMap(([place, field, url]) => (url === undefined ? [] : [[place, field, url] as const])),
+    ...references,
+  ]
+}
+
+function pictureOf(url: string): UploadedFile | string {
+  const read = readPicture(url)
+  if (!read.ok) return read.problem
+  const { type, bytes } = read.picture
+  return { extension: type, mimeType: `image/${type}`, bytes }
+}
+
+/** It was recognised and measured when the request was taken. */
+function mediumOf(url: string): UploadedFile | string {
+  const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
+  const format = mediaFormat(bytes)
+  return format === null ? 'the format is unknown' : { extension: format, mimeType: mimeTypes[format], bytes }
+}

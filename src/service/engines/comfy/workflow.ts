@@ -1,5 +1,18 @@
 import { isObject } from '../openai/read-answer.ts'
 
+/** One for each reference image of a request, in their order. */
+export const referencePlaces = [
+  'reference_image',
+  'reference_image_2',
+  'reference_image_3',
+  'reference_image_4',
+  'reference_image_5',
+  'reference_image_6',
+  'reference_image_7',
+  'reference_image_8',
+  'reference_image_9',
+] as const
+
 /** What a workflow may ask for as `{{name}}`, and what each is. */
 export const placeholders = [
   'prompt',
@@ -23,10 +36,15 @@ export const placeholders = [
   'creativity',
   'replication',
   'seconds',
+  'audio',
+  'video',
+  'sound',
+  ...referencePlaces,
 ] as const
 export type Placeholder = (typeof placeholders)[number]
 
-export type WorkflowValues = Readonly<Partial<Record<Placeholder, string | number>>>
+/** `sound` says whether the result has any. */
+export type WorkflowValues = Readonly<Partial<Record<Placeholder, string | number | boolean>>>
 
 /** `{{steps}}`, or with what it is where a request does not say: `{{steps|20}}`. */
 const pattern = /\{\{\s*(\w+)\s*(?:\|([^{}]*))?\}\}/g
@@ -78,7 +96,7 @@ function filledText(text: string, values: WorkflowValues): unknown {
   return text.replaceAll(pattern, (...match) => String(chosenValue(match as unknown as RegExpMatchArray, values)))
 }
 
-function chosenValue([, name, otherwise]: RegExpMatchArray, values: WorkflowValues): string | number {
+function chosenValue([, name, otherwise]: RegExpMatchArray, values: WorkflowValues): string | number | boolean {
   const value = values[name as Placeholder]
   if (value !== undefined) return value
   if (otherwise === undefined) throw new Error(`The workflow needs {{${name}}}, and the request has none.`)

@@ -7,27 +7,36 @@ export interface Drawing {
   width: number
   height: number
   prompt: string
+  /** What should not be there; empty where nothing is said. */
+  negativePrompt: string
   style: string
   seed: number
+  /** How far colours reach: at twice the usual they are twice as strong. */
+  cfgScale: number
   /** Which of the pictures of one request. */
   variant: number
 }
 
+/** What diffusion models take where nothing else is asked for. */
+export const usualCfgScale = 7
+
 /** Colours that follow from the words, with the words over them; the same for the same drawing. */
-export function drawPicture({ width, height, prompt, style, seed, variant }: Drawing): Pixels {
-  const colours = createHash('sha256').update(`${seed} ${variant} ${style} ${prompt}`).digest()
-  const pixels = waves({ width, height }, colours)
-  overlay(pixels, style ? `${style}: ${prompt}` : prompt)
+export function drawPicture(drawing: Drawing): Pixels {
+  const { width, height, prompt, negativePrompt, style, seed, cfgScale, variant } = drawing
+  const without = negativePrompt ? ` (without ${negativePrompt})` : ''
+  const colours = createHash('sha256').update(`${seed} ${variant} ${style} ${prompt}${without}`).digest()
+  const pixels = waves({ width, height }, colours, cfgScale / usualCfgScale)
+  overlay(pixels, `${style ? `${style}: ` : ''}${prompt}${without}`)
   return pixels
 }
 
 /** Three waves of colour. */
-function waves({ width, height }: Pick<Pixels, 'width' | 'height'>, colours: Buffer): Pixels {
+function waves({ width, height }: Pick<Pixels, 'width' | 'height'>, colours: Buffer, strength: number): Pixels {
   const rgb = Buffer.alloc(width * height * 3)
   const at = (index: number) => (colours[index] ?? 0) / 255
   const channels = [0, 1, 2].map(channel => ({
     middle: 70 + 90 * at(channel),
-    reach: 40 + 55 * at(channel + 3),
+    reach: (40 + 55 * at(channel + 3)) * strength,
     across: ((1 + 5 * at(channel + 6)) * 2 * Math.PI) / width,
     down: ((1 + 5 * at(channel + 9)) * 2 * Math.PI) / height,
     begin: 2 * Math.PI * at(channel + 12),
@@ -37,8 +46,9 @@ function waves({ width, height }: Pick<Pixels, 'width' | 'height'>, colours: Buf
     for (let y = 0; y < height; y++) {
       const row = Math.cos(y * down + begin)
       for (let x = 0; x < width; x++) {
-        // A byte below nothing would be read as almost white.
-        rgb[(y * width + x) * 3 + channel] = Math.max(0, middle + (reach * ((columns[x] ?? 0) + row)) / 2)
+        // A byte beyond its bounds would be read as another colour.
+        const value = middle + (reach * ((columns[x] ?? 0) + row)) / 2
+        rgb[(y * width + x) * 3 + channel] = Math.max(0, Math.min(255, value))
       }
     }
   }

@@ -1,11 +1,10 @@
 import type { Raster } from '../../pictures/encode-png.ts'
+import type { EditRequest } from '../engine.ts'
+import { resample } from '../pictures/resample.ts'
 import { drawCaption } from './caption.ts'
 
-export interface RasterEdit {
-  prompt: string
-  /** Such as `16:9`. */
-  aspectRatio?: string
-}
+/** `resolution` is such as `2K`, the thousands of pixels of the longer side. */
+export type RasterEdit = Pick<EditRequest, 'prompt' | 'aspectRatio' | 'resolution' | 'quality'>
 
 type Change = (rgba: Buffer, at: number) => void
 
@@ -61,15 +60,37 @@ const changes: readonly (readonly [words: RegExp, change: Change])[] = [
  * A demonstration of an edit, without a model: pictures stand side by side, a few words of the prompt change them
  * (grey, sepia, invert, brighter, darker, mirror), and the prompt is written over the lower edge.
  */
-export function editRaster(pictures: readonly Raster[], { prompt, aspectRatio }: RasterEdit): Raster {
-  const whole = cropped(sideBySide(pictures), aspectRatio)
+export function editRaster(
+  pictures: readonly Raster[],
+  { prompt, aspectRatio, resolution, quality = 'high' }: RasterEdit,
+): Raster {
+  const whole = sized(cropped(sideBySide(pictures), aspectRatio), resolution)
   for (const [words, change] of changes) {
     if (!words.test(prompt)) continue
     for (let at = 0; at < whole.rgba.length; at += 4) change(whole.rgba, at)
   }
+  for (let at = 0; at < whole.rgba.length; at += 4) coarsen(whole.rgba, at, levels[quality])
   const turned = /\b(mirror|mirrored|flip|flipped)\b/i.test(prompt) ? mirrored(whole) : whole
   writeOver(turned, prompt)
   return turned
+}
+
+/** Shades of each colour that a quality has. */
+const levels = { low: 6, medium: 24, high: 256 }
+
+function coarsen(rgba: Buffer, at: number, shades: number): void {
+  if (shades >= 256) return
+  const step = 255 / (shades - 1)
+  const [red, green, blue] = colours(rgba, at).map(value => Math.round(Math.round(value / step) * step))
+  set(rgba, at, red ?? 0, green ?? 0, blue ?? 0)
+}
+
+function sized(picture: Raster, resolution: string | undefined): Raster {
+  const thousands = Number(/^([1-4])K$/i.exec(resolution ?? '')?.[1] ?? 0)
+  if (thousands === 0) return picture
+  const by = (thousands * 1_024) / Math.max(picture.width, picture.height)
+  const side = (length: number) => Math.max(1, Math.round(length * by))
+  return resample(picture, side(picture.width), side(picture.height))
 }
 
 function sideBySide(pictures: readonly Raster[]): Raster {

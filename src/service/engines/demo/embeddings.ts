@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { fieldError } from '../../field-error.ts'
 import { TokenCounter } from '../../tokens/count-tokens.ts'
+import { carriesAll } from '../carried-choices.ts'
 import type { EmbeddingCall, EmbeddingEngine, EmbeddingResult } from '../engine.ts'
 
 /** Of the demonstration's vectors. */
@@ -14,6 +15,8 @@ const partWeight = 0.25
  * understood; it shows the path of a request, and what a search does with vectors.
  */
 export class DemoEmbeddings implements EmbeddingEngine {
+  readonly carries = carriesAll
+
   async embed({ input, dimensions = demoDimensions, signal }: EmbeddingCall): Promise<EmbeddingResult> {
     const texts = typeof input === 'string' ? [input] : input.map(textOf)
     const counter = new TokenCounter()

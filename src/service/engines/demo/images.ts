@@ -1,5 +1,7 @@
+import type { Carries, ImageChoice } from '../carried-choices.ts'
 import type { ImageCall, ImageEngine } from '../engine.ts'
 import { PictureWorker } from '../pictures/picture-worker.ts'
+import { usualCfgScale } from './draw-picture.ts'
 
 /**
  * Pictures of colours that follow from the words, with the words in them. Nothing is understood; it shows the path of a
@@ -7,6 +9,8 @@ import { PictureWorker } from '../pictures/picture-worker.ts'
  * keeps no process alive; whoever has one for pictures may give it.
  */
 export class DemoImages implements ImageEngine {
+  /** Nothing is drawn in steps. */
+  readonly carries: Carries<ImageChoice> = (field, value) => (field === 'format' ? value === 'png' : field !== 'steps')
   readonly #worker: PictureWorker
 
   constructor(worker: PictureWorker = new PictureWorker()) {
@@ -14,10 +18,19 @@ export class DemoImages implements ImageEngine {
   }
 
   async generate({ request, signal }: ImageCall): Promise<Buffer[]> {
-    const { width, height, prompt, style = '', seed = 0, count } = request
+    const {
+      width,
+      height,
+      prompt,
+      negativePrompt = '',
+      style = '',
+      seed = 0,
+      cfgScale = usualCfgScale,
+      count,
+    } = request
     const pictures: Buffer[] = []
     for (let variant = 0; variant < count; variant++) {
-      const drawing = { width, height, prompt, style, seed, variant }
+      const drawing = { width, height, prompt, negativePrompt, style, seed, cfgScale, variant }
       pictures.push(await this.#worker.run({ kind: 'demo-draw', drawing }, signal))
     }
     return pictures

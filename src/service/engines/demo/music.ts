@@ -4,6 +4,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { encodeSound, pcmRate, soundFormats } from '../../sound/encode-sound.ts'
 import type { MusicCall, MusicEngine } from '../audio-engines.ts'
+import { carriesOnly, type MusicChoice } from '../carried-choices.ts'
 import type { JobProgress } from '../engine.ts'
 import { soundSamples, type Tone } from './tones.ts'
 
@@ -11,14 +12,17 @@ const jobPattern = /^[A-Za-z0-9-]{1,64}$/
 
 /** Of each note of the melody. */
 const noteSeconds = 0.25
+/** Of each letter that is sung. */
+const letterSeconds = 0.125
 /** A scale in which nothing sounds wrong, in half tones. */
 const scale = [0, 2, 4, 7, 9, 12, 14, 16]
 
 /**
- * Plays chords and a melody that follow from the words of a prompt. Nothing is composed; it shows the path of a job. The
+ * Plays chords and a melody that follow from the words of a prompt, and hums the lyrics over them. Nothing is composed; it shows the path of a job. The
  * same prompt gives the same music, so a job that is begun anew after a restart ends as it would have.
  */
 export class DemoMusic implements MusicEngine {
+  readonly carries = carriesOnly<MusicChoice>('prompt', 'lyrics_prompt', 'duration_seconds', 'force_instrumental')
   readonly #workFolder: string
 
   /** Finished pieces lie in the folder until the caller takes them. */
@@ -41,6 +45,7 @@ export class DemoMusic implements MusicEngine {
     const mimeType = format === 'mp3' ? 'audio/mpeg' : 'audio/wav'
     if (!existsSync(path)) {
       const samples = await soundSamples(tonesOf(request), pcmRate, signal)
+      addTo(samples, await soundSamples(sungTones(request), pcmRate, signal))
       const bytes = await encodeSound({ samples, rate: pcmRate }, format, signal)
       await mkdir(this.#workFolder, { recursive: true, mode: 0o700 })
       const part = `${path}.${randomBytes(4).toString('hex')}.part`
@@ -51,8 +56,23 @@ export class DemoMusic implements MusicEngine {
   }
 }
 
-function tonesOf({ prompt, lyrics = '', seconds }: MusicCall['request']): Tone[] {
-  const words = createHash('sha256').update(`${prompt}\n${lyrics}`).digest()
+/** Each letter of the lyrics a high tone, as long as the piece lasts; nothing is sung in an instrumental. */
+function sungTones({ lyrics = '', isInstrumental, seconds }: MusicCall['request']): Tone[] {
+  if (isInstrumental) return []
+  const most = Math.floor(seconds / letterSeconds)
+  return [...lyrics.toLowerCase()].slice(0, most).map(letter => {
+    const step = (letter.codePointAt(0) ?? 0) % 13
+    return { seconds: letterSeconds, hertz: 440 * 2 ** (step / 12), loudness: /[\p{L}\p{N}]/u.test(letter) ? 0.25 : 0 }
+  })
+}
+
+/** Both at once; together they stay within what a sample can be. */
+function addTo(samples: Int16Array, others: Int16Array): void {
+  for (const [at, other] of others.subarray(0, samples.length).entries()) samples[at] = (samples[at] ?? 0) + other
+}
+
+function tonesOf({ prompt, seconds }: MusicCall['request']): Tone[] {
+  const words = createHash('sha256').update(prompt).digest()
   const root = 110 * 2 ** (((words[0] ?? 0) % 12) / 12)
   const notes = Math.round(seconds / noteSeconds)
   return Array.from({ length: notes }, (_, index) => {

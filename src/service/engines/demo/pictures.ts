@@ -1,4 +1,5 @@
 import type { Picture } from '../../pictures/picture.ts'
+import { carriesOnly, type EditChoice, type UpscaleChoice } from '../carried-choices.ts'
 import type { BackgroundCall, BackgroundEngine, EditCall, EditEngine, UpscaleCall, UpscaleEngine } from '../engine.ts'
 import { PictureWorker } from '../pictures/picture-worker.ts'
 
@@ -7,6 +8,9 @@ import { PictureWorker } from '../pictures/picture-worker.ts'
  * any of them.
  */
 export class DemoPictures implements EditEngine, UpscaleEngine, BackgroundEngine {
+  readonly carries = carriesOnly<EditChoice | UpscaleChoice>(
+    ...(['prompt', 'images', 'aspect_ratio', 'resolution', 'quality', 'output_format', 'scale'] as const),
+  )
   readonly #worker: PictureWorker
 
   /** A thread of its own where none is given. */
@@ -15,9 +19,8 @@ export class DemoPictures implements EditEngine, UpscaleEngine, BackgroundEngine
   }
 
   async edit({ request, signal }: EditCall): Promise<Buffer> {
-    const { pictures, prompt, aspectRatio, format } = request
-    const ratio = aspectRatio === undefined ? {} : { aspectRatio }
-    const task = { kind: 'demo-edit', pictures: pictures.map(bytesOf), prompt, format, ...ratio } as const
+    const { pictures, ...edit } = request
+    const task = { kind: 'demo-edit', pictures: pictures.map(bytesOf), edit } as const
     return this.#worker.run(task, signal)
   }
 

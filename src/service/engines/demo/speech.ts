@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { encodeSound, pcmRate, soundFormats } from '../../sound/encode-sound.ts'
 import type { Sound } from '../../sound/wav.ts'
 import type { SpeechCall, SpeechEngine } from '../audio-engines.ts'
+import { carriesOnly, type SpeechChoice } from '../carried-choices.ts'
 import { soundSamples } from './tones.ts'
 
 /** Pitch of each voice, in hertz. */
@@ -18,12 +20,19 @@ const pauseSeconds = 0.09
  */
 export class DemoSpeech implements SpeechEngine {
   readonly formats = soundFormats
+  readonly carries = carriesOnly<SpeechChoice>('voice', 'speed')
 
   async speak({ request, signal }: SpeechCall): Promise<Buffer> {
     const { text, voice, speed, format } = request
-    const pitch = pitches[voice as keyof typeof pitches] ?? pitches['demo-middle']
+    const pitch = pitchOf(voice)
     return encodeSound(await hummed(text, { pitch, speed }, signal), format, signal)
   }
+}
+
+/** A voice of another name has a pitch of its own too. */
+function pitchOf(voice: string): number {
+  const [first = 0] = createHash('sha256').update(voice).digest()
+  return pitches[voice as keyof typeof pitches] ?? 110 + (first * 110) / 255
 }
 
 async function hummed(

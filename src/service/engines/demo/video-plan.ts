@@ -15,8 +15,15 @@ export interface VideoPlan {
 const defaultShortSide = 480
 const defaultRatio = [16, 9] as const
 
+/** Pixels of the shorter side; null for a resolution that says none, such as `2x`. */
+export function shortSideOf(resolution: unknown): number | null {
+  if (resolution === '4k') return 2_160
+  const pixels = /^(?:true_)?(\d{3,4})p$/.exec(String(resolution))?.[1]
+  return pixels === undefined ? null : Number(pixels)
+}
+
 export function videoPlan(request: VideoQueueRequest): VideoPlan {
-  const shortSide = Number(/^(\d{3,4})p$/.exec(request.resolution ?? '')?.[1] ?? defaultShortSide)
+  const shortSide = shortSideOf(request.resolution) ?? defaultShortSide
   const [across = defaultRatio[0], down = defaultRatio[1]] =
     request.aspect_ratio?.split(':').map(Number) ?? defaultRatio
   return {

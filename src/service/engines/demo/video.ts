@@ -8,6 +8,7 @@ import { Ffmpeg, type FindFfmpeg, type RunFfmpeg } from '../../ffmpeg/ffmpeg.ts'
 import { readPicture } from '../../pictures/picture.ts'
 import { isVideoFormat, mediaFormat } from '../../video-media/media-format.ts'
 import { encodedBytes, encodeMs, encodesAtOnce, encodesWaiting, rememberedFailures } from '../bounds.ts'
+import { carriesOnly, type VideoChoice } from '../carried-choices.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { drawCaption } from './caption.ts'
 import { EncodeFailed, encode } from './encode.ts'
@@ -32,6 +33,10 @@ const jobPattern = /^[A-Za-z0-9-]{1,64}$/
  * what was half made is made anew.
  */
 export class DemoVideo implements VideoEngine {
+  readonly carries = carriesOnly<VideoChoice>(
+    ...(['prompt', 'duration', 'aspect_ratio', 'resolution', 'upscale_factor', 'audio'] as const),
+    ...(['image_url', 'video_url'] as const),
+  )
   readonly #workFolder: string
   readonly #onComplaint: (jobId: string, complaint: string) => void
   readonly #ffmpeg: Ffmpeg

@@ -1,3 +1,4 @@
+import { carriesOnly, type UpscaleChoice } from '../carried-choices.ts'
 import type { UpscaleCall, UpscaleEngine } from '../engine.ts'
 import { PictureWorker } from '../pictures/picture-worker.ts'
 
@@ -6,6 +7,7 @@ import { PictureWorker } from '../pictures/picture-worker.ts'
  * `@tensorflow/tfjs-core`, `-layers` and `-backend-wasm`, and `sharp` for what is no PNG.
  */
 export class EsrganUpscale implements UpscaleEngine {
+  readonly carries = carriesOnly<UpscaleChoice>('scale')
   readonly #worker = new PictureWorker()
 
   async upscale({ request: { picture, scale }, signal }: UpscaleCall): Promise<Buffer> {

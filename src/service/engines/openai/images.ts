@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { pictureAnswerBytes } from '../bounds.ts'
+import { carriesAllBut, type ImageChoice } from '../carried-choices.ts'
 import type { ImageCall, ImageEngine } from '../engine.ts'
 import { OpenAiUpstream } from './upstream.ts'
 import { eventError } from './upstream-error.ts'
@@ -9,6 +10,8 @@ const Answer = z.looseObject({ data: z.array(z.looseObject({ b64_json: z.base64(
 
 /** Any server that speaks OpenAI's image generation. A picture by its address is not fetched. */
 export class OpenAiImages implements ImageEngine {
+  /** OpenAI's `style` has two words of its own, which are no presets. */
+  readonly carries = carriesAllBut<ImageChoice>('style_preset')
   readonly #upstream: OpenAiUpstream
 
   /** Throws one sentence where the address or the key cannot be used. */
@@ -41,10 +44,22 @@ export function picturesOf(value: unknown): Buffer[] {
 }
 
 /** OpenAI's own members, and beside them those of the servers that take more, where the caller asked for them. */
-const bodyOf = ({ prompt, width, height, count, negativePrompt, seed, steps, cfgScale }: ImageCall['request']) => ({
+const bodyOf = ({
+  prompt,
+  width,
+  height,
+  count,
+  format,
+  negativePrompt,
+  seed,
+  steps,
+  cfgScale,
+}: ImageCall['request']) => ({
   prompt,
   n: count,
   size: `${width}x${height}`,
+  // PNG is what all of them answer by themselves; older servers know no other word.
+  ...(format === 'png' ? {} : { output_format: format }),
   ...(negativePrompt === undefined ? {} : { negative_prompt: negativePrompt }),
   ...(seed === undefined ? {} : { seed }),
   ...(steps === undefined ? {} : { steps }),
@@ -53,6 +68,6 @@ const bodyOf = ({ prompt, width, height, count, negativePrompt, seed, steps, cfg
 
 /** The caller's members that an error of the server may name. */
 const namesOf = (request: ImageCall['request']) => {
-  const { n: _count, size: _size, ...ours } = bodyOf(request)
+  const { n: _count, size: _size, output_format: _format, ...ours } = bodyOf(request)
   return ours
 }

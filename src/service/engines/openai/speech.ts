@@ -1,6 +1,7 @@
 import { type SpeechFormat, speechTypes } from '#contract/speech.ts'
 import { speechBytes } from '../../sound/bounds.ts'
 import type { SpeechCall, SpeechEngine } from '../audio-engines.ts'
+import { carriesAll } from '../carried-choices.ts'
 import { OpenAiUpstream } from './upstream.ts'
 import type { UpstreamOptions } from './upstream-options.ts'
 
@@ -11,6 +12,7 @@ export interface OpenAiSpeechOptions extends UpstreamOptions {
 
 /** Any server that speaks OpenAI's speech. */
 export class OpenAiSpeech implements SpeechEngine {
+  readonly carries = carriesAll
   readonly #upstream: OpenAiUpstream
   readonly #styleMember: 'instructions' | 'prompt'
 

@@ -5,6 +5,7 @@ import { ServiceError } from '#contract/service-error.ts'
 import type { Transcription } from '#contract/transcription.ts'
 import type { TranscribedSpeech, TranscriptionCall, TranscriptionEngine } from '../audio-engines.ts'
 import { transcriptBytes } from '../bounds.ts'
+import { carriesAll } from '../carried-choices.ts'
 import { OpenAiUpstream } from './upstream.ts'
 import { eventError } from './upstream-error.ts'
 import type { UpstreamOptions } from './upstream-options.ts'
@@ -39,6 +40,7 @@ export interface OpenAiTranscriptionOptions extends UpstreamOptions {
 
 /** Any server that speaks OpenAI's transcriptions. */
 export class OpenAiTranscription implements TranscriptionEngine {
+  readonly carries = carriesAll
   readonly #upstream: OpenAiUpstream
   readonly #timesMember: TimesMember
 

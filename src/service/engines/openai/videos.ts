@@ -1,7 +1,8 @@
 import { FormData } from 'undici'
 import { isNoPrompt } from '#contract/video.ts'
 import { secondsOf } from '../../video-media/asked-seconds.ts'
-import { videoPlan } from '../demo/video-plan.ts'
+import type { Carries, VideoChoice } from '../carried-choices.ts'
+import { shortSideOf, videoPlan } from '../demo/video-plan.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'
 import { errorWords, type JobAnswer, JobUpstream } from '../job-upstream.ts'
@@ -13,8 +14,13 @@ export interface OpenAiVideosOptions extends JobUpstreamOptions {
   takesKeys?: boolean
 }
 
+const formFields: ReadonlySet<VideoChoice> = new Set(['prompt', 'duration', 'aspect_ratio', 'image_url'])
+
 /** Any server that speaks OpenAI's videos: a job is made, asked after, and its content fetched and deleted. */
 export class OpenAiVideos implements VideoEngine {
+  /** OpenAI's form has a prompt, a length, a size and a first frame, and nothing else. */
+  readonly carries: Carries<VideoChoice> = (field, value) =>
+    field === 'resolution' ? shortSideOf(value) !== null : formFields.has(field)
   readonly #upstream: JobUpstream
   readonly #sent: OnceSent
 

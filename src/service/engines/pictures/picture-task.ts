@@ -1,10 +1,11 @@
 import type { ImageFormat } from '#contract/images.ts'
 import type { Drawing } from '../demo/draw-picture.ts'
+import type { EditRequest } from '../engine.ts'
 
 /** What a picture thread is asked to do. Pictures are files, in and out. */
 export type PictureTask =
   | { kind: 'demo-draw'; drawing: Drawing }
-  | { kind: 'demo-edit'; pictures: readonly Uint8Array[]; prompt: string; aspectRatio?: string; format: ImageFormat }
+  | { kind: 'demo-edit'; pictures: readonly Uint8Array[]; edit: Omit<EditRequest, 'pictures'> }
   | { kind: 'demo-upscale'; picture: Uint8Array; scale: number }
   | { kind: 'demo-background'; picture: Uint8Array }
   | { kind: 'esrgan'; picture: Uint8Array; scale: number }

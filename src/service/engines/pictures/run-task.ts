@@ -15,7 +15,7 @@ export async function runTask(task: PictureTask): Promise<Buffer> {
     case 'demo-edit': {
       const rasters = []
       for (const picture of task.pictures) rasters.push(await read(picture))
-      return convertPicture(await pngOf(editRaster(rasters, task)), task.format, threadPixels)
+      return convertPicture(await pngOf(editRaster(rasters, task.edit)), task.edit.format, threadPixels)
     }
     case 'demo-upscale': {
       const raster = await read(task.picture)

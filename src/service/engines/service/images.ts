@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { pictureAnswerBytes } from '../bounds.ts'
+import { carriesAll } from '../carried-choices.ts'
 import type { ImageCall, ImageEngine } from '../engine.ts'
 import { OpenAiUpstream } from '../openai/upstream.ts'
 import type { UpstreamOptions } from '../openai/upstream-options.ts'
@@ -8,6 +9,7 @@ const Answer = z.looseObject({ images: z.array(z.base64().min(1)).min(1) })
 
 /** Another service of this contract: its own route for pictures takes every choice that ours has. */
 export class ServiceImages implements ImageEngine {
+  readonly carries = carriesAll
   readonly #upstream: OpenAiUpstream
 
   /** Throws one sentence where the address or the key cannot be used. */

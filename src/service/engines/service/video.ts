@@ -1,4 +1,5 @@
 import { isNoPrompt, VideoQueueRequest } from '#contract/video.ts'
+import { carriesAll } from '../carried-choices.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'
 import { errorWords, type JobAnswer, JobUpstream } from '../job-upstream.ts'
@@ -18,6 +19,7 @@ export interface ServiceVideoOptions extends JobUpstreamOptions {
  * our caller could mend; its consents are those that the caller gave us, under the same provider.
  */
 export class ServiceVideo implements VideoEngine {
+  readonly carries = carriesAll
   readonly #upstream: JobUpstream
   readonly #sent: OnceSent
   readonly #members: Members

@@ -1,12 +1,13 @@
 import { type SpeechFormat, speechFormats } from '#contract/speech.ts'
 import type { MusicEngine, SpeechEngine, TranscriptionEngine } from '../audio-engines.ts'
-import { type JobEngine, pooledJobs } from './pooled-engines.ts'
+import { carriedByAll, type JobEngine, pooledJobs } from './pooled-engines.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 
 /** Engines of sound, over several upstreams. */
 
 /** A voice of a recording is known to the upstream alone that made it, so none is made over several. */
 export const pooledSpeech = (pool: UpstreamPool<SpeechEngine>): SpeechEngine => ({
+  carries: carriedByAll(pool),
   speak: call => pool.answer(call, (engine, asked) => engine.speak(asked)),
   formats: () => formatsOfAll(pool.engines),
 })
@@ -18,8 +19,11 @@ async function formatsOfAll(engines: readonly SpeechEngine[]): Promise<readonly 
 }
 
 export const pooledTranscription = (pool: UpstreamPool<TranscriptionEngine>): TranscriptionEngine => ({
+  carries: carriedByAll(pool),
   transcribe: call => pool.answer(call, (engine, asked) => engine.transcribe(asked)),
 })
 
-export const pooledMusic = (pool: UpstreamPool<MusicEngine>): MusicEngine =>
-  pooledJobs(pool as UpstreamPool<JobEngine<Parameters<MusicEngine['start']>[0]>>)
+export const pooledMusic = (pool: UpstreamPool<MusicEngine>): MusicEngine => ({
+  carries: carriedByAll(pool),
+  ...pooledJobs(pool as UpstreamPool<JobEngine<Parameters<MusicEngine['start']>[0]>>),
+})

@@ -1,3 +1,4 @@
+import type { Carries } from '../carried-choices.ts'
 import type { ChatEngine, EmbeddingEngine, EngineState, ImageEngine, JobProgress, VideoEngine } from '../engine.ts'
 import { isFromEngine, wasAway, wasNotTaken } from '../once-sent.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
@@ -12,24 +13,34 @@ export const pooledChat = (pool: UpstreamPool<ChatEngine>): ChatEngine => ({
   stream: call => pool.stream(call, (engine, asked) => engine.stream(asked)),
 })
 
+/** A call may go to any of them, so each has to carry what is asked for. */
+export const carriedByAll =
+  <Choice extends string>(pool: UpstreamPool<{ carries: Carries<Choice> }>): Carries<Choice> =>
+  (field, value) =>
+    pool.engines.every(engine => engine.carries(field, value))
+
 export const pooledEmbeddings = (pool: UpstreamPool<EmbeddingEngine>): EmbeddingEngine => ({
+  carries: carriedByAll(pool),
   embed: call => pool.answer(call, (engine, asked) => engine.embed(asked)),
 })
 
 export const pooledImages = (pool: UpstreamPool<ImageEngine>): ImageEngine => ({
+  carries: carriedByAll(pool),
   generate: call => pool.answer(call, (engine, asked) => engine.generate(asked)),
 })
 
-/** The job's state names the upstream that has it: no other one could be asked after it. */
 /** What starts jobs and looks after them. */
 export interface JobEngine<Call> {
   start(call: Call): Promise<JobProgress>
   poll(call: Call, engineState: EngineState): Promise<JobProgress>
 }
 
-export const pooledVideo = (pool: UpstreamPool<VideoEngine>): VideoEngine => pooledJobs(pool)
+export const pooledVideo = (pool: UpstreamPool<VideoEngine>): VideoEngine => ({
+  carries: carriedByAll(pool),
+  ...pooledJobs(pool),
+})
 
-/** As `pooledVideo`, for jobs of any type. */
+/** The job's state names the upstream that has it: no other one could be asked after it. */
 export const pooledJobs = <Call extends { engineModel: string; signal: AbortSignal }>(
   pool: UpstreamPool<JobEngine<Call>>,
 ): JobEngine<Call> => ({

@@ -1,0 +1,111 @@
+import type { EngineState, JobProgress } from '../engine.ts'
+import { submissionMs } from '../job-bounds.ts'
+import { JobUpstream } from '../job-upstream.ts'
+import type { JobUpstreamOptions } from '../job-upstream-options.ts'
+import { OnceSent } from '../once-sent.ts'
+import { comfyBeginnings, comfyQuestionMs } from './bounds.ts'
+import { ComfyServer, type MadeFile } from './server.ts'
+import { Workflow, type WorkflowValues } from './workflow.ts'
+
+export interface ComfyJobsOptions extends JobUpstreamOptions {
+  /** As ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts; it saves what was asked for. */
+  workflow: unknown
+}
+
+interface JobCall {
+  jobId: string
+  signal: AbortSignal
+}
+
+/** Where the files of a request go, and what has a place for them. */
+export interface ComfyStage {
+  workflow: Workflow
+  server: ComfyServer
+}
+
+/** What a kind of job puts into its workflow, and which of the files it makes is the result. */
+export interface ComfyJobKind<Call extends JobCall> {
+  /** A sentence where the request cannot be used. */
+  valuesOf(call: Call, on: ComfyStage, signal: AbortSignal): Promise<WorkflowValues | string>
+  files: RegExp
+  /** What was not made, as `MP4`. */
+  fileWord: string
+}
+
+/**
+ * Jobs of a workflow on a ComfyUI server. Work has the job's id there, so that one whose submission was not answered is
+ * found again in the queue and in the history; what a server has forgotten is submitted again.
+ */
+export class ComfyJobs<Call extends JobCall> {
+  readonly workflow: Workflow
+  readonly #kind: ComfyJobKind<Call>
+  readonly #server: ComfyServer
+  readonly #files: JobUpstream
+  readonly #sent = new OnceSent({ knowsAgain: true })
+
+  /** Throws a sentence where the address, the key or the workflow cannot be used. */
+  constructor(options: ComfyJobsOptions, kind: ComfyJobKind<Call>) {
+    this.workflow = new Workflow(options.workflow)
+    this.#kind = kind
+    this.#server = new ComfyServer(options)
+    this.#files = new JobUpstream(options)
+  }
+
+  async start({ jobId }: Call): Promise<JobProgress> {
+    return this.#files.finished(jobId) ?? this.#sent.begin()
+  }
+
+  async poll(call: Call, state: EngineState): Promise<JobProgress> {
+    const kept = this.#files.finished(call.jobId)
+    if (kept) return kept
+    if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#submit(call, 1))
+    return this.#look(call, state)
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    await Promise.all([this.#server.close(), this.#files.close()])
+  }
+
+  async #submit(call: Call, beginnings: number): Promise<JobProgress> {
+    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(submissionMs)])
+    const known = await this.#server.findByOurs(call.jobId, signal)
+    if (known !== null) return running(known, beginnings)
+    const values = await this.#kind.valuesOf(call, { workflow: this.workflow, server: this.#server }, signal)
+    if (typeof values === 'string') return { state: 'failed', reason: values }
+    const names = { id: call.jobId, clientId: call.jobId }
+    return running(await this.#server.submit(this.workflow.filled(values), names, signal), beginnings)
+  }
+
+  async #look(call: Call, state: EngineState): Promise<JobProgress> {
+    const id = String(state.promptId)
+    const beginnings = Number(state.beginnings ?? 1)
+    const signal = AbortSignal.any([call.signal, AbortSignal.timeout(comfyQuestionMs)])
+    const found = await this.#server.look(id, signal)
+    switch (found.state) {
+      case 'waiting':
+        return { state: 'running', engineState: state }
+      case 'failed':
+        return { state: 'failed', reason: 'The engine could not make what was asked for.' }
+      case 'unknown':
+        // What it has forgotten it does not work on either.
+        if (beginnings >= comfyBeginnings) return { state: 'failed', reason: 'The engine lost the job.' }
+        return this.#submit(call, beginnings + 1)
+      case 'done':
+        return this.#fetch(call, found.files)
+    }
+  }
+
+  async #fetch({ jobId, signal }: Call, files: readonly MadeFile[]): Promise<JobProgress> {
+    const { files: wanted, fileWord } = this.#kind
+    const file = files.find(({ filename }) => wanted.test(filename))
+    if (!file) return { state: 'failed', reason: `The engine made no ${fileWord}.` }
+    const response = await this.#server.file(file, signal)
+    return this.#files.keep(jobId, { kind: 'file', status: 200, mimeType: '', response })
+  }
+}
+
+const running = (promptId: string, beginnings: number): JobProgress => ({
+  state: 'running',
+  engineState: { promptId, beginnings },
+})
