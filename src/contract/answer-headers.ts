@@ -1,6 +1,6 @@
 import type { HeaderCodec } from './header-codec.ts'
 import * as headers from './headers.ts'
-import { isIdempotent, isPaid, type Operation } from './operation.ts'
+import { isIdempotent, isPaid, type Operation, readsKey } from './operation.ts'
 
 /** What a description tells of a header, whatever its value is. */
 export type DescribedHeader = Pick<HeaderCodec<unknown>, 'name' | 'when' | 'schema'>
@@ -40,7 +40,7 @@ const ownHeaders = ({ answer }: Operation): readonly DescribedHeader[] =>
 /** Headers that an answer of this operation may carry (brief §8.4, §9); which of them it does is the server's to know. */
 export function answerHeaders(operation: Operation, status: number): readonly DescribedHeader[] {
   const isSuccess = status < 300
-  const isAuthenticated = operation.auth.length > 0
+  const isAuthenticated = operation.auth.length > 0 || readsKey(operation)
   return [
     ...always,
     ...(isAuthenticated || operation.limit === 'top-up' ? requestLimits : []),

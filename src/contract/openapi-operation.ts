@@ -3,7 +3,15 @@ import { answerHeaders } from './answer-headers.ts'
 import type { HeaderSchema } from './header-codec.ts'
 import { idempotencyKey, wantReceipt } from './headers.ts'
 import type { DescribedSchema, SchemaPrinter } from './openapi-schema.ts'
-import { type AuthScheme, type BodyType, bodyTypesOf, isIdempotent, isPaid, type Operation } from './operation.ts'
+import {
+  type AuthScheme,
+  type BodyType,
+  bodyTypesOf,
+  isIdempotent,
+  isPaid,
+  type Operation,
+  readsKey,
+} from './operation.ts'
 
 /** Names of the security schemes in the description (brief §5). */
 export const securityNames: Record<AuthScheme, string> = { apiKey: 'BearerAuth', wallet: 'siwx' }
@@ -12,7 +20,7 @@ const json = 'application/json'
 
 /** One operation of the description. */
 export function describeOperation(operation: Operation, printer: SchemaPrinter): Record<string, unknown> {
-  const { id, tag, summary, auth, request } = operation
+  const { id, tag, summary, request } = operation
   const parameters = [
     ...membersOf(request.params, 'path', printer),
     ...membersOf(request.query, 'query', printer),
@@ -25,13 +33,19 @@ export function describeOperation(operation: Operation, printer: SchemaPrinter):
     ...(operation.adminKey ? { description: 'Takes an ADMIN key; an INFERENCE key is a 401.' } : {}),
     // Readers of a description skip what begins with x-; people see what other services of the contract do not have.
     ...(operation.isOwn ? { 'x-farebox-own': true } : {}),
-    security: auth.map(scheme => ({ [securityNames[scheme]]: [] })),
+    security: securityOf(operation),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(request.body
       ? { requestBody: { required: !request.bodyOptional, content: bodyContent(operation, request.body, printer) } }
       : {}),
     responses: describeAnswers(operation, printer),
   }
+}
+
+/** An empty entry means that credentials are optional. */
+function securityOf(operation: Operation): Record<string, string[]>[] {
+  if (operation.auth.length === 0 && readsKey(operation)) return [{}, { [securityNames.apiKey]: [] }]
+  return operation.auth.map(scheme => ({ [securityNames[scheme]]: [] }))
 }
 
 const mediaTypes: Record<BodyType, string> = { json, multipart: 'multipart/form-data' }

@@ -77,6 +77,10 @@ export const defineOperation = <const Id extends string, Request extends Request
 export const bodyTypesOf = ({ request }: Pick<Operation, 'request'>): readonly BodyType[] =>
   request.bodyTypes ?? ['json']
 
+/** Whether a caller's API key is read: where it is required, and on free public operations, where one that is valid identifies its caller. */
+export const readsKey = ({ auth, charge }: Pick<Operation, 'auth' | 'charge'>): boolean =>
+  auth.includes('apiKey') || (auth.length === 0 && charge === 'free')
+
 /** Whether the operation costs a caller credit. */
 export const isPaid = ({ charge }: Pick<Operation, 'charge'>): boolean => charge === 'usage' || charge === 'quote'
 

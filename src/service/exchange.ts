@@ -2,6 +2,7 @@ import type { HeaderCodec } from '#contract/header-codec.ts'
 import { vendorHeader } from '#contract/vendor.ts'
 import type { Principal } from './callers/principal.ts'
 import type { RequestContext } from './request-context.ts'
+import type { LimitedDemand } from './service.ts'
 
 /** Writes a whole answer to the socket that it came by. */
 export type WriteWhole = (status: number, headers: Record<string, string>, body: string | Uint8Array) => Response
@@ -24,6 +25,8 @@ export class Exchange {
   status = 0
   principal: Principal | null = null
   context: RequestContext | null = null
+  /** Whose limits the answer tells; null outside of the operations table. */
+  demand: LimitedDemand | null = null
   /** Work under an `Idempotency-Key` goes on when its caller leaves, and what it holds is kept until its end. */
   outlivesCaller = false
 

@@ -3,8 +3,9 @@ import { addressSubject } from './limits/address-subject.ts'
 import type { BodyRoom, BodyStay } from './limits/body-room.ts'
 import type { WalletSlots } from './limits/concurrency.ts'
 import type { LimitLog } from './limits/limit-log.ts'
+import type { LimitedRequest } from './limits/limit-rules.ts'
 import type { Limiter } from './limits/limiter.ts'
-import type { Caller, Demand, Grant, Guards } from './service.ts'
+import type { Caller, Demand, Grant, Guards, LimitedDemand } from './service.ts'
 
 /** New wallets cost nothing, so what they do wrong counts for where they come from. */
 const subject = ({ principal, address }: Caller): string =>
@@ -64,22 +65,26 @@ export class RequestGuards implements Guards {
     return this.#bodies.open(subject(caller))
   }
 
-  async take({ principal, address }: Caller, { operation, model, tokens }: Demand): Promise<Grant> {
-    const admission = await this.#limiter.admit(
-      {
-        limit: operation.limit,
-        model: model?.id ?? null,
-        tier: model?.type === 'text' ? model.tier : null,
-        principal,
-        address: principal ? '' : addressSubject(address),
-      },
-      tokens,
-    )
+  async take(caller: Caller, { operation, model, tokens }: Demand): Promise<Grant> {
+    const admission = await this.#limiter.admit(limitedRequest(caller, { operation, model }), tokens)
     // Whoever did not identify themselves shares a count with their neighbours; its figures are not theirs to know.
-    const shown = principal || operation.charge === 'payment'
+    const isShown = caller.principal !== null || operation.charge === 'payment'
     return {
-      headers: shown ? admission.headers : {},
+      headers: isShown ? admission.headers : {},
       correct: used => void admission.tokensUsed(used),
+      giveBack: () => (isShown && admission.giveBack()) || {},
     }
   }
+
+  limitsOf(caller: Caller, demand: LimitedDemand): Promise<Readonly<Record<string, string>>> {
+    return this.#limiter.read(limitedRequest(caller, demand))
+  }
 }
+
+const limitedRequest = ({ principal, address }: Caller, { operation, model }: LimitedDemand): LimitedRequest => ({
+  limit: operation.limit,
+  model: model?.id ?? null,
+  tier: model?.type === 'text' ? model.tier : null,
+  principal,
+  address: principal ? '' : addressSubject(address),
+})

@@ -4,9 +4,7 @@ import {
   balanceDiem,
   balanceUsd,
   hostName,
-  modelId,
-  modelName,
-  modelRouter,
+  limitRequests,
   requestId,
   requestTimestamp,
   retryCount,
@@ -16,22 +14,21 @@ import {
 import { addUsd, zeroUsd } from '#contract/money.ts'
 import { isPaid, type Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
-import { parseModelSuffix } from '#contract/service-parameters.ts'
 import type { Call, Work } from './call.ts'
+import type { Principal } from './callers/principal.ts'
 import { endedRequest } from './ended-request.ts'
 import type { Exchange } from './exchange.ts'
 import { failedAnswer } from './failed-answer.ts'
 import { isKnownKey, oncePerKey } from './idempotency/once-per-key.ts'
-import { editModelName } from './images/picture-model-of.ts'
 import { admissionFloor } from './ledger/admission-floor.ts'
 import { spendableForMs } from './ledger/bounds.ts'
+import type { Spendable } from './ledger/funding.ts'
 import { InsufficientCredit, OverBudget } from './ledger/refusals.ts'
-import { demandOf } from './middleware/demand.ts'
+import { takeLimits, tellLimits, withinLimits } from './middleware/call-limits.ts'
+import { readDemand } from './middleware/demand.ts'
 import { parseRequest } from './middleware/parse-request.ts'
 import { type BodySource, readBody } from './middleware/read-body.ts'
 import { sendJson } from './middleware/send.ts'
-import { tellDeprecation } from './models/deprecation.ts'
-import type { Model } from './models/model.ts'
 import { discovery, keyCreditRequired, keyLimitReached, walletCredit } from './payment-required.ts'
 import { answerWithReceipt } from './receipts/answer-receipt.ts'
 import { inRequest, type RequestContext, traceOf } from './request-context.ts'
@@ -65,6 +62,7 @@ export function answer(route: Route, incoming: Incoming, service: Service): Prom
   const { exchange } = incoming
   return told(route.operation.id, exchange, service, async () => {
     setCommonHeaders(exchange, service)
+    exchange.demand = { operation: route.operation, model: null }
     try {
       return await succeed(route, incoming, service)
     } catch (error) {
@@ -113,13 +111,16 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
   const room = service.guards.bodyRoom(exchange)
   exchange.onEnd(() => room.end())
   const body = await readBody(route.operation, incoming.body, bytes => room.add(bytes))
+  exchange.demand = readDemand(route.operation, body, service)
   const request = parseRequest(route.operation, { ...incoming, body })
   return oncePerKey({ operation: route.operation, exchange, request, requireCredit, service }, async work => {
-    const take = () => takeLimits(route, exchange, request.body, service)
+    const take = () => takeLimits(route.operation, exchange, request.body, service)
     // A top-up counts itself, because only it can tell a payment that has come before.
     const grant = route.operation.charge === 'payment' ? null : await take()
-    const reply = await route.answer(callOf({ exchange, request, spendable, grant, take, work }), service)
+    const call = callOf({ exchange, request, spendable, grant, take, work })
+    const reply = await withinLimits(grant, { exchange, signal: work.signal }, () => route.answer(call, service))
     tellRetries(exchange)
+    await tellLimits(exchange, service)
     if (reply.kind === 'json' || reply.kind === 'bytes')
       await answerWithReceipt({ operation: route.operation, exchange, service }, work.requestId)
     return reply
@@ -153,18 +154,20 @@ async function admit(route: Route, exchange: Exchange, service: Service): Promis
   service.guards.admit(exchange)
   const { principal } = exchange
   if (exchange.context) exchange.context.account = principal?.account ?? null
+  if (!operation.auth.length) {
+    // A public operation answers while the ledger is away, without balances then.
+    if (principal) await tellBalance(principal, exchange, service).catch(() => undefined)
+    return anybody
+  }
   if (!principal) {
-    if (!operation.auth.length) return anybody
     if (!operation.auth.includes('wallet')) throw authenticationFailed()
     throw discovery(service.settings, operation, service.identity.challenge())
   }
   if (operation.adminKey && !(principal.kind === 'key' && principal.role === 'ADMIN')) throw adminKeyRequired()
   const { clock, funding } = service
   const readAtMs = clock.now()
-  const read = await funding.spendable(principal)
+  const read = await tellBalance(principal, exchange, service)
   const { usd, staking } = read
-  exchange.set(balanceUsd, usd)
-  if (staking !== null) exchange.set(balanceDiem, staking)
   return {
     requireCredit() {
       if (principal.kind !== 'wallet' || !isPaid(operation) || usd + (staking ?? zeroUsd) >= admissionFloor) return
@@ -172,6 +175,13 @@ async function admit(route: Route, exchange: Exchange, service: Service): Promis
     },
     spendable: async () => (clock.now() - readAtMs <= spendableForMs ? read : funding.spendable(principal)),
   }
+}
+
+async function tellBalance(principal: Principal, exchange: Exchange, { funding }: Service): Promise<Spendable> {
+  const read = await funding.spendable(principal)
+  exchange.set(balanceUsd, read.usd)
+  if (read.staking !== null) exchange.set(balanceDiem, read.staking)
+  return read
 }
 
 const anybody: Admission = {
@@ -193,32 +203,6 @@ async function identified(operation: Operation, exchange: Exchange, service: Ser
 function tellRetries(exchange: Exchange): void {
   const retries = exchange.context?.retries
   if (retries) exchange.set(retryCount, retries)
-}
-
-async function takeLimits(route: Route, exchange: Exchange, body: unknown, service: Service): Promise<Grant> {
-  const demand = demandOf(route.operation, body, service)
-  if (demand.model) {
-    exchange.set(modelId, demand.model.id)
-    exchange.set(modelName, demand.model.name)
-    exchange.set(modelRouter, demand.model.engineName)
-    tellDeprecationOf(demand.model.type, body, exchange, service)
-  }
-  const grant = await service.guards.take(exchange, demand)
-  exchange.setAll(grant.headers)
-  return grant
-}
-
-/** Whoever asked for a deprecated model is told so, also where another one answers for it by now. */
-function tellDeprecationOf(type: Model['type'], body: unknown, exchange: Exchange, service: Service): void {
-  const name = askedModelName(type, body as { model?: unknown })
-  const asked = name === null ? null : service.catalogue.asked(type, name)
-  if (asked) tellDeprecation((codec, value) => exchange.set(codec, value), asked, service.clock.now())
-}
-
-function askedModelName(type: Model['type'], body: { model?: unknown; modelId?: string }): string | null {
-  const { model } = body
-  if (typeof model !== 'string') return null
-  return type === 'inpaint' ? editModelName({ ...body, model }) : parseModelSuffix(model).model
 }
 
 interface CallParts {
@@ -276,6 +260,7 @@ export async function fail(
   if (!blameless.has(error.kind) && !exchange.signal.aborted) service.guards.failed(exchange)
   tellRetries(exchange)
   exchange.set(hostName, service.settings.hostName)
+  if (!(limitRequests.name in error.headers)) await tellLimits(exchange, service)
   exchange.setAll(error.headers)
   return sendJson(exchange, error.status, error.body)
 }

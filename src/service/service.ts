@@ -106,6 +106,8 @@ export interface Guards {
   bodyRoom(caller: Caller): BodyStay
   /** All or nothing over the caller's dimensions. Throws `rateLimitExceeded` with its headers, and writes the log. */
   take(caller: Caller, demand: Demand): Promise<Grant>
+  /** The limit headers of a request that nothing counted. */
+  limitsOf(caller: Caller, demand: LimitedDemand): Promise<Readonly<Record<string, string>>>
 }
 
 /** The principal where there is one, else the address: a stranger's failures never count against a wallet or a key. */
@@ -114,10 +116,13 @@ export interface Caller {
   address: string
 }
 
-export interface Demand {
+export interface LimitedDemand {
   operation: Operation
-  /** Whose tier applies; null where the operation has no model. */
+  /** Whose tier applies; null where the operation has no model, or the request names none that is there. */
   model: Model | null
+}
+
+export interface Demand extends LimitedDemand {
   /** Reserved before, corrected after. */
   tokens: number
 }
@@ -125,6 +130,8 @@ export interface Demand {
 export interface Grant {
   headers: Readonly<Record<string, string>>
   correct(tokens: number): void
+  /** For a request that is refused after all: its tokens are given back, unless the used ones were told. */
+  giveBack(): Readonly<Record<string, string>>
 }
 
 export interface Payments {

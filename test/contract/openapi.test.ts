@@ -34,6 +34,11 @@ test('printed as YAML it reads the same by the rules of 1.1 and 1.2', () => {
   expect(text).not.toMatch(/^\s*[^"'\n]*: [&*]\w+$/m)
 })
 
+const securityOf = ({ auth, charge }: Operation) =>
+  auth.length === 0 && charge === 'free'
+    ? [{}, { BearerAuth: [] }]
+    : auth.map(scheme => ({ [{ apiKey: 'BearerAuth', wallet: 'siwx' }[scheme]]: [] }))
+
 test.each(table.map(operation => [operation.id, operation] as const))(
   '%s is described as it is written',
   (_, operation) => {
@@ -41,7 +46,7 @@ test.each(table.map(operation => [operation.id, operation] as const))(
     expect(described).toMatchObject({
       operationId: operation.id,
       tags: [operation.tag],
-      security: operation.auth.map(scheme => ({ [{ apiKey: 'BearerAuth', wallet: 'siwx' }[scheme]]: [] })),
+      security: securityOf(operation),
     })
     expect(Object.keys(described?.responses ?? {})).toEqual(['200', ...Object.keys(operation.failures)])
     const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true }))

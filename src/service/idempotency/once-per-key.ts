@@ -6,6 +6,7 @@ import type { Principal } from '../callers/principal.ts'
 import { openWalletAccount } from '../callers/wallet-account.ts'
 import type { Exchange } from '../exchange.ts'
 import { balanceOf } from '../ledger/accounts.ts'
+import { tellLimits } from '../middleware/call-limits.ts'
 import { send, sendText } from '../middleware/send.ts'
 import { answerWithReceipt } from '../receipts/answer-receipt.ts'
 import type { ClaimOrder, Taken } from './claims.ts'
@@ -92,6 +93,7 @@ async function giveAgain({ status, headers: kept, body }: KeptAnswer, request: s
   if (principal?.kind === 'wallet') {
     exchange.set(balanceRemaining, (await balanceOf(service.store, principal.account)).availableMicroUsd)
   }
+  await tellLimits(exchange, service)
   if (status >= 400) service.guards.failed(exchange)
   exchange.ended()
   const type = headers.get(contentType.name) ?? ''

@@ -1,7 +1,7 @@
 import type { Clock } from '#contract/clock.ts'
 import { authenticationFailed, invalidSignIn } from '#contract/errors.ts'
 import type { PlanName } from '#contract/limits.ts'
-import type { Operation } from '#contract/operation.ts'
+import { type Operation, readsKey } from '#contract/operation.ts'
 import type { SignInCode } from '#contract/sign-in.ts'
 import type { Principal } from '../callers/principal.ts'
 import { planOf } from '../limits/limit-settings.ts'
@@ -62,6 +62,7 @@ export class CallerIdentity implements Identity {
    */
   async identify(operation: Operation, header: HeaderValues): Promise<Principal | null> {
     refusePaymentHeaders(operation, header)
+    if (operation.auth.length === 0) return readsKey(operation) ? this.#knownKey(header) : null
     const authorization = operation.auth.includes('apiKey') ? readAuthorization(header) : null
     const signIn = operation.auth.includes('wallet') ? readSignInValue(header) : null
     // The wallet wins where both are there: the stock OpenAI client always sends an Authorization.
@@ -90,6 +91,16 @@ export class CallerIdentity implements Identity {
 
   #planOf(account: string): PlanName {
     return planOf(this.#settings.limits, account, this.#settings.plan)
+  }
+
+  /** Of a public operation, which a wrong key, or a database that is away, keeps from nobody. */
+  async #knownKey(header: HeaderValues): Promise<Principal | null> {
+    try {
+      const authorization = readAuthorization(header)
+      return authorization === null ? null : await this.#byKey(bearerToken(authorization))
+    } catch {
+      return null
+    }
   }
 
   async #byKey(secret: string): Promise<Principal> {

@@ -13,15 +13,34 @@ import {
 } from '#contract/headers.ts'
 import { type HeaderFields, secondsUntil } from '../come-again.ts'
 import { windowMs } from './bounds.ts'
-import type { DimensionState, Taken } from './limit-store.ts'
+import { countedTokens, type DimensionState, type Standing, type Taken } from './limit-store.ts'
 
-/** Brief §8.4: the tightest dimension of requests and that of tokens; on a refusal also when to come again. */
-export function limitHeaders({ allowed, reservation, states }: Taken, nowMs: number): HeaderFields {
+/** Brief §8.4 of a request that was counted or refused; on a refusal also when to retry. */
+export const takenHeaders = (taken: Taken, nowMs: number): HeaderFields =>
+  limitHeaders(taken, nowMs, { isRefused: !taken.allowed })
+
+/** The same of a request whose estimated tokens were given back after it was let in. */
+export const givenBackHeaders = (taken: Taken, nowMs: number): HeaderFields =>
+  limitHeaders({ ...taken, states: taken.states.map(state => withTokensBack(state, taken.reservation.tokens)) }, nowMs)
+
+function withTokensBack(state: DimensionState, tokens: number): DimensionState {
+  const { dimension, remainingTokens } = state
+  if (remainingTokens === undefined) return state
+  const most = dimension.tokensPerMinute ?? 0
+  return { ...state, remainingTokens: Math.min(most, remainingTokens + countedTokens(dimension, tokens)) }
+}
+
+/** The tightest dimension of requests and that of tokens. */
+export function limitHeaders(
+  { windowStartMs, states }: Standing,
+  nowMs: number,
+  { isRefused = false } = {},
+): HeaderFields {
   const requests = tightest(states, state => state.remainingRequests / state.dimension.requestsPerMinute)
   if (!requests) return {}
   const counted = states.filter(state => state.remainingTokens !== undefined)
   const tokens = tightest(counted, state => (state.remainingTokens ?? 0) / (state.dimension.tokensPerMinute ?? 1))
-  const endMs = reservation.windowStartMs + windowMs
+  const endMs = windowStartMs + windowMs
   const refusing = states.find(({ met }) => met !== null)
   return {
     [limitRequests.name]: limitRequests.format(requests.dimension.requestsPerMinute),
@@ -30,10 +49,10 @@ export function limitHeaders({ allowed, reservation, states }: Taken, nowMs: num
     [resetRequests.name]: resetRequests.format(Math.ceil(endMs / 1000)),
     ...(tokens && tokenHeaders(tokens, endMs - nowMs)),
     [limitType.name]: limitType.format((refusing ?? requests).dimension.type),
-    ...(!allowed && requests.dimension.key.includes(':crypto.rpc:')
+    ...(isRefused && requests.dimension.key.includes(':crypto.rpc:')
       ? rpcLimitHeaders({ limit: requests.dimension.requestsPerMinute, remaining: 0, resetMs: endMs })
       : {}),
-    ...(!allowed && { [retryAfter.name]: retryAfter.format(secondsUntil(endMs, nowMs)) }),
+    ...(isRefused && { [retryAfter.name]: retryAfter.format(secondsUntil(endMs, nowMs)) }),
   }
 }
 

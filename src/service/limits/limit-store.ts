@@ -26,17 +26,24 @@ export interface DimensionState {
   met: 'requests' | 'tokens' | null
 }
 
-export interface Taken {
-  allowed: boolean
-  reservation: Reservation
+/** How counts stand in a window. */
+export interface Standing {
+  windowStartMs: number
   /** In the order of the dimensions that were asked. */
   states: readonly DimensionState[]
+}
+
+export interface Taken extends Standing {
+  allowed: boolean
+  reservation: Reservation
 }
 
 /** Counts requests and tokens of a minute. In this process, or one script on a shared store. */
 export interface LimitStore {
   /** One request and its estimated tokens fit into every dimension, or nothing is counted anywhere. */
   take(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): Promise<Taken>
+  /** The counts of now; nothing is counted. */
+  read(dimensions: readonly LimitDimension[], nowMs: number): Promise<Standing>
   /** Replaces the estimate by the tokens that were used. Once a reservation. */
   correct(reservation: Reservation, usedTokens: number): Promise<void>
 }

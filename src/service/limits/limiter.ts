@@ -1,7 +1,7 @@
 import type { Clock } from '#contract/clock.ts'
 import { rateLimitExceeded } from '#contract/errors.ts'
 import type { HeaderFields } from '../come-again.ts'
-import { limitHeaders } from './limit-headers.ts'
+import { givenBackHeaders, limitHeaders, takenHeaders } from './limit-headers.ts'
 import type { LimitLog } from './limit-log.ts'
 import { type LimitedRequest, limitDimensions } from './limit-rules.ts'
 import type { LimitSettings } from './limit-settings.ts'
@@ -13,6 +13,8 @@ export interface Admission {
   headers: HeaderFields
   /** Replaces the estimated tokens by those that were used; later calls change nothing. */
   tokensUsed(tokens: number): Promise<void>
+  /** Gives the estimated tokens back unless the used ones were told; null then, else the headers as they are after that. */
+  giveBack(): HeaderFields | null
 }
 
 /** Joins rules, counts, headers and log: what a request meets after it has been parsed. */
@@ -39,20 +41,33 @@ export class Limiter {
   async admit(request: LimitedRequest, estimatedTokens = 0): Promise<Admission> {
     const nowMs = this.#clock.now()
     const taken = await this.#store.take(limitDimensions(request, this.#settings()), estimatedTokens, nowMs)
-    const headers = limitHeaders(taken, nowMs)
-    if (taken.allowed) return this.#admission(taken, headers)
+    if (taken.allowed) return this.#admission(taken, nowMs)
     this.#note(request, taken)
-    throw rateLimitExceeded(headers)
+    throw rateLimitExceeded(takenHeaders(taken, nowMs))
   }
 
-  #admission({ reservation }: Taken, headers: HeaderFields): Admission {
+  /** The headers of a request that is not counted. */
+  async read(request: LimitedRequest): Promise<HeaderFields> {
+    const nowMs = this.#clock.now()
+    return limitHeaders(await this.#store.read(limitDimensions(request, this.#settings()), nowMs), nowMs)
+  }
+
+  #admission(taken: Taken, nowMs: number): Admission {
+    const { reservation } = taken
     let corrected = false
+    const correct = async (tokens: number) => {
+      if (corrected) return
+      corrected = true
+      await this.#store.correct(reservation, tokens)
+    }
     return {
-      headers,
-      tokensUsed: async tokens => {
-        if (corrected) return
-        corrected = true
-        await this.#store.correct(reservation, tokens)
+      headers: takenHeaders(taken, nowMs),
+      tokensUsed: correct,
+      giveBack: () => {
+        if (corrected) return null
+        // Not awaited: the refusal waits for no other process, and a correction never rejects.
+        void correct(0)
+        return givenBackHeaders(taken, nowMs)
       },
     }
   }

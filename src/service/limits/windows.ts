@@ -7,6 +7,7 @@ import {
   type LimitDimension,
   type LimitStore,
   type Reservation,
+  type Standing,
   type Taken,
 } from './limit-store.ts'
 
@@ -30,13 +31,20 @@ export class Windows implements LimitStore {
     this.#turnTo(nowMs)
     const before = dimensions.map(dimension => askedState(dimension, this.#seen(dimension), tokens))
     const reservation: Reservation = { windowStartMs: this.#startMs, tokens, dimensions }
-    if (before.some(({ met }) => met !== null)) return { allowed: false, reservation, states: before }
+    const windowStartMs = this.#startMs
+    if (before.some(({ met }) => met !== null)) return { allowed: false, reservation, windowStartMs, states: before }
     this.#add(dimensions, 1, dimension => countedTokens(dimension, tokens))
-    return {
-      allowed: true,
-      reservation,
-      states: dimensions.map(dimension => countedState(dimension, this.#seen(dimension))),
-    }
+    return { allowed: true, reservation, ...this.#standing(dimensions) }
+  }
+
+  async read(dimensions: readonly LimitDimension[], nowMs: number): Promise<Standing> {
+    this.#turnTo(nowMs)
+    return this.#standing(dimensions)
+  }
+
+  #standing(dimensions: readonly LimitDimension[]): Standing {
+    const states = dimensions.map(dimension => countedState(dimension, this.#seen(dimension)))
+    return { windowStartMs: this.#startMs, states }
   }
 
   /** Counts what was let in elsewhere, so that the counts of this process are not empty when they are needed. */

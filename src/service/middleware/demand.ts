@@ -1,11 +1,10 @@
 import type { ChatCompletionRequest } from '#contract/chat.ts'
-import type { EmbeddingRequest } from '#contract/embeddings.ts'
 import type { Operation } from '#contract/operation.ts'
 import { createResponse, type ResponsesRequest } from '#contract/responses.ts'
 import { parseModelSuffix } from '#contract/service-parameters.ts'
-import type { VideoQueueRequest } from '#contract/video.ts'
 import { pictureModelOf } from '../images/picture-model-of.ts'
-import type { Demand, Service } from '../service.ts'
+import type { Model, TextModel } from '../models/model.ts'
+import type { Demand, LimitedDemand, Service } from '../service.ts'
 import { askedTokens } from '../tokens/asked-tokens.ts'
 
 /** What English costs on average; the reservation is corrected by the real count. */
@@ -15,34 +14,56 @@ const bytesPerToken = 4
 const openAnswerTokens = 1_000
 
 /** What a request asks of the limiter. Throws `modelNotFound`: a limit belongs to a model. */
-export function demandOf(operation: Operation, body: unknown, service: Service): Demand {
-  if (operation.limit === 'text') {
-    const { model: name } = body as { model: string }
-    const model = service.catalogue.text(parseModelSuffix(name).model)
-    const { prompt, asked, answers } = sizesOf(operation, body)
-    const promptTokens = Math.ceil(JSON.stringify(prompt).length / bytesPerToken)
-    const answerTokens = Math.min(asked ?? openAnswerTokens, model.maximumCompletionTokens) * answers
-    return { operation, model, tokens: promptTokens + answerTokens }
+export function demandOf(operation: Operation, body: unknown, { catalogue }: Pick<Service, 'catalogue'>): Demand {
+  const model = modelOf(operation, body as NamesModel, catalogue)
+  return { operation, model, tokens: model?.type === 'text' ? tokensOf(operation, body, model) : 0 }
+}
+
+/** The same of a request that is not counted, as far as its body can be read: an unknown model has the limit of its type. */
+export function readDemand(
+  operation: Operation,
+  body: unknown,
+  { catalogue }: Pick<Service, 'catalogue'>,
+): LimitedDemand {
+  const { model: name, modelId } = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
+  if (typeof name !== 'string') return { operation, model: null }
+  const named = { model: name, ...(typeof modelId === 'string' ? { modelId } : {}) }
+  try {
+    return { operation, model: modelOf(operation, named, catalogue) }
+  } catch {
+    return { operation, model: null }
   }
-  if (operation.limit === 'video.queue') {
-    return { operation, model: service.catalogue.video((body as VideoQueueRequest).model), tokens: 0 }
+}
+
+interface NamesModel {
+  model: string
+  modelId?: string
+}
+
+/** Null where the limit of the operation belongs to no model. */
+function modelOf(operation: Operation, body: NamesModel, catalogue: Service['catalogue']): Model | null {
+  switch (operation.limit) {
+    case 'text':
+      return catalogue.text(parseModelSuffix(body.model).model)
+    case 'video.queue':
+      return catalogue.video(body.model)
+    case 'embedding':
+      return catalogue.embedding(body.model)
+    case 'image':
+      return pictureModelOf(operation, body, catalogue)
+    case 'audio.queue':
+      return catalogue.music(body.model)
+    case 'audio':
+      return operation.id === 'createTranscription' ? catalogue.transcription(body.model) : catalogue.speech(body.model)
+    default:
+      return null
   }
-  if (operation.limit === 'embedding') {
-    return { operation, model: service.catalogue.embedding((body as EmbeddingRequest).model), tokens: 0 }
-  }
-  if (operation.limit === 'image') {
-    return { operation, model: pictureModelOf(operation, body as { model: string }, service.catalogue), tokens: 0 }
-  }
-  if (operation.limit === 'audio.queue') {
-    return { operation, model: service.catalogue.music((body as { model: string }).model), tokens: 0 }
-  }
-  if (operation.limit === 'audio') {
-    const { model: name } = body as { model: string }
-    const { catalogue } = service
-    const model = operation.id === 'createTranscription' ? catalogue.transcription(name) : catalogue.speech(name)
-    return { operation, model, tokens: 0 }
-  }
-  return { operation, model: null, tokens: 0 }
+}
+
+function tokensOf(operation: Operation, body: unknown, model: TextModel): number {
+  const { prompt, asked, answers } = sizesOf(operation, body)
+  const promptTokens = Math.ceil(JSON.stringify(prompt).length / bytesPerToken)
+  return promptTokens + Math.min(asked ?? openAnswerTokens, model.maximumCompletionTokens) * answers
 }
 
 /** What decides over the tokens of a request, under the names of its operation. */

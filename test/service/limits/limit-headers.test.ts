@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { comeAgainHeaders } from '#service/come-again.ts'
-import { limitHeaders } from '#service/limits/limit-headers.ts'
+import { givenBackHeaders, limitHeaders, takenHeaders } from '#service/limits/limit-headers.ts'
 import type { LimitDimension } from '#service/limits/limit-store.ts'
 import { Windows } from '#service/limits/windows.ts'
 import { noonMs } from './manual-clock.ts'
@@ -11,7 +11,7 @@ const nowMs = noonMs + 12_300
 const endSeconds = `${noonMs / 1000 + 60}`
 
 const headersOf = async (windows: Windows, dimensions: LimitDimension[], tokens = 0) =>
-  limitHeaders(await windows.take(dimensions, tokens, nowMs), nowMs)
+  takenHeaders(await windows.take(dimensions, tokens, nowMs), nowMs)
 
 test('§8.4: all seven, requests reset at a Unix second, tokens in seconds from now', async () => {
   expect(await headersOf(new Windows(), [user], 250)).toEqual({
@@ -61,4 +61,21 @@ test('another refusal tells its own time, rounded up', () => {
     'retry-after': '31',
     'x-ratelimit-type': 'user',
   })
+})
+
+test('what is only read shows the same figures, and counts nothing', async () => {
+  const windows = new Windows()
+  await windows.take([user, key], 250, nowMs)
+  const read = async () => limitHeaders(await windows.read([user, key], nowMs), nowMs)
+  expect(await read()).toMatchObject({ 'x-ratelimit-remaining-requests': '2', 'x-ratelimit-remaining-tokens': '750' })
+  expect(await read()).toMatchObject({ 'x-ratelimit-remaining-requests': '2', 'x-ratelimit-remaining-tokens': '750' })
+})
+
+test.each([
+  [250, '1000'],
+  // More than a whole minute has was counted as all of it.
+  [4_000, '1000'],
+])('tokens that were given back show: %s', async (tokens, remaining) => {
+  const taken = await new Windows().take([user], tokens, nowMs)
+  expect(givenBackHeaders(taken, nowMs)['x-ratelimit-remaining-tokens']).toBe(remaining)
 })

@@ -205,6 +205,7 @@ withValkey('a server that is away', server => {
           return new ValkeyWindows(valkey, 'stalled:{a}:').take(...given)
         },
         correct: async () => {},
+        read: (...given: Parameters<ValkeyWindows['read']>) => new ValkeyWindows(valkey, 'stalled:{a}:').read(...given),
       }
       const windows = new SharedWindows(counted, there)
       server().pause()

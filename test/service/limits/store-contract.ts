@@ -87,6 +87,34 @@ export function limitStoreContract(open: () => LimitStore, runs: number): void {
     })
   })
 
+  describe('what is read', () => {
+    test('§8.4: stands as after the requests so far, and counts nothing', async () => {
+      const windows = open()
+      await windows.take([user, key], 300, noonMs)
+      const states = [
+        { dimension: user, remainingRequests: 49, remainingTokens: 700, met: null },
+        { dimension: key, remainingRequests: 2, met: null },
+      ]
+      for (let times = 0; times < 2; times++)
+        expect(await windows.read([user, key], noonMs + 5)).toEqual({ windowStartMs: noonMs, states })
+    })
+
+    test('of callers who were never counted is whole', async () => {
+      expect((await open().read([user], noonMs)).states[0]).toMatchObject({ remainingRequests: 50 })
+    })
+
+    test('turns with the minute, and not back with a clock that is set back', async () => {
+      const windows = open()
+      await windows.take([user], 0, noonMs)
+      expect((await windows.read([user], noonMs + 60_000)).states[0]).toMatchObject({ remainingRequests: 50 })
+      await windows.take([user], 0, noonMs + 60_000)
+      expect(await windows.read([user], noonMs + 59_000)).toMatchObject({
+        windowStartMs: noonMs + 60_000,
+        states: [{ remainingRequests: 49 }],
+      })
+    })
+  })
+
   test('in no order of takes and corrections does a minute admit more requests than its limit', async () => {
     const step = fc.record({ tokens: fc.nat(400), used: fc.nat(400), advanceMs: fc.nat(9_000) })
     await fc.assert(

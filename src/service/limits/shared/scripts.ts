@@ -37,6 +37,21 @@ end
 return answer
 `)
 
+/** The counts of now, without counting. Keys as for a request; answers the minute, then requests and tokens of each. */
+export const readScript = script(`
+local start = tonumber(ARGV[1])
+local newest = tonumber(redis.call('GET', KEYS[1]) or '0')
+if start == newest - tonumber(ARGV[2]) then start = newest end
+local minute = string.format('%.0f', start)
+local answer = { minute }
+for i = 2, #KEYS do
+  local found = redis.call('HMGET', KEYS[i] .. ':' .. minute, 'r', 't')
+  answer[#answer + 1] = tonumber(found[1] or '0')
+  answer[#answer + 1] = tonumber(found[2] or '0')
+end
+return answer
+`)
+
 /** Another number of tokens in counters that are still there, never below none. */
 export const correctScript = script(`
 for i = 1, #KEYS do

@@ -1,4 +1,4 @@
-import type { LimitDimension, LimitStore, Reservation, Taken } from '../limit-store.ts'
+import type { LimitDimension, LimitStore, Reservation, Standing, Taken } from '../limit-store.ts'
 import { Windows } from '../windows.ts'
 import { assumedProcesses, mostProcesses } from './bounds.ts'
 import type { WhileThere } from './while-there.ts'
@@ -36,6 +36,17 @@ export class SharedWindows implements LimitStore {
     this.#isShared.add(taken.reservation)
     if (taken.allowed) this.#own.add(dimensions, tokens, nowMs)
     return taken
+  }
+
+  async read(dimensions: readonly LimitDimension[], nowMs: number): Promise<Standing> {
+    const read = await this.#there.ask(() => this.#shared.read(dimensions, nowMs))
+    return (
+      read ??
+      this.#own.read(
+        dimensions.map(each => this.#partOf(each)),
+        nowMs,
+      )
+    )
   }
 
   async correct(reservation: Reservation, usedTokens: number): Promise<void> {

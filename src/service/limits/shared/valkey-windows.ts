@@ -7,10 +7,11 @@ import {
   type LimitDimension,
   type LimitStore,
   type Reservation,
+  type Standing,
   type Taken,
 } from '../limit-store.ts'
 import { counterMs } from './bounds.ts'
-import { correctScript, takeScript } from './scripts.ts'
+import { correctScript, readScript, takeScript } from './scripts.ts'
 import type { Valkey } from './valkey.ts'
 
 /** The limiter of several processes: the counters of `Windows` on a server that all of them reach, a script a request. */
@@ -38,10 +39,20 @@ export class ValkeyWindows implements LimitStore {
     const allowed = fits === 1
     const reservation = { windowStartMs: minute, tokens, dimensions }
     const states = dimensions.map((dimension, index) => {
-      const count: Count = { requests: counts[index * 2] ?? 0, tokens: counts[index * 2 + 1] ?? 0 }
+      const count = countAt(counts, index)
       return allowed ? countedState(dimension, count) : askedState(dimension, count, tokens)
     })
-    return { allowed, reservation, states }
+    return { allowed, reservation, windowStartMs: minute, states }
+  }
+
+  /** Rejects where the server does. */
+  async read(dimensions: readonly LimitDimension[], nowMs: number): Promise<Standing> {
+    const keys = [`${this.#prefix}minute`, ...dimensions.map(({ key }) => this.#keyOf(key))]
+    const startMs = nowMs - (nowMs % windowMs)
+    const answer = await this.#valkey.run(readScript, keys, [startMs, windowMs])
+    const [minute = startMs, ...counts] = numbersOf(answer, 1 + dimensions.length * 2)
+    const states = dimensions.map((dimension, index) => countedState(dimension, countAt(counts, index)))
+    return { windowStartMs: minute, states }
   }
 
   async correct({ windowStartMs, tokens, dimensions }: Reservation, usedTokens: number): Promise<void> {
@@ -54,6 +65,11 @@ export class ValkeyWindows implements LimitStore {
     return `${this.#prefix}count:${key}`
   }
 }
+
+const countAt = (counts: readonly number[], index: number): Count => ({
+  requests: counts[index * 2] ?? 0,
+  tokens: counts[index * 2 + 1] ?? 0,
+})
 
 /** What a script answers; throws where it is anything else, because what cannot count is as good as away. */
 function numbersOf(answer: unknown, length: number): number[] {
