@@ -19,10 +19,14 @@ export const threads = {
   'flite-thread': 'src/service/engines/local/flite-thread.ts',
   'page-thread': 'src/service/engines/web/page-thread.ts',
   'picture-thread': 'src/service/engines/pictures/picture-thread.ts',
+  'memory-watch-thread': 'src/programs/media/memory-watch-thread.ts',
 }
 
 /** Files that start a process of their own, known the same way. */
-export const processes = { 'solana-chain-process': 'src/local/solana/process.ts' }
+export const processes = {
+  'solana-chain-process': 'src/local/solana/process.ts',
+  'media-process': 'src/programs/media/media-process.ts',
+}
 
 /** All that is started or imported from outside, by the name of its file in `dist/`, where every bundle lies side by side. */
 export const entryPoints: Readonly<Record<string, string>> = {
@@ -33,7 +37,7 @@ export const entryPoints: Readonly<Record<string, string>> = {
 }
 
 /** Stay outside of the bundle: optional peers with binaries. zod is decided by who imports it. */
-const externals = ['@foundry-rs/anvil', '@ffmpeg-installer/ffmpeg', '@napi-rs/keyring', 'litesvm']
+const externals = ['@foundry-rs/anvil', '@napi-rs/keyring', 'litesvm', 'node-av']
 
 export const isExternal = (specifier: string): boolean =>
   externals.some(name => specifier === name || specifier.startsWith(`${name}/`))

@@ -77,6 +77,8 @@ export const previewBytes = 100_000
 export const previewedPixels = 100_000_000
 /** One try to make a picture small; whoever waits has what was made already. */
 export const previewMs = 8_000
+/** Memory of the process that makes one: a hundred million pixels, decoded and as colours of four bytes. */
+export const previewMemoryMb = 1_536
 /** Previews that are made at once, each by a process of its own, and those that wait. */
 export const previewsAtOnce = 2
 export const previewsWaiting = 16

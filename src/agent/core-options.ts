@@ -1,7 +1,6 @@
 import type { Pause } from '#client/retry/wait-budget.ts'
 import type { Clock } from '#contract/clock.ts'
 import type { Policy } from '#wallet/rules/policy.ts'
-import type { FindFfmpeg } from './media/previews.ts'
 
 export interface CoreOptions {
   /** With its path: `https://host/api/v1`. */
@@ -29,8 +28,6 @@ export interface CoreOptions {
   secretFiles?: readonly string[] | undefined
   vendor?: string | undefined
   clock?: Clock | undefined
-  /** How ffmpeg is found, which makes pictures small; a test owns it. */
-  findFfmpeg?: FindFfmpeg | undefined
   /** How the agent waits for jobs and answers; a test owns it. */
   pause?: Pause | undefined
   /** Takes the place of the agent's own connections. */

@@ -11,7 +11,7 @@ import type { AgentTool, AgentToolResult } from './tools/agent-tool.ts'
 import type { AskPerson } from './tools/person-asked.ts'
 
 export interface AgentOptions
-  extends Omit<CoreOptions, 'apiKey' | 'walletKey' | 'solanaKey' | 'policy' | 'findFfmpeg' | 'secretFiles'> {
+  extends Omit<CoreOptions, 'apiKey' | 'walletKey' | 'solanaKey' | 'policy' | 'secretFiles'> {
   /** An API key: calls are paid from its account, and nothing is ever topped up. */
   key?: string
   /** A wallet of its own: its EVM private key, hex, or one for Solana as wallets export it, or both. */

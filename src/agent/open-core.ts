@@ -78,7 +78,7 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     records,
     approvals: wallet?.approvals ?? openApprovals(records, state.folder),
     files,
-    previews: new Previews(files, options.findFfmpeg),
+    previews: new Previews(files),
     clock,
     pause: options.pause ?? waitFor,
   }

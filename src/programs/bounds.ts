@@ -1,5 +1,2 @@
-/** How long ffmpeg may take to say what it can do. */
-export const findMs = 10_000
-
-/** What it says then: a line for each encoder. */
-export const encoderListBytes = 1024 * 1024
+/** How long FFmpeg may take to load and say what it can do; 0.2 s on an idle machine. */
+export const findMs = 20_000

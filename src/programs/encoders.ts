@@ -1,10 +1,7 @@
-/** Encoders by the names that `ffmpeg -encoders` gives them. Reading, measuring and decoding need none of them. */
+/** Encoders by the names that FFmpeg gives them. Reading, measuring and decoding need none of them. */
 
 /** What films are made with: H.264 and AAC. */
 export const videoEncoders = ['libx264', 'aac'] as const
-
-/** What single pictures of a film are written with. */
-export const frameEncoders = ['mjpeg'] as const
 
 /** What each format of sound is made with. */
 export const soundEncoders = { mp3: 'libmp3lame', opus: 'libopus', aac: 'aac', flac: 'flac' } as const

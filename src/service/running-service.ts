@@ -57,7 +57,7 @@ import { StakingCredits } from './staking/staking-credits.ts'
 import { pruneStore } from './store/prune.ts'
 import type { Store } from './store/store.ts'
 import { Underway } from './underway.ts'
-import { FfmpegProbe, type MediaProbe } from './video-media/media-probe.ts'
+import { type MediaProbe, PacketProbe } from './video-media/media-probe.ts'
 import { VideoMedia } from './video-media/video-media.ts'
 
 export interface ServiceParts {
@@ -78,7 +78,7 @@ export interface ServiceParts {
   pages?: PageReader
   /** Tells whether media show a face; every one counts as if it did where absent. */
   faces?: FaceDetector
-  /** Measures media; ffmpeg where absent. */
+  /** Measures media; by their packets where absent. */
   probe?: MediaProbe
   /** None where absent. */
   networks?: readonly ChainNetwork[]
@@ -158,7 +158,7 @@ export class RunningService {
       consent: {
         require: order => requireConsent(order, { faces, attestations, docsUrl: docsUrl(settings) }),
       },
-      media: new VideoMedia({ fetcher, probe: parts.probe ?? new FfmpegProbe(), log }),
+      media: new VideoMedia({ fetcher, probe: parts.probe ?? new PacketProbe(), log }),
       jobs: new StoredJobs({
         store,
         clock,

@@ -1,27 +1,31 @@
-import { mkdir, readFile, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeAll, expect, test } from 'vitest'
 import { previewBytes, previewedPixels, previewPixels } from '#agent/bounds.ts'
 import { Files } from '#agent/media/files.ts'
-import { type FindFfmpeg, Previews } from '#agent/media/previews.ts'
+import { Previews } from '#agent/media/previews.ts'
 import { pictureSize, typeOfBytes } from '#contract/picture-header.ts'
-import { FfmpegMissing, findFfmpeg } from '#programs/find-ffmpeg.ts'
-import { inFile, inFolder } from '#programs/in-folder.ts'
-import { runProgram } from '#programs/run-program.ts'
 import { encodePng } from '#service/pictures/encode-png.ts'
 import type { Shown } from '#toolkit/shown.ts'
+import { fakeProcess } from '../media/fake-process.ts'
+import { drawn, made } from '../media/made-media.ts'
 import { clip } from '../service/video-media/example-clips.ts'
 import { temporaryFolder } from './open-agent.ts'
 
 const signal = new AbortController().signal
-const missing: FindFfmpeg = () => Promise.reject(new FfmpegMissing())
 
 let folder: string
 let files: Files
+/** In place of the media process: one without FFmpeg, and one that leaves a file when it is asked. */
+let missing: string
+let asked: string
 beforeAll(async () => {
   folder = await realpath(temporaryFolder())
   files = new Files({ output: folder, inputs: [], state: join(folder, 'state') })
+  missing = await fakeProcess(join(folder, 'missing.mjs'), "process.send({ problem: 'missing', words: '' })")
+  asked = await fakeProcess(join(folder, 'asked.mjs'), "writeFileSync(import.meta.filename + '.asked', '')")
 })
 
 let count = 0
@@ -31,8 +35,8 @@ async function saved(bytes: Buffer, mimeType = 'image/png') {
   return { path, mimeType, bytes: bytes.length }
 }
 
-const preview = async (bytes: Buffer, mimeType?: string, find?: FindFfmpeg) =>
-  new Previews(files, find).of(await saved(bytes, mimeType), signal)
+const preview = async (bytes: Buffer, mimeType?: string, program?: string) =>
+  new Previews(files, program).of(await saved(bytes, mimeType), signal)
 
 /** A picture whose pixels `at` gives by their place. */
 function picture(
@@ -84,17 +88,11 @@ test('what would take too many bytes is made coarser', async () => {
 
 test('what is transparent shows as white, not in the colour that it hides', async () => {
   const shown = await preview(await picture(600, 600, () => [255, 0, 0, 0]))
-  const pieces: Buffer[] = []
-  const program = await findFfmpeg()
-  await inFile('shown', bytesOf(shown), path =>
-    runProgram(program, {
-      args: ['-v', 'error', '-i', path, '-vf', 'scale=1:1', '-f', 'rawvideo', '-pix_fmt', 'rgb24', 'pipe:1'],
-      onOutput: piece => pieces.push(piece),
-      timeoutMs: 60_000,
-      signal,
-    }),
-  )
-  expect(Math.min(...Buffer.concat(pieces))).toBeGreaterThan(245)
+  const graph = '[in0]scale=1:1,format=rgb24'
+  const inputs = [{ bytes: bytesOf(shown), reader: 'jpeg_pipe' }]
+  const rgb = await made('rawvideo', [drawn(graph, { reads: [0], encoder: 'rawvideo', options: {} })], { inputs })
+  expect(rgb).toHaveLength(3)
+  expect(Math.min(...rgb)).toBeGreaterThan(245)
 }, 60_000)
 
 test('a film is shown by its first frame', async () => {
@@ -104,17 +102,17 @@ test('a film is shown by its first frame', async () => {
 test('without ffmpeg a sentence says what would help', async () => {
   expect(await preview(await picture(600, 10), 'image/png', missing)).toEqual({
     type: 'text',
-    text: 'There is no preview, though the file is saved. No ffmpeg was found. Install ffmpeg so that it is on PATH, or run `npm install @ffmpeg-installer/ffmpeg`.',
+    text: 'There is no preview, though the file is saved. The package node-av, which holds FFmpeg, is not installed. Run `npm install --ignore-scripts node-av`.',
   })
 })
 
-const never: FindFfmpeg = () => Promise.reject(new Error('It was looked for.'))
+afterEach(() => expect(existsSync(`${asked}.asked`)).toBe(false))
 
 test('a picture that claims to be huge is not decoded', async () => {
   const huge = await picture(1, 1)
   huge.writeUInt32BE(50_000, 16)
   huge.writeUInt32BE(50_000, 20)
-  expect(await preview(huge, 'image/png', never)).toMatchObject({ text: expect.stringContaining('is too large') })
+  expect(await preview(huge, 'image/png', asked)).toMatchObject({ text: expect.stringContaining('is too large') })
 })
 
 /** A chunk of PNG; its check is left out of account by what reads leniently. */
@@ -131,18 +129,13 @@ test('a picture that tells a small size before its own is not taken at its word'
   const small = await picture(10, 10)
   const told = Buffer.from(small.subarray(16, 29))
   const lying = Buffer.concat([small.subarray(0, 8), chunk('aaAa', told), small.subarray(8)])
-  expect(await preview(lying, 'image/png', never)).toMatchObject({ text: expect.stringContaining('in time.') })
+  expect(await preview(lying, 'image/png', asked)).toMatchObject({ text: expect.stringContaining('in time.') })
 })
 
 test('a film whose frames are huge is not decoded', async () => {
   const side = Math.ceil(Math.sqrt(previewedPixels)) + 1
-  const film = await inFolder('film', async folder => {
-    const path = join(folder, 'film.mov')
-    const of = `color=c=black:s=${side}x${side}:r=1`
-    const args = ['-v', 'error', '-f', 'lavfi', '-i', of, '-frames:v', '1', '-c:v', 'png', '-pix_fmt', 'monob', path]
-    await runProgram(await findFfmpeg(), { args, timeoutMs: 60_000, signal })
-    return readFile(path)
-  })
+  const graph = `color=c=black:s=${side}x${side}:r=1,trim=end_frame=1,format=monob`
+  const film = await made('mov', [drawn(graph, { encoder: 'png', options: {} })])
   expect(film.length).toBeGreaterThan(0)
   expect(await preview(film, 'video/quicktime')).toMatchObject({ text: expect.stringContaining('in time.') })
 }, 60_000)
@@ -174,7 +167,7 @@ test.each([
     ] as const) {
       const file = await saved(bytes, mimeType)
       await change(file.path)
-      expect(await new Previews(files, never).of(file, signal)).toMatchObject({ type: 'text' })
+      expect(await new Previews(files, asked).of(file, signal)).toMatchObject({ type: 'text' })
     }
   },
   60_000,

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type SpeechFormat, Voice } from '#contract/speech.ts'
 import { Transcription } from '#contract/transcription.ts'
@@ -9,6 +8,7 @@ import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
 import { soundTypeOf } from '#service/sound/sound-type.ts'
 import { wavHeader, wavOf, wavSeconds } from '#service/sound/wav.ts'
+import { made, played } from '../media/made-media.ts'
 import { type OpenedService, openService } from './open-service.ts'
 import { ScriptedSpeech, ScriptedTranscription } from './scripted-sound.ts'
 import { wavOfChunks } from './wav-of-chunks.ts'
@@ -277,9 +277,8 @@ describe('§8.2 POST /audio/transcriptions', () => {
   })
 
   test('nor do samples that are coded sound, as its readers find', async () => {
-    const coded = ['-f', 'lavfi', '-i', 'sine=d=9.5:r=48000', '-c:a', 'ac3', '-f', 'spdif', '-']
-    const { stdout } = spawnSync('ffmpeg', ['-loglevel', 'error', ...coded], { maxBuffer: 2 ** 26 })
-    const file = wavOfChunks({ rate: 480_000, channels: 2 }, [stdout])
+    const coded = await made('spdif', [played('sine=d=9.5:r=48000', { encoder: 'ac3', rate: 48_000 })])
+    const file = wavOfChunks({ rate: 480_000, channels: 2 }, [coded])
     expect(wavSeconds(file)).toBeLessThan(1)
     const { lines } = await charged('transcriptions', { model: 'hears', file })
     expect(lines).toEqual([['transcription.second', 10n, 10_000n]])

@@ -1,15 +1,14 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type PictureType, pictureSize, typeOfBytes } from '#contract/picture-header.ts'
-import { frameEncoders } from '#programs/encoders.ts'
-import { FfmpegMissing, findFfmpeg } from '#programs/find-ffmpeg.ts'
-import { inFile } from '#programs/in-folder.ts'
-import { runProgram } from '#programs/run-program.ts'
-import { Slots } from '#programs/slots.ts'
+import { inFile, inFolder } from '#programs/in-folder.ts'
+import { jpegQuality } from '#programs/media/conversion.ts'
+import { FfmpegMissing } from '#programs/media/ffmpeg-missing.ts'
+import { MediaFailed, MediaWorkers } from '#programs/media/media-workers.ts'
 import type { Shown } from '#toolkit/shown.ts'
 import type { SavedFile } from '#toolkit/tool-context.ts'
 import * as bounds from '../bounds.ts'
 import type { Files } from './files.ts'
-
-export type FindFfmpeg = (encoders: readonly string[]) => Promise<string>
 
 /** The reader of each type is named, so that no content is taken for a playlist or a script. */
 const readers: Readonly<Record<PictureType, string>> = {
@@ -25,12 +24,15 @@ const shownTypes: ReadonlySet<PictureType | null> = new Set<PictureType>(['png',
 /** Small pictures of saved ones and of films. */
 export class Previews {
   readonly #files: Files
-  readonly #find: FindFfmpeg
-  readonly #slots = new Slots(bounds.previewsAtOnce, bounds.previewsWaiting)
+  readonly #workers: MediaWorkers
 
-  constructor(files: Files, find: FindFfmpeg = findFfmpeg) {
+  /** `program` is in place of the file that the media process runs; a test owns it. */
+  constructor(files: Files, program?: string) {
     this.#files = files
-    this.#find = find
+    this.#workers = new MediaWorkers({
+      ...{ atOnce: bounds.previewsAtOnce, waiting: bounds.previewsWaiting, timeoutMs: bounds.previewMs },
+      ...{ memoryMb: bounds.previewMemoryMb, ...(program ? { program } : {}) },
+    })
   }
 
   /** One picture within the bounds, or a sentence that says why there is none. Never throws: what was made is saved. */
@@ -58,7 +60,7 @@ export class Previews {
         const scale = Math.min(1, most / longer)
         const to = [size.width, size.height].map(side => Math.max(1, Math.round(side * scale)))
         // What is transparent has hidden colours of its own, which must not come out.
-        return `color=c=white:s=${to.join('x')},format=rgb24[w];[0:v]scale=${to.join(':')},format=rgba[p];[w][p]overlay=format=rgb:shortest=1,format=yuvj420p`
+        return `color=c=white:s=${to.join('x')},format=rgb24[w];[in0]scale=${to.join(':')},format=rgba[p];[w][p]overlay=format=rgb:shortest=1,format=yuvj420p`
       }),
     )
   }
@@ -70,40 +72,42 @@ export class Previews {
       signal,
       file.mimeType === 'video/webm' ? 'matroska' : 'mov',
       path,
-      most => `[0:v:0]scale='min(${most},iw)':'min(${most},ih)':force_original_aspect_ratio=decrease,format=yuvj420p`,
+      most => `[in0]scale='min(${most},iw)':'min(${most},ih)':force_original_aspect_ratio=decrease,format=yuvj420p`,
     )
   }
 
-  /** A JPEG; one that comes out too large is made again, coarser. Null where ffmpeg cannot read it. */
-  async #shrunk(
+  /** A JPEG; one that comes out too large is made again, coarser. Null where FFmpeg cannot read it. */
+  #shrunk(
     signal: AbortSignal,
     reader: string,
     path: string,
     filterFor: (mostPixels: number) => string,
   ): Promise<Shown | null> {
-    const program = await this.#find(frameEncoders)
-    return this.#slots.run(async () => {
-      for (const [mostPixels, coarseness] of tries) {
-        const pieces: Buffer[] = []
-        const end = await runProgram(program, {
-          args: [
-            ...['-hide_banner', '-loglevel', 'error', '-nostdin', '-protocol_whitelist', 'file'],
-            // Here too, because the decoder finds another size than the header told where both were made to differ.
-            ...['-max_pixels', `${bounds.previewedPixels}`],
-            ...['-f', reader, '-i', `file:${path}`, '-filter_complex', filterFor(mostPixels)],
-            ...['-frames:v', '1', '-c:v', 'mjpeg', '-q:v', `${coarseness}`, '-f', 'image2pipe', 'pipe:1'],
-          ],
-          onOutput: piece => pieces.push(piece),
-          outputBytes: bounds.previewBytes,
-          timeoutMs: bounds.previewMs,
-          signal,
-        })
-        if (end.kind === 'exited' && end.code === 0 && pieces.length > 0)
-          return pictureOf(Buffer.concat(pieces), 'image/jpeg')
-        if (end.kind !== 'too-long') return null
-      }
-      return null
-    }, signal)
+    const work = this.#workers.turn(
+      run =>
+        inFolder('preview', async folder => {
+          for (const [mostPixels, coarseness] of tries) {
+            const shrunk = join(folder, 'preview.jpg')
+            const graph = `${filterFor(mostPixels)},trim=end_frame=1`
+            const options = jpegQuality(coarseness)
+            await run('convert', {
+              inputs: [{ path, reader, isStill: true }],
+              tracks: [{ kind: 'video', reads: [0], graph, encoder: 'mjpeg', options }],
+              to: { path: shrunk, format: 'mjpeg', mostBytes: Number.POSITIVE_INFINITY },
+              // Here too, because the decoder finds another size than the header told where both were made to differ.
+              maxPixels: bounds.previewedPixels,
+            })
+            const bytes = await readFile(shrunk)
+            if (bytes.length <= bounds.previewBytes) return pictureOf(bytes, 'image/jpeg')
+          }
+          return null
+        }),
+      signal,
+    )
+    return work.catch(error => {
+      if (error instanceof MediaFailed) return null
+      throw error
+    })
   }
 }
 

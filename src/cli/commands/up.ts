@@ -81,10 +81,11 @@ export const up: Command = {
 
 /** Said before anything starts, because a video without an encoder would only fail later. */
 async function requireEncoder(): Promise<void> {
-  const { FfmpegMissing, findFfmpeg } = await import('#programs/find-ffmpeg.ts')
+  const { FfmpegMissing } = await import('#programs/media/ffmpeg-missing.ts')
+  const { requireFfmpeg } = await import('#programs/media/require-ffmpeg.ts')
   const { videoEncoders } = await import('#programs/encoders.ts')
   try {
-    await findFfmpeg(videoEncoders)
+    await requireFfmpeg(videoEncoders)
   } catch (error) {
     if (!(error instanceof FfmpegMissing)) throw error
     throw new CliError(error.problem, error.nextStep)

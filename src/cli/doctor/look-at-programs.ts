@@ -14,17 +14,18 @@ export async function lookAtPrograms(file: ConfigFile | null): Promise<Finding[]
 }
 
 async function ffmpeg(): Promise<Finding> {
-  const { FfmpegMissing, findFfmpeg } = await import('#programs/find-ffmpeg.ts')
+  const { FfmpegMissing } = await import('#programs/media/ffmpeg-missing.ts')
+  const { requireFfmpeg } = await import('#programs/media/require-ffmpeg.ts')
   const { soundEncoders, videoEncoders } = await import('#programs/encoders.ts')
   try {
-    await findFfmpeg([...new Set([...videoEncoders, ...Object.values(soundEncoders)])])
+    await requireFfmpeg([...new Set([...videoEncoders, ...Object.values(soundEncoders)])])
     return ok('ffmpeg', 'It is there, with H.264, AAC, MP3, Opus and FLAC.')
   } catch (error) {
     if (!(error instanceof FfmpegMissing)) throw error
     const without = error.isInstalled
       ? 'Films and sound of these formats are not made'
-      : 'Media that callers send cannot be measured, and sound has no other format than WAV'
-    return note('ffmpeg', error.problem, `${without}; apt install ffmpeg.`)
+      : 'Sound that callers send is taken as plain WAV alone, none is made but WAV, and no video is drawn'
+    return note('ffmpeg', error.problem, `${without}; ${error.install}`)
   }
 }
 

@@ -1,4 +1,5 @@
 import { sniffType } from '#contract/media-type.ts'
+import { FfmpegMissing } from '#programs/media/ffmpeg-missing.ts'
 import { fieldError } from '../field-error.ts'
 import { decodeSound } from '../sound/decode-sound.ts'
 import { encodeSound } from '../sound/encode-sound.ts'
@@ -11,7 +12,7 @@ export interface SoundTranscriberOptions {
   engineModel: string
 }
 
-/** The words of a video by an engine that hears recordings: it gets the sound alone, as MP3. Takes ffmpeg on PATH. */
+/** The words of a video by an engine that hears recordings: it gets the sound alone, as MP3. Takes the package node-av. */
 export class SoundTranscriber implements VideoTranscriber {
   readonly #engine: TranscriptionEngine
   readonly #engineModel: string
@@ -38,24 +39,16 @@ export class SoundTranscriber implements VideoTranscriber {
 }
 
 async function samplesOf(bytes: Buffer, signal: AbortSignal): Promise<Int16Array> {
-  const tooLong = new AbortController()
-  const pieces: Buffer[] = []
-  let length = 0
-  const onPiece = (piece: Buffer) => {
-    length += piece.length
-    if (length > heardSeconds * heardRate * 2) tooLong.abort(fieldError(['url'], longSentence))
-    else pieces.push(piece)
-  }
   const type = sniffType(bytes) === 'video/webm' ? 'webm' : 'mp4'
-  const stopped = AbortSignal.any([signal, tooLong.signal])
-  const read = await decodeSound(
-    { bytes, type },
-    { rate: heardRate, atMostSeconds: heardSeconds + 1, onPiece, signal: stopped },
-  )
-  if (read === 'unknown') throw new Error('The words of videos need ffmpeg on PATH.')
-  if (read === 'broken' || length < 2) throw fieldError(['url'], 'leads to a video without a sound that could be read')
-  const whole = Buffer.concat(pieces)
-  return new Int16Array(whole.buffer.slice(whole.byteOffset, whole.byteOffset + (whole.length & ~1)))
+  const asked = { rate: heardRate, atMostSeconds: heardSeconds + 1, signal }
+  const read = await decodeSound({ bytes, type }, asked)
+  if (read === 'unknown') throw new FfmpegMissing()
+  if (read === 'broken' || read.samples === 0) {
+    throw fieldError(['url'], 'leads to a video without a sound that could be read')
+  }
+  if (read.samples > heardSeconds * heardRate) throw fieldError(['url'], longSentence)
+  const { buffer, byteOffset, byteLength } = read.pcm
+  return new Int16Array(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer)
 }
 
 const longSentence = `leads to a video with more sound than is written down at once: ${heardSeconds / 60} minutes`

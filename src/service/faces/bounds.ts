@@ -21,6 +21,9 @@ export const threadHeapMb = 512
 /** Taking the frames out of a video, without its sound. */
 export const framesMs = 60_000
 
+/** All frames of one video; each is some 200 kB. */
+export const framesBytes = 64 * 1024 * 1024
+
 /** Videos whose frames are taken at once, and those that wait; what comes beyond counts as one with a face. */
 export const framingsAtOnce = 2
 export const framingsWaiting = 100

@@ -1,11 +1,11 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { frameEncoders } from '#programs/encoders.ts'
 import { inFolder } from '#programs/in-folder.ts'
-import { Ffmpeg, type FindFfmpeg } from '../ffmpeg/ffmpeg.ts'
-import { succeeded } from '../ffmpeg/succeeded.ts'
-import { FfmpegProbe, type MediaProbe } from '../video-media/media-probe.ts'
-import { framePixels, framesMs, framingsAtOnce, framingsWaiting, videoFrames } from './bounds.ts'
+import { type Conversion, jpegQuality } from '#programs/media/conversion.ts'
+import { Ffmpeg, isUnreadable } from '../ffmpeg/ffmpeg.ts'
+import { picturePixels } from '../pictures/bounds.ts'
+import { type MediaProbe, PacketProbe } from '../video-media/media-probe.ts'
+import { framePixels, framesBytes, framesMs, framingsAtOnce, framingsWaiting, videoFrames } from './bounds.ts'
 import type { FaceMedium } from './face-detector.ts'
 
 /** Takes the frames out of videos. */
@@ -13,10 +13,11 @@ export class VideoFrames {
   readonly #probe: MediaProbe
   readonly #ffmpeg: Ffmpeg
 
-  constructor({ probe = new FfmpegProbe(), find }: { probe?: MediaProbe; find?: FindFfmpeg } = {}) {
+  /** `program` is in place of the file that the media process runs; a test owns it. */
+  constructor({ probe = new PacketProbe(), program }: { probe?: MediaProbe; program?: string } = {}) {
     this.#probe = probe
     const bounds = { atOnce: framingsAtOnce, waiting: framingsWaiting, timeoutMs: framesMs }
-    this.#ffmpeg = new Ffmpeg({ ...bounds, ...(find ? { find } : {}) })
+    this.#ffmpeg = new Ffmpeg({ ...bounds, isPatient: true, ...(program ? { program } : {}) })
   }
 
   /**
@@ -36,13 +37,13 @@ export class VideoFrames {
         inFolder('frames', async folder => {
           const source = join(folder, 'source')
           await writeFile(source, bytes, { mode: 0o600 })
-          const args = frameArguments(source, folder, probed.seconds, format === 'webm' ? 'matroska' : 'mov')
-          const end = await run({ args, signal, isPatient: true })
-          if (!succeeded(end)) throw new Error(noPicture)
+          const work = framing(source, folder, probed.seconds, format === 'webm' ? 'matroska' : 'mov')
+          await run('convert', work).catch(error => {
+            throw isUnreadable(error) ? new Error(noPicture, { cause: error }) : error
+          })
           return firstWanted(folder, isWanted, signal)
         }),
       signal,
-      frameEncoders,
     )
   }
 }
@@ -64,13 +65,19 @@ async function firstWanted(
 const noPicture = 'The video has no picture that can be read.'
 
 /** Two a second of a short clip, and fewer of a longer one. */
-function frameArguments(source: string, folder: string, seconds: number, reader: 'mov' | 'matroska'): string[] {
+function framing(path: string, folder: string, seconds: number, reader: 'mov' | 'matroska'): Conversion {
   const each = Math.max(0.5, seconds / videoFrames)
   const shrink = `scale='min(${framePixels},iw)':'min(${framePixels},ih)':force_original_aspect_ratio=decrease`
-  return [
-    ...['-hide_banner', '-loglevel', 'error', '-nostdin', '-y'],
-    ...['-protocol_whitelist', 'file', '-f', reader, '-i', `file:${source}`],
-    ...['-map', '0:v:0', '-vf', `fps=1/${each.toFixed(3)}:round=up:start_time=0,${shrink}`],
-    ...['-frames:v', `${videoFrames + 1}`, '-q:v', '3', '-f', 'image2', join(folder, 'frame-%03d.jpg')],
-  ]
+  const spread = `fps=1/${each.toFixed(3)}:round=up:start_time=0,trim=end_frame=${videoFrames + 1}`
+  return {
+    inputs: [{ path, reader }],
+    tracks: [
+      {
+        ...{ kind: 'video', reads: [0], graph: `[in0]${spread},${shrink},format=yuvj420p` },
+        ...{ encoder: 'mjpeg', options: jpegQuality(3) },
+      },
+    ],
+    to: { path: join(folder, 'frame-%03d.jpg'), format: 'image2', mostBytes: framesBytes },
+    maxPixels: picturePixels,
+  }
 }

@@ -1,74 +1,72 @@
-import { modelOverloaded } from '#contract/errors.ts'
-import { FfmpegMissing, findFfmpeg } from '#programs/find-ffmpeg.ts'
-import { type ProgramEnd, type ProgramRun, runProgram } from '#programs/run-program.ts'
-import { Slots } from '#programs/slots.ts'
+import { modelOverloaded, requestTimeout } from '#contract/errors.ts'
+import { FfmpegMissing } from '#programs/media/ffmpeg-missing.ts'
+import {
+  MediaFailed,
+  MediaWorkers,
+  type MediaWorkersOptions,
+  type RunMediaTask,
+} from '#programs/media/media-workers.ts'
 import { onceLoaded } from '../once-loaded.ts'
 
-export interface FfmpegOptions {
-  /** Turns at once, and those that wait for one; what comes beyond is told to come again. */
-  atOnce: number
-  waiting: number
-  /** How long one run may take. */
-  timeoutMs: number
-  /** Leads to a program with these encoders; throws `FfmpegMissing`. */
-  find?: FindFfmpeg
-}
+export type FfmpegOptions = Omit<MediaWorkersOptions, 'memoryMb'> & Partial<Pick<MediaWorkersOptions, 'memoryMb'>>
 
-export type FindFfmpeg = (encoders: readonly string[]) => Promise<string>
+/** Decoding and encoding one file of up to 64 million pixels a frame takes some 500 MB. */
+export const mediaMemoryMb = 1_024
 
-/** Runs ffmpeg, as `runProgram` does. */
-export type RunFfmpeg = (run: Omit<ProgramRun, 'timeoutMs'>) => Promise<ProgramEnd>
-
-/** ffmpeg for one purpose, whose runs wait for each other alone. */
+/** FFmpeg and the readers of containers for one purpose, whose tasks wait for each other alone. */
 export class Ffmpeg {
-  readonly #find: FindFfmpeg
-  readonly #found = new Map<string, () => Promise<string>>()
-  readonly #slots: Slots
-  readonly #timeoutMs: number
+  readonly #workers: MediaWorkers
+  readonly #lacking = new Map<string, () => Promise<readonly string[]>>()
 
-  constructor({ atOnce, waiting, timeoutMs, find = findFfmpeg }: FfmpegOptions) {
-    this.#find = find
-    this.#slots = new Slots(atOnce, waiting)
-    this.#timeoutMs = timeoutMs
+  constructor(options: FfmpegOptions) {
+    this.#workers = new MediaWorkers({ memoryMb: mediaMemoryMb, ...options })
   }
 
   /** Whether too many wait for another to come. */
   get full(): boolean {
-    return this.#slots.full
+    return this.#workers.full
   }
 
-  /** Whether there is one that has these encoders. */
+  /** Whether FFmpeg is installed, and has these encoders. */
   async isInstalled(encoders: readonly string[] = []): Promise<boolean> {
     try {
-      await this.#pathWith(encoders)
-      return true
+      return (await this.#lackingOf(encoders)).length === 0
     } catch (error) {
       if (error instanceof FfmpegMissing) return false
       throw error
     }
   }
 
+  /** Throws `FfmpegMissing` where it is not installed, or lacks one of these encoders. */
+  async require(encoders: readonly string[]): Promise<void> {
+    const lacking = await this.#lackingOf(encoders)
+    if (lacking.length > 0) throw new FfmpegMissing(lacking)
+  }
+
   /**
-   * Gives `work` its turn, with a program to run that has the encoders. Throws `modelOverloaded` where too many wait,
-   * `FfmpegMissing`, and the signal's reason, at once, while it waits.
+   * Gives `work` its turn, with what runs tasks in it. Throws `modelOverloaded` where too many wait, `requestTimeout` where
+   * a task takes too long, which is not the file's fault, `FfmpegMissing`, and the signal's reason.
    */
-  async turn<Value>(
-    work: (run: RunFfmpeg) => Promise<Value>,
-    signal: AbortSignal,
-    encoders: readonly string[] = [],
-  ): Promise<Value> {
-    if (this.#slots.full) throw modelOverloaded()
-    return this.#slots.run(async () => {
-      const path = await this.#pathWith(encoders)
-      return work(run => runProgram(path, { ...run, timeoutMs: this.#timeoutMs }))
-    }, signal)
+  async turn<Value>(work: (run: RunMediaTask) => Promise<Value>, signal: AbortSignal): Promise<Value> {
+    if (this.#workers.full) throw modelOverloaded()
+    try {
+      return await this.#workers.turn(work, signal)
+    } catch (error) {
+      throw error instanceof MediaFailed && error.problem === 'late' ? requestTimeout() : error
+    }
   }
 
   /** What is missing may be installed meanwhile, and is looked for again. */
-  #pathWith(encoders: readonly string[]): Promise<string> {
+  #lackingOf(encoders: readonly string[]): Promise<readonly string[]> {
     const names = encoders.join()
-    const find = this.#found.get(names) ?? onceLoaded(() => this.#find(encoders))
-    this.#found.set(names, find)
-    return find()
+    const lacking =
+      this.#lacking.get(names) ??
+      onceLoaded(() => this.turn(run => run('lacking', encoders), new AbortController().signal))
+    this.#lacking.set(names, lacking)
+    return lacking()
   }
 }
+
+/** Whether a file is to blame: it is none of its format, or takes more memory than any of its kind should. */
+export const isUnreadable = (error: unknown): boolean =>
+  error instanceof MediaFailed && (error.problem === 'unreadable' || error.problem === 'died')

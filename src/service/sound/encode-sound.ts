@@ -1,18 +1,21 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type SpeechFormat, speechFormats } from '#contract/speech.ts'
 import { soundEncoders } from '#programs/encoders.ts'
-import { succeeded } from '../ffmpeg/succeeded.ts'
+import { inFolder } from '#programs/in-folder.ts'
+import type { Options } from '#programs/media/conversion.ts'
 import { speechBytes } from './bounds.ts'
-import { soundFfmpeg } from './sound-ffmpeg.ts'
+import { soundFfmpeg } from './decode-sound.ts'
 import { pcmOf, resampled, type Sound, wavOf } from './wav.ts'
 
 /** What `pcm` is for every client of such services. */
 export const pcmRate = 24_000
 
-const settings: Record<keyof typeof soundEncoders, readonly string[]> = {
-  mp3: ['-b:a', '64k', '-f', 'mp3'],
-  opus: ['-b:a', '32k', '-f', 'ogg'],
-  aac: ['-b:a', '64k', '-f', 'adts'],
-  flac: ['-f', 'flac'],
+const settings: Record<keyof typeof soundEncoders, { format: string; options: Options }> = {
+  mp3: { format: 'mp3', options: { b: '64k' } },
+  opus: { format: 'ogg', options: { b: '32k' } },
+  aac: { format: 'adts', options: { b: '64k' } },
+  flac: { format: 'flac', options: {} },
 }
 
 /** Those that need nothing, and those whose encoder is in `ffmpeg`. */
@@ -25,33 +28,29 @@ export async function soundFormats(ffmpeg = soundFfmpeg()): Promise<readonly Spe
   return speechFormats.filter((_, index) => isThere[index])
 }
 
-/** Sound as a file. Throws where ffmpeg, or its encoder, is missing for a format that needs it. */
+/** Sound as a file. Throws `FfmpegMissing` where a format needs what is not installed. */
 export async function encodeSound(given: Sound, format: SpeechFormat, signal: AbortSignal): Promise<Buffer> {
   const sound = resampled(given, pcmRate)
   if (format === 'pcm') return pcmOf(sound)
   if (format === 'wav') return wavOf(sound)
   const ffmpeg = soundFfmpeg()
   const encoder = soundEncoders[format]
-  if (!(await ffmpeg.isInstalled([encoder])))
-    throw new Error(`Sound as ${format} needs ffmpeg with ${encoder} on PATH.`)
-  const pieces: Buffer[] = []
-  const raw = ['-f', 's16le', '-ar', `${sound.rate}`, '-ac', '1', '-i', 'pipe:0']
-  const end = await ffmpeg.turn(
-    run =>
-      run({
-        args: [
-          ...['-hide_banner', '-loglevel', 'error', ...raw, '-map_metadata', '-1', '-c:a', encoder],
-          ...[...settings[format], '-fs', `${speechBytes}`, 'pipe:1'],
-        ],
-        input: pcmOf(sound),
-        onOutput: piece => pieces.push(piece),
-        // What it is told to end at is met a frame later.
-        outputBytes: 2 * speechBytes,
-        signal,
-      }),
-    signal,
-    [encoder],
-  )
-  if (!succeeded(end) || pieces.length === 0) throw new Error(`ffmpeg could not make ${format} of this sound.`)
-  return Buffer.concat(pieces)
+  await ffmpeg.require([encoder])
+  const { format: muxer, options } = settings[format]
+  return inFolder('sound', async folder => {
+    const [path, encoded] = [join(folder, 'sound'), join(folder, 'encoded')]
+    await writeFile(path, wavOf(sound), { mode: 0o600 })
+    const { bytes } = await ffmpeg.turn(
+      run =>
+        run('convert', {
+          inputs: [{ path, reader: 'wav' }],
+          tracks: [{ kind: 'audio', reads: [0], graph: '[in0]anull', encoder, options, rate: sound.rate, channels: 1 }],
+          to: { path: encoded, format: muxer, mostBytes: speechBytes },
+          maxPixels: 1,
+        }),
+      signal,
+    )
+    if (bytes === 0) throw new Error(`FFmpeg could not make ${format} of this sound.`)
+    return readFile(encoded)
+  })
 }

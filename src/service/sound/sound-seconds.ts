@@ -17,16 +17,10 @@ export interface Measuring {
  * its readers find. Only where nothing decodes, a plain WAV is believed.
  */
 export async function soundLength(recording: Recording, { atMostSeconds, signal }: Measuring): Promise<SoundLength> {
-  let bytes = 0
-  const count = (piece: Buffer) => {
-    bytes += piece.length
-  }
-  const read = await decodeSound(recording, {
-    ...{ rate: probeRate, atMostSeconds: atMostSeconds + 1 },
-    ...{ onPiece: count, signal },
-  })
+  const asked = { rate: probeRate, atMostSeconds: atMostSeconds + 1, isCounted: true, signal }
+  const read = await decodeSound(recording, asked)
   if (read === 'broken') return 'broken'
-  const seconds = read === 'decoded' ? bytes / 2 / probeRate : claimedSeconds(recording)
+  const seconds = read === 'unknown' ? claimedSeconds(recording) : read.samples / probeRate
   if (seconds === null) return 'unknown'
   return seconds > 0 ? { seconds } : 'broken'
 }

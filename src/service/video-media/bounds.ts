@@ -24,9 +24,6 @@ export const fetchMs = 60_000
 /** Reading the length of a medium, without decoding it; the largest takes a tenth of a second. */
 export const probeMs = 15_000
 
-/** What a probe may write: some lines for each stream. */
-export const probeOutputBytes = 256 * 1024
-
 /** Probes that run at once, and that wait for one of them. */
 export const probesAtOnce = 2
 export const probesWaiting = 200

@@ -1,12 +1,7 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findFfmpeg } from '#programs/find-ffmpeg.ts'
 import { type BesideModels, openBesideModels } from '#service/config/open-beside-models.ts'
 import { readConfig } from '#service/config/read-config.ts'
+import { drawn, made, played } from '../../media/made-media.ts'
 import { asJson, type Upstream, upstream } from '../engines/openai/upstream.ts'
 import { type OpenedService, openService } from '../open-service.ts'
 
@@ -71,39 +66,22 @@ test.each([
   expect(await answered(path, body)).toEqual([200, expect.stringContaining(text)])
 })
 
-const program = await findFfmpeg().catch(() => null)
-
 /** One second of a picture with a tone, or without one. */
-async function clip(path: string, hasSound: boolean): Promise<Buffer> {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-clip-'))
-  try {
-    const file = join(folder, 'clip.mp4')
-    const sound = hasSound ? ['-f', 'lavfi', '-i', 'sine=frequency=440:duration=1', '-shortest'] : []
-    const picture = ['-f', 'lavfi', '-i', 'color=c=red:s=64x64:d=1']
-    const args = ['-loglevel', 'error', '-y', ...picture, ...sound, '-pix_fmt', 'yuv420p', file]
-    await promisify(execFile)(path, args)
-    return await readFile(file)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
+const clip = (hasSound: boolean): Promise<Buffer> =>
+  made('mp4', [drawn('color=c=red:s=64x64:d=1,format=yuv420p'), ...(hasSound ? [played('sine=f=440:d=1')] : [])])
 
-test.skipIf(!(program || process.env.FAREBOX_TEST_ALL === '1'))(
-  'a file sets up words of videos: their server gets the sound alone',
-  { timeout: 60_000 },
-  async () => {
-    video = await clip(program ?? 'ffmpeg', true)
-    const asked = await answered('/video/transcriptions', { url: 'https://files.example/a.mp4' })
-    expect(asked).toEqual([200, '{"transcript":"What was said."}'])
-    const { body = {}, headers } = server.seen.at(-1) ?? {}
-    expect([body.model, headers?.authorization]).toEqual(['whisper', 'Bearer key-of-the-server'])
-    const file = body.file as File
-    const sound = Buffer.from(await file.arrayBuffer())
-    expect([file.name, sound.length > 1_000, sound.includes('ftyp')]).toEqual(['sound.mp3', true, false])
-    video = await clip(program ?? 'ffmpeg', false)
-    expect(await answered('/video/transcriptions', { url: 'https://files.example/b.mp4' })).toEqual([
-      400,
-      expect.stringContaining('without a sound'),
-    ])
-  },
-)
+test('a file sets up words of videos: their server gets the sound alone', { timeout: 60_000 }, async () => {
+  video = await clip(true)
+  const asked = await answered('/video/transcriptions', { url: 'https://files.example/a.mp4' })
+  expect(asked).toEqual([200, '{"transcript":"What was said."}'])
+  const { body = {}, headers } = server.seen.at(-1) ?? {}
+  expect([body.model, headers?.authorization]).toEqual(['whisper', 'Bearer key-of-the-server'])
+  const file = body.file as File
+  const sound = Buffer.from(await file.arrayBuffer())
+  expect([file.name, sound.length > 1_000, sound.includes('ftyp')]).toEqual(['sound.mp3', true, false])
+  video = await clip(false)
+  expect(await answered('/video/transcriptions', { url: 'https://files.example/b.mp4' })).toEqual([
+    400,
+    expect.stringContaining('without a sound'),
+  ])
+})

@@ -1,15 +1,11 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { findFfmpeg } from '#programs/find-ffmpeg.ts'
 import { HumanFaces } from '#service/faces/human-faces.ts'
+import { drawn, made } from '../../media/made-media.ts'
 import { withPackages } from '../engines/with-packages.ts'
 import { png } from '../models/example-pictures.ts'
-import { clip } from '../video-media/example-clips.ts'
 
 const packages = ['@vladmandic/human', '@tensorflow/tfjs-converter', '@tensorflow/tfjs-backend-wasm', 'sharp']
 
@@ -19,20 +15,13 @@ const picture = (name: string) =>
 
 /** A film that shows nobody for a second, and then the picture for one. */
 async function filmOf(name: string): Promise<Buffer> {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-film-'))
-  try {
-    const still = join(dirname(createRequire(import.meta.url).resolve('@vladmandic/human')), '..', 'assets', name)
-    const path = join(folder, 'film.mp4')
-    const ffmpeg = await findFfmpeg()
-    const same = 'scale=640:640,setsar=1,fps=10,format=yuv420p'
-    const filter = `[0:v]${same}[none];[1:v]${same}[some];[none][some]concat=n=2`
-    const inputs = ['-f', 'lavfi', '-i', 'testsrc=d=1:s=640x640', '-loop', '1', '-t', '1', '-i', still]
-    await promisify(execFile)(ffmpeg, ['-v', 'error', ...inputs, '-filter_complex', filter, path])
-    return await readFile(path)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+  const same = 'scale=640:640,setsar=1,fps=10,format=yuv420p'
+  const graph = `testsrc=d=1:s=640x640,${same}[none];[in0]loop=loop=-1:size=1,trim=end_frame=25,${same}[some];[none][some]concat=n=2`
+  const inputs = [{ bytes: await picture(name), reader: 'jpeg_pipe' }]
+  return made('mp4', [drawn(graph, { reads: [0] })], { inputs })
 }
+
+const filmOfNobody = () => made('mp4', [drawn('gradients=d=2:s=320x240:r=5:seed=1,format=yuv420p')])
 
 describe.skipIf(!withPackages(...packages))('faces', { timeout: 60_000 }, () => {
   const problems: unknown[] = []
@@ -48,7 +37,7 @@ describe.skipIf(!withPackages(...packages))('faces', { timeout: 60_000 }, () => 
 
   test('are not found where there are none', async () => {
     expect(await image(png(64, 64))).toBe(false)
-    expect(await faces.hasFace({ kind: 'video', bytes: await clip('mp4', 2), format: 'mp4' })).toBe(false)
+    expect(await faces.hasFace({ kind: 'video', bytes: await filmOfNobody(), format: 'mp4' })).toBe(false)
     expect(problems).toEqual([])
   })
 

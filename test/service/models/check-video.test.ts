@@ -9,7 +9,7 @@ import { checkVideo, checkVideoPrice } from '#service/models/check-video.ts'
 import { settledRequest } from '#service/models/video-settings.ts'
 import { pictureBytes } from '#service/pictures/bounds.ts'
 import { readPicture } from '#service/pictures/picture.ts'
-import { FfmpegProbe } from '#service/video-media/media-probe.ts'
+import { PacketProbe } from '#service/video-media/media-probe.ts'
 import { VideoMedia } from '#service/video-media/video-media.ts'
 import { videoModel } from './example-models.ts'
 import { dataUrl, gifHeader, jpegHeader, png, webpHeader } from './example-pictures.ts'
@@ -27,7 +27,7 @@ const { signal } = new AbortController()
 /** All checks in the order of a request. */
 async function checked(other: typeof model, asked: VideoQueueRequest) {
   checkVideo(other, asked)
-  return (await new VideoMedia({ fetcher, probe: new FfmpegProbe(), log }).take(asked, signal)).media
+  return (await new VideoMedia({ fetcher, probe: new PacketProbe(), log }).take(asked, signal)).media
 }
 
 async function problemOf(run: () => unknown): Promise<{ field: string; message: string }> {

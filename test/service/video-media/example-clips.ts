@@ -1,30 +1,15 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { findFfmpeg } from '#programs/find-ffmpeg.ts'
+import { drawn, made, played } from '../../media/made-media.ts'
 
-const run = promisify(execFile)
-
-/** A real file of this length, made by ffmpeg; the name's ending decides on its format. */
-export async function clip(
-  ending: 'mp4' | 'mov' | 'webm' | 'wav' | 'mp3' | 'avi',
+/** A real file of this length; the name is its format. */
+export function clip(
+  format: 'mp4' | 'mov' | 'webm' | 'wav' | 'mp3' | 'avi',
   seconds: number,
   picturesPerSecond = 5,
 ): Promise<Buffer> {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-clip-'))
-  try {
-    const path = join(folder, `clip.${ending}`)
-    const isSound = ending === 'wav' || ending === 'mp3'
-    const source = isSound ? `sine=d=${seconds}:r=8000` : `testsrc=d=${seconds}:s=64x48:r=${picturesPerSecond}`
-    const codec = ending === 'webm' ? ['-c:v', 'libvpx', '-deadline', 'realtime'] : []
-    const ffmpeg = await findFfmpeg()
-    await run(ffmpeg, ['-v', 'error', '-f', 'lavfi', '-i', source, ...codec, path])
-    return await readFile(path)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+  if (format === 'wav') return made('wav', [played(`sine=d=${seconds}:r=8000`, { encoder: 'pcm_s16le' })])
+  if (format === 'mp3') return made('mp3', [played(`sine=d=${seconds}:r=8000`, { encoder: 'libmp3lame' })])
+  const codec = format === 'webm' ? { encoder: 'libvpx', options: { deadline: 'realtime' } } : {}
+  return made(format, [drawn(`testsrc=d=${seconds}:s=64x48:r=${picturesPerSecond},format=yuv420p`, codec)])
 }
 
 export const asDataUrl = (type: string, bytes: Buffer): string => `data:${type};base64,${bytes.toString('base64')}`

@@ -2,10 +2,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { VideoQuote } from '#contract/video.ts'
-import { FfmpegMissing } from '#programs/find-ffmpeg.ts'
+import { FfmpegMissing } from '#programs/media/ffmpeg-missing.ts'
 import type { VideoCall, VideoEngine } from '#service/engines/engine.ts'
 import { GuardedFetcher } from '#service/media/guarded-fetcher.ts'
-import { FfmpegProbe } from '#service/video-media/media-probe.ts'
 import { videoModel } from '../models/example-models.ts'
 import { dataUrl, png } from '../models/example-pictures.ts'
 import { type OpenedService, openService } from '../open-service.ts'
@@ -333,7 +332,7 @@ test('where nothing can measure, what has to be measured is refused and told to 
   const blind = await openService({
     models: () => [{ ...upscaler, engine }],
     fetcher,
-    probe: new FfmpegProbe({ find: () => Promise.reject(new FfmpegMissing()) }),
+    probe: { probe: () => Promise.reject(new FfmpegMissing()) },
   })
   const response = await blind.post('/video/queue', { model: 'upscaler', video_url: at('mp43') }, await blind.key(1))
   expect([response.status, blind.logged.some(({ level }) => level === 'error')]).toEqual([503, true])

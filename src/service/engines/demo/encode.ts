@@ -1,4 +1,5 @@
-import type { RunFfmpeg } from '../../ffmpeg/ffmpeg.ts'
+import type { Conversion } from '#programs/media/conversion.ts'
+import { MediaFailed, type RunMediaTask } from '#programs/media/media-workers.ts'
 import { complaintCharacters, encodeMs } from '../bounds.ts'
 
 /** The encoder ended without a video. */
@@ -14,17 +15,14 @@ export class EncodeFailed extends Error {
 }
 
 /** Encodes a video after all requests. Throws `EncodeFailed`; an abort kills the encoder. */
-export async function encode(run: RunFfmpeg, args: readonly string[], signal: AbortSignal): Promise<void> {
-  let complaint = ''
-  const onLog = (piece: Buffer) => {
-    complaint = (complaint + piece).slice(-complaintCharacters)
-  }
-  const end = await run({ args, onLog, signal, isPatient: true }).catch((error: Error) => {
-    signal.throwIfAborted()
-    throw new EncodeFailed('The video encoder could not be started.', error.message)
-  })
-  if (end.kind === 'late') throw new EncodeFailed(`The video encoder took longer than ${encodeMs / 1000} s.`, complaint)
-  if (end.kind !== 'exited' || end.code !== 0) {
+export async function encode(run: RunMediaTask, work: Conversion): Promise<void> {
+  try {
+    await run('convert', work)
+  } catch (error) {
+    if (!(error instanceof MediaFailed)) throw error
+    const complaint = error.message.slice(0, complaintCharacters)
+    if (error.problem === 'late')
+      throw new EncodeFailed(`The video encoder took longer than ${encodeMs / 1000} s.`, complaint)
     throw new EncodeFailed('The video encoder could not make this video.', complaint)
   }
 }

@@ -3,24 +3,25 @@ import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { videoEncoders } from '#programs/encoders.ts'
-import { FfmpegMissing } from '#programs/find-ffmpeg.ts'
-import { Ffmpeg, type FindFfmpeg, type RunFfmpeg } from '../../ffmpeg/ffmpeg.ts'
+import { FfmpegMissing } from '#programs/media/ffmpeg-missing.ts'
+import type { RunMediaTask } from '#programs/media/media-workers.ts'
+import { Ffmpeg } from '../../ffmpeg/ffmpeg.ts'
 import { readPicture } from '../../pictures/picture.ts'
 import { isVideoFormat, mediaFormat } from '../../video-media/media-format.ts'
 import { encodedBytes, encodeMs, encodesAtOnce, encodesWaiting, rememberedFailures } from '../bounds.ts'
 import { carriesOnly, type VideoChoice } from '../carried-choices.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { drawCaption } from './caption.ts'
+import { type Drawing, drawing } from './drawing.ts'
 import { EncodeFailed, encode } from './encode.ts'
-import { type Drawing, encoderArguments } from './encoder-arguments.ts'
-import { type Upscaling, upscaleArguments } from './upscale-arguments.ts'
+import { type Upscaling, upscaling } from './upscaling.ts'
 import { videoPlan } from './video-plan.ts'
 
 export interface DemoVideoOptions {
   /** Finished videos lie here as `JOB.mp4` until the caller takes them. */
   workFolder: string
-  /** Leads to ffmpeg; throws `FfmpegMissing`. */
-  encoder?: FindFfmpeg
+  /** In place of the file that the media process runs; a test owns it. */
+  program?: string
   atOnce?: number
   /** The encoder's own words when it failed; for a log, never for a caller. */
   onComplaint?: (jobId: string, complaint: string) => void
@@ -48,8 +49,8 @@ export class DemoVideo implements VideoEngine {
     this.#workFolder = resolve(options.workFolder)
     this.#onComplaint = options.onComplaint ?? (() => undefined)
     this.#ffmpeg = new Ffmpeg({
-      ...{ atOnce: options.atOnce ?? encodesAtOnce, waiting: encodesWaiting, timeoutMs: encodeMs },
-      ...(options.encoder ? { find: options.encoder } : {}),
+      ...{ atOnce: options.atOnce ?? encodesAtOnce, waiting: encodesWaiting, timeoutMs: encodeMs, isPatient: true },
+      ...(options.program ? { program: options.program } : {}),
     })
   }
 
@@ -89,7 +90,8 @@ export class DemoVideo implements VideoEngine {
 
   #begin(call: VideoCall): void {
     const work = this.#ffmpeg
-      .turn(run => this.#make(run, call), this.#closing.signal, videoEncoders)
+      .require(videoEncoders)
+      .then(() => this.#ffmpeg.turn(run => this.#make(run, call), this.#closing.signal))
       .catch((error: unknown) => this.#fail(call.jobId, error))
       .finally(() => this.#active.delete(call.jobId))
     this.#active.set(call.jobId, work)
@@ -104,15 +106,15 @@ export class DemoVideo implements VideoEngine {
     if (this.#failures.size > rememberedFailures && oldest !== undefined) this.#failures.delete(oldest)
   }
 
-  async #make(run: RunFfmpeg, { jobId, request }: VideoCall): Promise<void> {
+  async #make(run: RunMediaTask, { jobId, request }: VideoCall): Promise<void> {
     this.#closing.signal.throwIfAborted()
     const folder = await this.#freshFolder(jobId)
     try {
       const outputPath = join(folder, 'video.mp4')
       const work = request.upscale_factor
-        ? upscaleArguments(await prepareUpscale(folder, outputPath, request, request.upscale_factor))
-        : encoderArguments(await prepare(folder, outputPath, request))
-      await encode(run, work, this.#closing.signal)
+        ? upscaling(await prepareUpscale(folder, outputPath, request, request.upscale_factor))
+        : drawing(await prepare(folder, outputPath, request))
+      await encode(run, work)
       await settle(outputPath)
       await rename(outputPath, this.#pathOf(jobId))
     } finally {

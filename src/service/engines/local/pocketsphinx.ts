@@ -1,8 +1,8 @@
-import { inferenceFailed, modelOverloaded, unreadableSpeech } from '#contract/errors.ts'
+import { inferenceFailed, modelOverloaded, requestTimeout, unreadableSpeech } from '#contract/errors.ts'
 import { inFile } from '#programs/in-folder.ts'
+import { FfmpegMissing } from '#programs/media/ffmpeg-missing.ts'
 import { runProgram } from '#programs/run-program.ts'
 import { Slots } from '#programs/slots.ts'
-import { succeeded } from '../../ffmpeg/succeeded.ts'
 import { fieldError } from '../../field-error.ts'
 import { decodeSound } from '../../sound/decode-sound.ts'
 import type { Recording } from '../../sound/sound-type.ts'
@@ -66,7 +66,8 @@ export class Pocketsphinx implements TranscriptionEngine {
       throw this.#failed(error.message)
     })
     if (end.kind === 'exited' && end.code !== 0) throw this.#failed(`it ended with ${end.code}`)
-    if (!succeeded(end)) throw this.#failed('it wrote too much')
+    if (end.kind === 'late') throw requestTimeout()
+    if (end.kind === 'too-long') throw this.#failed('it wrote too much')
     return Buffer.concat(pieces).toString()
   }
 
@@ -76,21 +77,16 @@ export class Pocketsphinx implements TranscriptionEngine {
   }
 }
 
-/** A plain WAV is read here; all else takes ffmpeg. */
+/** A plain WAV is read here; all else takes FFmpeg. */
 async function samplesOf(recording: Recording, signal: AbortSignal): Promise<Buffer> {
   const sound = recording.type === 'wav' ? soundOfWav(recording.bytes) : null
   if (sound && sound.samples.length / sound.rate > heardSeconds) throw tooLong()
   if (sound) return pcmOf(resampled(sound, rate))
-  const pieces: Buffer[] = []
-  const read = await decodeSound(recording, {
-    ...{ rate, atMostSeconds: heardSeconds + 1 },
-    ...{ onPiece: piece => pieces.push(piece), signal },
-  })
-  if (read === 'unknown') throw new Error('Recordings other than plain WAV need ffmpeg on PATH.')
+  const read = await decodeSound(recording, { rate, atMostSeconds: heardSeconds + 1, signal })
+  if (read === 'unknown') throw new FfmpegMissing()
   if (read === 'broken') throw unreadableSpeech()
-  const pcm = Buffer.concat(pieces)
-  if (pcm.length / 2 / rate > heardSeconds) throw tooLong()
-  return pcm
+  if (read.samples / rate > heardSeconds) throw tooLong()
+  return read.pcm
 }
 
 const tooLong = () => fieldError(['file'], `is too long; this model hears ${heardSeconds} s at most`)

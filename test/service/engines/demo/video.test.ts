@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/video.ts'
-import { FfmpegMissing, findFfmpeg } from '#programs/find-ffmpeg.ts'
 import { DemoVideo, type DemoVideoOptions } from '#service/engines/demo/video.ts'
 import type { JobProgress, VideoCall } from '#service/engines/engine.ts'
+import { fakeProcess } from '../../../media/fake-process.ts'
+import { drawn, made as madeMedia } from '../../../media/made-media.ts'
 import { dataUrl, png } from '../../models/example-pictures.ts'
 import { readMp4 } from './mp4.ts'
 
@@ -57,13 +56,12 @@ async function made(of: DemoVideo, asked: VideoCall): Promise<Buffer> {
   return readFile(progress.path)
 }
 
-/** A program in the encoder's place; it gets the output's path as `$out`. */
-async function scripted(...lines: string[]): Promise<() => Promise<string>> {
-  const path = join(folder, 'encoder.sh')
-  await writeFile(path, ['#!/bin/sh', `for last; do :; done; out="\${last#file:}"`, ...lines].join('\n'))
-  await chmod(path, 0o700)
-  return async () => path
-}
+/** A program in the encoder's place; it gets the output's path as `out`. */
+const scripted = (...lines: string[]): Promise<string> =>
+  fakeProcess(join(folder, 'encoder.mjs'), ['const out = task.to?.path', ...lines].join('\n'))
+
+const writes = "writeFileSync(out, 'video'); answer({})"
+const fails = "process.send({ problem: 'unreadable', words: 'secret-path' })"
 
 test.each([
   ['as asked', {}, { seconds: 2, width: 640, height: 360, hasSound: true }],
@@ -119,7 +117,7 @@ test('nothing but the finished file is left', { timeout: 60_000 }, async () => {
 
 test('a restart finds a finished file and encodes nothing', { timeout: 60_000 }, async () => {
   await made(engine(), call('job-1'))
-  const restarted = engine({ encoder: await scripted('exit 1') })
+  const restarted = engine({ program: await scripted(fails) })
   expect(await restarted.poll(call('job-1'), {})).toMatchObject({ state: 'completed' })
 })
 
@@ -134,8 +132,13 @@ test('what a crash left half made is made anew', { timeout: 60_000 }, async () =
 
 test('asking again while it runs starts nothing more, and two run at most', async () => {
   const log = join(folder, 'log')
-  const encoder = await scripted(`echo start >> ${log}`, 'sleep 0.2', `echo end >> ${log}`, 'echo video > "$out"')
-  const one = engine({ encoder })
+  const program = await scripted(
+    `appendFileSync(${JSON.stringify(log)}, 'start\\n')`,
+    'await new Promise(resolve => setTimeout(resolve, 200))',
+    `appendFileSync(${JSON.stringify(log)}, 'end\\n')`,
+    writes,
+  )
+  const one = engine({ program })
   const asked = ['job-1', 'job-2', 'job-3', 'job-4'].map(id => call(id))
   for (const each of [...asked, ...asked]) expect(await one.start(each)).toEqual({ state: 'running', engineState: {} })
   await Promise.all(asked.map(each => outcome(one, each)))
@@ -151,12 +154,13 @@ test('asking again while it runs starts nothing more, and two run at most', asyn
 })
 
 test.each([
-  ['an encoder that fails', ['echo secret-path >&2', 'exit 1'], /could not make this video/],
-  ['an encoder that writes nothing', [': > "$out"'], /made an empty file/],
-  ['an encoder that makes no file', ['exit 0'], /could not be written/],
+  ['an encoder that fails', [fails], /could not make this video/],
+  ['an encoder that writes nothing', ["writeFileSync(out, ''); answer({})"], /made an empty file/],
+  ['an encoder that dies', ['process.exit(1)'], /could not make this video/],
+  ['an encoder that makes no file', ['answer({})'], /could not be written/],
 ])('%s is a failure in our words', async (_rule, lines, reason) => {
   const complaints: string[] = []
-  const one = engine({ encoder: await scripted(...lines), onComplaint: (_job, words) => complaints.push(words) })
+  const one = engine({ program: await scripted(...lines), onComplaint: (_job, words) => complaints.push(words) })
   const failed = await outcome(one, call('job-1'))
   expect(failed).toEqual({ state: 'failed', reason: expect.stringMatching(reason) })
   expect(JSON.stringify(failed)).not.toContain('secret-path')
@@ -166,27 +170,30 @@ test.each([
 
 test('a picture that cannot be read is a failure', async () => {
   const failed = await outcome(
-    engine({ encoder: await scripted('exit 1') }),
+    engine({ program: await scripted(fails) }),
     call('job-1', { image_url: 'https://example.com/a.png' }),
   )
   expect(failed).toMatchObject({ state: 'failed', reason: expect.stringContaining('data URL') })
 })
 
 test('closing ends the encoder, and the job is no failure', async () => {
-  const one = engine({ encoder: await scripted('exec sleep 60') })
+  const one = engine({ program: await scripted('') })
   await one.start(call('job-1'))
   await new Promise(resolve => setTimeout(resolve, 100))
   await one.close()
   await expect(one.poll(call('job-1'), {})).rejects.toMatchObject({ name: 'AbortError' })
-  const encoder = await scripted('echo video > "$out"')
-  expect(await outcome(engine({ encoder }), call('job-1'))).toMatchObject({ state: 'completed' })
+  const program = await scripted(writes)
+  expect(await outcome(engine({ program }), call('job-1'))).toMatchObject({ state: 'completed' })
 })
 
 test('the encoder sees no key of the service', async () => {
   process.env.FAREBOX_TEST_KEY = 'canary'
   try {
     const log = join(folder, 'log')
-    await outcome(engine({ encoder: await scripted(`env > ${log}`, 'echo video > "$out"') }), call('job-1'))
+    await outcome(
+      engine({ program: await scripted(`writeFileSync(${JSON.stringify(log)}, JSON.stringify(process.env))`, writes) }),
+      call('job-1'),
+    )
     expect(await readFile(log, 'utf8')).not.toContain('canary')
   } finally {
     delete process.env.FAREBOX_TEST_KEY
@@ -197,37 +204,21 @@ test.each(['../../etc/passwd', 'a/b', '', 'a.b', 'x'.repeat(65)])('%j names no j
   await expect(engine().start(call(jobId))).rejects.toThrow(/letters, digits and dashes/)
 })
 
-test('without an encoder one sentence says what to install', async () => {
-  const nothing = async () => join(folder, 'not-there')
-  await expect(findFfmpeg([], [nothing])).rejects.toBeInstanceOf(FfmpegMissing)
-  const failed = await outcome(engine({ encoder: () => findFfmpeg([], [nothing]) }), call('job-1'))
-  expect(failed).toMatchObject({
-    state: 'failed',
-    reason: expect.stringMatching(/install ffmpeg .*@ffmpeg-installer\/ffmpeg/),
-  })
+test('without FFmpeg one sentence says what to install', async () => {
+  const program = await scripted("process.send({ problem: 'missing', words: '' })")
+  const failed = await outcome(engine({ program }), call('job-1'))
+  expect(failed).toMatchObject({ state: 'failed', reason: expect.stringMatching(/npm install .*node-av/) })
 })
 
 test.each([
-  ['jpeg', ['-f', 'mjpeg', '-pix_fmt', 'yuvj420p']],
-  ['gif', ['-f', 'gif']],
-  ['webp', ['-f', 'webp', '-c:v', 'libwebp']],
-])('a real %s becomes the background', { timeout: 60_000 }, async (type, format) => {
-  const path = await findFfmpeg()
-  const file = join(folder, 'picture')
-  await promisify(execFile)(path, [
-    '-loglevel',
-    'error',
-    '-f',
-    'lavfi',
-    '-i',
-    'color=c=red:s=96x64',
-    '-frames:v',
-    '1',
-    ...format,
-    file,
-  ])
+  ['jpeg', { format: 'mjpeg', encoder: 'mjpeg', as: 'yuvj420p' }],
+  ['gif', { format: 'gif', encoder: 'gif', as: 'rgb8' }],
+  ['webp', { format: 'webp', encoder: 'libwebp', as: 'yuv420p' }],
+])('a real %s becomes the background', { timeout: 60_000 }, async (type, { format, encoder, as }) => {
+  const graph = `color=c=red:s=96x64,trim=end_frame=1,format=${as}`
+  const bytes = await madeMedia(format, [drawn(graph, { encoder, options: {} })])
   const one = engine()
-  const withPicture = await made(one, call('job-1', { image_url: dataUrl(type, await readFile(file)), audio: false }))
+  const withPicture = await made(one, call('job-1', { image_url: dataUrl(type, bytes), audio: false }))
   expect(readMp4(withPicture)).toMatchObject({ width: 640, height: 360 })
   expect(withPicture.equals(await made(one, call('job-2', { audio: false })))).toBe(false)
 })

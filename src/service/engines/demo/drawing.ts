@@ -1,4 +1,5 @@
 import type { PictureType } from '#contract/picture-header.ts'
+import type { Conversion, Track } from '#programs/media/conversion.ts'
 import { picturePixels } from '../../pictures/bounds.ts'
 import { encodedBytes } from '../bounds.ts'
 import type { RawPicture } from './caption.ts'
@@ -17,34 +18,29 @@ export interface Drawing {
   outputPath: string
 }
 
-/** Arguments of ffmpeg (2018 or later). Numbers and paths of ours alone: nothing of a request's text is in them. */
-export function encoderArguments({ plan, caption, captionPath, image, outputPath }: Drawing): string[] {
-  const inputs = [
-    ...['-f', 'lavfi', '-i', background(plan)],
-    ...['-f', 'lavfi', '-i', shape(plan, 8, 0.22)],
-    ...['-f', 'lavfi', '-i', shape(plan, 12, 0.15)],
-    ...['-f', 'rawvideo', '-pixel_format', 'rgba', '-video_size', `${caption.width}x${caption.height}`],
-    ...['-framerate', `${framesPerSecond}`, ...fromFile(captionPath)],
-    ...(image ? ['-f', readers[image.type], ...onePicture, ...fromFile(image.path)] : []),
-    ...(plan.audio ? ['-f', 'lavfi', '-i', chord(plan)] : []),
-  ]
-  const sound = image ? 5 : 4
-  return [
-    ...['-hide_banner', '-loglevel', 'error', '-nostdin', '-y'],
-    ...inputs,
-    ...['-filter_complex', layers(plan, image !== null), '-map', '[video]'],
-    ...(plan.audio ? ['-map', `${sound}:a`, '-c:a', 'aac', '-b:a', '96k'] : ['-an']),
-    ...['-t', `${plan.seconds}`, '-r', `${framesPerSecond}`],
-    ...['-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '26', '-pix_fmt', 'yuv420p', '-threads', '2'],
-    ...['-map_metadata', '-1', '-movflags', '+faststart', '-fs', `${encodedBytes}`, '-f', 'mp4', `file:${outputPath}`],
-  ]
+/** Draws a video. Numbers and paths of ours alone: nothing of a request's text is in them. */
+export function drawing({ plan, caption, captionPath, image, outputPath }: Drawing): Conversion {
+  const { width, height } = caption
+  const raw = { pixel_format: 'rgba', video_size: `${width}x${height}`, framerate: `${framesPerSecond}` }
+  const picture = image ? [{ path: image.path, reader: readers[image.type], isStill: true }] : []
+  return {
+    inputs: [{ path: captionPath, reader: 'rawvideo', options: raw, isStill: true }, ...picture],
+    tracks: [
+      {
+        ...{ kind: 'video', reads: image ? [0, 1] : [0], graph: layers(plan, image !== null) },
+        ...{ encoder: 'libx264', options: { preset: 'ultrafast', crf: '26' } },
+      },
+      ...(plan.audio ? [soundOf(plan)] : []),
+    ],
+    to: { path: outputPath, format: 'mp4', options: { movflags: '+faststart' }, mostBytes: encodedBytes },
+    maxPixels: picturePixels,
+  }
 }
 
-/** The first of a file, whose size was looked at, and none that hides behind it. */
-const onePicture = ['-max_pixels', `${picturePixels}`, '-t', '0.01']
-
-/** A file opens nothing but files. */
-const fromFile = (path: string): string[] => ['-protocol_whitelist', 'file', '-i', `file:${path}`]
+const soundOf = (plan: VideoPlan): Track => ({
+  ...{ kind: 'audio', reads: [], graph: `${chord(plan)},atrim=end=${plan.seconds}` },
+  ...{ encoder: 'aac', options: { b: '96k' }, rate: 44_100, channels: 1 },
+})
 
 const at = (plan: VideoPlan, index: number): number => plan.seed[index % plan.seed.length] ?? 0
 
@@ -85,9 +81,14 @@ function layers(plan: VideoPlan, hasImage: boolean): string {
   const wander = (first: number) =>
     `x='(W-w)/2*(1+sin(t*${between(plan, first, 0.5, 2)}))':y='(H-h)/2*(1+cos(t*${between(plan, first + 1, 0.5, 2)}))'`
   return [
-    ...(hasImage ? [`[4:v]${fill}[image]`, '[0:v][image]overlay=eof_action=repeat[base]'] : ['[0:v]null[base]']),
-    `[base][1:v]overlay=${wander(24)}[first]`,
-    `[first][2:v]overlay=${wander(26)}[second]`,
-    '[second][3:v]overlay=x=0:y=H-h:eof_action=repeat[video]',
+    `${background(plan)}[colours]`,
+    `${shape(plan, 8, 0.22)}[one]`,
+    `${shape(plan, 12, 0.15)}[other]`,
+    ...(hasImage
+      ? [`[in1]${fill}[image]`, '[colours][image]overlay=eof_action=repeat[base]']
+      : ['[colours]null[base]']),
+    `[base][one]overlay=${wander(24)}[first]`,
+    `[first][other]overlay=${wander(26)}[second]`,
+    `[second][in0]overlay=x=0:y=H-h:eof_action=repeat,trim=end=${plan.seconds},format=yuv420p`,
   ].join(';')
 }

@@ -1,0 +1,51 @@
+/**
+ * A process that reads, measures and writes media files, so that files of callers meet native code and foreign parsers
+ * here alone. It knows no setting, is asked one task at a time, and is killed when it takes too long or too much memory.
+ */
+import { Worker } from 'node:worker_threads'
+import { AvError, type AvLibrary, loadAvLibrary } from './av-library.ts'
+import type { Conversion } from './conversion.ts'
+import { convert } from './convert.ts'
+import { FfmpegMissing } from './ffmpeg-missing.ts'
+import type { MediaAnswer, MediaQuestion } from './media-task.ts'
+import { type ProbeTask, probeContainer } from './probe-container.ts'
+import { Unreadable } from './unreadable.ts'
+
+const [mostMegabytes = ''] = process.argv.slice(2)
+const watch = new URL(
+  import.meta.url.endsWith('.ts') ? './memory-watch-thread.ts' : './memory-watch-thread.js',
+  import.meta.url,
+)
+new Worker(watch, { workerData: Number(mostMegabytes) }).unref()
+
+let library: Promise<AvLibrary> | null = null
+const loaded = () => {
+  library ??= loadAvLibrary()
+  return library
+}
+
+// Whoever asked is gone.
+process.on('disconnect', () => process.exit(0))
+process.on('message', async ({ name, task }: MediaQuestion) => {
+  process.send?.(await answerOf(name, task))
+})
+
+async function answerOf(name: MediaQuestion['name'], task: unknown): Promise<MediaAnswer> {
+  try {
+    switch (name) {
+      case 'convert':
+        return { answer: convert(await loaded(), task as Conversion) }
+      case 'probe':
+        return { answer: await probeContainer(task as ProbeTask) }
+      case 'lacking': {
+        const { av } = await loaded()
+        const isLacking = (encoder: string) => av.Codec.findEncoderByName(encoder as never) === null
+        return { answer: (task as readonly string[]).filter(isLacking) }
+      }
+    }
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error)
+    if (error instanceof FfmpegMissing) return { problem: 'missing', words }
+    return { problem: error instanceof AvError || error instanceof Unreadable ? 'unreadable' : 'failed', words }
+  }
+}

@@ -1,0 +1,164 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { constants, setPriority } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { programEnvironment } from '../program-environment.ts'
+import { Slots } from '../slots.ts'
+import { heapMb, idleMs } from './bounds.ts'
+import { FfmpegMissing } from './ffmpeg-missing.ts'
+import type { MediaAnswer, MediaQuestion, MediaTaskName, MediaTasks } from './media-task.ts'
+
+export interface MediaWorkersOptions {
+  /** Tasks at once, each in a process of its own, and those that wait for one. */
+  atOnce: number
+  waiting: number
+  /** A task that takes longer is ended, with its process. */
+  timeoutMs: number
+  /** Memory of a process; one that has more is ended. */
+  memoryMb: number
+  /** Whether requests come before it. */
+  isPatient?: boolean
+  /** The file that the processes run; a test owns it. */
+  program?: string
+}
+
+/** How a task ended, where it did not with an answer; `died` is of memory, or of a fault in native code. */
+export type MediaProblem = 'unreadable' | 'late' | 'died' | 'failed'
+
+/** A task ended without an answer. */
+export class MediaFailed extends Error {
+  readonly problem: MediaProblem
+
+  constructor(problem: MediaProblem, words: string) {
+    super(words)
+    this.name = 'MediaFailed'
+    this.problem = problem
+  }
+}
+
+/**
+ * Processes that work on media, for one purpose: they are started when they are needed, kept for the next task, and ended
+ * when there was none for a while. They keep this process from ending only while they work.
+ */
+export class MediaWorkers {
+  readonly #options: MediaWorkersOptions
+  readonly #slots: Slots
+  #isClosed = false
+  readonly #idle: { child: ChildProcess; ending: NodeJS.Timeout }[] = []
+
+  constructor(options: MediaWorkersOptions) {
+    this.#options = options
+    this.#slots = new Slots(options.atOnce, options.waiting)
+  }
+
+  /** Whether too many wait for another to come. */
+  get full(): boolean {
+    return this.#slots.full
+  }
+
+  /** Gives `work` its turn, with what runs tasks in it. Throws the signal's reason, at once, while it waits. */
+  turn<Value>(work: (run: RunMediaTask) => Promise<Value>, signal: AbortSignal): Promise<Value> {
+    return this.#slots.run(() => work((name, task) => this.#run(name, task, signal)), signal)
+  }
+
+  /** Ends the processes that wait for a task; the others end as they have done theirs. */
+  close(): void {
+    this.#isClosed = true
+    for (const { child, ending } of this.#idle.splice(0)) {
+      clearTimeout(ending)
+      child.kill('SIGKILL')
+    }
+  }
+
+  /** Throws `MediaFailed`, `FfmpegMissing`, or the signal's reason. */
+  async #run<Name extends MediaTaskName>(name: Name, task: MediaTasks[Name]['task'], signal: AbortSignal) {
+    signal.throwIfAborted()
+    const child = this.#taken()
+    const said = await this.#answered(child, { name, task }, signal)
+    this.#keep(child)
+    if ('answer' in said) return said.answer as MediaTasks[Name]['answer']
+    if (said.problem === 'missing') throw new FfmpegMissing()
+    throw new MediaFailed(said.problem, said.words)
+  }
+
+  #answered(child: ChildProcess, question: MediaQuestion, signal: AbortSignal): Promise<MediaAnswer> {
+    return new Promise((resolve, reject) => {
+      const end = (settle: () => void, isKilled = true) => {
+        clearTimeout(late)
+        signal.removeEventListener('abort', left)
+        child.off('message', answered).off('exit', died).off('error', died)
+        if (isKilled) child.kill('SIGKILL')
+        settle()
+      }
+      const answered = (answer: MediaAnswer) => end(() => resolve(answer), false)
+      const died = () => end(() => reject(new MediaFailed('died', 'The process that works on media ended.')))
+      const left = () => end(() => reject(signal.reason))
+      const isLate = () => end(() => reject(new MediaFailed('late', 'The work on media took too long.')))
+      const late = setTimeout(isLate, this.#options.timeoutMs)
+      signal.addEventListener('abort', left, { once: true })
+      child.once('message', answered as (message: unknown) => void)
+      child.once('exit', died).once('error', died)
+      // What cannot be sent has ended, which is told by itself.
+      child.send(question, () => undefined)
+    })
+  }
+
+  #taken(): ChildProcess {
+    const kept = this.#idle.pop()
+    const child = kept?.child ?? this.#started()
+    if (kept) {
+      clearTimeout(kept.ending)
+      child.removeAllListeners()
+      child.ref()
+      child.channel?.ref()
+    }
+    return child
+  }
+
+  #started(): ChildProcess {
+    const { program = ownProgram, memoryMb, isPatient } = this.#options
+    const child = fork(program, [`${memoryMb}`], {
+      execArgv: [`--max-old-space-size=${heapMb}`],
+      env: programEnvironment(),
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    if (isPatient && child.pid !== undefined) lower(child.pid)
+    return child
+  }
+
+  #keep(child: ChildProcess): void {
+    if (this.#isClosed) return void child.kill('SIGKILL')
+    const forget = () => {
+      const at = this.#idle.findIndex(each => each.child === child)
+      const [gone] = at < 0 ? [] : this.#idle.splice(at, 1)
+      clearTimeout(gone?.ending)
+    }
+    const ending = setTimeout(() => {
+      forget()
+      child.kill('SIGKILL')
+    }, idleMs).unref()
+    this.#idle.push({ child, ending })
+    child.once('exit', forget).once('error', forget)
+    child.unref()
+    child.channel?.unref()
+  }
+}
+
+/** Runs one task in its process. Throws `MediaFailed`, `FfmpegMissing`, or the signal's reason. */
+export type RunMediaTask = <Name extends MediaTaskName>(
+  name: Name,
+  task: MediaTasks[Name]['task'],
+) => Promise<MediaTasks[Name]['answer']>
+
+const ownProgram = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? './media-process.ts' : './media-process.js', import.meta.url),
+)
+
+/** A system that forbids it runs the process all the same. */
+function lower(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // The child may already be gone, or priorities are not ours to change.
+  }
+}

@@ -1,0 +1,124 @@
+import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av/lib'
+import { AvError, type AvLibrary, setOptions, stepOf, succeed } from './av-library.ts'
+import type { ConversionInput, Track } from './conversion.ts'
+
+/** Where the frames of one stream go. */
+export interface FrameTaker {
+  /** Takes what is in the frame; its time is in the stream's units. */
+  take(frame: Frame, stream: Stream): void
+  end(): void
+}
+
+interface Read {
+  stream: Stream
+  decoder: CodecContext
+  taker: FrameTaker
+}
+
+/** A file whose packets are decoded, one after the other. */
+export class OpenInput {
+  readonly #library: AvLibrary
+  readonly #isStill: boolean
+  readonly #context: FormatContext
+  readonly #packet: Packet
+  readonly #frame: Frame
+  readonly #reads = new Map<number, Read>()
+  #startSeconds = 0
+  isOver = false
+
+  /** Throws `AvError` where the file is none of its reader. */
+  constructor(library: AvLibrary, { path, reader, options = {}, isStill = false }: ConversionInput) {
+    const { av } = library
+    this.#library = library
+    this.#isStill = isStill
+    this.#context = new av.FormatContext()
+    this.#packet = new av.Packet()
+    this.#packet.alloc()
+    this.#frame = new av.Frame()
+    this.#frame.alloc()
+    const format = av.InputFormat.findInputFormat(reader)
+    if (!format) throw new AvError(reader, 'no such reader')
+    this.#context.allocContext()
+    const given = av.Dictionary.fromObject({ protocol_whitelist: 'file', ...options })
+    succeed(library, this.#context.openInputSync(`file:${path}`, format, given), 'opening the file')
+    succeed(library, this.#context.findStreamInfoSync(null), 'looking for streams')
+    const { startTime } = this.#context
+    if (startTime > 0n) this.#startSeconds = Number(startTime) / 1e6
+  }
+
+  /** The first stream of a kind, a cover image being none; null where there is none. */
+  streamOf(kind: Track['kind']): Stream | null {
+    const { names } = this.#library
+    const type = kind === 'video' ? names.AVMEDIA_TYPE_VIDEO : names.AVMEDIA_TYPE_AUDIO
+    const isCover = (stream: Stream) => (stream.disposition & names.AV_DISPOSITION_ATTACHED_PIC) !== 0
+    return this.#context.streams.find(each => each.codecpar.codecType === type && !isCover(each)) ?? null
+  }
+
+  /** From now on this stream is decoded. Throws `AvError` where nothing can decode it. */
+  decode(stream: Stream, taker: FrameTaker, maxPixels: number): void {
+    const { av } = this.#library
+    const codec = av.Codec.findDecoder(stream.codecpar.codecId)
+    if (!codec) throw new AvError('decoding', 'an unknown codec')
+    const decoder = new av.CodecContext()
+    decoder.allocContext3(codec)
+    succeed(this.#library, decoder.parametersToContext(stream.codecpar), 'setting up the decoder')
+    decoder.pktTimebase = stream.timeBase
+    setOptions(this.#library, decoder, { max_pixels: `${maxPixels}`, threads: '1' })
+    succeed(this.#library, decoder.open2Sync(codec, null), 'opening the decoder')
+    this.#reads.set(stream.index, { stream, decoder, taker })
+  }
+
+  /** Streams that nobody decodes are not read. */
+  discardOthers(): void {
+    const { names } = this.#library
+    for (const stream of this.#context.streams) {
+      if (!this.#reads.has(stream.index)) stream.discard = names.AVDISCARD_ALL
+    }
+  }
+
+  /** Decodes the next packet; at the end of the file, all that decoders kept back. */
+  readOn(): void {
+    const step = stepOf(this.#library, this.#context.readFrameSync(this.#packet), 'reading the file')
+    if (step === 'ended') {
+      this.#finish()
+      return
+    }
+    const read = this.#reads.get(this.#packet.streamIndex)
+    // What is damaged within a file is left out, as every player does.
+    if (read && read.decoder.sendPacketSync(this.#packet) >= 0) this.#drain(read)
+    this.#packet.unref()
+  }
+
+  close(): void {
+    for (const { decoder } of this.#reads.values()) decoder.freeContext()
+    this.#context.closeInputSync()
+    this.#packet.free()
+    this.#frame.free()
+  }
+
+  #finish(): void {
+    for (const read of this.#reads.values()) {
+      if (this.isOver) return
+      read.decoder.sendPacketSync(null)
+      this.#drain(read)
+    }
+    this.#end()
+  }
+
+  #end(): void {
+    if (this.isOver) return
+    this.isOver = true
+    for (const { taker } of this.#reads.values()) taker.end()
+  }
+
+  #drain({ stream, decoder, taker }: Read): void {
+    const start = BigInt(Math.round((this.#startSeconds * stream.timeBase.den) / stream.timeBase.num))
+    while (!this.isOver && decoder.receiveFrameSync(this.#frame) >= 0) {
+      const time = this.#frame.bestEffortTimestamp
+      if (time !== this.#library.names.AV_NOPTS_VALUE) this.#frame.pts = time - start
+      taker.take(this.#frame, stream)
+      this.#frame.unref()
+      if (this.#isStill) this.#end()
+    }
+  }
+}
