@@ -14,6 +14,7 @@ import {
 import { addUsd, zeroUsd } from '#contract/money.ts'
 import { isPaid, type Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
+import { isBlameless } from './blameless.ts'
 import type { Call, Work } from './call.ts'
 import type { Principal } from './callers/principal.ts'
 import { endedRequest } from './ended-request.ts'
@@ -43,15 +44,6 @@ export interface Incoming {
   query: Readonly<Record<string, string | readonly string[] | undefined>>
   body: BodySource
 }
-
-/** `tooManyFailures` itself, and what no caller can help: all of them meet books that are away, or a full memory. */
-const blameless: ReadonlySet<string> = new Set([
-  'FAILED_REQUESTS',
-  'BODIES_FULL',
-  'BOOKS_UNREACHABLE',
-  'CHARGE_UNKNOWN',
-  'X402_TOP_UP_UNAVAILABLE',
-])
 
 /**
  * The order of every request: guard by address, identify, guard by principal, body, validation, what was answered to
@@ -257,7 +249,7 @@ export async function fail(
     unforeseen(route, exchange, service, another),
   )
   // The block's own answers must not renew the block; who has left was given no answer at all.
-  if (!blameless.has(error.kind) && !exchange.signal.aborted) service.guards.failed(exchange)
+  if (!isBlameless(error) && !exchange.signal.aborted) service.guards.failed(exchange)
   tellRetries(exchange)
   exchange.set(hostName, service.settings.hostName)
   if (!(limitRequests.name in error.headers)) await tellLimits(exchange, service)

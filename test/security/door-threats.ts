@@ -134,14 +134,16 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D11',
-    threat: 'requests that take so long, or are refused so, that their upstream seems to be gone',
-    answer: 'it is left out only where two accounts met that, and is there for everybody else',
+    threat: 'requests that break an engine, take so long, or are refused so, that their upstream seems to be gone',
+    answer:
+      'refused connections and failed probes of our own leave it out, no caller’s failures do; an open breaker blocks no account',
     shownBy: [
       shown(
         'service/engines/upstreams/upstream-pool.test.ts',
-        'D11: whether an upstream is left out after time-outs of one caller…',
+        'D11: whether an upstream is left out after failures, where a probe works…',
         'D11: whom one fails asks the others first for a while, and nobody else does',
       ),
+      shown('service/upstreams.test.ts', 'and answers of an open breaker block no account'),
     ],
   },
 ]

@@ -16,7 +16,8 @@ import {
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
 /** Two servers behind one model, each of which answers as a test says. */
-const answers: Parameters<typeof upstream>[0][] = []
+type Answer = Parameters<typeof upstream>[0]
+const answers: Answer[] = []
 const servers: Upstream[] = []
 const clock = new TestClock()
 const token = 'the token of whoever reads figures'
@@ -32,6 +33,11 @@ const streamed = asEvents([
 ])
 const down = asJson({ error: { message: 'oh' } }, 503)
 const fault = asJson({ error: { message: 'failed to parse grammar' } }, 500)
+/** Fails at what callers here ask, and does all else well: our own probe, and what others ask. */
+const poisoned =
+  (place: number): Answer =>
+  response =>
+    (JSON.stringify(servers[place]?.seen.at(-1)?.body).includes('a poisoned wish') ? fault : whole)(response)
 const broken = asEvents([event(chunk('hel')), 'data: {'], { end: true })
 
 beforeAll(async () => {
@@ -131,26 +137,45 @@ describe('a call that failed over', () => {
   })
 })
 
-describe('what one caller’s requests break is not taken from others', () => {
+const poison = { messages: [{ role: 'user', content: 'a poisoned wish' }] }
+const bearer = async () => ({ authorization: `Bearer ${await service.key(1)}` })
+
+describe('D11: what requests break is not taken from others', () => {
   test.each([
     ['one upstream', 'once', {}, whole],
     ['two upstreams', 'twice', {}, whole],
     ['streams', 'twice', { stream: true }, streamed],
   ])('%s', async (_, model, more, answer) => {
-    const authorization = `Bearer ${await service.key(1)}`
-    answers[0] = answers[1] = fault
-    for (let call = 0; call < 7; call++) expect((await chat({ model, ...more }, { authorization })).status).toBe(500)
+    const accounts = [await bearer(), await bearer()]
+    answers[0] = poisoned(0)
+    answers[1] = poisoned(1)
+    for (let call = 0; call < 14; call++) {
+      const asked = { model, ...more, ...poison }
+      expect((await chat(asked, accounts[call % 2])).status).toBe(500)
+    }
     answers[0] = answers[1] = answer
     const response = await chat({ model, ...more })
     expect([response.status, (await response.text()).includes('hello')]).toEqual([200, true])
   })
 
-  test('what two callers met leaves an upstream out', async () => {
-    const authorization = `Bearer ${await service.key(1)}`
+  test('an engine that fails at our own probe as well is left out', async () => {
     answers[0] = fault
-    await chat({ model: 'once' })
-    for (let call = 0; call < 2; call++) await chat({ model: 'once' }, { authorization })
-    expect((await chat({ model: 'once' })).status).toBe(503)
+    for (let call = 0; call < 3; call++) expect((await chat({ model: 'once' })).status).toBe(500)
+    await expect.poll(async () => (await chat({ model: 'once' })).status).toBe(503)
+    expect(servers[0]?.seen.map(({ body }) => [body.model, body.max_tokens])).toContainEqual(['inner-only', 16])
+  })
+
+  test('and answers of an open breaker block no account', async () => {
+    answers[0] = fault
+    const breaking = await bearer()
+    for (let call = 0; call < 3; call++) await chat({ model: 'once' }, breaking)
+    await expect.poll(async () => (await chat({ model: 'once' }, breaking)).status).toBe(503)
+    const innocent = await bearer()
+    for (let call = 0; call < 40; call++) expect((await chat({ model: 'once' }, innocent)).status).toBe(503)
+    // The next trial comes before a block would be over.
+    clock.pass(2 * leaveOutMs)
+    answers[0] = whole
+    expect((await chat({ model: 'once' }, innocent)).status).toBe(200)
   })
 })
 

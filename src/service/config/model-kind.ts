@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Probe } from '../engines/upstreams/upstream.ts'
 import type { UpstreamPool } from '../engines/upstreams/upstream-pool.ts'
 import type { Model } from '../models/model.ts'
 import type { EngineOf } from './engine-kind.ts'
@@ -27,6 +28,8 @@ export interface ModelKind<Type extends Model['type'] = Model['type'], Shape ext
   /** What such a model is told beyond what each is. */
   shape: Shape
   members(config: z.output<z.ZodObject<Shape>>): OwnMembers<Type>
+  /** A small call of our own that tells whether such an engine works; absent where every call is dear. */
+  probe?: Probe<EngineOf<Type>>
   /** One engine over several upstreams. */
   pooled(pool: UpstreamPool<EngineOf<Type>>): EngineOf<Type>
 }

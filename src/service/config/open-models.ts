@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '#contract/clock.ts'
-import type { Upstream } from '../engines/upstreams/upstream.ts'
+import type { Probe, Upstream } from '../engines/upstreams/upstream.ts'
 import { UpstreamCounts } from '../engines/upstreams/upstream-counts.ts'
 import { UpstreamPool } from '../engines/upstreams/upstream-pool.ts'
 import type { Log } from '../log.ts'
@@ -71,6 +71,7 @@ function modelOver(
     upstreams,
     queue: config.queue,
     clock: around.clock ?? systemClock,
+    ...(kind.probe ? { probe: kind.probe as Probe<AnyEngine> } : {}),
     news: {
       leftOut: (upstream, reason) => log.warn({ model: id, upstream, reason }, 'An upstream is left out for a while.'),
       back: upstream => log.info({ model: id, upstream }, 'An upstream is back.'),

@@ -12,5 +12,6 @@ export const embeddingKind = defineModelKind({
     price: z.strictObject({ inputPerMillionUsd: PerMillionUsd }),
   },
   members: ({ price, ...members }) => ({ ...members, price: { inputPicoUsd: price.inputPerMillionUsd } }),
+  probe: (engine, call) => engine.embed({ ...call, input: 'yes' }),
   pooled: pooledEmbeddings,
 })

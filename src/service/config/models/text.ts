@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { textTiers } from '#contract/limits.ts'
 import { ModelRecord } from '#contract/models.ts'
+import { probeTokens } from '../../engines/upstreams/bounds.ts'
 import { pooledChat } from '../../engines/upstreams/pooled-engines.ts'
 import { count, PerMillionUsd } from '../config-values.ts'
 import { defineModelKind } from '../model-kind.ts'
@@ -55,5 +56,13 @@ export const textKind = defineModelKind({
     },
     capabilities: { ...none, ...capabilities },
   }),
+  probe: (engine, { engineModel, signal }) => {
+    const request = {
+      model: engineModel,
+      messages: [{ role: 'user' as const, content: 'Say yes.' }],
+      max_tokens: probeTokens,
+    }
+    return engine.complete({ request, engineModel, maxCompletionTokens: probeTokens, signal })
+  },
   pooled: pooledChat,
 })

@@ -9,6 +9,7 @@ import {
   requestTimeout,
 } from '#contract/errors.ts'
 import type { ServiceError } from '#contract/service-error.ts'
+import { blameless } from '../../blameless.ts'
 import { fieldError } from '../../field-error.ts'
 import { unreachable } from '../../unreachable.ts'
 import { retryAfterSeconds } from '../bounds.ts'
@@ -29,8 +30,8 @@ export function refusalError({ status, retryAfter, body }: Refusal, request: obj
   if (status === 503) return modelAtCapacity(wait)
   if (status === 408 || status === 504) return requestTimeout()
   if (status >= 500 || status < 400) return inferenceFailed()
-  // The engine's key, bill or model's name is the operator's business, not the caller's.
-  if ([401, 405, 407].includes(status)) return modelOffline()
+  // The engine's key, bill or model's name is the operator's business, not the caller's; yet a request may have led to it.
+  if ([401, 405, 407].includes(status)) return blameless(mayBeRequests(modelOffline()))
   if ([402, 403, 404].includes(status)) return mayBeRequests(modelOffline())
   return requestError(body, request)
 }
@@ -66,7 +67,7 @@ const late = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMED
 /** Our error for a connection that failed. */
 export function transportError(error: unknown): ServiceError {
   const code = codeOf(error)
-  if (unreachable.has(code) || /CERT|TLS|SSL/.test(code)) return modelOffline()
+  if (unreachable.has(code) || /CERT|TLS|SSL/.test(code)) return blameless(modelOffline())
   if (late.has(code) || (error instanceof Error && error.name === 'TimeoutError')) return requestTimeout()
   return inferenceFailed()
 }

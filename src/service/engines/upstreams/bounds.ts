@@ -1,11 +1,14 @@
-/** Failures in a row after which an upstream is left out: one may be a request's own bad luck. */
+/** Failures in a row after which an upstream is left out, or looked at where requests may have caused them. */
 export const failuresToLeaveOut = 3
 
-/** Callers who met them: what one alone meets may be of its own making. */
-export const callersToLeaveOut = 2
+/** A probe is asked for once in this time: each costs its operator some tokens, and callers can bring one about. */
+export const probeEveryMs = 5_000
 
-/** So long anybody else may try an upstream before the caller whose call failed there last. */
-export const othersFirstMs = 5_000
+/** What a loaded engine needs for a probe's few tokens at most; one that says nothing until then is gone. */
+export const probeMs = 20_000
+
+/** What a probe may generate: the least that all engines take. */
+export const probeTokens = 16
 
 /** How long it is left out at first, and at most; each trial that fails doubles it. */
 export const leaveOutMs = 5_000

@@ -1,9 +1,12 @@
 import type { Clock } from '#contract/clock.ts'
 import { modelOffline, modelOverloaded } from '#contract/errors.ts'
-import { longestHintMs, newestShare, usualCallMs } from './bounds.ts'
-import type { Upstream, UpstreamNews, UpstreamState } from './upstream.ts'
+import { blameless } from '../../blameless.ts'
+import { inRequest } from '../../request-context.ts'
+import { longestHintMs, newestShare, probeMs, usualCallMs } from './bounds.ts'
+import type { PoolOptions, Upstream, UpstreamNews, UpstreamState } from './upstream.ts'
 import { UpstreamCounts } from './upstream-counts.ts'
 import { UpstreamHealth } from './upstream-health.ts'
+import { failureWord, verdictOf } from './upstream-verdict.ts'
 
 export interface Member<Engine> extends Upstream<Engine> {
   health: UpstreamHealth
@@ -11,6 +14,8 @@ export interface Member<Engine> extends Upstream<Engine> {
   counts: UpstreamCounts
   /** Of the smooth round by weights: grows by the weight, falls by all weights when chosen. */
   turn: number
+  /** Asks it for a little on our own account. */
+  probe: ((signal: AbortSignal) => Promise<unknown>) | null
 }
 
 /** Who asks, and whom it has asked already. */
@@ -27,12 +32,13 @@ export class PoolMembers<Engine> {
   readonly #news: UpstreamNews | null
   #callMs = usualCallMs
 
-  constructor(upstreams: readonly Upstream<Engine>[], clock: Clock, news: UpstreamNews | undefined) {
+  constructor({ upstreams, clock, news, probe }: Omit<PoolOptions<Engine>, 'queue'>) {
     this.#clock = clock
     this.#news = news ?? null
     this.all = upstreams.map(upstream => ({
       ...upstream,
       ...{ health: new UpstreamHealth(clock), running: 0, counts: upstream.counts ?? new UpstreamCounts(), turn: 0 },
+      probe: probe ? signal => probe(upstream.engine, { engineModel: upstream.engineModel, signal }) : null,
     }))
   }
 
@@ -48,7 +54,7 @@ export class PoolMembers<Engine> {
 
   /** A place at one that this asker has not tried; null where those that are well are full. Throws where none is. */
   take({ tried, caller }: Asker<Engine>): Member<Engine> | null {
-    const open = this.all.filter(member => !tried.has(member) && member.health.isOpenTo(caller))
+    const open = this.all.filter(member => !tried.has(member) && member.health.isOpen)
     if (!open.length) throw this.#noneOpen()
     const free = open.filter(({ running, concurrency }) => running < concurrency)
     const member = this.#nextOf(free.filter(({ health }) => !health.isPoorFor(caller))) ?? this.#nextOf(free)
@@ -59,8 +65,8 @@ export class PoolMembers<Engine> {
     return member
   }
 
-  isOpen({ tried, caller }: Asker<Engine>): boolean {
-    return this.all.some(other => !tried.has(other) && other.health.isOpenTo(caller))
+  isOpen({ tried }: Asker<Engine>): boolean {
+    return this.all.some(other => !tried.has(other) && other.health.isOpen)
   }
 
   well(member: Member<Engine>): void {
@@ -72,13 +78,47 @@ export class PoolMembers<Engine> {
     this.#callMs += (tookMs - this.#callMs) * newestShare
   }
 
-  failed(member: Member<Engine>, word: string, caller: string | null): void {
-    if (member.health.failed(caller)) this.#news?.leftOut(member.name, word)
+  /** Nobody answers there, or not us: no request can cause that. */
+  away(member: Member<Engine>, word: string): void {
+    if (member.health.wasAway()) this.#news?.leftOut(member.name, word)
+  }
+
+  /** It failed at a request that may be at fault; a call of our own tells. */
+  suspected(member: Member<Engine>, caller: string | null): void {
+    const { health } = member
+    const wasTrial = health.state !== 'up'
+    if (!health.suspected(caller)) return
+    if (member.probe) void this.#look(member)
+    // Only refused connections leave such a one out, and this time it answered.
+    else if (wasTrial) this.well(member)
+  }
+
+  async #look(member: Member<Engine>): Promise<void> {
+    const { health, name, probe } = member
+    if (!health.beginProbe()) return
+    try {
+      const signal = AbortSignal.timeout(probeMs)
+      // Of no caller: neither the account nor the trace of the request that brought it about.
+      await inRequest(ourOwn, () => probe?.(signal))
+      this.#works(member)
+    } catch (error) {
+      const verdict = verdictOf(error)
+      if (verdict === 'answered') this.#works(member)
+      else if (verdict === 'busy') health.busy(null)
+      else if (health.failedProbe()) this.#news?.leftOut(name, failureWord(error))
+    } finally {
+      health.endProbe()
+    }
+  }
+
+  /** What callers met while it was up still says whose requests fail there. */
+  #works(member: Member<Engine>): void {
+    if (member.health.state !== 'up') this.well(member)
   }
 
   /** When a place is likely to be free: those before it, at the pace of late. */
   hint(waiting: number): Record<string, string> {
-    const places = this.all.reduce((sum, { health, concurrency }) => sum + (health.isOpenTo(null) ? concurrency : 0), 0)
+    const places = this.all.reduce((sum, { health, concurrency }) => sum + (health.isOpen ? concurrency : 0), 0)
     return retryHeader(Math.min(longestHintMs, (this.#callMs * (waiting + 1)) / Math.max(1, places)))
   }
 
@@ -98,9 +138,12 @@ export class PoolMembers<Engine> {
   #noneOpen() {
     const waits = this.all.map(({ health }) => health.waitMs)
     const header = retryHeader(Math.min(longestHintMs, ...waits))
-    // One that is only spared is not offline.
-    return this.all.some(({ health }) => health.state === 'up') ? modelOverloaded(header) : modelOffline(header)
+    // One that is only spared is not offline. Neither is anything that this caller did.
+    const isSpared = this.all.some(({ health }) => health.state === 'up')
+    return blameless(isSpared ? modelOverloaded(header) : modelOffline(header))
   }
 }
+
+const ourOwn = { requestId: 'probe', trace: null, account: null, retries: 0 }
 
 const retryHeader = (waitMs: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) })

@@ -1,17 +1,12 @@
 import type { Clock } from '#contract/clock.ts'
-import {
-  callersToLeaveOut,
-  failuresToLeaveOut,
-  leaveOutMostMs,
-  leaveOutMs,
-  othersFirstMs,
-  spareMostMs,
-  spareMs,
-} from './bounds.ts'
+import { failuresToLeaveOut, leaveOutMostMs, leaveOutMs, probeEveryMs, spareMostMs, spareMs } from './bounds.ts'
 
 export type HealthState = 'up' | 'down' | 'trial'
 
-/** Told by the calls themselves: after failures in a row an upstream is left out, then one call tries it again. */
+/**
+ * Whether calls may go to an upstream. Refused connections leave it out, and probes of our own that fail; what a caller's
+ * request may have caused only asks for such a probe. When its time is over, one call tries it again.
+ */
 export class UpstreamHealth {
   readonly #clock: Clock
   #failures = 0
@@ -19,11 +14,11 @@ export class UpstreamHealth {
   #outUntilMs = 0
   #sparedUntilMs = 0
   #isTrying = false
-  /** Who met the failures in a row; a number stands for one that was no caller's doing. */
-  #metBy = new Set<string | number>()
-  #lastCaller: string | null = null
-  #othersFirstUntilMs = 0
+  /** Who met the failures in a row. */
+  #metBy = new Set<string | null>()
   #lastFailureMs = 0
+  #isProbing = false
+  #nextProbeMs = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -34,13 +29,10 @@ export class UpstreamHealth {
     return this.#clock.now() < this.#outUntilMs ? 'down' : 'trial'
   }
 
-  /** Whether a call may go there: while one tries it, nobody else does, and whoever failed there last lets others try. */
-  isOpenTo(caller: string | null): boolean {
-    const nowMs = this.#clock.now()
-    if (nowMs < this.#sparedUntilMs) return false
-    if (this.state !== 'trial') return this.state === 'up'
-    const isLast = caller !== null && caller === this.#lastCaller && nowMs < this.#othersFirstUntilMs
-    return !this.#isTrying && !isLast
+  /** Whether a call may go there: while one tries it, no other does. */
+  get isOpen(): boolean {
+    if (this.#clock.now() < this.#sparedUntilMs) return false
+    return this.state === 'up' || (this.state === 'trial' && !this.#isTrying)
   }
 
   /** Whether it is better asked last by this caller: all failures in a row are its own, and the last is not long ago. */
@@ -49,7 +41,7 @@ export class UpstreamHealth {
     return isItsOwn && this.#failures >= failuresToLeaveOut && this.#clock.now() < this.#lastFailureMs + leaveOutMs
   }
 
-  /** Until a call may go there again; 0 where that depends on a trial under way. */
+  /** Until a call may go there again; 0 where that depends on a trial in flight. */
   get waitMs(): number {
     return Math.max(0, Math.max(this.#outUntilMs, this.#sparedUntilMs) - this.#clock.now())
   }
@@ -65,46 +57,43 @@ export class UpstreamHealth {
     this.#leaveOutMs = 0
     this.#isTrying = false
     this.#metBy.clear()
-    this.#lastCaller = null
     return wasOut
   }
 
-  /** `caller` is null for what no request can cause. True where it is left out from now on, and was not before. */
-  failed(caller: string | null): boolean {
-    if (this.#leaveOutMs > 0) return this.#failedAgain(caller)
-    this.#failures++
-    this.#lastFailureMs = this.#clock.now()
-    this.#metBy.add(caller ?? this.#failures)
-    this.#lastCaller = caller
-    if (this.#failures < failuresToLeaveOut || this.#metBy.size < callersToLeaveOut) return false
-    this.#leaveOut(leaveOutMs)
+  /** What no request can cause. True where it is left out from now on, and was not before. */
+  wasAway(): boolean {
+    if (this.#leaveOutMs > 0) return this.#failedTrial()
+    this.#met(null)
+    return this.#failures >= failuresToLeaveOut && this.#leaveOut(leaveOutMs)
+  }
+
+  /** A failure that a caller's request may have caused. True where a probe has to tell. */
+  suspected(caller: string | null): boolean {
+    const isTrial = this.#leaveOutMs > 0
+    // Calls that were on their way when it was left out say nothing new.
+    if (isTrial && !this.#isTrying) return false
+    if (!isTrial) this.#met(caller)
+    return isTrial || this.#failures >= failuresToLeaveOut
+  }
+
+  /** Whether a probe may begin: none is in flight, and the last is long enough ago. A trial waits for none. */
+  beginProbe(): boolean {
+    const nowMs = this.#clock.now()
+    if (this.#isProbing || (this.#leaveOutMs === 0 && nowMs < this.#nextProbeMs)) return false
+    this.#isProbing = true
+    this.#nextProbeMs = nowMs + probeEveryMs
     return true
   }
 
-  #failedAgain(caller: string | null): false {
-    // Calls that were on their way when it was left out say nothing new.
-    if (!this.#isTrying) return false
-    // Nor does whoever failed before: its request may be at fault.
-    if (caller !== null && caller === this.#lastCaller) this.excused(caller)
-    else {
-      this.#lastCaller = caller
-      this.#leaveOut(Math.min(leaveOutMostMs, this.#leaveOutMs * 2))
-    }
-    return false
+  endProbe(): void {
+    this.#isProbing = false
   }
 
-  #leaveOut(forMs: number): void {
-    this.#leaveOutMs = forMs
-    this.#outUntilMs = this.#clock.now() + forMs
-    this.#othersFirstUntilMs = this.#outUntilMs + othersFirstMs
-    this.#isTrying = false
-  }
-
-  /** A call failed that does so elsewhere too. */
-  excused(caller: string | null): void {
-    this.#lastCaller = caller
-    this.#othersFirstUntilMs = this.#clock.now() + othersFirstMs
-    this.#isTrying = false
+  /** A probe of ours has failed. True where it is left out from now on, and was not before. */
+  failedProbe(): boolean {
+    // A call that succeeded meanwhile knows better.
+    if (this.#failures === 0 && this.#leaveOutMs === 0) return false
+    return this.#leaveOutMs > 0 ? this.#failedTrial() : this.#leaveOut(leaveOutMs)
   }
 
   /** It answers, but wants no more calls for the moment. */
@@ -115,6 +104,24 @@ export class UpstreamHealth {
 
   /** A call ended without telling anything: its caller left, or its request was at fault. */
   untold(): void {
+    if (!this.#isProbing) this.#isTrying = false
+  }
+
+  #met(caller: string | null): void {
+    this.#failures++
+    this.#lastFailureMs = this.#clock.now()
+    this.#metBy.add(caller)
+  }
+
+  #failedTrial(): false {
+    if (this.#isTrying) this.#leaveOut(Math.min(leaveOutMostMs, this.#leaveOutMs * 2))
+    return false
+  }
+
+  #leaveOut(forMs: number): true {
+    this.#leaveOutMs = forMs
+    this.#outUntilMs = this.#clock.now() + forMs
     this.#isTrying = false
+    return true
   }
 }

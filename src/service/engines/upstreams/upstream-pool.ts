@@ -20,8 +20,8 @@ interface Journey<Engine> extends Asker<Engine> {
   signal: AbortSignal
   startedMs: number
   tried: Set<Member<Engine>>
-  /** Where it failed in a way that may be its own doing, with the word for it: what that tells shows at its end. */
-  failed: Map<Member<Engine>, string>
+  /** Where it failed in a way that may be its own doing: what that tells shows at its end. */
+  failed: Set<Member<Engine>>
   /** Whether another may be asked after this error. */
   mayRepeat: (error: unknown) => boolean
 }
@@ -37,9 +37,9 @@ export class UpstreamPool<Engine> {
   readonly #line: WaitingLine<Member<Engine>>
   readonly #clock: Clock
 
-  constructor({ upstreams, queue, clock, news }: PoolOptions<Engine>) {
-    this.#clock = clock
-    this.#members = new PoolMembers(upstreams, clock, news)
+  constructor({ queue, ...options }: PoolOptions<Engine>) {
+    this.#clock = options.clock
+    this.#members = new PoolMembers(options)
     this.#line = new WaitingLine({ ...queue, hint: () => this.#members.hint(this.#line.length) })
   }
 
@@ -185,7 +185,7 @@ export class UpstreamPool<Engine> {
 
   #journey(signal: AbortSignal, mayRepeat: Journey<Engine>['mayRepeat']): Journey<Engine> {
     const startedMs = this.#clock.now()
-    return { signal, startedMs, caller: callingAccount(), tried: new Set(), failed: new Map(), mayRepeat }
+    return { signal, startedMs, caller: callingAccount(), tried: new Set(), failed: new Set(), mayRepeat }
   }
 
   async #place(journey: Journey<Engine>): Promise<Member<Engine>> {
@@ -209,9 +209,9 @@ export class UpstreamPool<Engine> {
   /** Failures count where another upstream did the same well, or none was asked; at two of them the request is at fault. */
   #settle({ failed, caller }: Journey<Engine>, isWell = false): void {
     const isExcused = !isWell && failed.size > 1
-    for (const [member, word] of failed) {
-      if (isExcused) member.health.excused(caller)
-      else this.#members.failed(member, word, caller)
+    for (const member of failed) {
+      if (isExcused) member.health.untold()
+      else this.#members.suspected(member, caller)
     }
     failed.clear()
   }
@@ -226,7 +226,7 @@ export class UpstreamPool<Engine> {
 
   /** True where another upstream may do better. */
   #notes(journey: Journey<Engine>, member: Member<Engine>, error: unknown): boolean {
-    const { caller, failed, signal, tried } = journey
+    const { failed, signal, tried } = journey
     if (signal.aborted) {
       member.health.untold()
       return false
@@ -235,15 +235,15 @@ export class UpstreamPool<Engine> {
     if (verdict === 'answered') {
       this.#members.well(member)
       // Whoever failed at what another one refuses is not to blame.
-      for (const other of failed.keys()) other.health.excused(caller)
+      for (const other of failed) other.health.untold()
       failed.clear()
       return false
     }
     const word = failureWord(error)
     member.counts.failed(word)
     if (verdict === 'busy') member.health.busy(askedWaitMs(error))
-    else if (verdict === 'away') this.#members.failed(member, word, null)
-    else failed.set(member, word)
+    else if (verdict === 'away') this.#members.away(member, word)
+    else failed.add(member)
     tried.add(member)
     return true
   }

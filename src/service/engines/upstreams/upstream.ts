@@ -33,7 +33,14 @@ export interface PoolOptions<Engine> {
   queue: { length: number; waitMs: number }
   clock: Clock
   news?: UpstreamNews
+  /**
+   * A small fixed call of our own that tells whether an upstream works. Where absent, as for models whose every call is
+   * dear, refused connections alone leave one out.
+   */
+  probe?: Probe<Engine>
 }
+
+export type Probe<Engine> = (engine: Engine, call: { engineModel: string; signal: AbortSignal }) => Promise<unknown>
 
 /** How one upstream stands, for figures. */
 export interface UpstreamState {

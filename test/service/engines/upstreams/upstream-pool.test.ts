@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { contentViolation, inferenceFailed, modelOffline, modelOverloaded, requestTimeout } from '#contract/errors.ts'
 import { refusalError } from '#service/engines/openai/upstream-error.ts'
-import { leaveOutMs, othersFirstMs } from '#service/engines/upstreams/bounds.ts'
+import { leaveOutMs, probeEveryMs } from '#service/engines/upstreams/bounds.ts'
 import type { PoolOptions, Upstream } from '#service/engines/upstreams/upstream.ts'
 import { UpstreamPool } from '#service/engines/upstreams/upstream-pool.ts'
 import { isNotBegun } from '#service/engines/upstreams/upstream-verdict.ts'
-import { inRequest } from '#service/request-context.ts'
+import { callingAccount, inRequest } from '#service/request-context.ts'
 import { TestClock } from '../../open-service.ts'
 
 /** Answers its name, or what a test says. */
@@ -109,32 +109,101 @@ const as = <Value>(account: string | null, run: () => Value) =>
 const refusal = { retryAfter: undefined, body: null }
 const refusedContent = () => refusalError({ ...refusal, status: 403 }, {})
 
-test.each<[rule: string, error: () => unknown, callers: (string | null)[], state: string]>([
-  ['failures of one caller', inferenceFailed, ['x', 'x', 'x', 'x'], 'up'],
-  ['errors that nobody foresaw, of one caller', () => new Error('oh'), ['x', 'x', 'x'], 'up'],
-  ['failures of two', inferenceFailed, ['x', 'y', 'x'], 'down'],
-  ['too few failures of two', inferenceFailed, ['x', 'y'], 'up'],
-  ['failures of nobody’s request', inferenceFailed, [null, null, null], 'down'],
-  ['refused connections, whoever meets them', modelOffline, ['x', 'x', 'x'], 'down'],
-  ['time-outs of one caller, who may ask for too much', requestTimeout, ['x', 'x', 'x', 'x'], 'up'],
-  ['time-outs of two', requestTimeout, ['x', 'y', 'x'], 'down'],
-  ['refusals of one caller’s content that say the model is away', refusedContent, ['x', 'x', 'x', 'x'], 'up'],
-  ['a key that it does not take', () => refusalError({ ...refusal, status: 401 }, {}), ['x', 'x', 'x'], 'down'],
-])('D11: whether an upstream is left out after %s', async (_, error, callers, state) => {
-  const { ask, pool } = poolOf([upstream('a', fails(error))])
-  for (const caller of callers) await as(caller, () => kindOf(ask()))
+/** Lets a probe that has begun come to its end. */
+const settled = () => new Promise<void>(resolve => setImmediate(resolve))
+
+const works = () => Promise.resolve('yes')
+const isBroken = () => Promise.reject(inferenceFailed())
+const refusedKey = () => refusalError({ ...refusal, status: 401 }, {})
+
+test.each<[rule: string, error: () => unknown, probe: (() => Promise<unknown>) | null, state: string]>([
+  ['refused connections', modelOffline, works, 'down'],
+  ['refused connections, where nothing can be probed', modelOffline, null, 'down'],
+  ['failures, where a probe works', inferenceFailed, works, 'up'],
+  ['failures, where a probe fails', inferenceFailed, isBroken, 'down'],
+  ['failures, where a probe cannot connect', inferenceFailed, () => Promise.reject(modelOffline()), 'down'],
+  ['failures, where a probe is told to come again', inferenceFailed, () => Promise.reject(modelOverloaded()), 'up'],
+  [
+    'failures, where a probe is refused as a request',
+    inferenceFailed,
+    () => Promise.reject(contentViolation({ error: 'no' })),
+    'up',
+  ],
+  ['failures, where nothing can be probed', inferenceFailed, null, 'up'],
+  ['errors that nobody foresaw', () => new Error('oh'), works, 'up'],
+  ['time-outs, for which a request may ask', requestTimeout, works, 'up'],
+  ['time-outs, where a probe is late too', requestTimeout, () => Promise.reject(requestTimeout()), 'down'],
+  ['refused content that looks like an absent model', refusedContent, works, 'up'],
+  ['a key that is not taken from callers alone', refusedKey, works, 'up'],
+  ['a key that is not taken', refusedKey, () => Promise.reject(refusedKey()), 'down'],
+])('D11: whether an upstream is left out after %s, whoever met them', async (_, error, probe, state) => {
+  for (const callers of [
+    ['x', 'x', 'x', 'x'],
+    ['x', 'y', 'x', 'z'],
+    [null, null, null, null],
+  ]) {
+    const { ask, pool } = poolOf([upstream('a', fails(error))], probe ? { probe } : {})
+    for (const caller of callers) {
+      await as(caller, () => kindOf(ask()))
+      await settled()
+    }
+    expect(pool.states[0]?.state).toBe(state)
+  }
+})
+
+test('D11: a probe is of nobody, comes after three failures in a row, and once in five seconds', async () => {
+  const probes: unknown[] = []
+  const probe = async (_: Scripted, { engineModel }: { engineModel: string }) =>
+    void probes.push([engineModel, callingAccount()])
+  let isBad = true
+  const engine: Scripted = { answer: async () => (isBad ? Promise.reject(inferenceFailed()) : 'a') }
+  const { ask, clock } = poolOf([upstream('a', engine)], { probe })
+  const calls = async (count: number) => {
+    for (let call = 0; call < count; call++) {
+      await as('x', () => kindOf(ask()))
+      await settled()
+    }
+    return probes.length
+  }
+  expect([await calls(2), await calls(1), await calls(9)]).toEqual([0, 1, 1])
+  clock.pass(probeEveryMs)
+  expect([await calls(5), probes[0]]).toEqual([2, ['model of a', null]])
+  isBad = false
+  await calls(1)
+  isBad = true
+  clock.pass(probeEveryMs)
+  expect([await calls(2), await calls(1)]).toEqual([2, 3])
+})
+
+test.each<[rule: string, probe: (() => Promise<unknown>) | null, state: string]>([
+  ['a probe tells, and works', works, 'up'],
+  ['a probe tells, and fails', isBroken, 'down'],
+  ['that it answers at all is enough, where nothing can be probed', null, 'up'],
+])('D11: when the call that tries one again fails, %s', async (_, probe, state) => {
+  let error: () => unknown = modelOffline
+  const engine: Scripted = { answer: () => Promise.reject(error()) }
+  const { ask, clock, pool } = poolOf([upstream('a', engine)], probe ? { probe } : {})
+  for (let call = 0; call < 3; call++) await kindOf(ask())
+  clock.pass(leaveOutMs)
+  error = inferenceFailed
+  expect([pool.states[0]?.state, await as('x', () => kindOf(ask()))]).toEqual(['trial', 'INFERENCE_FAILED'])
+  await settled()
   expect(pool.states[0]?.state).toBe(state)
 })
 
 test.each<[rule: string, others: Scripted[], states: string[]]>([
-  ['where the other fails too, neither is left out', [fails(inferenceFailed)], ['up', 'up']],
+  ['where the other fails too, neither is looked at', [fails(inferenceFailed)], ['up', 'up']],
   ['where the other refuses the request, neither is', [fails(() => contentViolation({ error: 'no' }))], ['up', 'up']],
   ['where the other does it well, the first is', [says('b')], ['down', 'up']],
   ['where a third does it well, both are', [fails(inferenceFailed), says('c')], ['down', 'down', 'up']],
-  ['where the other cannot be reached, both are', [fails(modelOffline)], ['down', 'down']],
+  ['where the other cannot be reached, both are out', [fails(modelOffline)], ['down', 'down']],
 ])('a failure that may be the request’s: %s', async (_, others, states) => {
-  const { ask, pool } = poolOf([fails(inferenceFailed), ...others].map((engine, place) => upstream(`${place}`, engine)))
-  for (let call = 0; call < 9; call++) await as(`caller ${call}`, () => kindOf(ask()))
+  const upstreams = [fails(inferenceFailed), ...others].map((engine, place) => upstream(`${place}`, engine))
+  const { ask, pool } = poolOf(upstreams, { probe: isBroken })
+  for (let call = 0; call < 9; call++) {
+    await as(`caller ${call}`, () => kindOf(ask()))
+    await settled()
+  }
   expect(pool.states.map(({ state }) => state)).toEqual(states)
 })
 
@@ -151,20 +220,6 @@ test('D11: whom one fails asks the others first for a while, and nobody else doe
   clock.pass(leaveOutMs)
   expect(await callsOfA('x', 4)).toBeGreaterThan(0)
   expect(await callsOfA('y', 4)).toBeGreaterThan(0)
-})
-
-test('whoever failed last lets others try first, and its failing again does not lengthen the wait', async () => {
-  let isBad = true
-  const { ask, clock, pool } = poolOf([
-    upstream('a', { answer: async () => (isBad ? Promise.reject(inferenceFailed()) : 'a') }),
-  ])
-  for (const caller of ['y', 'x', 'x']) await as(caller, () => kindOf(ask()))
-  clock.pass(leaveOutMs)
-  expect([await as('x', () => kindOf(ask())), pool.states[0]?.calls]).toEqual(['MODEL_OFFLINE', 3])
-  clock.pass(othersFirstMs)
-  expect([await as('x', () => kindOf(ask())), pool.states[0]?.state]).toEqual(['INFERENCE_FAILED', 'trial'])
-  isBad = false
-  expect([await as('y', ask), pool.states[0]?.state]).toEqual(['a', 'up'])
 })
 
 test('an overloaded one is spared as long as it asks, and keeps its health', async () => {
