@@ -1,4 +1,5 @@
 import type { Clock } from '#contract/clock.ts'
+import { authenticationFailed } from '#contract/errors.ts'
 import { addUsd, type MicroUsd, microUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
 import type { Principal } from '../callers/principal.ts'
 import { awayReason } from '../store/away-reason.ts'
@@ -12,6 +13,7 @@ import { availableOf } from './available-of.ts'
 import { checkpointMs, holdLeaseMs, holdRenewalMs } from './bounds.ts'
 import { chargeAnew } from './charge-anew.ts'
 import { ChargeUnknown } from './charge-unknown.ts'
+import { endedKeys } from './ended-keys.ts'
 import type { Funding } from './funding.ts'
 import { leftForHold } from './left-for-hold.ts'
 
@@ -96,6 +98,8 @@ export class Charge {
   #checkpointMicroUsd = zeroUsd
   #checkpoint: Promise<void> | null = null
   readonly #whenEnded: (() => void)[] = []
+  #stopped: Error | null = null
+  #whenStopped: ((error: Error) => void) | null = null
   #isLost = false
   #renewedAtMs: number
   #lookedAtMs: number
@@ -132,16 +136,49 @@ export class Charge {
     return microUsd((this.order.most ?? this.order.amount) - this.#held)
   }
 
+  /** Told once why this work may cost no more; only for work that can end half-way. */
+  whenStopped(run: (error: Error) => void): void {
+    this.#whenStopped = run
+  }
+
+  /** Why it may cost no more; null while it may. */
+  get stopped(): Error | null {
+    return this.#stopped
+  }
+
+  /** The key it is paid with, where that has to count until the end. */
+  get watchedKey(): string | null {
+    const { principal } = this.order
+    return this.open && this.#whenStopped && !this.#stopped && principal.kind === 'key' ? principal.keyId : null
+  }
+
+  /** Ends the work; what it has cost so far is charged. */
+  stop(error: Error): void {
+    if (!this.open || this.#stopped) return
+    this.#stopped = error
+    this.#whenStopped?.(error)
+  }
+
   /** Says what the work has cost so far; from now on it is written down while the work goes on. */
   meter(owed: () => readonly Line[]): void {
     this.#owed = owed
   }
 
   /**
-   * Grows the hold by `amount`, or by what its sources still have. Answers null, or why it has not
+   * Grows the hold by `amount`, or by what its sources still have, while its key counts. Answers null, or why it has not
    * grown at all.
    */
   async extend(amount: MicroUsd): Promise<Refusal | null> {
+    const { store, clock } = this.#parts
+    const key = this.watchedKey
+    if (key !== null && (await endedKeys(store, [key], clock.now())).has(key)) {
+      this.stop(authenticationFailed())
+      return 'no_key'
+    }
+    return this.#grow(amount)
+  }
+
+  async #grow(amount: MicroUsd): Promise<Refusal | null> {
     const wanted = least(amount, this.restMicroUsd)
     if (wanted <= 0n) return 'insufficient_funds'
     const why = await this.#extend(wanted)
@@ -194,7 +231,7 @@ export class Charge {
   async #endHold({ lines, isDelivered }: Ending, alsoCommit: AlsoCommit = () => []): Promise<Charged> {
     try {
       const total = addUsd(zeroUsd, ...lines.map(line => line.amount))
-      if (total > this.#held) await this.extend(microUsd(total - this.#held))
+      if (total > this.#held) await this.#grow(microUsd(total - this.#held))
       const writeOff = microUsd(total > this.#held ? total - this.#held : 0n)
       let cost = await this.#costOf(microUsd(total - writeOff))
       let outcome = await this.#commitEnd({ lines, writeOff }, await alsoCommit(cost))

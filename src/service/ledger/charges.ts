@@ -1,4 +1,5 @@
 import type { Clock } from '#contract/clock.ts'
+import { authenticationFailed } from '#contract/errors.ts'
 import { addUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import type { Store } from '../store/store.ts'
@@ -7,6 +8,7 @@ import { forThisSpan, type WithinSpan, withSpan } from '../tracing/spans.ts'
 import { availableOf } from './available-of.ts'
 import { checkpointsATick, holdLeaseMs, renewalTickMs } from './bounds.ts'
 import { type AlsoCommit, Charge, type ChargeOrder, type ChargeParts } from './charge.ts'
+import { endedKeys } from './ended-keys.ts'
 import type { Funding } from './funding.ts'
 
 export interface ChargesOptions {
@@ -77,6 +79,7 @@ export class Charges {
     // To the end of the line, so that each has its turn.
     for (const charge of metered) if (this.#open.delete(charge)) this.#open.add(charge)
     const old = [...this.#open].filter(charge => charge.isLeaseOld && !metered.includes(charge))
+    await this.#stopEndedKeys([...metered, ...old])
     const renewals = [
       ...metered.map(charge => ({ charge, unit: charge.checkpointUnit() })),
       ...old.map(charge => ({ charge, unit: charge.renewal() })),
@@ -87,6 +90,16 @@ export class Charges {
     }
     const outcomes = await this.#parts.store.commit(renewals.flatMap(({ unit }) => unit ?? [])).catch(tell)
     for (const [index, { charge }] of renewals.entries()) charge.renewed(outcomes?.[index])
+  }
+
+  /** A key that was revoked, or has expired, pays for no more of a stream. A look that fails is repeated with the next renewal. */
+  async #stopEndedKeys(charges: readonly Charge[]): Promise<void> {
+    const watched = charges.flatMap(charge => (charge.watchedKey === null ? [] : [{ charge, key: charge.watchedKey }]))
+    if (!watched.length) return
+    const { store, clock } = this.#parts
+    const keys = new Set(watched.map(({ key }) => key))
+    const ended = await endedKeys(store, [...keys], clock.now()).catch(() => new Set<string>())
+    for (const { charge, key } of watched) if (ended.has(key)) charge.stop(authenticationFailed())
   }
 
   /** Resolves when no charge is open. */
