@@ -244,6 +244,13 @@ export const tooManyConcurrent = defineError({
   body: CodedError,
   retry: 'later',
 })
+/** Its callers left before the answers of so many calls that it has to wait for some of them to end. */
+export const tooManyUnread = defineError({
+  kind: 'TOO_MANY_UNREAD_CALLS',
+  status: 429,
+  body: CodedError,
+  retry: 'later',
+})
 /** The bodies of requests under way take all the memory that there is for them, or all that one caller may have. */
 export const bodiesFull = defineStandard(
   'BODIES_FULL',

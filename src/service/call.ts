@@ -28,8 +28,18 @@ export interface Work {
   requestId: string
   /** UUIDv7; names the hold, which is another one each time the work is taken up. */
   holdId: string
-  /** Aborted when nobody wants the answer any more: the caller has left, or with a key long after that. */
+  /** Aborted when nobody wants the answer any more: the caller has left, or long after that where the work goes on unread. */
   signal: AbortSignal
+  /**
+   * From now on this work costs us something, so it goes on when its caller leaves, and is charged. For an answer that
+   * comes whole. Throws where the caller has left already.
+   */
+  goOn(): void
+  /**
+   * For a stream, which hears of its reader's leaving and ends by itself: until the result is called, the call keeps its
+   * place among those of its caller.
+   */
+  stay(): () => void
   /** Whether the same key brings the answer again: then one that is not kept must not look whole. */
   hasKey: boolean
   /** Operations that keep this answer, for the commit that charges it; none without a key. */

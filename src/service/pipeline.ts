@@ -98,6 +98,11 @@ function endSpan(span: Span, { status }: Exchange, { retries }: RequestContext):
 async function succeed(route: Route, incoming: Incoming, service: Service): Promise<Response> {
   const { exchange } = incoming
   const { requireCredit, spendable } = await admit(route, exchange, service)
+  const { principal } = exchange
+  const requireNewWork = () => {
+    requireCredit()
+    if (principal && isPaid(route.operation)) service.unread.admit(principal.account)
+  }
   await requireCreditOrKnownKey(requireCredit, route.operation, exchange, service)
   exchange.onEnd(service.guards.enter(exchange))
   const room = service.guards.bodyRoom(exchange)
@@ -105,7 +110,7 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
   const body = await readBody(route.operation, incoming.body, bytes => room.add(bytes))
   exchange.demand = readDemand(route.operation, body, service)
   const request = parseRequest(route.operation, { ...incoming, body })
-  return oncePerKey({ operation: route.operation, exchange, request, requireCredit, service }, async work => {
+  return oncePerKey({ operation: route.operation, exchange, request, requireNewWork, service }, async work => {
     const take = () => takeLimits(route.operation, exchange, request.body, service)
     // A top-up counts itself, because only it can tell a payment that has come before.
     const grant = route.operation.charge === 'payment' ? null : await take()
@@ -212,6 +217,8 @@ const callOf = ({ exchange, request, spendable, grant, take, work }: CallParts):
     requestId: work.requestId,
     holdId: work.holdId,
     signal: work.signal,
+    goOn: () => work.goOn(),
+    stay: () => work.stay(),
     hasKey: work.hasKey,
     keep: reply => work.keep(reply),
     keepStream: lastEvents => work.keepStream(lastEvents),

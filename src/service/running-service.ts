@@ -42,6 +42,7 @@ import { WalletSlots } from './limits/concurrency.ts'
 import { LimitLog } from './limits/limit-log.ts'
 import { Limiter } from './limits/limiter.ts'
 import type { SharedLimits } from './limits/shared/open-shared-limits.ts'
+import { UnreadCalls } from './limits/unread-calls.ts'
 import { Windows } from './limits/windows.ts'
 import { type Fetcher, FirstUseFetcher } from './media/first-use-fetcher.ts'
 import { FolderMediaStore } from './media/folder-media-store.ts'
@@ -122,8 +123,7 @@ export class RunningService {
     const { store, ledger, clock, log } = parts
     this.#ledger = ledger
     const owner = this.#owner
-    const hasSearch = Boolean(parts.search)
-    const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor, clock, hasSearch })
+    const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor, clock, hasSearch: Boolean(parts.search) })
     const serverSecrets = parts.secrets.map(secret => Buffer.from(secret)) as [Buffer, ...Buffer[]]
     this.keys = new ApiKeys({ store, clock, serverSecrets })
     this.#identity = identityOf(parts, this.keys)
@@ -151,6 +151,7 @@ export class RunningService {
       funding,
       ledger,
       claims: new Claims({ store, clock, owner }),
+      unread: new UnreadCalls(clock),
       web3Keys: web3KeysOf(parts, { keys: this.keys, identity: this.#identity, funding }),
       usage: new UsageAnalyticsDesk({ store, clock, catalogue }),
       receipts: this.#receipts,

@@ -22,7 +22,10 @@ export async function sell<Value>(
   await requireFunds(call, amount)
   const { requestId: request, holdId } = call
   const order = { request, holdId, principal: principalOf(call), model, amount }
-  const { value, charged } = await withCharge(service.charges, order, run)
+  const { value, charged } = await withCharge(service.charges, order, () => {
+    call.goOn()
+    return run()
+  })
   tellRemaining(call, charged.availableMicroUsd)
   return value
 }

@@ -21,6 +21,7 @@ import type { Charges } from './ledger/charges.ts'
 import type { Funding } from './ledger/funding.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import type { BodyStay } from './limits/body-room.ts'
+import type { UnreadCalls } from './limits/unread-calls.ts'
 import type { Log } from './log.ts'
 import type { Fetcher } from './media/first-use-fetcher.ts'
 import type { MusicModel } from './models/audio-models.ts'
@@ -48,6 +49,8 @@ export interface Service {
   funding: Funding
   /** Whether the books take new debits. */
   ledger: Pick<LedgerWatch, 'state'>
+  /** Calls that go on after their callers have left. */
+  unread: UnreadCalls
   /** Work under an `Idempotency-Key`. */
   claims: Claims
   web3Keys: Pick<Web3Keys, 'token' | 'create'>

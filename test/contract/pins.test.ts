@@ -49,6 +49,7 @@ test('the error table: kind, status, and what a caller can do', () => {
     'RATE_LIMIT_EXCEEDED 429 later',
     'FAILED_REQUESTS 429 later',
     'X402_CONCURRENCY_LIMIT 429 later',
+    'TOO_MANY_UNREAD_CALLS 429 later',
     'BODIES_FULL 429 later',
     'MODEL_OVERLOADED 429 later',
     'INFERENCE_FAILED 500 later',

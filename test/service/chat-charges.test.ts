@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { inferenceFailed, modelOverloaded } from '#contract/errors.ts'
 import { audit } from '#service/ledger/audit.ts'
 import { countPromptTokens } from '#service/tokens/count-tokens.ts'
-import { type ChatDesk, type Customer, eventsOf, openDesk } from './chat-desk.ts'
-import { type Beat, used, type WhenAborted, words } from './chat-script.ts'
+import { type ChatDesk, eventsOf, openDesk } from './chat-desk.ts'
+import { type Beat, used, words } from './chat-script.ts'
 
 /** A micro-USD a prompt token, ten a completion token. */
 const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
@@ -99,6 +99,18 @@ describe('complete', () => {
       ['chat.input.estimated', 'chat.output.estimated'],
     ],
     ['with usage and no content: what it says', [{ usage: used(20, 3) }], 50n, ['chat.input', 'chat.output']],
+    [
+      'with a usage of nothing beside a text: counted here',
+      [...sixWords, { usage: used(0, 0) }],
+      prompt + 60n,
+      ['chat.input.estimated', 'chat.output.estimated'],
+    ],
+    [
+      'with a usage that leaves out the text: the prompt as it says, the text as it is counted here',
+      [...sixWords, { usage: used(20, 0) }],
+      80n,
+      ['chat.input.estimated', 'chat.output.estimated'],
+    ],
     ['with nothing at all: nothing', [], 0n, []],
   ]
   test.each(complete)('%s', async (_rule, beats, charged, skus) => {
@@ -117,144 +129,6 @@ describe('complete', () => {
   })
 
   const costIn = (text: string, stream: boolean) => JSON.parse(stream ? (eventsOf(text).at(-2) ?? '') : text).cost
-})
-
-describe('the client leaves a stream', () => {
-  /** Reads so many events and leaves; what was charged. */
-  async function leaveAfter(events: number, customer: Customer, body: object = {}): Promise<bigint> {
-    const answer = await desk.chat(customer, { ...body, stream: true })
-    const reader = answer.body?.getReader()
-    for (let read = 0; read < events; read++) await reader?.read()
-    await reader?.cancel()
-    await expect.poll(() => desk.openHolds()).toBe(0)
-    return (await desk.books(customer.account)).charged
-  }
-
-  test('S2, G9: after every event: nothing before the first content, then the prompt and each piece, and never less for more', async () => {
-    const charges: bigint[] = []
-    for (let events = 0; events <= 7; events++) {
-      desk.engine.play([role, ...sixWords, 'silence'])
-      charges.push(await leaveAfter(events, await desk.customer(1)))
-      expect(desk.engine.calls.map(call => call.signal.aborted)).toEqual([true])
-    }
-    expect(charges).toEqual([0n, 0n, ...[1n, 2n, 3n, 4n, 5n, 6n].map(pieces => prompt + 10n * pieces)])
-  })
-
-  test('a stream in pieces smaller than a token is charged by its tokens, and never less for more', async () => {
-    const letters = [...'The lighthouse keeper counted indivisible waves until midnight came'].map(text => ({ text }))
-    const charges: bigint[] = []
-    for (let events = 1; events <= letters.length; events += 3) {
-      desk.engine.play([...letters, 'silence'])
-      charges.push(await leaveAfter(events, await desk.customer(1)))
-    }
-    expect(charges).toEqual([...charges].sort((a, b) => Number(a - b)))
-    expect(charges[0]).toBe(prompt + 10n)
-    expect(charges.at(-1)).toBeLessThan(prompt + 200n)
-  })
-
-  test('in a way that only its signal tells, between two events: the stream ends by itself', async () => {
-    desk.engine.play([...sixWords, 'silence'])
-    const customer = await desk.customer(1)
-    const client = new AbortController()
-    const answer = await desk.chat(customer, { stream: true }, { signal: client.signal })
-    const reader = answer.body?.getReader()
-    for (let read = 0; read < 2; read++) await reader?.read()
-    client.abort()
-    await expect.poll(() => desk.openHolds()).toBe(0)
-    expect((await desk.books(customer.account)).charged).toBe(prompt + 20n)
-  })
-
-  test('the engine is aborted at once, and what it then says of its usage counts', async () => {
-    desk.engine.play([...sixWords, 'silence'], { usage: used(12, 5) })
-    expect(await leaveAfter(2, await desk.customer(1))).toBe(12n + 50n)
-  })
-
-  test('content that comes after the abort is not charged', async () => {
-    desk.engine.play(sixWords, 'goes on')
-    expect(await leaveAfter(2, await desk.customer(1))).toBe(prompt + 20n)
-  })
-
-  test('usage without content is nothing, whatever it says', async () => {
-    desk.engine.play([role, 'silence'], { usage: used(500, 500) })
-    expect(await leaveAfter(1, await desk.customer(1))).toBe(0n)
-  })
-
-  test.each([
-    ['and by what came after its last word', used(9, 1), 9n + 30n],
-    ['and its word counts where it is more', used(9, 4), 9n + 40n],
-  ])('an engine that reports as it goes is charged by its word, %s', async (_rule, usage, charged) => {
-    const beats: Beat[] = [{ text: 'one' }, { usage }, { text: ' two' }, { text: ' three' }, 'silence']
-    desk.engine.play(beats)
-    expect(await leaveAfter(1, await desk.customer(1))).toBe(prompt + 10n)
-    desk.engine.play(beats)
-    expect(await leaveAfter(3, await desk.customer(1))).toBe(charged)
-  })
-
-  test('while the engine is silent: the engine is aborted, and what it still sends is not charged', async () => {
-    const more = Promise.withResolvers<void>()
-    desk.engine.play([{ text: 'one' }, { until: more.promise }, ...sixWords], 'goes on')
-    const customer = await desk.customer(1)
-    const client = new AbortController()
-    const answer = await desk.chat(customer, { stream: true }, { signal: client.signal })
-    const reader = answer.body?.getReader()
-    await reader?.read()
-    const next = reader?.read().catch(() => null)
-    client.abort()
-    expect(desk.engine.calls[0]?.signal.aborted).toBe(true)
-    more.resolve()
-    await next
-    await expect.poll(() => desk.openHolds()).toBe(0)
-    expect((await desk.books(customer.account)).charged).toBe(prompt + 10n)
-  })
-
-  test.each<[string, WhenAborted]>([
-    ['an engine that hangs after its abort is waited for five seconds, and charged by what it delivered', 'goes on'],
-  ])('%s', async (_rule, whenAborted) => {
-    desk.engine.play([...sixWords, 'silence'], whenAborted)
-    const customer = await desk.customer(1)
-    const answer = await desk.chat(customer, { stream: true })
-    const reader = answer.body?.getReader()
-    for (let read = 0; read < 6; read++) await reader?.read()
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const left = reader?.cancel()
-    await vi.advanceTimersByTimeAsync(4_900)
-    expect(await desk.openHolds()).toBe(1)
-    await vi.advanceTimersByTimeAsync(200)
-    vi.useRealTimers()
-    await left
-    expect((await desk.books(customer.account)).charged).toBe(prompt + 60n)
-  })
-})
-
-describe('the client of a whole answer leaves', () => {
-  test.each<[rule: string, whenAborted: WhenAborted]>([
-    ['before the engine has answered: nothing can be delivered, so nothing is charged', 'ends'],
-    ['and the engine answers all the same: nothing is charged', 'goes on'],
-  ])('%s', async (_rule, whenAborted) => {
-    const answered = Promise.withResolvers<void>()
-    desk.engine.play([{ until: answered.promise }, ...sixWords, { usage: used(20, 30) }], whenAborted)
-    const customer = await desk.customer(1)
-    const client = new AbortController()
-    const answer = desk.chat(customer, {}, { signal: client.signal }).catch(() => null)
-    await expect.poll(() => desk.openHolds()).toBe(1)
-    client.abort()
-    expect(desk.engine.calls[0]?.signal.aborted).toBe(true)
-    answered.resolve()
-    await answer
-    await expect.poll(() => desk.openHolds()).toBe(0)
-    expect((await desk.books(customer.account)).charged).toBe(0n)
-  })
-
-  test('and the engine never hears of it: its credit is free, and the call has ended', async () => {
-    desk.engine.play([...sixWords, 'silence'], 'goes on')
-    const customer = await desk.customer(1)
-    const client = new AbortController()
-    const answer = desk.chat(customer, {}, { signal: client.signal }).catch(() => null)
-    await expect.poll(() => desk.engine.calls.length).toBe(1)
-    client.abort()
-    await answer
-    expect([await desk.openHolds(), (await desk.books(customer.account)).charged]).toEqual([0, 0n])
-  })
 })
 
 describe('the engine dies within its stream', () => {

@@ -4,7 +4,8 @@ import type { ChatCall, ChatEngine } from '#service/engines/engine.ts'
 
 /** One thing that an engine does. */
 export type Beat =
-  | { text: string; choice?: number }
+  /** With `running` it says as well what was used until then. */
+  | { text: string; choice?: number; running?: TokenUsage }
   | { role: true }
   /** Whatever members a piece may have. */
   | { delta: Record<string, unknown> }
@@ -86,7 +87,12 @@ function chunkOf(beat: Exclude<Beat, 'silence' | { fail: unknown } | { until: un
   const frame = { ...head, object: 'chat.completion.chunk' as const }
   if ('usage' in beat) return { ...frame, choices: [], usage: beat.usage }
   const delta = deltaOf(beat)
-  return { ...frame, choices: [{ index: 'text' in beat ? (beat.choice ?? 0) : 0, delta, finish_reason: null }] }
+  const running = 'text' in beat && beat.running ? { usage: beat.running } : {}
+  return {
+    ...frame,
+    choices: [{ index: 'text' in beat ? (beat.choice ?? 0) : 0, delta, finish_reason: null }],
+    ...running,
+  }
 }
 
 function deltaOf(beat: Extract<Beat, { text: string } | { role: true } | { delta: object }>) {

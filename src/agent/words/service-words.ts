@@ -64,6 +64,10 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
     'Wait until then, and change what failed.',
   ],
   X402_CONCURRENCY_LIMIT: ['Too many requests of this wallet are under way.', 'Wait for them, then try again.'],
+  TOO_MANY_UNREAD_CALLS: [
+    'Too many calls of this account were left before their answers, and still go on.',
+    'Wait some seconds, then try again.',
+  ],
   BODIES_FULL: ['Too many large requests are under way.', 'Try again later, with fewer at once.'],
   MODEL_OVERLOADED: ['The model is overloaded.', 'Try again later, or choose another model.'],
   MODEL_OFFLINE: ['The model is offline.', 'Try again later, or choose another model.'],

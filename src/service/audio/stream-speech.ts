@@ -1,37 +1,50 @@
 import { type SpeechFormat, speechTypes } from '#contract/speech.ts'
 import { type Call, type PiecesReply, principalOf } from '../call.ts'
+import type { Charge } from '../ledger/charge.ts'
 import { type Metered, streamWithCharge } from '../ledger/charges.ts'
 import { charactersOf, speechLines, speechPrice } from '../pricing/price-audio.ts'
 import { requireFunds, tellRemaining } from '../sell.ts'
 import type { Service } from '../service.ts'
 import { pcmRate } from '../sound/encode-sound.ts'
 import { wavHeader } from '../sound/wav.ts'
+import { unreadSentenceMs } from './bounds.ts'
 import { sentencesOf } from './sentences.ts'
 import { type Speech, spoken } from './spoken.ts'
 
-/** Each sentence as soon as it is spoken. The whole text is held; the sentences that went out are charged. */
+/**
+ * Each sentence as soon as it is spoken. The whole text is held; the sentences that were spoken are charged, the one that
+ * was begun when its caller left included.
+ */
 export async function streamSpeech(call: Call, speech: Speech, service: Service): Promise<PiecesReply> {
   const { model, request } = speech
   const amount = speechPrice(model, charactersOf(request.text))
   await requireFunds(call, amount)
   const { requestId, holdId, signal } = call
   const order = { request: requestId, holdId, principal: principalOf(call), model: model.id, amount }
-  const { charge, events } = await streamWithCharge(service.charges, order, signal, () => metered(speech, signal))
+  const { charge, events } = await streamWithCharge(service.charges, order, signal, open => {
+    open.whenEnded(call.stay())
+    return metered(speech, open)
+  })
   // An engine that fails before its first sentence is answered with a status.
   const first = await events.next()
   tellRemaining(call, charge.heldAvailableMicroUsd)
   return { kind: 'pieces', mimeType: speechTypes[request.format], pieces: after(first, events) }
 }
 
-function metered(speech: Speech, caller: AbortSignal): Metered<Buffer> {
-  const leaving = new AbortController()
+function metered(speech: Speech, charge: Charge): Metered<Buffer> {
+  const stop = new AbortController()
+  charge.whenStopped(error => stop.abort(error))
   let characters = 0
+  let late: NodeJS.Timeout | null = null
+  charge.whenEnded(() => late && clearTimeout(late))
   return {
-    events: sentences(speech, AbortSignal.any([caller, leaving.signal]), count => {
+    events: sentences(speech, stop.signal, count => {
       characters += count
     }),
     owed: () => (characters ? speechLines(speech.model, characters) : []),
-    leave: () => leaving.abort(),
+    leave() {
+      late ??= setTimeout(() => stop.abort(), unreadSentenceMs)
+    },
   }
 }
 
@@ -40,6 +53,7 @@ async function* sentences({ model, request }: Speech, signal: AbortSignal, sold:
   const format: SpeechFormat = request.format === 'wav' ? 'pcm' : request.format
   let before = request.format === 'wav' ? wavHeader(pcmRate) : Buffer.alloc(0)
   for (const text of sentencesOf(request.text)) {
+    signal.throwIfAborted()
     const bytes = await spoken({ model, request: { ...request, text, format } }, signal)
     sold(charactersOf(text))
     yield Buffer.concat([before, bytes])

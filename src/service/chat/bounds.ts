@@ -1,3 +1,13 @@
+/** A stream goes on so long for a reader who has left, so that its engine can say what it used. */
+export const unreadStreamMs = 30_000
+
+/** A reasoning model that sends nothing for longer than this is thinking, not slow. */
+export const thinkingAfterMs = 5_000
+
+/** What a model thinks in a second where its stream has had fewer pieces than this: below most engines' pace. */
+export const assumedTokensASecond = 20
+export const pacedPieces = 16
+
 /** How long an engine that was aborted may take to say what it used; what it delivered is counted here otherwise. */
 export const usageWaitMs = 5_000
 

@@ -1,34 +1,41 @@
 import type { ChatCompletionChunk, ChatCompletionRequest } from '#contract/chat.ts'
 import type { TokenUsage } from '#contract/chat-completion.ts'
+import type { Clock } from '#contract/clock.ts'
 import { oneCharge } from '../pricing/one-charge.ts'
 import type { Line } from '../store/units.ts'
 import { countPromptTokens } from '../tokens/count-tokens.ts'
 import { RunningCount } from '../tokens/running-count.ts'
 import type { ChatPlan } from './chat-plan.ts'
-import { type CountedUsage, isBelievable, usageLines, usageOf } from './chat-usage.ts'
+import { believed, type CountedUsage, isPossible, runningTokens, usageLines, usageOf } from './chat-usage.ts'
 import { generatedText } from './generated-text.ts'
 import type { PreparedChat } from './prepare-chat.ts'
+import { ThinkingTime } from './thinking-time.ts'
 
 /**
- * Counts what an engine has delivered. A stream that has ended owes its usage. One that was cut owes the prompt and what
- * was delivered until then, and nothing before the first piece of content.
+ * Counts what an engine has made. A stream that has ended owes its usage. One that broke off owes the prompt and what was
+ * delivered until then, and nothing before the first piece of content. One whose reader left owes what its engine made,
+ * from the first sign of its work.
  */
 export class ChatTab {
   readonly #plan: ChatPlan
+  readonly #thinking: ThinkingTime
   /** Of each choice. */
   readonly #counts = new Map<number, RunningCount>()
   #prompt: number | null = null
   #reported: TokenUsage | null = null
   #contentSince = false
   #delivered = false
+  #hasBegun = false
+  #isLeft = false
   #whole = false
   #request: ChatCompletionRequest
   #besideLines: readonly Line[] = []
   #hasShown = false
 
-  constructor(plan: ChatPlan) {
+  constructor(plan: ChatPlan, clock: Clock) {
     this.#plan = plan
     this.#request = plan.request
+    this.#thinking = new ThinkingTime(clock)
   }
 
   /** Whether any content has come. */
@@ -40,6 +47,7 @@ export class ChatTab {
   prepared({ request, lines }: Pick<PreparedChat, 'request' | 'lines'>): void {
     this.#request = request
     this.#besideLines = lines
+    this.#thinking.begin()
   }
 
   /** What was found on the web has been delivered. */
@@ -47,20 +55,30 @@ export class ChatTab {
     this.#hasShown = true
   }
 
+  /** Its reader has left: from now on work is owed that was not delivered. */
+  leave(): void {
+    this.#isLeft = true
+  }
+
   read(chunk: ChatCompletionChunk): void {
-    for (const { index, delta } of chunk.choices) {
+    this.#hasBegun = true
+    for (const { index, delta, finish_reason: finish } of chunk.choices) {
       const text = generatedText(delta)
-      if (!text) continue
-      this.#delivered = true
-      this.#contentSince = true
-      this.#countOf(index).push(text)
+      if (text) {
+        this.#delivered = true
+        this.#contentSince = true
+      }
+      // Of a hidden thought some engines send empty pieces; the first and the last of an answer are none.
+      if (text || !(delta.role || finish)) this.#countOf(index).push(text)
     }
+    this.#thinking.heard(chunk.choices.length)
     if (chunk.usage) this.report(chunk.usage)
   }
 
   /** A later word of the engine counts for all before it. */
   report(usage: TokenUsage): void {
-    if (!isBelievable(usage)) return
+    if (!isPossible(usage)) return
+    this.#hasBegun = true
     this.#reported = usage
     this.#contentSince = false
   }
@@ -75,9 +93,11 @@ export class ChatTab {
     const texts = new Map(chunk.choices.map(({ index, delta }) => [index, generatedText(delta)]))
     let tokens = 0
     for (const index of new Set([...this.#counts.keys(), ...texts.keys()])) {
-      tokens += (this.#counts.get(index) ?? new RunningCount()).wholeWith(texts.get(index) ?? '')
+      const count = this.#counts.get(index) ?? new RunningCount()
+      const text = texts.get(index)
+      tokens += text ? count.wholeWith(text) : count.whole
     }
-    return Math.max(tokens, this.#reported?.completion_tokens ?? 0)
+    return Math.max(tokens, this.#reported?.completion_tokens ?? 0, runningTokens(chunk))
   }
 
   usage(): TokenUsage {
@@ -85,18 +105,26 @@ export class ChatTab {
   }
 
   lines(): Line[] {
-    const owes = this.#delivered || (this.#whole && this.#reported !== null)
+    const owes = this.#delivered || (this.#whole && this.#reported !== null) || (this.#isLeft && this.#hasBegun)
     if (owes) return oneCharge([...usageLines(this.#plan, this.#usage()), ...this.#besideLines])
-    return this.#hasShown ? oneCharge(this.#besideLines) : []
+    return this.#hasShown || this.#isLeft ? oneCharge(this.#besideLines) : []
   }
 
   #usage(): CountedUsage {
     const reported = this.#reported
-    if (reported && (this.#whole || !this.#contentSince)) return { usage: reported, counted: 'reported' }
-    this.#prompt ??= countPromptTokens(this.#request)
-    const prompt = reported?.prompt_tokens ?? this.#prompt
-    const completion = Math.max(this.#tokens(), reported?.completion_tokens ?? 0)
-    return { usage: usageOf(prompt, completion), counted: 'estimated' }
+    const prompt = () => (this.#prompt ??= countPromptTokens(this.#request))
+    if (reported && (this.#whole || !this.#contentSince))
+      return believed(reported, { hasText: this.#delivered, prompt, completion: () => this.#tokens() })
+    const counted = this.#tokens() + (reported || this.#whole ? 0 : this.#thought())
+    const completion = Math.max(counted, reported?.completion_tokens ?? 0)
+    return { usage: usageOf(reported?.prompt_tokens || prompt(), completion), counted: 'estimated' }
+  }
+
+  /** What a reasoning model thought without showing it, where its reader left and its engine said nothing of its usage. */
+  #thought(): number {
+    const { model, maxCompletionTokens } = this.#plan
+    if (!this.#isLeft || !model.capabilities.supportsReasoning) return 0
+    return Math.max(0, Math.min(this.#thinking.tokens, maxCompletionTokens - this.#tokens()))
   }
 
   #tokens(): number {

@@ -1,9 +1,10 @@
-import type { ChatCompletion, ChatCompletionRequest } from '#contract/chat.ts'
+import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '#contract/chat.ts'
 import type { TokenUsage } from '#contract/chat-completion.ts'
 import { reportedTokens } from '../pricing/bounds.ts'
 import { chatLines } from '../pricing/price-chat.ts'
 import type { Line } from '../store/units.ts'
-import { countPromptTokens, countTokens } from '../tokens/count-tokens.ts'
+import { countPromptTokens } from '../tokens/count-tokens.ts'
+import { countGenerated } from '../tokens/running-count.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import { generatedText } from './generated-text.ts'
 
@@ -15,14 +16,40 @@ export interface CountedUsage {
 
 /** What the engine reported; counted here where it reported nothing, or nothing that can be. */
 export function usageOfCompletion(request: ChatCompletionRequest, completion: ChatCompletion): CountedUsage {
-  const { usage } = completion
-  if (usage && isBelievable(usage)) return { usage, counted: 'reported' }
   const text = completion.choices.map(choice => generatedText(choice.message)).join('\n')
-  return { usage: usageOf(countPromptTokens(request), countTokens(text)), counted: 'estimated' }
+  return believed(completion.usage, {
+    hasText: completion.choices.some(choice => generatedText(choice.message)),
+    prompt: () => countPromptTokens(request),
+    completion: () => countGenerated(text),
+  })
 }
 
-export const isBelievable = (usage: TokenUsage): boolean =>
+/** The same, as it is counted here. */
+interface Counted {
+  hasText: boolean
+  prompt: () => number
+  completion: () => number
+}
+
+/** The engine's word, and our own count of whatever it did not count: no prompt is empty, and no text is without tokens. */
+export function believed(usage: TokenUsage | undefined, { hasText, prompt, completion }: Counted): CountedUsage {
+  if (!usage || !isPossible(usage)) return { usage: usageOf(prompt(), completion()), counted: 'estimated' }
+  const hasPrompt = usage.prompt_tokens > 0
+  const hasCompletion = usage.completion_tokens > 0 || !hasText
+  if (hasPrompt && hasCompletion) return { usage, counted: 'reported' }
+  const counted = usageOf(
+    hasPrompt ? usage.prompt_tokens : prompt(),
+    hasCompletion ? usage.completion_tokens : completion(),
+  )
+  return { usage: counted, counted: 'estimated' }
+}
+
+export const isPossible = (usage: TokenUsage): boolean =>
   usage.prompt_tokens <= reportedTokens && usage.completion_tokens <= reportedTokens
+
+/** What the engine says while it goes on; its last word, which comes beside no piece, cuts nothing off any more. */
+export const runningTokens = ({ choices, usage }: ChatCompletionChunk): number =>
+  choices.length && usage && isPossible(usage) ? usage.completion_tokens : 0
 
 export const usageOf = (prompt: number, completion: number): TokenUsage => ({
   prompt_tokens: prompt,

@@ -32,12 +32,11 @@ export async function completeChat(
   told: Told = asItIs,
 ): Promise<JsonReply> {
   const { value, charged } = await withCharge(service.charges, plan.order, async () => {
-    // Of an answer whose reader has left nothing can be delivered, so nothing is sold.
+    call.goOn()
     const { signal } = call
     const prepared = await prepareChat(plan, signal, service)
     const asked = engineCall(plan, prepared.request)
     const completion = await boundedWait(plan.model.engine.complete({ ...asked, signal }), { signal })
-    signal.throwIfAborted()
     const counted = usageOfCompletion(prepared.request, completion)
     const value = { completion, usage: counted.usage, prepared }
     const alsoCommit = (cost: Cost) => call.keep(() => json(told(answerOf(plan, value, cost))))

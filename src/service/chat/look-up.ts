@@ -34,7 +34,7 @@ export interface LookUp {
   signal: AbortSignal
 }
 
-/** Throws the signal's reason alone; whatever else fails is missing, and free. */
+/** Never throws: whatever fails is missing, and free. What was found before an abort is still charged. */
 export async function lookUp(plan: WebPlan, parts: LookUp): Promise<Findings | null> {
   switch (plan.kind) {
     case 'pages':
@@ -53,8 +53,7 @@ async function search(engine: SearchEngine, query: string, { signal, log }: Look
     const sources = results.slice(0, searchedResults)
     return { kind: 'search', sources, missing: [], lines: webLines({ searches: 1, pages: 0 }) }
   } catch (error) {
-    signal.throwIfAborted()
-    log.warn({ err: error }, 'A chat is answered without its web search, which failed.')
+    if (!signal.aborted) log.warn({ err: error }, 'A chat is answered without its web search, which failed.')
     return { kind: 'search', sources: [], missing: [query], lines: [] }
   }
 }
@@ -65,8 +64,8 @@ async function searchIfWanted(plan: WebPlan & { kind: 'auto' }, parts: LookUp): 
   const { decision: request } = plan
   const asked = { request, engineModel: model.engineModel, maxCompletionTokens: decisionTokens, signal }
   const completion = await boundedWait(model.engine.complete(asked), { signal }).catch((error: unknown) => {
-    signal.throwIfAborted()
-    log.warn({ err: error }, 'A chat is answered without the search that its model was to decide on.')
+    if (!signal.aborted)
+      log.warn({ err: error }, 'A chat is answered without the search that its model was to decide on.')
     return null
   })
   if (completion === null) return { kind: 'search', sources: [], missing: ['search'], lines: [] }
@@ -87,7 +86,6 @@ async function readPages(reader: PageReader, urls: readonly string[], parts: Loo
   const outcomes = await Promise.allSettled(
     urls.map(url => boundedWait(reader.read({ url, fetcher, signal: late }), { signal: late })),
   )
-  signal.throwIfAborted()
   const sources: SearchResult[] = []
   const missing: string[] = []
   for (const [index, outcome] of outcomes.entries()) {
@@ -97,7 +95,7 @@ async function readPages(reader: PageReader, urls: readonly string[], parts: Loo
       continue
     }
     missing.push(url)
-    if (!(outcome.reason instanceof PageUnread))
+    if (!(outcome.reason instanceof PageUnread) && !signal.aborted)
       log.warn({ err: outcome.reason }, 'A page of a chat could not be read.')
   }
   return { kind: 'pages', sources, missing, lines: webLines({ searches: 0, pages: sources.length }) }

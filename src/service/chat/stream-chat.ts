@@ -74,20 +74,24 @@ interface Streaming {
   charge: Charge
   tab: ChatTab
   run: EngineRun
+  credit: StreamCredit
   /** As the plan has it until the engine was asked. */
   prepared: PreparedChat
 }
 
 function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Service): Metered<unknown> {
-  const tab = new ChatTab(plan)
+  const tab = new ChatTab(plan, service.clock)
   const prepared: PreparedChat = { request: plan.request, echo: plan.options.echo, sources: [], lines: [] }
   const prepare = async (signal: AbortSignal) => {
     tab.prepared(Object.assign(prepared, await prepareChat(plan, signal, service)))
     return engineCall(plan, prepared.request)
   }
-  const run = new EngineRun(plan.model.engine, prepare, call.signal)
+  const run = new EngineRun(plan.model.engine, prepare, call.signal, call.hasKey)
+  const credit = new StreamCredit(plan, charge, tab)
+  charge.whenStopped(error => run.fail(error))
+  charge.whenEnded(call.stay())
   return {
-    events: chatEvents({ call, plan, charge, tab, run, prepared }),
+    events: chatEvents({ call, plan, charge, tab, run, credit, prepared }),
     owed: () => tab.lines(),
     leave: () => run.leave(),
   }
@@ -95,19 +99,18 @@ function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Servic
 
 /** The engine's chunks as the caller sees them, then what they cost; or why they end before that. */
 async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
-  const { call, plan, charge, tab, run } = streaming
+  const { call, plan, charge, tab, run, credit } = streaming
   const { echo } = plan.options
   const strippers = echo.strip_thinking_response || echo.disable_thinking ? new Map<number, ThinkingStripper>() : null
-  const credit = new StreamCredit(plan, charge, tab)
   let last: ChatCompletionChunk | null = null
   try {
     for (let step = await run.next(); !step.done; step = await run.next()) {
       const chunk = step.value
       if (run.left) {
-        if (chunk.usage) tab.report(chunk.usage)
+        await countUnread(streaming, chunk)
         continue
       }
-      if (!(await credit.covers(chunk)) || charge.isLost) {
+      if (!(await credit.covers(chunk, true)) || charge.isLost) {
         run.drop()
         yield* brokenOff(streaming, last, refusalError(credit.refusal))
         return
@@ -122,7 +125,7 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
     yield* brokenOff(streaming, last, failureError(error))
     return
   } finally {
-    await run.end(usage => tab.report(usage))
+    await readOn(streaming)
   }
   if (run.left) return
   tab.complete()
@@ -130,6 +133,34 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
   const charged = await charge.settle(cost => call.keepStream(() => lastEvents(cost)))
   call.tokensUsed(tab.usage().total_tokens)
   yield* lastEvents(charged)
+}
+/** A chunk that nobody reads counts as well, until the engine has said what it used, or goes beyond the credit. */
+async function countUnread({ run, tab, credit }: Streaming, chunk: ChatCompletionChunk): Promise<void> {
+  if (run.stopped) {
+    if (chunk.usage) tab.report(chunk.usage)
+    return
+  }
+  const isCovered = await credit.covers(chunk, false)
+  tab.read(chunk)
+  // Usage beside a piece is running usage; without one it is the engine's last word, after which it ends by itself.
+  if (!isCovered || (chunk.usage && chunk.choices.length)) run.stop()
+}
+
+/** Where the reader left between two events; an engine that fails of itself owes nobody a good end. */
+async function readOn(streaming: Streaming): Promise<void> {
+  const { call, tab, run } = streaming
+  let hasFailed = run.failed
+  try {
+    run.leave()
+    for (let step = await run.next(); !step.done; step = await run.next()) await countUnread(streaming, step.value)
+  } catch {
+    hasFailed = true
+  }
+  if (!run.left || (hasFailed && !run.stopped)) return
+  if (!run.stopped) tab.complete()
+  // Under a key nothing was left early: what the engine made until its time was up is kept, if it made anything.
+  if (!call.hasKey) tab.leave()
+  if (tab.lines().length) call.tokensUsed(tab.usage().total_tokens)
 }
 
 /** What was found, before all else (brief §2.8). Whoever has seen it owes it, even without a word of the model. */

@@ -7,6 +7,7 @@ import type { Refusal } from '../store/outcome.ts'
 import { extendFromShare, overrunFactor } from './bounds.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import type { ChatTab } from './chat-tab.ts'
+import { runningTokens } from './chat-usage.ts'
 import { generatedText } from './generated-text.ts'
 
 /** Keeps the hold of a stream ahead of what the engine delivers, and has it written down from time to time. */
@@ -16,9 +17,9 @@ export class StreamCredit {
   readonly #tab: ChatTab
   /** Completion tokens that the hold covers. */
   #covered = 0
-  /** Tokens when they were last counted, and bytes since: a token has one at least. */
+  /** Tokens when they were last counted, and the most that may have come since: one for each byte, or for an empty piece. */
   #known = 0
-  #bytesSince = 0
+  #mostSince = 0
   #written = 0
   #refusedAt: number | null = null
   #refusal: Refusal | null = null
@@ -35,20 +36,20 @@ export class StreamCredit {
     return this.#refusal
   }
 
-  /** Whether this chunk may be delivered. Extends the hold where it has to. */
-  async covers(chunk: ChatCompletionChunk): Promise<boolean> {
-    const bytes = chunk.choices.reduce((sum, { delta }) => sum + Buffer.byteLength(generatedText(delta)), 0)
-    if (this.#known + this.#bytesSince + bytes < this.#nextLook()) {
-      this.#bytesSince += bytes
+  /** Whether the credit pays for this chunk. Extends the hold where it has to, unless nobody reads it. */
+  async covers(chunk: ChatCompletionChunk, isRead: boolean): Promise<boolean> {
+    const most = chunk.choices.reduce((sum, { delta }) => sum + Math.max(1, Buffer.byteLength(generatedText(delta))), 0)
+    if (Math.max(runningTokens(chunk), this.#known + this.#mostSince + most) < this.#nextLook()) {
+      this.#mostSince += most
       return true
     }
     this.#known = this.#tab.tokensWith(chunk)
-    this.#bytesSince = 0
+    this.#mostSince = 0
     if (this.#known - this.#written >= checkpointTokens) {
       this.#written = this.#known
       void this.#charge.checkpoint()
     }
-    await this.#extend()
+    if (isRead) await this.#extend()
     return this.#known <= this.#limit()
   }
 

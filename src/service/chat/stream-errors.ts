@@ -1,4 +1,5 @@
 import {
+  authenticationFailed,
   chargeUnknown,
   inferenceFailed,
   insufficientBalance,
@@ -12,16 +13,25 @@ import type { Refusal } from '../store/outcome.ts'
 /** An error inside a stream, in the shape that OpenAI's clients read. */
 export interface StreamError {
   message: string
-  type: 'server_error' | 'insufficient_credit'
+  type: 'server_error' | 'insufficient_credit' | 'authentication_error'
   param: null
   code: string | null
 }
 
 /** What became of the engine. Only our own words go out. */
-export const failureError = (error: unknown): StreamError =>
-  streamError(
-    error instanceof ServiceError ? error : error instanceof ChargeUnknown ? chargeUnknown() : inferenceFailed(),
-  )
+export function failureError(error: unknown): StreamError {
+  if (error instanceof ServiceError) return error.kind === keyEnded.kind ? keyEndedError : streamError(error)
+  return streamError(error instanceof ChargeUnknown ? chargeUnknown() : inferenceFailed())
+}
+
+const keyEnded = authenticationFailed()
+
+const keyEndedError: StreamError = {
+  message: 'This API key was revoked or has expired, so the stream ends here; what was delivered is charged.',
+  type: 'authentication_error',
+  param: null,
+  code: keyEnded.kind,
+}
 
 /** Why the hold did not grow; null where the engine went beyond what it was told. */
 export function refusalError(refusal: Refusal | null): StreamError {
@@ -30,6 +40,8 @@ export function refusalError(refusal: Refusal | null): StreamError {
       return creditError(insufficientBalance())
     case 'over_budget':
       return creditError(keyUsdLimitReached())
+    case 'no_key':
+      return keyEndedError
     case 'read_only':
       return streamError(ledgerReadOnly())
     default:

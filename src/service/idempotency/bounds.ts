@@ -28,8 +28,11 @@ export const keptAccounts = 10_000
 /** Bytes of unfinished streams that one process keeps in memory; a stream beyond it is delivered and not kept. */
 export const recordedBytes = 256 * 1024 * 1024
 
-/** Work goes on this long for a caller who has left: longer than nearly every answer takes. */
-export const workAfterLeavingMs = 10 * minuteMs
+/**
+ * Work goes on this long for a caller who has left: longer than any engine may take for an answer (the slowest has 30
+ * minutes for a recording), so that nobody ends work that is charged at its end by leaving it.
+ */
+export const workAfterLeavingMs = 45 * minuteMs
 
 /**
  * When a caller whose key is in use should ask again. Every such answer counts as a failure, and more than 20 within 30 s

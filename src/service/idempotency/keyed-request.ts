@@ -14,9 +14,9 @@ export interface KeyedRequest {
   exchange: Exchange
   /** As it was parsed. */
   request: { params: unknown; query: unknown; body: unknown }
-  /** Throws where a caller has too little credit for new work. */
-  requireCredit: () => void
-  service: Pick<Service, 'store' | 'clock' | 'log' | 'settings' | 'guards' | 'receipts'> & { claims: Claims }
+  /** Throws where a caller may begin no new work: too little credit, or too many calls left. */
+  requireNewWork: () => void
+  service: Pick<Service, 'store' | 'clock' | 'log' | 'settings' | 'guards' | 'receipts' | 'unread'> & { claims: Claims }
 }
 
 /** The key of a request; null where it has none. Throws `invalidRequest`. */

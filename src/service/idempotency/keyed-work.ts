@@ -25,6 +25,7 @@ export class KeyedWork implements Work {
   readonly #keyed: KeyedRequest
   readonly #stop = new AbortController()
   #timer: NodeJS.Timeout | null = null
+  #leaveUnread: () => void = () => undefined
   #answer: KeptAnswer | null = null
   #stream: KeyedStream | null = null
   #brokenOff: EventsReply['brokenOff'] = () => []
@@ -55,6 +56,13 @@ export class KeyedWork implements Work {
     }
   }
 
+  /** It went on from the beginning. */
+  goOn(): void {
+    this.signal.throwIfAborted()
+  }
+
+  stay = () => () => undefined
+
   async keep(reply: () => WholeReply): Promise<readonly Op[]> {
     this.#answer = this.#wholeAnswer(reply())
     return [await this.#claim.keep(this.#textToKeep(this.#answer))]
@@ -68,6 +76,8 @@ export class KeyedWork implements Work {
   #callerLeft(): void {
     if (this.#isOver || this.#timer || this.#stop.signal.aborted) return
     this.#timer = setTimeout(() => this.#stop.abort(), workAfterLeavingMs).unref()
+    const { exchange, service } = this.#keyed
+    this.#leaveUnread = service.unread.enter(exchange.principal?.account ?? '')
     this.#stream?.goOn()
   }
 
@@ -214,6 +224,7 @@ export class KeyedWork implements Work {
   #over(): void {
     this.#isOver = true
     if (this.#timer) clearTimeout(this.#timer)
+    this.#leaveUnread()
     this.#stream?.forget()
     this.#claim.over()
   }

@@ -13,6 +13,7 @@ import type { ClaimOrder, Taken } from './claims.ts'
 import type { KeptAnswer } from './kept-answer.ts'
 import { claimId, fingerprintOf, type KeyedRequest, readKey, reusedKey } from './keyed-request.ts'
 import { KeyedWork } from './keyed-work.ts'
+import { UnkeyedWork } from './unkeyed-work.ts'
 
 /** Whether a request with the key of this one came before: its answer may be there already. Throws what `readKey` throws. */
 export async function isKnownKey(
@@ -37,8 +38,8 @@ export async function oncePerKey(keyed: KeyedRequest, run: (work: Work) => Promi
   const { principal } = exchange
   const key = keyOf(operation, exchange)
   if (key === null || !principal) {
-    keyed.requireCredit()
-    return send(exchange, await run(unkeyedWork(exchange)), service.settings.vendor)
+    keyed.requireNewWork()
+    return answerUnkeyed(keyed, run)
   }
   const claim = claimId(principal.account, operation, key)
   const fingerprint = await fingerprintOf(keyed.request)
@@ -46,31 +47,35 @@ export async function oncePerKey(keyed: KeyedRequest, run: (work: Work) => Promi
   const taken = await takeKey(order, principal, keyed)
   if (taken.state !== 'ours') return answerTaken(taken, keyed)
   const result = await new KeyedWork(taken.claim, keyed).answer(async work => {
-    keyed.requireCredit()
+    keyed.requireNewWork()
     return run(work)
   })
   return result === 'lost' ? answerTaken(await service.claims.ended(order), keyed) : result
 }
 
 /** A wallet that has credit and no account yet, because its stake is all that it has, gets one with its first key. */
-async function takeKey(order: ClaimOrder, principal: Principal, { requireCredit, service }: KeyedRequest) {
+async function takeKey(order: ClaimOrder, principal: Principal, { requireNewWork, service }: KeyedRequest) {
   const taken = await service.claims.take(order)
   if (taken.state !== 'no-account') return taken
-  requireCredit()
+  requireNewWork()
   const opening = principal.kind === 'wallet' ? openWalletAccount(principal.wallet, service.clock.now()) : []
   const again = await service.claims.take({ ...order, opening })
   if (again.state === 'no-account') throw new Error(`The account of request ${order.request} cannot be opened.`)
   return again
 }
 
-const unkeyedWork = ({ requestId, signal }: Exchange): Work => ({
-  requestId,
-  holdId: requestId,
-  signal,
-  hasKey: false,
-  keep: async () => [],
-  keepStream: async () => [],
-})
+async function answerUnkeyed({ exchange, service }: KeyedRequest, run: (work: Work) => Promise<Reply>) {
+  const work = new UnkeyedWork(exchange, service.unread)
+  try {
+    const reply = await run(work)
+    // A stream that costs something says itself when its work has ended.
+    if (reply.kind !== 'events' && reply.kind !== 'pieces') work.over()
+    return send(exchange, reply, service.settings.vendor)
+  } catch (error) {
+    work.over()
+    throw error
+  }
+}
 
 function answerTaken(taken: Exclude<Taken, { state: 'ours' | 'no-account' }>, keyed: KeyedRequest): Promise<Response> {
   if (taken.state === 'other-request') throw reusedKey(keyed.operation)

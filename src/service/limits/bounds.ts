@@ -23,3 +23,12 @@ export const usualBodyRoom = { allBytes: 512 * 1024 * 1024, ofOneBytes: 128 * 10
 
 /** When a caller whose body found no room may come again: most requests end within some seconds. */
 export const bodiesRetryMs = 5_000
+
+/**
+ * Calls that go on after their callers left: of one account, as many as a busy program cancels within half a minute; of
+ * one process, what its memory and its engines bear beside those that are read.
+ */
+export const unreadCalls = { perAccount: 128, perProcess: 2_048 }
+
+/** When an account with too many of them may try again: a stream ends within half a minute, most far earlier. */
+export const unreadRetryMs = 5_000

@@ -96,12 +96,18 @@ function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): Re
       return step.done ? null : eventBytes(step.value, vendor)
     },
     last: () => lastEventBytes,
-    async end() {
-      exchange.ended()
-      await iterator.return?.()
-    },
+    end: () => endedAfter(exchange, iterator),
     cut: () => exchange.cut(),
   })
+}
+
+/** What a stream's work holds is kept until it has ended, which may be long after its reader has left. */
+async function endedAfter(exchange: Exchange, iterator: AsyncIterator<unknown>): Promise<void> {
+  try {
+    await iterator.return?.()
+  } finally {
+    exchange.ended()
+  }
 }
 
 /** One piece at a time, as `eventStream`. */
@@ -112,10 +118,7 @@ function pieceStream({ pieces }: PiecesReply, exchange: Exchange): ReadableStrea
       const step = await iterator.next()
       return step.done ? null : step.value
     },
-    async end() {
-      exchange.ended()
-      await iterator.return?.()
-    },
+    end: () => endedAfter(exchange, iterator),
     cut: () => exchange.cut(),
   })
 }

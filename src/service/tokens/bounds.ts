@@ -12,3 +12,6 @@ export const imageTokens = 4_096
 
 /** Bytes of encoded speech for a token: models take 10 to 25 tokens a second, and speech is rarely below 1 kB a second. */
 export const audioBytesPerToken = 32
+
+/** Blanks in a row that ordinary text has, as indentation; beyond them each counts as a token of its own. */
+export const ordinaryBlanks = 32

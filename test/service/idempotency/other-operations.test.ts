@@ -70,7 +70,7 @@ function send(run: (work: Work) => Promise<Reply>, { operation = chainCall, ...s
     claims: keyed,
   } as never
   const request = { params: { network }, query: undefined, body }
-  return oncePerKey({ operation, exchange, request, requireCredit: () => undefined, service }, run)
+  return oncePerKey({ operation, exchange, request, requireNewWork: () => undefined, service }, run)
 }
 
 const statusOf = (response: Promise<Response>) =>

@@ -44,6 +44,14 @@ async function readAndLeave(response: Response, events: number): Promise<string>
   return text
 }
 
+/** Runs what leaves a stream, and lets the time pass that it goes on unread. */
+async function unreadTime(run: () => Promise<unknown>): Promise<void> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  await run()
+  await vi.advanceTimersByTimeAsync(36_000)
+  vi.useRealTimers()
+}
+
 test('a repeat of a stream is a stream of the same bytes, charged once', async () => {
   const first = await ask()
   const text = await first.text()
@@ -296,7 +304,7 @@ test('a stream that is too large to be kept is delivered whole, charged once, an
 test('a stream that is too large to be kept ends when its reader leaves, and is charged once', async () => {
   await openBulky()
   desk.chat.play([...words('a', 'b', 'c', 'd'), 'silence'])
-  await readAndLeave(await ask(), 4)
+  await unreadTime(() => ask().then(answer => readAndLeave(answer, 4)))
   await expect.poll(states).toEqual(['done'])
   expect([desk.chat.calls[0]?.signal.aborted, await holds(desk)]).toEqual([true, []])
   expect((await ask()).status).toBe(409)
@@ -312,8 +320,10 @@ test('a stream that is too large and whose hold others have ended is charged ane
   for (let event = 0; event < 4; event++) await reader?.read()
   const [hold] = await holds(desk)
   await mustCommit(desk.opened.store, { op: 'release', hold: hold?.id ?? '' })
-  await reader?.cancel()
-  open()
+  await unreadTime(async () => {
+    await reader?.cancel()
+    open()
+  })
   await expect.poll(states).toEqual(['done'])
   expect((await ask()).status).toBe(409)
   expect([await holds(desk), await charges(desk)]).toEqual([[], [expect.any(BigInt)]])
