@@ -1,3 +1,4 @@
+import { isDamage } from '#service/store/store-error.ts'
 import { CliError } from './cli-error.ts'
 
 const otherFolder = 'or take another folder: `--data DIR`, and FAREBOX_DATA for the files of an assistant.'
@@ -12,9 +13,17 @@ const sentences: Readonly<Record<string, (path: string) => [sentence: string, ne
   ENOSPC: path => [`The disk of ${path} is full.`, `Make room on it, ${otherFolder}`],
 }
 
+/** Commands that only read meet damage at any row; SQLite does not name the file. */
+const damagedDatabase = ({ message }: Error): CliError =>
+  new CliError(
+    `A database in the data folder is damaged (${message}).`,
+    'If it is the ledger of a service, stop the service, move `farebox.db` and the files beside it that begin with that name away, then run `farebox restore BACKUP` with your last backup.',
+  )
+
 /** A failure of the file system as the person at the terminal reads it; null where it is something else. */
 export function fileFailure(error: unknown): CliError | null {
   if (!(error instanceof Error)) return null
+  if (isDamage(error)) return damagedDatabase(error)
   const { code, path, syscall } = error as NodeJS.ErrnoException
   const words = code === undefined ? undefined : sentences[code]
   // A socket's EACCES and a process's EPERM are other stories; they name no path.

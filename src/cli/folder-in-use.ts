@@ -9,8 +9,13 @@ export async function folderFailure(error: unknown, folder: DataFolder): Promise
   if (isWrongSecret(error)) return wrongSecret(error)
   if (!isStoreError(error)) return error
   if (error.kind === 'folder_in_use') return folderInUse(folder, await runningService(folder))
+  if (error.kind === 'damaged_database') return new CliError(error.message, restoreIt)
   return new CliError(error.message, 'Or take another folder with `--data`.')
 }
+
+/** What brings a damaged ledger back. */
+const restoreIt =
+  'Move what is left of it and the files beside it that begin with its name away, then run `farebox restore BACKUP` with your last backup.'
 
 /** By its name, because loading the class would load the store. */
 export const isStoreError = (error: unknown): error is StoreError =>

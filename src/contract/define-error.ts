@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { KeyLimitReached, StandardError } from './failures.ts'
+import { CodedError, KeyLimitReached, StandardError } from './failures.ts'
 import { type ErrorKind, type RetryAdvice, ServiceError } from './service-error.ts'
 
 type AnswerHeaders = Readonly<Record<string, string>>
@@ -17,6 +17,12 @@ export function defineError<Schema extends z.ZodType>(kind: ErrorKind<Schema>) {
 export function defineStandard(kind: string, status: number, error: string, retry: RetryAdvice) {
   const make = defineError({ kind, status, body: StandardError, retry })
   return (headers?: AnswerHeaders) => make({ error }, headers)
+}
+
+/** `{error, code}` with a fixed sentence, for what a program must tell from all else of its status. */
+export function defineCoded(kind: string, status: number, error: string, retry: RetryAdvice) {
+  const make = defineError({ kind, status, body: CodedError, retry })
+  return (headers?: AnswerHeaders) => make({ error, code: kind }, headers)
 }
 
 /** The published sentence, which clients may match on, and after it what is known of this one case. */

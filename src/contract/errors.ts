@@ -1,5 +1,12 @@
 /** The error table: every answer without success that a service gives (brief §7; `details` and codes as published). */
-import { definedKinds, defineError, defineExplained, defineKeyLimit, defineStandard } from './define-error.ts'
+import {
+  defineCoded,
+  definedKinds,
+  defineError,
+  defineExplained,
+  defineKeyLimit,
+  defineStandard,
+} from './define-error.ts'
 import {
   CodedError,
   ContentViolation,
@@ -297,7 +304,7 @@ export const ledgerReadOnly = defineStandard(
   'later',
 )
 /** The work was done, and the books were gone before they answered for its charge. Whoever repeats it may pay twice. */
-export const chargeUnknown = defineStandard(
+export const chargeUnknown = defineCoded(
   'CHARGE_UNKNOWN',
   500,
   'The books of this service could not be reached when this call was charged, so it is not known yet whether it was. Look at the balance before you send it again.',

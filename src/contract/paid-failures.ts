@@ -11,7 +11,8 @@ export const paidFailures = {
   404: StandardError,
   413: PayloadTooLarge,
   429: z.union([StandardError, CodedError]),
-  500: StandardError,
+  /** With a code where nobody knows whether the call was charged. */
+  500: z.union([StandardError, CodedError]),
   503: StandardError,
 } as const
 

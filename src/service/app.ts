@@ -12,7 +12,7 @@ import { sendJson, sendText } from './middleware/send.ts'
 import { wholeBody } from './middleware/whole-body.ts'
 import { onceLoaded } from './once-loaded.ts'
 import { answer, fail, type Incoming, setCommonHeaders, told } from './pipeline.ts'
-import { liveness, type Probe, readiness } from './probes.ts'
+import { type Probe, Probes } from './probes.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 import type { Service } from './service.ts'
@@ -40,12 +40,19 @@ export function createApp(service: Service, { admin, figures }: Doors = {}): Hon
     app.get(path, context => plain(path, context, service, exchange => run(exchange, context)))
   const describe = onceLoaded(() => description(service))
   get(`${basePath}/openapi.yaml`, async exchange => sendText(exchange, await describe(), yamlType))
-  const probed = (probe: (books: Service['ledger']) => Promise<Probe>) => async (exchange: Exchange) => {
-    const { status, body } = await probe(service.ledger)
+  const probes = new Probes(service)
+  const probed = (probe: () => Promise<Probe>) => async (exchange: Exchange) => {
+    const { status, body } = await probe()
     return sendJson(exchange, status, body)
   }
-  get('/healthz', probed(liveness))
-  get('/readyz', probed(readiness))
+  get(
+    '/healthz',
+    probed(() => probes.liveness()),
+  )
+  get(
+    '/readyz',
+    probed(() => probes.readiness()),
+  )
   get('/downloads/:jobId', (exchange, context) => readDownload(exchange, context, service))
   app.delete('/downloads/:jobId', context =>
     plain('/downloads/:jobId', context, service, exchange => revokeDownload(exchange, context, service)),

@@ -40,6 +40,12 @@ export const sweepIntervalMs = 60_000
 /** A probe of liveness or readiness waits no longer for the database: probers give up after one to five seconds. */
 export const probePatienceMs = 1_000
 
+/** Probers come every second or so, several at once; each write costs a sync of the disk. */
+export const probeWriteEveryMs = 1_000
+
+/** With less free space a finished video may not fit, and the database's log cannot grow. */
+export const leastFreeBytes = 16 * 1024 * 1024
+
 /** When a caller who met unreachable books is told to come again: a restart of a database takes some seconds. */
 export const awayRetryMs = 5_000
 

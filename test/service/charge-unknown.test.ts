@@ -50,7 +50,9 @@ test.each([
       'false',
       null,
     ])
-    expect(await answer.json()).toEqual(chargeUnknown().body)
+    const body = await answer.json()
+    expect(body).toEqual(chargeUnknown().body)
+    expect(body).toMatchObject({ code: 'CHARGE_UNKNOWN' })
     expect((await books(ada.account)).skus.length > 0).toBe(charges === 1)
     const told = service.logged.filter(({ level }) => level === 'error').map(({ facts }) => facts)
     const cause = expect.objectContaining({ name: 'StoreError', message: 'away' })
@@ -63,7 +65,11 @@ test('a stream whose charge nobody knows ends with an event that says so, and on
   const events = eventsOf(await (await chat(await customer(1), { stream: true })).text())
   expect(JSON.parse(events.at(-2) ?? '')).toMatchObject({
     choices: [{ finish_reason: 'error' }],
-    error: { type: 'server_error', message: expect.stringContaining('not known yet whether it was') },
+    error: {
+      type: 'server_error',
+      code: 'CHARGE_UNKNOWN',
+      message: expect.stringContaining('not known yet whether it was'),
+    },
   })
   expect(events.at(-1)).toBe('[DONE]')
   expect(service.logged.filter(({ level }) => level === 'error')).toMatchObject([

@@ -58,5 +58,6 @@ const creditError = (error: ServiceError): StreamError => ({
 function streamError({ body }: ServiceError): StreamError {
   const said = typeof body === 'object' && body !== null && 'error' in body ? body.error : null
   const message = typeof said === 'string' ? said : 'Inference processing failed'
-  return { message, type: 'server_error', param: null, code: null }
+  const code = typeof body === 'object' && body !== null && 'code' in body ? String(body.code) : null
+  return { message, type: 'server_error', param: null, code }
 }

@@ -12,6 +12,8 @@ export type StoreFailure =
   | 'closed'
   | 'folder_in_use'
   | 'unusable_database'
+  /** The file is there, and SQLite cannot read it, or it has gone; only a backup brings the ledger back. */
+  | 'damaged_database'
 
 /** What goes wrong with the store itself. A refused unit is an outcome, never an error. */
 export class StoreError extends Error {
@@ -23,6 +25,13 @@ export class StoreError extends Error {
     this.kind = kind
   }
 }
+
+/** SQLite's primary codes of a file that is damaged, and of one that is no database. */
+const damageCodes: ReadonlySet<unknown> = new Set([11, 26])
+
+/** Whether SQLite found the file itself damaged. */
+export const isDamage = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && damageCodes.has(Number(error.errcode) & 0xff)
 
 /** Why a unit could not be applied; `cause` is the engine's own error, whose words may be in any language. */
 export const refusedByRule = (cause: unknown): StoreError =>
