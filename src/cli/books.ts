@@ -5,7 +5,6 @@ import type { Store } from '#service/store/store.ts'
 import { requireBooksHere } from './books-place.ts'
 import { CliError } from './cli-error.ts'
 import { type DataFolder, dataFolder, readFileIfThere } from './data-folder.ts'
-import { folderFailure } from './folder-in-use.ts'
 import { environmentSecrets, readFolderSecrets, type Secrets } from './folder-secrets.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -107,13 +106,11 @@ const unreachable = (error: unknown): CliError => {
   )
 }
 
-/** Opens the books to write: those of a folder for this process alone. */
-export async function openBooks({ folder, database }: Books): Promise<Store> {
+/** Opens the books to write: those of a folder for this process alone. Throws the store's own errors. */
+export async function openBooks({ database }: Books): Promise<Store> {
   const { openStore } = await import('#service/store/open-store.ts')
   const name = database.engine === 'sqlite' ? `sqlite:${database.path}` : database.url
-  return openStore(name).catch(async error => {
-    throw await folderFailure(error, folder)
-  })
+  return openStore(name)
 }
 
 /** PostgreSQL's codes of a table, a column, a schema and a function that is not there; its words come in any language. */

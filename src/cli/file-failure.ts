@@ -1,4 +1,3 @@
-import { isDamage } from '#service/store/store-error.ts'
 import { CliError } from './cli-error.ts'
 
 const otherFolder = 'or take another folder: `--data DIR`, and FAREBOX_DATA for the files of an assistant.'
@@ -12,6 +11,11 @@ const sentences: Readonly<Record<string, (path: string) => [sentence: string, ne
   EROFS: path => [`${path} lies on a disk that cannot be written to.`, `Make it writable, ${otherFolder}`],
   ENOSPC: path => [`The disk of ${path} is full.`, `Make room on it, ${otherFolder}`],
 }
+
+/** SQLite's primary codes of a file that is damaged, and of one that is no database; the store has them too, and is not loaded here. */
+const damageCodes: readonly number[] = [11, 26]
+
+const isDamage = (error: Error): boolean => 'errcode' in error && damageCodes.includes(Number(error.errcode) & 0xff)
 
 /** Commands that only read meet damage at any row; SQLite does not name the file. */
 const damagedDatabase = ({ message }: Error): CliError =>

@@ -1,8 +1,42 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { WrongSecret } from '#service/identity/secret-of-books.ts'
 import type { StoreError } from '#service/store/store-error.ts'
 import { CliError } from './cli-error.ts'
 import type { DataFolder } from './data-folder.ts'
 import { type AdminRecord, runningService } from './service-admin.ts'
+
+/** A start of the service, and its end with the last charges, take a few seconds; a command of the operator a moment. */
+export const folderWaitMs = 15_000
+export const folderAskMs = 50
+
+/**
+ * Opens a folder that another process may have for a moment: a command that ends soon, a service that starts or ends.
+ * `open` runs again while it throws `folder_in_use`, for at most 15 s; `goesOn` throws where waiting is of no use.
+ */
+export async function openWhenFree<Opened>(
+  folder: DataFolder,
+  open: () => Promise<Opened>,
+  goesOn: (folder: DataFolder) => Promise<void> = requireNoService,
+): Promise<Opened> {
+  const endMs = performance.now() + folderWaitMs
+  for (;;) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!isFolderInUse(error) || performance.now() >= endMs) throw await folderFailure(error, folder)
+      await goesOn(folder)
+      await sleep(folderAskMs)
+    }
+  }
+}
+
+const isFolderInUse = (error: unknown): boolean => isStoreError(error) && error.kind === 'folder_in_use'
+
+/** Throws where a service runs on the folder, which does not end soon. */
+export async function requireNoService(folder: DataFolder): Promise<void> {
+  const running = await runningService(folder)
+  if (running) throw folderInUse(folder, running)
+}
 
 /** What opening a folder's service threw, with who holds the folder where that is why; other errors as they are. */
 export async function folderFailure(error: unknown, folder: DataFolder): Promise<unknown> {

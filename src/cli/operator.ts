@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { keyRoles } from '#contract/api-keys.ts'
 import type { KeyOrder, NewCustomerKey } from '#service/create-key.ts'
@@ -7,10 +8,10 @@ import type { ListedKey } from '#service/listed-key.ts'
 import type { KeyBudget } from '#service/store/account-ops.ts'
 import { type Books, openBooks, requireSecrets } from './books.ts'
 import { CliError } from './cli-error.ts'
-import { wrongSecret } from './folder-in-use.ts'
+import { folderAskMs, folderWaitMs, openWhenFree, wrongSecret } from './folder-in-use.ts'
 import type { Secrets } from './folder-secrets.ts'
 import { sentBudget } from './keys/budget.ts'
-import { type AdminRecord, askService, runningService } from './service-admin.ts'
+import { type AdminRecord, askService, runningService, ServiceGone } from './service-admin.ts'
 
 /** The part of a service that operator's commands need. */
 export interface Operator {
@@ -28,8 +29,20 @@ export interface Operator {
 /** The running service where there is one, because one process owns a folder; else the books themselves. */
 export async function openOperator(books: Books): Promise<Operator> {
   // PostgreSQL is not one process's own; and the service that runs on the folder may be on other books.
-  const running = books.database.engine === 'postgres' ? null : await runningService(books.folder)
-  return running ? askedOperator(running) : openOnBooks(books, await requireSecrets(books))
+  if (books.database.engine === 'postgres') return openOnBooks(books, await requireSecrets(books))
+  const endMs = performance.now() + folderWaitMs
+  const open = async (): Promise<Operator> => {
+    const running = await runningService(books.folder)
+    return running ? askedOperator(running, reopen) : openOnBooks(books, await requireSecrets(books))
+  }
+  // A service that was starting is asked once it runs.
+  const openSoon = () => openWhenFree(books.folder, open, async () => undefined)
+  const reopen = async (error: ServiceGone) => {
+    if (performance.now() >= endMs) throw error
+    await sleep(folderAskMs)
+    return openSoon()
+  }
+  return openSoon()
 }
 
 const Created = z.object({ key: z.string(), keyId: z.string(), account: z.string() })
@@ -54,19 +67,42 @@ const Listed = z.array(
   }),
 )
 
-const askedOperator = (running: AdminRecord): Operator => ({
-  createKey: async ({ amountMicroUsd: _, budget, ...order }) =>
-    Created.parse(
-      await askService(running, '/admin/v1/keys', { ...order, ...(budget ? { budget: sentBudget(budget) } : {}) }),
-    ),
-  setBudget: async (key, budget) =>
-    void (await askService(running, '/admin/v1/keys/budget', { key, budget: budget && sentBudget(budget) })),
-  listKeys: async account =>
-    Listed.parse(await askService(running, '/admin/v1/keys/list', account === undefined ? {} : { account })),
-  revokeKey: async key => void (await askService(running, '/admin/v1/keys/revoke', { key })),
-  reopenLedger: async () => void (await askService(running, '/admin/v1/ledger/reopen', {})),
-  close: async () => undefined,
-})
+/** Asks the running service. Where that has just ended, `reopen` finds who has the folder now. */
+function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Promise<Operator>): Operator {
+  const ask = (path: string, body: unknown) => askService(running, path, body)
+  const orReopened = async <Answer>(asked: Promise<Answer>, again: (operator: Operator) => Promise<Answer>) => {
+    try {
+      return await asked
+    } catch (error) {
+      if (!(error instanceof ServiceGone)) throw error
+      const other = await reopen(error)
+      return await again(other).finally(() => other.close())
+    }
+  }
+  const told = (path: string, body: unknown) => ask(path, body).then(() => undefined)
+  return {
+    createKey(order) {
+      const { amountMicroUsd: _, budget, ...rest } = order
+      const sent = { ...rest, ...(budget ? { budget: sentBudget(budget) } : {}) }
+      const asked = ask('/admin/v1/keys', sent).then(answer => Created.parse(answer))
+      return orReopened(asked, other => other.createKey(order))
+    },
+    setBudget: (key, budget) =>
+      orReopened(told('/admin/v1/keys/budget', { key, budget: budget && sentBudget(budget) }), other =>
+        other.setBudget(key, budget),
+      ),
+    listKeys(account) {
+      const asked = ask('/admin/v1/keys/list', account === undefined ? {} : { account })
+      return orReopened(
+        asked.then(answer => Listed.parse(answer)),
+        other => other.listKeys(account),
+      )
+    },
+    revokeKey: key => orReopened(told('/admin/v1/keys/revoke', { key }), other => other.revokeKey(key)),
+    reopenLedger: () => orReopened(told('/admin/v1/ledger/reopen', {}), other => other.reopenLedger()),
+    close: async () => undefined,
+  }
+}
 
 export interface BooksOperator extends Operator {
   /** Of every key that still counts, how many need which of these secrets. */

@@ -33,6 +33,11 @@ function isAlive(pid: number): boolean {
 
 const adminTimeoutMs = 15_000
 
+const noAnswer = ['The service of this folder does not answer.', 'Start it again, then repeat this.'] as const
+
+/** Its port is closed, so it was asked nothing: it ends at the moment, or was killed. */
+export class ServiceGone extends CliError {}
+
 /** Asks a running service to do an operator's command. */
 export async function askService(service: AdminRecord, path: string, body: unknown): Promise<unknown> {
   const response = await fetch(`${service.url}${path}`, {
@@ -41,8 +46,10 @@ export async function askService(service: AdminRecord, path: string, body: unkno
     body: JSON.stringify(body),
     redirect: 'error',
     signal: AbortSignal.timeout(adminTimeoutMs),
-  }).catch(() => null)
-  if (!response) throw new CliError('The service of this folder does not answer.', 'Start it again, then repeat this.')
+  }).catch(error => {
+    const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
+    throw code === 'ECONNREFUSED' ? new ServiceGone(...noAnswer) : new CliError(...noAnswer)
+  })
   const answer: unknown = await response.json().catch(() => null)
   if (response.ok) return answer
   const refusal = Refusal.safeParse(answer)

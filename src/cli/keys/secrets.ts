@@ -1,15 +1,14 @@
 import { type Books, requireBooks, requireSecrets } from '../books.ts'
 import { CliError } from '../cli-error.ts'
-import { folderInUse } from '../folder-in-use.ts'
-import { rotateFolderSecret, secretsToStart, writeFolderSecrets } from '../folder-secrets.ts'
-import { openOnBooks } from '../operator.ts'
-import { runningService } from '../service-admin.ts'
+import { openWhenFree, requireNoService } from '../folder-in-use.ts'
+import { rotateFolderSecret, type Secrets, secretsToStart, writeFolderSecrets } from '../folder-secrets.ts'
+import { type BooksOperator, openOnBooks } from '../operator.ts'
 
 /** A running service reads its secrets at its start alone: what changed under it would end the keys that it makes. */
-async function requireStopped({ folder }: Books): Promise<void> {
-  const running = await runningService(folder)
-  if (running) throw folderInUse(folder, running)
-}
+const requireStopped = ({ folder }: Books): Promise<void> => requireNoService(folder)
+
+const openStopped = (books: Books, secrets: Secrets): Promise<BooksOperator> =>
+  openWhenFree(books.folder, () => openOnBooks(books, secrets))
 
 function requireOwnSecret({ env }: Books): void {
   if (!env.FAREBOX_SECRET) return
@@ -24,7 +23,7 @@ export async function rotateSecret(books: Books, breakKeys: boolean): Promise<st
   if (breakKeys) return replaceLostSecret(books)
   requireOwnSecret(books)
   await requireStopped(books)
-  const opened = await openOnBooks(books, await requireSecrets(books))
+  const opened = await openStopped(books, await requireSecrets(books))
   try {
     await opened.requireSecret()
     const rotated = await rotateFolderSecret(books.folder)
@@ -43,7 +42,7 @@ async function replaceLostSecret(books: Books): Promise<string> {
   await requireStopped(books)
   await requireBooks(books)
   const secrets = await secretsToStart(books.folder, books.env)
-  const opened = await openOnBooks(books, secrets)
+  const opened = await openStopped(books, secrets)
   try {
     await opened.replaceSecret(secrets)
     const { missing } = await opened.needs()
@@ -61,7 +60,7 @@ export async function dropSecrets(books: Books, breakKeys: boolean): Promise<str
   await requireStopped(books)
   const secrets = await requireSecrets(books)
   if (secrets.length === 1) return 'There is no former secret.'
-  const opened = await openOnBooks(books, secrets)
+  const opened = await openStopped(books, secrets)
   try {
     await opened.noteSecret(secrets)
     const { former, unmarked } = await opened.needs()

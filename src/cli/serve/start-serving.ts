@@ -9,7 +9,7 @@ import type { OpenService } from '#service/open-service.ts'
 import { booksOf } from '../books.ts'
 import { noteBooksPlace, requireNoBooksHere } from '../books-place.ts'
 import { type DataFolder, dataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
-import { folderFailure } from '../folder-in-use.ts'
+import { openWhenFree } from '../folder-in-use.ts'
 import { secretsToStart } from '../folder-secrets.ts'
 import { listenFailure } from './listen-failure.ts'
 import { listenForFigures } from './listen-for-figures.ts'
@@ -140,8 +140,8 @@ async function open(
   if (books.database.engine === 'postgres') await requireNoBooksHere(folder)
   const { paymentSettings } = await import('#service/config/payment-config.ts')
   const [first, ...former] = file.secrets ?? (await secretsToStart(folder, env))
-  try {
-    const service = await openService({
+  const opening = () =>
+    openService({
       publicUrl: file.publicUrl,
       folder: dirname(folder.database),
       ...(database ? { database } : {}),
@@ -159,11 +159,9 @@ async function open(
       adminToken,
       log,
     })
-    await noteBooksPlace(folder, books.database)
-    return service
-  } catch (error) {
-    throw await folderFailure(error, folder)
-  }
+  const service = await openWhenFree(folder, opening)
+  await noteBooksPlace(folder, books.database)
+  return service
 }
 
 async function listen(at: ConfigFile['listen']) {

@@ -4,9 +4,10 @@ import type { PaymentOption } from '#contract/payment.ts'
 import type { LocalEvmChain } from '#local/evm-chain.ts'
 import { makeFolder } from '#service/durable-files.ts'
 import type { Log } from '#service/log.ts'
+import type { ServiceOptions } from '#service/open-service.ts'
 import { CliError } from '../cli-error.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
-import { folderInUse, isWrongSecret } from '../folder-in-use.ts'
+import { folderInUse, isWrongSecret, openWhenFree } from '../folder-in-use.ts'
 import { readFolderSecrets, secretsToStart } from '../folder-secrets.ts'
 import { runningService } from '../service-admin.ts'
 import type { Stops } from './local-chains.ts'
@@ -90,7 +91,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   const web = new parts.DemoWeb()
   const node = new parts.JsonRpcNode({ urls: [chain.rpcUrl] })
   stops.push(() => node.close())
-  const opening = parts.openService({
+  const serviceOptions: ServiceOptions = {
     publicUrl,
     folder: dirname(folder.database),
     ...(database === undefined ? {} : { database }),
@@ -111,12 +112,14 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
     characters: parts.demoCharacters,
     adminToken,
     log,
-  })
-  const service = await opening.catch(async error => {
-    // One that was made for books which expect another would only be in the way of it.
-    if (isNew && isWrongSecret(error)) await removeFile(folder.secret)
-    throw error
-  })
+  }
+  const open = () =>
+    parts.openService(serviceOptions).catch(async error => {
+      // One that was made for books which expect another would only be in the way of it.
+      if (isNew && isWrongSecret(error)) await removeFile(folder.secret)
+      throw error
+    })
+  const service = await openWhenFree(folder, open)
   stops.push(() => service.close())
   listener.serve((request, bindings) => service.fetch(request, bindings))
   // Once more, and so before the service: no request may arrive at one that is closing.

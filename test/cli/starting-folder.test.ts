@@ -1,0 +1,83 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { dataFolder } from '#cli/data-folder.ts'
+import { folderSecrets } from '#cli/folder-secrets.ts'
+import { loadConfig } from '#cli/serve/load-config.ts'
+import { startServing } from '#cli/serve/start-serving.ts'
+import { lockFolderOf } from '#service/store/sqlite/folder-lock.ts'
+import { runCommand } from './run-command.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+const config = `publicUrl: http://127.0.0.1:8402
+listen: 127.0.0.1:0
+models:
+  - id: one
+    type: text
+    contextTokens: 1000
+    price: { inputPerMillionUsd: 1, outputPerMillionUsd: 1 }
+    upstreams: [{ engine: demo }]
+`
+const log = { info() {}, warn() {}, error() {} }
+
+let root: string
+let path: string
+let data: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'farebox-starting-'))
+  path = join(root, 'farebox.yaml')
+  data = join(root, '.farebox')
+  await writeFile(path, config)
+  await folderSecrets(dataFolder(data))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+const serve = async () => startServing({ path, config: await loadConfig(path, {}), env: {}, log, hide() {} })
+const createKey = () => runCommand(['keys', 'create', '--usd', '1', '--data', data])
+
+/** What another process does: it has the folder for so long. */
+function hold(forMs: number): void {
+  const lock = lockFolderOf(dataFolder(data).database)
+  setTimeout(() => lock.release(), forMs)
+}
+
+test('a service that starts waits for a command that has its folder', async () => {
+  // Longer than all that comes before its turn.
+  hold(4_000)
+  const serving = await serve()
+  await serving.close()
+})
+
+test('a command waits for a service that is starting or ending', async () => {
+  hold(500)
+  expect((await createKey()).code).toBe(0)
+})
+
+test('a service does not wait for another one that runs there', async () => {
+  const serving = await serve()
+  try {
+    await expect(serve()).rejects.toThrow(/already serves the folder/)
+  } finally {
+    await serving.close()
+  }
+})
+
+test('starts and keys side by side all come to their end', async () => {
+  let isOver = false
+  const keys = (async () => {
+    const ends = []
+    while (!isOver) {
+      ends.push(await createKey())
+      await sleep(1)
+    }
+    return ends
+  })()
+  for (let start = 0; start < 10; start++) await (await serve()).close()
+  isOver = true
+  const ends = await keys
+  expect(ends.filter(({ code }) => code !== 0).map(({ stderr }) => stderr)).toEqual([])
+  expect(ends.length).toBeGreaterThan(0)
+})
