@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { tagsOfNeeds } from './test/needs/needs.ts'
 
 export default defineConfig({
   test: {
@@ -9,6 +10,9 @@ export default defineConfig({
     // Nine tenths of the time go by in waiting for chains, databases and processes, so two at once pay on two cores too.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     setupFiles: ['test/canary/each-file.ts', 'test/own-notes.ts'],
+    // A test that needs more than Node names it by a tag, which skips it where that is missing.
+    tags: tagsOfNeeds(process.env.FAREBOX_TEST_ALL === '1'),
+    reporters: ['default', './test/needs/list-skipped.ts'],
     // Secrets of tests are looked for in all that a run leaves; the end of it reads what is left.
     globalSetup: ['test/canary/whole-run.ts'],
     teardownTimeout: 120_000,

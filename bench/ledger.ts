@@ -3,7 +3,8 @@ import { mkdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Cluster, findServer } from '../test/postgres/cluster.ts'
+import { findPostgres } from '../test/needs/find-program.ts'
+import { Cluster } from '../test/postgres/cluster.ts'
 import { goals, slowSyncMs } from './ledger/bounds.ts'
 import { type HttpFigures, measureHttp } from './ledger/http.ts'
 import { callerCounts, type LedgerFigures, measureLedger } from './ledger/measure.ts'
@@ -43,7 +44,7 @@ async function onSqlite(): Promise<Line[]> {
 }
 
 async function onPostgres(): Promise<Line[]> {
-  if (!findServer()) {
+  if (!findPostgres()) {
     tell('PostgreSQL: skipped, because this machine has no server of it.')
     return []
   }

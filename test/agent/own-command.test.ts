@@ -41,7 +41,7 @@ const ofNpm = programs('project/node_modules/.bin', { farebox: ours, node })
 const onlyNode = programs('only-node', { node })
 const oldNode = programs('old-node', { node: otherNode })
 
-describe.runIf(process.platform !== 'win32')('the command of this installation', () => {
+describe('the command of this installation', { tags: ['posix'] }, () => {
   test.each([
     ['its word, where the PATH leads to it', [linked], ours, 'farebox'],
     ['its word, where no file of ours is there', [], null, 'farebox'],

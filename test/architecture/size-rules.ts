@@ -44,7 +44,7 @@ function chapterLines(file: ParsedFile, node: Node, chapters: readonly Node[]): 
 
 const contains = (outer: Node, inner: Node) => outer !== inner && outer.start <= inner.start && inner.end <= outer.end
 
-/** `test(…)`, `test.each(…)(…)`, `describe.skipIf(…)(…)`: the word at the root of what is called. */
+/** `test(…)`, `test.each(…)(…)`, `test.for(…)(…)`: the word at the root of what is called. */
 function isTestBlock(node: Node, parent: Node | undefined): boolean {
   if (parent?.type !== 'CallExpression' || !(parent.arguments as Node[]).includes(node)) return false
   let callee = parent.callee as Node

@@ -28,7 +28,7 @@ test('a browser is started with nothing of farebox, and all else', () => {
   expect(openerEnvironment({ ...others, ...ours })).toEqual(others)
 })
 
-describe.skipIf(process.platform === 'win32')('the opener', () => {
+describe('the opener', { tags: ['posix'] }, () => {
   let agent: Awaited<ReturnType<typeof openAgent>>
   let service: Awaited<ReturnType<typeof pretendService>>
   let programs: string

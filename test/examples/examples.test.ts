@@ -73,7 +73,7 @@ test('a program that nobody watches buys a video within its caps, and is about a
   expect(lines.length).toBeLessThanOrEqual(40)
 }, 120_000)
 
-test('curl gets an answer through the proxy', async () => {
+test('curl gets an answer through the proxy', { timeout: 60_000, tags: ['curl'] }, async () => {
   const child = spawn(process.execPath, [launcher, 'proxy', '--port', '0', '--json'], {
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -90,7 +90,7 @@ test('curl gets an answer through the proxy', async () => {
     child.kill('SIGTERM')
     if (child.exitCode === null) await once(child, 'exit')
   }
-}, 60_000)
+})
 
 async function firstLine({ stdout }: ChildProcess): Promise<string> {
   if (!stdout) throw new Error('Its output is not piped.')

@@ -8,7 +8,7 @@ import { localService } from '../agent/local-service.ts'
 import { atTerminal } from '../cli/at-terminal.ts'
 import { type Product, spawnProduct } from '../conformance/mcp/spawn-product.ts'
 import type { JourneyClient, JourneyPerson, ToolAnswer } from './clients/client.ts'
-import { inspectorClient, isInspectorThere } from './clients/inspector.ts'
+import { inspectorClient } from './clients/inspector.ts'
 import { officialClient } from './clients/official.ts'
 import { scriptedClient } from './clients/script.ts'
 
@@ -37,6 +37,7 @@ interface Way {
   open(product: Product): Promise<JourneyClient> | JourneyClient
   /** Where a client shows no form, the person decides at a terminal. */
   asksBy: 'form' | 'terminal'
+  tags?: string[]
 }
 
 const ways: Record<string, Way> = {
@@ -49,12 +50,8 @@ const ways: Record<string, Way> = {
     asksBy: 'form',
   },
   'a script without a library': { open: product => scriptedClient(product, person), asksBy: 'form' },
-  'the inspector': { open: inspectorClient, asksBy: 'terminal' },
+  'the inspector': { open: inspectorClient, asksBy: 'terminal', tags: ['protocol'] },
 }
-
-// Without `npm run peers` there is no inspector; with FAREBOX_TEST_ALL=1 that is a failure.
-const canRun = (name: string): boolean =>
-  name !== 'the inspector' || isInspectorThere() || process.env.FAREBOX_TEST_ALL === '1'
 
 const video = {
   model: 'demo-video',
@@ -64,85 +61,86 @@ const video = {
   aspect_ratio: '16:9',
 }
 
-describe.each(Object.entries(ways).filter(([name]) => canRun(name)))('%s', (name, { open, asksBy }) => {
-  let product: Product
-  let client: JourneyClient
-  beforeAll(async () => {
-    product = await productWithWallet()
-    client = await open(product)
-  }, 60_000)
-  afterAll(async () => {
-    await client?.close()
-    await product?.close()
-  }, 60_000)
+for (const [name, { open, asksBy, tags = [] }] of Object.entries(ways))
+  describe(name, { tags }, () => {
+    let product: Product
+    let client: JourneyClient
+    beforeAll(async () => {
+      product = await productWithWallet()
+      client = await open(product)
+    }, 60_000)
+    afterAll(async () => {
+      await client?.close()
+      await product?.close()
+    }, 60_000)
 
-  async function call(tool: string, given: Record<string, unknown> = {}): Promise<ToolAnswer> {
-    const answer = await client.call(tool, given)
-    expect([answer.isError, answer.isError && answer.text]).toEqual([false, false])
-    return answer
-  }
-
-  /** Buys with a picture that has a face; each has a sky of its own, so that nobody has agreed to it yet. */
-  async function buyWithFace(agrees: boolean): Promise<{ answer: ToolAnswer; shown: string }> {
-    const image = join(product.folder, 'files', `${name.replaceAll(' ', '-')}-${agrees}.png`)
-    await writeFile(image, await drawPicture(Object.keys(ways).indexOf(name) * 977_000 + (agrees ? 431_000 : 0)))
-    const given = { ...video, image, again: true }
-    person.agrees = agrees
-    person.shown = []
-    const first = await call('video_create', given)
-    if (asksBy === 'form') return { answer: first, shown: person.shown.join('\n') }
-    expect(first.data.status).toBe('needs_person')
-    const decision = ['approve', String(first.data.approval_id), '--data', product.folder]
-    const env = { XDG_STATE_HOME: product.folder }
-    await atTerminal(agrees ? decision : [...decision, '--deny'], agrees ? ['yes', 'yes', 'yes'] : [], env)
-    return { answer: await client.call('video_create', given), shown: first.text }
-  }
-
-  test('free tools answer', async () => {
-    const { data } = await call('models_find', { type: 'video' })
-    expect(data.models).toContainEqual(expect.objectContaining({ id: 'demo-video' }))
-    expect((await call('limits')).data.models).not.toEqual([])
-  }, 60_000)
-
-  test('a chat is paid', async () => {
-    const { data } = await call('chat', { model: 'demo-chat', prompt: 'Hello', max_tokens: 30, again: true })
-    expect(data.answer).toBeTruthy()
-    expect(data.charged_usd).toBeGreaterThan(0)
-  }, 60_000)
-
-  test('a video costs its quote, and is a file at the end', async () => {
-    const { prompt: _prompt, ...choices } = video
-    const quoted = (await call('video_quote', choices)).data.price_usd
-    const created = await call('video_create', { ...video, again: true })
-    expect(created.data.charged_usd).toBe(quoted)
-    let waited = await call('job_wait', { job_id: created.data.job_id })
-    for (let more = 0; more < 4 && waited.data.state === 'running'; more += 1) {
-      waited = await call('job_wait', { job_id: created.data.job_id })
+    async function call(tool: string, given: Record<string, unknown> = {}): Promise<ToolAnswer> {
+      const answer = await client.call(tool, given)
+      expect([answer.isError, answer.isError && answer.text]).toEqual([false, false])
+      return answer
     }
-    const { path } = waited.data.file as { path: string }
-    expect((await readFile(path)).subarray(4, 8).toString()).toBe('ftyp')
-  }, 120_000)
 
-  test('a person who refuses the policy pays nothing', async () => {
-    const before = (await call('wallet_status')).data.credit_usd
-    const { answer, shown } = await buyWithFace(false)
-    expect(shown).toMatch(/likeness/)
-    expect(answer.data.job_id).toBeUndefined()
-    expect((await call('wallet_status')).data.credit_usd).toBe(before)
-  }, 60_000)
+    /** Buys with a picture that has a face; each has a sky of its own, so that nobody has agreed to it yet. */
+    async function buyWithFace(agrees: boolean): Promise<{ answer: ToolAnswer; shown: string }> {
+      const image = join(product.folder, 'files', `${name.replaceAll(' ', '-')}-${agrees}.png`)
+      await writeFile(image, await drawPicture(Object.keys(ways).indexOf(name) * 977_000 + (agrees ? 431_000 : 0)))
+      const given = { ...video, image, again: true }
+      person.agrees = agrees
+      person.shown = []
+      const first = await call('video_create', given)
+      if (asksBy === 'form') return { answer: first, shown: person.shown.join('\n') }
+      expect(first.data.status).toBe('needs_person')
+      const decision = ['approve', String(first.data.approval_id), '--data', product.folder]
+      const env = { XDG_STATE_HOME: product.folder }
+      await atTerminal(agrees ? decision : [...decision, '--deny'], agrees ? ['yes', 'yes', 'yes'] : [], env)
+      return { answer: await client.call('video_create', given), shown: first.text }
+    }
 
-  test('a person who was shown the policy and agrees has the video made', async () => {
-    const { answer, shown } = await buyWithFace(true)
-    expect(shown).toMatch(/likeness/)
-    expect(answer.data.job_id).toBeTruthy()
-    expect(answer.data.charged_usd).toBeGreaterThan(0)
-  }, 60_000)
+    test('free tools answer', async () => {
+      const { data } = await call('models_find', { type: 'video' })
+      expect(data.models).toContainEqual(expect.objectContaining({ id: 'demo-video' }))
+      expect((await call('limits')).data.models).not.toEqual([])
+    }, 60_000)
 
-  test('the wallet tells what it paid and what was charged', async () => {
-    const { data } = await call('wallet_status')
-    expect(data).toMatchObject({ pays: 'wallet', unresolved_payments: 0 })
-    const { receipts, charges } = (await call('wallet_receipts', { limit: 50 })).data as Record<string, unknown[]>
-    expect(receipts?.[0]).toMatchObject({ state: 'confirmed' })
-    expect(charges?.length).toBeGreaterThanOrEqual(3)
-  }, 60_000)
-})
+    test('a chat is paid', async () => {
+      const { data } = await call('chat', { model: 'demo-chat', prompt: 'Hello', max_tokens: 30, again: true })
+      expect(data.answer).toBeTruthy()
+      expect(data.charged_usd).toBeGreaterThan(0)
+    }, 60_000)
+
+    test('a video costs its quote, and is a file at the end', async () => {
+      const { prompt: _prompt, ...choices } = video
+      const quoted = (await call('video_quote', choices)).data.price_usd
+      const created = await call('video_create', { ...video, again: true })
+      expect(created.data.charged_usd).toBe(quoted)
+      let waited = await call('job_wait', { job_id: created.data.job_id })
+      for (let more = 0; more < 4 && waited.data.state === 'running'; more += 1) {
+        waited = await call('job_wait', { job_id: created.data.job_id })
+      }
+      const { path } = waited.data.file as { path: string }
+      expect((await readFile(path)).subarray(4, 8).toString()).toBe('ftyp')
+    }, 120_000)
+
+    test('a person who refuses the policy pays nothing', async () => {
+      const before = (await call('wallet_status')).data.credit_usd
+      const { answer, shown } = await buyWithFace(false)
+      expect(shown).toMatch(/likeness/)
+      expect(answer.data.job_id).toBeUndefined()
+      expect((await call('wallet_status')).data.credit_usd).toBe(before)
+    }, 60_000)
+
+    test('a person who was shown the policy and agrees has the video made', async () => {
+      const { answer, shown } = await buyWithFace(true)
+      expect(shown).toMatch(/likeness/)
+      expect(answer.data.job_id).toBeTruthy()
+      expect(answer.data.charged_usd).toBeGreaterThan(0)
+    }, 60_000)
+
+    test('the wallet tells what it paid and what was charged', async () => {
+      const { data } = await call('wallet_status')
+      expect(data).toMatchObject({ pays: 'wallet', unresolved_payments: 0 })
+      const { receipts, charges } = (await call('wallet_receipts', { limit: 50 })).data as Record<string, unknown[]>
+      expect(receipts?.[0]).toMatchObject({ state: 'confirmed' })
+      expect(charges?.length).toBeGreaterThanOrEqual(3)
+    }, 60_000)
+  })

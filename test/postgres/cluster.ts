@@ -1,25 +1,13 @@
 /** A PostgreSQL server of its own for tests and benches: a temporary folder, a free port of this machine, real syncs. */
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-
-/** Where Debian, Homebrew and hand-made installations keep the server, newest first. */
-const folders = ['/usr/lib/postgresql', '/opt/homebrew/opt', '/usr/local/pgsql']
-
-/** The folder of `initdb` and `postgres`; null where this machine has none. */
-export function findServer(): string | null {
-  const inFolders = folders
-    .filter(folder => existsSync(folder))
-    .flatMap(folder => [join(folder, 'bin'), ...readdirSync(folder).map(version => join(folder, version, 'bin'))])
-    .sort((one, other) => other.localeCompare(one, 'en', { numeric: true }))
-  const onPath = (process.env.PATH ?? '').split(':')
-  return [...inFolders, ...onPath].find(folder => existsSync(join(folder, 'initdb'))) ?? null
-}
+import { findPostgres } from '../needs/find-program.ts'
 
 const startDeadlineMs = 30_000
 
@@ -45,7 +33,7 @@ export class Cluster {
   }
 
   static async start(): Promise<Cluster> {
-    const bin = findServer()
+    const bin = findPostgres()
     if (!bin) throw new Error('No PostgreSQL server was found; install Debian’s package `postgresql`.')
     const folder = mkdtempSync(join(tmpdir(), 'farebox-postgres-'))
     const owner = serverUser()

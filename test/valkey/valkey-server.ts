@@ -1,20 +1,10 @@
 /** A Valkey or Redis server of its own for tests: a free port of this machine, nothing on disk. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { findValkey } from '../needs/find-program.ts'
 import { freePort } from '../postgres/cluster.ts'
-
-const programs = ['valkey-server', 'redis-server']
-
-/** Null where this machine has none. */
-export function findValkey(): string | null {
-  const folders = (process.env.PATH ?? '').split(':')
-  const places = programs.flatMap(program => folders.map(folder => join(folder, program)))
-  return places.find(existsSync) ?? null
-}
 
 export class ValkeyServer {
   readonly port: number

@@ -3,12 +3,9 @@ import type { HttpServing } from '#mcp/serve-http.ts'
 import { onTheProduct } from './on-the-product.ts'
 import { serveFixtures } from './serve-fixtures.ts'
 import { type Product, spawnProduct } from './spawn-product.ts'
-import { isSuiteThere, revisions, runRevision, runScenario } from './suite.ts'
+import { revisions, runRevision, runScenario } from './suite.ts'
 
-// Without `npm run peers` there is no suite; with FAREBOX_TEST_ALL=1 that is a failure.
-const cannotRun = !isSuiteThere() && process.env.FAREBOX_TEST_ALL !== '1'
-
-describe.skipIf(cannotRun)('the protocol’s own suite, on our frame', () => {
+describe('the protocol’s own suite, on our frame', { tags: ['protocol'] }, () => {
   let served: HttpServing
   beforeAll(async () => {
     served = await serveFixtures(() => {})
@@ -31,7 +28,7 @@ describe.skipIf(cannotRun)('the protocol’s own suite, on our frame', () => {
   )
 })
 
-describe.skipIf(cannotRun)('the same without fixtures, on farebox mcp --http', () => {
+describe('the same without fixtures, on farebox mcp --http', { tags: ['protocol'] }, () => {
   let product: Product
   beforeAll(async () => {
     product = await spawnProduct()

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { findServer } from '../../postgres/cluster.ts'
+import { findPostgres } from '../../needs/find-program.ts'
 import { checkWords, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
@@ -72,7 +72,7 @@ async function isCaught(tree: TreeCopy, { name, patches, check }: Mutant): Promi
 
 /** Those of PostgreSQL are left out where this machine has none, but for FAREBOX_TEST_ALL=1. */
 function chosenTables(only: string): Table[] {
-  const hasServer = findServer() !== null || process.env.FAREBOX_TEST_ALL === '1'
+  const hasServer = findPostgres() !== null || process.env.FAREBOX_TEST_ALL === '1'
   if (!hasServer) print('Without PostgreSQL the mistakes in its functions are left out; install Debian’s `postgresql`.')
   const all: Table[] = [
     { mutants, words: 'caught' },

@@ -6,13 +6,12 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../seeded.ts'
 import { acknowledgedName } from './acknowledged.ts'
-import { buildShim, whyNoShim } from './build-shim.ts'
+import { buildShim } from './build-shim.ts'
 import { Disk } from './disk.ts'
 import { keptFiles } from './kept-files.ts'
 import { type Change, readRecording } from './recording.ts'
 import { survivalKinds } from './survival.ts'
 
-const mustRun = process.env.FAREBOX_TEST_ALL === '1'
 const drawsOfEachKind = 20
 
 /** What a process of its own changes in the followed folder while it writes the file. */
@@ -36,7 +35,7 @@ async function record(rule: string, followed: string): Promise<Change[]> {
   return readRecording(await readFile(log))
 }
 
-describe.skipIf(whyNoShim() !== null && !mustRun)('once it was written, a loss of power leaves', () => {
+describe('once it was written, a loss of power leaves', { tags: ['linux', 'cc'] }, () => {
   test.each(Object.keys(keptFiles))('%s', { timeout: 60_000 }, async rule => {
     const { followed = '', name = '' } = keptFiles[rule] ?? {}
     const changes = await record(rule, followed)

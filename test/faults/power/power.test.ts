@@ -3,17 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../seeded.ts'
-import { whyNoShim } from './build-shim.ts'
 import { Disk } from './disk.ts'
 import { type PowerOptions, runPowerLosses } from './power-losses.ts'
 import type { Change } from './recording.ts'
 import { survivalKinds } from './survival.ts'
 
-const whyNot = whyNoShim()
-const mustRun = process.env.FAREBOX_TEST_ALL === '1'
-
 /** A short run of what `npm run faults -- --power` does for long. */
-describe.skipIf(whyNot !== null && !mustRun)('a store that loses its power', { timeout: 120_000 }, () => {
+describe('a store that loses its power', { timeout: 120_000, tags: ['linux', 'cc'] }, () => {
   async function losePower(options: Partial<PowerOptions>) {
     const folder = await mkdtemp(join(tmpdir(), 'farebox-power-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))

@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Product } from '../../conformance/mcp/spawn-product.ts'
 import { asAnswer, type JourneyClient } from './client.ts'
@@ -8,8 +7,6 @@ const program = join(
   import.meta.dirname,
   '../../../node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
 )
-
-export const isInspectorThere = (): boolean => existsSync(program)
 
 /** The protocol's inspector on the command line. It shows a person no form, so whoever decides does so at a terminal. */
 export function inspectorClient({ url, token, folder }: Product): JourneyClient {

@@ -9,6 +9,7 @@ test.each(['a'])('a row of %s', isTrue)
 test.skip('one that is skipped', isTrue)
 test.todo('one left to do')
 test.skipIf(true)('only where asked for', isTrue)
+test('one that needs something', { tags: ['never-here'] }, isTrue)
 describe.skip('in what is skipped', () => {
   test('one in what is skipped', isTrue)
 })

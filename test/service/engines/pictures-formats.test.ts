@@ -2,12 +2,11 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { isWholePicture, pictureSize, typeOfBytes } from '#contract/picture-header.ts'
 import { PictureWorker } from '#service/engines/pictures/picture-worker.ts'
 import { colouredPng } from '../picture-models.ts'
-import { withPackages } from './with-packages.ts'
 
 /** A thread has to start, on a machine that may be busy. */
 const threadMs = 60_000
 
-describe.skipIf(!withPackages('sharp'))('pictures of other formats', () => {
+describe('pictures of other formats', { tags: ['engines'] }, () => {
   const worker = new PictureWorker()
   const never = new AbortController().signal
   afterAll(() => worker.close())

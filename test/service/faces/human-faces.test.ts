@@ -4,10 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { HumanFaces } from '#service/faces/human-faces.ts'
 import { drawn, made } from '../../media/made-media.ts'
-import { withPackages } from '../engines/with-packages.ts'
 import { png } from '../models/example-pictures.ts'
-
-const packages = ['@vladmandic/human', '@tensorflow/tfjs-converter', '@tensorflow/tfjs-backend-wasm', 'sharp']
 
 /** Pictures of people that the package shows itself with. */
 const picture = (name: string) =>
@@ -23,7 +20,7 @@ async function filmOf(name: string): Promise<Buffer> {
 
 const filmOfNobody = () => made('mp4', [drawn('gradients=d=2:s=320x240:r=5:seed=1,format=yuv420p')])
 
-describe.skipIf(!withPackages(...packages))('faces', { timeout: 60_000 }, () => {
+describe('faces', { timeout: 60_000, tags: ['engines'] }, () => {
   const problems: unknown[] = []
   const faces = new HumanFaces({ onProblem: problem => void problems.push(problem) })
   afterAll(() => faces.close())

@@ -1,7 +1,6 @@
 /** Limits that processes share by a server with TLS, and by a cluster of three. */
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,15 +10,12 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openSharedLimits, type SharedLimits } from '#service/limits/shared/open-shared-limits.ts'
 import { freePort } from '../../postgres/cluster.ts'
-import { findValkey, ValkeyServer } from '../../valkey/valkey-server.ts'
+import { ValkeyServer } from '../../valkey/valkey-server.ts'
 import { ManualClock, noonMs } from './manual-clock.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const run = promisify(execFile)
-const isThere = (program: string) => (process.env.PATH ?? '').split(':').some(place => existsSync(join(place, program)))
-const isWanted = (program: string) =>
-  (findValkey() !== null && isThere(program)) || process.env.FAREBOX_TEST_ALL === '1'
 const dimension = { key: 'account:ada:text:m', type: 'user', requestsPerMinute: 40 } as const
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
@@ -74,7 +70,7 @@ async function admittedByTwo(urls: readonly [string, string], publicUrl = `https
   return { both, admitted: taken.filter(({ allowed }) => allowed).length }
 }
 
-describe.skipIf(!isWanted('openssl'))('a server with TLS', () => {
+describe('a server with TLS', { tags: ['valkey', 'openssl'] }, () => {
   let url = ''
   let certificate = ''
   const known = getCACertificates('default')
@@ -107,7 +103,7 @@ describe.skipIf(!isWanted('openssl'))('a server with TLS', () => {
   })
 })
 
-describe.skipIf(!isWanted('redis-cli'))('a cluster of three', () => {
+describe('a cluster of three', { tags: ['valkey', 'redis-cli'] }, () => {
   let nodes: ValkeyServer[] = []
   const slots = [
     ['0', '5460'],

@@ -2,17 +2,9 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { EsrganUpscale } from '#service/engines/esrgan/upscale.ts'
 import { decodePng } from '#service/pictures/decode-png.ts'
 import { encodePng } from '#service/pictures/encode-png.ts'
-import { withPackages } from '../with-packages.ts'
 
 /** The packages are read and compiled first, on a machine that may be busy. */
 const modelMs = 120_000
-
-const packages = [
-  '@upscalerjs/esrgan-slim',
-  '@tensorflow/tfjs-core',
-  '@tensorflow/tfjs-layers',
-  '@tensorflow/tfjs-backend-wasm',
-]
 
 /** Two halves of a colour each, wider than one square of the model’s work. */
 async function halves(width: number, height: number) {
@@ -27,7 +19,7 @@ async function halves(width: number, height: number) {
   }
 }
 
-describe.skipIf(!withPackages(...packages))('the local upscaler', () => {
+describe('the local upscaler', { tags: ['engines'] }, () => {
   const engine = new EsrganUpscale()
   afterAll(() => engine.close())
 

@@ -5,10 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ChatCompletion, ChatCompletionChunk } from '#contract/chat.ts'
 import { GgufChat } from '#service/engines/gguf/chat.ts'
 import { type ChatDesk, type Customer, openDesk } from '../../chat-desk.ts'
-import { withPackages } from '../with-packages.ts'
 import { writeRandomModel } from './random-model.ts'
 
-describe.skipIf(!withPackages('node-llama-cpp'))('a GGUF file', { timeout: 120_000 }, () => {
+describe('a GGUF file', { timeout: 120_000, tags: ['llama'] }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'farebox-gguf-'))
   const path = join(folder, 'random.gguf')
   let engine: GgufChat

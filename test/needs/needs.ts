@@ -1,0 +1,81 @@
+/**
+ * What a test can need beside Node, npm, git and the packages of `npm ci`: a test says so by a tag, vitest skips it where
+ * that is missing, and the end of a run lists what would bring it.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestTagDefinition } from 'vitest'
+import { engines, llama, protocol } from '../../scripts/peers/packages.ts'
+import { findChromium, findPostgres, findProgram, findValkey } from './find-program.ts'
+
+export interface Need {
+  /** As a sentence names it, after "needs". */
+  what: string
+  isHere(): boolean
+  /** Debian's packages of it; another command brings it, or none, where absent. */
+  debian?: readonly string[]
+  command?: string
+}
+
+const modules = join(import.meta.dirname, '../../node_modules')
+const peers = (what: string, packages: Readonly<Record<string, string>>): Need => ({
+  what,
+  isHere: () => Object.keys(packages).every(name => existsSync(join(modules, name))),
+  command: 'npm run peers',
+})
+const program = (what: string, name: string, ...debian: readonly string[]): Need => ({
+  what,
+  isHere: () => findProgram(name) !== null,
+  debian,
+})
+
+export const needs = {
+  postgresql: { what: 'PostgreSQL', isHere: () => findPostgres() !== null, debian: ['postgresql'] },
+  valkey: { what: 'a Valkey or Redis server', isHere: () => findValkey() !== null, debian: ['redis-server'] },
+  'redis-cli': program('redis-cli', 'redis-cli', 'redis-tools'),
+  openssl: program('openssl', 'openssl', 'openssl'),
+  chromium: { what: 'Chromium', isHere: () => findChromium() !== null, debian: ['chromium'] },
+  pocketsphinx: program('PocketSphinx', 'pocketsphinx_continuous', 'pocketsphinx', 'pocketsphinx-en-us'),
+  cc: program('a C compiler', 'cc', 'gcc', 'libc6-dev'),
+  curl: program('curl', 'curl', 'curl'),
+  engines: peers('the optional packages of engines', engines),
+  llama: peers('node-llama-cpp', llama),
+  protocol: peers('the protocol’s test suite and inspector', protocol),
+  linux: { what: 'Linux', isHere: () => process.platform === 'linux' },
+  posix: { what: 'a system with POSIX files and signals', isHere: () => process.platform !== 'win32' },
+  'no-desktop': {
+    what: 'a session without a desktop',
+    isHere: () => process.env.DBUS_SESSION_BUS_ADDRESS === undefined,
+  },
+} satisfies Record<string, Need>
+
+const byName = new Map<string, Need>(Object.entries(needs))
+
+/** What brings it; null where no command can. */
+export const commandOf = ({ debian, command }: Need): string | null =>
+  debian ? `sudo apt-get install ${debian.join(' ')}` : (command ?? null)
+
+/** "needs PostgreSQL (sudo apt-get install postgresql)" */
+export function inWords(lacking: readonly Need[]): string {
+  const what = lacking.map(({ what }) => what).join(' and ')
+  const commands = [...new Set(lacking.map(commandOf))].filter(command => command !== null)
+  return `needs ${what}${commands.length ? ` (${commands.join('; ')})` : ''}`
+}
+
+/** Which needs among the tags of a test are not met. */
+export const lackingOf = (tags: readonly string[]): Need[] =>
+  tags.flatMap(tag => byName.get(tag) ?? []).filter(need => !need.isHere())
+
+/**
+ * A tag for each need; it skips its tests where the need is not met. With `mustRun` it skips only what no command can
+ * bring; the others fail.
+ */
+export const tagsOfNeeds = (
+  mustRun: boolean,
+  all: ReadonlyMap<string, Need> = byName,
+): (TestTagDefinition & { name: string })[] =>
+  [...all].map(([name, need]) => {
+    const isSkipped = !need.isHere() && !(mustRun && commandOf(need) !== null)
+    // Never `false`, which would run what its describe skips.
+    return { name, description: inWords([need]), ...(isSkipped ? { skip: true } : {}) }
+  })
