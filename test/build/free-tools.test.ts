@@ -1,10 +1,11 @@
 /** Without a wallet and a key: what a stranger meets who installs the packed tarball and starts its server as it is. */
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pack } from '../../bench/mcp/install.ts'
 import { LineServer } from '../../bench/mcp/line-server.ts'
@@ -20,6 +21,24 @@ let server: LineServer
 
 const free = ['job_list', 'models_find', 'wallet_receipts', 'wallet_status']
 
+/** By hand, because not every machine has the program. npm writes plain files, with paths in two fields. */
+async function unpack(tarball: string, to: string): Promise<void> {
+  const bytes = gunzipSync(await readFile(tarball))
+  let at = 0
+  const field = (from: number, length: number) =>
+    bytes.toString('utf8', at + from, at + from + length).replace(/\0.*$/s, '')
+  while (field(0, 100) !== '') {
+    const name = [field(345, 155), field(0, 100)].filter(Boolean).join('/')
+    const size = Number.parseInt(field(124, 12), 8)
+    expect([name, field(156, 1)]).toEqual([name, '0'])
+    await mkdir(dirname(join(to, name)), { recursive: true })
+    await writeFile(join(to, name), bytes.subarray(at + blockBytes, at + blockBytes + size))
+    at += blockBytes * (1 + Math.ceil(size / blockBytes))
+  }
+}
+
+const blockBytes = 512
+
 /** The tarball as npm makes it, where npm would put it, beside its one dependency. */
 async function installTarball(): Promise<string> {
   const source = join(folder, 'source')
@@ -30,7 +49,7 @@ async function installTarball(): Promise<string> {
   const { path } = await pack(source, folder)
   const modules = join(folder, 'installed/node_modules')
   await mkdir(modules, { recursive: true })
-  await promisify(execFile)('tar', ['-xzf', path, '-C', modules])
+  await unpack(path, modules)
   await rename(join(modules, 'package'), join(modules, 'farebox'))
   await symlink(join(root, 'node_modules/zod'), join(modules, 'zod'), 'dir')
   return join(modules, 'farebox/bin/farebox.mjs')
