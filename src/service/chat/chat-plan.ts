@@ -72,4 +72,5 @@ export const engineCall = (plan: ChatPlan, request: ChatCompletionRequest): Omit
   request,
   engineModel: plan.model.engineModel,
   maxCompletionTokens: plan.maxCompletionTokens,
+  isThinkingOff: plan.options.echo.disable_thinking && plan.model.capabilities.supportsReasoning,
 })

@@ -1,5 +1,6 @@
 import type { ChatCompletion } from '#contract/chat.ts'
 import type { TokenUsage } from '#contract/chat-completion.ts'
+import type { ServiceParametersEcho } from '#contract/service-parameters.ts'
 import { boundedWait } from '../bounded-wait.ts'
 import { type Call, type JsonReply, json } from '../call.ts'
 import { type Cost, printedCost } from '../ledger/charge.ts'
@@ -11,7 +12,7 @@ import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { usageLines, usageOfCompletion } from './chat-usage.ts'
 import { type PreparedChat, prepareChat } from './prepare-chat.ts'
 import { withDocuments } from './search-documents.ts'
-import { stripThinking } from './strip-thinking.ts'
+import { stripThinking, withoutReasoning } from './strip-thinking.ts'
 
 interface Completed {
   completion: ChatCompletion
@@ -49,8 +50,7 @@ export async function completeChat(
 
 function answerOf({ model }: ChatPlan, { completion, usage, prepared }: Completed, cost: Cost): ChatCompletion {
   const { echo, sources } = prepared
-  const strips = echo.strip_thinking_response || echo.disable_thinking
-  const shown = strips ? completion.choices.map(stripped) : completion.choices
+  const shown = completion.choices.map(choice => stripped(choice, echo))
   const hasDocuments = echo.return_search_results_as_documents && sources.length > 0
   return {
     ...completion,
@@ -64,8 +64,12 @@ function answerOf({ model }: ChatPlan, { completion, usage, prepared }: Complete
 
 type Choice = ChatCompletion['choices'][number]
 
-function stripped(choice: Choice): Choice {
-  const { content } = choice.message
-  if (typeof content !== 'string') return choice
-  return { ...choice, message: { ...choice.message, content: stripThinking(content) } }
+function stripped(choice: Choice, echo: ServiceParametersEcho): Choice {
+  if (!echo.strip_thinking_response && !echo.disable_thinking) return choice
+  const message = echo.disable_thinking ? withoutReasoning(choice.message) : choice.message
+  const { content } = message
+  const answer = typeof content === 'string' ? stripThinking(content) : content
+  if (answer === content && message === choice.message) return choice
+  // They would tell the tokens of what was taken away.
+  return { ...choice, message: { ...message, content: answer }, logprobs: null }
 }

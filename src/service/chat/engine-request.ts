@@ -29,6 +29,12 @@ export function engineRequest(
     ...(limit === undefined || limit === askedTokens(forwarded) ? {} : { max_completion_tokens: limit }),
     model: model.id,
     messages: [...instructions.map(content => ({ role: 'system' as const, content })), ...forwarded.messages],
-    ...(echo.disable_thinking ? { reasoning_effort: 'none' as const, reasoning: undefined } : {}),
+    ...(echo.disable_thinking ? { reasoning: undefined, reasoning_effort: effortOfNone(model) } : {}),
   }
+}
+
+/** The value that turns thinking off, for a model whose record has it; others would refuse it. */
+export const effortOfNone = ({ capabilities }: TextModel): 'none' | undefined => {
+  const { supportsReasoningEffort, reasoningEffortOptions } = capabilities
+  return supportsReasoningEffort && (reasoningEffortOptions?.includes('none') ?? true) ? 'none' : undefined
 }

@@ -1,6 +1,7 @@
 import type { ChatCompletionRequest, ChatMessage } from '#contract/chat.ts'
 import type { TextModel } from '../models/model.ts'
 import { decidedCharacters, decidedMessages, decisionTokens, queryCharacters } from './bounds.ts'
+import { effortOfNone } from './engine-request.ts'
 import { textOf } from './message-text.ts'
 
 const instruction = [
@@ -23,7 +24,7 @@ export function decisionRequest(model: TextModel, messages: readonly ChatMessage
       { role: 'user', content: conversation.map(each => JSON.stringify(each)).join('\n') },
     ],
     max_tokens: decisionTokens,
-    ...(model.capabilities.supportsReasoningEffort ? { reasoning_effort: 'none' as const } : {}),
+    reasoning_effort: effortOfNone(model),
   }
 }
 

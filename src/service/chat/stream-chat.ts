@@ -1,5 +1,6 @@
 import type { ChatCompletionChunk } from '#contract/chat.ts'
 import { ServiceError } from '#contract/service-error.ts'
+import type { ServiceParametersEcho } from '#contract/service-parameters.ts'
 import type { Call, EventsReply } from '../call.ts'
 import { type Charge, type Cost, printedCost } from '../ledger/charge.ts'
 import { type Metered, streamWithCharge } from '../ledger/charges.ts'
@@ -12,7 +13,7 @@ import { type PreparedChat, prepareChat } from './prepare-chat.ts'
 import { behindDocuments, documentsDelta } from './search-documents.ts'
 import { StreamCredit } from './stream-credit.ts'
 import { failureError, refusalError, type StreamError } from './stream-errors.ts'
-import { ThinkingStripper } from './strip-thinking.ts'
+import { ThinkingStripper, withoutReasoning } from './strip-thinking.ts'
 
 /** A streamed answer; see `ChatTab` for what it owes. */
 export async function streamChat(call: Call, plan: ChatPlan, service: Service): Promise<EventsReply> {
@@ -118,7 +119,7 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
       tab.read(chunk)
       if (last === null) yield* sourceEvents(streaming, chunk)
       last = chunk
-      if (chunk.choices.length) yield shownChunk(streaming, strippers ? strippedChunk(chunk, strippers) : chunk)
+      if (chunk.choices.length) yield shownChunk(streaming, strippers ? strippedChunk(chunk, strippers, echo) : chunk)
     }
   } catch (error) {
     if (!tab.delivered || run.left) throw error
@@ -213,13 +214,20 @@ function publicChunk(plan: ChatPlan, chunk: ChatCompletionChunk): ChatCompletion
   return { ...rest, model: plan.model.id }
 }
 
-function strippedChunk(chunk: ChatCompletionChunk, strippers: Map<number, ThinkingStripper>): ChatCompletionChunk {
+function strippedChunk(
+  chunk: ChatCompletionChunk,
+  strippers: Map<number, ThinkingStripper>,
+  { disable_thinking: isOff }: ServiceParametersEcho,
+): ChatCompletionChunk {
   const choices = chunk.choices.map(choice => {
     const stripper = strippers.get(choice.index) ?? new ThinkingStripper()
     strippers.set(choice.index, stripper)
-    const shown = choice.delta.content ? stripper.push(choice.delta.content) : ''
+    const delta = isOff ? withoutReasoning(choice.delta) : choice.delta
+    const shown = delta.content ? stripper.push(delta.content) : ''
     const content = choice.finish_reason ? shown + stripper.end() : shown
-    return choice.delta.content || content ? { ...choice, delta: { ...choice.delta, content } } : choice
+    if (delta === choice.delta && content === (delta.content ?? '')) return choice
+    const { logprobs: _of, ...rest } = choice
+    return { ...rest, delta: delta.content || content ? { ...delta, content } : delta }
   })
   return { ...chunk, choices }
 }

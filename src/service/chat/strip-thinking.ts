@@ -56,3 +56,21 @@ export function stripThinking(text: string): string {
   const stripper = new ThinkingStripper()
   return stripper.push(text) + stripper.end()
 }
+
+type Generated = Readonly<Record<string, unknown>>
+
+/** `reasoning_content`, `reasoning`, `reasoning_details`, `thinking`, `thinking_blocks`: engines have many names for it. */
+const thinks = (name: string): boolean => /^(reasoning|thinking)/i.test(name)
+
+/**
+ * A message, or a piece of one, without what its engine put beside the answer as reasoning, in members of their own or in
+ * parts of the content. The same one where there is none.
+ */
+export function withoutReasoning<Message extends Generated>(message: Message): Message {
+  const { content } = message
+  const parts = Array.isArray(content) ? content.filter(({ type }) => !thinks(String(type))) : null
+  const others = Object.entries(message).filter(([name]) => !thinks(name))
+  const hasParts = parts !== null && parts.length < (content as unknown[]).length
+  if (others.length === Object.keys(message).length && !hasParts) return message
+  return { ...Object.fromEntries(others), ...(parts ? { content: parts } : {}) } as Message
+}

@@ -24,6 +24,8 @@ export interface ChatCall {
   engineModel: string
   /** The most completion tokens the caller has paid a hold for, all choices together; never exceeded by a well-behaved engine. */
   maxCompletionTokens: number
+  /** A model that can reason is to answer at once. */
+  isThinkingOff?: boolean
   signal: AbortSignal
 }
 

@@ -14,6 +14,12 @@ import { HttpUrl, Milliseconds } from '../config-values.ts'
 import { defineEngineKind, type EngineSurroundings } from '../engine-kind.ts'
 import { keptByOptions } from '../kept-by-options.ts'
 
+/** Members of a request that an operator may set. */
+const isForeign = [
+  (members: object) => !Object.keys(members).some(name => ownMembers.includes(name)),
+  `without members that farebox writes itself (${ownMembers.join(', ')})`,
+] as const
+
 /** Paths of names: `chat_template_kwargs.enable_thinking` is that member alone, in a list of each item. */
 const PassMembers = z
   .array(
@@ -37,6 +43,11 @@ export const openAiOptions = {
   lengthMember: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
   /** Members of a caller's chat that this server gets beside the published ones. */
   passMembers: PassMembers.optional(),
+  /** What this server is told beside an effort where a caller wants no thinking, such as a switch of its template. */
+  withoutThinking: z
+    .record(z.string(), z.unknown())
+    .refine(...isForeign)
+    .optional(),
   /** For edits; OpenAI’s newer models always answer base64, and refuse to be told so. */
   lacksResponseFormat: z.boolean().optional(),
   timeouts: z
@@ -57,13 +68,20 @@ type Options = Pick<z.output<z.ZodObject<typeof openAiOptions>>, 'baseUrl' | 'ap
 export const openAiKind = defineEngineKind({
   name: 'openai',
   options: openAiOptions,
-  onlyFor: { lengthMember: ['text'], passMembers: ['text'], takesKeys: ['video'], lacksResponseFormat: ['inpaint'] },
+  onlyFor: {
+    lengthMember: ['text'],
+    passMembers: ['text'],
+    withoutThinking: ['text'],
+    takesKeys: ['video'],
+    lacksResponseFormat: ['inpaint'],
+  },
   engines: {
     text: (given, around) =>
       new OpenAiChat({
         ...upstreamOf(given, around),
         lengthMember: given.lengthMember,
         passMembers: given.passMembers ?? [],
+        withoutThinking: given.withoutThinking ?? {},
       }),
     embedding: (given, around) => new OpenAiEmbeddings(upstreamOf(given, around)),
     image: (given, around) => new OpenAiImages(upstreamOf(given, around)),

@@ -15,6 +15,8 @@ export interface OpenAiChatOptions extends UpstreamOptions {
   passMembers?: readonly string[]
   /** What every request says, whatever its caller does. */
   members?: Readonly<Record<string, unknown>>
+  /** What turns a model's thinking off, where it takes more than an effort: `{ chat_template_kwargs: { enable_thinking: false } }`. */
+  withoutThinking?: Readonly<Record<string, unknown>>
   clock?: Clock
 }
 
@@ -22,6 +24,7 @@ export interface OpenAiChatOptions extends UpstreamOptions {
 export class OpenAiChat implements ChatEngine {
   readonly #upstream: OpenAiUpstream
   readonly #members: Readonly<Record<string, unknown>>
+  readonly #withoutThinking: Readonly<Record<string, unknown>>
   readonly #clock: Clock
   readonly #forwarding: Pick<Forwarding, 'lengthMember' | 'members'>
   readonly passMembers: readonly string[]
@@ -35,6 +38,7 @@ export class OpenAiChat implements ChatEngine {
       members: forwardedMembers(this.passMembers),
     }
     this.#members = options.members ?? {}
+    this.#withoutThinking = options.withoutThinking ?? {}
     this.#clock = options.clock ?? systemClock
   }
 
@@ -85,7 +89,11 @@ export class OpenAiChat implements ChatEngine {
   }
 
   #forwarded(call: ChatCall, stream: boolean): Record<string, unknown> {
-    return { ...forwardedRequest(call, { stream, ...this.#forwarding }), ...this.#members }
+    return {
+      ...forwardedRequest(call, { stream, ...this.#forwarding }),
+      ...this.#members,
+      ...(call.isThinkingOff ? this.#withoutThinking : {}),
+    }
   }
 
   #chunk(data: string, { request }: ChatCall): ChatCompletionChunk {

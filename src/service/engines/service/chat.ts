@@ -1,7 +1,7 @@
 import { defaultVendor, toVendor } from '#contract/vendor.ts'
 import { OpenAiChat, type OpenAiChatOptions } from '../openai/chat.ts'
 
-export interface ServiceChatOptions extends Omit<OpenAiChatOptions, 'members' | 'lengthMember'> {
+export interface ServiceChatOptions extends Omit<OpenAiChatOptions, 'members' | 'withoutThinking' | 'lengthMember'> {
   /** The word in the other service's headers and members. */
   vendor?: string
 }
@@ -10,11 +10,16 @@ export interface ServiceChatOptions extends Omit<OpenAiChatOptions, 'members' | 
 export class ServiceChat extends OpenAiChat {
   /** Throws one sentence where the address or the key cannot be used. */
   constructor({ vendor = defaultVendor, ...options }: ServiceChatOptions) {
-    const silent = { service_parameters: { include_service_system_prompt: false } }
+    const told = (more: object) =>
+      toVendor({ service_parameters: { include_service_system_prompt: false, ...more } }, vendor) as Record<
+        string,
+        unknown
+      >
     super({
       ...options,
       lengthMember: 'max_completion_tokens',
-      members: toVendor(silent, vendor) as Record<string, unknown>,
+      members: told({}),
+      withoutThinking: told({ disable_thinking: true }),
     })
   }
 }
