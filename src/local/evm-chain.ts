@@ -5,6 +5,7 @@ import { chainFolderOf, lockChainFolder, makeChainFolder } from './chain-folder.
 import { type ChainOrigin, type ChainProcess, startChain } from './chain-process.ts'
 import { TOKEN_NAME_CHARACTERS } from './limits.ts'
 import { LocalChainError } from './local-chain-error.ts'
+import { installStakes, STAKE_DECIMALS, STAKES_ADDRESS } from './local-stakes.ts'
 import {
   type ChainClient,
   connectChain,
@@ -33,6 +34,8 @@ export interface LocalEvmChain {
   tokenAddress: typeof TOKEN_ADDRESS
   tokenName: string
   tokenVersion: typeof TOKEN_VERSION
+  /** Whose `balanceOf` says what an address has staked. */
+  stakes: { contract: typeof STAKES_ADDRESS; decimals: typeof STAKE_DECIMALS }
   origin: ChainOrigin
   /** Gas money. */
   fundEth(address: Address): Promise<void>
@@ -66,6 +69,7 @@ export async function startLocalEvmChain(options: LocalEvmChainOptions): Promise
 async function prepare(client: ChainClient, chain: ChainProcess, tokenName: string): Promise<void> {
   try {
     await installToken(client, tokenName)
+    await installStakes(client)
     // Calls see the time of the latest block, which is 1970 on a new chain and the last stop's on a resumed one.
     await client.mine({ blocks: 1 })
   } catch (error) {
@@ -82,6 +86,7 @@ function face(client: ChainClient, chain: ChainProcess, tokenName: string, lock:
     tokenAddress: TOKEN_ADDRESS,
     tokenName,
     tokenVersion: TOKEN_VERSION,
+    stakes: { contract: STAKES_ADDRESS, decimals: STAKE_DECIMALS },
     origin: chain.origin,
     fundEth: address => fundEth(client, address),
     async mintUsdc(address, amountMicroUsd) {

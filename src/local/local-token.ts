@@ -64,17 +64,26 @@ export async function installToken(client: ChainClient, tokenName: string): Prom
 
 /** New test dollars for an address. Resolves to the transaction once it stands in a block. */
 export async function mintUsdc(client: ChainClient, to: Address, amountMicroUsd: bigint): Promise<`0x${string}`> {
-  if (amountMicroUsd <= 0n || amountMicroUsd > MINT_MICRO_USD) {
+  return mintTokens(client, TOKEN_ADDRESS, { to, amount: amountMicroUsd })
+}
+
+/** The same for any contract with the local token's code; `amount` is in millionths. */
+export async function mintTokens(
+  client: ChainClient,
+  contract: Address,
+  { to, amount }: { to: Address; amount: bigint },
+): Promise<`0x${string}`> {
+  if (amount <= 0n || amount > MINT_MICRO_USD) {
     throw new LocalChainError(
       `The local chain mints between 0.000001 and ${MINT_MICRO_USD / 1_000_000n} USD at once; ask for an amount in between.`,
     )
   }
   return asMinter(client, () =>
     client.writeContract({
-      address: TOKEN_ADDRESS,
+      address: contract,
       abi: usdcAbi,
       functionName: 'mint',
-      args: [to, amountMicroUsd],
+      args: [to, amount],
       account: MINTER_ADDRESS,
       ...MINTER_FEES,
     }),
@@ -84,10 +93,12 @@ export async function mintUsdc(client: ChainClient, to: Address, amountMicroUsd:
 export const readTokenName = (client: ChainClient): Promise<string> =>
   client.readContract({ address: TOKEN_ADDRESS, abi: usdcAbi, functionName: 'name' })
 
-export async function readBalance(client: ChainClient, address: Address): Promise<MicroUsd> {
-  const args = [address] as const
-  return microUsd(await client.readContract({ address: TOKEN_ADDRESS, abi: usdcAbi, functionName: 'balanceOf', args }))
-}
+export const readBalance = async (client: ChainClient, address: Address): Promise<MicroUsd> =>
+  microUsd(await readTokens(client, TOKEN_ADDRESS, address))
+
+/** What an address has at a contract with the local token's code, in millionths. */
+export const readTokens = (client: ChainClient, contract: Address, address: Address): Promise<bigint> =>
+  client.readContract({ address: contract, abi: usdcAbi, functionName: 'balanceOf', args: [address] })
 
 /** Gas money, up to a fixed sum. */
 export async function fundEth(client: ChainClient, address: Address): Promise<void> {
@@ -98,7 +109,8 @@ export async function fundEth(client: ChainClient, address: Address): Promise<vo
 /** The same for every transaction: one that paid more would push out another of the same number that waits. */
 const MINTER_FEES = { maxFeePerGas: parseGwei('1000'), maxPriorityFeePerGas: parseGwei('1') }
 
-async function putCode(client: ChainClient, address: Address, bytecode: `0x${string}`): Promise<void> {
+/** Changes nothing where the contract has this code already. */
+export async function putCode(client: ChainClient, address: Address, bytecode: `0x${string}`): Promise<void> {
   if ((await client.getCode({ address })) !== bytecode) await client.setCode({ address, bytecode })
 }
 

@@ -1,4 +1,4 @@
-import { displayUsd, parseUsd } from '#contract/money.ts'
+import { displayUsd, microUsd, parseUsd } from '#contract/money.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
@@ -8,13 +8,16 @@ import { runningService } from '../service-admin.ts'
 const name = 'farebox local'
 
 const usage = `Usage: farebox local fund ADDRESS --usd N [--data DIR]
+       farebox local stake ADDRESS --tokens N [--data DIR]
        farebox local env [--rail base|solana] [--data DIR]
 
 fund gives an address test USDC on the local chains of a running \`farebox up\`: an EVM address (0x…) or one of Solana
-(base58). It is worth nothing anywhere else. env prints what makes \`farebox mcp\`, \`farebox proxy\` or a program of yours
+(base58). It is worth nothing anywhere else. stake stakes test tokens for an EVM address: each gives its wallet 1 USD of
+credit a day at that \`up\`, from the next minute on. env prints what makes \`farebox mcp\`, \`farebox proxy\` or a program of yours
 an agent of that \`up\`, with its test wallet, for a shell: eval "$(farebox local env)".
 
   --usd N     how much, for example 25
+  --tokens N  how many, for example 2
   --rail NAME which chain the wallet pays on: base unless told
   --data DIR  the folder of that \`up\` (${defaultDataFolder})`
 
@@ -23,12 +26,16 @@ export const local: Command = {
   async run(args, io) {
     const [word = '', ...rest] = args
     if (Object.hasOwn(words, word) && words[word]) return words[word](rest, io)
-    const known = '`fund` and `env`'
+    const known = '`fund`, `stake` and `env`'
     throw wrongUsage(name, word === '' ? `Say what to do: ${known}` : `\`${word}\` is not known; there are ${known}`)
   },
 }
 
-const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = { fund, env }
+const words: Readonly<Record<string, (args: readonly string[], io: CommandIo) => Promise<number>>> = {
+  fund,
+  stake,
+  env,
+}
 
 /** The key that it prints is one of a local chain, which lies in a plain file anyway. */
 async function env(args: readonly string[], io: CommandIo): Promise<number> {
@@ -82,6 +89,33 @@ const rails: Readonly<Record<string, (root: string) => Promise<Record<string, st
 /** For a POSIX shell, whatever a folder is called. */
 const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
+async function stake(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = parseArguments(args, {
+    command: name,
+    options: { tokens: { type: 'string' }, data: { type: 'string', default: defaultDataFolder } },
+    maxPositionals: 1,
+  })
+  const [address] = positionals
+  if (address === undefined) throw wrongUsage(name, 'The address is missing')
+  // A token has as many decimals as a dollar of the local chain.
+  const amount = values.tokens === undefined ? null : parseUsd(values.tokens)
+  if (amount === null || amount <= 0n) throw wrongUsage(name, '`--tokens` takes a number such as 2')
+  const { stakeLocally } = await import('#local/local-stakes.ts')
+  const staked = await orInWords(stakeLocally({ dataDir: dataFolder(values.data).root, address, amount }))
+  const credit = displayUsd(microUsd(staked.stake))
+  io.output.print(`${staked.address} has ${credit} of credit each day from the next minute on (${staked.transaction}).`)
+  return 0
+}
+
+/** What the local chain says, as an error of the command. */
+async function orInWords<Value>(asked: Promise<Value>): Promise<Value> {
+  const { LocalChainError } = await import('#local/local-chain-error.ts')
+  return asked.catch(error => {
+    if (error instanceof LocalChainError) throw new CliError(error.message, `\`${name} --help\` says what it takes.`)
+    throw error
+  })
+}
+
 async function fund(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, {
     command: name,
@@ -92,18 +126,9 @@ async function fund(args: readonly string[], io: CommandIo): Promise<number> {
   if (address === undefined) throw wrongUsage(name, 'The address is missing')
   const amount = values.usd === undefined ? null : parseUsd(values.usd)
   if (amount === null || amount <= 0n) throw wrongUsage(name, '`--usd` takes an amount such as 25')
-  const [{ fundFromFaucet }, { LocalChainError }] = await Promise.all([
-    import('#local/faucet.ts'),
-    import('#local/local-chain-error.ts'),
-  ])
-  try {
-    const funded = await fundFromFaucet({ dataDir: dataFolder(values.data).root, address, amountMicroUsd: amount })
-    io.output.print(
-      `${funded.address} has ${displayUsd(funded.balanceMicroUsd)} of test money (${funded.transaction}).`,
-    )
-    return 0
-  } catch (error) {
-    if (error instanceof LocalChainError) throw new CliError(error.message, `\`${name} --help\` says what it takes.`)
-    throw error
-  }
+  const { fundFromFaucet } = await import('#local/faucet.ts')
+  const order = { dataDir: dataFolder(values.data).root, address, amountMicroUsd: amount }
+  const funded = await orInWords(fundFromFaucet(order))
+  io.output.print(`${funded.address} has ${displayUsd(funded.balanceMicroUsd)} of test money (${funded.transaction}).`)
+  return 0
 }

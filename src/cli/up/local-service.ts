@@ -105,9 +105,11 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
       facilitatorKey: keys.facilitator.privateKey,
       ...(solana.settings ? { solana: solana.settings } : {}),
     },
+    staking: { rpcUrl: chain.rpcUrl, ...chain.stakes },
     // Nothing leaves this machine: no search engine is asked, and no page fetched.
     search: web,
     pages: web,
+    transcriber: new parts.SoundTranscriber({ engine: new parts.DemoTranscription(), engineModel: 'demo' }),
     networks: [{ slug: localNetwork, node }],
     characters: parts.demoCharacters,
     adminToken,
@@ -156,20 +158,23 @@ function publicHost(host: string): string {
 
 /** Nothing of the service or the chain is loaded before `up` needs it. */
 async function loadParts() {
-  const [service, settings, listener, chat, video, music, web, node, models, characters, chains] = await Promise.all([
-    import('#service/open-service.ts'),
-    import('#service/settings.ts'),
-    import('#service/listener.ts'),
-    import('#service/engines/demo/chat.ts'),
-    import('#service/engines/demo/video.ts'),
-    import('#service/engines/demo/music.ts'),
-    import('#service/engines/demo/web.ts'),
-    import('#service/engines/chain/json-rpc-node.ts'),
-    import('#service/models/demo-models.ts'),
-    import('#service/characters/demo-characters.ts'),
-    import('./local-chains.ts'),
-  ])
-  const engines = { ...chat, ...video, ...music, ...web, ...node }
+  const [service, settings, listener, chat, video, music, web, hearing, transcriber, node, models, characters, chains] =
+    await Promise.all([
+      import('#service/open-service.ts'),
+      import('#service/settings.ts'),
+      import('#service/listener.ts'),
+      import('#service/engines/demo/chat.ts'),
+      import('#service/engines/demo/video.ts'),
+      import('#service/engines/demo/music.ts'),
+      import('#service/engines/demo/web.ts'),
+      import('#service/engines/demo/transcription.ts'),
+      import('#service/engines/sound-transcriber.ts'),
+      import('#service/engines/chain/json-rpc-node.ts'),
+      import('#service/models/demo-models.ts'),
+      import('#service/characters/demo-characters.ts'),
+      import('./local-chains.ts'),
+    ])
+  const engines = { ...chat, ...video, ...music, ...web, ...hearing, ...transcriber, ...node }
   return { ...service, ...settings, ...listener, ...engines, ...models, ...characters, ...chains }
 }
 

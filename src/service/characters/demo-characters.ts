@@ -1,6 +1,15 @@
-import type { Character } from './character.ts'
+import type { Character, CharacterReview } from './character.ts'
 
 const createdAt = '2026-11-01T00:00:00.000Z'
+
+/** As its owner might have asked around; a demonstration of what a list of reviews looks like. */
+const review = (username: string, rating: number, message: string, day: number): CharacterReview => ({
+  username,
+  rating,
+  message: `A demonstration of a review: ${message}`,
+  locale: 'en',
+  createdAt: `2026-11-0${day}T12:00:00.000Z`,
+})
 
 /** Two personas that say of themselves that they are demonstrations. */
 export const demoCharacters: readonly Character[] = [
@@ -16,6 +25,7 @@ export const demoCharacters: readonly Character[] = [
     author: 'farebox',
     featured: true,
     createdAt,
+    reviews: [review('demo-ada', 5, 'one step at a time.', 2), review('demo-bob', 4, 'plain words.', 3)],
   },
   {
     slug: 'demo-critic',
@@ -28,5 +38,6 @@ export const demoCharacters: readonly Character[] = [
     categories: ['demonstration'],
     author: 'farebox',
     createdAt,
+    reviews: [review('demo-cleo', 3, 'friendly, and strict.', 4)],
   },
 ]

@@ -73,6 +73,10 @@ async function openNode({ urls, timeoutMs }: z.output<typeof NetworkConfigs>[num
 
 async function openTranscriber(config: TranscriberConfig, log: Log) {
   const { SoundTranscriber } = await import('../engines/sound-transcriber.ts')
+  if (config.engine === 'demo') {
+    const { DemoTranscription } = await import('../engines/demo/transcription.ts')
+    return new SoundTranscriber({ engine: new DemoTranscription(), engineModel: 'demo' })
+  }
   if (config.engine === 'local') {
     const { Pocketsphinx } = await import('../engines/local/pocketsphinx.ts')
     const onProblem = (problem: string) => log.warn({ upstream: 'transcriber', problem }, 'A program failed.')

@@ -12,5 +12,6 @@ export const TranscriberConfig = z.discriminatedUnion('engine', [
     timeouts: openAiOptions.timeouts,
   }),
   z.strictObject({ engine: z.literal('local') }),
+  z.strictObject({ engine: z.literal('demo') }),
 ])
 export type TranscriberConfig = z.output<typeof TranscriberConfig>

@@ -23,7 +23,7 @@ publicUrl: https://api.example.com
 search: { engine: demo }
 pages: { engine: demo }
 networks: [{ slug: base-mainnet, urls: ['${server.baseUrl}node'], baseCredits: 30 }]
-characters: [{ slug: guide, name: Guide, instructions: Explain., modelId: demo-chat, createdAt: 2026-11-22 }]
+characters: [{ slug: guide, name: Guide, instructions: Explain., modelId: demo-chat, createdAt: 2026-11-22, reviews: [{ username: ada, rating: 4, createdAt: 2026-11-23 }] }]
 transcriber: { engine: openai, baseUrl: '${server.baseUrl}', apiKey: '\${KEY}', model: whisper }
 models:
   - id: demo-chat
@@ -62,6 +62,7 @@ test.each([
   ['networks', '/crypto/rpc/networks', undefined, 'base-mainnet'],
   ['nodes', '/crypto/rpc/base-mainnet', { jsonrpc: '2.0', id: 7, method: 'eth_chainId', params: [] }, '0x2105'],
   ['characters', '/characters/guide', undefined, '"createdAt":"2026-11-22T00:00:00.000Z"'],
+  ['reviews', '/characters/guide/reviews', undefined, '"summary":{"averageRating":4,"totalReviews":1}'],
 ])('a file sets up %s', async (_, path, body, text) => {
   expect(await answered(path, body)).toEqual([200, expect.stringContaining(text)])
 })
