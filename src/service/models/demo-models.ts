@@ -1,4 +1,5 @@
 import { microUsd, pricePerMillion } from '#contract/money.ts'
+import { videoMediaFields } from '#contract/video.ts'
 import type { MusicEngine } from '../engines/audio-engines.ts'
 import { DemoEmbeddings, demoDimensions } from '../engines/demo/embeddings.ts'
 import { DemoImages } from '../engines/demo/images.ts'
@@ -33,6 +34,7 @@ export function demoModels({ chat, embeddings, images, pictures, video, music }:
     ...demoPictureModels(pictures ?? new DemoPictures(worker)),
     demoVideo(video, 'demo-video', 'inline'),
     demoVideo(video, 'demo-video-url', 'download_url'),
+    demoStudio(video),
     demoUpscaler(video),
     demoSpeech(),
     demoTranscription(),
@@ -153,6 +155,21 @@ const demoVideo = (engine: VideoEngine, id: string, delivery: VideoModel['delive
   delivery,
   engine,
 })
+
+/** Beside the others, because every medium that it takes asks for a consent where it may show a face. */
+const demoStudio = (engine: VideoEngine): VideoModel => {
+  const model = demoVideo(engine, 'demo-video-studio', 'inline')
+  return {
+    ...model,
+    name: 'Demo video studio',
+    description:
+      'A demonstration that takes every medium: a video or picture behind all, an end frame, references, elements (@Element1) and scenes (@Image1) as tiles, and given sound in place of its own.',
+    traits: [],
+    engineModel: 'demo-video-studio',
+    constraints: { ...model.constraints, media: [...videoMediaFields] },
+    price: { ...model.price, referencePerSecondMicroUsd: microUsd(2_000) },
+  }
+}
 
 const demoUpscaler = (engine: VideoEngine): VideoModel => ({
   type: 'video',

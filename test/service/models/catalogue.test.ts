@@ -39,7 +39,7 @@ test.each([
 
 test.each([
   ['text', ['demo-chat']],
-  ['video', ['demo-video', 'demo-video-url', 'demo-video-upscale']],
+  ['video', ['demo-video', 'demo-video-url', 'demo-video-studio', 'demo-video-upscale']],
   ['image', ['demo-image']],
   ['code', []],
   ['embedding', ['demo-embedding']],
@@ -55,6 +55,7 @@ test.each([
       'demo-upscale',
       'demo-video',
       'demo-video-url',
+      'demo-video-studio',
       'demo-video-upscale',
       'demo-speech',
       'demo-asr',

@@ -6,13 +6,13 @@ import { videoEncoders } from '#programs/encoders.ts'
 import { FfmpegMissing } from '#programs/media/ffmpeg-missing.ts'
 import type { RunMediaTask } from '#programs/media/media-workers.ts'
 import { Ffmpeg } from '../../ffmpeg/ffmpeg.ts'
-import { readPicture } from '../../pictures/picture.ts'
 import { isVideoFormat, mediaFormat } from '../../video-media/media-format.ts'
 import { encodedBytes, encodeMs, encodesAtOnce, encodesWaiting, rememberedFailures } from '../bounds.ts'
-import { carriesOnly, type VideoChoice } from '../carried-choices.ts'
+import { carriesAll } from '../carried-choices.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { drawCaption } from './caption.ts'
 import { type Drawing, drawing } from './drawing.ts'
+import { type DrawnMedia, drawnMedia } from './drawn-media.ts'
 import { EncodeFailed, encode } from './encode.ts'
 import { type Upscaling, upscaling } from './upscaling.ts'
 import { videoPlan } from './video-plan.ts'
@@ -34,10 +34,7 @@ const jobPattern = /^[A-Za-z0-9-]{1,64}$/
  * what was half made is made anew.
  */
 export class DemoVideo implements VideoEngine {
-  readonly carries = carriesOnly<VideoChoice>(
-    ...(['prompt', 'duration', 'aspect_ratio', 'resolution', 'upscale_factor', 'audio'] as const),
-    ...(['image_url', 'video_url'] as const),
-  )
+  readonly carries = carriesAll
   readonly #workFolder: string
   readonly #onComplaint: (jobId: string, complaint: string) => void
   readonly #ffmpeg: Ffmpeg
@@ -138,16 +135,27 @@ export class DemoVideo implements VideoEngine {
 /** Writes what the encoder reads. */
 async function prepare(folder: string, outputPath: string, request: VideoCall['request']): Promise<Drawing> {
   const plan = videoPlan(request)
-  const caption = drawCaption(request.prompt, plan)
+  const media = await drawnMedia(folder, request)
+  const caption = drawCaption(wordsOf(request, media), plan)
   const captionPath = join(folder, 'caption.rgba')
   await writeFile(captionPath, caption.rgba)
   return {
     plan,
     caption,
     captionPath,
-    image: await prepareImage(folder, request.image_url),
+    media,
     outputPath,
   }
+}
+
+/** The prompt, what it excludes, and the names of the tiles in their order. */
+function wordsOf({ prompt, negative_prompt: negative }: VideoCall['request'], { tiles }: DrawnMedia): string {
+  const names = [...new Set(tiles.map(({ name }) => name))]
+  return [
+    prompt,
+    ...(negative ? [`(without ${negative})`] : []),
+    ...(names.length ? [`[${names.join(', ')}]`] : []),
+  ].join(' ')
 }
 
 /** The same for a video that is enlarged: it came whole, and was recognised when it was taken. */
@@ -163,15 +171,6 @@ async function prepareUpscale(
   const sourcePath = join(folder, 'source')
   await writeFile(sourcePath, bytes)
   return { sourcePath, format, factor, outputPath }
-}
-
-async function prepareImage(folder: string, url: string | undefined): Promise<Drawing['image']> {
-  if (url === undefined) return null
-  const read = readPicture(url)
-  if (!read.ok) throw new EncodeFailed(`The picture cannot be used: ${read.problem}.`, read.problem)
-  const path = join(folder, 'image')
-  await writeFile(path, read.picture.bytes)
-  return { type: read.picture.type, path }
 }
 
 /** On disk before it counts as finished; a file that met the size limit is cut off. */
