@@ -6,15 +6,16 @@ import { expect, test } from 'vitest'
 const root = new URL('../../', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
 
-const rows = read('docs/conformance.md')
-  .split('\n')
-  .flatMap(line => {
-    const [, section, rule, path, words] = /^\| ([\d.]+|–) \| (.+) \| `([^`]+)` \| `([^`]+)` \|$/.exec(line) ?? []
-    return section && rule && path && words ? [{ section, rule, path, words }] : []
-  })
+/** The tables of engines below it have a test of their own. */
+const [checklist = ''] = read('docs/conformance.md').split('\n## ')
+
+const rows = checklist.split('\n').flatMap(line => {
+  const [, section, rule, path, words] = /^\| ([\d.]+|–) \| (.+) \| `([^`]+)` \| `([^`]+)` \|$/.exec(line) ?? []
+  return section && rule && path && words ? [{ section, rule, path, words }] : []
+})
 
 test('every line of the checklist is one that is looked for', () => {
-  const lines = read('docs/conformance.md').split('\n')
+  const lines = checklist.split('\n')
   expect(rows.length).toBeGreaterThanOrEqual(45)
   expect(lines.filter(line => line.startsWith('| ')).length).toBe(rows.length + 1)
 })

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Agent, type Dispatcher, FormData, request as send } from 'undici'
-import { headBytes, sniffType } from '#contract/media-type.ts'
+import { headBytes, type SniffedType, sniffType } from '#contract/media-type.ts'
 import { bytesWithin } from '../bytes-within.ts'
 import { unreachable } from '../unreachable.ts'
 import * as bounds from './bounds.ts'
@@ -101,20 +101,25 @@ export class JobUpstream {
 
   /** A job whose file this process or an earlier one has written; null before. */
   finished(jobId: string): JobProgress | null {
-    const path = this.#pathOf(jobId)
-    return existsSync(path) ? finishedAs(path) : null
+    for (const { extension, mimeType } of Object.values(this.#files)) {
+      const path = this.#pathOf(jobId, extension)
+      if (existsSync(path)) return { state: 'completed', path, mimeType }
+    }
+    return null
   }
 
   /** Writes a file whole, or not at all. It is told by its bytes: servers name one type for all that they hand over. */
   async keep(jobId: string, { response }: Extract<JobAnswer, { kind: 'file' }>): Promise<JobProgress> {
-    const path = this.#pathOf(jobId)
     await mkdir(resolve(this.#options.workFolder), { recursive: true, mode: 0o700 })
-    const part = `${path}.${randomBytes(4).toString('hex')}.part`
+    const part = this.#pathOf(jobId, `${randomBytes(4).toString('hex')}.part`)
     try {
       await writeBounded(part, response)
-      if (!(await isMp4(part))) return { state: 'failed', reason: 'The engine made no MP4.' }
+      const type = await sniffedOf(part)
+      const kind = type === null ? undefined : this.#files[type]
+      if (!kind) return { state: 'failed', reason: `The engine made no ${this.#fileWord}.` }
+      const path = this.#pathOf(jobId, kind.extension)
       await rename(part, path)
-      return finishedAs(path)
+      return { state: 'completed', path, mimeType: kind.mimeType }
     } finally {
       await rm(part, { force: true })
     }
@@ -125,20 +130,40 @@ export class JobUpstream {
     return this.#agent.destroy()
   }
 
-  #pathOf(jobId: string): string {
+  #pathOf(jobId: string, extension: string): string {
     if (!jobPattern.test(jobId)) throw new Error('A job is named by letters, digits and dashes.')
-    return join(resolve(this.#options.workFolder), `${jobId}.mp4`)
+    return join(resolve(this.#options.workFolder), `${jobId}.${extension}`)
+  }
+
+  get #files(): HandedOver {
+    return handedOver[this.#options.makes ?? 'video']
+  }
+
+  get #fileWord(): string {
+    return this.#options.makes === 'sound' ? 'MP3, WAV or FLAC' : 'MP4'
   }
 }
 
-const finishedAs = (path: string): JobProgress => ({ state: 'completed', path, mimeType: 'video/mp4' })
+/** What a job may hand over, by what its bytes are. */
+type HandedOver = Partial<Record<SniffedType, { extension: string; mimeType: string }>>
 
-/** Some write a QuickTime brand into what players take for the same. */
-async function isMp4(path: string): Promise<boolean> {
+const mp4 = { extension: 'mp4', mimeType: 'video/mp4' }
+
+const handedOver: Record<'video' | 'sound', HandedOver> = {
+  // Some write a QuickTime brand into what players take for the same.
+  video: { 'video/mp4': mp4, 'video/quicktime': mp4 },
+  sound: {
+    'audio/mpeg': { extension: 'mp3', mimeType: 'audio/mpeg' },
+    'audio/wav': { extension: 'wav', mimeType: 'audio/wav' },
+    'audio/flac': { extension: 'flac', mimeType: 'audio/flac' },
+  },
+}
+
+async function sniffedOf(path: string): Promise<SniffedType | null> {
   const file = await open(path)
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0)
-    return /^video\/(?:mp4|quicktime)$/.test(sniffType(buffer.subarray(0, bytesRead)) ?? '')
+    return sniffType(buffer.subarray(0, bytesRead))
   } finally {
     await file.close()
   }
@@ -151,7 +176,7 @@ async function read(response: Dispatcher.ResponseData): Promise<JobAnswer> {
   const [mimeType = ''] = String(headers['content-type'] ?? '')
     .toLowerCase()
     .split(';')
-  if (status === 200 && /^(video\/|application\/octet-stream)/.test(mimeType)) {
+  if (status === 200 && /^((?:video|audio)\/|application\/octet-stream)/.test(mimeType)) {
     return { kind: 'file', status, mimeType: mimeType.trim(), response }
   }
   const bytes = await bytesWithin(response.body, jobAnswerBytes)

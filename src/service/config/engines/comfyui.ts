@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { workflowBytes } from '../../engines/comfy/bounds.ts'
+import { ComfyMusic } from '../../engines/comfy/music.ts'
 import { type ComfyOptions, ComfyPictures } from '../../engines/comfy/pictures.ts'
 import { ComfyVideo } from '../../engines/comfy/video.ts'
 import { HttpUrl } from '../config-values.ts'
@@ -28,6 +29,10 @@ export const comfyKind = defineEngineKind({
     inpaint: picturesOf('inpaint'),
     upscale: picturesOf('upscale'),
     background: picturesOf('background'),
+    music: (given, around) => {
+      const workFolder = join(around.folder, 'music', around.upstream)
+      return keptAs('music', given, around, comfy => new ComfyMusic({ ...comfy, workFolder }))
+    },
     video: (given, around) => {
       const workFolder = join(around.folder, 'videos', around.upstream)
       return keptAs('video', given, around, comfy => new ComfyVideo({ ...comfy, workFolder }))

@@ -6,6 +6,9 @@ import { defineModelKind } from '../model-kind.ts'
 
 const Name = z.string().min(1).max(200)
 
+/** The contract's bounds of a request. */
+const Speed = z.number().min(0.25).max(4)
+
 const daySeconds = 24 * 60 * 60
 
 export const speechKind = defineModelKind({
@@ -59,15 +62,18 @@ export const musicKind = defineModelKind({
     hasLyricsOptimizer: z.boolean().default(false),
     voices: z.array(Name).max(1_000).default([]),
     hasLanguageCode: z.boolean().default(false),
+    /** Absent where it cannot be chosen. */
+    speed: z.strictObject({ least: Speed, most: Speed, default: Speed }).optional(),
     formats: z
       .array(z.enum(['mp3', 'wav', 'flac']))
       .min(1)
       .default(['mp3']),
     price: z.strictObject({ per: z.enum(['generation', 'second', 'thousand-characters']), usd: Usd }),
   },
-  members: ({ price, lyrics, ...members }) => ({
+  members: ({ price, lyrics, speed, ...members }) => ({
     ...members,
     ...(lyrics === undefined ? {} : { lyrics }),
+    ...(speed === undefined ? {} : { speed }),
     price: { per: price.per, microUsd: price.usd },
   }),
   pooled: pooledMusic,

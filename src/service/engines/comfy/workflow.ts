@@ -39,11 +39,18 @@ export const placeholders = [
   'audio',
   'video',
   'sound',
+  'lyrics',
+  'instrumental',
+  'voice',
+  'language',
+  'speed',
+  'temperature',
+  'top_p',
   ...referencePlaces,
 ] as const
 export type Placeholder = (typeof placeholders)[number]
 
-/** `sound` says whether the result has any. */
+/** `sound` says whether a video has any, `instrumental` whether music has no words. */
 export type WorkflowValues = Readonly<Partial<Record<Placeholder, string | number | boolean>>>
 
 /** `{{steps}}`, or with what it is where a request does not say: `{{steps|20}}`. */
@@ -56,6 +63,8 @@ const pattern = /\{\{\s*(\w+)\s*(?:\|([^{}]*))?\}\}/g
 export class Workflow {
   readonly #nodes: Record<string, unknown>
   readonly names: ReadonlySet<Placeholder>
+  /** Those that have no default somewhere. */
+  readonly needed: ReadonlySet<Placeholder>
 
   /** Throws a sentence where it is no workflow, or asks for what there is not. */
   constructor(nodes: unknown) {
@@ -66,7 +75,9 @@ export class Workflow {
       throw new Error('This is no workflow of ComfyUI for its API: export it there with "Export (API)".')
     }
     this.#nodes = nodes
-    this.names = new Set([...JSON.stringify(nodes).matchAll(pattern)].map(([, name]) => knownName(name ?? '')))
+    const found = [...JSON.stringify(nodes).matchAll(pattern)]
+    this.names = new Set(found.map(([, name = '']) => knownName(name)))
+    this.needed = new Set(found.flatMap(([, name = '', otherwise]) => (otherwise === undefined ? knownName(name) : [])))
   }
 
   /** The workflow of one request. Throws where it needs a value that there is not. */
