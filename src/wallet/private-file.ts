@@ -4,10 +4,12 @@ import {
   constants,
   fstatSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readSync,
   renameSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
@@ -41,33 +43,61 @@ export function ensurePrivateFile(path: string): void {
   }
 }
 
-/** Writes a new file, synced with its folder. False when there is one already; it is never overwritten. */
+/** Writes a new file whole or not at all, synced with its folder. False when there is one already; it is never overwritten. */
 export function writeNewPrivateFile(folder: string, name: string, text: string): boolean {
   ensurePrivateFolder(folder)
-  let file: number
+  const fresh = freshFile(folder, name, text)
   try {
-    file = openSync(join(folder, name), 'wx', ownerOnlyFile)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
+    return linkNew(fresh, join(folder, name), text)
+  } finally {
+    unlinkSync(fresh)
+    syncFolder(folder)
   }
+}
+
+/** Writes a file whole or not at all, synced with its folder, in the place of one that may be there. */
+export function replacePrivateFile(folder: string, name: string, text: string): void {
+  ensurePrivateFolder(folder)
+  renameSync(freshFile(folder, name, text), join(folder, name))
+  syncFolder(folder)
+}
+
+/** Under a name of its own, so that nobody reads half of it. */
+function freshFile(folder: string, name: string, text: string): string {
+  const path = join(folder, `${name}.${randomUUID()}.new`)
+  writeFile(path, text)
+  return path
+}
+
+function writeFile(path: string, text: string): void {
+  const file = openSync(path, 'wx', ownerOnlyFile)
   try {
     writeSync(file, text)
     fsyncSync(file)
   } finally {
     closeSync(file)
   }
-  syncFolder(folder)
-  return true
 }
 
-/** Writes a file whole or not at all, synced with its folder, in the place of one that may be there. */
-export function replacePrivateFile(folder: string, name: string, text: string): void {
-  const fresh = `${name}.${randomUUID()}.new`
-  writeNewPrivateFile(folder, fresh, text)
-  renameSync(join(folder, fresh), join(folder, name))
-  syncFolder(folder)
+/** A link takes no name that is taken, and a rename would. */
+function linkNew(fresh: string, path: string, text: string): boolean {
+  try {
+    linkSync(fresh, path)
+    return true
+  } catch (error) {
+    if (isTaken(error)) return false
+  }
+  // A file system without links: then a crash can leave half of it.
+  try {
+    writeFile(path, text)
+    return true
+  } catch (error) {
+    if (isTaken(error)) return false
+    throw error
+  }
 }
+
+const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST'
 
 /** The text of a small file, or null where there is none. A secret that others may read is refused. */
 export function readPrivateFile(path: string, maxBytes: number, holdsSecret: boolean): string | null {

@@ -12,7 +12,7 @@ import type { Till } from './payment/till.ts'
 import type { Pause } from './payment/top-up-lease.ts'
 import { fileRecords } from './records/file-records.ts'
 import { listPayments, type Payment } from './records/journal.ts'
-import { claimOnce, defaultNotesFolder } from './records/journal-of-key.ts'
+import { defaultNotesFolder, noteJournal } from './records/journal-of-key.ts'
 import type { Records } from './records/records.ts'
 import { openState, type State } from './records/state.ts'
 import { refillCredit } from './refill/refill.ts'
@@ -84,18 +84,18 @@ export function openWallet(options: WalletOptions): Wallet {
   const policy = tightenByFile(options.policy, folder)
   const records = options.records ?? fileRecords(state, clock)
   const keys = [key, ...(options.otherKeys ?? [])]
-  const till: Till = { records, folder, keys, key, nodes: options.nodes ?? {}, found: { address: null }, policy, pause }
   const addresses = [key.address, ...keys.slice(1).map(({ address }) => address)] as const
-  const claimed = claimOnce(options.notesFolder ?? defaultNotesFolder(), keys, records)
-  // A dry run signs no payment, so that it may be tried beside a wallet that does.
-  const claim = async () => (policy.dryRun ? undefined : claimed())
+  const notesFolder = options.notesFolder ?? defaultNotesFolder()
+  const noteKeys = async () => {
+    for (const { address } of keys) await noteJournal(notesFolder, address, records)
+  }
+  const found: Till['found'] = { address: null }
+  const nodes = options.nodes ?? {}
+  const till: Till = { records, folder, keys, key, nodes, found, policy, pause, noteJournal: noteKeys }
   const payOne = (order: Order, send: Send): Promise<PaidOrder> => {
     const { call } = order
     const terms = { amountMicroUsd: amountOf(order), ...(call && { requestHash: call.requestHash }) }
-    return recorded(records, decidedCall(order, key.address), terms, async () => {
-      await claim()
-      return pay(till, order, send)
-    })
+    return recorded(records, decidedCall(order, key.address), terms, () => pay(till, order, send))
   }
   return {
     address: key.address,
@@ -121,10 +121,7 @@ export function openWallet(options: WalletOptions): Wallet {
     status: () => records.read(nowMs => walletStatus({ folder, policy, addresses, found: till.found.address }, nowMs)),
     receipts: limit => records.read(() => listPayments(limit)),
     pinPayee: (payee, by) => records.decide(nowMs => addPayee(payee, by, nowMs)),
-    async recover(send) {
-      await claim()
-      return recover(till, send)
-    },
+    recover: send => recover(till, send),
     async close() {
       await records.close()
       state.close()

@@ -42,10 +42,14 @@ test('the owner says which journal counts, at a terminal', async () => {
   expect([await first.pay(), await second.pay()]).toEqual(['paid', 'other-journal'])
   const args = ['move', '--data', second.folder]
   expect(await run(args, null, env)).toMatchObject({ code: 1, stderr: expect.stringContaining('terminal') })
-  expect(await run(args, ['no'], env)).toMatchObject({ code: 1 })
+  const asked = await run(args, ['no'], env)
+  expect(asked).toMatchObject({ code: 1, stderr: expect.stringContaining('1 signed payment with 5.00 USD counted') })
+  expect(asked.stderr).toContain(`the folder ${second.folder}: 0 signed payments`)
   expect(await second.pay()).toBe('other-journal')
   expect(await run(args, ['yes', passphrase], env)).toMatchObject({ code: 0 })
   expect(await second.pay()).toBe('paid')
+  // It is the one that counts already.
+  expect(await run(args, [], env)).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing was changed') })
 })
 
 test('a journal in a database is named by the environment alone, and its address is never said', async () => {

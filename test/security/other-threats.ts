@@ -360,4 +360,17 @@ export const otherThreats: readonly Threat[] = [
       ),
     ],
   },
+  {
+    id: 'W13',
+    threat: 'an old copy of the wallet’s folder in its place, or a journal that was removed',
+    answer: 'nothing is signed until the owner says so, because its caps would count from too little',
+    shownBy: [
+      shown(
+        'wallet/journal-of-key.test.ts',
+        'an old copy of the folder resets no cap: restored again and again, it signs nothing more',
+        'a copy of any moment of a payment, restored after it, signs no second one',
+      ),
+      shown('wallet/processes.test.ts', 'eight processes share one budget'),
+    ],
+  },
 ]

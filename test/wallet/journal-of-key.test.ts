@@ -1,12 +1,26 @@
-import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import type { Clock } from '#contract/clock.ts'
+import { leaseMs } from '#wallet/limits.ts'
 import { fileRecords } from '#wallet/records/file-records.ts'
 import { moveJournal } from '#wallet/records/journal-of-key.ts'
+import type { Records } from '#wallet/records/records.ts'
 import { openState } from '#wallet/records/state.ts'
 import { stopOf } from '#wallet/rules/stop-switch.ts'
+import type { Wallet } from '#wallet/wallet.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
-import { fakeService, order, sampleWallet, temporaryFolder } from './sample-wallet.ts'
+import { fakeClock, fakeService, order, sampleWallet, temporaryFolder } from './sample-wallet.ts'
 import { fileStore, postgresStore } from './test-store.ts'
 
 function newNotes(): string {
@@ -15,8 +29,12 @@ function newNotes(): string {
   return folder
 }
 
-async function walletOn(notesFolder: string, options: Parameters<typeof sampleWallet>[1] = {}, dryRun = false) {
-  const sample = await sampleWallet({ dryRun }, { notesFolder, ...options })
+async function walletOn(
+  notesFolder: string,
+  options: Parameters<typeof sampleWallet>[1] = {},
+  settings: Parameters<typeof sampleWallet>[0] = {},
+) {
+  const sample = await sampleWallet(settings, { notesFolder, ...options })
   onTestFinished(sample.dispose)
   const service = fakeService(sample.wallet.address, 'credit')
   const pay = () =>
@@ -75,21 +93,129 @@ test('a folder that was moved takes its note along, and a copy of it does not', 
   expect(await (await walletOn(notes, { stateFolder: copy })).pay()).toBe('other-journal')
 })
 
-test('where the folder was removed the next one counts', async () => {
+/** What is done to the journal of a wallet that has paid once; its folder is given. */
+const forgotten: [how: string, lose: (folder: string) => void, where: 'here' | 'elsewhere'][] = [
+  ['its folder was removed', folder => rmSync(folder, { recursive: true }), 'elsewhere'],
+  ['its folder was removed and made anew', folder => rmSync(folder, { recursive: true }), 'here'],
+  ['the journal was removed in its folder', removeJournal, 'here'],
+]
+
+test.each(forgotten)(
+  'a journal that forgets payments signs nothing until its owner says so: %s',
+  async (_, lose, where) => {
+    const notes = newNotes()
+    const first = await walletOn(notes)
+    await first.pay()
+    await first.wallet.close()
+    lose(first.folder)
+    const next = await walletOn(notes, where === 'here' ? { stateFolder: first.folder } : {})
+    expect(await next.pay()).toBe('journal-behind')
+    expect(next.service.received).toEqual([])
+    await moveHere(notes, next)
+    expect(await next.pay()).toBe('paid')
+  },
+)
+
+test('a journal that has signed nothing may be removed', async () => {
   const notes = newNotes()
   const first = await walletOn(notes)
-  await first.pay()
-  first.dispose()
-  expect(await (await walletOn(notes)).pay()).toBe('paid')
+  expect(await first.wallet.recover(first.service.send)).toEqual([])
+  await first.wallet.close()
+  removeJournal(first.folder)
+  expect(await (await walletOn(notes, { stateFolder: first.folder })).pay()).toBe('paid')
 })
 
-test('where only the journal was removed a new one in its folder counts', async () => {
+function removeJournal(folder: string): void {
+  for (const name of readdirSync(folder)) if (name.startsWith('agent.db')) rmSync(join(folder, name))
+}
+
+async function moveHere(notes: string, { folder, wallet, clock }: { folder: string; wallet: Wallet; clock: Clock }) {
+  const state = openState(folder)
+  await moveJournal(notes, wallet.address, fileRecords(state, clock))
+  state.close()
+}
+
+/** The whole folder as it was, in its place; a copy under another name is another folder. */
+function restore(copy: string, folder: string): void {
+  rmSync(folder, { recursive: true })
+  cpSync(copy, folder, { recursive: true })
+}
+
+test('an old copy of the folder resets no cap: restored again and again, it signs nothing more', async () => {
+  const notes = newNotes()
+  const first = await walletOn(notes, {}, { maxTotalUsd: '5', cooldownMs: 0 })
+  const copy = join(newNotes(), 'copy')
+  await first.wallet.status()
+  cpSync(first.folder, copy, { recursive: true })
+  expect(await first.pay()).toBe('paid')
+  await first.wallet.close()
+  for (let time = 0; time < 3; time++) {
+    restore(copy, first.folder)
+    const restored = await walletOn(notes, { stateFolder: first.folder }, { maxTotalUsd: '5', cooldownMs: 0 })
+    const refusal = await restored.wallet.pay(order(), restored.service.send).catch(error => error)
+    expect(refusal).toMatchObject({ rule: 'journal-behind', nextStep: expect.stringContaining('farebox wallet move') })
+    expect(refusal.sentence).toContain('1 signed payment with 5.00 USD counted')
+    expect(await restored.wallet.receipts(9)).toEqual([])
+    expect(restored.service.received).toEqual([])
+    await restored.wallet.close()
+  }
+})
+
+test('a copy of any moment of a payment, restored after it, signs no second one', async () => {
+  const notes = newNotes()
+  const copies: string[] = []
+  const records = (folder: string, clock: Clock): Records => {
+    const kept = fileRecords(openState(folder), clock)
+    return {
+      ...kept,
+      async decide(work) {
+        const result = await kept.decide(work)
+        const copy = join(newNotes(), 'copy')
+        cpSync(folder, copy, { recursive: true })
+        copies.push(copy)
+        return result
+      },
+    }
+  }
+  const folder = temporaryFolder()
+  const settings = { cooldownMs: 0, maxTotalUsd: '5' }
+  const paid = await walletOn(notes, { stateFolder: folder, records: records(folder, fakeClock()) }, settings)
+  expect(await paid.pay()).toBe('paid')
+  await paid.wallet.close()
+  const nonces = new Set(paid.service.settled.keys())
+  const ends: unknown[] = []
+  // Once the turn that the copy holds is over.
+  const clock = fakeClock(paid.clock.now() + leaseMs)
+  for (const copy of copies) {
+    restore(copy, folder)
+    const restored = await walletOn(notes, { stateFolder: folder, clock }, settings)
+    ends.push(await restored.pay())
+    for (const nonce of restored.service.settled.keys()) nonces.add(nonce)
+    await restored.wallet.close()
+  }
+  expect(nonces.size).toBe(1)
+  expect(ends).toEqual([
+    // From the turn, from before the plan and after it.
+    ...Array(3).fill('journal-behind'),
+    // They hold the signed payment, so the same bytes go again.
+    ...Array(2).fill('paid before'),
+    ...Array(2).fill('max-total'),
+  ])
+})
+
+test('a note of an earlier version has no figures and takes those of its journal', async () => {
   const notes = newNotes()
   const first = await walletOn(notes)
   await first.pay()
-  await first.wallet.close()
-  for (const name of readdirSync(first.folder)) if (name.startsWith('agent.db')) rmSync(join(first.folder, name))
-  expect(await (await walletOn(notes, { stateFolder: first.folder })).pay()).toBe('paid')
+  const path = join(notes, `${first.wallet.address.toLowerCase()}.json`)
+  const { address, journal, folder } = JSON.parse(readFileSync(path, 'utf8'))
+  writeFileSync(path, JSON.stringify({ address, journal, folder }))
+  expect(await first.pay()).toBe('paid before')
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
+    count: 1,
+    totalMicroUsd: '5000000',
+    last: expect.stringMatching(/^pay_/),
+  })
 })
 
 test('a person may say which journal counts', async () => {
@@ -97,9 +223,7 @@ test('a person may say which journal counts', async () => {
   const first = await walletOn(notes)
   const second = await walletOn(notes)
   await first.pay()
-  const state = openState(second.folder)
-  await moveJournal(notes, second.wallet.address, fileRecords(state, second.clock))
-  state.close()
+  await moveHere(notes, second)
   expect(await second.pay()).toBe('paid')
   const late = await walletOn(notes, { stateFolder: first.folder })
   expect(await late.pay()).toBe('other-journal')
@@ -108,7 +232,7 @@ test('a person may say which journal counts', async () => {
 test('a dry run may be tried beside a wallet that pays', async () => {
   const notes = newNotes()
   await (await walletOn(notes)).pay()
-  expect(await (await walletOn(notes, {}, true)).pay()).toBe('dry-run')
+  expect(await (await walletOn(notes, {}, { dryRun: true })).pay()).toBe('dry-run')
 })
 
 test('a note that cannot be read or written stops every payment', async () => {
@@ -148,5 +272,18 @@ withPostgres('a journal in PostgreSQL', cluster => {
     expect(await (await walletOn(notes, { records: store.open() })).pay()).toBe('paid before')
     expect(await (await walletOn(notes, { records: other.open() })).pay()).toBe('other-journal')
     expect(await (await walletOn(notes)).pay()).toBe('other-journal')
+  })
+
+  test('that was restored from before a payment signs nothing until its owner says so', async () => {
+    const notes = newNotes()
+    const store = await postgresStore(cluster)()
+    onTestFinished(store.dispose)
+    expect(await (await walletOn(notes, { records: store.open() })).pay()).toBe('paid')
+    await store.tamper('DELETE FROM payment_steps; DELETE FROM payments')
+    const restored = await walletOn(notes, { records: store.open() })
+    expect(await restored.pay()).toBe('journal-behind')
+    expect(restored.service.received).toEqual([])
+    await moveJournal(notes, restored.wallet.address, store.open())
+    expect(await restored.pay()).toBe('paid')
   })
 })

@@ -1,12 +1,16 @@
 /**
  * Pays after a 402 until it is refused or killed: `FOLDER ROUNDS SETTLED [KILL]`, each authorisation that left as a line in
- * the file SETTLED. KILL is `before N`, `after N` (the N-th decision) or `sending`, `settled`: where the process ends
- * itself with SIGKILL. The journal is the folder's, or the one that FAREBOX_JOURNAL_URL names.
+ * the file SETTLED. KILL is `before N`, `after N` (the N-th decision), `looked N` (the N-th look at how far the journal has
+ * come, before it is noted), `syncing N` (a file of its note written, and under no name
+ * yet or not safe under it) or `sending`, `settled`: where the process
+ * ends itself with SIGKILL. The journal is the folder's, or the one that FAREBOX_JOURNAL_URL names.
  */
-import { appendFileSync } from 'node:fs'
+import fs, { appendFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { systemClock } from '#contract/clock.ts'
 import { keyFromHex } from '#wallet/keys/keys.ts'
+import { journalMark } from '#wallet/records/journal-mark.ts'
 import { openRecords } from '#wallet/records/open-records.ts'
 import type { Records } from '#wallet/records/records.ts'
 import { openState } from '#wallet/records/state.ts'
@@ -26,8 +30,14 @@ const end = () => process.kill(process.pid, 'SIGKILL')
 
 function killing(records: Records): Records {
   let decisions = 0
+  let looks = 0
   return {
     ...records,
+    async read(work) {
+      const result = await records.read(work)
+      if ((work as unknown) === journalMark && ++looks === Number(nth) && kill === 'looked') end()
+      return result
+    },
     async decide(work) {
       decisions++
       const isTheOne = decisions === Number(nth)
@@ -37,6 +47,13 @@ function killing(records: Records): Records {
       return result
     },
   }
+}
+
+if (kill === 'syncing') {
+  let synced = 0
+  const { fsyncSync } = fs
+  fs.fsyncSync = handle => (++synced === Number(nth) ? end() : fsyncSync(handle))
+  syncBuiltinESMExports()
 }
 
 const state = openState(folder)

@@ -117,6 +117,9 @@ withPostgres('ten replicas on one journal in PostgreSQL', cluster => {
 const kills: string[][] = [
   ...Array.from({ length: 8 }, (_, n) => ['before', String(n + 1)]),
   ...Array.from({ length: 8 }, (_, n) => ['after', String(n + 1)]),
+  // Twice in a payment it is noted how far the journal has come: before anything else, and before the bytes leave.
+  ...Array.from({ length: 2 }, (_, n) => ['looked', String(n + 1)]),
+  ...Array.from({ length: 4 }, (_, n) => ['syncing', String(n + 1)]),
   ['sending'],
   ['settled'],
 ]

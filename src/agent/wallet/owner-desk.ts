@@ -7,7 +7,7 @@ import { type CreatedKeys, keyFileAddresses, refuseSecondKeyFile, unlockKeyFile 
 import type { WalletKey } from '#wallet/keys/keys.ts'
 import { resolvePayment } from '#wallet/payment/recover.ts'
 import { findPayment, listPayments, type Payment } from '#wallet/records/journal.ts'
-import { defaultNotesFolder, moveJournal } from '#wallet/records/journal-of-key.ts'
+import { comparedWithNote, defaultNotesFolder, moveJournal } from '#wallet/records/journal-of-key.ts'
 import { ownJournal, refuseOther } from '#wallet/records/journal-owner.ts'
 import { openRecords } from '#wallet/records/open-records.ts'
 import { openState } from '#wallet/records/state.ts'
@@ -71,6 +71,8 @@ export interface OwnerDesk {
   /** Nothing is signed any more by any process on this journal. */
   stop(by: string): Promise<void>
   start(): Promise<void>
+  /** Where this machine has noted another journal of the keys, or more of this one: what was noted, and what is here. */
+  moved(): Promise<readonly { address: string; noted: string; present: string }[]>
   /** From now on this journal counts what the wallet's keys pay on this machine. */
   move(): Promise<void>
   close(): Promise<void>
@@ -146,10 +148,29 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
     resolve: (id, hasLeft, by) => resolvePayment({ records, nodes: nodesOf(env) }, id, hasLeft, by),
     stop: by => records.decide(nowMs => stop(by, nowMs)),
     start: () => records.decide(start),
-    async move() {
-      for (const address of await knownAddresses(folder, env)) await moveJournal(defaultNotesFolder(), address, records)
-    },
+    ...movingOf(folder, env, records),
     close: () => records.close(),
+  }
+}
+
+function movingOf(
+  folder: string,
+  env: AgentEnvironment,
+  records: ReturnType<typeof openRecords>,
+): Pick<OwnerDesk, 'moved' | 'move'> {
+  const notes = defaultNotesFolder()
+  return {
+    async moved() {
+      const addresses = await knownAddresses(folder, env)
+      const compared = addresses.map(async address => {
+        const differing = await comparedWithNote(notes, address, records)
+        return differing ? [{ address, ...differing }] : []
+      })
+      return (await Promise.all(compared)).flat()
+    },
+    async move() {
+      for (const address of await knownAddresses(folder, env)) await moveJournal(notes, address, records)
+    },
   }
 }
 

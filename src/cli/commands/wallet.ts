@@ -33,7 +33,8 @@ resolve   records what you saw on the chain of a payment whose outcome is unknow
 export    shows the secret keys, after a passphrase; for a person at a terminal
 stop      switches off all processes that share the wallet's journal: nothing is signed, nothing is sent
 start     switches them on again, and refills where a refill had not shown; for a person at a terminal
-move      makes this journal the one that counts for the wallet's keys on this machine; for a person at a terminal
+move      makes this journal the one that counts for the wallet's keys on this machine, also after an older copy of it was
+          restored: shows what was noted and what it holds; for a person at a terminal
 
   --service URL      asks the service where it wants to be paid, shows it, and lets the wallet pay there
   --keychain         keeps the keys in the keychain of this system too, so that the assistant needs no passphrase

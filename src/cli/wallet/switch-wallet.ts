@@ -36,16 +36,26 @@ export async function startWallet(args: readonly string[], io: CommandIo): Promi
   })
 }
 
-/** For a key whose journal was left behind: the present one counts from now on. */
+/** For a key whose journal was left behind, or restored from a copy: the present one counts from now on. */
 export async function moveWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const command = 'farebox wallet move'
   const { values } = parseArguments(args, { command, options })
   requireTerminal(io, command)
   return atDesk(io, values.data, async desk => {
     const addresses = await addressesOf(desk)
-    io.output.note(`From now on the journal of ${desk.folder} would count what ${addresses.join(' and ')} pay here.`)
-    io.output.note('What another journal has counted would count no more: its caps begin anew.')
-    if (!(await askYes(io, 'Is the other journal out of use for good?'))) {
+    const found = await desk.moved()
+    if (found.length === 0) {
+      io.output.print(
+        `The journal of ${desk.folder} counts already what ${addresses.join(' and ')} pay here; nothing was changed.`,
+      )
+      return 0
+    }
+    for (const { address, noted, present } of found) {
+      io.output.note(`Noted for ${address}: ${noted}.`)
+      io.output.note(`This one is ${present}.`)
+    }
+    io.output.note('From now on this one counts. Payments that it does not hold count no more against the caps.')
+    if (!(await askYes(io, 'Is the other journal, or the newer copy of this one, out of use for good?'))) {
       io.output.print('Nothing was changed.')
       return 1
     }

@@ -36,6 +36,8 @@ export async function pay(whole: Till, order: Order, send: Send): Promise<PaidOr
   const { records, folder } = whole
   await records.read(() => refuseWhenStopped(folder))
   return withTopUpLease(records, whole.pause, async lease => {
+    // A dry run signs no payment, so that it may be tried beside a wallet that does.
+    if (!whole.policy.dryRun) await whole.noteJournal()
     const till = await withPayer(whole, order)
     // In a dry run nothing leaves, also not what was signed before it.
     const earlier = till.policy.dryRun

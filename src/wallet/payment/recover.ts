@@ -12,6 +12,7 @@ import { withTopUpLease } from './top-up-lease.ts'
 export async function recover(till: Till, send: Send): Promise<journal.Payment[]> {
   if (till.policy.dryRun) return []
   return withTopUpLease(till.records, till.pause, async lease => {
+    await till.noteJournal()
     await dropPlanned(till, lease)
     const recovered: journal.Payment[] = []
     for (const { id } of await openHere(till)) {

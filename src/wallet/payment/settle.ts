@@ -51,13 +51,17 @@ export const dropPlanned = ({ records, keys }: Till, lease: TopUpLease): Promise
 
 const addressesOf = (keys: Till['keys']): string[] => keys.map(key => key.address)
 
+/** Its row is noted outside of the data folder first, so that no copy from before it can be taken for the journal. */
 export function sendUntilAnswered(
-  { records, folder, pause }: Till,
+  { records, folder, pause, noteJournal }: Till,
   lease: TopUpLease,
   id: string,
   send: Send,
 ): Promise<journal.Payment> {
   return followed(id, async () => {
+    await noteJournal().catch(error => {
+      throw error instanceof WalletRefusal && error.rule !== 'journal-away' ? notSent(id, error) : error
+    })
     for (let attempt = 0; ; attempt++) {
       const { payload, address } = await records.decide(function* (nowMs) {
         yield* lease.check()
@@ -73,6 +77,13 @@ export function sendUntilAnswered(
     }
   })
 }
+
+const notSent = (id: string, { sentence, nextStep }: WalletRefusal): WalletRefusal =>
+  new WalletRefusal({
+    rule: 'payment-open',
+    sentence: `The payment ${id} is signed and was not sent: ${sentence}`,
+    nextStep,
+  })
 
 /** Once a payment is signed, a journal that goes away means that nobody knows its end, and not that nothing was signed. */
 export async function followed<Result>(id: string, work: () => Promise<Result>): Promise<Result> {

@@ -17,5 +17,7 @@ export interface Till {
   /** The account that was found to have credit before this wallet has ever paid. */
   found: { address: string | null }
   policy: Policy
+  /** Notes outside of the data folder how far the journal has come; refused where it lacks what was noted. */
+  noteJournal(): Promise<void>
   pause: Pause
 }

@@ -2,17 +2,33 @@ import { existsSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
+import { displayUsd } from '#contract/money.ts'
 import { parseJsonWithUniqueNames } from '#contract/safe-json.ts'
 import { maxNoteBytes } from '../limits.ts'
 import { readPrivateFile, replacePrivateFile, writeNewPrivateFile } from '../private-file.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
+import { isBehind, type JournalMark, journalMark } from './journal-mark.ts'
 import type { Records } from './records.ts'
 import { stateFileName } from './state.ts'
-import { first, type Work } from './work.ts'
 
-/** Which journal counts what a key pays. `folder` is null for one in a database. */
-const Note = z.strictObject({ address: z.string(), journal: z.string(), folder: z.string().nullable() })
-type Note = z.output<typeof Note>
+/**
+ * Which journal counts what a key pays, and how far it had come before the last payment left. `folder` is null for one in
+ * a database. Notes of earlier versions have no figures.
+ */
+const Note = z.strictObject({
+  address: z.string(),
+  journal: z.string(),
+  folder: z.string().nullable(),
+  steps: z.int().nonnegative().default(0),
+  count: z.int().nonnegative().default(0),
+  totalMicroUsd: z
+    .string()
+    .regex(/^\d{1,20}$/)
+    .default('0')
+    .transform(BigInt),
+  last: z.string().nullable().default(null),
+})
+type Note = JournalMark & { address: string; folder: string | null }
 
 /** Notes of this user on this machine, one a key: `$XDG_STATE_HOME/farebox/journals`, or below `~/.local/state`. */
 export function defaultNotesFolder(): string {
@@ -21,17 +37,22 @@ export function defaultNotesFolder(): string {
 }
 
 /**
- * Refuses a second journal for one key on this machine, because each would count its caps from nothing. The first is noted
- * before anything is signed. A folder that was moved takes its note along; one that was removed leaves it to the next.
+ * Notes how far the journal of a key has come. Refuses a second journal for one key on this machine, because each would
+ * count its caps from nothing, and one that lacks payments which were noted. The note is written after the row of a signed
+ * payment and before its bytes leave, so that after a crash it is never ahead of its journal. A folder that was moved
+ * takes its note along.
  */
-export async function claimJournal(notesFolder: string, address: string, records: Records): Promise<void> {
+export async function noteJournal(notesFolder: string, address: string, records: Records): Promise<void> {
   const note = await noteOf(address, records)
   const name = nameOf(address)
   const known = readNote(notesFolder, name)
   if (known === null && noting(notesFolder, () => writeNewPrivateFile(notesFolder, name, textOf(note)))) return
   const held = known ?? readNote(notesFolder, name)
-  if (!held || isSame(held, note)) return
-  if (isStillThere(held, note)) throw otherJournal(held, note)
+  if (!held) return
+  if (!isSame(held, note) && isStillThere(held, note)) throw otherJournal(held, note)
+  if (await records.read(() => isBehind(held))) throw behind(held, note)
+  // Another process may have noted more since this one has looked.
+  if (isSame(held, note) && held.steps >= note.steps) return
   noting(notesFolder, () => replacePrivateFile(notesFolder, name, textOf(note)))
 }
 
@@ -41,14 +62,21 @@ export async function moveJournal(notesFolder: string, address: string, records:
   noting(notesFolder, () => replacePrivateFile(notesFolder, nameOf(address), textOf(note)))
 }
 
-async function noteOf(address: string, records: Records): Promise<Note> {
-  const journal = await records.read(journalId)
-  return { address, journal, folder: records.folder === null ? null : realpathSync(records.folder) }
+/** What was noted of a key beside what these records hold now, for a person who is to choose; null where they agree. */
+export async function comparedWithNote(
+  notesFolder: string,
+  address: string,
+  records: Records,
+): Promise<{ noted: string; present: string } | null> {
+  const note = await noteOf(address, records)
+  const held = readNote(notesFolder, nameOf(address))
+  if (!held || (isSame(held, note) && !(await records.read(() => isBehind(held))))) return null
+  return { noted: `${placeOf(held)}: ${figuresOf(held)}`, present: `${placeOf(note)}: ${figuresOf(note)}` }
 }
 
-function* journalId(): Work<string> {
-  const row = yield* first('SELECT id FROM journal')
-  return String(row?.id)
+async function noteOf(address: string, records: Records): Promise<Note> {
+  const mark = await records.read(journalMark)
+  return { address, folder: records.folder === null ? null : realpathSync(records.folder), ...mark }
 }
 
 /** A copy of a folder has the same id in another place, and would count for itself. */
@@ -62,7 +90,10 @@ const isStillThere = ({ folder }: Note, present: Note): boolean =>
 const nameOf = (address: string): string =>
   address.startsWith('0x') ? `${address.toLowerCase()}.json` : `${Buffer.from(address).toString('hex')}.json`
 
-const textOf = (note: Note): string => `${JSON.stringify(note, null, 2)}\n`
+const textOf = ({ address, journal, folder, steps, count, totalMicroUsd, last }: Note): string => {
+  const note = { address, journal, folder, steps, count, totalMicroUsd: totalMicroUsd.toString(), last }
+  return `${JSON.stringify(note, null, 2)}\n`
+}
 
 function readNote(folder: string, name: string): Note | null {
   const text = noting(folder, () => readPrivateFile(join(folder, name), maxNoteBytes, false))
@@ -70,7 +101,7 @@ function readNote(folder: string, name: string): Note | null {
   const json = parseJsonWithUniqueNames(text, 4)
   const note = Note.safeParse(json.ok ? json.value : undefined)
   if (note.success) return note.data
-  throw refusal(`${join(folder, name)} cannot be read as a note of which journal counts for a key.`, moveAdvice)
+  throw refusal('other-journal', `${join(folder, name)} is no note of which journal counts for a key.`, moveAdvice)
 }
 
 function noting<Result>(folder: string, work: () => Result): Result {
@@ -80,7 +111,8 @@ function noting<Result>(folder: string, work: () => Result): Result {
     if (error instanceof WalletRefusal) throw error
     const { code = 'no code' } = error as NodeJS.ErrnoException
     throw refusal(
-      `Which journal counts for the wallet's key cannot be noted in ${folder} (${code}), and nothing is signed before it is.`,
+      'other-journal',
+      `Which journal counts for the wallet's key cannot be noted in ${folder} (${code}), and nothing is paid before it is.`,
       'Let the folder be written to, or name another with XDG_STATE_HOME.',
     )
   }
@@ -91,26 +123,22 @@ const moveAdvice =
 
 const otherJournal = (held: Note, note: Note): WalletRefusal =>
   refusal(
+    'other-journal',
     `On this machine what the key ${note.address} pays is counted in ${placeOf(held)}, and not in ${placeOf(note)}; two would double its caps.`,
     `Use that one. ${moveAdvice}`,
   )
 
-const placeOf = ({ folder }: Note): string => (folder === null ? 'another PostgreSQL journal' : `the folder ${folder}`)
+const behind = (held: Note, note: Note): WalletRefusal =>
+  refusal(
+    'journal-behind',
+    `The journal in ${placeOf(note)} lacks payments of the key ${note.address}: it holds ${figuresOf(note)}, and this machine has noted ${figuresOf(held)}. An old copy was restored, or the journal was removed; its caps would count from too little, so nothing was signed.`,
+    `Put the newest copy back. ${moveAdvice}`,
+  )
 
-const refusal = (sentence: string, nextStep: string): WalletRefusal =>
-  new WalletRefusal({ rule: 'other-journal', sentence, nextStep })
+const figuresOf = ({ count, totalMicroUsd }: JournalMark): string =>
+  `${count} signed payment${count === 1 ? '' : 's'} with ${displayUsd(totalMicroUsd)} counted`
 
-/** Claims a journal for a wallet's keys, once in a process. */
-export function claimOnce(notesFolder: string, keys: readonly { address: string }[], records: Records) {
-  let claimed: Promise<void> | undefined
-  const claim = async () => {
-    for (const { address } of keys) await claimJournal(notesFolder, address, records)
-  }
-  return (): Promise<void> => {
-    claimed ??= claim().catch(error => {
-      claimed = undefined
-      throw error
-    })
-    return claimed
-  }
-}
+const placeOf = ({ folder }: Note): string => (folder === null ? 'a PostgreSQL journal' : `the folder ${folder}`)
+
+const refusal = (rule: 'other-journal' | 'journal-behind', sentence: string, nextStep: string): WalletRefusal =>
+  new WalletRefusal({ rule, sentence, nextStep })

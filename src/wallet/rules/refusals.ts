@@ -56,7 +56,7 @@ const policyRules: ReadonlySet<Rule> = new Set<Rule>([
   ...(['stopped', 'origin', 'offer', 'scheme', 'network', 'asset', 'transfer-method', 'recipient'] as const),
   ...(['amount-text', 'token-name', 'fee-payer', 'authorization-lifetime', 'minimum', 'price-bait', 'order'] as const),
   ...(['max-payment', 'max-day', 'max-total', 'max-call', 'cooldown', 'denied', 'expired'] as const),
-  ...(['too-many-questions', 'other-journal'] as const),
+  ...(['too-many-questions', 'other-journal', 'journal-behind', 'clock'] as const),
 ])
 
 export const isPolicyRule = (rule: Rule): boolean => policyRules.has(rule)

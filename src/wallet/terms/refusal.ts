@@ -37,6 +37,8 @@ export type Rule =
   | 'state'
   | 'journal-away'
   | 'other-journal'
+  | 'journal-behind'
+  | 'clock'
   | 'other-owner'
   | 'not-found'
 
