@@ -59,7 +59,7 @@ const filledIn = (key: string): string => `\${user_config.${key}}`
 
 const longDescription = `Gives an assistant a metered inference API as tools: chat, video and more, at the service that you name. It pays by an API key, or from a small wallet of its own with USDC, within caps that no tool call can raise; what a person has to decide, a person is asked. Without either the free tools work.
 
-Your prompts and files go to the service that you name, and to nobody else; docs/privacy.md in this bundle tells what leaves your machine.`
+Your prompts and files go to the service that you name, and to nobody else; a wallet asks a public node of its chain what it holds; docs/privacy.md in this bundle tells what leaves your machine.`
 
 const option = ({ type, title, description, default: value, isRequired, isSecret }: Setting) => ({
   type,

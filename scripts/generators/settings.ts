@@ -71,7 +71,8 @@ export const settings: readonly Setting[] = [
     variable: 'FAREBOX_SOLANA_RPC_URL',
     type: 'string',
     title: 'Solana node',
-    description: 'Its address, https://host/path. Without one nothing is paid on Solana.',
+    description:
+      'Its address, https://host/path; the public one where empty. With the word none nothing is paid on Solana.',
     isSecret: true,
   },
   cap(

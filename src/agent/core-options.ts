@@ -11,7 +11,7 @@ export interface CoreOptions {
   walletKey?: string | undefined
   /** Solana private key, base58 of 64 bytes; for the rail of Solana, beside the other key or instead of it. */
   solanaKey?: string | undefined
-  /** Nodes of the chains; without one of Solana nothing is paid there, without both the wallet does not know what it holds. */
+  /** Nodes of the chains: the public ones where absent, and `none` asks nobody. Without one of Solana nothing is paid there. */
   nodes?: { eip155?: string | undefined; solana?: string | undefined } | undefined
   /** The defaults where absent. */
   policy?: Policy | undefined

@@ -6,25 +6,33 @@ import type { Client } from './client.ts'
 import { ClientError } from './client-error.ts'
 import { answerBytes, requirementsLifeMs } from './limits.ts'
 import type { SendPayment, SentPayment } from './payer.ts'
+import { parseHttpDate } from './retry/http-date.ts'
 import { readJson } from './wire/read-body.ts'
 import { readLeniently } from './wire/read-leniently.ts'
 import { writeRequest } from './wire/write-request.ts'
 
 const noCall = { params: undefined, query: undefined, body: {} } as const
 
+/** How the service is paid. */
+export interface TopUpOffer {
+  accepts: readonly PaymentOption[]
+  /** Unix milliseconds by the service's clock, as they go on since it answered; null where it did not say. */
+  serviceNowMs: (() => number) | null
+}
+
 /** The two halves of `POST /x402/top-up` (brief §4.1): what may be paid, and one signed payment. No credential goes with either. */
 export class TopUpDesk {
   readonly #client: Client
-  #known: { accepts: readonly PaymentOption[]; atMs: number } | null = null
+  #known: { offer: TopUpOffer; atMs: number } | null = null
 
   constructor(client: Client) {
     this.#client = client
   }
 
   /** What the service offers; asked anew when older than five minutes, because every look is a 402. */
-  async requirements(signal?: AbortSignal): Promise<readonly PaymentOption[]> {
+  async offer(signal?: AbortSignal): Promise<TopUpOffer> {
     const nowMs = this.#client.clock.now()
-    if (this.#known && nowMs - this.#known.atMs < requirementsLifeMs) return this.#known.accepts
+    if (this.#known && nowMs - this.#known.atMs < requirementsLifeMs) return this.#known.offer
     const response = await this.#exchange({}, signal)
     if (response.status !== 402) {
       if (response.status >= 400) throw await this.#client.errorOf(topUp, response)
@@ -33,8 +41,10 @@ export class TopUpDesk {
     }
     const accepts = acceptsOf(await readJson(response, answerBytes), response.headers)
     if (!accepts) throw unreadable()
-    this.#known = { accepts, atMs: nowMs }
-    return accepts
+    const toldMs = parseHttpDate(response.headers.get('date') ?? '', nowMs)
+    const offer = { accepts, serviceNowMs: toldMs === null ? null : goingOn(toldMs) }
+    this.#known = { offer, atMs: nowMs }
+    return offer
   }
 
   /** After a refusal the offer may have changed. */
@@ -83,6 +93,12 @@ function outcomeOf(error: ServiceError): SentPayment {
 /** Codes of services and facilitators for a payment that the chain has seen already. */
 const usedUp =
   /nonce_?(is_|was_)?(already_)?(been_)?used|already_?(been_)?(used|settled|processed|spent)|authorization_?used/i
+
+/** By a clock that nobody sets: ours may be what is wrong. */
+function goingOn(toldMs: number): () => number {
+  const heardAtMs = performance.now()
+  return () => toldMs + performance.now() - heardAtMs
+}
 
 /** The body, or the header where a service says it only there. */
 function acceptsOf(body: unknown, headers: Headers): readonly PaymentOption[] | null {

@@ -13,6 +13,8 @@ export const evmNetwork = 'eip155:8453'
 export const solanaNetwork = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
 export const usdcOnEvm = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 export const usdcOnSolana = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
+/** What the token calls itself on Base, where payments are signed for it; a copy on a local chain has another name. */
+export const usdcNameOnEvm = 'USD Coin'
 export const usdcDecimals = 6
 
 /** Bare names in older messages mean the same networks. */

@@ -39,9 +39,14 @@ export const refillShown = { numerator: 1n, denominator: 2n }
 /** A 402 that was answered before a payment was credited arrives within this time after it: look again, pay nothing. */
 export const lookAgainMs = 10_000
 
-/** A question to a node is a few hundred bytes of answer, and a person waits for the call that it stands before. */
+/** A question to a node without whose answer nothing can be signed or ended. */
 export const nodeTimeoutMs = 10_000
-export const nodeAnswerBytes = 65_536
+/** What an address holds and what time a chain has: a node that is silent refuses nothing, so it may not take long either. */
+export const lookTimeoutMs = 3_000
+/** Most answers are a few hundred bytes; a block of Base lists the hashes of its transactions, thousands at most. */
+export const nodeAnswerBytes = 1_048_576
+/** Our clock and the service's or the chain's: beyond this a payment would be good for too long, or count on another day. */
+export const clockSkewMs = 10 * minuteMs
 /** Of a transfer with a memo on Solana; one with a bound above what it takes would only cost its fee payer more. */
 export const transferComputeUnits = 20_000
 export const transferMicroLamportsPerUnit = 1

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '#contract/clock.ts'
-import type { PaymentOption } from '#contract/payment.ts'
 import { type Approvals, openApprovals } from './approvals/approvals.ts'
-import type { ChainNodes } from './chains/ask-node.ts'
+import type { ChainNodes } from './chains/chain-nodes.ts'
 import type { WalletKey } from './keys/keys.ts'
 import { accountOf } from './payment/choose-payer.ts'
 import { decidedCall, type PaidOrder, pay } from './payment/pay.ts'
@@ -23,7 +22,7 @@ import { recorded } from './rules/refusals.ts'
 import { tightenByFile } from './rules/settings-file.ts'
 import { refuseWhenStopped } from './rules/stop-switch.ts'
 import { signIn } from './sign-in.ts'
-import type { Order, SeenCredit } from './terms/order.ts'
+import type { Offer, Order, SeenCredit } from './terms/order.ts'
 import type { Payee } from './terms/payee.ts'
 import { type WalletStatus, walletStatus } from './wallet-status.ts'
 
@@ -31,6 +30,7 @@ export interface WalletOptions {
   key: WalletKey
   /** Of the other rails; `key` is the one of Base where there is one. */
   otherKeys?: readonly WalletKey[]
+  /** The public ones unless named; `none` asks nobody. */
   nodes?: ChainNodes
   policy: Policy
   /** The data folder, or a state that was opened already to share its connection. */
@@ -64,7 +64,7 @@ export interface Wallet {
   /** One payment within the policy; an open one is sent again first, the same bytes. */
   pay(order: Order, send: Send): Promise<PaidOrder>
   /** Where the policy refills credit ahead of need, and an answer has told too little of it. Fails for nobody. */
-  refill(seen: SeenCredit, offers: () => Promise<readonly PaymentOption[]>, send: Send): Promise<void>
+  refill(seen: SeenCredit, offers: () => Promise<Offer>, send: Send): Promise<void>
   status(): Promise<WalletStatus>
   /** Newest first. */
   receipts(limit: number): Promise<Payment[]>

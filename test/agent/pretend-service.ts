@@ -92,6 +92,8 @@ export interface PretendOptions {
   told?: () => number
   /** Models beside the text model `m`. */
   alsoListed?: readonly object[]
+  /** The clock of its offers, which have no `Date` without one: tests move the clocks of their agents. */
+  now?: () => number
   /** Takes the place of an answer. */
   instead?: (seen: Seen, response: ServerResponse) => boolean | Promise<boolean>
 }
@@ -106,8 +108,10 @@ interface Books {
 
 type Answer = (seen: Seen, response: ServerResponse) => void
 
-function topUpOf(books: Books, { offer = option(), payments = ['credit'] }: PretendOptions): Answer {
+function topUpOf(books: Books, { offer = option(), payments = ['credit'], now }: PretendOptions): Answer {
   return (seen, response) => {
+    response.sendDate = false
+    if (now) response.setHeader('date', new Date(now()).toUTCString())
     const signed = seen.headers[paymentSignature.name]
     if (typeof signed !== 'string') {
       const header = paymentRequired.format({ x402Version: 2, accepts: [offer] })

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { keyFromHex } from '#wallet/keys/keys.ts'
@@ -20,6 +21,7 @@ async function setUp(ended: Sent, { ageMs = 0, ...options }: PretendOptions & { 
     key: await keyFromHex(walletKey),
     policy: readPolicy({ serviceUrl: server.baseUrl, payees }),
     stateFolder,
+    notesFolder: join(stateFolder, 'notes'),
     pause: async () => {},
     clock: { now: () => Date.now() - ageMs },
   })

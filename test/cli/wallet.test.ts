@@ -212,7 +212,7 @@ test('status says how credit is refilled, and what has become of it', async () =
   const see = () =>
     wallet.refill(
       { balanceMicroUsd: usd(0.2), agoMs: () => 0 },
-      async () => [option()],
+      async () => ({ accepts: [option()] }),
       fakeService(wallet.address, 'credit').send,
     )
   await see()
@@ -234,7 +234,7 @@ test('status says until when a refused refill waits', async () => {
   const { wallet, folder, dispose } = await sampleWallet(settings, { clock })
   closing.push(dispose)
   const seen = { balanceMicroUsd: usd(0.2), agoMs: () => 0 }
-  await wallet.refill(seen, async () => [option()], fakeService(wallet.address, 'credit').send)
+  await wallet.refill(seen, async () => ({ accepts: [option()] }), fakeService(wallet.address, 'credit').send)
   const env = {
     ...{ FAREBOX_WALLET_KEY: secret, FAREBOX_BASE_URL: `${origin}/api/v1` },
     ...{ FAREBOX_REFILL_BELOW_USD: '1', FAREBOX_REFILL_BY_USD: '5' },

@@ -373,4 +373,10 @@ export const otherThreats: readonly Threat[] = [
       shown('wallet/processes.test.ts', 'eight processes share one budget'),
     ],
   },
+  {
+    id: 'W14',
+    threat: 'a clock that is set ahead, so that a payment is good for a day or the cap of a day begins anew',
+    answer: 'nothing is paid while it differs from the service’s or the chain’s by more than 10 minutes',
+    shownBy: [shown('wallet/clock.test.ts', 'a clock that is 25 hours ahead of the service')],
+  },
 ]

@@ -59,8 +59,8 @@ describe('what the wallet does not hold is not signed', () => {
     const refusal = await wallet.pay(offered(), no).catch((error: unknown) => error)
     expect(refusal).toMatchObject({
       rule: 'funds',
-      sentence: expect.stringContaining('holds 0.00 USD'),
-      nextStep: expect.stringContaining(`5.00 USD in USDC to ${address} on eip155:8453`),
+      sentence: expect.stringContaining('holds 0.00 USDC.'),
+      nextStep: expect.stringContaining(`at least 5 to ${address} on Base`),
     })
     expect(await wallet.receipts(1)).toEqual([])
     expect(await wallet.status()).toMatchObject({ spentDayMicroUsd: 0n, openPayments: [] })

@@ -17,7 +17,7 @@ import { openState } from '#wallet/records/state.ts'
 import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { openWallet } from '#wallet/wallet.ts'
-import { credited, order, policy, readHeader, secret } from './sample-wallet.ts'
+import { credited, nobody, order, policy, readHeader, secret } from './sample-wallet.ts'
 
 const [, , folder = '', rounds = '1', settled = '', kill = '', nth = '0'] = process.argv
 const {
@@ -63,6 +63,7 @@ const wallet = openWallet({
   state,
   records: killing(openRecords(state, systemClock, journalUrl)),
   notesFolder: join(folder, 'notes'),
+  nodes: nobody,
 })
 
 for (let round = 0; round < Number(rounds); round++) {

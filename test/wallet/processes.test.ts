@@ -10,7 +10,7 @@ import { schema } from '#wallet/records/postgres/connection.ts'
 import { openWallet } from '#wallet/wallet.ts'
 import { query } from '../postgres/cluster.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
-import { credited, order, policy, readHeader, secret, temporaryFolder, usd } from './sample-wallet.ts'
+import { credited, nobody, order, policy, readHeader, secret, temporaryFolder, usd } from './sample-wallet.ts'
 
 const child = fileURLToPath(new URL('./paying-child.ts', import.meta.url))
 
@@ -136,6 +136,7 @@ test.each(kills)('killed %s %s, every payment ends and none is doubled', { timeo
     policy: policy({ cooldownMs: 0 }),
     stateFolder: folder,
     notesFolder: join(folder, 'notes'),
+    nodes: nobody,
   })
   const sent: string[] = []
   const send = async (header: string) => {

@@ -20,7 +20,7 @@ describe('refills in a file', () => refillsContract(fileStore))
 withPostgres('refills in PostgreSQL', cluster => refillsContract(postgresStore(cluster)))
 
 const settings = { refillBelowUsd: '1', refillByUsd: '5', askAboveUsd: '9', maxDayUsd: '30', maxTotalUsd: '60' }
-const offers = async () => [option()]
+const offers = async () => ({ accepts: [option()] })
 
 /** Replicas of one wallet, whose journal says for all of them when it is refilled. */
 function refillsContract(openStore: OpenTestStore): void {
@@ -88,7 +88,7 @@ function refillsContract(openStore: OpenTestStore): void {
     const slowly = async () => {
       await wallet.pay(order(), service.send)
       await store.advance(5 * 60_000)
-      return [option()]
+      return { accepts: [option()] }
     }
     await wallet.refill({ balanceMicroUsd: usd(0.5), agoMs: () => 0 }, slowly, service.send)
     expect((await wallet.receipts(9)).map(({ occasion }) => occasion)).toEqual(['after-402'])

@@ -6,6 +6,7 @@ import { paymentSignature } from '#contract/headers.ts'
 import { microUsd } from '#contract/money.ts'
 import { EvmPayload, type PaymentOption } from '#contract/payment.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
+import { noNode } from '#wallet/chains/chain-nodes.ts'
 import { keyFromHex } from '#wallet/keys/keys.ts'
 import type { Send, Sent } from '#wallet/payment/send-payment.ts'
 import { type PolicySettings, readPolicy } from '#wallet/rules/policy.ts'
@@ -49,6 +50,9 @@ export const policy = (changes: Partial<PolicySettings> = {}) =>
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'farebox-wallet-'))
 }
+
+/** No node is asked. */
+export const nobody = { eip155: noNode, solana: noNode }
 
 /** A clock that moves only when told. */
 export function fakeClock(startMs = Date.UTC(2026, 10, 21)): Clock & { advance(ms: number): void } {
@@ -107,6 +111,8 @@ export async function sampleWallet(settings: Partial<PolicySettings> = {}, optio
       policy: policy(settings),
       stateFolder: folder,
       notesFolder: join(folder, 'notes'),
+      // Its service is none of this machine, so the public nodes would be asked.
+      nodes: nobody,
       clock,
       pause: async ms => {
         pauses.push(ms)

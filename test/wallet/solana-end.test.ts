@@ -5,6 +5,7 @@ import { paymentSignature } from '#contract/headers.ts'
 import { SolanaPayload } from '#contract/payment.ts'
 import { solanaNetwork, usdcOnSolana } from '#contract/payment-rails.ts'
 import { askChain } from '#local/json-rpc.ts'
+import { noNode } from '#wallet/chains/chain-nodes.ts'
 import { SolanaKey } from '#wallet/keys/solana-key.ts'
 import { type SvmChain, startSvmChain } from '../service/payments/svm-chain.ts'
 import { blockhash, fakeNode, payee, solanaKey, solanaOption } from './sample-solana.ts'
@@ -153,7 +154,7 @@ describe('by what a node says', () => {
   test('without a node, nothing ends, and a refused payment stays open', async () => {
     const node = await fakeNode(at(100))
     const { resolve, recover, clock } = await unanswered(node.url, 'no')
-    expect(await resolve('stayed', '')).toMatch(/no node is named.*FAREBOX_SOLANA_RPC_URL/)
+    expect(await resolve('stayed', noNode)).toMatch(/no node is named.*FAREBOX_SOLANA_RPC_URL/)
     await node.close()
     clock.advance(hourMs)
     expect(await recover()).toBe('unknown')

@@ -20,9 +20,9 @@ export async function payAfter402(
   call: NonNullable<Order['call']>,
 ): Promise<PaidOrder | null> {
   if (!wallet || !wantsCredit(error)) return null
-  const accepts = await topUps.requirements()
+  const offer = await topUps.offer()
   const amountMicroUsd = missing(error, priceMicroUsd)
-  const order = { origin: client.address.origin, accepts, amountMicroUsd, purpose, call, toldMicroUsd: told(error) }
+  const order = { origin: client.address.origin, ...offer, amountMicroUsd, purpose, call, toldMicroUsd: told(error) }
   try {
     return await wallet.pay({ ...order, occasion: 'after-402' }, topUps.send)
   } catch (refusal) {

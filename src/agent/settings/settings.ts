@@ -2,6 +2,7 @@ import { decodeBase58 } from '#contract/base58.ts'
 import { isLoopback } from '#contract/loopback.ts'
 import { parseUsd } from '#contract/money.ts'
 import { isVendor } from '#contract/vendor.ts'
+import { noNode } from '#wallet/chains/chain-nodes.ts'
 import { defaultCaps, highestCapMicroUsd } from '#wallet/limits.ts'
 import { isEvmAddress, isSolanaAddress } from '#wallet/rules/policy.ts'
 import { refillProblem, refillVariables } from '#wallet/rules/refill-settings.ts'
@@ -113,9 +114,9 @@ const protocolOf = (address: string): string => (URL.canParse(address) ? new URL
 
 /** Their addresses often have a key in them, so none is repeated. */
 const nodeProblem = (name: string, text: string | undefined): string | null =>
-  text === undefined || (URL.canParse(text) && /^https?:/.test(text))
+  text === undefined || text === noNode || (URL.canParse(text) && /^https?:/.test(text))
     ? null
-    : `${name} is no address of a node; write it as https://host/path.`
+    : `${name} is no address of a node; write it as https://host/path, or as ${noNode} to ask nobody.`
 
 function addressProblem(text: string | undefined): string | null {
   if (text === undefined) return null

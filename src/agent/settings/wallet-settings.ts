@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { ChainNodes } from '#wallet/chains/ask-node.ts'
+import type { ChainNodes } from '#wallet/chains/chain-nodes.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
 import {
   type AmountSetting,
@@ -28,7 +28,7 @@ export const stateFolderOf = (env: AgentEnvironment): string =>
 /** The journal that several processes share; a secret. Undefined where the data folder keeps its own. */
 export const journalUrlOf = (env: AgentEnvironment): string | undefined => env.FAREBOX_JOURNAL_URL?.trim() || undefined
 
-/** The nodes that an environment names; a secret, because their addresses often have a key in them. */
+/** The nodes that an environment names, or `none`; a secret, because their addresses often have a key in them. */
 export const nodesOf = (env: AgentEnvironment): ChainNodes => ({
   eip155: env.FAREBOX_EVM_RPC_URL?.trim() || undefined,
   solana: env.FAREBOX_SOLANA_RPC_URL?.trim() || undefined,

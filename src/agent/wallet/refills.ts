@@ -62,7 +62,7 @@ export class Refills {
       const { sentAtMs, ...told } = next
       const seen = { ...told, agoMs: () => Math.max(0, clock.now() - sentAtMs) }
       // Where even the note of a failure cannot be written, the next answer finds the journal again.
-      await wallet.refill(seen, () => topUps.requirements(), topUps.send).catch(() => undefined)
+      await wallet.refill(seen, () => topUps.offer(), topUps.send).catch(() => undefined)
     }
   }
 

@@ -71,8 +71,8 @@ export class ToolWallet implements WalletDesk {
   async topUp(amountMicroUsd: MicroUsd, { again = false }: PaidOptions = {}): Promise<ToppedUp> {
     const { wallet, topUps, client, pays } = this.#core
     if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : nobodyPays(this.#core)
-    const accepts = await topUps.requirements()
-    const order = { origin: client.address.origin, accepts, amountMicroUsd, purpose: 'Credit that was asked for' }
+    const offer = await topUps.offer()
+    const order = { origin: client.address.origin, ...offer, amountMicroUsd, purpose: 'Credit that was asked for' }
     // A client that lost the answer asks once more: the payment of a moment ago is that answer.
     const same = again ? {} : { sameWithinMs: sameCallMs }
     const paid = await wallet.pay({ ...order, ...same, occasion: 'asked' }, topUps.send)

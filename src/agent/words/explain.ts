@@ -76,7 +76,8 @@ export const nobodyPays = (
           }),
   })
 
-const openRules: ReadonlySet<string> = new Set(['payment-open', 'payment-rejected', 'outcome-unknown'])
+/** Of a payment that the service refused nothing was taken so far, and the call that it was for was not made. */
+const openRules: ReadonlySet<string> = new Set(['payment-open', 'outcome-unknown'])
 
 export const ofWallet = ({ rule, sentence, nextStep }: WalletRefusal): ToolFailure =>
   new ToolFailure({ happened: sentence, charged: openRules.has(rule) ? 'unknown' : zeroUsd, next: nextStep })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { evmNetwork, smallestTopUpMicroUsd, usdcOnEvm } from '#contract/payment-rails.ts'
+import { evmNetwork, smallestTopUpMicroUsd, usdcNameOnEvm, usdcOnEvm } from '#contract/payment-rails.ts'
 import type { PaymentSettings, RemoteFacilitatorSettings } from '../payments/payment-settings.ts'
 import { count, HttpUrl } from './config-values.ts'
 
@@ -23,7 +23,7 @@ const Evm = z
       .default(evmNetwork),
     token: z
       .strictObject({ address: EvmAddress, name: z.string().min(1), version: z.string().min(1) })
-      .default({ address: usdcOnEvm, name: 'USD Coin', version: '2' }),
+      .default({ address: usdcOnEvm, name: usdcNameOnEvm, version: '2' }),
     payTo: EvmAddress,
     rpcUrl: HttpUrl,
     confirmations: count(0, 10_000).default(10),

@@ -2,12 +2,6 @@ import { z } from 'zod'
 import { nodeAnswerBytes, nodeTimeoutMs } from '../limits.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
-/** Nodes that the owner has named, by the namespace of CAIP-2. Their addresses may hold a key, so they are never shown. */
-export interface ChainNodes {
-  eip155?: string | undefined
-  solana?: string | undefined
-}
-
 const Answer = z.object({ result: z.unknown().optional(), error: z.unknown().optional() })
 
 /** One question over JSON-RPC. Nothing that a node says decides who is paid, or how much. Throws a refusal. */
@@ -16,6 +10,7 @@ export async function askNode<Result>(
   method: string,
   params: readonly unknown[],
   result: z.ZodType<Result>,
+  timeoutMs: number = nodeTimeoutMs,
 ): Promise<Result> {
   try {
     const response = await fetch(url, {
@@ -23,7 +18,7 @@ export async function askNode<Result>(
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
       redirect: 'error',
-      signal: AbortSignal.timeout(nodeTimeoutMs),
+      signal: AbortSignal.timeout(timeoutMs),
     })
     return result.parse(Answer.parse(JSON.parse(await readText(response))).result)
   } catch {

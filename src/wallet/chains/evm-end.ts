@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { deadMarginMs } from '../limits.ts'
 import type { Payment } from '../records/journal.ts'
-import { askNode, type ChainNodes } from './ask-node.ts'
+import { askNode } from './ask-node.ts'
+import type { ChainNodes } from './chain-nodes.ts'
 import type { ChainEnd } from './solana-end.ts'
 
 /** `authorizationState(address,bytes32)` of EIP-3009, and `name()`. */
@@ -42,8 +43,12 @@ export async function evmEnd(
 }
 
 /** Whether a node is one of the chain that a network names (CAIP-2). Throws a refusal where it gives no answer. */
-export const isOfChain = async (url: string, network: string): Promise<boolean> =>
-  network === `eip155:${Number(await askNode(url, 'eth_chainId', [], Quantity))}`
+export const isOfChain = async (url: string, network: string, timeoutMs?: number): Promise<boolean> =>
+  network === `eip155:${Number(await askNode(url, 'eth_chainId', [], Quantity, timeoutMs))}`
+
+/** Unix milliseconds of the last block. Throws a refusal where the node gives no answer. */
+export const evmTimeMs = async (url: string, timeoutMs: number): Promise<number> =>
+  Number((await askNode(url, 'eth_getBlockByNumber', ['latest', false], Block, timeoutMs)).timestamp) * 1_000
 
 const word = (hex: string): string => hex.slice(2).toLowerCase().padStart(64, '0')
 

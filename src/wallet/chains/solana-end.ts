@@ -2,7 +2,8 @@ import { z } from 'zod'
 import * as limits from '../limits.ts'
 import type { Payment } from '../records/journal.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
-import { askNode, type ChainNodes } from './ask-node.ts'
+import { askNode } from './ask-node.ts'
+import type { ChainNodes } from './chain-nodes.ts'
 
 /** What the chain says of a payment: it can still be taken, it was, or neither, for good. */
 export type ChainEnd = { kind: 'open' } | { kind: 'taken'; transaction: string | null } | { kind: 'never' }
@@ -31,9 +32,15 @@ export async function solanaEnd(nodes: ChainNodes, payment: Payment): Promise<Ch
 }
 
 /** Whether a node is one of the chain that a network names (CAIP-2). Throws a refusal where it gives no answer. */
-export async function isOfSolana(url: string, network: string): Promise<boolean> {
-  const genesis = await askNode(url, 'getGenesisHash', [], Genesis)
+export async function isOfSolana(url: string, network: string, timeoutMs?: number): Promise<boolean> {
+  const genesis = await askNode(url, 'getGenesisHash', [], Genesis, timeoutMs)
   return network === `solana:${genesis.slice(0, limits.genesisCharacters)}`
+}
+
+/** Unix milliseconds of the last block that can't be undone. Throws a refusal where the node gives no answer. */
+export async function solanaTimeMs(url: string, timeoutMs: number): Promise<number> {
+  const { absoluteSlot } = await askNode(url, 'getEpochInfo', [finalized], Epoch, timeoutMs)
+  return (await askNode(url, 'getBlockTime', [absoluteSlot], z.int().nonnegative(), timeoutMs)) * 1_000
 }
 
 const finalized = { commitment: 'finalized' } as const

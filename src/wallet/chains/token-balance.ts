@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { lookTimeoutMs } from '../limits.ts'
 import type { Rail } from '../terms/payee.ts'
-import { askNode, type ChainNodes } from './ask-node.ts'
+import { askNode } from './ask-node.ts'
+import type { ChainNodes } from './chain-nodes.ts'
 import { tokenAccountOf } from './solana-transfer.ts'
 
 /** `balanceOf(address)`. */
@@ -27,11 +29,11 @@ export async function tokenBalance(nodes: ChainNodes, { network, asset }: Rail, 
 
 async function onEvm(url: string, asset: string, owner: string): Promise<bigint> {
   const data = `${balanceOf}${owner.slice(2).toLowerCase().padStart(64, '0')}`
-  return BigInt(await askNode(url, 'eth_call', [{ to: asset, data }, 'latest'], Word))
+  return BigInt(await askNode(url, 'eth_call', [{ to: asset, data }, 'latest'], Word, lookTimeoutMs))
 }
 
 async function onSolana(url: string, mint: string, owner: string): Promise<bigint> {
   const account = await tokenAccountOf(owner, mint)
-  const { value } = await askNode(url, 'getAccountInfo', [account, { encoding: 'base64' }], Account)
+  const { value } = await askNode(url, 'getAccountInfo', [account, { encoding: 'base64' }], Account, lookTimeoutMs)
   return value === null ? 0n : Buffer.from(value.data[0], 'base64').readBigUInt64LE(amountOffset)
 }

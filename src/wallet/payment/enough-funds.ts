@@ -1,7 +1,6 @@
 import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
-import { isOfChain } from '../chains/evm-end.ts'
-import { isOfSolana } from '../chains/solana-end.ts'
-import { tokenBalance } from '../chains/token-balance.ts'
+import { chainName } from '#contract/network-name.ts'
+import { lookAtChain, type SeenOfChain } from '../chains/look-at-chain.ts'
 import type { Decision } from '../rules/decide.ts'
 import type { Rail } from '../terms/payee.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
@@ -14,23 +13,32 @@ interface Wanted {
 
 /**
  * Refuses what the address that pays does not hold, before anything is signed, reserved or asked: such a payment could
- * only be refused by the service, and would stay reserved until nobody can collect it any more. Only a node that the
- * owner has named can tell; where none does, nothing is refused.
+ * only be refused by the service, and would stay reserved until nobody can collect it any more. Where no node answers,
+ * nothing is refused. Returns what the chain was seen to say.
  */
-export async function refuseWithoutFunds({ key, nodes }: Till, decision: Decision): Promise<void> {
+export async function refuseWithoutFunds(
+  { key, nodes }: Pick<Till, 'key' | 'nodes'>,
+  decision: Decision,
+): Promise<SeenOfChain | null> {
   const wanted = wantedBy(decision)
-  if (!wanted) return
+  if (!wanted) return null
   const { rail, amountMicroUsd } = wanted
-  const held = await tokenBalance(nodes, rail, key.address)
-  if (held === null || held >= amountMicroUsd || !(await isChainOf(nodes, rail))) return
-  const amount = displayUsd(amountMicroUsd)
+  const seen = await lookAtChain(nodes, rail, key.address)
+  const held = seen.balance
+  if (held === null || held >= amountMicroUsd) return seen
   throw new WalletRefusal({
     rule: 'funds',
-    sentence: `The wallet holds ${displayUsd(microUsd(held))} in USDC on ${rail.network}, and this payment is ${amount}. Nothing was signed or reserved.`,
-    nextStep: `Send at least ${displayUsd(microUsd(amountMicroUsd - held))} in USDC to ${key.address} on ${rail.network}, then try again.`,
+    sentence: `The wallet holds ${usdc(microUsd(held))} USDC.`,
+    nextStep: `Send at least ${least(microUsd(amountMicroUsd - held))} to ${key.address} on ${chainName(rail.network)}.`,
     terms: { network: rail.network, asset: rail.asset, amountMicroUsd, leftMicroUsd: held },
   })
 }
+
+/** With its cents, and more places where it has them. */
+const usdc = (amount: bigint): string => displayUsd(amount).replace(/ USD$/, '')
+
+/** As a person types it. */
+const least = (amount: bigint): string => usdc(amount).replace(/\.00$/, '')
 
 /** What is refused anyway is refused for that reason. */
 function wantedBy(decision: Decision): Wanted | null {
@@ -48,9 +56,3 @@ const payable = ({
   rail: chosen.payee,
   amountMicroUsd,
 })
-
-/** A node of another chain holds other money. */
-const isChainOf = async ({ eip155, solana }: Till['nodes'], { network }: Rail): Promise<boolean> => {
-  const [url, isOf] = network.startsWith('solana:') ? [solana, isOfSolana] : [eip155, isOfChain]
-  return url !== undefined && (await isOf(url, network).catch(() => false))
-}

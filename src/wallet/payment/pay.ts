@@ -1,6 +1,7 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import { topUp } from '#contract/top-up.ts'
 import { ask, hashOfFacts, useApproval } from '../approvals/approvals.ts'
+import { isPublicMoney, nodesInUse, tokenNamesIn } from '../chains/chain-nodes.ts'
 import * as limits from '../limits.ts'
 import { newId } from '../new-id.ts'
 import * as journal from '../records/journal.ts'
@@ -38,15 +39,19 @@ export async function pay(whole: Till, order: Order, send: Send): Promise<PaidOr
   return withTopUpLease(records, whole.pause, async lease => {
     // A dry run signs no payment, so that it may be tried beside a wallet that does.
     if (!whole.policy.dryRun) await whole.noteJournal()
-    const till = await withPayer(whole, order)
+    const money = { ...whole.policy, tokenNames: tokenNamesIn(order.accepts) }
+    const nodes = nodesInUse(whole.nodes, money)
+    const { key } = await withPayer({ ...whole, nodes }, order)
+    const till = { ...whole, key }
     // In a dry run nothing leaves, also not what was signed before it.
     const earlier = till.policy.dryRun
       ? null
       : ((await finishOpen(till, lease, send)) ?? (await recentPayment(till, lease, order)))
     if (earlier) return paid(earlier, true)
-    const sign = await signerOf(till)
-    if (!till.policy.dryRun) await refuseWithoutFunds(till, await decisionOn(till, order))
-    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, order)
+    const seen = till.policy.dryRun ? null : await refuseWithoutFunds({ key, nodes }, await decisionOn(till, order))
+    const dated = { ...order, chainNowMs: isPublicMoney(money) ? seen?.nowMs : null }
+    const sign = await signerOf({ key, nodes })
+    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, dated)
     // By the clock of the records: one of this machine that is ahead would make the authorisation outlive its caps.
     const signed = await sign(chosen, amountMicroUsd, atMs)
     const store = function* (nowMs: number): Work<void> {
@@ -102,6 +107,11 @@ function* passedRefill(address: string, { occasion, origin, toldMicroUsd = null 
   return occasion === 'after-402' ? yield* shownRefill({ origin, address }, toldMicroUsd) : null
 }
 
+/** With the time of the chain, where it was heard. */
+interface DatedOrder extends Order {
+  chainNowMs?: (() => number) | null | undefined
+}
+
 /** What would be decided now; nothing is written by it. */
 const decisionOn = (till: Till, order: Order): Promise<Decision> =>
   till.records.read(function* (nowMs) {
@@ -115,7 +125,7 @@ interface Planned extends Payable {
 }
 
 /** Decides and reserves in one decision, so that two processes cannot spend one budget twice. */
-async function planPayment(till: Till, lease: TopUpLease, order: Order): Promise<Planned> {
+async function planPayment(till: Till, lease: TopUpLease, order: DatedOrder): Promise<Planned> {
   const outcome = await till.records.decide(function* (nowMs) {
     yield* lease.check()
     return yield* planWithin(till, order, nowMs)
@@ -131,7 +141,7 @@ const refusedBy = ({ key: { address } }: Till, { refusal }: Refused): WalletRefu
   new WalletRefusal({ ...refusal, terms: { address, ...refusal.terms } })
 
 /** A question is an outcome and not thrown, because its row has to stay. */
-function* planWithin(till: Till, order: Order, nowMs: number): Work<Planned | Refused | NeedsApproval> {
+function* planWithin(till: Till, order: DatedOrder, nowMs: number): Work<Planned | Refused | NeedsApproval> {
   const decision = decide(till.policy, yield* situationOf(till, order, nowMs), order)
   if (decision.kind === 'refused') return decision
   const id = newId('pay')
@@ -160,12 +170,17 @@ const dryRun = ({ amountMicroUsd, chosen }: Payable): WalletRefusal =>
     nextStep: 'Unset FAREBOX_DRY_RUN to pay.',
   })
 
-function* situationOf({ folder, policy, key }: Till, order: Order, nowMs: number): Work<Situation> {
+function* situationOf({ folder, policy, key }: Till, order: DatedOrder, nowMs: number): Work<Situation> {
+  const { serviceNowMs, chainNowMs } = order
   return {
     nowMs,
     spent: yield* journal.spentOf(nowMs, yield* passedRefill(key.address, order)),
     approvedPayees: yield* payeesOf(policy.origin),
     isStopped: yield* isStopped(folder),
     payer: key.address,
+    otherClocks: [
+      ...(serviceNowMs ? [{ whose: 'service', atMs: serviceNowMs() } as const] : []),
+      ...(chainNowMs ? [{ whose: 'chain', atMs: chainNowMs() } as const] : []),
+    ],
   }
 }

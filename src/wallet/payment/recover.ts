@@ -1,7 +1,9 @@
+import { nodesInUse } from '../chains/chain-nodes.ts'
 import { solanaEnd } from '../chains/solana-end.ts'
 import { deadMarginMs } from '../limits.ts'
 import * as journal from '../records/journal.ts'
 import type { Work } from '../records/work.ts'
+import { defaultRails } from '../rules/policy.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import type { Send } from './send-payment.ts'
 import { buryRejected, dropPlanned, isOver, openHere, sendUntilAnswered } from './settle.ts'
@@ -32,7 +34,7 @@ export async function resolvePayment(
   by: string,
 ): Promise<journal.Payment> {
   const known = await records.read(() => resolvable(id))
-  const end = await solanaEnd(nodes, known)
+  const end = await solanaEnd(nodesInUse(nodes, { origin: known.origin, rails: defaultRails, tokenNames: [] }), known)
   if (end?.kind === 'taken' && !hasLeft)
     throw refusal(
       `The chain holds the payment ${id}${end.transaction === null ? '' : ` as ${end.transaction}`}.`,

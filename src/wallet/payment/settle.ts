@@ -1,6 +1,6 @@
-import { paymentSignature } from '#contract/headers.ts'
 import { displayUsd } from '#contract/money.ts'
 import { giveBackApproval } from '../approvals/approvals.ts'
+import { nodesInUse, tokenNameIn } from '../chains/chain-nodes.ts'
 import { evmEnd } from '../chains/evm-end.ts'
 import { type ChainEnd, solanaEnd } from '../chains/solana-end.ts'
 import * as limits from '../limits.ts'
@@ -131,21 +131,17 @@ const isInHistory = ({ address, createdAtMs }: journal.Payment, nowMs: number): 
   namespaceOf(address) === 'eip155' || nowMs < createdAtMs + limits.nodeHistoryMs
 
 /** By the chain where that tells; a node of Solana that cannot be asked ends nothing, because no clock does there. */
-async function endOf({ nodes, records }: Till, payment: journal.Payment): Promise<ChainEnd | null> {
+async function endOf({ nodes, records, policy }: Till, payment: journal.Payment): Promise<ChainEnd | null> {
+  const { origin } = payment
+  const { rails } = policy
   if (namespaceOf(payment.address) === 'eip155') {
-    const header = await records.read(() => journal.payloadOf(payment.id))
-    return evmEnd(nodes, payment, tokenNameIn(header))
+    const name = tokenNameIn(await records.read(() => journal.payloadOf(payment.id)))
+    return evmEnd(nodesInUse(nodes, { origin, rails, tokenNames: [name] }), payment, name)
   }
-  return solanaEnd(nodes, payment).catch(error => {
+  return solanaEnd(nodesInUse(nodes, { origin, rails, tokenNames: [] }), payment).catch(error => {
     if (error instanceof WalletRefusal) return { kind: 'open' }
     throw error
   })
-}
-
-/** What the token is called that was signed for. */
-function tokenNameIn(header: string): string | null {
-  const name = paymentSignature.parse(header)?.accepted?.extra?.name
-  return typeof name === 'string' ? name : null
 }
 
 /** Whether the chain would take the payment no more, with a margin for clocks and late blocks. */

@@ -1,4 +1,4 @@
-import type { ChainNodes } from '../chains/ask-node.ts'
+import type { ChainNodes } from '../chains/chain-nodes.ts'
 import type { WalletKey } from '../keys/keys.ts'
 import type { Records } from '../records/records.ts'
 import type { Policy } from '../rules/policy.ts'
@@ -13,6 +13,7 @@ export interface Till {
   keys: readonly WalletKey[]
   /** The one that pays. */
   key: WalletKey
+  /** As the owner has named them; within a payment those that may be asked about it. */
   nodes: ChainNodes
   /** The account that was found to have credit before this wallet has ever paid. */
   found: { address: string | null }

@@ -1,6 +1,5 @@
 import { dayMs } from '#contract/durations.ts'
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
-import type { PaymentOption } from '#contract/payment.ts'
 import { topUp } from '#contract/top-up.ts'
 import * as limits from '../limits.ts'
 import type { Till } from '../payment/till.ts'
@@ -21,7 +20,7 @@ import type { Refill } from '../rules/refill-settings.ts'
 import { isPolicyRule, recordRefusal } from '../rules/refusals.ts'
 import { isStopped } from '../rules/stop-switch.ts'
 import { NeedsApproval } from '../terms/needs-approval.ts'
-import type { Order, SeenCredit } from '../terms/order.ts'
+import type { Offer, Order, SeenCredit } from '../terms/order.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
 export interface Refilling {
@@ -38,7 +37,7 @@ export interface Refilling {
  */
 export async function refillCredit(
   refilling: Refilling,
-  offers: () => Promise<readonly PaymentOption[]>,
+  offers: () => Promise<Offer>,
   pay: (order: Order) => Promise<unknown>,
 ): Promise<void> {
   const { till, refill, seen } = refilling
@@ -47,7 +46,7 @@ export async function refillCredit(
   try {
     const { origin } = till.policy
     const purpose = `Credit below ${displayUsd(refill.belowMicroUsd)}, refilled ahead of need`
-    const order = { origin, accepts: await offersOf(offers), amountMicroUsd: refill.byMicroUsd, purpose }
+    const order = { origin, ...(await offersOf(offers)), amountMicroUsd: refill.byMicroUsd, purpose }
     await pay({ ...order, occasion: 'refill', seen: { balanceMicroUsd: seen.balanceMicroUsd, sentAtMs } })
   } catch (error) {
     const [note, againMs] = outcomeOf(error)
@@ -55,7 +54,7 @@ export async function refillCredit(
   }
 }
 
-async function offersOf(offers: () => Promise<readonly PaymentOption[]>): Promise<readonly PaymentOption[]> {
+async function offersOf(offers: () => Promise<Offer>): Promise<Offer> {
   try {
     return await offers()
   } catch (error) {

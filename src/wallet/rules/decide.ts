@@ -1,5 +1,7 @@
+import { minuteMs } from '#contract/durations.ts'
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import { smallestTopUpMicroUsd } from '#contract/payment-rails.ts'
+import { clockSkewMs } from '../limits.ts'
 import type { AskedAbout } from '../terms/asked-about.ts'
 import type { ChosenOption } from '../terms/chosen-option.ts'
 import type { ApprovalFacts } from '../terms/needs-approval.ts'
@@ -19,6 +21,8 @@ export interface Situation {
   isStopped: boolean
   /** The address that would pay. */
   payer: string
+  /** What others say that the time is, as far as they were heard. */
+  otherClocks?: readonly { whose: 'service' | 'chain'; atMs: number }[]
 }
 
 /** What would be paid, and by which offer. */
@@ -94,7 +98,19 @@ function whetherAtAll(policy: Policy, situation: Situation, order: Order): Refus
       `A top-up is ${displayUsd(smallestTopUpMicroUsd)} at least.`,
       `Ask for ${displayUsd(smallestTopUpMicroUsd)} or more.`,
     )
-  return null
+  return wrongClock(situation)
+}
+
+/** By a wrong clock a payment would be good for hours, and the cap of a day would begin anew. */
+function wrongClock({ nowMs, otherClocks = [] }: Situation): Refusal | null {
+  const other = otherClocks.find(({ atMs }) => Math.abs(atMs - nowMs) > clockSkewMs)
+  if (!other) return null
+  const [ours, theirs] = [new Date(nowMs), new Date(other.atMs)].map(time => time.toISOString().slice(0, 19))
+  return refusal(
+    'clock',
+    `The wallet's clock says ${ours} UTC and the ${other.whose}'s says ${theirs} UTC; where they differ by more than ${clockSkewMs / minuteMs} minutes, nothing is signed.`,
+    'Set the clock of this machine, or of the database that holds the journal, then try again.',
+  )
 }
 
 export const stopped: Refusal = refusal(

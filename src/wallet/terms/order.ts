@@ -14,11 +14,17 @@ export interface SeenCredit {
   agoMs(): number
 }
 
+/** How a service is paid, as it says. */
+export interface Offer {
+  accepts: readonly PaymentOption[]
+  /** Unix milliseconds by the service's own clock, as they go on since it sent the offer; null where it did not say. */
+  serviceNowMs?: (() => number) | null
+}
+
 /** What a client wants paid, with the offer as the service sent it. */
-export interface Order {
+export interface Order extends Offer {
   /** Origin of the service that answered 402. */
   origin: string
-  accepts: readonly PaymentOption[]
   /** What is missing, or what somebody wants to top up. */
   amountMicroUsd: MicroUsd
   /** `after-402` pays by itself within the caps; `asked` is a top-up that somebody wants; `refill` is ahead of need. */

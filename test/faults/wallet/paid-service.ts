@@ -14,6 +14,8 @@ export interface ServiceTerms {
   caps: Caps
   /** Of the first payment, where the round needs one of these. */
   first: readonly Behaviour[]
+  /** Its clock is that of the wallets. */
+  now: () => number
 }
 
 const priced = { input: { usd: 1, diem: 1 }, output: { usd: 50_000, diem: 50_000 } }
@@ -37,7 +39,7 @@ const priceMicroUsd = BigInt(bounds.callUsd * 1_000_000)
  * A service that is paid, keeps exact books, and treats each payment and some calls as badly as the seed says. It has two
  * addresses, which are two services for a wallet.
  */
-export async function paidService({ seed, caps, first }: ServiceTerms) {
+export async function paidService({ seed, caps, first, now }: ServiceTerms) {
   const book = new ServiceBook(caps)
   const draws = seeded(seed, 'service')
   const dying = new Map<string, { point: FlightPoint; kill: () => void }>()
@@ -80,6 +82,7 @@ export async function paidService({ seed, caps, first }: ServiceTerms) {
   }
 
   const answer: Handler = async (seen, response) => {
+    response.setHeader('date', new Date(now()).toUTCString())
     const path = seen.path.replace('/api/v1', '')
     if (path.startsWith('/models')) return answerJson(response, 200, { object: 'list', type: 'all', data: [model] })
     if (path === '/x402/top-up') return topUp(seen, response)

@@ -27,7 +27,7 @@ export async function playRound({ seed, folder, journals, crew, tally }: RoundTe
   const plan = planRound(seed)
   const journal = await journals.begin(folder)
   const policy = readPolicy({ ...policyOf(plan), serviceUrl: 'http://127.0.0.1' })
-  const service = await paidService({ seed, caps: policy, first: plan.first })
+  const service = await paidService({ seed, caps: policy, first: plan.first, now: () => Date.now() + journal.skewMs })
   const gates = join(folder, 'gates')
   mkdirSync(gates, { recursive: true })
   const stage: Stage = {

@@ -1,0 +1,62 @@
+import { paymentSignature } from '#contract/headers.ts'
+import { isLoopback } from '#contract/loopback.ts'
+import type { PaymentOption } from '#contract/payment.ts'
+import { evmNetwork, solanaNetwork, usdcNameOnEvm, usdcOnEvm } from '#contract/payment-rails.ts'
+import type { Rail } from '../terms/payee.ts'
+
+/** Addresses of nodes by the namespace of CAIP-2. They may hold a key, so they are never shown. */
+export interface ChainNodes {
+  eip155?: string | undefined
+  solana?: string | undefined
+}
+
+/** What a setting says instead of an address, so that nobody is asked. */
+export const noNode = 'none'
+
+/** Where the balance is read unless told: what each chain's own documents name. */
+export const publicNodes = {
+  eip155: 'https://mainnet.base.org',
+  solana: 'https://api.mainnet-beta.solana.com',
+} as const
+
+/** At which service, on which rails, and the names of the EVM tokens that it takes, as far as they are known. */
+export interface Money {
+  origin: string
+  rails: readonly Rail[]
+  tokenNames: readonly unknown[]
+}
+
+/**
+ * Whether a service takes the real USDC of a public network: a service of this machine does not, and a local chain has
+ * Base's number and another name for its token.
+ */
+export const isPublicMoney = ({ origin, tokenNames }: Money): boolean =>
+  !isLoopback(new URL(origin).hostname) && tokenNames.every(name => name === usdcNameOnEvm)
+
+/**
+ * The nodes that may be asked: those that the owner has named, else the public ones where the money is public. The public
+ * ones know nothing of a copy of a chain, and would be told the wallet's address for nothing.
+ */
+export function nodesInUse(given: ChainNodes, money: Money): ChainNodes {
+  const isPublic = isPublicMoney(money)
+  const isOn = (network: string) => isPublic && money.rails.some(rail => rail.network === network)
+  return {
+    eip155: nodeOf(given.eip155, isOn(evmNetwork) ? publicNodes.eip155 : undefined),
+    solana: nodeOf(given.solana, isOn(solanaNetwork) ? publicNodes.solana : undefined),
+  }
+}
+
+const nodeOf = (given: string | undefined, usual: string | undefined): string | undefined =>
+  given === noNode ? undefined : given || usual
+
+/** The names of Base's USDC in what a service offers. */
+export const tokenNamesIn = (accepts: readonly PaymentOption[]): unknown[] =>
+  accepts
+    .filter(option => option?.network === evmNetwork && String(option.asset).toLowerCase() === usdcOnEvm.toLowerCase())
+    .map(({ extra }) => extra?.name)
+
+/** What the token is called that a payment was signed for; null of one on Solana. */
+export function tokenNameIn(header: string): string | null {
+  const name = paymentSignature.parse(header)?.accepted?.extra?.name
+  return typeof name === 'string' ? name : null
+}
