@@ -5,6 +5,7 @@ import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import { Usd } from '#toolkit/paid.ts'
 import { isoTime, sayUsd, usd } from '#toolkit/say-amount.ts'
+import type { LimitsView } from '#toolkit/tool-context.ts'
 
 const observed = 'The service lists no limits; these are what its last answers said.'
 
@@ -18,26 +19,26 @@ export default defineTool({
   output: z.object({
     credit_usd: Usd,
     note: z.string().optional(),
-    window: z
-      .object({
-        requests_left: z.number().nullable(),
-        requests_reset_at: z.string().nullable(),
-        tokens_left: z.number().nullable(),
-        tokens_reset_at: z.string().nullable(),
-      })
-      .nullable(),
     models: z.array(
       z.object({
         model: z.string(),
         requests_per_minute: z.number().nullable(),
         tokens_per_minute: z.number().nullable(),
+        left: z
+          .object({
+            requests: z.number().optional(),
+            requests_reset_at: z.string().optional(),
+            tokens: z.number().optional(),
+            tokens_reset_at: z.string().optional(),
+          })
+          .optional(),
       }),
     ),
     found: z.number(),
   }),
 
   async run(context, { model: part = '' }) {
-    const { creditMicroUsd, refill, source, models, window } = await context.limits()
+    const { creditMicroUsd, refill, source, models } = await context.limits()
     const found = models.filter(({ model }) => model.toLowerCase().includes(part.toLowerCase()))
     const notes = [
       ...(source === 'answers' ? [observed] : []),
@@ -49,38 +50,53 @@ export default defineTool({
     return {
       credit_usd: usd(creditMicroUsd),
       ...(notes.length > 0 && { note: notes.join(' ') }),
-      window: window && {
-        requests_left: window.requestsLeft,
-        requests_reset_at: window.requestsResetAtMs === null ? null : isoTime(window.requestsResetAtMs),
-        tokens_left: window.tokensLeft,
-        tokens_reset_at: window.tokensResetAtMs === null ? null : isoTime(window.tokensResetAtMs),
-      },
-      models: found.slice(0, modelRows.maximum).map(({ model, requestsPerMinute, tokensPerMinute }) => ({
-        model: strangeId(model),
-        requests_per_minute: requestsPerMinute,
-        tokens_per_minute: tokensPerMinute,
-      })),
+      models: found.slice(0, modelRows.maximum).map(shownRow),
       found: found.length,
     }
   },
 
-  say({ credit_usd, note, window, models, found }) {
+  say({ credit_usd, note, models, found }) {
     const rest = found - models.length
     // A list that names no limit of tokens has none; an answer may just not have said it.
     const unsaid = note?.startsWith(observed) ? 'unknown' : 'unlimited'
     return [
       credit_usd === null ? 'The credit is not known.' : `Credit: ${sayUsd(credit_usd)}.`,
-      ...(window
-        ? [
-            `Left in this window: ${window.requests_left ?? 'unknown'} requests (until ${window.requests_reset_at ?? 'unknown'}), ${window.tokens_left ?? 'unknown'} tokens.`,
-          ]
-        : []),
       ...(note === undefined ? [] : [note]),
       ...models.map(
         row =>
-          `- ${row.model}: ${row.requests_per_minute ?? 'unknown'} requests and ${row.tokens_per_minute ?? unsaid} tokens a minute`,
+          `- ${row.model}: ${row.requests_per_minute ?? 'unknown'} requests and ${row.tokens_per_minute ?? unsaid} tokens a minute${sayLeft(row.left)}`,
       ),
       ...(rest > 0 ? [`${rest} more models; name a part of an id.`] : []),
     ].join('\n')
   },
 })
+
+/** Without what no answer has said, because there may be many rows. */
+function shownRow({ model, ...row }: LimitsView['models'][number]) {
+  const left = {
+    ...(row.requestsLeft !== null && { requests: row.requestsLeft }),
+    ...(row.requestsResetAtMs !== null && { requests_reset_at: isoTime(row.requestsResetAtMs) }),
+    ...(row.tokensLeft !== null && { tokens: row.tokensLeft }),
+    ...(row.tokensResetAtMs !== null && { tokens_reset_at: isoTime(row.tokensResetAtMs) }),
+  }
+  return {
+    model: strangeId(model),
+    requests_per_minute: row.requestsPerMinute,
+    tokens_per_minute: row.tokensPerMinute,
+    ...(Object.keys(left).length > 0 && { left }),
+  }
+}
+
+interface Left {
+  requests?: number | undefined
+  requests_reset_at?: string | undefined
+  tokens?: number | undefined
+  tokens_reset_at?: string | undefined
+}
+
+function sayLeft({ requests, requests_reset_at, tokens, tokens_reset_at }: Left = {}): string {
+  const part = (count: number | undefined, unit: string, until: string | undefined) =>
+    count === undefined ? [] : [`${count} ${unit} left${until === undefined ? '' : ` until ${until}`}`]
+  const parts = [...part(requests, 'requests', requests_reset_at), ...part(tokens, 'tokens', tokens_reset_at)]
+  return parts.length === 0 ? '' : `; ${parts.join(', ')}`
+}

@@ -19,8 +19,6 @@ export const closingMs = 5_000
 
 /** Prices and allowed values change rarely. */
 export const modelsLifeMs = 5 * minuteMs
-/** Limits of a caller change rarely; a look is free but counts as a request. */
-export const limitsLifeMs = minuteMs
 /** What a service puts before the first message: a template, and a prompt of its own (brief §1.5). The one thing nobody tells. */
 export const templateTokens = 4_096
 /** Roles and separators of a message. */

@@ -211,7 +211,6 @@ export class Client {
   #saidOfLimits({ status, headers }: WireResponse): { window: LimitWindow | null; comeAgainAtMs: number | null } {
     const nowMs = this.clock.now()
     const window = limitWindow(headers, nowMs)
-    if (window) this.limitsSeen.last = window
     const afterMs = status === 429 && !window ? retryAfterMs(headers, nowMs) : null
     return { window, comeAgainAtMs: afterMs === null ? null : nowMs + afterMs }
   }

@@ -1254,16 +1254,6 @@ export const listing: Listing = {
           "note": {
             "type": "string"
           },
-          "window": {
-            "anyOf": [
-              {
-                "type": "object"
-              },
-              {
-                "type": "null"
-              }
-            ]
-          },
           "models": {
             "type": "array",
             "items": {
@@ -1291,6 +1281,9 @@ export const listing: Listing = {
                       "type": "null"
                     }
                   ]
+                },
+                "left": {
+                  "type": "object"
                 }
               }
             }

@@ -205,12 +205,14 @@ export interface LimitsView {
   refill?: NonNullable<WalletView['refill']>
   /** Where `models` comes from: the service's own list, or what its last answers said where it has none. */
   source: 'service' | 'answers'
-  models: { model: string; requestsPerMinute: number | null; tokensPerMinute: number | null }[]
-  /** What the last answer's headers said, when there was one. */
-  window: {
+  /** What is left is what the last answer of that model said; null where none did. */
+  models: {
+    model: string
+    requestsPerMinute: number | null
     requestsLeft: number | null
     requestsResetAtMs: number | null
+    tokensPerMinute: number | null
     tokensLeft: number | null
     tokensResetAtMs: number | null
-  } | null
+  }[]
 }

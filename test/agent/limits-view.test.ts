@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
+import { createChatCompletion } from '#contract/chat.ts'
+import { microUsd } from '#contract/money.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
-import { type PretendOptions, pretendService } from './pretend-service.ts'
+import { type PretendOptions, pretendService, textModel } from './pretend-service.ts'
 
 const closing = closedAfterEach()
 
@@ -26,14 +28,14 @@ test('of a service without a list, an agent knows the limits that answers told a
   })
   await one.chat()
   const { source, models, creditMicroUsd } = await other.context().limits()
-  expect(models).toEqual([{ model: 'm', requestsPerMinute: 20, tokensPerMinute: null }])
+  expect(models).toMatchObject([{ model: 'm', requestsPerMinute: 20, tokensPerMinute: null, requestsLeft: 7 }])
   expect({ source, creditMicroUsd }).toEqual({ source: 'answers', creditMicroUsd: null })
 })
 
 test('of a service without limit headers nothing is made up', async () => {
   const { one } = await twoAgents(() => false)
   await one.chat()
-  expect(await one.context().limits()).toEqual({ source: 'answers', creditMicroUsd: null, models: [], window: null })
+  expect(await one.context().limits()).toEqual({ source: 'answers', creditMicroUsd: null, models: [] })
 })
 
 test.each([
@@ -66,4 +68,59 @@ test('failures of one agent hold back the others of the machine, and say until w
   expect(failure).toMatchObject({ facts: { happened: expect.stringContaining('held back'), charged: 0n } })
   expect(failure.facts.retryAtMs).toBeGreaterThan(other.core.clock.now())
   expect(service.seen).toHaveLength(sent)
+})
+
+/** A list of limits with the credit of the moment, and what each model has left. */
+const listing =
+  (credit: () => number): NonNullable<PretendOptions['instead']> =>
+  (seen, response) => {
+    if (seen.path.endsWith('/chat/completions')) {
+      const { model } = JSON.parse(seen.body)
+      response.setHeader('x-ratelimit-limit-requests', '20')
+      response.setHeader('x-ratelimit-remaining-requests', model === 'm' ? '7' : '19')
+      return false
+    }
+    if (!seen.path.endsWith('/api_keys/rate_limits')) return false
+    const rateLimits = ['n', 'm', 'o'].map(apiModelId => ({ apiModelId, rateLimits: [{ amount: 20, type: 'RPM' }] }))
+    const data = {
+      ...{ accessPermitted: true, apiTier: { id: 'paid', isCharged: true }, keyExpiration: null },
+      ...{ balances: { USD: credit() }, nextEpochBegins: '2026-11-24T00:00:00.000Z', rateLimits },
+    }
+    answerJson(response, 200, { data })
+    return true
+  }
+
+test('the credit is that of now: after a payment, and after each call', async () => {
+  const service = await pretendService({
+    // What the service has on its books when it is asked.
+    instead: (...asked) => listing(() => service.books.credit)(...asked),
+  })
+  const agent = await openAgent({ baseUrl: service.baseUrl, settings: { askAboveUsd: '20' } })
+  closing.push(service.close, agent.close)
+  const credit = async () => (await agent.context().limits()).creditMicroUsd
+  expect(await credit()).toBe(0n)
+  await agent.context().wallet.topUp(microUsd(5_000_000))
+  expect(await credit()).toBe(5_000_000n)
+  await agent.chat()
+  expect(await credit()).toBe(4_999_000n)
+})
+
+test('what is left is told of each model, whichever was called last', async () => {
+  const service = await pretendService({
+    credit: 5,
+    instead: listing(() => 5),
+    alsoListed: [{ ...textModel, id: 'n' }],
+  })
+  const agent = await openAgent({ baseUrl: service.baseUrl, apiKey: canaryApiKey })
+  closing.push(service.close, agent.close)
+  for (const model of ['m', 'n']) {
+    const body = { model, messages: [{ role: 'user' as const, content: 'hi' }] }
+    await agent.context().call(createChatCompletion, { params: undefined, query: undefined, body }, {})
+  }
+  const { models } = await agent.context().limits()
+  expect(models.map(({ model, requestsLeft }) => [model, requestsLeft])).toEqual([
+    ['n', 19],
+    ['m', 7],
+    ['o', null],
+  ])
 })

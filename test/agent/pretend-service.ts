@@ -54,7 +54,7 @@ const needsConsent = {
   docs_url: 'https://example.com/docs',
 }
 
-const model = {
+export const textModel = {
   id: 'm',
   object: 'model',
   owned_by: 'x',
@@ -67,7 +67,7 @@ const model = {
   },
 }
 
-const listOf = (others: readonly object[] = []) => ({ object: 'list', type: 'all', data: [model, ...others] })
+const listOf = (others: readonly object[] = []) => ({ object: 'list', type: 'all', data: [textModel, ...others] })
 
 export interface PretendOptions {
   /** Credit in USD at the start. */

@@ -93,8 +93,17 @@ const wallet: WalletView = {
 const limits: LimitsView = {
   source: 'service',
   creditMicroUsd: usd(4.75),
-  models: [{ model: 'demo-chat', requestsPerMinute: 500, tokensPerMinute: 1_000_000 }],
-  window: { requestsLeft: 499, requestsResetAtMs: Date.UTC(2026, 0, 2), tokensLeft: null, tokensResetAtMs: null },
+  models: [
+    {
+      model: 'demo-chat',
+      requestsPerMinute: 500,
+      requestsLeft: 499,
+      requestsResetAtMs: Date.UTC(2026, 0, 2),
+      tokensPerMinute: 1_000_000,
+      tokensLeft: null,
+      tokensResetAtMs: null,
+    },
+  ],
 }
 
 export const videoModel: ModelRecord = {

@@ -238,14 +238,21 @@ test('lists are bounded by what was asked', async () => {
   )
 })
 
-test('limits of one model, with the window and the credit', async () => {
+const limitRow = (known: { model: string; requestsPerMinute: number; tokensPerMinute?: number }) => ({
+  ...{ requestsLeft: null, requestsResetAtMs: null, tokensLeft: null, tokensResetAtMs: null, tokensPerMinute: null },
+  ...known,
+})
+
+test('limits of one model, with what is left of them and the credit', async () => {
   const { output, text } = await call('limits', { model: 'CHAT' })
   expect(output).toMatchObject({
     credit_usd: 4.75,
     found: 1,
-    window: { requests_left: 499, requests_reset_at: '2026-01-02T00:00:00.000Z' },
+    models: [{ left: { requests: 499, requests_reset_at: '2026-01-02T00:00:00.000Z' } }],
   })
-  expect(text).toContain('demo-chat: 500 requests and 1000000 tokens a minute')
+  expect(text).toContain(
+    'demo-chat: 500 requests and 1000000 tokens a minute; 499 requests left until 2026-01-02T00:00:00.000Z',
+  )
 })
 
 test('limits of a model that is not there say so', async () => {
@@ -255,12 +262,8 @@ test('limits of a model that is not there say so', async () => {
 })
 
 test('limits of a service that lists none are those of its last answers, and it says so', async () => {
-  const models = [{ model: 'm', requestsPerMinute: 20, tokensPerMinute: null }]
-  const { output, text } = await call(
-    'limits',
-    {},
-    { limits: { creditMicroUsd: null, source: 'answers', models, window: null } },
-  )
+  const models = [limitRow({ model: 'm', requestsPerMinute: 20 })]
+  const { output, text } = await call('limits', {}, { limits: { creditMicroUsd: null, source: 'answers', models } })
   expect(output).toMatchObject({ note: expect.stringContaining('lists no limits'), credit_usd: null })
   expect(text).toContain('lists no limits; these are what its last answers said.')
   expect(text).toContain('- m: 20 requests and unknown tokens a minute')
@@ -268,8 +271,8 @@ test('limits of a service that lists none are those of its last answers, and it 
 
 test('limits say when the wallet refills credit ahead of need', async () => {
   const refill = { below: microUsd(1_000_000), by: microUsd(5_000_000) }
-  const models = [{ model: 'm', requestsPerMinute: 20, tokensPerMinute: null }]
-  const view = { creditMicroUsd: microUsd(2_000_000), refill, source: 'service', models, window: null } as const
+  const models = [limitRow({ model: 'm', requestsPerMinute: 20 })]
+  const view = { creditMicroUsd: microUsd(2_000_000), refill, source: 'service', models } as const
   const { output, text } = await call('limits', {}, { limits: { ...view, models } })
   expect(output.note).toBe('Credit below 1.00 USD is refilled by 5.00 USD.')
   expect(text).toContain('- m: 20 requests and unlimited tokens a minute')
@@ -308,12 +311,8 @@ describe('ids of strangers in tools that frame nothing', () => {
   })
 
   test('limits', async () => {
-    const models = [{ model: hostileId, requestsPerMinute: 1, tokensPerMinute: 2 }]
-    const { text, output } = await call(
-      'limits',
-      {},
-      { limits: { creditMicroUsd: null, source: 'service', models, window: null } },
-    )
+    const models = [limitRow({ model: hostileId, requestsPerMinute: 1, tokensPerMinute: 2 })]
+    const { text, output } = await call('limits', {}, { limits: { creditMicroUsd: null, source: 'service', models } })
     expect(output.models).toMatchObject([{ model: oneLine }])
     expect(text).toContain(`\n- ${oneLine}: 1 requests`)
     expect(text.split('\n')).toHaveLength(2)

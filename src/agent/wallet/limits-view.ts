@@ -5,17 +5,15 @@ import { getRateLimits, type RateLimits } from '#contract/rate-limits.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import type { LimitsView, WalletView } from '#toolkit/tool-context.ts'
 import type { Policy } from '#wallet/rules/policy.ts'
-import { limitsLifeMs } from '../bounds.ts'
 import type { Core } from '../core.ts'
 import { nobodyPays } from '../words/explain.ts'
 
 /**
- * Limits of the caller: the service's own list, kept for a minute, beside what the last answer said. Of a service without
- * a list what its answers to any process of this machine said.
+ * Limits of the caller: the service's own list, asked for each time because a call or a payment changes the credit, and by
+ * model what its answers to any process of this machine said is left.
  */
 export class LimitsDesk {
   readonly #core: Core
-  #known: { limits: RateLimits | null; atMs: number } | null = null
 
   constructor(core: Core) {
     this.#core = core
@@ -28,33 +26,23 @@ export class LimitsDesk {
     const listed = limits ? listedModels(limits) : []
     const usd = limits?.data.balances.USD
     const refill = wallet && refillOf(wallet.policy)
-    const last = client.limitsSeen.last
+    const seen = new Map(client.limitsSeen.models().map(limit => [limit.model, limit]))
     return {
       creditMicroUsd: usd === undefined ? null : fromUsdNumber(usd),
       ...(refill && { refill }),
       source: listed.length > 0 ? 'service' : 'answers',
-      models: listed.length > 0 ? listed : client.limitsSeen.models().map(seenModel),
-      window: last && {
-        requestsLeft: last.requestsLeft,
-        requestsResetAtMs: last.requestsResetAtMs,
-        tokensLeft: last.tokensLeft,
-        tokensResetAtMs: last.tokensResetAtMs,
-      },
+      models: withWhatIsLeft(listed, seen),
     }
   }
 
   /** Null where the service has no such list. */
   async #limits(): Promise<RateLimits | null> {
-    const { client, clock, pays } = this.#core
-    const nowMs = clock.now()
-    if (this.#known && nowMs - this.#known.atMs < limitsLifeMs) return this.#known.limits
+    const { client, pays } = this.#core
     const call = { params: undefined, query: undefined, body: undefined }
-    const limits = await client.call(getRateLimits, call).then(
+    return client.call(getRateLimits, call).then(
       ({ answer }) => answer,
       error => nullWithoutList(error, pays === 'wallet'),
     )
-    this.#known = { limits, atMs: nowMs }
-    return limits
   }
 }
 
@@ -62,19 +50,27 @@ export class LimitsDesk {
 export const refillOf = ({ refill }: Pick<Policy, 'refill'>): WalletView['refill'] =>
   refill && { below: refill.belowMicroUsd, by: refill.byMicroUsd }
 
-function listedModels({ data }: RateLimits): LimitsView['models'] {
+type ModelLimits = LimitsView['models'][number]
+
+const nothingSeen = { requestsLeft: null, requestsResetAtMs: null, tokensLeft: null, tokensResetAtMs: null }
+
+function listedModels({ data }: RateLimits): ModelLimits[] {
   return data.rateLimits.flatMap(({ apiModelId, rateLimits }) => {
     const amount = (wanted: string) => rateLimits.find(({ type }) => type === wanted)?.amount ?? null
-    const row = { requestsPerMinute: amount('RPM'), tokensPerMinute: amount('TPM') }
+    const row = { requestsPerMinute: amount('RPM'), tokensPerMinute: amount('TPM'), ...nothingSeen }
     return apiModelId === undefined ? [] : [{ model: apiModelId, ...row }]
   })
 }
 
-const seenModel = ({ model, requestsPerMinute, tokensPerMinute }: SeenLimit): LimitsView['models'][number] => ({
-  model,
-  requestsPerMinute,
-  tokensPerMinute,
-})
+/** A row a model, those first that were called of late; a service that lists none has the rows that its answers told. */
+function withWhatIsLeft(listed: readonly ModelLimits[], seen: ReadonlyMap<string, SeenLimit>): ModelLimits[] {
+  if (listed.length === 0) return [...seen.values()].map(({ seenAtMs, ...limit }) => limit)
+  const rows = listed.map(row => {
+    const { requestsLeft, requestsResetAtMs, tokensLeft, tokensResetAtMs } = seen.get(row.model) ?? nothingSeen
+    return { ...row, requestsLeft, requestsResetAtMs, tokensLeft, tokensResetAtMs }
+  })
+  return [...rows.filter(({ model }) => seen.has(model)), ...rows.filter(({ model }) => !seen.has(model))]
+}
 
 /** A service that does not know the operation, or answers something else there. */
 function nullWithoutList(error: unknown, isWallet: boolean): null {

@@ -1,21 +1,23 @@
 import type { Clock } from '#contract/clock.ts'
 import { bucketsStart } from './gate.ts'
-import type { LimitWindow } from './limit-window.ts'
 import { bucketNote } from './limiter.ts'
 import type { SharedNotes } from './shared-notes.ts'
 
-/** A limit as answers told it, for a service that lists none. Null where no answer said so. */
+/** A limit of a model and what is left of it, as answers told it. Null where no answer said so. */
 export interface SeenLimit {
   model: string
   requestsPerMinute: number | null
+  requestsLeft: number | null
+  /** By our clock; null also where the window has ended since. */
+  requestsResetAtMs: number | null
   tokensPerMinute: number | null
+  tokensLeft: number | null
+  tokensResetAtMs: number | null
   seenAtMs: number
 }
 
-/** What answers said of limits: the last one to this process, and by model the last ones to all who share the notes. */
+/** What the last answers said of limits, by model, to all who share the notes. */
 export class LimitsSeen {
-  /** Of the last answer that had any limit header. */
-  last: LimitWindow | null = null
   readonly #notes: SharedNotes
   readonly #caller: string
   readonly #clock: Clock
@@ -33,9 +35,12 @@ export class LimitsSeen {
     const seen = new Map<string, SeenLimit>()
     for (const [key, text] of this.#notes.together(notes => notes.list(start))) {
       const model = key.slice(start.length).split(' ').slice(1).join(' ')
-      const { requestsLimit, tokensLimit, seenAtMs } = bucketNote(text, nowMs)
-      if (model === '' || (requestsLimit === null && tokensLimit === null)) continue
-      const limit = { model, requestsPerMinute: requestsLimit, tokensPerMinute: tokensLimit, seenAtMs }
+      const { requestsLimit, tokensLimit, requestsLeft, tokensLeft, ...note } = bucketNote(text, nowMs)
+      if (model === '' || [requestsLimit, tokensLimit, requestsLeft, tokensLeft].every(figure => figure === null))
+        continue
+      const { requestsResetAtMs, tokensResetAtMs, seenAtMs } = note
+      const requests = { requestsPerMinute: requestsLimit, requestsLeft, requestsResetAtMs }
+      const limit = { model, ...requests, tokensPerMinute: tokensLimit, tokensLeft, tokensResetAtMs, seenAtMs }
       const known = seen.get(model)
       if (!known || (requestsLimit ?? Infinity) < (known.requestsPerMinute ?? Infinity)) seen.set(model, limit)
     }
