@@ -5,7 +5,7 @@ import type { JobUpstreamOptions } from '../job-upstream-options.ts'
 import { OnceSent } from '../once-sent.ts'
 import { comfyBeginnings, comfyQuestionMs } from './bounds.ts'
 import { ComfyServer, type MadeFile } from './server.ts'
-import { Workflow, type WorkflowValues } from './workflow.ts'
+import { type UploadedFile, Workflow, type WorkflowValues } from './workflow.ts'
 
 export interface ComfyJobsOptions extends JobUpstreamOptions {
   /** As ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts; it saves what was asked for. */
@@ -20,7 +20,7 @@ interface JobCall {
 /** Where the files of a request go, and what has a place for them. */
 export interface ComfyStage {
   workflow: Workflow
-  server: ComfyServer
+  server: { upload(file: UploadedFile, signal: AbortSignal): Promise<string> }
 }
 
 /** What a kind of job puts into its workflow, and which of the files it makes is the result. */

@@ -10,20 +10,13 @@ import { codeOf, transportError } from '../openai/upstream-error.ts'
 import type { UpstreamOptions } from '../openai/upstream-options.ts'
 import { comfyAnswerBytes, comfyHistoryBytes, comfyHistoryEntries, comfyQuestionMs } from './bounds.ts'
 import { ComfyWatch } from './watch.ts'
+import type { UploadedFile } from './workflow.ts'
 
 /** A file that a node has made, in the server's words. */
 export interface MadeFile {
   filename: string
   subfolder: string
   type: string
-}
-
-/** A file that a workflow works on. */
-export interface UploadedFile {
-  /** Without a dot. */
-  extension: string
-  mimeType: string
-  bytes: Buffer
 }
 
 export type Found =

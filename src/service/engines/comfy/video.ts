@@ -6,8 +6,7 @@ import type { Carries, VideoChoice } from '../carried-choices.ts'
 import { shortSideOf, videoPlan } from '../demo/video-plan.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { ComfyJobs, type ComfyJobsOptions, type ComfyStage } from './jobs.ts'
-import type { UploadedFile } from './server.ts'
-import { type Placeholder, referencePlaces, type WorkflowValues } from './workflow.ts'
+import { type Placeholder, referencePlaces, type UploadedFile, type WorkflowValues } from './workflow.ts'
 
 /** Videos by a workflow on a ComfyUI server; it saves an MP4. */
 export class ComfyVideo implements VideoEngine {

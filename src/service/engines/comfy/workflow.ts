@@ -56,6 +56,14 @@ export type WorkflowValues = Readonly<Partial<Record<Placeholder, string | numbe
 /** `{{steps}}`, or with what it is where a request does not say: `{{steps|20}}`. */
 const pattern = /\{\{\s*(\w+)\s*(?:\|([^{}]*))?\}\}/g
 
+/** A file that a workflow works on. */
+export interface UploadedFile {
+  /** Without a dot. */
+  extension: string
+  mimeType: string
+  bytes: Buffer
+}
+
 /**
  * A workflow as ComfyUI exports it for its API, in whose texts placeholders stand. Values are put into its members and
  * never into its text, so that no prompt can become a node.
