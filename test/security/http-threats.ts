@@ -113,11 +113,12 @@ export const httpThreats: readonly Threat[] = [
   {
     id: 'G9',
     threat: 'leaving a stream at any of its events',
-    answer: 'what was delivered is charged',
+    answer: 'the engine goes on unread for up to 30 s, and its work is charged',
     shownBy: [
       shown(
-        'service/chat-charges.test.ts',
-        'S2, G9: after every event: nothing before the first content, then the prompt and each piece, and never less for more',
+        'service/chat-left.test.ts',
+        'a stream whose reader leaves goes on unread, and is charged by the engine’s word',
+        'is aborted 30 s after the reader left, and what it made is counted',
       ),
     ],
   },
@@ -187,7 +188,7 @@ export const httpThreats: readonly Threat[] = [
       shown(
         'build/supply-chain.test.ts',
         'G16: every package comes from the registry, with the hash of its bytes',
-        'G16: a package that runs by being installed is one that is known to',
+        'G16: a package that wants to run by being installed is known, and one alone may',
         'G16: whoever installs farebox gets one package with it, of one version, and nothing runs',
       ),
     ],

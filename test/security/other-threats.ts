@@ -126,11 +126,12 @@ export const otherThreats: readonly Threat[] = [
   {
     id: 'S2',
     threat: 'leaving a stream before its end, so as not to pay',
-    answer: 'what was delivered is charged, and never less for more',
+    answer: 'the engine goes on unread, and is charged by its own word or by what it made within 30 s',
     shownBy: [
       shown(
-        'service/chat-charges.test.ts',
-        'S2, G9: after every event: nothing before the first content, then the prompt and each piece, and never less for more',
+        'service/chat-left.test.ts',
+        'a stream whose reader leaves goes on unread, and is charged by the engine’s word',
+        'is aborted 30 s after the reader left, and what it made is counted',
       ),
     ],
   },
