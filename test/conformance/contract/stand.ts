@@ -112,8 +112,13 @@ function failing(model: Model, state: Pick<Stand, 'failure'>): Model {
   const engine = new Proxy(
     {},
     {
-      get: () => async () => {
-        throw state.failure
+      // What an engine says about itself stays; whatever it is asked fails.
+      get(_target, name) {
+        const value = Reflect.get(model.engine as object, name)
+        if (typeof value !== 'function') return value
+        return async () => {
+          throw state.failure
+        }
       },
     },
   )

@@ -116,8 +116,15 @@ export const ledgerMutants: readonly Mutant[] = [
         file: recovery,
         find: '  const { request, model, lines } = owed === null ? noWork : readOwed(owed)\n',
         replace: `  const { request, model, lines: once } = owed === null ? noWork : readOwed(owed)
-  const lines = once.map(line => ({ ...line, units: 3n * line.units, amount: microUsd(3n * line.amount) }))
+  const thrice = once.map(line => ({ ...line, units: 3n * line.units }))
+  const amounts = priceLines(thrice)
+  const lines = thrice.map((line, index) => ({ ...line, amount: amounts[index] ?? zeroUsd }))
 `,
+      },
+      {
+        file: recovery,
+        find: 'import { addUsd, microUsd, zeroUsd }',
+        replace: 'import { addUsd, microUsd, priceLines, zeroUsd }',
       },
     ],
     check: kills('by its last checkpoint, and recovery charged'),
