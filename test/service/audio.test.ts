@@ -8,7 +8,8 @@ import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
 import { soundTypeOf } from '#service/sound/sound-type.ts'
 import { wavHeader, wavOf, wavSeconds } from '#service/sound/wav.ts'
-import { made, played } from '../media/made-media.ts'
+import { drawn, made, played } from '../media/made-media.ts'
+import { tracksOf } from '../media/tracks-of.ts'
 import { type OpenedService, openService } from './open-service.ts'
 import { ScriptedSpeech, ScriptedTranscription } from './scripted-sound.ts'
 import { wavOfChunks } from './wav-of-chunks.ts'
@@ -224,13 +225,13 @@ describe('§8.2 POST /audio/transcriptions', () => {
     })
     expect(lines).toEqual([['transcription.second', 3n, 3_000n]])
     expect(hearing.asked.at(-1)).toMatchObject({ language: 'en', timestamps: true, recording: { type: 'wav' } })
-    expect(hearing.asked.at(-1)?.recording.bytes).toEqual(file)
+    expect(wavSeconds(hearing.asked.at(-1)?.recording.bytes ?? file)).toBe(3)
   })
 
   test('or as text, begun seconds counting', async () => {
     const { response, bytes, lines } = await charged('transcriptions', {
       ...{ model: 'hears', response_format: 'text', unknown: 'x' },
-      file: file.subarray(0, file.length - 8_000),
+      file: wavOf({ samples: new Int16Array(20_000), rate: 8_000 }),
     })
     expect([response.headers.get('content-type'), bytes.toString()]).toEqual(['text/plain; charset=utf-8', 'two words'])
     expect(lines).toEqual([['transcription.second', 3n, 3_000n]])
@@ -253,6 +254,7 @@ describe('§8.2 POST /audio/transcriptions', () => {
 
   const refusals: [rule: string, fields: Fields, status: number, says: string][] = [
     ['no file', { model: 'hears', other: Buffer.from('x') }, 400, '"path":["file"]'],
+    ['a WAV that is cut off', { model: 'hears', file: file.subarray(0, -1) }, 400, 'is it whole?'],
     ['what is no sound', { model: 'hears', file: Buffer.from('GIF89a…') }, 400, 'WAV, MP3, FLAC'],
     ['a WAV without samples', { model: 'hears', file: file.subarray(0, 44) }, 400, 'no sound that can be read'],
     ['a recording too long', { model: 'hears', file: seconds(61) }, 400, 'takes 60 s at most'],
@@ -274,6 +276,25 @@ describe('§8.2 POST /audio/transcriptions', () => {
   ])('a header that claims %s makes ten seconds no cheaper', async (_claim, file) => {
     const { response, lines } = await charged('transcriptions', { model: 'hears', file })
     expect([response.status, lines]).toEqual([200, [['transcription.second', 10n, 10_000n]]])
+  })
+
+  const tone = (length: number, change: object = {}) => played(`sine=d=${length}:r=8000`, change)
+  const opus = { encoder: 'libopus', rate: 48_000 }
+  const cover = drawn('color=c=red:s=64x64:d=1,format=yuv420p')
+  test.each<[file: string, make: () => Promise<Buffer>]>([
+    ['two audio tracks, the short one first', () => made('ipod', [tone(2), tone(20)])],
+    ['two audio tracks, the long one first', () => made('ipod', [tone(20), tone(2)])],
+    ['two audio tracks in Matroska', () => made('matroska', [tone(2, opus), tone(20, opus)])],
+    ['a video beside a short track and a long one', () => made('mp4', [cover, tone(2), tone(20)])],
+  ])('the engine gets the very samples that are charged: %s', async (_file, make) => {
+    const { response, lines } = await charged('transcriptions', { model: 'hears', file: await make() })
+    const heard = hearing.asked.at(-1)?.recording
+    const length = wavSeconds(heard?.bytes ?? Buffer.alloc(0)) ?? 0
+    expect([response.status, heard?.type]).toEqual([200, 'wav'])
+    expect(lines).toEqual([['transcription.second', BigInt(Math.ceil(length)), expect.anything()]])
+    // What is left of the caller's file is one run of samples, as long as it says.
+    expect(heard?.bytes.length).toBe(44 + length * 16_000 * 2)
+    expect(await tracksOf(heard?.bytes ?? Buffer.alloc(0))).toHaveLength(1)
   })
 
   test('nor do samples that are coded sound, as its readers find', async () => {

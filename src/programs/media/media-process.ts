@@ -2,14 +2,16 @@
  * A process that reads, measures and writes media files, so that files of callers meet native code and foreign parsers
  * here alone. It knows no setting, is asked one task at a time, and is killed when it takes too long or too much memory.
  */
+import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { AvError, type AvLibrary, loadAvLibrary } from './av-library.ts'
 import type { Conversion } from './conversion.ts'
 import { convert } from './convert.ts'
 import { FfmpegMissing } from './ffmpeg-missing.ts'
-import type { MediaAnswer, MediaQuestion } from './media-task.ts'
-import { type ProbeTask, probeContainer } from './probe-container.ts'
+import type { MediaAnswer, MediaQuestion, MediaTasks } from './media-task.ts'
+import { type TakeVideoTask, takeVideo } from './take-video.ts'
 import { Unreadable } from './unreadable.ts'
+import { checkWhole } from './whole/check-whole.ts'
 
 const [mostMegabytes = ''] = process.argv.slice(2)
 const watch = new URL(
@@ -35,8 +37,13 @@ async function answerOf(name: MediaQuestion['name'], task: unknown): Promise<Med
     switch (name) {
       case 'convert':
         return { answer: convert(await loaded(), task as Conversion) }
-      case 'probe':
-        return { answer: await probeContainer(task as ProbeTask) }
+      case 'video':
+        return { answer: await takeVideo(task as TakeVideoTask) }
+      case 'whole': {
+        const { path, format } = task as MediaTasks['whole']['task']
+        checkWhole(await readFile(path), format)
+        return { answer: null }
+      }
       case 'lacking': {
         const { av } = await loaded()
         const isLacking = (encoder: string) => av.Codec.findEncoderByName(encoder as never) === null

@@ -1,10 +1,13 @@
 import type { Conversion, Converted } from './conversion.ts'
-import type { ProbedContainer, ProbeTask } from './probe-container.ts'
+import type { TakenVideo, TakeVideoTask } from './take-video.ts'
+import type { CheckedFormat } from './whole/check-whole.ts'
 
 /** What the media process is asked, and what it answers to each. */
 export interface MediaTasks {
   convert: { task: Conversion; answer: Converted }
-  probe: { task: ProbeTask; answer: ProbedContainer }
+  video: { task: TakeVideoTask; answer: TakenVideo }
+  /** Whether a file has the end that its format has; the answer is nothing. */
+  whole: { task: { path: string; format: CheckedFormat }; answer: null }
   /** Which of these encoders are missing. */
   lacking: { task: readonly string[]; answer: readonly string[] }
 }

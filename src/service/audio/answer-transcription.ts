@@ -10,13 +10,13 @@ import { requireCarried } from '../models/carried.ts'
 import { transcriptionLines, transcriptionPrice } from '../pricing/price-audio.ts'
 import { requireFunds, sell } from '../sell.ts'
 import type { Service } from '../service.ts'
-import { lowestBitsPerSecond } from '../sound/bounds.ts'
-import { type Measuring, soundLength } from '../sound/sound-seconds.ts'
+import { spokenRate } from '../sound/bounds.ts'
 import { type Recording, recordingOf, soundTypeNames } from '../sound/sound-type.ts'
+import { type TakenSound, takeLongSound } from '../sound/take-sound.ts'
 
 /**
- * What is said in a recording, by its begun seconds. They are measured here; only where nothing can measure them, the
- * engine's word counts, and never for more than was held.
+ * What is said in a recording, by its begun seconds. The engine gets the samples that were measured, and no file of the
+ * caller's.
  */
 export async function answerTranscription(
   call: Call,
@@ -28,18 +28,17 @@ export async function answerTranscription(
     throw fieldError(['timestamps'], `${model.id} does not take timestamps; leave it out`)
   }
   requireCarried(model, { language: body.language })
-  const recording = await uploadedRecording(body.file)
+  const uploaded = await uploadedRecording(body.file)
   // Measuring costs a run of a program: it is for those who can pay for the first second.
   await requireFunds(call, transcriptionPrice(model, 1))
-  const measured = await measuredSeconds(recording, { atMostSeconds: model.longestSeconds, signal: call.signal })
-  const most = measured ?? Math.min(model.longestSeconds, (recording.bytes.length * 8) / lowestBitsPerSecond)
-  if (most > model.longestSeconds) {
+  const taking = { rate: spokenRate, atMostSeconds: model.longestSeconds, signal: call.signal }
+  const { recording, seconds } = readable(await takeLongSound(uploaded, taking))
+  if (seconds > model.longestSeconds) {
     throw fieldError(['file'], `is too long; ${model.id} takes ${model.longestSeconds} s at most`)
   }
-  return sell(call, { model: model.id, amount: transcriptionPrice(model, most) }, service, async () => {
+  return sell(call, { model: model.id, amount: transcriptionPrice(model, seconds) }, service, async () => {
     const said = await transcribed(model, { recording, body, signal: call.signal })
     call.signal.throwIfAborted()
-    const seconds = measured ?? Math.min(most, said.seconds ?? most)
     const reply = replyOf(body, said, seconds)
     return { value: reply, lines: transcriptionLines(model, seconds), alsoCommit: () => call.keep(() => reply) }
   })
@@ -58,10 +57,11 @@ export async function uploadedRecording(file: File): Promise<Recording> {
   return recording
 }
 
-async function measuredSeconds(recording: Recording, measuring: Measuring): Promise<number | null> {
-  const length = await soundLength(recording, measuring)
-  if (length === 'broken') throw fieldError(['file'], 'has no sound that can be read; is it whole?')
-  return length === 'unknown' ? null : length.seconds
+/** Throws `invalidRequest` for what could not be taken. */
+export function readable(taken: TakenSound | 'broken' | 'unknown'): TakenSound {
+  if (taken === 'broken') throw fieldError(['file'], 'has no sound that can be read; is it whole?')
+  if (taken === 'unknown') throw fieldError(['file'], 'this service reads WAV files of plain samples alone; send one')
+  return taken
 }
 
 interface Asked {

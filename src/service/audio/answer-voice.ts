@@ -7,9 +7,10 @@ import { admissionFloor } from '../ledger/admission-floor.ts'
 import type { SpeechModel } from '../models/audio-models.ts'
 import { requireFunds } from '../sell.ts'
 import type { Service } from '../service.ts'
-import { soundLength } from '../sound/sound-seconds.ts'
+import { musicRate, voiceSampleSeconds } from '../sound/bounds.ts'
 import type { Recording } from '../sound/sound-type.ts'
-import { uploadedRecording } from './answer-transcription.ts'
+import { takeSound } from '../sound/take-sound.ts'
+import { readable, uploadedRecording } from './answer-transcription.ts'
 import { voiceMs } from './bounds.ts'
 
 /** A voice of a recording, for a model whose engine can make one (published contract §8.3). */
@@ -17,19 +18,19 @@ export async function answerVoice(call: Call, body: VoiceRequest, service: Servi
   const model = service.catalogue.speech(body.model)
   const { voiceCloning, engine } = model
   if (!voiceCloning || !engine.cloneVoice) throw fieldError(['model'], cannotClone(model, service))
-  const sample = await uploadedRecording(body.file)
-  if (!voiceCloning.acceptedFormats.includes(sample.type)) {
-    throw fieldError(['file'], `is ${sample.type}; ${model.id} takes ${voiceCloning.acceptedFormats.join(', ')}`)
+  const uploaded = await uploadedRecording(body.file)
+  if (!voiceCloning.acceptedFormats.includes(uploaded.type)) {
+    throw fieldError(['file'], `is ${uploaded.type}; ${model.id} takes ${voiceCloning.acceptedFormats.join(', ')}`)
   }
   // The engine may have its price: this is free only for those who could pay for what they then speak with it.
   await requireFunds(call, admissionFloor)
   const least = voiceCloning.minimumSampleSeconds
-  const length = await soundLength(sample, { atMostSeconds: least, signal: call.signal })
-  if (length === 'broken') throw fieldError(['file'], 'has no sound that can be read; is it whole?')
-  if (length !== 'unknown' && length.seconds < least) {
-    throw fieldError(['file'], `is ${length.seconds.toFixed(1)} s long; ${model.id} needs ${least} s at least`)
+  const taking = { rate: musicRate, atMostSeconds: Math.max(least, voiceSampleSeconds), signal: call.signal }
+  const { recording, seconds } = readable(await takeSound(uploaded, taking))
+  if (seconds < least) {
+    throw fieldError(['file'], `is ${seconds.toFixed(1)} s long; ${model.id} needs ${least} s at least`)
   }
-  const voice = await cloned(model, sample, call.signal)
+  const voice = await cloned(model, recording, call.signal)
   return json({
     id: service.voices.write(voice, { account: principalOf(call).account, model: model.id }),
     model: model.id,

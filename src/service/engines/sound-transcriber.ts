@@ -40,14 +40,14 @@ export class SoundTranscriber implements VideoTranscriber {
 
 async function samplesOf(bytes: Buffer, signal: AbortSignal): Promise<Int16Array> {
   const type = sniffType(bytes) === 'video/webm' ? 'webm' : 'mp4'
-  const asked = { rate: heardRate, atMostSeconds: heardSeconds + 1, signal }
+  const asked = { rate: heardRate, atMostSeconds: heardSeconds + 1, to: 'pcm', signal } as const
   const read = await decodeSound({ bytes, type }, asked)
   if (read === 'unknown') throw new FfmpegMissing()
   if (read === 'broken' || read.samples === 0) {
     throw fieldError(['url'], 'leads to a video without a sound that could be read')
   }
   if (read.samples > heardSeconds * heardRate) throw fieldError(['url'], longSentence)
-  const { buffer, byteOffset, byteLength } = read.pcm
+  const { buffer, byteOffset, byteLength } = read.bytes
   return new Int16Array(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer)
 }
 

@@ -1,18 +1,30 @@
 /** One spoken answer: 4,096 characters at the slowest are some 20 minutes, in WAV below 60 MB. */
 export const speechBytes = 96 * 1024 * 1024
 
-/** How long ffmpeg may take for one file of sound. */
+/** How long FFmpeg may take for one file of sound. */
 export const soundMs = 60_000
 
-/** Runs of ffmpeg for sound at once, and those that wait; what comes beyond is told to come again. */
+/** A decoded file: two hours at 16,000 samples a second, of 16 bits. */
+export const decodedBytes = 256 * 1024 * 1024
+
+/** A recording that engines get: the least that servers of transcriptions take is 25 MB. */
+export const longSoundBytes = 24 * 1024 * 1024
+
+/** Runs of FFmpeg for sound at once, and those that wait; what comes beyond is told to come again. */
 export const soundsAtOnce = 2
 export const soundsWaiting = 200
 
 /** Sound is decoded to this for its length: enough to count, and little to move. */
 export const probeRate = 8_000
 
-/** The lowest bit rate of speech in use: where a length cannot be read, a file is held to have no more seconds than this gives. */
-export const lowestBitsPerSecond = 6_000
+/** What engines hear recordings at: speech loses nothing. */
+export const spokenRate = 16_000
+
+/** What a sample of a voice, and the music of a video, are at. */
+export const musicRate = 48_000
+
+/** A sample of a voice that is longer is cut. */
+export const voiceSampleSeconds = 300
 
 /** Samples a second of the finest sound in use; a header that claims more is not believed. */
 export const highestRate = 768_000

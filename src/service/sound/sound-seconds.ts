@@ -17,7 +17,7 @@ export interface Measuring {
  * its readers find. Only where nothing decodes, a plain WAV is believed.
  */
 export async function soundLength(recording: Recording, { atMostSeconds, signal }: Measuring): Promise<SoundLength> {
-  const asked = { rate: probeRate, atMostSeconds: atMostSeconds + 1, isCounted: true, signal }
+  const asked = { rate: probeRate, atMostSeconds: atMostSeconds + 1, to: 'count', signal } as const
   const read = await decodeSound(recording, asked)
   if (read === 'broken') return 'broken'
   const seconds = read === 'unknown' ? claimedSeconds(recording) : read.samples / probeRate

@@ -60,6 +60,26 @@ export function soundOfWav(bytes: Buffer): Sound | null {
   return { samples: Int16Array.from({ length: count }, (_, index) => data.readInt16LE(index * 2)), rate }
 }
 
+/** A plain WAV as 16 bits and one channel, the mean of its channels; null for any other. */
+export function plainSound(bytes: Buffer): Sound | null {
+  const plain = plainWav(bytes)
+  if (!plain) return null
+  const { rate, channels, bits, isFloat, data } = plain
+  const sampleBytes = bits / 8
+  const read = (at: number): number => {
+    if (isFloat) return Math.max(-1, Math.min(1, data.readFloatLE(at))) * 32_767
+    if (bits === 8) return (data.readUInt8(at) - 128) * 256
+    return data.readIntLE(at, sampleBytes) / 2 ** (bits - 16)
+  }
+  const samples = new Int16Array(Math.floor(data.length / (sampleBytes * channels)))
+  for (let index = 0; index < samples.length; index++) {
+    let sum = 0
+    for (let channel = 0; channel < channels; channel++) sum += read((index * channels + channel) * sampleBytes)
+    samples[index] = Math.round(sum / channels)
+  }
+  return { samples, rate }
+}
+
 const formatAt = 12
 const integers = 1
 const floats = 3

@@ -7,6 +7,7 @@ import type { Log } from '../log.ts'
 import type { Fetcher } from '../media/first-use-fetcher.ts'
 import * as bounds from './bounds.ts'
 import { checkPictures, checkReferenceTotals, checkSeconds } from './check-seconds.ts'
+import { mimeTypes } from './media-format.ts'
 import type { MediaLengths } from './media-lengths.ts'
 import { isProbeMissing, type MediaProbe } from './media-probe.ts'
 import { type NamedMedium, namedMedia } from './named-media.ts'
@@ -14,7 +15,7 @@ import { type ReadMedium, readMedium } from './read-medium.ts'
 
 /** A medium whose bytes were read and found to be what its field takes. */
 export interface TakenMedium extends Pick<NamedMedium, 'path' | 'rule' | 'role'>, ReadMedium {
-  /** Of the bytes, SHA-256 in hex. */
+  /** Of the bytes that the caller sent, SHA-256 in hex. */
   hash: string
   /** Null for pictures. */
   seconds: number | null
@@ -52,17 +53,23 @@ export class VideoMedia {
       const read = await readMedium(named, { fetcher: this.#fetcher, mostBytes: room, signal })
       room -= read.bytes.length
       if (room < 0) throw tooMuch()
-      const seconds = await this.#seconds(named, read, signal)
       const { path, rule, role } = named
-      media.push({ path, rule, role, ...read, hash: createHash('sha256').update(read.bytes).digest('hex'), seconds })
-      if (!named.url.startsWith('data:')) pin(pinned, path, dataUrl(read))
+      // A yes to a medium counts for the bytes that the caller sent.
+      const hash = createHash('sha256').update(read.bytes).digest('hex')
+      const { seconds, ...taken } = await this.#measured(named, read, signal)
+      room -= Math.max(0, taken.bytes.length - read.bytes.length)
+      if (room < 0) throw tooMuch()
+      media.push({ path, rule, role, ...taken, hash, seconds })
+      if (taken.bytes !== read.bytes || !named.url.startsWith('data:')) pin(pinned, path, dataUrl(taken))
     }
     checkReferenceTotals(media)
     return { request: pinned, media, lengths: lengthsOf(media) }
   }
 
-  async #seconds({ path, rule }: NamedMedium, { bytes, format }: ReadMedium, signal: AbortSignal) {
-    if (rule.kind === 'image' || format === null) return null
+  /** The medium as an engine gets it: a picture as it is, any other anew from what was measured of it. */
+  async #measured({ path, rule }: NamedMedium, read: ReadMedium, signal: AbortSignal) {
+    const { bytes, format } = read
+    if (rule.kind === 'image' || format === null) return { ...read, seconds: null }
     const probed = await this.#probe.probe(bytes, format, signal).catch(error => {
       signal.throwIfAborted()
       if (error instanceof ServiceError) throw error
@@ -72,7 +79,7 @@ export class VideoMedia {
     if (!probed) throw fieldError(path, `the ${format} file is cut off or damaged`)
     checkSeconds(path, probed.seconds, rule)
     checkPictures(path, probed)
-    return probed.seconds
+    return { bytes: probed.bytes, format: probed.format, mimeType: mimeTypes[probed.format], seconds: probed.seconds }
   }
 }
 

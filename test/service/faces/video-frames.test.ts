@@ -16,8 +16,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-const probe = { probe: async () => ({ seconds: 1, width: 16, height: 16, pictures: 2 }) }
 const video = { kind: 'video', bytes: Buffer.from('x'), format: 'mp4' } as const
+const probe = { probe: async () => ({ ...video, seconds: 1, pictures: 2 }) }
 const never = async () => false
 
 test('a video lies on the disk once it has its turn, and one that is refused never does', async () => {

@@ -28,7 +28,7 @@ const rooms: Room[] = [
     ...{ room: 'sound', mostAtOnce: soundsAtOnce + soundsWaiting },
     open: timeoutMs => {
       const ffmpeg = new Ffmpeg({ atOnce: soundsAtOnce, waiting: soundsWaiting, timeoutMs, program })
-      return signal => ffmpeg.turn(run => run('probe', { path: '', format: 'wav' }), signal)
+      return signal => ffmpeg.turn(run => run('whole', { path: '', format: 'wav' }), signal)
     },
   },
   {

@@ -5,6 +5,9 @@ import { VideoQuote } from '#contract/video.ts'
 import { FfmpegMissing } from '#programs/media/ffmpeg-missing.ts'
 import type { VideoCall, VideoEngine } from '#service/engines/engine.ts'
 import { GuardedFetcher } from '#service/media/guarded-fetcher.ts'
+import { wavSeconds } from '#service/sound/wav.ts'
+import { drawn, made, played } from '../../media/made-media.ts'
+import { tracksOf } from '../../media/tracks-of.ts'
 import { videoModel } from '../models/example-models.ts'
 import { dataUrl, png } from '../models/example-pictures.ts'
 import { type OpenedService, openService } from '../open-service.ts'
@@ -168,6 +171,17 @@ describe('§2.6 what a medium may be', () => {
       400,
       /wav file is cut off/,
     ],
+    ...(['mp43', 'mov3', 'webm3', 'wav3', 'mp33'] as const).map((name): (typeof refused)[number] => [
+      `${name} without its last byte`,
+      () => {
+        const cut = (clips[name] ?? Buffer.alloc(0)).subarray(0, -1)
+        return /wav|mp33/.test(name)
+          ? { audio_url: asDataUrl('audio/wav', cut) }
+          : { video_url: asDataUrl('video/mp4', cut) }
+      },
+      400,
+      /file is cut off or damaged/,
+    ]),
     [
       'a video of another format',
       () => ({ video_url: at('avi3') }),
@@ -250,12 +264,46 @@ describe('§2.6 what a medium may be', () => {
     expect([response.status, await response.text()]).toEqual([status, expect.stringMatching(says)])
   })
 
-  test('the engine gets the bytes that were checked, not the address', async () => {
+  const given = async (body: object) => {
     const before = engine.calls.length
-    expect((await queued({ image_url: at('picture'), video_url: at('mp43') })).status).toBe(200)
+    const response = await queued(body)
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('queue_id')])
     await expect.poll(() => engine.calls.length).toBe(before + 1)
-    const { request } = engine.calls.at(-1) ?? {}
-    expect(request).toMatchObject({ image_url: picture, video_url: url('video/mp4', 'mp43') })
+    return engine.calls.at(-1)?.request
+  }
+  const bytesOf = (dataUrl = '') => Buffer.from(dataUrl.slice(dataUrl.indexOf(',') + 1), 'base64')
+
+  test('the engine gets what was checked, not the address', async () => {
+    const request = await given({ image_url: at('picture'), video_url: at('mp43') })
+    expect(request).toMatchObject({ image_url: picture, video_url: expect.stringMatching(/^data:video\/mp4;base64,/) })
+  })
+
+  const film = (length: number, change: Parameters<typeof drawn>[1] = {}) =>
+    drawn(`testsrc=d=${length}:s=64x48:r=5,format=yuv420p`, change)
+  const tone = (length: number) => played(`sine=d=${length}:r=8000`)
+  const vp8 = { encoder: 'libvpx', options: {} }
+  test.each<[file: string, format: string, tracks: () => Parameters<typeof made>[1], seconds: number]>([
+    ['a second audio track', 'mp4', () => [film(3), tone(3), tone(9)], 3],
+    ['a second video track', 'mp4', () => [film(3), film(9), tone(3)], 3],
+    ['a second video track, as MOV', 'mov', () => [film(3), film(9)], 3],
+    ['a second video track, as WebM', 'webm', () => [film(3, vp8), film(9, vp8)], 3],
+    ['audio that is longer than its video', 'mp4', () => [film(3), tone(4)], 4],
+  ])('the engine gets the tracks that were measured, and no other: %s', async (_file, format, tracks, seconds) => {
+    const type = { mp4: 'video/mp4', mov: 'video/quicktime', webm: 'video/webm' }[format] ?? ''
+    const request = await given({ video_url: asDataUrl(type, await made(format, tracks())) })
+    const got = await tracksOf(bytesOf(request?.video_url))
+    const kinds = got.map(({ kind }) => kind)
+    expect([...new Set(kinds)]).toEqual(kinds)
+    expect(Math.max(...got.map(track => track.seconds))).toBeCloseTo(seconds, 0)
+  })
+
+  test.each([
+    ['WAV', 'wav', 'audio/wav'],
+    ['MP3', 'mp3', 'audio/mpeg'],
+  ] as const)('audio as %s reaches the engine as the samples that were measured', async (_name, format, type) => {
+    const request = await given({ audio_url: asDataUrl(type, clips[`${format}3`] ?? Buffer.alloc(0)) })
+    expect(request?.audio_url).toMatch(/^data:audio\/wav;base64,/)
+    expect(wavSeconds(bytesOf(request?.audio_url))).toBeCloseTo(3, 1)
   })
 })
 

@@ -82,11 +82,11 @@ async function samplesOf(recording: Recording, signal: AbortSignal): Promise<Buf
   const sound = recording.type === 'wav' ? soundOfWav(recording.bytes) : null
   if (sound && sound.samples.length / sound.rate > heardSeconds) throw tooLong()
   if (sound) return pcmOf(resampled(sound, rate))
-  const read = await decodeSound(recording, { rate, atMostSeconds: heardSeconds + 1, signal })
+  const read = await decodeSound(recording, { rate, atMostSeconds: heardSeconds + 1, to: 'pcm', signal })
   if (read === 'unknown') throw new FfmpegMissing()
   if (read === 'broken') throw unreadableSpeech()
   if (read.samples / rate > heardSeconds) throw tooLong()
-  return read.pcm
+  return read.bytes
 }
 
 const tooLong = () => fieldError(['file'], `is too long; this model hears ${heardSeconds} s at most`)

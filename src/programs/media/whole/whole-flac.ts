@@ -1,0 +1,105 @@
+import { Unreadable } from '../unreadable.ts'
+
+/** The longest frame that is looked for: 65,535 samples of eight channels and 32 bits. */
+const longestFrame = 2 * 1024 * 1024
+
+/** FLAC: the file ends with a frame whose sum is right, and which is the last one that the header counts. Throws `Unreadable`. */
+export function checkFlac(bytes: Buffer): void {
+  const header = streamHeader(bytes)
+  const isTagged = bytes.toString('latin1', bytes.length - 128, bytes.length - 125) === 'TAG'
+  const end = isTagged ? bytes.length - 128 : bytes.length
+  for (let at = end - 8; at >= Math.max(header.end, end - longestFrame); at--) {
+    const frame = frameAt(bytes, at, end, header.blockSamples)
+    if (!frame || crc16(bytes, at, end) !== 0) continue
+    if (frame.endSample < header.totalSamples) break
+    return
+  }
+  throw new Unreadable('cut off: the last frame is missing')
+}
+
+interface StreamHeader {
+  /** Of each block but the last, where all are alike. */
+  blockSamples: number
+  /** 0 where it is not said. */
+  totalSamples: number
+  /** Where the frames begin. */
+  end: number
+}
+
+function streamHeader(bytes: Buffer): StreamHeader {
+  let at = 4
+  let [blockSamples, totalSamples] = [0, 0]
+  while (at + 4 <= bytes.length) {
+    const kind = bytes[at] ?? 0
+    const size = bytes.readUIntBE(at + 1, 3)
+    const start = at + 4
+    if ((kind & 0x7f) === 0 && start + 18 <= bytes.length) {
+      blockSamples = bytes.readUInt16BE(start)
+      totalSamples = ((bytes[start + 13] ?? 0) & 15) * 2 ** 32 + bytes.readUInt32BE(start + 14)
+    }
+    at = start + size
+    if (kind & 0x80) break
+  }
+  return { blockSamples, totalSamples, end: at }
+}
+
+/** Samples of a block by the code in its frame's header. */
+function samplesOf(code: number, bytes: Buffer, at: number): number {
+  if (code === 1) return 192
+  if (code <= 5) return 576 * 2 ** (code - 2)
+  if (code === 6) return (bytes[at] ?? 0) + 1
+  if (code === 7) return (at + 2 <= bytes.length ? bytes.readUInt16BE(at) : 0) + 1
+  return 256 * 2 ** (code - 8)
+}
+
+/** Null where no frame begins, as the sum of its header tells. */
+function frameAt(bytes: Buffer, at: number, end: number, blockSamples: number): { endSample: number } | null {
+  if (bytes[at] !== 0xff || ((bytes[at + 1] ?? 0) & 0xfe) !== 0xf8) return null
+  const number = codedNumber(bytes, at + 4)
+  if (!number) return null
+  const code = (bytes[at + 2] ?? 0) >> 4
+  const rate = (bytes[at + 2] ?? 0) & 15
+  const sizeBytes = code === 6 ? 1 : code === 7 ? 2 : 0
+  const rateBytes = rate === 12 ? 1 : rate === 13 || rate === 14 ? 2 : 0
+  const sum = number.end + sizeBytes + rateBytes
+  if (sum >= end || crc8(bytes, at, sum) !== bytes[sum]) return null
+  const isBySample = ((bytes[at + 1] ?? 0) & 1) === 1
+  const first = isBySample ? number.value : number.value * blockSamples
+  return { endSample: first + samplesOf(code, bytes, number.end) }
+}
+
+/** A number as UTF-8 writes one, of up to seven bytes. */
+function codedNumber(bytes: Buffer, at: number): { value: number; end: number } | null {
+  const head = bytes[at] ?? 0
+  if (head < 0x80) return { value: head, end: at + 1 }
+  const length = Math.clz32(~(head << 24))
+  if (length < 2 || length > 7) return null
+  let value = head & (0x7f >> length)
+  for (let place = 1; place < length; place++) {
+    const next = bytes[at + place] ?? 0
+    if ((next & 0xc0) !== 0x80) return null
+    value = value * 64 + (next & 0x3f)
+  }
+  return { value, end: at + length }
+}
+
+const sums = (polynomial: number, bits: number): Uint16Array =>
+  Uint16Array.from({ length: 256 }, (_, byte) => {
+    let sum = byte << (bits - 8)
+    for (let bit = 0; bit < 8; bit++) sum = sum & (1 << (bits - 1)) ? (sum << 1) ^ polynomial : sum << 1
+    return sum & ((1 << bits) - 1)
+  })
+const sums8 = sums(0x07, 8)
+const sums16 = sums(0x8005, 16)
+
+function crc8(bytes: Buffer, from: number, to: number): number {
+  let sum = 0
+  for (let at = from; at < to; at++) sum = sums8[(sum ^ (bytes[at] ?? 0)) & 0xff] ?? 0
+  return sum
+}
+
+function crc16(bytes: Buffer, from: number, to: number): number {
+  let sum = 0
+  for (let at = from; at < to; at++) sum = ((sum << 8) & 0xffff) ^ (sums16[(sum >> 8) ^ (bytes[at] ?? 0)] ?? 0)
+  return sum
+}

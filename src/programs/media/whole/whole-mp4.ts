@@ -1,0 +1,103 @@
+import { Unreadable } from '../unreadable.ts'
+
+const cutOff = (why: string) => new Unreadable(`cut off: ${why}`)
+
+interface Box {
+  name: string
+  /** Of what is in it. */
+  start: number
+  end: number
+}
+
+/** Boxes that hold boxes, on the way to the tables of samples. */
+const holders = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl', 'mvex'])
+
+/** MP4 and MOV: the boxes fill the file, and every sample of every table lies in it. Throws `Unreadable`. */
+export function checkMp4(bytes: Buffer): void {
+  const top = boxesIn(bytes, 0, bytes.length)
+  if (!top.some(({ name }) => name === 'moov')) throw cutOff('the index is missing')
+  for (const { name, start, end } of top) {
+    if (name === 'moov') checkTables(bytes, start, end)
+    if (name === 'sidx') checkSegments(bytes, start, end)
+  }
+}
+
+function boxesIn(bytes: Buffer, from: number, to: number): Box[] {
+  const boxes: Box[] = []
+  for (let at = from; at + 8 <= to; ) {
+    const name = bytes.toString('latin1', at + 4, at + 8)
+    const short = bytes.readUInt32BE(at)
+    const isLong = short === 1 && at + 16 <= to
+    const size = isLong ? Number(bytes.readBigUInt64BE(at + 8)) : short === 0 ? to - at : short
+    const start = at + (isLong ? 16 : 8)
+    // Old QuickTime ends a list of boxes with a zero.
+    if (size < start - at) {
+      if (short === 0 && from > 0) return boxes
+      throw cutOff(`the box ${name} has ${size} bytes`)
+    }
+    if (at + size > to) throw cutOff(`the box ${name} has ${size} bytes`)
+    boxes.push({ name, start, end: at + size })
+    at += size
+  }
+  return boxes
+}
+
+/** Of each track: where its samples lie, by chunks. */
+function checkTables(bytes: Buffer, from: number, to: number): void {
+  const boxes = boxesIn(bytes, from, to)
+  for (const { name, start, end } of boxes) if (holders.has(name)) checkTables(bytes, start, end)
+  const tables = new Map(boxes.map(box => [box.name, box]))
+  const [chunks, sizes, runs] = [tables.get('stco') ?? tables.get('co64'), tables.get('stsz'), tables.get('stsc')]
+  if (chunks && sizes && runs) checkExtents(bytes, { chunks, sizes, runs })
+}
+
+interface Tables {
+  chunks: Box
+  sizes: Box
+  runs: Box
+}
+
+function checkExtents(bytes: Buffer, { chunks, sizes, runs }: Tables): void {
+  const offsetBytes = chunks.name === 'co64' ? 8 : 4
+  const count = listed(bytes, chunks, 4, offsetBytes)
+  const runCount = listed(bytes, runs, 4, 12)
+  const same = sizes.start + 12 <= sizes.end ? bytes.readUInt32BE(sizes.start + 4) : 0
+  const samples = same > 0 ? bytes.readUInt32BE(sizes.start + 8) : listed(bytes, sizes, 8, 4)
+  let [sample, run] = [0, 0]
+  for (let chunk = 0; chunk < count && sample < samples; chunk++) {
+    const next = runs.start + 8 + (run + 1) * 12
+    if (run + 1 < runCount && bytes.readUInt32BE(next) <= chunk + 1) run++
+    const inChunk = runCount > 0 ? bytes.readUInt32BE(runs.start + 8 + run * 12 + 4) : 0
+    const at = chunks.start + 8 + chunk * offsetBytes
+    let end = offsetBytes === 8 ? Number(bytes.readBigUInt64BE(at)) : bytes.readUInt32BE(at)
+    const last = Math.min(samples, sample + inChunk)
+    if (same > 0) end += (last - sample) * same
+    else for (let each = sample; each < last; each++) end += bytes.readUInt32BE(sizes.start + 12 + each * 4)
+    // Samples of plain audio are counted one by one, and may be sized by another box.
+    if (end > bytes.length && !(same === 1)) throw cutOff(`a sample ends at byte ${end}`)
+    sample = last
+  }
+}
+
+/** How many entries a table has, all of which must be in it. */
+function listed(bytes: Buffer, { name, start, end }: Box, countAt: number, entryBytes: number): number {
+  const entries = start + countAt + 4
+  if (entries > end) throw cutOff(`the table ${name} is incomplete`)
+  const count = bytes.readUInt32BE(start + countAt)
+  if (entries + count * entryBytes > end) throw cutOff(`the table ${name} is incomplete`)
+  return count
+}
+
+/** An index of fragments: those that it counts are there. */
+function checkSegments(bytes: Buffer, start: number, end: number): void {
+  const isLong = bytes[start] === 1
+  const at = start + (isLong ? 28 : 20)
+  if (at + 4 > end) return
+  const firstOffset = isLong ? Number(bytes.readBigUInt64BE(start + 20)) : bytes.readUInt32BE(start + 16)
+  const count = bytes.readUInt16BE(at + 2)
+  let reach = end + firstOffset
+  for (let index = 0; index < count && at + 8 + index * 12 <= end; index++) {
+    reach += bytes.readUInt32BE(at + 4 + index * 12) & 0x7fff_ffff
+  }
+  if (reach > bytes.length) throw cutOff(`the index says ${reach} bytes`)
+}

@@ -1,0 +1,131 @@
+import { Unreadable } from '../unreadable.ts'
+
+/** The ends of audio files. FFmpeg decodes most of them cut off as well, without a word. Each throws `Unreadable`. */
+
+const cutOff = (why: string) => new Unreadable(`cut off: ${why}`)
+
+const nameAt = (bytes: Buffer, at: number): string => bytes.toString('latin1', at, at + 4)
+
+/** What a writer to a pipe puts where it cannot know a size; from there on a size says nothing. */
+const unknownSizes = 0xffff_f000
+
+/** RIFF: each chunk is as long as it says. A stream without sizes ends where it ends. */
+export function checkWav(bytes: Buffer): void {
+  for (let at = 12; at + 8 <= bytes.length; ) {
+    const size = bytes.readUInt32LE(at + 4)
+    if (size >= unknownSizes || (size === 0 && nameAt(bytes, at) === 'data')) return
+    if (at + 8 + size > bytes.length) throw cutOff(`the chunk ${nameAt(bytes, at)} has ${size} bytes`)
+    at += 8 + size + (size % 2)
+  }
+  const whole = bytes.readUInt32LE(4)
+  if (whole < unknownSizes && whole + 8 > bytes.length + 1) throw cutOff(`the file says ${whole + 8} bytes`)
+}
+
+/** Ogg: pages follow each other to the end, and each stream has its last one. */
+export function checkOgg(bytes: Buffer): void {
+  const open = new Set<number>()
+  for (let at = 0; at < bytes.length; ) {
+    const segments = bytes[at + 26]
+    if (nameAt(bytes, at) !== 'OggS' || segments === undefined) {
+      if (at === 0 || open.size > 0) throw cutOff('a page is missing')
+      return
+    }
+    const sizes = bytes.subarray(at + 27, at + 27 + segments)
+    const end = at + 27 + segments + sizes.reduce((sum, size) => sum + size, 0)
+    if (sizes.length < segments || end > bytes.length) throw cutOff('the last page is incomplete')
+    const serial = bytes.readUInt32LE(at + 14)
+    if ((bytes[at + 5] ?? 0) & 4) open.delete(serial)
+    else open.add(serial)
+    at = end
+  }
+  if (open.size > 0) throw cutOff('the last page is missing')
+}
+
+/** AAC by itself: frames follow each other, and the last is whole. */
+export function checkAdts(bytes: Buffer): void {
+  let at = tagBytes(bytes)
+  const end = beforeTags(bytes)
+  while (at + 7 <= end) {
+    const isFrame = bytes[at] === 0xff && ((bytes[at + 1] ?? 0) & 0xf6) === 0xf0
+    const size = isFrame ? (bytes.readUInt32BE(at + 3) >>> 13) & 0x1fff : 0
+    if (size < 7) at++
+    else if (at + size > end) throw cutOff('the last frame is incomplete')
+    else at += size
+  }
+  if (at < end && bytes[at] === 0xff) throw cutOff('the last frame is incomplete')
+}
+
+/** MPEG's layers: the last frame is whole, and all are there that a header counts. */
+export function checkMp3(bytes: Buffer): void {
+  const end = beforeTags(bytes)
+  let at = tagBytes(bytes)
+  let [frames, counted] = [0, 0]
+  while (at + 4 <= end) {
+    const size = mpegFrameBytes(bytes.readUInt32BE(at))
+    if (size === 'free') return
+    if (size === null) {
+      at++
+      continue
+    }
+    if (at + size > end) throw cutOff('the last frame is incomplete')
+    if (frames === 0) counted = countedFrames(bytes.subarray(at, at + size))
+    frames++
+    at += size
+  }
+  if (at < end && bytes[at] === 0xff) throw cutOff('the last frame is incomplete')
+  // The frame that counts may count itself.
+  if (frames < counted) throw cutOff(`${frames} of ${counted} frames`)
+}
+
+/** Of a file's first frame: how many there are, or 0 where it does not say. */
+function countedFrames(frame: Buffer): number {
+  const at = ['Xing', 'Info'].map(name => frame.indexOf(name, 0, 'latin1')).find(place => place > 0 && place < 48)
+  if (at === undefined || at + 12 > frame.length || !((frame[at + 7] ?? 0) & 1)) return 0
+  return frame.readUInt32BE(at + 8)
+}
+
+const kilobits: Readonly<Record<string, readonly number[]>> = {
+  '1 1': [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
+  '1 2': [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],
+  '1 3': [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
+  '2 1': [0, 32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256],
+  '2 2': [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
+}
+const rates = [44_100, 48_000, 32_000] as const
+
+/** Null for what heads no frame; `free` for one whose length only decoding tells. */
+function mpegFrameBytes(head: number): number | 'free' | null {
+  const version = (head >>> 19) & 3
+  const layer = 4 - ((head >>> 17) & 3)
+  const rate = rates[(head >>> 10) & 3]
+  const index = (head >>> 12) & 15
+  if (head >>> 21 !== 0x7ff || version === 1 || layer === 4 || rate === undefined || index === 15) return null
+  if (index === 0) return 'free'
+  const isFirst = version === 3
+  const bits = (kilobits[`${isFirst ? 1 : 2} ${isFirst ? layer : Math.min(layer, 2)}`]?.[index] ?? 0) * 1_000
+  const perSecond = rate / (isFirst ? 1 : version === 2 ? 2 : 4)
+  const padding = (head >>> 9) & 1
+  if (layer === 1) return (Math.floor((12 * bits) / perSecond) + padding) * 4
+  const samples = layer === 3 && !isFirst ? 72 : 144
+  return Math.floor((samples * bits) / perSecond) + padding
+}
+
+/** ID3 before the sound. */
+function tagBytes(bytes: Buffer): number {
+  let at = 0
+  while (bytes.toString('latin1', at, at + 3) === 'ID3' && at + 10 <= bytes.length) {
+    const size = [6, 7, 8, 9].reduce((sum, place) => sum * 128 + ((bytes[at + place] ?? 0) & 0x7f), 0)
+    at += 10 + size + ((bytes[at + 5] ?? 0) & 0x10 ? 10 : 0)
+  }
+  return Math.min(at, bytes.length)
+}
+
+/** Where the sound ends, before the tags that may stand at the end. */
+function beforeTags(bytes: Buffer): number {
+  let end = bytes.length
+  if (end >= 128 && bytes.toString('latin1', end - 128, end - 125) === 'TAG') end -= 128
+  if (end >= 32 && bytes.toString('latin1', end - 32, end - 24) === 'APETAGEX') {
+    end -= bytes.readUInt32LE(end - 20) + (bytes.readUInt32LE(end - 12) & 0x8000_0000 ? 32 : 0)
+  }
+  return Math.max(0, end)
+}
