@@ -73,17 +73,3 @@ function jpegSize(bytes: Buffer): PictureSize | null {
   }
   return null
 }
-
-/** Whether the end is there that its kind of picture has; what is broken in between shows only when it is decoded. */
-export function isWholePicture(type: PictureType, bytes: Buffer): boolean {
-  switch (type) {
-    case 'png':
-      return bytes.includes('IEND', -12, 'latin1')
-    case 'jpeg':
-      return bytes.lastIndexOf(Buffer.from('ffd9', 'hex')) > 2
-    case 'webp':
-      return bytes.length >= 12 && bytes.readUInt32LE(4) + 8 <= bytes.length
-    case 'gif':
-      return bytes.lastIndexOf(0x3b) > 10
-  }
-}

@@ -288,13 +288,12 @@ describe('§8.2 POST /audio/transcriptions', () => {
     ['a video beside a short track and a long one', () => made('mp4', [cover, tone(2), tone(20)])],
   ])('the engine gets the very samples that are charged: %s', async (_file, make) => {
     const { response, lines } = await charged('transcriptions', { model: 'hears', file: await make() })
-    const heard = hearing.asked.at(-1)?.recording
-    const length = wavSeconds(heard?.bytes ?? Buffer.alloc(0)) ?? 0
-    expect([response.status, heard?.type]).toEqual([200, 'wav'])
+    const { bytes = Buffer.alloc(0), type } = hearing.asked.at(-1)?.recording ?? {}
+    const length = wavSeconds(bytes) ?? 0
+    expect([response.status, type]).toEqual([200, 'wav'])
     expect(lines).toEqual([['transcription.second', BigInt(Math.ceil(length)), expect.anything()]])
     // What is left of the caller's file is one run of samples, as long as it says.
-    expect(heard?.bytes.length).toBe(44 + length * 16_000 * 2)
-    expect(await tracksOf(heard?.bytes ?? Buffer.alloc(0))).toHaveLength(1)
+    expect([bytes.length, (await tracksOf(bytes)).length]).toEqual([44 + length * 16_000 * 2, 1])
   })
 
   test('nor do samples that are coded sound, as its readers find', async () => {

@@ -1,4 +1,5 @@
 import { type PictureType, pictureSize, pictureTypes, typeOfBytes } from '#contract/picture-header.ts'
+import { isWholePicture } from '#contract/whole-picture.ts'
 import { pictureBytes, picturePixels } from './bounds.ts'
 
 export interface Picture {
@@ -41,7 +42,7 @@ export function readPictureBytes(declared: PictureType | null, bytes: Buffer): P
   if (declared !== null && type !== declared)
     return problem(`the data URL declares ${declared}, and its bytes are ${type}`)
   const size = pictureSize(type, bytes)
-  if (!size) return problem('the picture is cut off or damaged')
+  if (!size || !isWholePicture(type, bytes)) return problem('the picture is cut off or damaged')
   if (size.width * size.height > picturePixels) return problem(`the picture may have ${picturePixels} pixels at most`)
   return { ok: true, picture: { type, bytes, ...size } }
 }

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { isWholePicture, pictureSize, typeOfBytes } from '#contract/picture-header.ts'
+import { pictureSize, typeOfBytes } from '#contract/picture-header.ts'
+import { isWholePicture } from '#contract/whole-picture.ts'
 import { PictureWorker } from '#service/engines/pictures/picture-worker.ts'
 import { colouredPng } from '../picture-models.ts'
 

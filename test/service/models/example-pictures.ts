@@ -31,10 +31,10 @@ export function png(
 
 export const dataUrl = (type: string, bytes: Buffer): string => `data:image/${type};base64,${bytes.toString('base64')}`
 
-/** Headers alone: enough to tell type and size. */
-export const jpegHeader = Buffer.from(
-  'ffd8ffe000104a46494600010100000100010000ffc0001108002000400301220002110103110100',
+/** A header and an end: enough to tell type and size. */
+export const jpegFile = Buffer.from(
+  'ffd8ffe000104a46494600010100000100010000ffc00011080020004003012200021101031101ffd9',
   'hex',
 )
-export const gifHeader = Buffer.from('4749463839614000200080000000000000000000', 'hex')
-export const webpHeader = Buffer.from('524946464000000057454250565038580a000000000000003f00001f0000', 'hex')
+export const gifFile = Buffer.from('474946383961400020008000000000000000003b', 'hex')
+export const webpFile = Buffer.from('524946461600000057454250565038580a000000000000003f00001f0000', 'hex')
