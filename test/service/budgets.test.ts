@@ -173,11 +173,15 @@ describe('a key with a budget', () => {
     expect(await callsUntilRefused(customer, 3)).toBe(3)
   })
 
-  test('what its caller may do is said as before', async () => {
-    const customer = await keyWith({ period: 'epoch', usd: '0' })
+  test.each([
+    ['nothing', '0', { accessPermitted: false, balances: { USD: 0 } }],
+    ['less than its account has', '0.25', { accessPermitted: true, balances: { USD: 0.25 } }],
+    ['more than its account has', '7', { accessPermitted: true, balances: { USD: 1 } }],
+  ])('shows the smaller of its budget and its account’s balance: %s', async (_which, usd, shown) => {
+    const customer = await keyWith({ period: 'epoch', usd })
     const headers = { authorization: `Bearer ${customer.key}` }
     const answer = await desk.service.request('/api/v1/api_keys/rate_limits', { headers })
-    expect(RateLimits.parse(await answer.json()).data).toMatchObject({ accessPermitted: true, balances: { USD: 1 } })
+    expect(RateLimits.parse(await answer.json()).data).toMatchObject(shown)
   })
 })
 

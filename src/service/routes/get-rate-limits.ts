@@ -1,5 +1,5 @@
 import { admissionFloorUsd } from '#contract/limits.ts'
-import { addUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
+import { addUsd, toUsdNumber } from '#contract/money.ts'
 import { getRateLimits } from '#contract/rate-limits.ts'
 import { json, principalOf } from '../call.ts'
 import { callerLimits, type LimitedModel } from '../limits/caller-limits.ts'
@@ -10,8 +10,9 @@ import type { Store } from '../store/store.ts'
 
 export const getRateLimitsRoute = route(getRateLimits, async (call, service) => {
   const principal = principalOf(call)
-  const { usd, staking } = await service.funding.spendable(principal)
-  const credit = addUsd(usd, staking ?? zeroUsd)
+  // Of the account's credit a key shows what its own budget lets it spend.
+  const { staking, within } = await service.funding.spendable(principal)
+  const credit = addUsd(within.usd, within.staking)
   const floorUsd = principal.kind === 'wallet' ? admissionFloorUsd : 0
   return json(
     callerLimits({
@@ -19,8 +20,8 @@ export const getRateLimitsRoute = route(getRateLimits, async (call, service) => 
       limitOf: ({ id: model, limit, tier }) =>
         limitFor({ limit, model, tier, principal, address: '' }, service.settings.limits),
       models: service.catalogue.models.map(limitedModel),
-      availableMicroUsd: usd,
-      stakingMicroUsd: staking,
+      availableMicroUsd: within.usd,
+      stakingMicroUsd: staking === null ? null : within.staking,
       accessPermitted: credit > 0n && toUsdNumber(credit) >= floorUsd,
       keyExpiresAtMs: principal.kind === 'key' ? await keyExpiry(service.store, principal.keyId) : null,
       nowMs: service.clock.now(),
