@@ -9,6 +9,7 @@ import type { SocketBindings } from './listener.ts'
 import { answerFigures, type Figures } from './metrics/answer-figures.ts'
 import type { BodySource } from './middleware/read-body.ts'
 import { sendJson, sendText } from './middleware/send.ts'
+import { requireSingleHeaders } from './middleware/single-headers.ts'
 import { wholeBody } from './middleware/whole-body.ts'
 import { onceLoaded } from './once-loaded.ts'
 import { answer, fail, type Incoming, setCommonHeaders, told } from './pipeline.ts'
@@ -106,6 +107,7 @@ async function plain(
   return told(name, exchange, service, async () => {
     setCommonHeaders(exchange, service)
     try {
+      requireSingleHeaders(exchange)
       service.guards.admit(exchange)
       const response = await run(exchange)
       exchange.ended()

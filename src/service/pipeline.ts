@@ -30,6 +30,7 @@ import { readDemand } from './middleware/demand.ts'
 import { parseRequest } from './middleware/parse-request.ts'
 import { type BodySource, readBody } from './middleware/read-body.ts'
 import { sendJson } from './middleware/send.ts'
+import { requireSingleHeaders } from './middleware/single-headers.ts'
 import { discovery, keyCreditRequired, keyLimitReached, walletCredit } from './payment-required.ts'
 import { answerWithReceipt } from './receipts/answer-receipt.ts'
 import { inRequest, type RequestContext, traceOf } from './request-context.ts'
@@ -56,6 +57,7 @@ export function answer(route: Route, incoming: Incoming, service: Service): Prom
     setCommonHeaders(exchange, service)
     exchange.demand = { operation: route.operation, model: null }
     try {
+      requireSingleHeaders(exchange)
       return await succeed(route, incoming, service)
     } catch (error) {
       return fail(route, exchange, service, error)

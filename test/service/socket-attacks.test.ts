@@ -56,6 +56,26 @@ const post = (headers: readonly string[], body: string | Buffer = chat, path = '
   ])
 const usual = () => [`authorization: Bearer ${key}`, 'content-type: application/json', 'connection: close']
 
+describe('a header that comes twice is a 400, whichever of the two would have been taken', () => {
+  const twice: [header: string, first: string, second: string, path?: string][] = [
+    ['host', 'x', 'y'],
+    ['host', 'x', 'x'],
+    ['host', 'x', 'y', '/healthz'],
+    ['content-type', 'application/json', 'text/plain'],
+    ['authorization', 'Bearer one', 'Bearer two'],
+    ['sign-in-with-x', 'one', 'two'],
+    ['content-length', `${chat.length}`, `${chat.length}`],
+    ['idempotency-key', 'one', 'two'],
+  ]
+  test.each(twice)('%s: %s, %s', async (name, first, second, path) => {
+    const others = [`authorization: Bearer ${key}`, 'content-type: application/json', `content-length: ${chat.length}`]
+    const headers = ['host: x', ...others, 'connection: close'].filter(line => !line.startsWith(name))
+    const lines = [`${path === '/healthz' ? 'GET' : 'POST'} ${path ?? '/api/v1/chat/completions'} HTTP/1.1`]
+    const bytes = [...lines, `${name}: ${first}`, ...headers, `${name}: ${second}`, '', chat].join('\r\n')
+    expect(statuses(await sent(bytes))[0]).toBe(400)
+  })
+})
+
 describe('two lengths, or none that all read alike', () => {
   const smuggled: [how: string, headers: string[], body: string][] = [
     ['a length and chunks', ['content-length: 5', 'transfer-encoding: chunked'], chunked + hidden],
