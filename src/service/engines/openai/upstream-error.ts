@@ -28,8 +28,8 @@ export function refusalError({ status, retryAfter, body }: Refusal, request: obj
   const wait = waitHeader(retryAfter)
   if (status === 429 || status === 529) return modelOverloaded(wait)
   if (status === 503) return modelAtCapacity(wait)
-  if (status === 408 || status === 504) return requestTimeout()
-  if (status >= 500 || status < 400) return inferenceFailed()
+  if (status === 408 || status === 504) return requestTimeout(wait)
+  if (status >= 500 || status < 400) return inferenceFailed(wait)
   // The engine's key, bill or model's name is the operator's business, not the caller's; yet a request may have led to it.
   if ([401, 405, 407].includes(status)) return blameless(mayBeRequests(modelOffline()))
   if ([402, 403, 404].includes(status)) return mayBeRequests(modelOffline())

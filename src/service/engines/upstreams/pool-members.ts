@@ -116,10 +116,12 @@ export class PoolMembers<Engine> {
     if (member.health.state !== 'up') this.well(member)
   }
 
-  /** When a place is likely to be free: those before it, at the pace of late. */
+  /** When a place is likely to be free: those before it, at the pace of late, and not before an upstream takes calls at all. */
   hint(waiting: number): Record<string, string> {
     const places = this.all.reduce((sum, { health, concurrency }) => sum + (health.isOpen ? concurrency : 0), 0)
-    return retryHeader(Math.min(longestHintMs, (this.#callMs * (waiting + 1)) / Math.max(1, places)))
+    const likelyMs = (this.#callMs * (waiting + 1)) / Math.max(1, places)
+    const openMs = Math.min(...this.all.map(({ health }) => (health.isOpen ? 0 : health.waitMs)))
+    return retryHeader(Math.min(longestHintMs, Math.max(likelyMs, openMs)))
   }
 
   /** Smooth weighted turns: with weights 3 and 1 the order is a a b a, and not a a a b. */

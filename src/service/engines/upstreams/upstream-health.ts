@@ -96,10 +96,12 @@ export class UpstreamHealth {
     return this.#leaveOutMs > 0 ? this.#failedTrial() : this.#leaveOut(leaveOutMs)
   }
 
-  /** It answers, but wants no more calls for the moment. */
+  /** It answers, but wants no more calls for the moment. A refusal that names no time shortens none that was named. */
   busy(askedMs: number | null): void {
     this.#isTrying = false
-    this.#sparedUntilMs = this.#clock.now() + Math.min(spareMostMs, askedMs ?? spareMs)
+    const nowMs = this.#clock.now()
+    this.#sparedUntilMs =
+      askedMs === null ? Math.max(this.#sparedUntilMs, nowMs + spareMs) : nowMs + Math.min(spareMostMs, askedMs)
   }
 
   /** A call ended without telling anything: its caller left, or its request was at fault. */

@@ -157,6 +157,8 @@ const failures: [rule: string, answer: Answer, status: number, body: object, hea
   ],
   ['429 with an endless wait', asJson({}, 429, { 'retry-after': '999999' }), 429, {}, { 'retry-after': '3600' }],
   ['429 with nonsense', asJson(secret, 429, { 'retry-after': 'soon' }), 429, {}, {}],
+  ['500 with seconds', asJson({}, 500, { 'retry-after': '7' }), 500, {}, { 'retry-after': '7' }],
+  ['504 with seconds', asJson('', 504, { 'retry-after': '7' }), 504, {}, { 'retry-after': '7' }],
   ['503', asJson(secret, 503), 503, { error: expect.stringContaining('capacity') }],
   ['500', asJson({ error: { message: secret } }, 500), 500, { error: 'Inference processing failed' }],
   ['504', asJson('', 504), 504, {}],

@@ -236,6 +236,27 @@ test('an overloaded one is spared as long as it asks, and keeps its health', asy
   expect(await ask()).toBe('a')
 })
 
+test('a time that it asked for is told to callers until it is over, whatever it refuses meanwhile', async () => {
+  const refusals = [modelOverloaded({ 'retry-after': '7' }), modelOverloaded()].map(error => {
+    const { promise, reject } = Promise.withResolvers<string>()
+    return { promise, refuse: () => reject(error) }
+  })
+  let asked = 0
+  const engine: Scripted = { answer: () => refusals[asked++]?.promise ?? Promise.resolve('a') }
+  const { ask, clock } = poolOf([upstream('a', engine)])
+  // Both were on their way when the first was refused.
+  const calls = [ask(), ask()].map(kindOf)
+  for (const { refuse, promise } of refusals) {
+    refuse()
+    await promise.catch(() => null)
+  }
+  expect(await Promise.all(calls)).toEqual(['MODEL_OVERLOADED', 'MODEL_OVERLOADED'])
+  const refused = await ask().catch(error => error)
+  expect(refused.headers['retry-after']).toBe('7')
+  clock.pass(3_000)
+  expect((await ask().catch(error => error)).headers['retry-after']).toBe('4')
+})
+
 /** Answers when it is let. */
 function gated() {
   const gates: (() => void)[] = []
