@@ -84,6 +84,29 @@ describe('limits through the front door', () => {
     expect((await service.post('/chat/completions', hello, key)).status).toBe(200)
   })
 
+  test('X20 a blocked key is refused everywhere, also where no key is needed, and others are not', async () => {
+    service = await openService()
+    const [key, other] = [await service.key(1), await service.key(1)]
+    for (let sent = 0; sent < 21; sent++) await service.post('/chat/completions', { ...hello, model: 'none' }, key)
+    const paths = [
+      '/models',
+      '/models/traits',
+      '/models/compatibility_mapping',
+      '/image/styles',
+      '/api_keys/rate_limits',
+    ]
+    const statusesOf = (of?: string) =>
+      Promise.all(
+        paths.map(async path => {
+          const headers: Record<string, string> = of ? { authorization: `Bearer ${of}` } : {}
+          return (await service.request(`/api/v1${path}`, { headers })).status
+        }),
+      )
+    expect(await statusesOf(key)).toEqual(paths.map(() => 429))
+    expect(await statusesOf(other)).toEqual(paths.map(() => 200))
+    expect((await statusesOf()).slice(0, 3)).toEqual([200, 200, 200])
+  })
+
   const signIn = (wallet: TestWallet, changes?: object) =>
     wallet.header(
       {
