@@ -6,6 +6,7 @@ import { OpenAiEmbeddings } from '../../engines/openai/embeddings.ts'
 import { ownMembers } from '../../engines/openai/forwarded-request.ts'
 import { OpenAiImageEdits } from '../../engines/openai/image-edits.ts'
 import { OpenAiImages } from '../../engines/openai/images.ts'
+import { runningUsages } from '../../engines/openai/running-usage.ts'
 import { OpenAiSpeech } from '../../engines/openai/speech.ts'
 import { OpenAiTranscription } from '../../engines/openai/transcription.ts'
 import type { UpstreamOptions } from '../../engines/openai/upstream-options.ts'
@@ -41,6 +42,8 @@ export const openAiOptions = {
   /** Whether two requests for a video with the same `Idempotency-Key` make one. */
   takesKeys: z.boolean().optional(),
   lengthMember: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+  /** How the server tells in a stream what it used so far: vLLM and SGLang the first way, llama.cpp the second. */
+  runningUsage: z.enum(runningUsages).optional(),
   /** Members of a caller's chat that this server gets beside the published ones. */
   passMembers: PassMembers.optional(),
   /** What this server is told beside an effort where a caller wants no thinking, such as a switch of its template. */
@@ -71,6 +74,7 @@ export const openAiKind = defineEngineKind({
   onlyFor: {
     lengthMember: ['text'],
     passMembers: ['text'],
+    runningUsage: ['text'],
     withoutThinking: ['text'],
     takesKeys: ['video'],
     lacksResponseFormat: ['inpaint'],
@@ -82,6 +86,7 @@ export const openAiKind = defineEngineKind({
         lengthMember: given.lengthMember,
         passMembers: given.passMembers ?? [],
         withoutThinking: given.withoutThinking ?? {},
+        runningUsage: given.runningUsage,
       }),
     embedding: (given, around) => new OpenAiEmbeddings(upstreamOf(given, around)),
     image: (given, around) => new OpenAiImages(upstreamOf(given, around)),

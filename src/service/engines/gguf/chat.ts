@@ -57,22 +57,23 @@ export class GgufChat implements ChatEngine {
     }
   }
 
+  /** Each chunk says what was used until then, so that a stream that is left early need not go on. */
   async *stream(call: ChatCall): AsyncGenerator<ChatCompletionChunk> {
     const left = new AbortController()
     const head = { ...this.#head(call), object: 'chat.completion.chunk' as const }
-    const queue = new PieceQueue<ChatCompletionChunk['choices'][number]>()
+    const queue = new PieceQueue<Pick<ChatCompletionChunk, 'choices' | 'usage'>>()
     const signal = AbortSignal.any([call.signal, left.signal])
     const begun = new Set<number>()
-    const generated = this.#generate({ ...call, signal }, (index, { segmentType, text }) => {
+    const generated = this.#generate({ ...call, signal }, (index, { segmentType, text }, counted) => {
       const role = begun.has(index) ? {} : { role: 'assistant' }
       begun.add(index)
       const delta = { ...role, ...(segmentType ? { reasoning_content: text } : { content: text }) }
-      queue.push({ index, delta, finish_reason: null })
+      queue.push({ choices: [{ index, delta, finish_reason: null }], usage: usageOf(counted, []) })
     }).finally(() => queue.end())
     // Its error is thrown below, after what came before it.
     generated.catch(() => undefined)
     try {
-      for await (const choice of queue) yield { ...head, choices: [choice] }
+      for await (const piece of queue) yield { ...head, ...piece }
       const { choices, ...counted } = await generated
       for (const [index, { response }] of choices.entries()) {
         yield { ...head, choices: [{ index, delta: toolCalls(response), finish_reason: finishReason(response) }] }
@@ -88,7 +89,7 @@ export class GgufChat implements ChatEngine {
     return this.#file.close()
   }
 
-  async #generate(call: ChatCall, onChunk: (index: number, chunk: LlamaChunk) => void) {
+  async #generate(call: ChatCall, onChunk: (index: number, chunk: LlamaChunk, counted: Counted) => void) {
     const { signal, request } = call
     signal.throwIfAborted()
     try {
@@ -96,16 +97,18 @@ export class GgufChat implements ChatEngine {
         withChat(open, async (chat, sequence) => {
           const generation = await planGeneration(call, open, chat)
           const choices: Choice[] = []
-          for (let index = 0; index < (request.n ?? 1); index++) {
-            choices.push(
-              await choose({ chat, generation, signal, seed: seedOf(request, index) }, chunk => onChunk(index, chunk)),
-            )
-          }
-          return {
-            choices,
+          const counted = () => ({
             promptTokens: generation.promptTokens,
             completionTokens: sequence.tokenMeter.usedOutputTokens,
+          })
+          for (let index = 0; index < (request.n ?? 1); index++) {
+            choices.push(
+              await choose({ chat, generation, signal, seed: seedOf(request, index) }, chunk =>
+                onChunk(index, chunk, counted()),
+              ),
+            )
           }
+          return { choices, ...counted() }
         }),
       )
     } catch (error) {

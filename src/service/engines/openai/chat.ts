@@ -5,6 +5,7 @@ import type { ChatCall, ChatEngine } from '../engine.ts'
 import { EventReader } from './event-reader.ts'
 import { type Forwarding, forwardedMembers, forwardedRequest } from './forwarded-request.ts'
 import { readChunk, readCompletion, readObject } from './read-answer.ts'
+import { askedRunningUsage, RunningUsage, type RunningUsageName } from './running-usage.ts'
 import { OpenAiUpstream, type UpstreamResponse } from './upstream.ts'
 import { eventError } from './upstream-error.ts'
 import type { UpstreamOptions } from './upstream-options.ts'
@@ -13,6 +14,8 @@ export interface OpenAiChatOptions extends UpstreamOptions {
   lengthMember?: Forwarding['lengthMember']
   /** Paths of members that pass beside the published ones. */
   passMembers?: readonly string[]
+  /** How the server tells in a stream what it used so far; it is not asked to where absent. */
+  runningUsage?: RunningUsageName | undefined
   /** What every request says, whatever its caller does. */
   members?: Readonly<Record<string, unknown>>
   /** What turns a model's thinking off, where it takes more than an effort: `{ chat_template_kwargs: { enable_thinking: false } }`. */
@@ -27,6 +30,7 @@ export class OpenAiChat implements ChatEngine {
   readonly #withoutThinking: Readonly<Record<string, unknown>>
   readonly #clock: Clock
   readonly #forwarding: Pick<Forwarding, 'lengthMember' | 'members'>
+  readonly #runningUsage: RunningUsageName | undefined
   readonly passMembers: readonly string[]
 
   /** Throws one sentence where the address or the key cannot be used. */
@@ -39,6 +43,7 @@ export class OpenAiChat implements ChatEngine {
     }
     this.#members = options.members ?? {}
     this.#withoutThinking = options.withoutThinking ?? {}
+    this.#runningUsage = options.runningUsage
     this.#clock = options.clock ?? systemClock
   }
 
@@ -63,13 +68,14 @@ export class OpenAiChat implements ChatEngine {
     let response: UpstreamResponse | null = null
     let isDone = false
     let isFinished = false
+    const running = this.#runningUsage && new RunningUsage(this.#runningUsage)
     try {
       const signal = AbortSignal.any([call.signal, deadline, abort.signal])
       response = await this.#upstream.post({ body: this.#forwarded(call, true), request, stream: true, signal })
       for await (const data of eventsOf(response.body)) {
         isDone = data === '[DONE]'
         if (isDone) break
-        const chunk = this.#chunk(data, call)
+        const chunk = this.#chunk(data, call, running)
         isFinished ||= chunk.choices.some(choice => choice.finish_reason)
         yield chunk
       }
@@ -91,15 +97,16 @@ export class OpenAiChat implements ChatEngine {
   #forwarded(call: ChatCall, stream: boolean): Record<string, unknown> {
     return {
       ...forwardedRequest(call, { stream, ...this.#forwarding }),
+      ...(stream ? askedRunningUsage(this.#runningUsage) : {}),
       ...this.#members,
       ...(call.isThinkingOff ? this.#withoutThinking : {}),
     }
   }
 
-  #chunk(data: string, { request }: ChatCall): ChatCompletionChunk {
+  #chunk(data: string, { request }: ChatCall, running: RunningUsage | undefined): ChatCompletionChunk {
     const value = readObject(data)
     if (value?.error) throw eventError(value.error, request)
-    const chunk = value && readChunk(value, this.#nowSeconds())
+    const chunk = value && readChunk(running?.read(value) ?? value, this.#nowSeconds())
     if (!chunk) throw new Error('The engine sent an event that is no chunk.')
     return chunk
   }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Answer, call, engineFor, read } from './asked-engine.ts'
 import { asEvents, asJson, chunk, completion, event, finish, usage } from './upstream.ts'
 
@@ -50,6 +50,54 @@ test('a stream asks for usage and comes event by event', async () => {
     stream: true,
     stream_options: { include_usage: true },
     model: 'engine-model',
+  })
+})
+
+describe('running usage', () => {
+  const said = (index: number, prompt: number, completion: number) => ({
+    ...chunk('x'),
+    choices: [{ index, delta: { content: 'x' }, finish_reason: null }],
+    usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+  })
+  const timed = (timings: object) => ({ ...chunk('x'), timings })
+  const tokens = (prompt: number, completion: number) => ({ prompt_tokens: prompt, completion_tokens: completion })
+
+  test.each<[rule: string, name: 'continuous_usage_stats' | 'timings_per_token', events: object[], used: object[]]>([
+    ['vLLM: of the one choice', 'continuous_usage_stats', [said(0, 9, 1), said(0, 9, 2)], [tokens(9, 1), tokens(9, 2)]],
+    [
+      'vLLM: of each choice, so it is added up',
+      'continuous_usage_stats',
+      [said(0, 9, 1), said(1, 9, 4), said(0, 9, 2)],
+      [tokens(9, 1), tokens(9, 5), tokens(9, 6)],
+    ],
+    [
+      'llama.cpp: what it read from its cache is prompt too',
+      'timings_per_token',
+      [timed({ cache_n: 30, prompt_n: 9, predicted_n: 2, predicted_ms: 5.5 }), timed({ prompt_n: 9, predicted_n: 3 })],
+      [tokens(39, 2), tokens(9, 3)],
+    ],
+    ['llama.cpp: timings that are none', 'timings_per_token', [timed({ prompt_n: 'many' })], []],
+  ])('%s', async (_rule, runningUsage, events, used) => {
+    const [engine] = await engineFor(asEvents([...events.map(event), event(finish), 'data: [DONE]\n\n']), {
+      runningUsage,
+    })
+    const { chunks, error } = await read(engine)
+    expect(error).toBeNull()
+    expect(chunks.flatMap(each => (each.usage ? [each.usage] : []))).toEqual(
+      used.map(each => expect.objectContaining(each)),
+    )
+    expect(JSON.stringify(chunks)).not.toContain('timings')
+  })
+
+  test.each([
+    [undefined, { stream_options: { include_usage: true } }],
+    ['continuous_usage_stats', { stream_options: { include_usage: true, continuous_usage_stats: true } }],
+    ['timings_per_token', { stream_options: { include_usage: true }, timings_per_token: true }],
+  ] as const)('is asked for only where the operator says so: %s', async (runningUsage, asked) => {
+    const [engine, server] = await engineFor(asEvents(whole), { runningUsage })
+    await read(engine)
+    const { stream_options, timings_per_token } = server.seen[0]?.body ?? {}
+    expect({ stream_options, ...(timings_per_token === undefined ? {} : { timings_per_token }) }).toEqual(asked)
   })
 })
 
