@@ -32,7 +32,11 @@ export async function manifest(): Promise<string> {
           'mcp',
           `${passphraseFile.flag}=${filledIn(passphraseFile.key)}`,
         ],
-        env: Object.fromEntries(settings.map(({ key, variable }) => [variable, filledIn(key)])),
+        env: {
+          ...Object.fromEntries(settings.map(({ key, variable }) => [variable, filledIn(key)])),
+          // Nobody who installs it has a command in a terminal, so advice names its settings instead.
+          FAREBOX_BUNDLE: '1',
+        },
       },
     },
     tools,

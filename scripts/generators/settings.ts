@@ -54,7 +54,7 @@ export const settings: readonly Setting[] = [
     type: 'string',
     title: 'Wallet key',
     description:
-      'Private key of a small wallet on Base that pays, 64 hexadecimal digits. Keep only pocket money there.',
+      'Private key of a small wallet on Base that pays, 64 hexadecimal digits: made for this alone in a wallet app, with pocket money only. It is kept with the secrets of your assistant.',
     isSecret: true,
   },
   {

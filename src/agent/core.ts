@@ -20,6 +20,8 @@ export interface Core {
   wallet: Wallet | null
   /** Whether a person has said which service to use; for words only. */
   isServiceNamed: boolean
+  /** Installed by a desktop assistant, where nobody has a `farebox` command; for words only. */
+  isBundle: boolean
   /** Address of an encrypted key that nobody has opened; for words only. */
   lockedWallet: string | null
   /** What came of opening it; null where nobody tried. */

@@ -3,7 +3,15 @@ import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { AgentDesks } from './agent-desks.ts'
 import { type FoundWallet, openCore } from './open-core.ts'
 import type { AgentSettings } from './settings/settings.ts'
-import { baseUrlOf, journalUrlOf, nodesOf, payeesNamed, policyOf, stateFolderOf } from './settings/wallet-settings.ts'
+import {
+  baseUrlOf,
+  isServiceNamed,
+  journalUrlOf,
+  nodesOf,
+  payeesNamed,
+  policyOf,
+  stateFolderOf,
+} from './settings/wallet-settings.ts'
 import { environmentKeys, folderKeys } from './wallet/wallet-keys.ts'
 import type { WalletPlace } from './words/as-typed.ts'
 import { ofWallet } from './words/explain.ts'
@@ -38,7 +46,7 @@ export async function createDesks(
       },
       secretFiles: filesNamed(env),
     },
-    { ...found, isServiceNamed: Boolean(env.FAREBOX_BASE_URL) },
+    { ...found, isServiceNamed: isServiceNamed(env), isBundle: settings.bundle !== undefined },
   )
   return new AgentDesks(core)
 }

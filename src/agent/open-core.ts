@@ -32,6 +32,8 @@ export interface FoundWallet {
   lockedBecause?: Core['lockedBecause']
   /** False where nobody has said which service to use, so that the usual one is taken. */
   isServiceNamed?: boolean
+  /** Installed by a desktop assistant, which asks for the settings and keeps its secrets. */
+  isBundle?: boolean
 }
 
 /** Puts an agent together. Nothing is sent; the state file is opened by its first use. */
@@ -69,6 +71,7 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     refills: new Refills({ client, topUps, wallet, clock }),
     wallet,
     isServiceNamed: found.isServiceNamed ?? true,
+    isBundle: found.isBundle ?? false,
     lockedWallet: found.lockedWallet ?? null,
     lockedBecause: found.lockedBecause ?? null,
     seesFunds: Object.values(options.nodes ?? {}).some(node => node !== undefined),

@@ -65,12 +65,13 @@ export function openFrame({ name, version, catalogue, stateKey, ...rest }: Frame
 function onFirstUse(make: () => Promise<ToolHost>) {
   let made: Promise<ToolHost> | undefined
   return {
-    get() {
+    async get() {
       made ??= make().catch(error => {
         made = undefined
         throw error
       })
-      return made
+      const host = await made
+      return host.now ? host.now() : host
     },
     async close() {
       await (await made)?.close()

@@ -32,5 +32,7 @@ export interface ToolHost {
   answer(approvalId: string, answer: PersonAnswer): Promise<AnswerKept>
   /** For clients that follow long work by themselves; absent where calls are waited for or repeated instead. */
   tasks?: TaskDesk
+  /** The same as it is now, where it may change while its frame runs; whoever made it closes both. */
+  now?(): Promise<ToolHost>
   close(): Promise<void>
 }

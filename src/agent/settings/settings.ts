@@ -27,6 +27,8 @@ export interface AgentSettings {
   /** What programs show to the proxy; a new one where absent. */
   proxyToken: string | undefined
   unpricedCalls: 'ask' | 'allow'
+  /** Set by the bundle of a desktop assistant. */
+  bundle: string | undefined
 }
 
 /** Reads the whole environment of an agent. Each problem is one sentence that names its variable; no value of a key is repeated. */
@@ -49,6 +51,7 @@ export function readSettings(whole: AgentEnvironment): { settings: AgentSettings
       payee: given('FAREBOX_PAYEE'),
       proxyToken: given('FAREBOX_PROXY_TOKEN'),
       unpricedCalls: given('FAREBOX_UNPRICED_CALLS') === 'allow' ? 'allow' : 'ask',
+      bundle: given('FAREBOX_BUNDLE'),
     },
     problems: [
       ...checks.flatMap(check => check(given) ?? []),

@@ -30,6 +30,7 @@ const ofAgent: readonly string[] = [
   'FAREBOX_UNPRICED_CALLS',
   'FAREBOX_DRY_RUN',
   'FAREBOX_DATA',
+  'FAREBOX_BUNDLE',
 ]
 
 /** Every variable that some part of farebox reads. */

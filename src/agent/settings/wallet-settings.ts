@@ -12,6 +12,7 @@ import {
 import { refillVariables } from '#wallet/rules/refill-settings.ts'
 import type { Payee } from '#wallet/terms/payee.ts'
 import { atHome } from './at-home.ts'
+import { pinnedService } from './pinned-service.ts'
 
 /** What of an environment concerns the wallet. A key is no part of it: it is read where it is used. */
 export type AgentEnvironment = Readonly<Record<string, string | undefined>>
@@ -19,7 +20,12 @@ export type AgentEnvironment = Readonly<Record<string, string | undefined>>
 /** Where `farebox up` serves unless told otherwise. */
 export const defaultBaseUrl = 'http://127.0.0.1:8402/api/v1'
 
-export const baseUrlOf = (env: AgentEnvironment): string => env.FAREBOX_BASE_URL || defaultBaseUrl
+/** The service that the environment names, else the one that the folder's wallet was made for. */
+const namedService = (env: AgentEnvironment): string | null => env.FAREBOX_BASE_URL || pinnedService(stateFolderOf(env))
+
+export const baseUrlOf = (env: AgentEnvironment): string => namedService(env) ?? defaultBaseUrl
+
+export const isServiceNamed = (env: AgentEnvironment): boolean => namedService(env) !== null
 
 /** `FAREBOX_DATA`, or `~/.farebox`. */
 export const stateFolderOf = (env: AgentEnvironment): string =>

@@ -19,6 +19,7 @@ import { start, stop } from '#wallet/rules/stop-switch.ts'
 import type { Payee } from '#wallet/terms/payee.ts'
 import { questionInShort } from '#wallet/terms/question-words.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
+import { pinService } from '../settings/pinned-service.ts'
 import { type AgentEnvironment, baseUrlOf, journalUrlOf, nodesOf, policyOf } from '../settings/wallet-settings.ts'
 import { asTyped } from '../words/as-typed.ts'
 import { personFor } from '../words/person-for.ts'
@@ -66,6 +67,8 @@ export interface OwnerDesk {
   /** For how long their answer counts. */
   sayAnswer(answered: Approval): string
   pin(payee: Payee, by: string): Promise<void>
+  /** The service that this folder's wallet is for, where the environment names no other. */
+  useService(baseUrl: string): void
   /** A person's word on a payment whose outcome nobody else can tell. */
   resolve(id: string, hasLeft: boolean, by: string): Promise<Payment>
   /** Nothing is signed any more by any process on this journal. */
@@ -145,6 +148,7 @@ export function openOwnerDesk(folder: string, env: AgentEnvironment): OwnerDesk 
         yield* refuseOther(keyFileAddresses(folder) ?? [], folder)
         yield* addPayee(payee, by, nowMs)
       }),
+    useService: baseUrl => pinService(folder, baseUrl),
     resolve: (id, hasLeft, by) => resolvePayment({ records, nodes: nodesOf(env) }, id, hasLeft, by),
     stop: by => records.decide(nowMs => stop(by, nowMs)),
     start: () => records.decide(start),

@@ -35,7 +35,7 @@ export class ToolWallet implements WalletDesk {
     const { pays, client, policy } = this.#core
     const { creditMicroUsd, problem } = await lookAtCredit(this.#core)
     const view = { pays, service: client.address.baseUrl, creditMicroUsd }
-    const missing = pays === 'nothing' ? nobodyPays(this.#core).facts.next : null
+    const missing = pays === 'nothing' ? whatIsMissing(this.#core) : null
     const status = await statusOf(this.#core)
     if (!status) {
       const none = { address: null, network: null, caps: null, spent: null, refill: null, payee: null }
@@ -102,6 +102,12 @@ export class ToolWallet implements WalletDesk {
 
 /** The payment is among the newest: nobody makes so many in ten minutes. */
 const listed = 100
+
+/** Why a wallet did not open stands before what to do about it. */
+function whatIsMissing(core: Core): string {
+  const { happened, next } = nobodyPays(core).facts
+  return core.lockedBecause === null ? next : `${happened} ${next}`
+}
 
 const joined = (...sentences: readonly (string | null)[]): string | null =>
   sentences.filter(sentence => sentence !== null).join(' ') || null

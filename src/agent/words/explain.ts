@@ -41,18 +41,22 @@ export function explain(error: unknown, circumstances: Circumstances): unknown {
   return error
 }
 
-type NobodyPays = Pick<Core, 'lockedWallet' | 'lockedBecause' | 'isServiceNamed' | 'client'>
+type NobodyPays = Pick<Core, 'lockedWallet' | 'lockedBecause' | 'isServiceNamed' | 'isBundle' | 'client'>
 
 const howToPay = (service: string): string =>
-  `Ask the person to run \`farebox wallet create --service ${service}\` in a terminal, or to set FAREBOX_API_KEY; then start farebox again.`
+  `Ask the person to run \`farebox wallet create --service ${service}\` in a terminal, then repeat the call; or to set FAREBOX_API_KEY, then start farebox again.`
+
+/** A bundle has no command on the PATH; its client asks for the settings, and keeps those that are secret in the system's keychain. */
+const howInBundle =
+  'Ask the person to open the settings of this extension in their assistant and to fill in "API key", or "Wallet key" with the private key of a small wallet on Base that they made for this alone; the assistant keeps both with its secrets and starts this server again.'
 
 /** As somebody meets it who has set nothing up. */
 const howToBegin = (usual: string): string =>
-  `Ask the person to set FAREBOX_BASE_URL in the settings of this server to the address of a service (it is not set, so ${usual} on this machine is used), then to set FAREBOX_API_KEY as well, or to run \`farebox wallet create --service ADDRESS\` in a terminal; then start farebox again.`
+  `Ask the person to set FAREBOX_BASE_URL in the settings of this server to the address of a service (it is not set, so ${usual} on this machine is used), then to set FAREBOX_API_KEY as well, then start farebox again; or to run \`farebox wallet create --service ADDRESS\` in a terminal, then repeat the call.`
 
 /** Without a wallet or a key paid tools, and a proxy at its start, name the one thing that mends it. */
 export const nobodyPays = (
-  { lockedWallet, lockedBecause, isServiceNamed, client }: NobodyPays,
+  { lockedWallet, lockedBecause, isServiceNamed, isBundle, client }: NobodyPays,
   command: 'farebox mcp' | 'farebox proxy' = 'farebox mcp',
 ): ToolFailure =>
   new ToolFailure({
@@ -61,13 +65,17 @@ export const nobodyPays = (
       ? {
           happened: `Nothing pays for this yet: ${lockedBecause.sentence}`,
           charged: zeroUsd,
-          next: `${lockedBecause.nextStep} Then start farebox again.`,
+          next: `${lockedBecause.nextStep} Then repeat the call.`,
         }
       : lockedWallet === null
         ? {
             happened: 'Nothing pays for this yet: there is neither a wallet nor an API key.',
             charged: zeroUsd,
-            next: isServiceNamed ? howToPay(client.address.baseUrl) : howToBegin(client.address.baseUrl),
+            next: isBundle
+              ? howInBundle
+              : isServiceNamed
+                ? howToPay(client.address.baseUrl)
+                : howToBegin(client.address.baseUrl),
           }
         : {
             happened: `Nothing pays for this yet: the key of the wallet ${lockedWallet} is encrypted, and this server was not given it.`,

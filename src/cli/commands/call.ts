@@ -122,7 +122,7 @@ async function callTwice(
 async function callOnce(written: Written, settings: AgentSettings, passphrase: string | null, io: CommandIo) {
   const { tool, given } = written
   const signal = io.untilStopped()
-  const host = await agentHost(settings, passphrase)()
+  const host = await agentHost(settings, { file: null, read: async () => passphrase })()
   try {
     return await callFromShell(tool, given, host, shellOf(written, io, signal))
   } finally {

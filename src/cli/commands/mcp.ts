@@ -10,6 +10,7 @@ import { integerFlag, parseArguments, wrongUsage } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
 import { agentHost } from '../mcp/agent-host.ts'
+import { readPassphraseFile } from '../passphrase-file.ts'
 import { dataFlag, withDataFlag } from '../wallet/data-flag.ts'
 import { givenPassphrase, passphraseFlags } from '../wallet/given-passphrase.ts'
 
@@ -82,12 +83,20 @@ export const mcp: Command = {
       version,
       catalogue,
       tools: settings.tools,
-      host: agentHost(settings, passphrase),
+      host: agentHost(settings, againFrom(values['passphrase-file'], passphrase, io)),
     }
     if (!values.http) return overStdio(options, io)
     const { httpPort, overHttp } = await import('../mcp/over-http.ts')
     return overHttp({ ...options, port: port ?? httpPort }, settings, { isJson: written.json, io })
   },
+}
+
+/** A file is read anew where the wallet has changed; what came by a descriptor is there once. */
+function againFrom(file: string | undefined, first: string | null, { env }: CommandIo) {
+  return {
+    file: file ?? null,
+    read: async () => (file === undefined ? first : ((await readPassphraseFile(file, env).catch(() => null)) ?? first)),
+  }
 }
 
 /** The ones below are the client's. */

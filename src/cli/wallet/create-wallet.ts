@@ -35,6 +35,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
     if (service !== undefined) await confirmPayees(io, payees, given === null)
     const { address, solanaAddress, path } = await desk.create(given ?? (await newPassphrase(io)), values.keychain)
     for (const payee of payees) await desk.pin(payee, `wallet create, ${userInfo().username}`)
+    if (service !== undefined) desk.useService(service)
     io.output.print(address)
     io.output.print(solanaAddress)
     io.output.note(`The keys are in ${path}, encrypted. Keep the passphrase: nobody can recover it.`)

@@ -28,7 +28,7 @@ export async function systemKeychain(
   const { AsyncEntry } = await load().catch(() => {
     throw refusal(
       'The package @napi-rs/keyring is not installed, so the keychain of this system cannot be reached.',
-      '`npm install @napi-rs/keyring` brings it; a passphrase file needs no keychain.',
+      'Where farebox was installed by npm, `npm install @napi-rs/keyring` brings it. In an extension of a desktop assistant fill in "Wallet key" in its settings, which that assistant keeps in the keychain, or name a file with the passphrase.',
     )
   })
   // On Linux the library would fall back on the kernel's keyring, which forgets at the next start of the machine.
