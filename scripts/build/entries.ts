@@ -16,6 +16,7 @@ export const threads = {
   'embedding-thread': 'src/service/engines/local/embedding-thread.ts',
   'document-thread': 'src/service/engines/documents/document-thread.ts',
   'face-thread': 'src/service/faces/face-thread.ts',
+  'nsfw-thread': 'src/service/moderation/nsfw-thread.ts',
   'flite-thread': 'src/service/engines/local/flite-thread.ts',
   'page-thread': 'src/service/engines/web/page-thread.ts',
   'picture-thread': 'src/service/engines/pictures/picture-thread.ts',

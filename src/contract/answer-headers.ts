@@ -48,6 +48,9 @@ export function answerHeaders(operation: Operation, status: number): readonly De
     ...(isAuthenticated ? balances : []),
     ...(isPaid(operation) ? model : []),
     ...(isPaid(operation) && operation.limit === 'image' ? listed(headers.isContentViolation) : []),
+    ...(isPaid(operation) && operation.limit === 'image'
+      ? listed(headers.isAdultModelContentViolation, headers.containsMinor)
+      : []),
     ...(isSuccess && isPaid(operation) && operation.limit === 'image' ? listed(headers.isBlurred) : []),
     ...(isSuccess && isPaid(operation) ? listed(headers.receipt) : []),
     ...(isSuccess && showsBalance(operation) ? listed(headers.balanceRemaining) : []),

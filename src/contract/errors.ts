@@ -211,6 +211,13 @@ export const contentViolation = defineError({
   body: ContentViolation,
   retry: 'after-change',
 })
+/** What was made could not be looked at, so it was neither sold nor charged. */
+export const moderationFailed = defineStandard(
+  'MODERATION_FAILED',
+  503,
+  'The content of this image could not be checked, and nothing was charged. Please try again later.',
+  'later',
+)
 export const unreadableSpeech = defineStandard(
   'ASR_UPSTREAM_VALIDATION_FAILED',
   422,

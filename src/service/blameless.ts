@@ -6,6 +6,7 @@ const kinds: ReadonlySet<string> = new Set([
   'BODIES_FULL',
   'BOOKS_UNREACHABLE',
   'CHARGE_UNKNOWN',
+  'MODERATION_FAILED',
   'X402_TOP_UP_UNAVAILABLE',
 ])
 

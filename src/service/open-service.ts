@@ -11,6 +11,7 @@ import type { LimitSettings } from './limits/limit-settings.ts'
 import type { Log } from './log.ts'
 import type { MetricsSources } from './metrics/service-metrics.ts'
 import type { Model } from './models/model.ts'
+import type { Moderator } from './moderation/moderator.ts'
 import { OutageLog } from './outage-log.ts'
 import type { PaymentSettings } from './payments/payment-settings.ts'
 import type { EvmStakeOptions } from './staking/evm-stake-reader.ts'
@@ -41,6 +42,8 @@ export interface ServiceOptions {
   characters?: readonly Character[]
   /** Writes down what is said in videos; refused where absent. */
   transcriber?: VideoTranscriber
+  /** Looks at images before they are sold, such as `NsfwModerator`: then `safe_mode` blurs. Nobody looks where absent. */
+  moderator?: Moderator
   /** Comes before the callers' own system prompts unless they say no. */
   systemPrompt?: string
   /** Stands in the names of headers and members; `service` where absent. */

@@ -50,6 +50,7 @@ import type { MetricsSources, ServiceMetrics } from './metrics/service-metrics.t
 import { Catalogue } from './models/catalogue.ts'
 import type { Model } from './models/model.ts'
 import { ReplacedModels } from './models/replaced-models.ts'
+import type { Moderator } from './moderation/moderator.ts'
 import { ChargeReceipts } from './receipts/charge-receipts.ts'
 import type { Log, Payments, Service } from './service.ts'
 import { baseUrl, docsUrl, type ServiceSettings } from './settings.ts'
@@ -85,6 +86,8 @@ export interface ServiceParts {
   networks?: readonly ChainNetwork[]
   characters?: readonly Character[]
   transcriber?: VideoTranscriber
+  /** Nothing is looked for in images where absent. */
+  moderator?: Moderator
   /** Counts that other processes of the service have as well; in this process alone where absent. Whoever opened them closes them. */
   sharedLimits?: SharedLimits
   clock: Clock
@@ -263,9 +266,10 @@ export class RunningService {
 }
 
 /** What is sold beside the models; each is refused by its name where nobody set it up. */
-const besideModels = ({ store, clock, search, pages, transcriber, networks, characters }: ServiceParts) => ({
+const besideModels = ({ store, clock, search, pages, transcriber, moderator, networks, characters }: ServiceParts) => ({
   web: { search: search ?? null, pages: pages ?? null },
   transcriber: transcriber ?? null,
+  moderator: moderator ?? null,
   networks: checkNetworks(networks ?? []),
   rpcGate: new RpcGate({ store, clock }),
   characters: new Characters(characters),

@@ -27,6 +27,7 @@ import type { Fetcher } from './media/first-use-fetcher.ts'
 import type { MusicModel } from './models/audio-models.ts'
 import type { Catalogue } from './models/catalogue.ts'
 import type { Model, VideoModel } from './models/model.ts'
+import type { Moderator } from './moderation/moderator.ts'
 import type { SignInChallenge } from './payment-required.ts'
 import type { ChargeReceipts } from './receipts/charge-receipts.ts'
 import type { ServiceSettings } from './settings.ts'
@@ -75,6 +76,8 @@ export interface Service {
   networks: readonly ChainNetwork[]
   rpcGate: Pick<RpcGate, 'pass'>
   characters: Characters
+  /** Looks at images before they are sold; null where the operator set none up. */
+  moderator: Moderator | null
   /** Every request and every question after a job: a model is looked up and used within one. */
   underway: Pick<Underway, 'begin'>
   /** Called once for each request, when its last byte has left. */

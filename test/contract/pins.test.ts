@@ -42,6 +42,7 @@ test('the error table: kind, status, and what a caller can do', () => {
     'IDEMPOTENCY_KEY_REUSED 422 after-change',
     'IMAGE_TOO_LARGE 422 after-change',
     'CONTENT_POLICY_VIOLATION 422 after-change',
+    'MODERATION_FAILED 503 later',
     'ASR_UPSTREAM_VALIDATION_FAILED 422 after-change',
     'PROVIDER_CONTENT_POLICY 422 after-change',
     'VIDEO_DURATION_TOO_LONG 422 after-change',

@@ -137,8 +137,8 @@ const rows: [header: string, when: string, asked: Asked, value: RegExp | string 
   ['x-ratelimit-limit-requests', 'a stranger', { ...models200, isStranger: true }, null],
   ['x-service-balance-usd', 'authenticated', chat(), money],
   ['x-service-balance-usd', 'a stranger', { ...models200, isStranger: true }, null],
-  ['x-service-is-blurred', 'a picture in safe mode', picture, 'false'],
-  ['x-service-is-blurred', 'a picture without it', { ...picture, body: { ...picture.body, safe_mode: false } }, null],
+  ['x-service-is-blurred', 'an image that nobody looked at', picture, null],
+  ['x-service-is-content-violation', 'an image that nobody looked at', picture, null],
   [
     'x-service-request-timestamp-ms',
     'given',

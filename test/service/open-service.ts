@@ -23,6 +23,7 @@ import type { Fetcher } from '#service/media/first-use-fetcher.ts'
 import { type MetricsSources, ServiceMetrics } from '#service/metrics/service-metrics.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
+import type { Moderator } from '#service/moderation/moderator.ts'
 import { RunningService } from '#service/running-service.ts'
 import type { Log, Payments } from '#service/service.ts'
 import type { ServiceSettings } from '#service/settings.ts'
@@ -104,6 +105,7 @@ export interface OpenServiceOptions {
   characters?: readonly Character[]
   sharedLimits?: SharedLimits
   transcriber?: VideoTranscriber
+  moderator?: Moderator
   settings?: Partial<ServiceSettings>
   folder?: string
   /** Makes figures, at /metrics for whoever has this token. */
@@ -198,6 +200,7 @@ function givenParts(options: OpenServiceOptions) {
     ...(options.pages ? { pages: options.pages } : {}),
     ...(options.faces ? { faces: options.faces } : {}),
     ...(options.probe ? { probe: options.probe } : {}),
+    ...(options.moderator ? { moderator: options.moderator } : {}),
     ...(options.transcriber ? { transcriber: options.transcriber } : {}),
     ...(options.networks ? { networks: options.networks } : {}),
     ...(options.sharedLimits ? { sharedLimits: options.sharedLimits } : {}),

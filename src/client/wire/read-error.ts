@@ -49,6 +49,10 @@ const fixedSentences: ReadonlyMap<string, string> = new Map([
   ],
   ['The model is currently overloaded. Please try again later.', 'MODEL_OVERLOADED'],
   ['Inference processing failed', 'INFERENCE_FAILED'],
+  [
+    'The content of this image could not be checked, and nothing was charged. Please try again later.',
+    'MODERATION_FAILED',
+  ],
   ['The model is at capacity. Please try again later.', 'MODEL_AT_CAPACITY'],
   [
     'Paid calls are paused while the books of this service are checked; nothing was charged. Please try again later.',

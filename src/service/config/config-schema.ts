@@ -5,6 +5,7 @@ import { CharacterConfigs } from './character-config.ts'
 import { count, FetchHosts, HttpUrl, Text } from './config-values.ts'
 import { LimitConfig } from './limit-config.ts'
 import { ModelConfigs } from './model-config.ts'
+import { ModerationConfig } from './moderation-config.ts'
 import { NetworkConfigs } from './network-config.ts'
 import { PaymentConfig } from './payment-config.ts'
 import { TranscriberConfig } from './transcriber-config.ts'
@@ -70,6 +71,8 @@ export const ConfigFile = z.strictObject({
   systemPrompt: Text.default(''),
   /** Looks for faces in media with `@vladmandic/human`; where absent, every medium counts as one with a face. */
   faces: z.literal('human').optional(),
+  /** Looks for sexual content in images that are made; where absent, `safe_mode` blurs nothing. */
+  moderation: ModerationConfig.optional(),
   /** Hosts that callers' addresses may lead to although they are not public, as `host:port`. */
   fetchHosts: FetchHosts.default([]),
   /** For searches of the web, and for chats that ask for one. */

@@ -2,13 +2,17 @@ import type { z } from 'zod'
 import type { Log } from '../log.ts'
 import type { ServiceOptions } from '../open-service.ts'
 import type { ConfigFile } from './config-schema.ts'
+import type { ModerationConfig } from './moderation-config.ts'
 import type { NetworkConfigs } from './network-config.ts'
 import type { TranscriberConfig } from './transcriber-config.ts'
 import type { PagesConfig, SearchConfig } from './web-config.ts'
 
 /** What a service offers beside its models, as `openService` takes it. */
 export interface BesideModels {
-  options: Pick<ServiceOptions, 'search' | 'pages' | 'networks' | 'characters' | 'transcriber' | 'faces' | 'fetchHosts'>
+  options: Pick<
+    ServiceOptions,
+    'search' | 'pages' | 'networks' | 'characters' | 'transcriber' | 'faces' | 'moderator' | 'fetchHosts'
+  >
   /** Ends its threads and connections. */
   close(): Promise<void>
 }
@@ -19,7 +23,7 @@ interface Closing {
 
 /** Each part is loaded where the file names it. Asks nothing of anybody. */
 export async function openBesideModels(file: ConfigFile, log: Log): Promise<BesideModels> {
-  const { search, pages, networks, characters, transcriber, faces, fetchHosts } = file
+  const { search, pages, networks, characters, transcriber, faces, moderation, fetchHosts } = file
   const opened: Partial<Closing>[] = []
   const kept = async <Part extends object>(opening: Promise<Part>): Promise<Part> => {
     const part = await opening
@@ -33,6 +37,7 @@ export async function openBesideModels(file: ConfigFile, log: Log): Promise<Besi
     ...(pages ? { pages: await kept(openPages(pages)) } : {}),
     ...(transcriber ? { transcriber: await kept(openTranscriber(transcriber, log)) } : {}),
     ...(faces ? { faces: await kept(openFaces(log)) } : {}),
+    ...(moderation ? { moderator: await kept(openModerator(moderation, log)) } : {}),
     networks: await Promise.all(networks.map(async network => ({ ...network, node: await kept(openNode(network)) }))),
   }
   return {
@@ -97,4 +102,17 @@ async function openFaces(log: Log) {
     onProblem: error =>
       log.error({ err: error }, 'A medium could not be looked at for faces; it counted as one with a face.'),
   })
+}
+
+async function openModerator(config: ModerationConfig, log: Log) {
+  if (config.engine === 'nsfwjs') {
+    const { NsfwModerator } = await import('../moderation/nsfw-moderator.ts')
+    return new NsfwModerator(config)
+  }
+  const [{ OpenAiModerator }, { upstreamOf }] = await Promise.all([
+    import('../moderation/openai-moderator.ts'),
+    import('./engines/openai.ts'),
+  ])
+  const { model } = config
+  return new OpenAiModerator({ ...upstreamOf(config, { log, model, upstream: 'moderation' }), model })
 }

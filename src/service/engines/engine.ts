@@ -69,12 +69,23 @@ export interface PictureRequest {
   steps?: number
   cfgScale?: number
   style?: string
+  /** Whether the caller wants sexual images blurred; for engines that can do so themselves. */
+  safeMode?: boolean
+}
+
+/** What an engine says that it found in its images. */
+export interface EngineFinding {
+  isBlurred?: boolean
+  isViolation?: boolean
+  isAdultViolation?: boolean
+  containsMinor?: boolean
 }
 
 export interface ImageCall {
   request: PictureRequest
   engineModel: string
   signal: AbortSignal
+  found?: (finding: EngineFinding) => void
 }
 
 export interface ImageEngine {

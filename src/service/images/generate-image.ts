@@ -1,4 +1,3 @@
-import { isBlurred } from '#contract/headers.ts'
 import type { GenerateImageRequest } from '#contract/images.ts'
 import { type BytesReply, type Call, type JsonReply, json } from '../call.ts'
 import type { Service } from '../service.ts'
@@ -12,17 +11,14 @@ export async function answerGenerateImage(call: Call, body: GenerateImageRequest
   const { prompt, negative_prompt: negativePrompt, width, height, seed, steps, cfg_scale: cfgScale } = body
   const request = {
     ...{ prompt, width, height, count: body.variants, format: body.format ?? model.formats[0] },
+    safeMode: body.safe_mode,
     ...(negativePrompt ? { negativePrompt } : {}),
     ...(seed ? { seed } : {}),
     ...(steps === undefined || !hasSteps(model) ? {} : { steps }),
     ...(cfgScale === undefined ? {} : { cfgScale }),
     ...(body.style_preset === undefined ? {} : { style: body.style_preset }),
   }
-  const replyOf = (made: Made) => {
-    // Nothing here blurs: pictures go out as the engine made them.
-    if (body.safe_mode) call.set(isBlurred, false)
-    return body.return_binary ? bytesOf(made) : jsonOf(call.requestId, made)
-  }
+  const replyOf = (made: Made) => (body.return_binary ? bytesOf(made) : jsonOf(call.requestId, made))
   return makePictures(call, { model, request, replyOf }, service)
 }
 

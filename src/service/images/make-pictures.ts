@@ -9,7 +9,7 @@ import { pictureBytes } from '../pictures/bounds.ts'
 import { imageLines } from '../pricing/price-image.ts'
 import { sell } from '../sell.ts'
 import type { Service } from '../service.ts'
-import { toldContent } from './told-content.ts'
+import { moderatedImages } from './moderated-images.ts'
 
 export interface PictureOrder {
   model: ImageModel
@@ -31,9 +31,18 @@ export async function makePictures(call: Call, { model, request, replyOf }: Pict
   return sell(call, sale, service, async () => {
     const { signal } = call
     const startedAtMs = service.clock.now()
-    const asked = { request, engineModel: model.engineModel, signal }
-    const made = await toldContent(call, () => boundedWait(model.engine.generate(asked), { signal }))
-    const pictures = checked(made, request)
+    const { engineModel } = model
+    const pictures = await moderatedImages(
+      call,
+      {
+        ...request,
+        make: async found => {
+          const asked = { request, engineModel, signal, found }
+          return checked(await boundedWait(model.engine.generate(asked), { signal }), request)
+        },
+      },
+      service,
+    )
     signal.throwIfAborted()
     const reply = replyOf({ pictures, format: request.format, startedAtMs, endedAtMs: service.clock.now() })
     return { value: reply, lines: imageLines(model, pictures.length), alsoCommit: () => call.keep(() => reply) }

@@ -1,4 +1,3 @@
-import { isBlurred } from '#contract/headers.ts'
 import type { ImageFormat } from '#contract/images.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import { typeOfBytes } from '#contract/picture-header.ts'
@@ -10,7 +9,7 @@ import { pictureBytes } from '../pictures/bounds.ts'
 import { pictureLines } from '../pricing/price-picture.ts'
 import { sell } from '../sell.ts'
 import type { Service } from '../service.ts'
-import { toldContent } from './told-content.ts'
+import { moderatedImages } from './moderated-images.ts'
 
 export interface OnePicture {
   model: PictureModel
@@ -28,9 +27,8 @@ export interface OnePicture {
 export function sellPicture(call: Call, order: OnePicture, service: Service): Promise<BytesReply> {
   const { model, amount, sku, format } = order
   return sell(call, { model: model.id, amount }, service, async () => {
-    const bytes = await toldContent(call, () => made(call, order, service))
-    // Nothing here blurs: pictures go out as the engine made them.
-    if (order.safeMode) call.set(isBlurred, false)
+    const work = { ...order, make: async () => [await made(call, order, service)] }
+    const [bytes = Buffer.alloc(0)] = await moderatedImages(call, work, service)
     const reply: BytesReply = { kind: 'bytes', mimeType: `image/${format}`, bytes }
     return { value: reply, lines: pictureLines(sku, amount), alsoCommit: () => call.keep(() => reply) }
   })

@@ -14,7 +14,8 @@ export async function answerSimpleImage(call: Call, body: SimpleImageRequest, se
   checkPrompt(model, 'prompt', body.prompt)
   checkFormat(model, 'output_format', body.output_format)
   const format = body.output_format ?? (model.formats.includes('png') ? 'png' : model.formats[0])
-  const request = { prompt: body.prompt, ...sidesOf(model, body.size), count: 1, format }
+  const safeMode = body.moderation !== 'low'
+  const request = { prompt: body.prompt, ...sidesOf(model, body.size), count: 1, format, safeMode }
   const asUrl = body.response_format === 'url'
   return makePictures(
     call,

@@ -31,7 +31,11 @@ export const serviceKind = defineEngineKind({
         ...(given.vendor === undefined ? {} : { vendor: given.vendor }),
       }),
     embedding: (given, around) => new OpenAiEmbeddings(upstreamOf(given, around)),
-    image: (given, around) => new ServiceImages(upstreamOf(given, around)),
+    image: (given, around) =>
+      new ServiceImages({
+        ...upstreamOf(given, around),
+        ...(given.vendor === undefined ? {} : { vendor: given.vendor }),
+      }),
     tts: (given, around) => new ServiceSpeech(upstreamOf(given, around)),
     asr: (given, around) => new ServiceTranscription(upstreamOf(given, around)),
     video: (given, around) => {

@@ -73,10 +73,18 @@ export class OpenAiUpstream {
   }
 
   /** A whole answer within the time that such a one may take, as an object; null for anything else. */
-  async json(call: Omit<UpstreamCall, 'stream'>, mostBytes: number): Promise<Record<string, unknown> | null> {
+  async json(
+    {
+      onHeaders,
+      ...call
+    }: Omit<UpstreamCall, 'stream'> & { onHeaders?: (headers: UpstreamResponse['headers']) => void },
+    mostBytes: number,
+  ): Promise<Record<string, unknown> | null> {
     const deadline = AbortSignal.timeout(this.timeouts.answerMs)
     const signal = AbortSignal.any([call.signal, deadline])
-    return readObject(await readText(await this.post({ ...call, stream: false, signal }), mostBytes))
+    const response = await this.post({ ...call, stream: false, signal })
+    onHeaders?.(response.headers)
+    return readObject(await readText(response, mostBytes))
   }
 
   /** The same for a file of a type. */

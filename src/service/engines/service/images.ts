@@ -1,9 +1,13 @@
 import { z } from 'zod'
+import { containsMinor, isAdultModelContentViolation, isBlurred, isContentViolation } from '#contract/headers.ts'
+import { defaultVendor, vendorHeader } from '#contract/vendor.ts'
 import { pictureAnswerBytes } from '../bounds.ts'
 import { carriesAll } from '../carried-choices.ts'
-import type { ImageCall, ImageEngine } from '../engine.ts'
+import type { EngineFinding, ImageCall, ImageEngine } from '../engine.ts'
 import { OpenAiUpstream } from '../openai/upstream.ts'
 import type { UpstreamOptions } from '../openai/upstream-options.ts'
+
+type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 const Answer = z.looseObject({ images: z.array(z.base64().min(1)).min(1) })
 
@@ -11,16 +15,19 @@ const Answer = z.looseObject({ images: z.array(z.base64().min(1)).min(1) })
 export class ServiceImages implements ImageEngine {
   readonly carries = carriesAll
   readonly #upstream: OpenAiUpstream
+  readonly #vendor: string
 
   /** Throws one sentence where the address or the key cannot be used. */
-  constructor(options: UpstreamOptions) {
+  constructor({ vendor = defaultVendor, ...options }: UpstreamOptions & { vendor?: string }) {
+    this.#vendor = vendor
     this.#upstream = new OpenAiUpstream(options, '/image/generate')
   }
 
-  async generate({ request, engineModel, signal }: ImageCall): Promise<Buffer[]> {
+  async generate({ request, engineModel, signal, found }: ImageCall): Promise<Buffer[]> {
     const body = { model: engineModel, ...bodyOf(request), return_binary: false }
     try {
-      const value = await this.#upstream.json({ body, request: bodyOf(request), signal }, pictureAnswerBytes)
+      const onHeaders = (headers: AnswerHeaders) => found?.(findingOf(headers, this.#vendor))
+      const value = await this.#upstream.json({ body, request: bodyOf(request), signal, onHeaders }, pictureAnswerBytes)
       const answer = Answer.safeParse(value).data
       if (!answer) throw new Error('The service answered no pictures.')
       return answer.images.map(image => Buffer.from(image, 'base64'))
@@ -46,6 +53,7 @@ const bodyOf = ({
   steps,
   cfgScale,
   style,
+  safeMode,
 }: ImageCall['request']) => ({
   prompt,
   width,
@@ -57,4 +65,18 @@ const bodyOf = ({
   ...(steps === undefined ? {} : { steps }),
   ...(cfgScale === undefined ? {} : { cfg_scale: cfgScale }),
   ...(style === undefined ? {} : { style_preset: style }),
+  ...(safeMode === undefined ? {} : { safe_mode: safeMode }),
 })
+
+/** That service's own findings, of the headers that it sends. */
+function findingOf(headers: AnswerHeaders, vendor: string): EngineFinding {
+  const read = ({ name, parse }: typeof isBlurred) =>
+    parse(String(headers[vendorHeader(name, vendor)] ?? '')) ?? undefined
+  const told = {
+    isBlurred: read(isBlurred),
+    isViolation: read(isContentViolation),
+    isAdultViolation: read(isAdultModelContentViolation),
+    containsMinor: read(containsMinor),
+  }
+  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined))
+}
