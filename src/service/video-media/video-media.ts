@@ -76,7 +76,7 @@ export class VideoMedia {
       this.#log.error({ err: error }, 'A medium of a request could not be measured, so the request was refused.')
       throw isProbeMissing(error) ? modelOffline() : error
     })
-    if (!probed) throw fieldError(path, `the ${format} file is cut off or damaged`)
+    if (!probed) throw fieldError(path, `the ${format} file is cut off or damaged, or its codec is not supported`)
     checkSeconds(path, probed.seconds, rule)
     checkPictures(path, probed)
     return { bytes: probed.bytes, format: probed.format, mimeType: mimeTypes[probed.format], seconds: probed.seconds }

@@ -32,7 +32,7 @@ test('a video lies on the disk once it has its turn, and one that is refused nev
 })
 
 test('no frame is looked at for who has left', { timeout: 60_000 }, async () => {
-  const body = "for (const n of [1, 2]) writeFileSync(task.to.path.replace('%03d', `00${n}`), ''); answer({})"
+  const body = "for (const n of [1, 2]) writeFileSync(task.to.path.replace('%03d', '00' + n), ''); answer({})"
   const frames = new VideoFrames({ probe, program: await fakeProcess(join(folder, 'two-frames.mjs'), body) })
   const left = new AbortController()
   let looks = 0
