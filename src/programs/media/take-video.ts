@@ -40,7 +40,10 @@ export interface TakenVideo {
 /** The reader of each format is named, so that no content is taken for another. */
 const readers = { mp4: [MP4, QTFF], mov: [QTFF, MP4], webm: [WEBM, MATROSKA] }
 
-/** A moment that players round away. */
+/** What encoders of audio put before the first frame and behind the last, which players leave out. */
+const paddingSeconds = 0.1
+
+/** More than rounding makes of the length of audio. */
 const audioToleranceSeconds = 1
 
 /**
@@ -70,7 +73,9 @@ async function rewritten(input: Input, format: TakeVideoTask['format']): Promise
   const walked = await interleaved(tracks, startsAt)
   await output.finalize()
   const [frames, sound] = walked
-  const seconds = Math.max(...walked.map(({ end }) => end))
+  const padding = startsAt < 0 && startsAt > -paddingSeconds ? -startsAt : 0
+  const [frameEnd, soundEnd] = [(frames?.end ?? 0) - padding, (sound?.end ?? 0) - padding]
+  const seconds = soundEnd > frameEnd + paddingSeconds ? soundEnd : frameEnd
   if (sound && sound.coded > seconds + audioToleranceSeconds) {
     throw new Unreadable(`its audio has ${sound.coded.toFixed(1)} s, and its times say ${seconds.toFixed(1)} s`)
   }

@@ -75,6 +75,11 @@ test.each<[shape: string, format: 'mp4' | 'mov' | 'webm', make: () => Promise<Bu
   expect(video.frames).toBe((await tracksOf(given)).find(({ kind }) => kind === 'video')?.packets)
 })
 
+test('what an encoder of audio fills up begins no further second', { timeout: 60_000 }, async () => {
+  const audio = played('sine=d=3:r=44100', { rate: 44_100 })
+  expect((await taken(await made('mp4', [film, audio]), 'mp4')).seconds).toBeCloseTo(3, 5)
+})
+
 test('a video that is turned stays so', { timeout: 60_000 }, async () => {
   const given = turned(await made('mp4', [film]))
   const rotations = [given, (await taken(given, 'mp4')).bytes].map(async file => (await tracksOf(file))[0]?.rotation)
