@@ -26,6 +26,8 @@ const TextCapabilities = z.strictObject({
   maxImages: z.number().optional(),
   supportsVision: z.boolean(),
   supportsVideoInput: z.boolean(),
+  /** Beyond the published members: takes parts of the type `file`. */
+  supportsFileInput: z.boolean().optional(),
   supportsWebSearch: z.boolean(),
   supportsLogProbs: z.boolean(),
   supportsTeeAttestation: z.boolean(),

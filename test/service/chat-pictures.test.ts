@@ -2,7 +2,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { namedPictureBytes, namedPictures } from '#service/chat/bounds.ts'
+import { namedMediaBytes, namedMediaCount } from '#service/chat/bounds.ts'
 import { pictureFetchMs } from '#service/images/bounds.ts'
 import { audit } from '#service/ledger/audit.ts'
 import { FetchRefused } from '#service/media/fetch-refused.ts'
@@ -129,14 +129,14 @@ test('all of them share their time and their bytes', async () => {
   await send(named('https://a.example/1', 'https://a.example/2'))
   expect(orders.map(({ mostBytes }) => mostBytes)).toEqual([
     pictureBytes,
-    Math.min(pictureBytes, namedPictureBytes - picture.length),
+    Math.min(pictureBytes, namedMediaBytes - picture.length),
   ])
   for (const { timeoutMs } of orders) expect(timeoutMs).toBeLessThanOrEqual(pictureFetchMs)
   const large = Buffer.concat([picture, Buffer.alloc(15 * 1024 * 1024)])
   instead = async ({ url }) => ({ url, mimeType: 'image/png', charset: null, bytes: large })
   orders = []
   await send(named('https://a.example/1', 'https://a.example/2'))
-  expect(orders.map(({ mostBytes }) => mostBytes)).toEqual([pictureBytes, namedPictureBytes - large.length])
+  expect(orders.map(({ mostBytes }) => mostBytes)).toEqual([pictureBytes, namedMediaBytes - large.length])
 })
 
 const redirectTo =
@@ -211,9 +211,11 @@ test.each<[rule: string, url: () => string, message: RegExp, server?: RequestLis
 )
 
 test('more addresses than one request may name are refused before the first is asked', async () => {
-  const { status, text } = await send(named(...Array.from({ length: namedPictures + 1 }, (_, each) => at(`/${each}`))))
+  const { status, text } = await send(
+    named(...Array.from({ length: namedMediaCount + 1 }, (_, each) => at(`/${each}`))),
+  )
   expect([status, orders]).toEqual([400, []])
-  expect(text).toContain(`may name ${namedPictures} pictures`)
+  expect(text).toContain(`may name ${namedMediaCount} images`)
 })
 
 test('nothing is fetched for who cannot pay', async () => {

@@ -20,11 +20,11 @@ export const overrunFactor = 2
 /** Brief §2.8: addresses of one message that are read. */
 export const scrapedAddresses = 5
 
-/** Pictures that one request may name by their addresses: one after another is fetched while its caller waits. */
-export const namedPictures = 10
+/** Images, videos and files that one request may name by their addresses: one after another is fetched while its caller waits. */
+export const namedMediaCount = 10
 
 /** Of all of them together: with base64 what the body of a request may have. */
-export const namedPictureBytes = 25 * 1024 * 1024
+export const namedMediaBytes = 25 * 1024 * 1024
 
 /** Results of a search that are put before a model: what lies on a first page and is worth its tokens. */
 export const searchedResults = 8

@@ -1,16 +1,16 @@
 import type { ChatCompletionRequest } from '#contract/chat.ts'
-import { addUsd, type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import { addUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import { type Call, principalOf } from '../call.ts'
 import type { ChatCall } from '../engines/engine.ts'
 import type { ChargeOrder } from '../ledger/charge.ts'
 import { shortage, totalOf } from '../ledger/funding.ts'
 import { checkChat } from '../models/check-chat.ts'
 import type { TextModel } from '../models/model.ts'
-import { type Affordable, estimateChat, mostWithMedia } from '../pricing/price-chat.ts'
+import { estimateChat, mostWithMedia } from '../pricing/price-chat.ts'
 import type { Service } from '../service.ts'
 import { type ChatOptions, chatOptions, checkOptions } from './chat-options.ts'
 import { engineRequest } from './engine-request.ts'
-import { fetchPictures, picturesNamedIn, withPictures } from './fetch-pictures.ts'
+import { fetchMedia, mediaNamedIn, withMedia } from './named-media.ts'
 import { type WebPlan, webPlan } from './web-plan.ts'
 
 /** All that is decided before an engine is asked. */
@@ -36,26 +36,35 @@ export async function planChat(call: Call, body: ChatCompletionRequest, service:
   const prompts = { service: service.settings.systemPrompt, character }
   const request = engineRequest(body, { model, options, prompts })
   checkChat(model, body)
-  const pictures = picturesNamedIn(body)
+  const media = mediaNamedIn(request, model, request.messages.length - body.messages.length)
   const web = webPlan(options, model, body)
-  const aside = web?.mostMicroUsd ?? zeroUsd
   const spendable = await call.spendable()
-  const left = totalOf(spendable) - aside
-  const estimate = estimateChat(model, request, microUsd(left > 0n ? left : 0n), web?.contextBytes)
-  if ('needed' in estimate) throw shortage(spendable, addUsd(estimate.needed, aside))
-  const limits = limitsOf(estimate, call, { model, request, aside })
-  // For who can pay alone, and before anything is held; a picture is as many tokens by its address as by its bytes.
-  const fetched = await fetchPictures(pictures, { fetcher: service.fetcher, signal: call.signal })
-  return { model, options, web, request: withPictures(request, fetched), ...limits }
+  const priced = (asked: ChatCompletionRequest) => limitsOf(asked, { call, model, web, spendable })
+  // For who can pay alone, and before anything is held.
+  if (media.length) priced(withMedia(request, new Map(media.map(({ part }) => [part, null]))))
+  const { fetcher, documents, log } = service
+  const parts = await fetchMedia(media, { fetcher, documents, log, model, signal: call.signal })
+  const asked = withMedia(request, parts)
+  return { model, options, web, request: asked, ...priced(asked) }
 }
 
-type Limited = Pick<ChatPlan, 'model' | 'request'> & { aside: MicroUsd }
+interface Limiting {
+  call: Call
+  model: TextModel
+  web: WebPlan | null
+  spendable: Awaited<ReturnType<Call['spendable']>>
+}
 
 /**
  * A stream is seen while it grows, so it may go as far as the credit does and extend its hold on the way; a whole answer
  * comes at once, and its hold has to cover it from the beginning, but for media, which nobody can measure beforehand.
+ * Throws what is missing to pay for the least of it.
  */
-function limitsOf(estimate: Affordable, call: Call, { model, request, aside }: Limited) {
+function limitsOf(request: ChatCompletionRequest, { call, model, web, spendable }: Limiting) {
+  const aside = web?.mostMicroUsd ?? zeroUsd
+  const left = totalOf(spendable) - aside
+  const estimate = estimateChat(model, request, microUsd(left > 0n ? left : 0n), web?.contextBytes)
+  if ('needed' in estimate) throw shortage(spendable, addUsd(estimate.needed, aside))
   const reach = request.stream ? estimate.most : estimate
   const order: ChargeOrder = {
     request: call.requestId,

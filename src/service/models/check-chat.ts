@@ -4,7 +4,7 @@ import { fieldError } from '../field-error.ts'
 import { readPicture } from '../pictures/picture.ts'
 import type { TextModel } from './model.ts'
 
-/** Media in a conversation: of a kind that the model takes, and bytes; pictures alone may lie at an address. Throws `invalidRequest`. */
+/** Media in a conversation: of a kind that the model takes, as bytes or at an address. Throws `invalidRequest`. */
 export function checkChat(model: TextModel, request: ChatCompletionRequest): void {
   checkTools(model, request)
   let pictures = 0
@@ -37,7 +37,7 @@ function checkPart(model: TextModel, part: Exclude<ContentPart, { type: 'text' }
     image_url: supportsVision,
     input_audio: supportsAudioInput,
     video_url: supportsVideoInput,
-    file: false,
+    file: model.files !== undefined,
   }
   if (!taken[part.type]) {
     const types = ['text', ...Object.entries(taken).flatMap(([type, takes]) => (takes ? [type] : []))]
@@ -47,10 +47,10 @@ function checkPart(model: TextModel, part: Exclude<ContentPart, { type: 'text' }
     const read = readPicture(part.image_url.url)
     if (!read.ok) throw fieldError([...path, 'image_url', 'url'], read.problem)
   }
-  if (part.type === 'video_url' && !/^data:video\//i.test(part.video_url.url)) {
-    throw fieldError(
-      [...path, 'video_url', 'url'],
-      'addresses of videos are not fetched here; send a data URL (data:video/mp4;base64,…)',
-    )
+  if (part.type === 'video_url' && !/^(https?:|data:video\/)/i.test(part.video_url.url)) {
+    throw fieldError([...path, 'video_url', 'url'], 'must be an address or a data URL (data:video/mp4;base64,…)')
+  }
+  if (part.type === 'file' && !/^(https?:|data:[^,]{0,200};base64,)/i.test(part.file.file_data)) {
+    throw fieldError([...path, 'file', 'file_data'], 'must be an address or a data URL (data:application/pdf;base64,…)')
   }
 }

@@ -49,6 +49,8 @@ export interface TextModel extends AnyModel {
   maximumCompletionTokens: number
   price: TextPrice
   capabilities: NonNullable<ModelRecord['model_spec']['capabilities']>
+  /** Takes files in a conversation: its engine reads them, or gets the text that is in them. */
+  files?: 'engine' | 'text'
   engine: ChatEngine
 }
 

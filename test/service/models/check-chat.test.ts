@@ -23,12 +23,18 @@ test.each([
   ['a picture for a blind model', capable({ supportsVision: false }), [picture], /allowed values: text"/],
   ['two pictures for a model of one', capable({ supportsMultipleImages: false }), [picture, picture], /one picture/],
   ['sound', textModel(), [{ type: 'input_audio', input_audio: { data: 'AAAA' } }], /does not take input_audio/],
+  [
+    'a file of this machine',
+    textModel({ files: 'engine' }),
+    [{ type: 'file', file: { file_data: 'file:///etc/passwd' } }],
+    /must be an address or a data URL/,
+  ],
   ['a file', textModel(), [{ type: 'file', file: { file_data: 'file:///etc/passwd' } }], /does not take file/],
   [
     'a video at an address',
     capable({ supportsVideoInput: true }),
     [{ type: 'video_url', video_url: { url: 'file:///a' } }],
-    /not fetched here/,
+    /must be an address or a data URL/,
   ],
 ])('%s is refused', (_rule, model, parts, message) => {
   const check = () => checkChat(model, say(...parts))

@@ -9,7 +9,8 @@ import { defineModelKind } from '../model-kind.ts'
 /** The largest context that is offered anywhere, with room. */
 const mostTokens = 100_000_000
 
-const Capabilities = ModelRecord.shape.model_spec.shape.capabilities.unwrap()
+/** Whether a model takes files is said by `files` alone. */
+const Capabilities = ModelRecord.shape.model_spec.shape.capabilities.unwrap().omit({ supportsFileInput: true })
 
 const none: z.output<typeof Capabilities> = {
   optimizedForCode: false,
@@ -43,8 +44,10 @@ export const textKind = defineModelKind({
       cacheWritePerMillionUsd: PerMillionUsd.optional(),
     }),
     capabilities: Capabilities.partial().default({}),
+    /** Takes files: `engine` hands them on, `text` puts their text into the message; refused where absent. */
+    files: z.enum(['engine', 'text']).optional(),
   },
-  members: ({ tier, contextTokens, maximumCompletionTokens, price, capabilities }) => ({
+  members: ({ tier, contextTokens, maximumCompletionTokens, price, capabilities, files }) => ({
     tier,
     contextTokens,
     maximumCompletionTokens: maximumCompletionTokens ?? contextTokens,
@@ -54,7 +57,8 @@ export const textKind = defineModelKind({
       ...(price.cachedInputPerMillionUsd === undefined ? {} : { cachedInputPicoUsd: price.cachedInputPerMillionUsd }),
       ...(price.cacheWritePerMillionUsd === undefined ? {} : { cacheWritePicoUsd: price.cacheWritePerMillionUsd }),
     },
-    capabilities: { ...none, ...capabilities },
+    capabilities: { ...none, ...capabilities, ...(files ? { supportsFileInput: true } : {}) },
+    ...(files ? { files } : {}),
   }),
   probe: (engine, { engineModel, signal }) => {
     const request = {

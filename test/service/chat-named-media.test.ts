@@ -1,0 +1,152 @@
+/** Videos and files of a chat (published contract §5.1): by an address or as bytes, for models that say so. */
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { audit } from '#service/ledger/audit.ts'
+import { FetchRefused } from '#service/media/fetch-refused.ts'
+import type { FetchedFile, FetchOrder } from '#service/media/guarded-fetcher.ts'
+import type { TextModel } from '#service/models/model.ts'
+import { videoBytes } from '#service/video-media/bounds.ts'
+import { type ChatDesk, openDesk } from './chat-desk.ts'
+import { used } from './chat-script.ts'
+import { textModel } from './models/example-models.ts'
+
+const ftyp = (brand: string) => Buffer.concat([Buffer.from([0, 0, 0, 16]), Buffer.from(`ftyp${brand}\0\0\0\0`)])
+const mp4 = Buffer.concat([ftyp('isom'), Buffer.alloc(64)])
+const html = Buffer.from('<!doctype html><p>The fare is <b>two</b> crowns.</p>')
+
+let found: Partial<FetchedFile> | FetchRefused = {}
+let orders: FetchOrder[] = []
+const desks: ChatDesk[] = []
+
+async function deskFor(model: Partial<TextModel>): Promise<ChatDesk> {
+  const fetch = async (order: FetchOrder): Promise<FetchedFile> => {
+    orders.push(order)
+    if (found instanceof FetchRefused) throw found
+    return { url: order.url, mimeType: 'video/mp4', charset: null, bytes: mp4, ...found }
+  }
+  const desk = await openDesk({ fetcher: { fetch }, model })
+  desks.push(desk)
+  return desk
+}
+
+let videos: ChatDesk
+let texts: ChatDesk
+let engines: ChatDesk
+beforeAll(async () => {
+  const { capabilities } = textModel()
+  videos = await deskFor({ capabilities: { ...capabilities, supportsVideoInput: true } })
+  texts = await deskFor({ files: 'text' })
+  engines = await deskFor({ files: 'engine' })
+})
+afterEach(() => {
+  for (const { service } of desks) service.clock.pass(60_000)
+  found = {}
+  orders = []
+})
+afterAll(async () => {
+  for (const desk of desks) {
+    expect((await audit(desk.service.database)).findings).toEqual([])
+    await desk.service.close()
+  }
+})
+
+const address = 'https://files.example/a'
+const video = (url = address) => ({ type: 'video_url', video_url: { url } })
+const file = (data = address, filename?: string) => ({
+  type: 'file',
+  file: { file_data: data, ...(filename ? { filename } : {}) },
+})
+const dataUrl = (type: string, bytes: Buffer) => `data:${type};base64,${bytes.toString('base64')}`
+
+async function send(desk: ChatDesk, parts: object[], usd = 10) {
+  desk.engine.play([{ text: 'A tram' }, { usage: used(20, 2) }])
+  const content = [{ type: 'text', text: 'What is this?' }, ...parts]
+  const customer = await desk.customer(usd)
+  const response = await desk.chat(customer, { max_tokens: 4, messages: [{ role: 'user', content }] })
+  const text = await response.text()
+  const shown = desk.engine.calls.at(-1)?.request.messages[0]?.content as unknown[] | undefined
+  return {
+    status: response.status,
+    text,
+    shown: shown?.slice(1),
+    charged: (await desk.books(customer.account)).charged,
+  }
+}
+
+test('§5.1 a video at an address is fetched once, within its bytes, and given as what its bytes are', async () => {
+  found = { mimeType: 'text/html' }
+  const { status, shown, charged } = await send(videos, [video(), video()])
+  const given = video(dataUrl('video/mp4', mp4))
+  expect([status, shown, charged]).toEqual([200, [given, given], 40n])
+  expect(orders.map(({ url, accept, mostBytes }) => [url, accept, mostBytes <= videoBytes])).toEqual([
+    [address, 'video/*', true],
+  ])
+})
+
+test.each([
+  ['MOV', ftyp('qt  '), 'video/quicktime'],
+  ['WebM', Buffer.from('1a45dfa39f4282847765626d', 'hex'), 'video/webm'],
+  ['MPEG', Buffer.from('000001ba44000400', 'hex'), 'video/mpeg'],
+])('§5.1 %s is one of the formats', async (_name, bytes, type) => {
+  found = { bytes }
+  expect(await send(videos, [video()])).toMatchObject({ status: 200, shown: [video(dataUrl(type, bytes))] })
+})
+
+test.each<[rule: string, what: Partial<FetchedFile> | FetchRefused, parts: object[], says: RegExp]>([
+  ['no video', { bytes: html }, [video()], /"path":\["messages",0,"content",1,"video_url","url"\].*no MP4/],
+  ['a private address', new FetchRefused('address', 'must be an address of the public web'), [video()], /public web/],
+  ['too much', new FetchRefused('too_large', 'it has more than 9 bytes'), [video()], /could not be fetched/],
+  ['the eleventh address', {}, Array.from({ length: 11 }, (_, each) => video(`${address}${each}`)), /may name 10/],
+])('§5.1 %s is a 400 that names the field, and free', async (_rule, what, parts, says) => {
+  found = what
+  const { status, text, charged } = await send(videos, parts)
+  expect([status, text, charged]).toEqual([400, expect.stringMatching(says), 0n])
+})
+
+test('the hold of a video is that of its bytes, and who cannot pay at all has nothing fetched', async () => {
+  // A token for 32 characters of base64, at a micro-USD each.
+  found = { bytes: Buffer.concat([mp4, Buffer.alloc(1_200_000)]) }
+  expect([(await send(videos, [video()], 0.03)).status, orders.length]).toEqual([402, 1])
+  expect([(await send(videos, [video()], 0.000_001)).status, orders.length]).toEqual([402, 1])
+  expect((await send(videos, [video()], 1)).status).toBe(200)
+})
+
+test.each([
+  ['at an address', address],
+  ['as bytes', dataUrl('text/html', html)],
+])('a file %s is read, and its text stands in its place', async (_where, data) => {
+  found = { bytes: html, mimeType: 'text/html' }
+  const { status, shown, charged } = await send(texts, [file(data, 'fares.html')])
+  expect([status, charged]).toEqual([200, 40n])
+  expect(shown).toEqual([{ type: 'text', text: 'The file "fares.html":\n\nThe fare is two crowns.' }])
+})
+
+test('a file for an engine that reads files is handed on, fetched where it is named by an address', async () => {
+  found = { bytes: html, mimeType: 'text/html' }
+  const given = dataUrl('application/pdf', Buffer.from('%PDF-'))
+  const { status, shown } = await send(engines, [file(address, 'a.html'), file(given)])
+  expect([status, shown]).toEqual([200, [file(dataUrl('text/html', html), 'a.html'), file(given)]])
+})
+
+test.each<[rule: string, desk: () => ChatDesk, part: object, says: RegExp]>([
+  [
+    'for a model that does not say so',
+    () => videos,
+    file(),
+    /does not take file; allowed values: text, image_url, video_url/,
+  ],
+  ['that is no document', () => texts, file(dataUrl('application/zip', Buffer.from('PK\x03\x04'))), /is no PDF/],
+  ['that is no base64', () => texts, file('data:text/plain;base64,%%%'), /no valid base64/],
+  ['at a place of this machine', () => texts, file('file:///etc/passwd'), /must be an address or a data URL/],
+])('a file %s is a 400, and free', async (_rule, desk, part, says) => {
+  const { status, text, charged } = await send(desk(), [part])
+  expect([status, text, charged]).toEqual([400, expect.stringMatching(says), 0n])
+})
+
+test('Responses take files too', async () => {
+  texts.engine.play([{ text: 'A tram' }, { usage: used(20, 2) }])
+  const { key } = await texts.customer(1)
+  const content = [{ type: 'input_file', file_data: dataUrl('text/plain', Buffer.from('two crowns')) }]
+  const body = { model: 'scripted', max_output_tokens: 4, input: [{ role: 'user', content }] }
+  expect((await texts.service.post('/responses', body, key)).status).toBe(200)
+  expect(JSON.stringify(texts.engine.calls.at(-1)?.request.messages)).toContain('two crowns')
+})
