@@ -158,3 +158,6 @@ export const journalFirstPauseMs = 20
 export const journalLongestPauseMs = 1_000
 /** For as long a COMMIT without an answer can still be looked up, far longer than anybody tries. */
 export const unitLifeMs = dayMs
+
+/** Media that were sent with a consent and are asked about again in other requests: years of a busy assistant. */
+export const keptAttestedMedia = 10_000

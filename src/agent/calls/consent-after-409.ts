@@ -4,6 +4,7 @@ import type { ConsentAttestation } from '#contract/video.ts'
 import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
 import type { Order } from '#wallet/terms/order.ts'
 import type { Core } from '../core.ts'
+import type { ShownMedium } from './consented-media.ts'
 
 /** A provider's key becomes the name of a member that we send. */
 const providerPattern = /^[a-z][a-z0-9_-]{0,63}$/i
@@ -22,6 +23,7 @@ export async function consentAfter409(
   { approvals, policy, wallet }: Core,
   error: ServiceError,
   { operation, requestHash: hash, about }: NonNullable<Order['call']>,
+  media: readonly ShownMedium[],
 ) {
   if (error.kind !== 'needs_consent') return null
   const {
@@ -35,5 +37,7 @@ export async function consentAfter409(
   const facts = { kind: 'consent', provider, policyText, policyVersion, docsUrl, faceMediaRoles } as const
   const call = { origin: policy.origin, operation, address: wallet?.address ?? null, about }
   if (!(await approvals.isApproved(facts, hash, about))) throw new NeedsApproval(await approvals.ask(facts, hash, call))
+  const consented = media.filter(({ role }) => faceMediaRoles.length === 0 || faceMediaRoles.includes(role))
+  await approvals.noteAttested(policy.origin, facts, consented)
   return { consents: { [provider]: agreed } }
 }

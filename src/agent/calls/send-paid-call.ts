@@ -10,6 +10,7 @@ import type { ModelRecords } from '../prices/model-records.ts'
 import type { PricedCall } from '../prices/priced-call.ts'
 import { wantsCredit } from '../words/wants-credit.ts'
 import { consentAfter409 } from './consent-after-409.ts'
+import { consentBefore, shownMedia } from './consented-media.ts'
 import { isLost } from './is-lost.ts'
 import type { PaidCallRows } from './paid-call-rows.ts'
 import { payAfter402 } from './pay-after-402.ts'
@@ -60,6 +61,10 @@ export class PaidSends {
     const { rowId, hash, price, about, standing, payments } = sending
     const idempotencyKey = (await this.#takesKeys(standing)) ? rowId : undefined
     const asked = { operation: operation.id, requestHash: hash, about }
+    const media = shownMedia(operation, (call as { body?: unknown }).body)
+    // What was sent before was agreed to, or needed no consent.
+    const isNew = !standing.mayBeCharged && !standing.isOnlyAsked && standing.consents === null
+    if (isNew) await consentBefore(this.#core, media, asked)
     let topUps = 0
     let hasPaid = false
     let hasConsent = standing.consents !== null
@@ -68,7 +73,7 @@ export class PaidSends {
         return await this.#sendOnce(operation, call, sending, idempotencyKey)
       } catch (error) {
         if (!(error instanceof ServiceError) || !this.#wasRefused(error, sending)) throw error
-        const consent = hasConsent ? null : await consentAfter409(this.#core, error, asked)
+        const consent = hasConsent ? null : await consentAfter409(this.#core, error, asked, media)
         if (consent) {
           hasConsent = true
           standing.consents = JSON.stringify(consent)

@@ -9,6 +9,7 @@ import type { AskedAbout } from '#wallet/terms/asked-about.ts'
 import { named } from '#wallet/terms/quoted.ts'
 import { shownIdCharacters } from '../bounds.ts'
 import { askedAbout } from '../calls/asked-about.ts'
+import { consentBefore, shownMedia } from '../calls/consented-media.ts'
 import { requestHash } from '../calls/request-hash.ts'
 import type { Core } from '../core.ts'
 import type { ModelRecords } from '../prices/model-records.ts'
@@ -58,7 +59,25 @@ export async function allowRequest(
     },
     { requestHash: allowed.hash, by: attempt },
   )
+  await consentOf(core, allowed, body, about)
   return { ...allowed, price, about }
+}
+
+/** What a program's own code says for a person counts as it did; the caller has left out what may not say it. */
+async function consentOf(
+  core: Core,
+  { attempt, operation, hash }: Pick<AllowedRequest, 'attempt' | 'operation' | 'hash'>,
+  body: unknown,
+  about: AskedAbout,
+): Promise<void> {
+  const media = shownMedia(operation, body)
+  if (media.length === 0 || (body as { consents?: unknown }).consents !== undefined) return
+  try {
+    await consentBefore(core, media, { operation: operation?.id ?? null, requestHash: hash, about })
+  } catch (error) {
+    await core.approvals.giveBack(attempt)
+    throw error
+  }
 }
 
 /** An address that the contract does not know may cost whatever its service likes, unless it is only read. */

@@ -9,6 +9,7 @@ import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { consentAfter409 } from '../calls/consent-after-409.ts'
+import { shownMedia } from '../calls/consented-media.ts'
 import { payAfter402 } from '../calls/pay-after-402.ts'
 import { recoverOnce } from '../calls/recover-once.ts'
 import type { Core } from '../core.ts'
@@ -128,7 +129,7 @@ async function mend(
     const wanted = price ?? { what: 'Credit that a request of a program asked for', amountMicroUsd: null }
     return (await payAfter402(core, error, wanted, call)) && sent
   }
-  const consent = sent.json ? await consentAfter409(core, error, call) : null
+  const consent = sent.json ? await consentAfter409(core, error, call, shownMedia(operation, sent.json)) : null
   return consent && sent.json ? withMembers(sent, sent.json, consent.consents) : null
 }
 

@@ -1,5 +1,6 @@
 import type { FaceMediaRole } from '#contract/failures.ts'
-import type { VideoQueueRequest } from '#contract/video.ts'
+import type { VideoMediaField, VideoQueueRequest } from '#contract/video.ts'
+import { mediaOfRequest, type RequestMedium } from '#contract/video-request-media.ts'
 import * as bounds from './bounds.ts'
 import { upscaledSeconds } from './bounds.ts'
 import { type MediaFormat, soundFormats, videoFormats } from './media-format.ts'
@@ -41,32 +42,12 @@ const music: MediumRule = {
 }
 const referenceSound: MediumRule = { ...music, ...bounds.referenceSeconds }
 
-/** Every medium of a request, in the order of the brief's table. Those that a face may be in have the contract's role. */
-export function namedMedia(request: VideoQueueRequest): NamedMedium[] {
-  const media: NamedMedium[] = []
-  const add = (path: NamedMedium['path'], url: string | undefined, rule: MediumRule, role: NamedMedium['role']) => {
-    if (url !== undefined) media.push({ path, url, rule, role })
-  }
-  add(['image_url'], request.image_url, picture, 'image')
-  add(['end_image_url'], request.end_image_url, picture, 'end_image')
-  add(['audio_url'], request.audio_url, music, null)
-  add(['video_url'], request.video_url, video, 'video')
-  const lists = [
-    ['reference_image_urls', picture, 'reference_image'],
-    ['reference_video_urls', referenceVideo, 'reference_video'],
-    ['reference_audio_urls', referenceSound, null],
-    ['scene_image_urls', picture, 'reference_image'],
-  ] as const
-  for (const [field, rule, role] of lists) {
-    for (const [index, url] of (request[field] ?? []).entries()) add([field, index], url, rule, role)
-  }
-  for (const [index, element] of (request.elements ?? []).entries()) {
-    const at = ['elements', index]
-    add([...at, 'frontal_image_url'], element.frontal_image_url, picture, 'reference_image')
-    for (const [place, url] of (element.reference_image_urls ?? []).entries()) {
-      add([...at, 'reference_image_urls', place], url, picture, 'reference_image')
-    }
-    add([...at, 'video_url'], element.video_url, video, 'reference_video')
-  }
-  return media
+/** Every medium of a request with its rule. */
+export const namedMedia = (request: VideoQueueRequest): NamedMedium[] =>
+  mediaOfRequest(request).map(({ path, url, kind, role }) => ({ path, url, role, rule: ruleOf(kind, path[0]) }))
+
+function ruleOf(kind: RequestMedium['kind'], field: VideoMediaField): MediumRule {
+  if (kind === 'image') return picture
+  if (kind === 'video') return field === 'video_url' ? video : referenceVideo
+  return field === 'audio_url' ? music : referenceSound
 }

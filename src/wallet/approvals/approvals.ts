@@ -9,9 +9,10 @@ import { all, change, first, type Row, type Work } from '../records/work.ts'
 import { addPayee } from '../rules/payees.ts'
 import { type DecidedCall, recorded, recordRefusal } from '../rules/refusals.ts'
 import { type AskedAbout, readAbout, writeAbout } from '../terms/asked-about.ts'
-import type { ApprovalFacts, ApprovalQuestion } from '../terms/needs-approval.ts'
+import type { ApprovalFacts, ApprovalQuestion, ConsentFacts } from '../terms/needs-approval.ts'
 import { questionWords } from '../terms/question-words.ts'
 import { type RefusedTerms, WalletRefusal } from '../terms/refusal.ts'
+import { type Attested, type ConsentedMedium, findAttested, noteAttested } from './attested-media.ts'
 import { inTheWay } from './questions-in-the-way.ts'
 
 export interface Approval {
@@ -45,6 +46,10 @@ export interface Approvals {
   use(facts: ApprovalFacts, requestHash: string, by: string): Promise<boolean>
   /** What the attempt `by` used up serves again, because nothing was bought with it; what others used up stays used. */
   giveBack(by: string): Promise<void>
+  /** Notes which media are about to be sent to a service with a consent. */
+  noteAttested(origin: string, facts: ConsentFacts, media: readonly ConsentedMedium[]): Promise<void>
+  /** Which of these the service may know from a consent to another request, so that it asks nobody; null for none. */
+  attested(origin: string, media: readonly ConsentedMedium[]): Promise<Attested | null>
   get(id: string): Promise<Approval | null>
   /** Newest first. */
   list(state?: Approval['state']): Promise<Approval[]>
@@ -76,6 +81,9 @@ export const openApprovals = (records: Records, folder: string): Approvals => ({
     }),
   use: (facts, requestHash, by) => records.decide(nowMs => useApproval(facts, requestHash, by, nowMs)),
   giveBack: by => records.decide(() => giveBackApproval(by)),
+  noteAttested: (origin, facts, media) =>
+    records.decide(nowMs => noteAttested({ origin, facts: write(facts), media }, nowMs)),
+  attested: (origin, media) => records.read(() => findAttested(origin, media, text => readFacts(text) as ConsentFacts)),
   get: id => records.read(nowMs => find(id, nowMs)),
   list: only => records.read(nowMs => list(only, nowMs)),
   asQuestion: approval => asQuestion(approval, folder),

@@ -15,6 +15,8 @@ export type ApprovalFacts =
   | { kind: 'spend'; what: string; amountMicroUsd: MicroUsd | null; because: string }
   | { kind: 'payee'; origin: string; network: string; asset: string; payTo: string; amountMicroUsd: MicroUsd }
 
+export type ConsentFacts = Extract<ApprovalFacts, { kind: 'consent' }>
+
 export interface ApprovalQuestion extends QuestionWords {
   approvalId: string
   facts: ApprovalFacts

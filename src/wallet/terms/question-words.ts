@@ -63,7 +63,7 @@ function leading(facts: ApprovalFacts, { about }: QuestionContext): Pick<Questio
       return {
         asks: `Do you consent to the policy of ${nameOf(facts.provider)}, version ${nameOf(facts.policyVersion)}, for this request?`,
         why: `A person may be shown in ${shownIn(facts.faceMediaRoles, about)}, which the service takes with a person's consent alone.`,
-        onYes: `Yes: the three statements are sent to the service with this request, and it is bought${forPrice(about?.mostMicroUsd ?? null, about)}. For ${life} the same request asks you for no consent again. The service may keep the yes for these very media under this version of the policy, and then ask nobody about other videos with them.`,
+        onYes: `Yes: the three statements are sent to the service with this request, and it is bought${forPrice(about?.mostMicroUsd ?? null, about)}. For ${life} the same request asks you for no consent again. The service may keep this for these very media under this version of the policy; you are still asked about every other request with them.`,
       }
   }
 }

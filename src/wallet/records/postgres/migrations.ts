@@ -170,4 +170,18 @@ export const postgresMigrations: readonly Migration[] = [
     name: '0006-what-a-question-is-about',
     sql: 'ALTER TABLE approvals ADD COLUMN about TEXT;',
   },
+  {
+    name: '0007-attested-media',
+    sql: `
+      CREATE TABLE attested_media (
+        origin TEXT NOT NULL,
+        medium TEXT NOT NULL,
+        is_address INTEGER NOT NULL CHECK (is_address IN (0, 1)),
+        facts TEXT NOT NULL,
+        at_ms BIGINT NOT NULL,
+        PRIMARY KEY (origin, medium)
+      );
+      CREATE INDEX attested_media_by_time ON attested_media (at_ms);
+    `,
+  },
 ]

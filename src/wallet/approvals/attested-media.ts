@@ -1,0 +1,63 @@
+import { keptAttestedMedia } from '../limits.ts'
+import { all, change, first, type Row, type Work } from '../records/work.ts'
+import type { ConsentFacts } from '../terms/needs-approval.ts'
+
+/** A medium of a request, by the hash of its bytes or, where those lie elsewhere, of its address. */
+export interface ConsentedMedium {
+  hash: string
+  isAddress: boolean
+}
+
+export interface Attested {
+  /** The newest policy that one of them was sent under. */
+  facts: ConsentFacts
+  /** Those of the request that the service may know by it. */
+  hashes: ReadonlySet<string>
+}
+
+/** Notes, before they are sent, which media go to a service with a consent: it may ask nobody about them any more. */
+export function* noteAttested(
+  { origin, facts, media }: { origin: string; facts: string; media: readonly ConsentedMedium[] },
+  nowMs: number,
+): Work<void> {
+  for (const { hash, isAddress } of media) {
+    yield* change(
+      `INSERT INTO attested_media (origin, medium, is_address, facts, at_ms) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (origin, medium) DO UPDATE SET facts = excluded.facts, at_ms = excluded.at_ms`,
+      ...[origin, hash, isAddress ? 1 : 0, facts, nowMs],
+    )
+  }
+  yield* change(
+    `DELETE FROM attested_media WHERE at_ms < (SELECT min(at_ms) FROM
+       (SELECT at_ms FROM attested_media ORDER BY at_ms DESC LIMIT ?) AS newest)`,
+    keptAttestedMedia,
+  )
+}
+
+/**
+ * Which of these a service may know from an earlier consent. Bytes behind an address are not known here, so an address may be
+ * any medium that was sent, and any medium may be one that was sent by its address.
+ */
+export function* findAttested(
+  origin: string,
+  media: readonly ConsentedMedium[],
+  read: (facts: string) => ConsentFacts,
+): Work<Attested | null> {
+  if (media.length === 0) return null
+  const byAddress = yield* newest('origin = ? AND is_address = 1', origin)
+  const any = yield* newest('origin = ?', origin)
+  if (!any) return null
+  const places = media.map(() => '?').join(', ')
+  const known = yield* all(
+    `SELECT medium, facts FROM attested_media WHERE origin = ? AND medium IN (${places}) ORDER BY at_ms DESC`,
+    ...[origin, ...media.map(({ hash }) => hash)],
+  )
+  const exact = new Set(known.map(({ medium }) => String(medium)))
+  const meant = media.filter(({ hash, isAddress }) => isAddress || byAddress !== undefined || exact.has(hash))
+  if (meant.length === 0) return null
+  const row: Row = known[0] ?? byAddress ?? any
+  return { facts: read(String(row.facts)), hashes: new Set(meant.map(({ hash }) => hash)) }
+}
+
+const newest = (which: string, ...values: string[]): Work<Row | undefined> =>
+  first(`SELECT facts FROM attested_media WHERE ${which} ORDER BY at_ms DESC LIMIT 1`, ...values)
