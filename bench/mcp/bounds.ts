@@ -23,6 +23,6 @@ export const goals = {
   coldStartToOneTool: 1.15,
   tools: 20,
   listingTokens: 3_500,
-  listingBytes: 24_000,
+  listingBytes: 32_000,
   limitsBeyondEchoMs: 1,
 } as const

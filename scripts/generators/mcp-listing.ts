@@ -3,7 +3,7 @@ import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool, Listing,
 import type { Prompt } from '#toolkit/define-prompt.ts'
 import type { Resource } from '#toolkit/define-resource.ts'
 import type { Tool } from '#toolkit/define-tool.ts'
-import { waitingProperties } from '#toolkit/waiting.ts'
+import { failureProperties, waitingProperties } from '#toolkit/waiting.ts'
 import { type OutputSchema, portableOutput } from './portable-output.ts'
 import { type Folder, sources } from './sources.ts'
 
@@ -57,15 +57,18 @@ export function listedTool({
     title,
     description,
     inputSchema: schemaOf(input, 'input'),
-    outputSchema: 'charged_usd' in output.shape ? orWaiting(result) : result,
+    outputSchema: orOtherwise(
+      result,
+      'charged_usd' in output.shape ? { ...waitingProperties, ...failureProperties } : failureProperties,
+    ),
     annotations,
   }
 }
 
-/** A paid call may be answered by what a person has to decide first; clients exist that read no union at the root. */
-const orWaiting = ({ properties }: ObjectSchema): ObjectSchema => ({
+/** A paid call may be answered by what the user has to approve first, any by a failure; clients exist that read no union at the root. */
+const orOtherwise = ({ properties }: ObjectSchema, others: object): ObjectSchema => ({
   type: 'object',
-  properties: { ...(properties as object), ...waitingProperties },
+  properties: { ...(properties as object), ...others },
 })
 
 const isTemplate = (uri: string): boolean => uri.includes('{')

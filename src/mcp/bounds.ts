@@ -9,6 +9,9 @@ export const stateSeconds = 15 * 60
 /** Largest message on stdio, in bytes; SDKs refuse more than this on either side. */
 export const messageBytes = 10 * 1024 * 1024
 
+/** Where the id of a message is looked for that is too long to be read: its first and its last characters. */
+export const idCharacters = 1_024
+
 /** How long calls in flight, and then the host, may take to stop once the client has gone, in milliseconds. */
 export const stopMs = 2000
 

@@ -4,9 +4,6 @@ import { progressCharacters, progressEveryMs } from '#toolkit/bounds.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
 
-/** Between two notifications that have nothing to count: the value must grow, and must never look like a step. */
-const TICK = 0.001
-
 /**
  * Progress notifications of one call, where the client asked for them: growing, not too many, and none after `signal`
  * has been aborted or `end` was called.
@@ -15,17 +12,21 @@ export function progressOf(context: ServerContext, clock: Clock): { report: Tool
   const progressToken = context.mcpReq._meta?.progressToken
   let ended = progressToken === undefined
   let last = 0
+  let most = 0
   let nextAtMs = 0
   return {
     report({ message, done, total }) {
       const nowMs = clock.now()
       if (ended || context.mcpReq.signal.aborted || nowMs < nextAtMs || progressToken === undefined) return
       nextAtMs = nowMs + progressEveryMs
-      last = done !== undefined && done > last ? done : last + TICK
+      // It must grow with each notification, also where nothing was counted in between.
+      last = Math.max(last + 1, Math.round(done ?? 0))
+      // Once a total is known it stays, and is passed by nothing: a job may take longer than such jobs do.
+      if (total !== undefined || most > 0) most = Math.max(most, Math.round(total ?? 0), last)
       const params = {
         progressToken,
         progress: last,
-        ...(total !== undefined && total >= last ? { total } : {}),
+        ...(most > 0 ? { total: most } : {}),
         message: strangeId(message, progressCharacters),
       }
       // A client that has gone is not told; the call itself notices by its signal.

@@ -12,6 +12,7 @@ import { completeArgument } from './choices.ts'
 import { getPrompt } from './get-prompt.ts'
 import { instructionsFor } from './instructions.ts'
 import { type Listing, onWire } from './listing.ts'
+import { withOlderCodes } from './older-codes.ts'
 import { inOurWords } from './our-words.ts'
 import { readResource } from './resources.ts'
 import { withTasks } from './tasks/extension.ts'
@@ -55,7 +56,7 @@ export function makeServer({ name, version }: ServerName, listing: Listing, desk
       inOurWords(desk, { where: 'completion/complete', signal }, () => completeArgument(desk, listing, params)),
     )
   }
-  return server
+  return era === 'legacy' ? withOlderCodes(server) : server
 }
 
 const listingHint = { ttlMs: listingMs, cacheScope: 'public' as const }

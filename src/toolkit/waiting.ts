@@ -14,6 +14,15 @@ export interface Waiting {
 export const waitingProperties = {
   status: { enum: ['needs_person', 'declined'] },
   approval_id: { type: 'string' },
+  how_to_approve: { type: 'string' },
+  expires_at: { type: 'string' },
+}
+
+/** Members of every tool's answer where it failed, in its output schema too: clients exist that hold one against the other. */
+export const failureProperties = {
+  next_step: { type: 'string' },
+  retry_after_seconds: { anyOf: [{ type: 'integer' }, { type: 'null' }] },
+  service_said: { type: 'string' },
 }
 
 export const waitingFor = (question: Question): Waiting => ({

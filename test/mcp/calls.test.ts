@@ -100,6 +100,31 @@ describe.each(eras)('in the %s era', era => {
     expect(progress).toEqual([{ progress: 5, total: 60, message: 'queued' }])
   })
 
+  test('progress counts in integers, grows, and keeps its total', async () => {
+    const reports = [
+      { message: 'queued' },
+      { message: 'begun', done: 2.4, total: 3.6 },
+      { message: 'the same second', done: 2.4, total: 3.6 },
+      { message: 'longer than usual', done: 9.9, total: 3.6 },
+      { message: 'saving' },
+    ]
+    let nowMs = 0
+    const clock = { now: () => (nowMs += 1_000) }
+    const { client } = await opened({ era, host: fakeHost({ reports, jobs: [runningJob] }).host, clock })
+    const progress: unknown[] = []
+    await client.callTool(
+      { name: 'job_wait', arguments: { job_id: 'job_1' } },
+      { onprogress: value => progress.push(value) },
+    )
+    expect(progress).toEqual([
+      { progress: 1, message: 'queued' },
+      { progress: 2, total: 4, message: 'begun' },
+      { progress: 3, total: 4, message: 'the same second' },
+      { progress: 10, total: 10, message: 'longer than usual' },
+      { progress: 11, total: 11, message: 'saving' },
+    ])
+  })
+
   test('without a progress token no progress is sent', async () => {
     const { host } = fakeHost({ reports: [{ message: 'queued' }] })
     const { client, written } = await opened({ era, host })

@@ -12,8 +12,8 @@ import { type Connection, connect, eras } from './connect.ts'
 import { fakeHost } from './fake-host.ts'
 import { samples } from './samples.ts'
 
-/** Of the default set, when it is complete: 3,500 tokens and 24 kB over twenty tools. */
-const wholeSet = { tools: 20, tokens: 3500, bytes: 24_000 }
+/** Of the default set, when it is complete: 3,500 tokens and 32 kB over twenty tools. */
+const wholeSet = { tools: 20, tokens: 3500, bytes: 32_000 }
 const defaults = chooseTools(listing).tools
 const tokensOf = (text: string): number => encode(text).length
 

@@ -39,7 +39,7 @@ A yes makes these three statements:
 - I have the legal right to use this media, or the consent of everybody shown in it.
 - I know that the media will be screened.
 
-Yes: the three statements are sent to the service with this request, and it is bought for at most 0.25 USD. For 30 minutes the same request asks you for no consent again. The service may keep the yes for these very media under this version of the policy, and then ask nobody about other videos with them.
+Yes: the three statements are sent to the service with this request, and it is bought for at most 0.25 USD. For 30 minutes the same request asks you for no consent again. The service may keep this for these very media under this version of the policy; you are still asked about every other request with them.
 No: nothing is sent or charged, and the same request is refused for 30 minutes. In that time only a person can take the no back, with \`farebox wallet approve\` in a terminal.
 The question appr_consent is open until 2026-01-03 00:00 UTC, in 9 minutes.`
 

@@ -103,6 +103,13 @@ describe.each(eras)('in the %s era', era => {
       const error = await connection.client.readResource({ uri }).catch(thrown => thrown)
       expect(error).toBeInstanceOf(ResourceNotFoundError)
       expect(error.data).toEqual({ uri })
+      // 2024-11 to 2025-11 have a code for it; 2026-07 has that of wrong parameters.
+      const answers = connection
+        .written()
+        .split('\n')
+        .filter(Boolean)
+        .map(line => JSON.parse(line))
+      expect(answers.at(-1)).toMatchObject({ error: { code: era === 'legacy' ? -32002 : -32602, data: { uri } } })
       expect(error.message).toContain('farebox://models/{id}')
     },
   )

@@ -115,10 +115,10 @@ export class Jobs implements JobDesk {
 
   #progress(job: JobRow, { average_execution_time: typicalMs, execution_duration: runMs }: VideoStatus): void {
     if (typicalMs > 0) this.#rows.typical(job.jobId, typicalMs)
-    const done = Math.min(Math.round(runMs / 1_000), Math.round(typicalMs / 1_000))
+    const done = Math.round(runMs / 1_000)
     this.#waiting.report({
       message: `${job.model}: ${Math.round(runMs / 1_000)} s${typicalMs > 0 ? ` of about ${Math.round(typicalMs / 1_000)} s` : ''}`,
-      ...(typicalMs > 0 ? { done, total: Math.max(1, Math.round(typicalMs / 1_000)) } : {}),
+      ...(typicalMs > 0 ? { done, total: Math.max(done, Math.round(typicalMs / 1_000)) } : {}),
     })
   }
 
