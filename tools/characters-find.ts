@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type CharacterRecord, listCharacters } from '#contract/characters.ts'
 import { descriptionCharacters, modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { fromOutside, strangeId } from '#toolkit/from-outside.ts'
+import { fromOutside, isData, oneLine, strangeId } from '#toolkit/from-outside.ts'
 
 export default defineTool({
   name: 'characters_find',
@@ -20,12 +20,13 @@ export default defineTool({
     characters: z.array(
       z.object({ slug: z.string(), name: z.string(), description: z.string(), model: z.string(), adult: z.boolean() }),
     ),
+    characters_are: z.literal(isData),
   }),
 
   async run(context, { query, limit }) {
     const asked = { ...(query === undefined ? {} : { search: query }), limit }
     const { answer } = await context.call(listCharacters, { params: undefined, query: asked, body: undefined })
-    return { characters: answer.data.slice(0, limit).map(shown) }
+    return { characters: answer.data.slice(0, limit).map(shown), characters_are: isData as typeof isData }
   },
 
   say({ characters }) {
@@ -40,8 +41,8 @@ export default defineTool({
 
 const shown = ({ slug, name, description, modelId, adult }: CharacterRecord) => ({
   slug: strangeId(slug),
-  name: strangeId(name),
-  description: strangeId(description ?? '', descriptionCharacters),
+  name: oneLine(name),
+  description: oneLine(description ?? '', descriptionCharacters),
   model: strangeId(modelId),
   adult,
 })

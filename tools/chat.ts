@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { type ChatCompletion, createChatCompletion } from '#contract/chat.ts'
-import { pictures } from '#toolkit/bounds.ts'
+import { ServiceParameters } from '#contract/service-parameters.ts'
+import { chatMedia, pictures } from '#toolkit/bounds.ts'
+import { chatContent } from '#toolkit/chat-message.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/long-text.ts'
@@ -16,13 +18,34 @@ export default defineTool({
     model: z.string().min(1).describe('Id from models_find.'),
     prompt: z.string().min(1),
     system: z.string().optional(),
+    history: z
+      .array(z.strictObject({ role: z.enum(['user', 'assistant']), content: z.string().min(1) }))
+      .max(chatMedia.history)
+      .optional()
+      .describe('Earlier messages, oldest first.'),
     images: z.array(z.string().min(1)).max(pictures.chat).optional().describe('Paths or URLs, for models with vision.'),
+    audio: z.array(z.string().min(1)).max(chatMedia.audio).optional().describe('Paths of recordings.'),
+    videos: z.array(z.string().min(1)).max(chatMedia.videos).optional().describe('Paths or URLs.'),
+    service_parameters: z
+      .looseObject({})
+      .pipe(ServiceParameters)
+      .optional()
+      .describe('Options such as {"enable_web_search": "on", "character_slug": "…", "strip_thinking_response": true}.'),
+    prompt_cache_key: z.string().optional(),
+    cache: z.boolean().optional().describe('true caches system and history.'),
     max_tokens: z.number().int().min(1).optional().describe('Also bounds the cost.'),
     temperature: z.number().min(0).max(2).optional(),
     again: z.boolean().optional().describe('true buys another even after a lost answer.'),
   }),
   modelType: 'text',
-  sentAs: { messages: 'prompt', image_url: 'images', max_completion_tokens: 'max_tokens' },
+  sentAs: {
+    messages: 'prompt',
+    image_url: 'images',
+    input_audio: 'audio',
+    video_url: 'videos',
+    cache_control: 'cache',
+    max_completion_tokens: 'max_tokens',
+  },
   output: z.object({
     model: z.string(),
     answer: longTextShape.text,
@@ -35,13 +58,10 @@ export default defineTool({
     ...paidShape,
   }),
 
-  async run(context, { prompt, system, images = [], again, ...options }) {
-    const pictures = await Promise.all(images.map(image => context.files.asMediaUrl(image, 'image')))
-    const content = pictures.length > 0 ? [{ type: 'text' as const, text: prompt }, ...pictures.map(asPart)] : prompt
-    const messages = [
-      ...(system ? [{ role: 'system' as const, content: system }] : []),
-      { role: 'user' as const, content },
-    ]
+  async run(context, { prompt, system, history = [], images = [], audio = [], videos = [], cache, again, ...options }) {
+    const content = await chatContent(context.files, prompt, { images, audio, videos })
+    const before = [...(system ? [{ role: 'system' as const, content: system }] : []), ...history]
+    const messages = [...(cache ? cached(before) : before), { role: 'user' as const, content }]
     const body = { ...options, messages }
     const { answer, paid } = await context.call(
       createChatCompletion,
@@ -52,7 +72,7 @@ export default defineTool({
     return {
       model: strangeId(answer.model),
       ...{ answer: text, answer_is: text_is, ...whole },
-      finish_reason: answer.choices[0]?.finish_reason ?? null,
+      finish_reason: strangeId(answer.choices[0]?.finish_reason ?? '') || null,
       input_tokens: answer.usage?.prompt_tokens ?? null,
       output_tokens: answer.usage?.completion_tokens ?? null,
       ...paidOutput(paid),
@@ -68,7 +88,15 @@ export default defineTool({
   files: filesOfText,
 })
 
-const asPart = (url: string) => ({ type: 'image_url' as const, image_url: { url } })
+type Before = { role: 'system' | 'user' | 'assistant'; content: string }
+
+/** What the next question will begin with as well ends at the last of these messages. */
+const cached = (before: readonly Before[]) =>
+  before.map(({ role, content: text }, index) =>
+    index < before.length - 1
+      ? { role, content: text }
+      : { role, content: [{ type: 'text' as const, text, cache_control: { type: 'ephemeral' as const } }] },
+  )
 
 /** An engine may answer in parts; only text is of use here. */
 function textOf({ choices }: ChatCompletion): string {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listModels, type ModelRecord, modelTypes } from '#contract/models.ts'
 import { modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { fromOutside } from '#toolkit/from-outside.ts'
+import { fromOutside, isData } from '#toolkit/from-outside.ts'
 import { ModelOutput, modelOutput, sayModel } from '#toolkit/model-output.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
 
@@ -17,14 +17,14 @@ export default defineTool({
     type: z.enum([...modelTypes, 'all']).default('all'),
     limit: z.number().int().min(1).max(modelRows.maximum).default(modelRows.default),
   }),
-  output: z.object({ models: z.array(ModelOutput), found: z.number() }),
+  output: z.object({ models: z.array(ModelOutput), models_are: z.literal(isData), found: z.number() }),
 
   async run(context, { query = '', type, limit }) {
     const { answer } = await context.call(listModels, { params: undefined, query: { type }, body: undefined })
     const words = query.toLowerCase().split(/\s+/).filter(Boolean)
     const all = type === 'all' ? [...answer.data, ...(await removingBackgrounds(context))] : answer.data
     const found = all.filter(model => words.every(word => wordsOf(model).includes(word)))
-    return { models: found.slice(0, limit).map(modelOutput), found: found.length }
+    return { models: found.slice(0, limit).map(modelOutput), models_are: isData as typeof isData, found: found.length }
   },
 
   say({ models, found }) {

@@ -4,8 +4,8 @@ import { pictures } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/job-output.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
-import type { FileDesk } from '#toolkit/tool-context.ts'
 import { lengthAndPrompt, videoChoices } from '#toolkit/video-choices.ts'
+import { sources, videoMedia, withoutMedia } from '#toolkit/video-media.ts'
 
 export default defineTool({
   name: 'video_create',
@@ -20,7 +20,21 @@ export default defineTool({
     negative_prompt: VideoQueueRequest.shape.negative_prompt,
     image: z.string().min(1).optional().describe('First frame: path or URL.'),
     end_image: z.string().min(1).optional().describe('Last frame.'),
-    reference_images: z.array(z.string().min(1)).max(pictures.reference).optional(),
+    reference_images: sources(pictures.reference),
+    reference_videos: sources(3),
+    reference_audio: sources(3),
+    scene_images: sources(4),
+    elements: z
+      .array(
+        z.strictObject({
+          frontal_image: z.string().min(1).optional(),
+          reference_images: sources(3),
+          video: z.string().min(1).optional(),
+        }),
+      )
+      .max(4)
+      .optional()
+      .describe('Subjects to show, named @Element1 and so on in the prompt.'),
     audio_track: z.string().min(1).optional().describe('Path or URL of sound to follow.'),
     again: z
       .boolean()
@@ -34,19 +48,17 @@ export default defineTool({
     audio_url: 'audio_track',
     video_url: 'video',
     reference_image_urls: 'reference_images',
+    reference_video_urls: 'reference_videos',
+    reference_audio_urls: 'reference_audio',
+    scene_image_urls: 'scene_images',
+    frontal_image_url: 'elements',
   },
   output: JobOutput.extend(paidShape),
 
-  async run(context, { again, image, end_image, reference_images, audio_track, video, ...choices }) {
-    const needed = await lengthAndPrompt(context, { ...choices, video }, ['duration', 'prompt'])
-    const [image_url, end_image_url, audio_url, video_url, reference_image_urls] = await Promise.all([
-      mediaUrl(context.files, image, 'image'),
-      mediaUrl(context.files, end_image, 'image'),
-      mediaUrl(context.files, audio_track, 'audio'),
-      mediaUrl(context.files, video, 'video'),
-      reference_images && Promise.all(reference_images.map(source => context.files.asMediaUrl(source, 'image'))),
-    ])
-    const body = { ...choices, ...needed, image_url, end_image_url, audio_url, video_url, reference_image_urls }
+  async run(context, { again, ...given }) {
+    const { choices, media } = withoutMedia(given)
+    const needed = await lengthAndPrompt(context, { ...choices, video: media.video }, ['duration', 'prompt'])
+    const body = { ...choices, ...needed, ...(await videoMedia(context.files, media)) }
     const { job, paid } = await context.start(queueVideo, { params: undefined, query: undefined, body }, { again })
     return { ...jobOutput(job), ...paidOutput(paid) }
   },
@@ -56,6 +68,3 @@ export default defineTool({
   files: filesOf,
   goesOnAs: runningJob,
 })
-
-const mediaUrl = async (files: FileDesk, source: string | undefined, kind: 'image' | 'video' | 'audio') =>
-  source === undefined ? undefined : files.asMediaUrl(source, kind)

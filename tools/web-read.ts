@@ -3,7 +3,7 @@ import { webScrape } from '#contract/augment.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { createTextParser } from '#contract/text-parser.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
+import { oneLine } from '#toolkit/from-outside.ts'
 import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/long-text.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
@@ -28,7 +28,7 @@ export default defineTool({
     if (!isPage && isAddress.test(source)) throw noPage()
     const { text, paid } = isPage ? await readPage(context, source, again) : await readDocument(context, source, again)
     const name = isPage ? strangeHost(source) : 'document'
-    return { source: strangeId(source), ...(await longText(context, text, name)), ...paidOutput(paid) }
+    return { source: oneLine(source), ...(await longText(context, text, name)), ...paidOutput(paid) }
   },
 
   say: output => `${sayLongText(output.source, output)}\n${sayPaid(output)}`,

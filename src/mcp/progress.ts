@@ -1,7 +1,7 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
 import type { Clock } from '#contract/clock.ts'
 import { progressCharacters, progressEveryMs } from '#toolkit/bounds.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
+import { oneLine } from '#toolkit/from-outside.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
 
 /**
@@ -27,7 +27,7 @@ export function progressOf(context: ServerContext, clock: Clock): { report: Tool
         progressToken,
         progress: last,
         ...(most > 0 ? { total: most } : {}),
-        message: strangeId(message, progressCharacters),
+        message: oneLine(message, progressCharacters),
       }
       // A client that has gone is not told; the call itself notices by its signal.
       context.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})

@@ -6,6 +6,9 @@ export const longestWaitSeconds = 45
 /** Assistants move longer answers into files of their own, out of the model's sight. */
 export const answerCharacters = 48_000
 
+/** What is shown of a longer text that is saved whole: it stands in the words and in the structure of an answer. */
+export const extractCharacters = 12_000
+
 /** A refusal names this many wrong arguments; the next call shows the rest. */
 export const refusedArguments = 5
 
@@ -40,6 +43,9 @@ export const descriptionCharacters = 160
 
 /** Pictures in one question or one video request (brief §2.6: nine references at most; published contract §7.4: three to be edited). */
 export const pictures = { chat: 8, reference: 9, edit: 3 } as const
+
+/** Recordings and films in one question, and earlier messages before it. */
+export const chatMedia = { audio: 4, videos: 2, history: 200 } as const
 
 /** Models that are named where one is not there. */
 export const nearModels = 3

@@ -17,7 +17,7 @@ export const MadeOutput = z.object({
 export type MadeOutput = z.output<typeof MadeOutput>
 
 export const madeOutput = ({ files, model, isBlurred, paid }: Made, asked: string | undefined): MadeOutput => ({
-  model: model === null ? (asked ?? null) : strangeId(model),
+  model: strangeId(model ?? asked ?? '') || null,
   files: files.map(savedFile),
   ...(isBlurred ? { is_blurred: true } : {}),
   ...paidOutput(paid),

@@ -1,6 +1,6 @@
 import type { ModelRecord } from '#contract/models.ts'
 import { choiceNames } from './bounds.ts'
-import { strangeId } from './from-outside.ts'
+import { strangeName } from './from-outside.ts'
 
 type Spec = ModelRecord['model_spec']
 
@@ -91,7 +91,7 @@ function durations({ duration_options, min_duration, max_duration, default_durat
 function among(name: string, values: readonly string[] | undefined, byItself?: string): ModelChoice[] {
   if (!values || values.length === 0) return []
   const shown = values.slice(0, choiceNames)
-  const named = shown.map(value => `${strangeId(value)}${value === byItself ? ' (default)' : ''}`)
+  const named = shown.map(value => `${strangeName(value)}${value === byItself ? ' (default)' : ''}`)
   const rest = values.length - shown.length
   return [choice(name, `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`)]
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { tokenPricing } from '#contract/model-pricing.ts'
 import type { ModelRecord } from '#contract/models.ts'
-import { descriptionCharacters } from './bounds.ts'
-import { strangeId, withoutHidden } from './from-outside.ts'
+import { choiceNames, descriptionCharacters } from './bounds.ts'
+import { oneLine, strangeId, strangeName, withoutHidden } from './from-outside.ts'
 import { modelChoices } from './model-choices.ts'
 import { unitPrices } from './unit-prices.ts'
 
@@ -28,6 +28,8 @@ export const ModelOutput = z.object({
       prompt_characters: z.number().optional(),
     })
     .optional(),
+  /** Other names of it, such as `default`. */
+  traits: z.array(z.string()).optional(),
   /** What a request to a model of pictures or sound may choose. */
   takes: z.array(z.string()).optional(),
   offline: z.boolean().optional(),
@@ -43,7 +45,7 @@ export function modelOutput(record: ModelRecord): ModelOutput {
   return {
     id: strangeId(id),
     type: strangeId(type),
-    ...(spec.name ? { name: strangeId(spec.name) } : {}),
+    ...(spec.name ? { name: oneLine(spec.name) } : {}),
     ...(spec.description
       ? { description: withoutHidden(spec.description).slice(0, descriptionCharacters).toWellFormed() }
       : {}),
@@ -55,19 +57,23 @@ export function modelOutput(record: ModelRecord): ModelOutput {
       ? {
           video: {
             kind: video.model_type,
-            durations: video.durations,
-            aspect_ratios: video.aspect_ratios,
-            resolutions: video.resolutions,
+            durations: namesOf(video.durations),
+            aspect_ratios: namesOf(video.aspect_ratios),
+            resolutions: namesOf(video.resolutions),
             audio: video.audio,
             prompt_characters: video.prompt_character_limit,
           },
         }
       : {}),
+    ...(spec.traits?.length ? { traits: namesOf(spec.traits) } : {}),
     ...(takes.length > 0 ? { takes } : {}),
     ...(spec.offline ? { offline: true } : {}),
-    ...(spec.deprecation ? { ends_at: spec.deprecation.removesAt } : {}),
+    ...(spec.deprecation ? { ends_at: strangeId(spec.deprecation.removesAt) } : {}),
   }
 }
+
+const namesOf = (values: readonly string[] = []): string[] =>
+  values.slice(0, choiceNames).map(value => strangeName(value))
 
 /** `supportsVision` is `vision`. */
 const abilitiesOf = (capabilities: NonNullable<ModelRecord['model_spec']['capabilities']>): string[] =>
@@ -87,6 +93,7 @@ export function sayModel(model: ModelOutput): string {
   facts.push(...(model.prices ?? []))
   if (model.context_tokens) facts.push(`${model.context_tokens} tokens of context`)
   if (model.video) facts.push(sayVideo(model.video))
+  if (model.traits) facts.push(`also named ${model.traits.join(', ')}`)
   if (model.takes) facts.push(`takes ${model.takes.join(', ')}`)
   if (model.abilities?.length) facts.push(model.abilities.join(', '))
   if (model.offline) facts.push('offline now')

@@ -20,7 +20,7 @@ export const ReceiptOutput = z.object({
 export type ReceiptOutput = z.output<typeof ReceiptOutput>
 
 export const receiptOutput = (receipt: Receipt): ReceiptOutput => ({
-  id: receipt.id,
+  id: strangeId(receipt.id),
   at: isoTime(receipt.atMs),
   state: receipt.state,
   amount_usd: toUsdNumber(receipt.amountMicroUsd),

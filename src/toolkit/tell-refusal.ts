@@ -4,7 +4,7 @@ import { modelsNamed } from '#contract/models-named.ts'
 import { nearNames } from '#contract/near-names.ts'
 import { choiceNames, nearModels } from './bounds.ts'
 import type { Tool } from './define-tool.ts'
-import { strangeId } from './from-outside.ts'
+import { strangeId, strangeName } from './from-outside.ts'
 import { everyChoice } from './model-choices.ts'
 import type { ToolContext } from './tool-context.ts'
 import { type RefusedValue, ToolFailure } from './tool-failure.ts'
@@ -111,6 +111,6 @@ async function styles(
   // With zod below it; a server that starts has no use for it yet.
   const { listImageStyles } = await import('#contract/images.ts')
   const { answer } = await context.call(listImageStyles, { params: undefined, query: undefined, body: undefined })
-  const shown = answer.data.slice(0, choiceNames).map(style => strangeId(style))
+  const shown = answer.data.slice(0, choiceNames).map(style => strangeName(style))
   return shown.length > 0 ? [{ arguments: ['style_preset'], words: `style_preset ${shown.join(', ')}` }] : []
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { tokenPricing, type UnitPricing } from '#contract/model-pricing.ts'
 import type { ModelRecord } from '#contract/models.ts'
 import { unitPricesShown } from './bounds.ts'
-import { strangeId } from './from-outside.ts'
+import { strangeName } from './from-outside.ts'
 
 /** What a model costs that is not priced by tokens in and out, such as `0.01 USD a picture` and `0.04 USD a picture 2K`. */
 export function unitPrices({ type, model_spec: { pricing } }: ModelRecord): string[] | undefined {
@@ -27,11 +27,11 @@ function named(pricing: z.output<typeof UnitPricing>, type: ModelRecord['type'])
   return [
     ...single.flatMap(([what, price]): Named[] => (price ? [[what, price.usd]] : [])),
     ...each('a picture', resolutions),
-    ...Object.entries(quality).flatMap(([resolution, levels]) => each(`a picture ${strangeId(resolution)}`, levels)),
+    ...Object.entries(quality).flatMap(([resolution, levels]) => each(`a picture ${strangeName(resolution)}`, levels)),
     ...each('an upscale', upscale),
     ...each('a duration', durations),
   ]
 }
 
 const each = (what: string, prices: Readonly<Record<string, { usd: number } | undefined>>): Named[] =>
-  Object.entries(prices).flatMap(([of, price]): Named[] => (price ? [[`${what} ${strangeId(of)}`, price.usd]] : []))
+  Object.entries(prices).flatMap(([of, price]): Named[] => (price ? [[`${what} ${strangeName(of)}`, price.usd]] : []))

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { modelsNamed } from '#contract/models-named.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { noPrompt, UpscaleFactor, VideoAspectRatio, VideoDuration, VideoResolution } from '#contract/video.ts'
-import { strangeId } from './from-outside.ts'
+import { choiceNames } from './bounds.ts'
+import { strangeId, strangeName } from './from-outside.ts'
 import type { ToolContext } from './tool-context.ts'
 import { ToolFailure } from './tool-failure.ts'
 
@@ -49,7 +50,13 @@ export async function lengthAndPrompt(
 }
 
 function misses(model: string, missing: readonly string[], durations: readonly string[] = []): ToolFailure {
-  const taken = durations.length > 0 ? ` It takes duration ${durations.map(each => strangeId(each)).join(', ')}.` : ''
+  const taken =
+    durations.length > 0
+      ? ` It takes duration ${durations
+          .slice(0, choiceNames)
+          .map(each => strangeName(each))
+          .join(', ')}.`
+      : ''
   const names = missing.map(name => `\`${name}\``).join(' and ')
   return new ToolFailure({
     happened: `A video of ${strangeId(model)} needs ${names}; only an upscaler does without.`,

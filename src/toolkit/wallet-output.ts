@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { strangeId } from './from-outside.ts'
 import { Usd } from './paid.ts'
 import { usd } from './say-amount.ts'
 import type { WalletView } from './tool-context.ts'
@@ -30,7 +31,7 @@ export const walletOutput = (view: WalletView): WalletOutput => ({
   pays: view.pays,
   service: view.service,
   address: view.address,
-  network: view.network,
+  network: view.network && strangeId(view.network),
   credit_usd: usd(view.creditMicroUsd),
   caps_usd: view.caps && {
     per_payment: Number(usd(view.caps.perPayment)),
@@ -45,6 +46,6 @@ export const walletOutput = (view: WalletView): WalletOutput => ({
     reserved: Number(usd(view.spent.reserved)),
   },
   unresolved_payments: view.unresolved,
-  payee: view.payee,
+  payee: view.payee && strangeId(view.payee),
   next: view.next,
 })

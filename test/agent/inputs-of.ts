@@ -50,6 +50,11 @@ function arbitraryOf(schema: JsonSchema): fc.Arbitrary<unknown> {
       return fc.double({ min: minimum ?? -1e9, max: maximum ?? 1e9, noNaN: true })
     case 'array':
       return fc.array(arbitraryOf(schema.items ?? {}), { maxLength: schema.maxItems ?? 5 })
+    case 'object':
+      return fc.record(
+        Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, each]) => [name, arbitraryOf(each)])),
+        { requiredKeys: schema.required ?? [] },
+      )
     default:
       throw new Error(`No arbitrary for ${JSON.stringify(schema)}.`)
   }

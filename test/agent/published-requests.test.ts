@@ -250,6 +250,19 @@ const known: Known = {
 const media: Known = { model: fc.constant('x'), file: fc.constant('a.wav') }
 const knownOf: Readonly<Record<string, Known>> = {
   embeddings_create: { model: fc.constant('v') },
+  chat: {
+    audio: fc.array(fc.constant('a.wav'), { maxLength: 2 }),
+    videos: fc.array(source('video'), { maxLength: 2 }),
+    service_parameters: fc.constantFrom({}, { enable_web_search: 'on' }, { character_slug: 'a' }),
+  },
+  video_create: {
+    reference_videos: fc.array(source('video'), { maxLength: 3 }),
+    reference_audio: fc.array(source('audio'), { maxLength: 3 }),
+    scene_images: fc.array(source('image'), { maxLength: 4 }),
+    elements: fc.array(fc.record({ frontal_image: source('image'), video: source('video') }, { requiredKeys: [] }), {
+      maxLength: 4,
+    }),
+  },
   image_create: media,
   image_edit: { ...media, images: fc.array(source('image'), { minLength: 1, maxLength: 3 }) },
   ...{ image_upscale: media, image_remove_background: media },

@@ -5,6 +5,7 @@ import { ProviderContentPolicy } from '#contract/failures.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { completeVideo, retrieveVideo, type VideoStatus } from '#contract/video.ts'
+import { strangeId } from '#toolkit/from-outside.ts'
 import type { JobDesk, JobView } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Invocation } from '#toolkit/tool-host.ts'
@@ -117,7 +118,7 @@ export class Jobs implements JobDesk {
     if (typicalMs > 0) this.#rows.typical(job.jobId, typicalMs)
     const done = Math.round(runMs / 1_000)
     this.#waiting.report({
-      message: `${job.model}: ${Math.round(runMs / 1_000)} s${typicalMs > 0 ? ` of about ${Math.round(typicalMs / 1_000)} s` : ''}`,
+      message: `${strangeId(job.model)}: ${Math.round(runMs / 1_000)} s${typicalMs > 0 ? ` of about ${Math.round(typicalMs / 1_000)} s` : ''}`,
       ...(typicalMs > 0 ? { done, total: Math.max(done, Math.round(typicalMs / 1_000)) } : {}),
     })
   }
@@ -128,7 +129,7 @@ export class Jobs implements JobDesk {
       return
     }
     try {
-      this.#waiting.report({ message: `${job.model}: done, saving` })
+      this.#waiting.report({ message: `${strangeId(job.model)}: done, saving` })
       const saved = await saveJobMedia(this.#core.client, this.#core.files, job, answer, this.#waiting.signal)
       this.#rows.saved(job, saved)
     } catch (error) {

@@ -1,6 +1,7 @@
 import { displayUsd, zeroUsd } from '#contract/money.ts'
 import { questionsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define-tool.ts'
+import { strangeId } from '#toolkit/from-outside.ts'
 import { outcomeOf } from '#toolkit/run-tool.ts'
 import type { Task, TaskDesk, TaskState } from '#toolkit/task-desk.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -89,7 +90,7 @@ export class Tasks implements TaskDesk {
   #working(job: JobRow): TaskState {
     const { clock } = this.#desks.core
     const heard = this.#desks.followed.follow(job)
-    const message = heard ?? `${job.model}: ${Math.round((clock.now() - job.startedAtMs) / 1_000)} s`
+    const message = heard ?? `${strangeId(job.model)}: ${Math.round((clock.now() - job.startedAtMs) / 1_000)} s`
     return { kind: 'working', message: job.priceMicroUsd === null ? message : `${message}. ${sayCharged(job)}` }
   }
 

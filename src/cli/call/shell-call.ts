@@ -1,6 +1,6 @@
 import { progressCharacters, progressEveryMs, questionsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define-tool.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
+import { oneLine } from '#toolkit/from-outside.ts'
 import type { Question } from '#toolkit/person.ts'
 import { runTool } from '#toolkit/run-tool.ts'
 import { sayFailure } from '#toolkit/say-failure.ts'
@@ -81,7 +81,7 @@ function progressTo({ signal, note }: Shell) {
   let nextAtMs = 0
   return ({ message }: { message: string }): void => {
     const nowMs = performance.now()
-    const line = strangeId(message, progressCharacters)
+    const line = oneLine(message, progressCharacters)
     if (signal.aborted || line === last || nowMs < nextAtMs) return
     last = line
     nextAtMs = nowMs + progressEveryMs

@@ -1,5 +1,5 @@
 import { type CallToolResult, type InputRequest, ProtocolErrorCode } from '@modelcontextprotocol/server'
-import { strangeId } from '#toolkit/from-outside.ts'
+import { oneLine } from '#toolkit/from-outside.ts'
 import type { ToolOutcome } from '#toolkit/run-tool.ts'
 import type { Task } from '#toolkit/task-desk.ts'
 import type { Desk } from '../call-tool.ts'
@@ -81,7 +81,7 @@ function ended(desk: Desk, outcome: ToolOutcome): Pick<DetailedTask, 'result' | 
 const onWire = (task: Task, status: TaskOnWire['status'], message?: string): TaskOnWire => ({
   taskId: task.id,
   status,
-  ...(message === undefined ? {} : { statusMessage: strangeId(message, statusCharacters) }),
+  ...(message === undefined ? {} : { statusMessage: oneLine(message, statusCharacters) }),
   createdAt: new Date(task.createdAtMs).toISOString(),
   lastUpdatedAt: new Date(task.changedAtMs).toISOString(),
   ttlMs: task.ttlMs,
