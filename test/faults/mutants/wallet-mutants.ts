@@ -72,12 +72,12 @@ export const walletMutants: readonly Mutant[] = [
     patches: [
       {
         file: `${wallet}/payment/pay.ts`,
-        find: '    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, order)\n',
+        find: '    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, dated)\n',
         replace: `    const early = await records.read(function* (nowMs) {
-      return { ...decide(till.policy, yield* situationOf(till, nowMs), order), nowMs }
+      return { ...decide(till.policy, yield* situationOf(till, order, nowMs), order), nowMs }
     })
     const first = early.kind === 'allowed' ? await sign(early.chosen, early.amountMicroUsd, early.nowMs) : null
-    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, order)
+    const { id, chosen, amountMicroUsd, atMs } = await planPayment(till, lease, dated)
 `,
       },
       {
@@ -170,8 +170,8 @@ export const walletMutants: readonly Mutant[] = [
       { file: `${wallet}/payment/settle.ts`, find: '        yield* refuseWhenStopped(folder)\n', replace: '' },
       {
         file: `${wallet}/payment/settle.ts`,
-        find: '  { records, folder, pause }: Till,',
-        replace: '  { records, pause }: Till,',
+        find: '  { records, folder, pause, noteJournal }: Till,',
+        replace: '  { records, pause, noteJournal }: Till,',
       },
     ],
     check: round(50005, 'while the wallet was switched off'),
