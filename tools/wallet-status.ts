@@ -17,7 +17,13 @@ export default defineTool({
 
   say(status) {
     const lines = [payer(status.pays, status.service, status.address, status.network)]
-    if (status.credit_usd !== null) lines.push(`Credit: ${sayUsd(status.credit_usd)}.`)
+    lines.push(
+      sayAmount('Credit at the service', status.credit_usd === null ? null : sayUsd(status.credit_usd), status.credit),
+    )
+    for (const [chain, held] of Object.entries(status.on_chain))
+      lines.push(
+        sayAmount(`On ${chain} ${held.address} holds`, held.usdc === null ? null : `${sayUsd(held.usdc)}C`, held),
+      )
     const { caps_usd: caps, spent_usd: spent } = status
     if (caps && spent) {
       lines.push(
@@ -32,6 +38,16 @@ export default defineTool({
     return lines.join('\n')
   },
 })
+
+interface Seen {
+  age_seconds?: number | undefined
+  unknown_because?: string | undefined
+}
+
+function sayAmount(what: string, amount: string | null, seen: Seen): string {
+  if (amount === null) return `${what}: unknown${seen.unknown_because ? `, because ${seen.unknown_because}` : ''}.`
+  return `${what}: ${amount}${seen.age_seconds ? `, ${seen.age_seconds} s ago` : ''}.`
+}
 
 function payer(pays: 'wallet' | 'apiKey' | 'nothing', service: string, address: string | null, network: string | null) {
   if (pays === 'wallet')

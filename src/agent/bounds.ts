@@ -101,5 +101,8 @@ export const proxyTokenCharacters = { least: 16, most: 256 } as const
 /** Of a program's request: files that a person is told of, and how deep in its body they are looked for. */
 export const askedFiles = { most: 12, depth: 8 } as const
 
+/** A look at the credit, for a status that is not to be waited for. */
+export const creditLookMs = 5_000
+
 /** A wallet that did not open is tried again by a call after this; each try costs a third of a second. */
 export const lockedAgainMs = 10_000

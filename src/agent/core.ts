@@ -3,6 +3,7 @@ import type { Pause } from '#client/retry/wait-budget.ts'
 import type { TopUpDesk } from '#client/top-up.ts'
 import type { Clock } from '#contract/clock.ts'
 import type { Approvals } from '#wallet/approvals/approvals.ts'
+import type { ChainNodes } from '#wallet/chains/chain-nodes.ts'
 import type { Records } from '#wallet/records/records.ts'
 import type { State } from '#wallet/records/state.ts'
 import type { Policy } from '#wallet/rules/policy.ts'
@@ -26,8 +27,8 @@ export interface Core {
   lockedWallet: string | null
   /** What came of opening it; null where nobody tried. */
   lockedBecause: Pick<WalletRefusal, 'sentence' | 'nextStep'> | null
-  /** Whether a node is named, so that the wallet looks at what it holds before it pays. */
-  seesFunds: boolean
+  /** As they are named; the public ones where they are not. */
+  nodes: ChainNodes
   pays: 'wallet' | 'apiKey' | 'nothing'
   policy: Policy
   state: State

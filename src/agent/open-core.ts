@@ -74,7 +74,7 @@ export async function openCore(options: CoreOptions, found: FoundWallet = {}): P
     isBundle: found.isBundle ?? false,
     lockedWallet: found.lockedWallet ?? null,
     lockedBecause: found.lockedBecause ?? null,
-    seesFunds: Object.values(options.nodes ?? {}).some(node => node !== undefined),
+    nodes: options.nodes ?? {},
     pays: wallet ? 'wallet' : apiKey ? 'apiKey' : 'nothing',
     policy: wallet?.policy ?? tightenByFile(policy, state.folder),
     state,

@@ -2893,6 +2893,12 @@ export const listing: Listing = {
               }
             ]
           },
+          "credit": {
+            "type": "object"
+          },
+          "on_chain": {
+            "type": "object"
+          },
           "caps_usd": {
             "anyOf": [
               {

@@ -145,12 +145,25 @@ export interface WalletDesk {
   charges(limit: number, options?: { isOfAllServices?: boolean }): Promise<ChargeReceipt[]>
 }
 
+/** An amount as it was seen last; where it never was, why not. */
+export interface SeenAmount {
+  amountMicroUsd: MicroUsd | null
+  atMs: number | null
+  unknown: string | null
+}
+
 export interface WalletView {
   pays: 'wallet' | 'apiKey' | 'nothing'
   service: string
   address: string | null
   network: string | null
   creditMicroUsd: MicroUsd | null
+  /** When the credit was seen, or why it was not. */
+  creditSeen: Pick<SeenAmount, 'atMs' | 'unknown'>
+  /** What the wallet holds, by address; empty without a wallet. */
+  onChain: readonly (SeenAmount & { network: string; address: string })[]
+  /** When it was looked at. */
+  atMs: number
   caps: { perPayment: MicroUsd; perCall: MicroUsd; perDay: MicroUsd; total: MicroUsd; askAbove: MicroUsd } | null
   /** As the caps count it; `reserved` is what of the total is not known to have been paid. */
   spent: { today: MicroUsd; total: MicroUsd; reserved: MicroUsd } | null

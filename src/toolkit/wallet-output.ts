@@ -1,8 +1,11 @@
 import { z } from 'zod'
+import { chainName } from '#contract/network-name.ts'
 import { strangeId } from './from-outside.ts'
 import { Usd } from './paid.ts'
 import { usd } from './say-amount.ts'
-import type { WalletView } from './tool-context.ts'
+import type { SeenAmount, WalletView } from './tool-context.ts'
+
+const Seen = z.object({ age_seconds: z.number().optional(), unknown_because: z.string().optional() })
 
 /** The wallet as tools show it. */
 export const WalletOutput = z.object({
@@ -11,6 +14,8 @@ export const WalletOutput = z.object({
   address: z.string().nullable(),
   network: z.string().nullable(),
   credit_usd: Usd,
+  credit: Seen,
+  on_chain: z.record(z.string(), Seen.extend({ address: z.string(), usdc: Usd })),
   caps_usd: z
     .object({
       per_payment: z.number(),
@@ -27,12 +32,24 @@ export const WalletOutput = z.object({
 })
 export type WalletOutput = z.output<typeof WalletOutput>
 
+const seen = ({ atMs, unknown }: Pick<SeenAmount, 'atMs' | 'unknown'>, nowMs: number) => ({
+  ...(atMs !== null && { age_seconds: Math.max(0, Math.round((nowMs - atMs) / 1_000)) }),
+  ...(unknown !== null && { unknown_because: unknown }),
+})
+
 export const walletOutput = (view: WalletView): WalletOutput => ({
   pays: view.pays,
   service: view.service,
   address: view.address,
   network: view.network && strangeId(view.network),
   credit_usd: usd(view.creditMicroUsd),
+  credit: seen(view.creditSeen, view.atMs),
+  on_chain: Object.fromEntries(
+    view.onChain.map(({ network, address, amountMicroUsd, ...when }) => [
+      chainName(network),
+      { address, usdc: usd(amountMicroUsd), ...seen(when, view.atMs) },
+    ]),
+  ),
   caps_usd: view.caps && {
     per_payment: Number(usd(view.caps.perPayment)),
     per_call: Number(usd(view.caps.perCall)),

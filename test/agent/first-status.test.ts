@@ -92,7 +92,7 @@ const credited =
 
 test.each([
   ['a service of this machine', 'local', {}, /^Nothing was ever paid .*local fund 0x\w{40} --usd 10.*no real USDC/],
-  ['another one', 'other', {}, /send USDC to 0x\w{40} on Base \(eip155:8453\)\. What it holds is not looked at/],
+  ['another one', 'other', {}, /send USDC to 0x\w{40} on Base \(eip155:8453\)\. The first payment/],
   ['another one, with a node', 'other', { nodes: { eip155: nobody } }, /on Base \(eip155:8453\)\. The first payment/],
 ] as const)('an empty wallet of %s is to be funded first', async (_, where, options, says) => {
   const baseUrl = where === 'local' ? nobody : 'https://service.example/api/v1'
@@ -130,3 +130,30 @@ test.each([
     expect([charged, retryAtMs]).toEqual([0n, expect.any(Number)])
   },
 )
+
+/** A node of Base where every address holds that. */
+const baseWith = async (units: bigint) => {
+  const node = await littleServer((seen, response) => {
+    const { id, method } = JSON.parse(seen.body)
+    const result = method === 'eth_chainId' ? '0x2105' : `0x${units.toString(16).padStart(64, '0')}`
+    answerJson(response, 200, { jsonrpc: '2.0', id, result })
+  })
+  closing.push(node.close)
+  return node.origin
+}
+
+test.each([
+  ['a node that answers', async () => ({ eip155: await baseWith(2_500_000n) }), 2_500_000n, null],
+  ['no node', async () => ({ eip155: 'none' }), null, /no node is asked/],
+  ['a node that is not there', async () => ({ eip155: 'http://127.0.0.1:9' }), null, /did not answer/],
+  ['a service of this machine', async () => ({}), null, /service is on this machine/],
+] as const)('wallet_status tells what the wallet holds, or why it cannot: %s', async (what, nodes, held, why) => {
+  const isLocal = what === 'a service of this machine'
+  const baseUrl = isLocal ? nobody : 'https://service.example/api/v1'
+  const { desks } = await desksOf({ walletKey, baseUrl, nodes: await nodes(), fetch: credited(1) })
+  const { onChain, creditMicroUsd, creditSeen, atMs } = await desks.wallet.status()
+  expect(onChain).toMatchObject([{ network: 'eip155:8453', amountMicroUsd: held }])
+  expect(onChain[0]?.unknown).toEqual(why === null ? null : expect.stringMatching(why))
+  expect(creditMicroUsd).toBe(1_000_000n)
+  expect(atMs - (creditSeen.atMs ?? 0)).toBeLessThan(60_000)
+})

@@ -15,9 +15,9 @@ export interface CreditSeen {
 }
 
 /** Credit at the service. A status is told even while the service is away. */
-export async function lookAtCredit(core: Core): Promise<CreditSeen> {
+export async function lookAtCredit(core: Core, signal?: AbortSignal): Promise<CreditSeen> {
   try {
-    return { creditMicroUsd: await askCredit(core), problem: null }
+    return { creditMicroUsd: await askCredit(core, signal), problem: null }
   } catch (error) {
     const said = hasNoSuchList(error) ? null : explain(error, circumstancesOf(core, false))
     return {
@@ -27,15 +27,15 @@ export async function lookAtCredit(core: Core): Promise<CreditSeen> {
   }
 }
 
-async function askCredit({ client, wallet, pays }: Core): Promise<MicroUsd | null> {
+async function askCredit({ client, wallet, pays }: Core, signal?: AbortSignal): Promise<MicroUsd | null> {
   if (wallet) {
     const call = { params: { walletAddress: await wallet.account() }, query: undefined, body: undefined }
-    const { answer } = await client.call(getWalletBalance, call, { attempts: 2 })
+    const { answer } = await client.call(getWalletBalance, call, { attempts: 2, signal })
     return fromUsdNumber(answer.data.balanceUsd)
   }
   if (pays === 'nothing') return null
   const noCall = { params: undefined, query: undefined, body: undefined }
-  const { answer } = await client.call(getRateLimits, noCall, { attempts: 2 })
+  const { answer } = await client.call(getRateLimits, noCall, { attempts: 2, signal })
   return answer.data.balances.USD === undefined ? null : fromUsdNumber(answer.data.balances.USD)
 }
 

@@ -7,7 +7,7 @@ import type { WalletStatus } from '#wallet/wallet-status.ts'
  * What a person does before a new wallet can pay: where nothing was ever paid or reserved, to which address money has to
  * come. What it holds there is the chain's to say, so the sentence holds for a wallet that was funded just now too.
  */
-export function fundFirst(status: WalletStatus, seesFunds: boolean): string | null {
+export function fundFirst(status: WalletStatus): string | null {
   if (status.spentTotalMicroUsd > 0n || status.isDryRun || status.isStopped) return null
   const addresses = status.isPayerDecided ? [status.address] : status.addresses
   if (isLoopback(new URL(status.origin).hostname))
@@ -16,5 +16,5 @@ export function fundFirst(status: WalletStatus, seesFunds: boolean): string | nu
     const rail = railOf({ rails: defaultRails }, address)
     return rail ? `${address} on ${networkName(rail.network)}` : address
   })
-  return `Nothing was ever paid and there is no credit. If the wallet was not funded yet, let the person first send USDC to ${places.join(', or to ')}.${seesFunds ? '' : ' What it holds is not looked at, because FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL name no node.'}`
+  return `Nothing was ever paid and there is no credit. If the wallet was not funded yet, let the person first send USDC to ${places.join(', or to ')}.`
 }

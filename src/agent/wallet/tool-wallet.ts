@@ -1,16 +1,25 @@
 import { displayUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
-import type { ChargeReceipt, PaidOptions, Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
+import type {
+  ChargeReceipt,
+  PaidOptions,
+  Receipt,
+  SeenAmount,
+  ToppedUp,
+  WalletDesk,
+  WalletView,
+} from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { keyFileAddresses } from '#wallet/keys/key-file.ts'
 import { listPayments, type Payment } from '#wallet/records/journal.ts'
 import { railOf } from '#wallet/rules/policy.ts'
 import { type WalletStatus, walletStatus } from '#wallet/wallet-status.ts'
-import { sameCallMs } from '../bounds.ts'
+import { creditLookMs, sameCallMs } from '../bounds.ts'
 import type { Core } from '../core.ts'
 import { chargeReceipt } from '../receipts/charge-receipt.ts'
 import type { ReceiptDesk } from '../receipts/receipt-desk.ts'
 import { asTyped, placeOf } from '../words/as-typed.ts'
 import { nobodyPays } from '../words/explain.ts'
+import { Balances } from './balances.ts'
 import { lookAtCredit } from './credit.ts'
 import { fundFirst } from './fund-first.ts'
 import { refillOf } from './limits-view.ts'
@@ -20,10 +29,13 @@ import { sayRefill } from './say-refill.ts'
 export class ToolWallet implements WalletDesk {
   readonly #core: Core
   readonly #receipts: ReceiptDesk
+  readonly #balances: Balances
+  #credited: SeenAmount | null = null
 
   constructor(core: Core, receipts: ReceiptDesk) {
     this.#core = core
     this.#receipts = receipts
+    this.#balances = new Balances(core)
   }
 
   async status(): Promise<WalletView> {
@@ -32,11 +44,12 @@ export class ToolWallet implements WalletDesk {
   }
 
   async #view(): Promise<WalletView> {
-    const { pays, client, policy } = this.#core
-    const { creditMicroUsd, problem } = await lookAtCredit(this.#core)
-    const view = { pays, service: client.address.baseUrl, creditMicroUsd }
-    const missing = pays === 'nothing' ? whatIsMissing(this.#core) : null
+    const { pays, client, policy, clock } = this.#core
     const status = await statusOf(this.#core)
+    const [credit, onChain] = await Promise.all([this.#credit(), this.#balances.look(status?.addresses ?? [])])
+    const { creditMicroUsd, problem, seen: creditSeen } = credit
+    const view = { pays, service: client.address.baseUrl, creditMicroUsd, creditSeen, onChain, atMs: clock.now() }
+    const missing = pays === 'nothing' ? whatIsMissing(this.#core) : null
     if (!status) {
       const none = { address: null, network: null, caps: null, spent: null, refill: null, payee: null }
       return { ...view, ...none, unresolved: 0, next: missing ?? problem }
@@ -62,10 +75,26 @@ export class ToolWallet implements WalletDesk {
       refill: refillOf(policy),
       unresolved: status.openPayments.length + status.heldPayments.length,
       payee: status.payees.find(payee => payee.network === network)?.payTo ?? null,
-      next:
-        missing ??
-        joined(problem, creditMicroUsd === zeroUsd ? fundFirst(status, this.#core.seesFunds) : null, nextStep(status)),
+      next: missing ?? joined(problem, creditMicroUsd === zeroUsd ? fundFirst(status) : null, nextStep(status)),
     }
+  }
+
+  /** Of now, else what was seen last, with its time. */
+  async #credit() {
+    const { clock, pays } = this.#core
+    const timeout = AbortSignal.timeout(creditLookMs)
+    const { creditMicroUsd, problem } = await lookAtCredit(this.#core, timeout).catch(error => {
+      if (timeout.aborted) return { creditMicroUsd: null, problem: null }
+      throw error
+    })
+    if (creditMicroUsd !== null) this.#credited = { amountMicroUsd: creditMicroUsd, atMs: clock.now(), unknown: null }
+    else if (this.#credited === null) {
+      const silent = timeout.aborted ? 'the service did not answer in time' : 'the service does not tell it'
+      const unknown = pays === 'nothing' ? 'nothing is open here that could ask for it' : (problem ?? silent)
+      return { creditMicroUsd, problem, seen: { atMs: null, unknown } }
+    }
+    const { amountMicroUsd, atMs, unknown } = this.#credited
+    return { creditMicroUsd: amountMicroUsd, problem, seen: { atMs, unknown } }
   }
 
   async topUp(amountMicroUsd: MicroUsd, { again = false }: PaidOptions = {}): Promise<ToppedUp> {
