@@ -35,6 +35,8 @@ export async function hostileHosts(clock: Clock, play: Play): Promise<HostileHos
     const path = url.split('?')[0] ?? ''
     const one = { host, method, path, headers, rawHeaders, body, atMs: clock.now() }
     seen.push(one)
+    // Its clock is the wallet's, so that moving time is not what the wallet refuses.
+    response.setHeader('date', new Date(clock.now()).toUTCString())
     await play(one, response)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -27,6 +27,8 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/pass the wallet's total/, 'max-total'],
   [/in 24 hours/, 'max-day'],
   [/The wallet has just paid/, 'cooldown'],
+  [/^The wallet's clock says/, 'clock'],
+  [/^The wallet holds .* USDC/, 'funds'],
   [/A person has said no/, 'denied'],
   [/has to decide: .* to an address that was not paid before/, 'person-payee'],
   [/arrived is unknown/, 'outcome-unknown'],
