@@ -8,6 +8,7 @@ export { JsonRpcNode, type JsonRpcNodeOptions } from './engines/chain/json-rpc-n
 export type { ComfyJobsOptions } from './engines/comfy/jobs.ts'
 export { ComfyMusic } from './engines/comfy/music.ts'
 export { type ComfyOptions, ComfyPictures } from './engines/comfy/pictures.ts'
+export { ComfySpeech } from './engines/comfy/speech.ts'
 export { ComfyVideo } from './engines/comfy/video.ts'
 export { DemoChat, type DemoChatOptions } from './engines/demo/chat.ts'
 export { DemoEmbeddings } from './engines/demo/embeddings.ts'

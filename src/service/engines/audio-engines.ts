@@ -26,6 +26,12 @@ export interface SpeechCall {
   signal: AbortSignal
 }
 
+export interface VoiceCall {
+  sample: Recording
+  engineModel: string
+  signal: AbortSignal
+}
+
 export interface SpeechEngine {
   readonly carries: Carries<SpeechChoice>
   /** A whole file in the format of the request; `pcm` is 16 bits, little-endian, mono, 24,000 a second. */
@@ -33,7 +39,7 @@ export interface SpeechEngine {
   /** Formats that can be made here and now, where those are fewer than the model's. */
   formats?(): Promise<readonly SpeechFormat[]>
   /** The engine's own name of a voice made from this recording; absent where it makes none. */
-  cloneVoice?(call: { sample: Recording; engineModel: string; signal: AbortSignal }): Promise<string>
+  cloneVoice?(call: VoiceCall): Promise<string>
 }
 
 export interface TranscriptionCall {

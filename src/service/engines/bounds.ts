@@ -130,3 +130,6 @@ export const hearingMs = 1_800_000
 /** Recordings that are heard at once, each on a core of its own, and those that wait; what comes beyond is told to come again. */
 export const hearingsAtOnce = 2
 export const hearingsWaiting = 32
+
+/** Of an answer about a voice: an id and a model's name. */
+export const voiceAnswerBytes = 64 * 1024

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { workflowBytes } from '../../engines/comfy/bounds.ts'
 import { ComfyMusic } from '../../engines/comfy/music.ts'
 import { type ComfyOptions, ComfyPictures } from '../../engines/comfy/pictures.ts'
+import { ComfySpeech } from '../../engines/comfy/speech.ts'
 import { ComfyVideo } from '../../engines/comfy/video.ts'
 import { HttpUrl } from '../config-values.ts'
 import { defineEngineKind, type EngineSurroundings } from '../engine-kind.ts'
@@ -29,6 +30,7 @@ export const comfyKind = defineEngineKind({
     inpaint: picturesOf('inpaint'),
     upscale: picturesOf('upscale'),
     background: picturesOf('background'),
+    tts: (given, around) => keptAs('tts', given, around, comfy => new ComfySpeech(comfy)),
     music: (given, around) => {
       const workFolder = join(around.folder, 'music', around.upstream)
       return keptAs('music', given, around, comfy => new ComfyMusic({ ...comfy, workFolder }))

@@ -21,13 +21,25 @@ export const speechKind = defineModelKind({
     /** Whether it takes a word on how to speak. */
     hasStyle: z.boolean().default(false),
     hasSampling: z.boolean().default(false),
+    /** For an engine that makes voices of recordings, of one upstream. */
+    voiceCloning: z
+      .strictObject({
+        acceptedFormats: z
+          .array(z.enum(['wav', 'mp3', 'flac', 'ogg', 'mp4', 'webm', 'aac']))
+          .min(1)
+          .default(['wav', 'mp3', 'flac']),
+        minimumSampleSeconds: count(1, 60).default(5),
+      })
+      .optional(),
     /** Any where absent. */
     languages: z.array(Name).max(1_000).optional(),
     price: z.strictObject({ perMillionCharactersUsd: PerMillionUsd }),
   },
-  members: ({ price, languages, ...members }) => ({
+  members: ({ price, languages, voiceCloning, ...members }) => ({
     ...members,
     ...(languages === undefined ? {} : { languages }),
+    // Each request brings its voice along; nothing is trained.
+    ...(voiceCloning === undefined ? {} : { voiceCloning: { mode: 'zero_shot' as const, ...voiceCloning } }),
     price: { perCharacterPicoUsd: price.perMillionCharactersUsd },
   }),
   pooled: pooledSpeech,

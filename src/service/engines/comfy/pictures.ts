@@ -1,4 +1,4 @@
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { inferenceFailed } from '#contract/errors.ts'
 import type { ImageFormat } from '#contract/images.ts'
 import { typeOfBytes } from '#contract/picture-header.ts'
@@ -18,7 +18,8 @@ import type {
 import type { UpstreamOptions } from '../openai/upstream-options.ts'
 import { PictureWorker } from '../pictures/picture-worker.ts'
 import { comfyPictureMs, comfyPollMs } from './bounds.ts'
-import { ComfyServer, type MadeFile } from './server.ts'
+import { runWorkflow } from './run-workflow.ts'
+import { ComfyServer } from './server.ts'
 import { type Placeholder, Workflow, type WorkflowValues } from './workflow.ts'
 
 export interface ComfyOptions extends UpstreamOptions {
@@ -132,7 +133,7 @@ export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, Ba
     const signal = AbortSignal.any([caller, AbortSignal.timeout(comfyPictureMs)])
     try {
       const workflow = this.#workflow.filled({ ...values, ...(await this.#uploaded(pictures, signal)) })
-      const files = await this.#run(workflow, signal)
+      const files = await runWorkflow({ server: this.#server, workflow, pollMs: this.#pollMs, signal })
       const made: Buffer[] = []
       for (const file of files.slice(0, most)) {
         const bytes = await this.#server.bytes(file, pictureBytes, signal)
@@ -158,30 +159,6 @@ export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, Ba
       values[name] = await this.#server.upload({ extension: type, mimeType: `image/${type}`, bytes }, signal)
     }
     return values
-  }
-
-  async #run(workflow: object, signal: AbortSignal): Promise<readonly MadeFile[]> {
-    const clientId = randomUUID()
-    const watch = this.#server.watch(clientId)
-    let id = randomUUID() as string
-    try {
-      await watch.opened(signal)
-      id = await this.#server.submit(workflow, { id, clientId }, signal)
-      for (;;) {
-        signal.throwIfAborted()
-        const found = await this.#server.look(id, signal)
-        if (found.state === 'done') return found.files
-        // One that it does not know any more was lost when it was started anew.
-        if (found.state !== 'waiting') throw inferenceFailed()
-        await watch.next(this.#pollMs, signal)
-      }
-    } catch (error) {
-      // Nobody waits for it; work that goes on all the same costs only its time.
-      if (signal.aborted) this.#server.cancel(id, AbortSignal.timeout(comfyPollMs * 5)).catch(() => undefined)
-      throw error
-    } finally {
-      watch.close()
-    }
   }
 }
 
