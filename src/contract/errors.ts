@@ -295,6 +295,13 @@ export const modelAtCapacity = defineStandard(
   'The model is at capacity. Please try again later.',
   'later',
 )
+/** Before the service has opened its ledger; nothing was looked at yet. */
+export const serviceStarting = defineStandard(
+  'SERVICE_STARTING',
+  503,
+  'The service is starting. Please try again in a few seconds.',
+  'later',
+)
 /** The operator of this service has set up no engine for it; to come again is of no use. */
 export const notSetUp = defineError({ kind: 'NOT_SET_UP', status: 503, body: StandardError, retry: 'never' })
 export const searchFailed = defineStandard(

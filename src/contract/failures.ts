@@ -23,11 +23,14 @@ export const KeyLimitReached = z
   .meta({ id: 'KeyLimitReached' })
 export type KeyLimitReached = z.output<typeof KeyLimitReached>
 
+/** What is wrong, by member: its sentences under `_errors`, and each member inside of it under its own name. */
+const FieldDetails = z.looseObject({ _errors: z.array(z.string()) })
+
 /** Every 400 that is about a request: `details` nested by field, `issues` flat. */
 export const DetailedError = z
   .strictObject({
     error: z.string(),
-    details: z.record(z.string(), z.unknown()).optional(),
+    details: FieldDetails.optional(),
     issues: z.array(z.record(z.string(), z.unknown())).optional(),
   })
   .meta({ id: 'DetailedError' })

@@ -60,3 +60,6 @@ export const downloadStarts = { perMinute: 60, addresses: 10_000 }
 
 /** Files of which delivered parts are remembered, and parts that do not touch; a download in parallel has some ten. */
 export const deliveredRanges = { files: 1_000, perFile: 64 }
+
+/** When a caller of a service that is starting may retry: it starts within a second or two. */
+export const startingRetrySeconds = 2

@@ -1,4 +1,13 @@
-import { booksUnreachable, chargeUnknown, topUpFailed, topUpUnavailable, unknownError } from '#contract/errors.ts'
+import {
+  booksUnreachable,
+  chargeUnknown,
+  invalidContentType,
+  invalidPayment,
+  topUpFailed,
+  topUpUnavailable,
+  unknownError,
+} from '#contract/errors.ts'
+import { DetailedError, PayloadTooLarge, StandardError, TopUpError } from '#contract/failures.ts'
 import { retryAfter, shouldRetry } from '#contract/headers.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { ServiceError } from '#contract/service-error.ts'
@@ -7,6 +16,29 @@ import { ChargeUnknown } from './ledger/charge-unknown.ts'
 import { awayReason } from './store/away-reason.ts'
 
 const samePayment = 'nothing is known to be wrong with the payment. Send the same payment again'
+
+const useNoBody = 'Send no body, or {}; the payment goes into the header PAYMENT-SIGNATURE.'
+
+/** What any operation may refuse of a request, in the shapes of a top-up (brief §2.4, §7). */
+export function topUpAnswer(error: ServiceError): ServiceError {
+  const { kind, status, body, headers } = error
+  if (status === 402 || status === 429 || TopUpError.safeParse(body).success) return error
+  if (status >= 500)
+    return topUpUnavailable({ error: 'X402_TOP_UP_UNAVAILABLE', message: `${saidOf(body)} ${comeBack}` }, headers)
+  const message = `${kind === invalidContentType().kind ? 'The body is compressed or of another type.' : saidOf(body)} ${useNoBody}`
+  return invalidPayment({ error: 'X402_INVALID_PAYMENT', message, details: { reason: 'invalid_body' } }, headers)
+}
+
+const comeBack = `As far as is known ${samePayment}.`
+
+/** Its sentences about the whole body where it has some. */
+function saidOf(body: unknown): string {
+  const detailed = DetailedError.safeParse(body)
+  const sentences = detailed.success ? (detailed.data.details?._errors ?? []) : []
+  if (sentences.length) return sentences.map(sentence => sentence.replace(/[.]?$/, '.')).join(' ')
+  const said = StandardError.or(PayloadTooLarge).safeParse(body)
+  return said.success ? said.data.error : 'The request is not one that a top-up takes.'
+}
 
 /** What a caller learns of an error that is none of theirs: whether to come again, and no more. */
 export function failedAnswer(operation: Operation | undefined, thrown: unknown): ServiceError {

@@ -5,6 +5,7 @@ import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type ConnectionLimits, connectionLimits } from './bounds.ts'
 import type { WriteWhole } from './exchange.ts'
+import { answerStarting } from './starting.ts'
 
 /** Node's own messages, and what a web `Response` cannot do: write a whole answer at once, and break one off. */
 export interface SocketBindings extends HttpBindings {
@@ -20,6 +21,8 @@ export interface ListenerOptions {
   host: string
   port: number
   limits?: ConnectionLimits
+  /** Answers until `serve` is called. */
+  starting?: Fetch
 }
 
 /** A listening socket that gets its application later: the public address holds the port, which the system may choose. */
@@ -32,16 +35,22 @@ export class Listener {
   /** Connections that begin nothing more. */
   readonly #ending = new WeakSet<Socket>()
   #closed: Promise<void> | null = null
-  #fetch: Fetch = () => new Response('{"error":"The service is starting."}', { status: 503 })
+  #fetch: Fetch
 
-  private constructor(host: string, server: Server) {
+  private constructor(host: string, server: Server, starting: Fetch) {
+    this.#fetch = starting
     this.host = host
     this.#server = server
     this.port = (server.address() as AddressInfo).port
   }
 
   /** Port 0 lets the system choose. Rejects with Node's own error (`EADDRINUSE`) when the port is taken. */
-  static async open({ host, port, limits = connectionLimits }: ListenerOptions): Promise<Listener> {
+  static async open({
+    host,
+    port,
+    limits = connectionLimits,
+    starting = answerStarting(),
+  }: ListenerOptions): Promise<Listener> {
     let listener: Listener | null = null
     const server = createAdaptorServer({
       fetch: (request, bindings) => (listener as Listener).#answer(request, bindings as HttpBindings),
@@ -57,7 +66,7 @@ export class Listener {
     server.maxConnections = limits.connections
     server.listen(port, host)
     await once(server, 'listening')
-    listener = new Listener(host, server)
+    listener = new Listener(host, server, starting)
     return listener
   }
 

@@ -1,25 +1,15 @@
-import { apiVersion } from '#contract/api-version.ts'
 import { adminKeyRequired, authenticationFailed } from '#contract/errors.ts'
-import {
-  balanceDiem,
-  balanceUsd,
-  hostName,
-  limitRequests,
-  requestId,
-  requestTimestamp,
-  retryCount,
-  timestamp,
-  version,
-} from '#contract/headers.ts'
+import { balanceDiem, balanceUsd, hostName, limitRequests, retryCount } from '#contract/headers.ts'
 import { addUsd, zeroUsd } from '#contract/money.ts'
 import { isPaid, type Operation } from '#contract/operation.ts'
 import { ServiceError } from '#contract/service-error.ts'
 import { isBlameless } from './blameless.ts'
 import type { Call, Work } from './call.ts'
 import type { Principal } from './callers/principal.ts'
+import { setCommonHeaders } from './common-headers.ts'
 import { endedRequest } from './ended-request.ts'
 import type { Exchange } from './exchange.ts'
-import { failedAnswer } from './failed-answer.ts'
+import { failedAnswer, topUpAnswer } from './failed-answer.ts'
 import { isKnownKey, oncePerKey } from './idempotency/once-per-key.ts'
 import { admissionFloor } from './ledger/admission-floor.ts'
 import { spendableForMs } from './ledger/bounds.ts'
@@ -233,19 +223,6 @@ const callOf = ({ exchange, request, spendable, grant, take, work }: CallParts):
     count: async () => void (await take()),
   }) as Call
 
-export function setCommonHeaders(exchange: Exchange, service: Service): void {
-  exchange.set(requestId, exchange.requestId)
-  exchange.set(version, apiVersion)
-  exchange.set(timestamp, service.clock.now())
-  const sentAt = requestTimestamp.parse(exchange.header(requestTimestamp.name)[0] ?? '')
-  if (sentAt !== null) exchange.set(requestTimestamp, sentAt)
-  exchange.setAll({
-    'cache-control': 'no-store',
-    vary: 'Authorization, SIGN-IN-WITH-X, PAYMENT-SIGNATURE, Accept-Encoding',
-    'x-content-type-options': 'nosniff',
-  })
-}
-
 /** The one place where an error goes on the wire. `route` is null for addresses outside the operations table. */
 export async function fail(
   route: Route | null,
@@ -273,7 +250,7 @@ async function answerOf(
   service: Service,
   thrown: unknown,
 ): Promise<ServiceError> {
-  if (thrown instanceof ServiceError) return thrown
+  if (thrown instanceof ServiceError) return route?.operation.charge === 'payment' ? topUpAnswer(thrown) : thrown
   const { principal } = exchange
   const isMoney = thrown instanceof InsufficientCredit || thrown instanceof OverBudget
   if (!isMoney || !principal || !route) return unforeseen(route, exchange, service, thrown)

@@ -76,7 +76,7 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
   const models = config.openModels(around)
   let sold = models
   ends.push(() => Promise.all(sold.map(model => model.close?.())))
-  const listener = await listen(file.listen)
+  const listener = await listen(file)
   ends.push(() => listener.close(drainMs))
   await makeFolder(folder.root)
   const adminToken = randomBytes(adminTokenBytes).toString('base64url')
@@ -164,10 +164,13 @@ async function open(
   return service
 }
 
-async function listen(at: ConfigFile['listen']) {
-  const { Listener } = await import('#service/listener.ts')
+async function listen({ listen: at, vendor }: Pick<ConfigFile, 'listen' | 'vendor'>) {
+  const [{ Listener }, { answerStarting }] = await Promise.all([
+    import('#service/listener.ts'),
+    import('#service/starting.ts'),
+  ])
   try {
-    return await Listener.open(at)
+    return await Listener.open({ ...at, starting: answerStarting({ vendor }) })
   } catch (error) {
     throw listenFailure(error, at)
   }

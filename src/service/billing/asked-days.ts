@@ -1,5 +1,5 @@
 import { dayMs } from '#contract/durations.ts'
-import { invalidRequest } from '#contract/errors.ts'
+import { fieldError } from '../field-error.ts'
 import { analyticsDays } from './bounds.ts'
 
 /** Days of UTC, both included, by their first millisecond. */
@@ -36,9 +36,4 @@ function dayOf(field: string, date: string | undefined, other: string): number {
   return atMs
 }
 
-const wrong = (field: string, message: string) =>
-  invalidRequest({
-    error: 'Invalid request parameters',
-    details: { _errors: [], [field]: { _errors: [message] } },
-    issues: [{ code: 'custom', path: [field], message }],
-  })
+const wrong = (field: string, message: string) => fieldError([field], message)

@@ -1,4 +1,4 @@
-import { invalidRequest } from '#contract/errors.ts'
+import { fieldError } from '../field-error.ts'
 import type { UsageEntry, UsagePlace } from './usage-rows.ts'
 
 /** Where the next page begins: after this row. Opaque to callers, and worth nothing for another account. */
@@ -9,10 +9,5 @@ export const cursorOf = ({ created_at_ms, seq, part }: UsageEntry): string =>
 export function readCursor(cursor: string): UsagePlace {
   const place = /^(\d{1,15})\.(\d{1,15})\.([01])$/.exec(Buffer.from(cursor, 'base64url').toString())
   if (place) return { createdAtMs: Number(place[1]), seq: Number(place[2]), part: place[3] === '1' ? 1 : 0 }
-  const message = 'Is none that a page named; leave it out to begin with the newest'
-  throw invalidRequest({
-    error: 'Invalid request parameters',
-    details: { _errors: [], cursor: { _errors: [message] } },
-    issues: [{ code: 'custom', path: ['cursor'], message }],
-  })
+  throw fieldError(['cursor'], 'Is none that a page named; leave it out to begin with the newest')
 }

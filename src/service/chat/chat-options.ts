@@ -1,11 +1,11 @@
 import type { ChatCompletionRequest } from '#contract/chat.ts'
-import { invalidRequest } from '#contract/errors.ts'
 import {
   parseModelSuffix,
   type ServiceParameters,
   type ServiceParametersEcho,
   type SuffixedModel,
 } from '#contract/service-parameters.ts'
+import { fieldError } from '../field-error.ts'
 import type { TextModel } from '../models/model.ts'
 import type { Web } from '../service.ts'
 
@@ -58,14 +58,8 @@ export function checkOptions({ echo }: ChatOptions, model: TextModel, web: Web):
 
 function refuseInvalid(suffixed: SuffixedModel): void {
   const [first] = suffixed.invalid
-  if (first) throw refusal(first.option, `allowed values: ${first.allowed}`, 'model')
+  if (first) throw refusal(first.option, `allowed values: ${first.allowed}`, ['model'])
 }
 
-function refusal(option: string, reason: string, field = `service_parameters.${option}`) {
-  const message = `${option}: ${reason}`
-  return invalidRequest({
-    error: 'Invalid request parameters',
-    details: { [field]: { _errors: [message] } },
-    issues: [{ path: field.split('.'), message }],
-  })
-}
+const refusal = (option: string, reason: string, path = ['service_parameters', option]) =>
+  fieldError(path, `${option}: ${reason}`)

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '#contract/canonical-json.ts'
-import { invalidRequest, keyReused } from '#contract/errors.ts'
+import { keyReused } from '#contract/errors.ts'
 import { idempotencyKey } from '#contract/headers.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import type { Exchange } from '../exchange.ts'
+import { fieldError } from '../field-error.ts'
 import type { HeaderReader, Service } from '../service.ts'
 import type { Claims } from './claims.ts'
 
@@ -64,11 +65,4 @@ export const reusedKey = (operation: Operation): ServiceError =>
     ? wrongKey(otherRequest)
     : keyReused({ error: otherRequest, code: 'IDEMPOTENCY_KEY_REUSED' })
 
-function wrongKey(message: string): ServiceError {
-  const name = 'Idempotency-Key'
-  return invalidRequest({
-    error: 'Invalid request parameters',
-    details: { [name]: { _errors: [message] } },
-    issues: [{ path: [name], message }],
-  })
-}
+const wrongKey = (message: string): ServiceError => fieldError(['Idempotency-Key'], message)

@@ -1,6 +1,7 @@
-import { authenticationFailed, invalidRequest, paymentHeaderNotAccepted } from '#contract/errors.ts'
+import { authenticationFailed, paymentHeaderNotAccepted } from '#contract/errors.ts'
 import { authorization, legacySignInWithX, paymentHeaderNames, signInWithX } from '#contract/headers.ts'
 import type { Operation } from '#contract/operation.ts'
+import { fieldError } from '../field-error.ts'
 import { authorizationCharacters } from './bounds.ts'
 
 /** Every value that a request header was sent with, by its name in lower case. */
@@ -44,5 +45,4 @@ function only(name: string, values: readonly string[]): string | null {
   return values[0]?.trim() ?? null
 }
 
-const wrongHeader = (name: string, message: string) =>
-  invalidRequest({ error: 'Invalid request parameters', details: { [name]: { _errors: [message] } } })
+const wrongHeader = (name: string, message: string) => fieldError([name], message)

@@ -3,6 +3,7 @@ import { invalidRequest } from '#contract/errors.ts'
 import { activeKeys } from '#contract/limits.ts'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import type { ServiceError } from '#contract/service-error.ts'
+import { fieldError } from '../field-error.ts'
 import type { BudgetPeriod, KeyBudget } from '../store/account-ops.ts'
 import { type ApiKeyRecord, type CreatedKey, type KeyChange, KeyRefused, type NewKey } from './api-keys.ts'
 import { shownLimits, shownPeriod, shownTime } from './shown-key.ts'
@@ -59,12 +60,7 @@ function endOf(expiresAt: string | null | undefined, nowMs: number): number | nu
   if (!expiresAt) return null
   const endMs = Date.parse(expiresAt)
   if (endMs > nowMs) return endMs
-  const message = 'Must be in the future; DELETE /api_keys ends a key now'
-  throw invalidRequest({
-    error: 'Invalid request parameters',
-    details: { _errors: [], expiresAt: { _errors: [message] } },
-    issues: [{ code: 'custom', path: ['expiresAt'], message }],
-  })
+  throw fieldError(['expiresAt'], 'Must be in the future; DELETE /api_keys ends a key now')
 }
 
 /** The answer that shows a key this once. */

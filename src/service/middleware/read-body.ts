@@ -1,9 +1,10 @@
-import { invalidContentType, invalidRequest, payloadTooLarge } from '#contract/errors.ts'
+import { invalidContentType, payloadTooLarge } from '#contract/errors.ts'
 import { isJsonMediaType } from '#contract/json-media-type.ts'
 import { bodyBytes, bodyValues, jsonDepth } from '#contract/limits.ts'
 import { bodyTypesOf, type Operation } from '#contract/operation.ts'
 import { formBoundary, parseForm } from '#contract/parse-form.ts'
 import { parseJson } from '#contract/safe-json.ts'
+import { fieldError } from '../field-error.ts'
 
 /** What of a request the body reader needs; Node's own message and a web request both fit. */
 export interface BodySource {
@@ -57,8 +58,7 @@ function requireJson(contentType: string | undefined): void {
   if (contentType !== 'application/json' && !isJsonMediaType(contentType)) throw invalidContentType()
 }
 
-const invalidBody = (message: string) =>
-  invalidRequest({ error: 'Invalid request parameters', details: { _errors: [message] } })
+const invalidBody = (message: string) => fieldError([], message)
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

@@ -1,6 +1,7 @@
 import type { Clock } from '#contract/clock.ts'
-import { invalidRequest, receiptNotFound } from '#contract/errors.ts'
+import { receiptNotFound } from '#contract/errors.ts'
 import type { Receipt, ReceiptKeys, Receipts } from '#contract/receipts.ts'
+import { fieldError } from '../field-error.ts'
 import { commitSurely } from '../store/commit-surely.ts'
 import { entryRefs } from '../store/entry-refs.ts'
 import type { Store } from '../store/store.ts'
@@ -102,11 +103,7 @@ export class ChargeReceipts {
       .executeTakeFirst()
     if (row?.account === account) return row.seq
     const message = 'names no receipt of yours; take it from `next` of the page before'
-    throw invalidRequest({
-      error: 'Invalid request parameters',
-      details: { before: { _errors: [message] } },
-      issues: [{ path: ['before'], message }],
-    })
+    throw fieldError(['before'], message)
   }
 
   /** By their names alone, for the same reason. */
