@@ -246,6 +246,9 @@ export const videoTooShort = defineError({
 })
 
 export const rateLimitExceeded = defineStandard('RATE_LIMIT_EXCEEDED', 429, 'Rate limit exceeded', 'later')
+/** Both are of chain nodes, and say the published sentence of every limit. */
+export const rpcCreditsUsed = defineStandard('RPC_CREDITS_USED', 429, 'Rate limit exceeded', 'later')
+export const rpcInFlight = defineStandard('RPC_IN_FLIGHT', 429, 'Rate limit exceeded', 'later')
 export const tooManyFailures = defineStandard(
   'FAILED_REQUESTS',
   429,

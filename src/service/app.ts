@@ -38,8 +38,8 @@ export interface Doors {
 export function createApp(service: Service, { admin, figures }: Doors = {}): Hono<ServiceEnvironment> {
   const app = new Hono<ServiceEnvironment>()
   for (const route of routes) mount(app, route, service)
-  const get = (path: string, run: (exchange: Exchange, context: AppContext) => Promise<Response>) =>
-    app.get(path, context => plain(path, context, service, exchange => run(exchange, context)))
+  const get = (path: string, run: (exchange: Exchange, context: AppContext) => Promise<Response>, isExempt = false) =>
+    app.get(path, context => plain({ name: path, isExempt }, context, service, exchange => run(exchange, context)))
   const describe = onceLoaded(() => description(service))
   get(`${basePath}/openapi.yaml`, async exchange => sendText(exchange, await describe(), yamlType))
   const probes = new Probes(service)
@@ -50,22 +50,28 @@ export function createApp(service: Service, { admin, figures }: Doors = {}): Hon
   get(
     '/healthz',
     probed(() => probes.liveness()),
+    true,
   )
   get(
     '/readyz',
     probed(() => probes.readiness()),
+    true,
   )
   get('/downloads/:jobId', (exchange, context) => readDownload(exchange, context, service))
   app.delete('/downloads/:jobId', context =>
-    plain('/downloads/:jobId', context, service, exchange => revokeDownload(exchange, context, service)),
+    plain({ name: '/downloads/:jobId' }, context, service, exchange => revokeDownload(exchange, context, service)),
   )
   if (admin) {
     const answer = (context: AppContext) =>
-      plain(context.req.path, context, service, exchange => answerAdmin(exchange, context.req.raw, admin))
+      plain({ name: context.req.path, isExempt: true }, context, service, exchange =>
+        answerAdmin(exchange, context.req.raw, admin),
+      )
     for (const path of adminPaths) app.post(path, answer)
   }
-  if (figures) get('/metrics', exchange => answerFigures(exchange, figures))
-  app.notFound(context => plain('unknown', context, service, () => Promise.reject(unknownPath(context.req.path))))
+  if (figures) get('/metrics', exchange => answerFigures(exchange, figures), true)
+  app.notFound(context =>
+    plain({ name: 'unknown' }, context, service, () => Promise.reject(unknownPath(context.req.path))),
+  )
   return app
 }
 
@@ -99,7 +105,7 @@ const isPath = (pattern: string, path: string): boolean => {
 
 /** Addresses outside the operations table: the same request id, headers and errors, no credentials. */
 async function plain(
-  name: string,
+  { name, isExempt = false }: { name: string; isExempt?: boolean },
   context: AppContext,
   service: Service,
   run: (exchange: Exchange) => Promise<Response>,
@@ -107,9 +113,10 @@ async function plain(
   const exchange = exchangeOf(context, service)
   return told(name, exchange, service, async () => {
     setCommonHeaders(exchange, service)
+    exchange.isExempt = isExempt
     try {
       requireSingleHeaders(exchange)
-      service.guards.admit(exchange)
+      if (!isExempt) service.guards.admit(exchange)
       const response = await run(exchange)
       exchange.ended()
       return response
@@ -136,20 +143,18 @@ const queryOf = (context: AppContext): Incoming['query'] =>
 
 function exchangeOf(context: AppContext, service: Service): Exchange {
   const incoming = context.env?.incoming
+  // Node joins repeated headers or drops them silently; a credential that is sent twice has to be seen twice.
+  const header = incoming
+    ? (name: string) => incoming.headersDistinct[name] ?? []
+    : (name: string) => [context.req.raw.headers.get(name) ?? []].flat()
   const exchange = new Exchange({
     requestId: uuidV7(service.clock.now()),
-    address: incoming?.socket.remoteAddress ?? '127.0.0.1',
+    address: service.proxies.callerOf(incoming?.socket.remoteAddress ?? '127.0.0.1', header),
     signal: context.req.raw.signal,
     writeWhole: context.env?.writeWhole ?? null,
     cut: context.env?.cut ?? null,
     vendor: service.settings.vendor,
-    // Node joins repeated headers or drops them silently; a credential that is sent twice has to be seen twice.
-    requestHeaders: incoming
-      ? name => incoming.headersDistinct[name] ?? []
-      : name => {
-          const value = context.req.raw.headers.get(name)
-          return value === null ? [] : [value]
-        },
+    requestHeaders: header,
   })
   // A body that nobody reads any more is never cancelled by some runtimes; leaving ends the request all the same.
   exchange.signal.addEventListener('abort', () => exchange.left(), { once: true })

@@ -2,6 +2,7 @@ import type { HeaderCodec } from '#contract/header-codec.ts'
 import type { Operation, RequestOf } from '#contract/operation.ts'
 import type { Principal } from './callers/principal.ts'
 import type { Spendable } from './ledger/funding.ts'
+import type { CountedFor } from './service.ts'
 import type { Op } from './store/units.ts'
 
 /** One request as a route sees it: parsed, identified, within its limits. */
@@ -19,7 +20,7 @@ export interface Call<O extends Operation = Operation> extends RequestOf<O>, Wor
   /** Corrects the tokens that the limiter reserved. */
   tokensUsed(tokens: number): void
   /** Counts the request towards its limit. Only a top-up has to: the others have been counted before. */
-  count(): Promise<void>
+  count(countedFor: CountedFor): Promise<void>
 }
 
 /** What a request's work is done under, and what makes its answer last where the caller gave an `Idempotency-Key`. */

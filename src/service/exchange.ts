@@ -10,7 +10,14 @@ export type WriteWhole = (status: number, headers: Record<string, string>, body:
 /** One request and what its answer will carry, from the first header to the last byte. */
 export class Exchange {
   readonly requestId: string
+  /** The caller's, as far as proxies are trusted. */
   readonly address: string
+  /** Whether a proxy says that it passed the request on. */
+  get isForwarded(): boolean {
+    return ['x-forwarded-for', 'forwarded'].some(name => this.header(name).length > 0)
+  }
+  /** Probes, figures and operators' commands: no block keeps them out, and their failures start none. */
+  isExempt = false
   readonly signal: AbortSignal
   readonly #vendor: string
   readonly #requestHeaders: (name: string) => readonly string[]

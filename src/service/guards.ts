@@ -1,11 +1,13 @@
+import type { ServiceError } from '#contract/service-error.ts'
 import { subjectOf } from './callers/principal.ts'
 import { addressSubject } from './limits/address-subject.ts'
 import type { BodyRoom, BodyStay } from './limits/body-room.ts'
 import type { WalletSlots } from './limits/concurrency.ts'
+import { limitHit } from './limits/limit-hit.ts'
 import type { LimitLog } from './limits/limit-log.ts'
 import type { LimitedRequest } from './limits/limit-rules.ts'
 import type { Limiter } from './limits/limiter.ts'
-import type { Caller, Demand, Grant, Guards, LimitedDemand } from './service.ts'
+import type { Caller, CountedFor, Demand, Grant, Guards, LimitedDemand } from './service.ts'
 
 /** New wallets cost nothing, so what they do wrong counts for where they come from. */
 const subject = ({ principal, address }: Caller): string =>
@@ -40,21 +42,13 @@ export class RequestGuards implements Guards {
   }
 
   failed(caller: Caller): void {
-    // Not awaited: the answer waits for neither disk nor network. Neither rejects, and a block holds here at once.
-    void this.#count(caller)
+    // Not awaited: the answer waits for no network. It never rejects, and a block holds here at once.
+    void this.#block.count(subject(caller))
   }
 
-  async #count(caller: Caller): Promise<void> {
-    const blocks = await this.#block.count(subject(caller))
-    const { principal } = caller
-    if (!blocks || !principal) return
-    await this.#log.note({
-      account: principal.account,
-      key: principal.kind === 'key' ? principal.keyId : null,
-      model: '',
-      tier: principal.plan,
-      type: 'FAILED_REQUESTS',
-    })
+  refused({ principal }: Caller, demand: LimitedDemand, error: ServiceError): void {
+    const hit = principal && limitHit(principal, demand, error)
+    if (hit) this.#log.note(hit)
   }
 
   enter({ principal }: Caller): () => void {
@@ -65,10 +59,10 @@ export class RequestGuards implements Guards {
     return this.#bodies.open(subject(caller))
   }
 
-  async take(caller: Caller, { operation, model, tokens }: Demand): Promise<Grant> {
-    const admission = await this.#limiter.admit(limitedRequest(caller, { operation, model }), tokens)
+  async take(caller: Caller, demand: Demand): Promise<Grant> {
+    const admission = await this.#limiter.admit(limitedRequest(caller, demand), demand.tokens)
     // Whoever did not identify themselves shares a count with their neighbours; its figures are not theirs to know.
-    const isShown = caller.principal !== null || operation.charge === 'payment'
+    const isShown = caller.principal !== null || demand.operation.charge === 'payment'
     return {
       headers: isShown ? admission.headers : {},
       correct: used => void admission.tokensUsed(used),
@@ -81,10 +75,19 @@ export class RequestGuards implements Guards {
   }
 }
 
-const limitedRequest = ({ principal, address }: Caller, { operation, model }: LimitedDemand): LimitedRequest => ({
+const limitedRequest = (
+  { principal, address }: Caller,
+  { operation, model, countedFor = 'address' }: LimitedDemand,
+): LimitedRequest => ({
   limit: operation.limit,
   model: model?.id ?? null,
   tier: model?.type === 'text' ? model.tier : null,
   principal,
-  address: principal ? '' : addressSubject(address),
+  address: principal ? '' : countedName(countedFor, address),
 })
+
+function countedName(countedFor: CountedFor, address: string): string {
+  if (typeof countedFor === 'object') return `payer:${countedFor.payer}`
+  const subject = addressSubject(address)
+  return countedFor === 'offer' ? `offer:${subject}` : subject
+}

@@ -53,6 +53,8 @@ export interface ServiceOptions {
   /** Hosts that callers' addresses may lead to although they are not public, as `host:port`; none where absent. */
   fetchHosts?: readonly string[]
   plan?: PlanName
+  /** Proxies before the service, as addresses or networks (`10.0.0.0/8`): `X-Forwarded-For` and `Forwarded` count from them alone. */
+  trustedProxies?: readonly string[]
   /** Limits beside those of the plan: of types, of models, of accounts. */
   limits?: LimitSettings
   /** `redis://…` of a Valkey or Redis server, by which the processes of a service share limits and blocks. */
@@ -177,6 +179,7 @@ const settingsOf = async (options: ServiceOptions) => ({
   plan: options.plan ?? ('default' as const),
   limits: options.limits,
   paymentOptions: await paymentOptions(options),
+  trustedProxies: options.trustedProxies ?? [],
   mediaFolder: join(options.folder, 'media'),
   fetchHosts: options.fetchHosts ?? [],
 })

@@ -25,7 +25,7 @@ import { discovery, keyCreditRequired, keyLimitReached, walletCredit } from './p
 import { answerWithReceipt } from './receipts/answer-receipt.ts'
 import { inRequest, type RequestContext, traceOf } from './request-context.ts'
 import type { Route } from './route.ts'
-import type { Grant, Service } from './service.ts'
+import type { CountedFor, Grant, Service } from './service.ts'
 import type { Span } from './tracing/open-telemetry.ts'
 import { failedStatus, idsOf, inSpan, requestSpan } from './tracing/spans.ts'
 
@@ -103,7 +103,8 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
   exchange.demand = readDemand(route.operation, body, service)
   const request = parseRequest(route.operation, { ...incoming, body })
   return oncePerKey({ operation: route.operation, exchange, request, requireNewWork, service }, async work => {
-    const take = () => takeLimits(route.operation, exchange, request.body, service)
+    const take = (countedFor?: CountedFor) =>
+      takeLimits({ operation: route.operation, body: request.body, countedFor }, exchange, service)
     // A top-up counts itself, because only it can tell a payment that has come before.
     const grant = route.operation.charge === 'payment' ? null : await take()
     const call = callOf({ exchange, request, spendable, grant, take, work })
@@ -199,7 +200,7 @@ interface CallParts {
   request: object
   spendable: Call['spendable']
   grant: Grant | null
-  take: () => Promise<Grant>
+  take: (countedFor?: CountedFor) => Promise<Grant>
   work: Work
 }
 
@@ -220,7 +221,7 @@ const callOf = ({ exchange, request, spendable, grant, take, work }: CallParts):
     header: name => exchange.header(name),
     set: (codec, value) => exchange.set(codec, value),
     tokensUsed: tokens => grant?.correct(tokens),
-    count: async () => void (await take()),
+    count: async countedFor => void (await take(countedFor)),
   }) as Call
 
 /** The one place where an error goes on the wire. `route` is null for addresses outside the operations table. */
@@ -235,7 +236,8 @@ export async function fail(
     unforeseen(route, exchange, service, another),
   )
   // The block's own answers must not renew the block; who has left was given no answer at all.
-  if (!isBlameless(error) && !exchange.signal.aborted) service.guards.failed(exchange)
+  if (!exchange.isExempt && !isBlameless(error) && !exchange.signal.aborted) service.guards.failed(exchange)
+  if (exchange.demand) service.guards.refused(exchange, exchange.demand, error)
   tellRetries(exchange)
   exchange.set(hostName, service.settings.hostName)
   if (!(limitRequests.name in error.headers)) await tellLimits(exchange, service)

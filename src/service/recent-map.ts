@@ -11,6 +11,10 @@ export class RecentMap<Value> {
     return this.#entries.size
   }
 
+  keys(): Iterable<string> {
+    return this.#entries.keys()
+  }
+
   get(key: string): Value | undefined {
     const value = this.#entries.get(key)
     if (value === undefined) return undefined

@@ -6,6 +6,7 @@ import { createApp, type Doors, type ServiceEnvironment } from './app.ts'
 import { VoiceHandles } from './audio/voice-handles.ts'
 import { UsageAnalyticsDesk } from './billing/usage-analytics.ts'
 import { drainMs, sweepIntervalMs } from './bounds.ts'
+import { TrustedProxies } from './callers/trusted-proxies.ts'
 import { WalletAccounts } from './callers/wallet-account.ts'
 import type { Character } from './characters/character.ts'
 import { Characters } from './characters/characters.ts'
@@ -113,6 +114,7 @@ export class RunningService {
   readonly #documents = new FirstUseDocuments()
   readonly #ledger: LedgerWatch
   readonly #receipts: ChargeReceipts
+  readonly #limitLog: LimitLog
   readonly #underway = new Underway()
   readonly #replaced: ReplacedModels
   readonly #timers: NodeJS.Timeout[] = []
@@ -140,6 +142,7 @@ export class RunningService {
     const attestations = new Attestations({ store, clock })
     const links = new DownloadLinks(settings.publicUrl, parts.secrets)
     const funding = fundingOf(parts)
+    this.#limitLog = limitLogOf(parts)
     this.#receipts = new ChargeReceipts({ store, clock, issuer: baseUrl(settings), secret: parts.secrets[0] })
     this.#service = {
       settings,
@@ -149,7 +152,9 @@ export class RunningService {
       catalogue,
       identity: this.#identity,
       keys: this.keys,
-      guards: guardsOf(parts),
+      guards: guardsOf(parts, this.#limitLog),
+      proxies: new TrustedProxies(settings.trustedProxies ?? []),
+      limitLog: this.#limitLog,
       charges: chargesOf(parts, funding, owner),
       funding,
       ledger,
@@ -253,6 +258,7 @@ export class RunningService {
       this.#service.log.warn({}, 'Some calls are still open; their holds lapse by themselves.')
     }
     waited.abort()
+    await this.#limitLog.flush()
     const parts = [this.#identity, this.#fetcher, this.#documents, this.#replaced]
     await Promise.all(parts.map(part => part.close()))
   }
@@ -318,23 +324,19 @@ const chargesOf = ({ store, clock, log }: ServiceParts, funding: Funding, owner:
       ),
   })
 
-function guardsOf({ store, clock, log, settings, sharedLimits: shared }: ServiceParts): RequestGuards {
-  const limitLog = new LimitLog({
+const limitLogOf = ({ store, clock, log }: ServiceParts): LimitLog =>
+  new LimitLog({
     store,
     clock,
-    onFailure: error => log.warn({ err: error }, 'A row of the limit log was lost.'),
-    ...(shared ? { isFirst: shared.isFirst } : {}),
+    onFailure: error => log.warn({ err: error }, 'Rows of the limit log were lost.'),
   })
+
+function guardsOf({ clock, settings, sharedLimits: shared }: ServiceParts, limitLog: LimitLog): RequestGuards {
   return new RequestGuards({
     block: shared?.block ?? new AbuseBlock(clock),
     slots: new WalletSlots(clock),
     bodies: new BodyRoom(clock, settings.bodyRoom),
-    limiter: new Limiter({
-      store: shared?.windows ?? new Windows(),
-      clock,
-      log: limitLog,
-      settings: () => settings.limits,
-    }),
+    limiter: new Limiter({ store: shared?.windows ?? new Windows(), clock, settings: () => settings.limits }),
     log: limitLog,
   })
 }

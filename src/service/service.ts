@@ -3,10 +3,12 @@ import type { Clock } from '#contract/clock.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { SettlementResponse } from '#contract/payment.ts'
+import type { ServiceError } from '#contract/service-error.ts'
 import type { VideoQueueRequest, VideoStatus } from '#contract/video.ts'
 import type { VoiceHandles } from './audio/voice-handles.ts'
 import type { UsageAnalyticsDesk } from './billing/usage-analytics.ts'
 import type { Principal } from './callers/principal.ts'
+import type { TrustedProxies } from './callers/trusted-proxies.ts'
 import type { Characters } from './characters/characters.ts'
 import type { RpcGate } from './crypto/rpc-gate.ts'
 import type { DeliveredRanges } from './delivered-ranges.ts'
@@ -21,6 +23,7 @@ import type { Charges } from './ledger/charges.ts'
 import type { Funding } from './ledger/funding.ts'
 import type { LedgerWatch } from './ledger/ledger-watch.ts'
 import type { BodyStay } from './limits/body-room.ts'
+import type { LimitLog } from './limits/limit-log.ts'
 import type { UnreadCalls } from './limits/unread-calls.ts'
 import type { Log } from './log.ts'
 import type { Fetcher } from './media/first-use-fetcher.ts'
@@ -46,6 +49,9 @@ export interface Service {
   identity: Identity
   keys: Pick<ApiKeys, 'kept' | 'keptOne' | 'create' | 'setBudget' | 'revoke' | 'requireSecret'>
   guards: Guards
+  proxies: Pick<TrustedProxies, 'callerOf'>
+  /** Requests that met a limit. */
+  limitLog: Pick<LimitLog, 'read'>
   charges: Charges
   funding: Funding
   /** Whether the books take new debits. */
@@ -106,11 +112,13 @@ export interface Guards {
   admit(caller: Caller): void
   /** Counts an answer without success towards the block. */
   failed(caller: Caller): void
+  /** Logs the request of an identified caller where it was refused for a limit. */
+  refused(caller: Caller, demand: LimitedDemand, error: ServiceError): void
   /** Throws `tooManyConcurrent`; the result ends the stay. */
   enter(caller: Caller): () => void
   /** Where the bytes of the caller's body are counted until the request has ended. */
   bodyRoom(caller: Caller): BodyStay
-  /** All or nothing over the caller's dimensions. Throws `rateLimitExceeded` with its headers, and writes the log. */
+  /** All or nothing over the caller's dimensions. Throws `rateLimitExceeded` with its headers. */
   take(caller: Caller, demand: Demand): Promise<Grant>
   /** The limit headers of a request that nothing counted. */
   limitsOf(caller: Caller, demand: LimitedDemand): Promise<Readonly<Record<string, string>>>
@@ -126,7 +134,12 @@ export interface LimitedDemand {
   operation: Operation
   /** Whose tier applies; null where the operation has no model, or the request names none that is there. */
   model: Model | null
+  /** Its address where absent. */
+  countedFor?: CountedFor
 }
+
+/** Whom a request without an identity counts for: the payer of a payment that was verified, or its address; an offer apart from payments. */
+export type CountedFor = { payer: string } | 'address' | 'offer'
 
 export interface Demand extends LimitedDemand {
   /** Reserved before, corrected after. */
@@ -155,7 +168,7 @@ export interface TopUpRequest {
    * Counts this request towards the limit, or throws 429. Called for all but a payment that has been taken on before,
    * whose twins and resends cost nothing and must get its answer.
    */
-  count: () => Promise<void>
+  count: (countedFor: CountedFor) => Promise<void>
 }
 
 export interface Consent {

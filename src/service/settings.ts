@@ -23,6 +23,8 @@ export interface ServiceSettings {
   bodyRoom?: BodyRoomBytes
   /** What a top-up offers, one entry a rail, the amount at its minimum. */
   paymentOptions: readonly PaymentOption[]
+  /** Addresses and networks of proxies whose word counts on where a request comes from; none where absent. */
+  trustedProxies?: readonly string[]
   /** Where finished media lie. */
   mediaFolder: string
   /** Hosts, as `host:port`, that callers' addresses may lead to although they are not public. */

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { modelOverloaded } from '#contract/errors.ts'
 import { RateLimitLog, RateLimits } from '#contract/rate-limits.ts'
 import { openWalletAccount } from '#service/callers/wallet-account.ts'
+import type { LimitSettings } from '#service/limits/limit-settings.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { ScriptedChat } from './chat-script.ts'
 import { evmWallet, type TestWallet } from './identity/signed-header.ts'
@@ -33,6 +34,32 @@ describe('limits through the front door', () => {
       const log = await service.request(`/api/v1${path}`, { headers: { authorization: `Bearer ${key}` } })
       expect(RateLimitLog.parse(await log.json()).data).toMatchObject([{ modelId: 'demo-chat', rateLimitType: 'RPM' }])
     }
+  })
+
+  test.each<[whose: string, limits: LimitSettings, tier: string]>([
+    ['the caller’s own', { types: { image: { requestsPerMinute: 1 } } }, 'default'],
+    ['everybody’s', { global: { image: { requestsPerMinute: 1 } } }, 'global'],
+  ])('§11.2 three refusals by %s limit are three rows of who was refused', async (_whose, limits, tier) => {
+    service = await openService({ settings: { limits } })
+    const [first, key] = [await service.key(1), await service.key(1)]
+    const draw = (by: string) =>
+      service.post('/image/generate', { model: 'demo-image', prompt: 'a boat', width: 64, height: 64 }, by)
+    expect((await draw(tier === 'global' ? first : key)).status).toBe(200)
+    for (let sent = 0; sent < 3; sent++) expect((await draw(key)).status).toBe(429)
+    const log = await service.request('/api/v1/api_keys/rate_limit_logs', {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    const row = { modelId: 'demo-image', rateLimitTier: tier, rateLimitType: 'RPM' }
+    expect(RateLimitLog.parse(await log.json()).data).toMatchObject([row, row, row])
+  })
+
+  test('§11.2 rows that wait for their commit are written when the service ends', async () => {
+    service = await openService({ settings: { limits: { types: { image: { requestsPerMinute: 0 } } } } })
+    const key = await service.key(1)
+    const draw = () => service.post('/image/generate', { model: 'demo-image', prompt: 'a boat' }, key)
+    for (let sent = 0; sent < 3; sent++) expect((await draw()).status).toBe(429)
+    await service.service.close()
+    expect(await service.store.read.selectFrom('limit_log').select('seq').execute()).toHaveLength(3)
   })
 
   test('§8.3 the canonical answer names each model’s limits', async () => {

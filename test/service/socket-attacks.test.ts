@@ -127,14 +127,14 @@ describe('bodies that are more than they seem', () => {
   })
 
   test.each([
-    '/api/v1/chat/completions',
-    '/api/v1/embeddings',
-    '/api/v1/video/queue',
-    '/api/v1/x402/top-up',
-    '/api/v1/augment/search',
-  ])('G4: a body of %s that announces more than it may have is not waited for', async path => {
+    ['/api/v1/chat/completions', 413],
+    ['/api/v1/embeddings', 413],
+    ['/api/v1/video/queue', 413],
+    ['/api/v1/x402/top-up', 400],
+    ['/api/v1/augment/search', 413],
+  ])('G4: a body of %s that announces more than it may have is not waited for', async (path, status) => {
     const answer = await sent(post([...usual(), `content-length: ${64 * 1024 * 1024 * 1024}`], '', path))
-    expect(statuses(answer)).toEqual([413])
+    expect(statuses(answer)).toEqual([status])
   })
 
   test('G4: headers without end', async () => {

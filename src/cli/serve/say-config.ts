@@ -1,4 +1,5 @@
 import type { ConfigFile } from '#service/config/config-schema.ts'
+import { lookAtProxies } from '../doctor/look-at-proxies.ts'
 
 /** What a configuration would serve, without a secret. */
 export function sayConfig(file: ConfigFile): string[] {
@@ -11,6 +12,7 @@ export function sayConfig(file: ConfigFile): string[] {
   const widths = [0, 1].map(column => Math.max(...rows.map(row => row[column]?.length ?? 0)))
   return [
     `Would serve ${publicUrl} on ${listen.host}:${listen.port}.`,
+    ...lookAtProxies(file).map(({ says, next }) => [says, next ?? ''].join(' ').trimEnd()),
     rails.length ? `Top-ups in USDC on ${rails.join(' and ')}.` : 'No top-ups: credit comes with keys alone.',
     ...(beside.length ? [`Beside models: ${beside.join('; ')}.`] : []),
     'Models:',

@@ -154,6 +154,7 @@ async function open(
       systemPrompt: file.systemPrompt,
       ...beside,
       plan: file.plan,
+      trustedProxies: file.trustedProxies,
       ...(file.limits ? { limits: file.limits } : {}),
       ...(file.metrics ? { metrics: file.metrics.token ? { token: file.metrics.token } : {} } : {}),
       adminToken,

@@ -37,3 +37,6 @@ export const charactersOfService = 1_000
 export const labelsOfCharacter = 100
 export const labelCharacters = 200
 export const reviewsOfCharacter = 1_000
+
+/** Networks of proxies; a large provider's list has some hundred. */
+export const trustedProxyCount = 1_000

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { isLoopback } from '#contract/loopback.ts'
 import { secretCharacters } from './bounds.ts'
 import { CharacterConfigs } from './character-config.ts'
-import { count, FetchHosts, HttpUrl, Text } from './config-values.ts'
+import { count, FetchHosts, HttpUrl, Text, TrustedNetworks } from './config-values.ts'
 import { LimitConfig } from './limit-config.ts'
 import { ModelConfigs } from './model-config.ts'
 import { ModerationConfig } from './moderation-config.ts'
@@ -51,6 +51,8 @@ export const ConfigFile = z.strictObject({
   /** The address that callers use, without a path: `https://api.example.com`. */
   publicUrl: PublicUrl,
   listen: Listen.default({ host: '127.0.0.1', port: 8402 }),
+  /** Proxies before the service: `X-Forwarded-For` and `Forwarded` tell where a request comes from when one of them sends it. */
+  trustedProxies: TrustedNetworks.default([]),
   /** The folder of books, media and secrets; relative to the file. */
   data: z.string().min(1).default('.farebox'),
   /** PostgreSQL or a path; in the folder where absent, or where DATABASE_URL says. */

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { dayMs } from '#contract/durations.ts'
 import { parseUsd, pricePerMillion } from '#contract/money.ts'
-import { fetchHostCount, textCharacters } from './bounds.ts'
+import { readNetwork } from '../callers/trusted-proxies.ts'
+import { fetchHostCount, textCharacters, trustedProxyCount } from './bounds.ts'
 
 /** Kinds of values of a configuration. */
 
@@ -41,6 +42,15 @@ function isHttpUrl(text: string): boolean {
 export const FetchHosts = z
   .array(z.string().regex(/^[^/\s]+:\d{1,5}$/, 'a host and a port: media.internal:443'))
   .max(fetchHostCount)
+
+/** Addresses and networks of proxies. */
+export const TrustedNetworks = z
+  .array(
+    z
+      .string()
+      .refine(text => readNetwork(text) !== null, 'Must be an address or a network, such as 127.0.0.1 or 10.0.0.0/8'),
+  )
+  .max(trustedProxyCount)
 
 export const count = (least: number, most: number) => z.number().int().min(least).max(most)
 

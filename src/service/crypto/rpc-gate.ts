@@ -1,7 +1,7 @@
 import type { Clock } from '#contract/clock.ts'
 import { rpcCredits } from '#contract/crypto-rpc.ts'
 import { dayMs, hourMs } from '#contract/durations.ts'
-import { rateLimitExceeded } from '#contract/errors.ts'
+import { rpcCreditsUsed, rpcInFlight } from '#contract/errors.ts'
 import { comeAgainHeaders } from '../come-again.ts'
 import { rpcLimitHeaders } from '../limits/limit-headers.ts'
 import { RecentMap } from '../recent-map.ts'
@@ -27,19 +27,20 @@ export class RpcGate {
     this.#clock = clock
   }
 
-  /** Runs what costs so many credits at most and answers what it did cost. Throws 429 `rateLimitExceeded`. */
+  /** Runs what costs so many credits at most and answers what it did cost. Throws 429 `rpcInFlight`, `rpcCreditsUsed`. */
   async pass<Value>(
     account: string,
     most: number,
     run: () => Promise<{ value: Value; credits: number }>,
   ): Promise<Value> {
     const nowMs = this.#clock.now()
-    if (this.#busy.has(account)) throw refused(1, nowMs + inFlightRetryMs, nowMs)
+    if (this.#busy.has(account)) throw rpcInFlight(retryHeaders(1, nowMs + inFlightRetryMs, nowMs))
     this.#busy.add(account)
     try {
       const used = await this.#usedBy(account, nowMs)
       // Credits leave the count one by one as their day ends; within the hour some have.
-      if (used.credits + most > rpcCredits.aDay) throw refused(rpcCredits.aDay, nowMs + hourMs, nowMs)
+      if (used.credits + most > rpcCredits.aDay)
+        throw rpcCreditsUsed(retryHeaders(rpcCredits.aDay, nowMs + hourMs, nowMs))
       const { value, credits } = await run()
       used.credits += credits
       return value
@@ -64,8 +65,7 @@ export class RpcGate {
   }
 }
 
-const refused = (limit: number, untilMs: number, nowMs: number) =>
-  rateLimitExceeded({
-    ...comeAgainHeaders(untilMs, nowMs, 'user'),
-    ...rpcLimitHeaders({ limit, remaining: 0, resetMs: untilMs }),
-  })
+const retryHeaders = (limit: number, untilMs: number, nowMs: number) => ({
+  ...comeAgainHeaders(untilMs, nowMs, 'user'),
+  ...rpcLimitHeaders({ limit, remaining: 0, resetMs: untilMs }),
+})

@@ -9,8 +9,14 @@ export const windowCounters = 200_000
 /** Callers whose failures are remembered, each at most 21 times: some 30 MB. The one that failed longest ago goes first. */
 export const countedSubjects = 50_000
 
-/** Log rows of different account, model and type in one minute; more than that is an attack, and its rows say nothing new. */
-export const loggedPairsPerMinute = 5_000
+/** Rows of the log of met limits are committed at most so often, so that refusals cost the disk one commit a second. */
+export const limitLogCommitMs = 1_000
+
+/** Accounts with rows that wait for their commit, each with at most a ring of them: some 50 MB. Beyond it the longest silent goes. */
+export const loggedAccounts = 5_000
+
+/** Rows of one commit, which paid calls wait behind for some milliseconds. */
+export const loggedRowsPerCommit = 1_000
 
 /** When a wallet with too many requests in flight may come again: nobody knows, so soon. */
 export const concurrencyRetryMs = 1_000

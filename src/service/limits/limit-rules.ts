@@ -18,7 +18,7 @@ export interface LimitedRequest {
   tier: TextTier | null
   /** Null where anybody may call. */
   principal: Principal | null
-  /** Of `addressSubject`; counts for whoever did not identify themselves. */
+  /** Counts for whoever did not identify themselves: an `addressSubject`, or the payer of a payment that was verified. */
   address: string
 }
 

@@ -2,7 +2,6 @@ import type { Clock } from '#contract/clock.ts'
 import { rateLimitExceeded } from '#contract/errors.ts'
 import type { HeaderFields } from '../come-again.ts'
 import { givenBackHeaders, limitHeaders, takenHeaders } from './limit-headers.ts'
-import type { LimitLog } from './limit-log.ts'
 import { type LimitedRequest, limitDimensions } from './limit-rules.ts'
 import type { LimitSettings } from './limit-settings.ts'
 import type { LimitStore, Taken } from './limit-store.ts'
@@ -17,23 +16,20 @@ export interface Admission {
   giveBack(): HeaderFields | null
 }
 
-/** Joins rules, counts, headers and log: what a request meets after it has been parsed. */
+/** Joins rules, counts and headers: what a request meets after it has been parsed. */
 export class Limiter {
   readonly #store: LimitStore
   readonly #clock: Clock
-  readonly #log: LimitLog
   readonly #settings: () => LimitSettings | undefined
 
   constructor(options: {
     store: LimitStore
     clock: Clock
-    log: LimitLog
     /** Asked at each request, because an operator changes them while the service runs. */
     settings?: () => LimitSettings | undefined
   }) {
     this.#store = options.store
     this.#clock = options.clock
-    this.#log = options.log
     this.#settings = options.settings ?? (() => undefined)
   }
 
@@ -42,7 +38,6 @@ export class Limiter {
     const nowMs = this.#clock.now()
     const taken = await this.#store.take(limitDimensions(request, this.#settings()), estimatedTokens, nowMs)
     if (taken.allowed) return this.#admission(taken, nowMs)
-    this.#note(request, taken)
     throw rateLimitExceeded(takenHeaders(taken, nowMs))
   }
 
@@ -70,18 +65,5 @@ export class Limiter {
         return givenBackHeaders(taken, nowMs)
       },
     }
-  }
-
-  #note({ principal, model, limit, tier }: LimitedRequest, { states }: Taken): void {
-    if (!principal) return
-    const met = states.find(state => state.met !== null)?.met
-    // Not awaited: the answer does not wait for the disk, and `note` never rejects.
-    void this.#log.note({
-      account: principal.account,
-      key: principal.kind === 'key' ? principal.keyId : null,
-      model: model ?? limit,
-      tier: tier ?? principal.plan,
-      type: met === 'tokens' ? 'TPM' : 'RPM',
-    })
   }
 }

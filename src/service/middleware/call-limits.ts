@@ -6,14 +6,13 @@ import { editModelName } from '../images/picture-model-of.ts'
 import { ChargeUnknown } from '../ledger/charge-unknown.ts'
 import { tellDeprecation } from '../models/deprecation.ts'
 import type { Model } from '../models/model.ts'
-import type { Grant, Service } from '../service.ts'
+import type { CountedFor, Grant, Service } from '../service.ts'
 import { demandOf } from './demand.ts'
 
 /** Counts a call towards its limits, and tells its model and how its limits stand. Throws `rateLimitExceeded`, `modelNotFound`. */
 export async function takeLimits(
-  operation: Operation,
+  { operation, body, countedFor }: { operation: Operation; body: unknown; countedFor: CountedFor | undefined },
   exchange: Exchange,
-  body: unknown,
   service: Service,
 ): Promise<Grant> {
   const demand = demandOf(operation, body, service)
@@ -23,7 +22,7 @@ export async function takeLimits(
     exchange.set(modelRouter, demand.model.engineName)
     tellDeprecationOf(demand.model.type, body, exchange, service)
   }
-  const grant = await service.guards.take(exchange, demand)
+  const grant = await service.guards.take(exchange, countedFor ? { ...demand, countedFor } : demand)
   exchange.setAll(grant.headers)
   return grant
 }

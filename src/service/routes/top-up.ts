@@ -8,7 +8,7 @@ export const topUpRoute = route(topUp, async (call, service) => {
   const { body, settlement } = await service.payments.topUp({
     header: name => call.header(name),
     address: call.address,
-    count: () => call.count(),
+    count: countedFor => call.count(countedFor),
   })
   call.set(paymentResponse, settlement)
   return json(JSON.parse(body))

@@ -236,7 +236,7 @@ export interface ClaimFields {
   lease?: Lease | null
 }
 
-/** One request that met a limit, for the log that its owner may read. Insert only; the oldest beyond a bound are pruned. */
+/** One request that met a limit, for the log that its owner may read. Of an account the newest 50 are kept. */
 export interface LogLimit {
   op: 'limit'
   account: string

@@ -5,8 +5,8 @@ import { testOption } from '../../service/open-service.ts'
 /** Settles the payment `paid`, refuses every other; payments themselves have tests on chains. */
 export const doublePayments: Payments = {
   async topUp({ header, count }) {
-    await count()
     const [payment] = header('payment-signature')
+    await count(payment === undefined ? 'offer' : 'address')
     if (payment === undefined) throw topUpRequired({ x402Version: 2, accepts: [testOption] })
     if (payment === 'broken') throw new Error('The facilitator broke.')
     if (payment !== 'paid') {

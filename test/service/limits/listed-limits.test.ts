@@ -89,7 +89,7 @@ describe.each<[name: string, plan: PlanName, limits: LimitSettings]>([
     expect(listed.map(({ apiModelId }) => apiModelId)).toEqual(models.map(({ id }) => id))
     const { clock, store } = service
     const log = new LimitLog({ store, clock, onFailure: () => undefined })
-    const limiter = new Limiter({ store: new Windows(), clock, log, settings: () => limits })
+    const limiter = new Limiter({ store: new Windows(), clock, settings: () => limits })
     const block = new AbuseBlock(clock)
     const rooms = { block, slots: new WalletSlots(clock), bodies: new BodyRoom(clock) }
     const guards = new RequestGuards({ ...rooms, limiter, log })

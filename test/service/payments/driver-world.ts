@@ -81,10 +81,12 @@ export async function openDriverWorld() {
   /** Begins a payment, and answers what stands in the books afterwards. */
   async function begin(told: Told, payment = signed()) {
     const { driver, asked } = driverOf(told)
-    const refusal = await driver.begin(payment, await world.rows.find(payment.key)).then(
-      () => null,
-      error => error?.body?.details?.reason ?? error,
-    )
+    const refusal = await driver
+      .begin(payment, await world.rows.find(payment.key), async () => undefined)
+      .then(
+        () => null,
+        error => error?.body?.details?.reason ?? error,
+      )
     return { payment, refusal, asked, ...(await stateOf(payment)) }
   }
 

@@ -26,6 +26,7 @@ const released: Record<string, string> = {
   'postgres/0008-moved-holds': 'f68f8228f3c8a38d',
   'postgres/0009-key-roles': '4dd6e64001e789d1',
   'postgres/0010-key-changes': '2f45b1610cef4592',
+  'postgres/0011-limit-ring': '73694d247dad1df4',
   'sqlite/0001-first-tables': '826390911ef5a827',
   'sqlite/0002-budgets-staking-claims': 'cfddc14de8981b44',
   'sqlite/0003-secret-marks': '1862a339d68c9442',

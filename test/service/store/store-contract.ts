@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '#service/store/store.ts'
 import type { Tables } from '#service/store/tables.ts'
-import type { Unit } from '#service/store/units.ts'
+import type { LogLimit, Unit } from '#service/store/units.ts'
 import { uuidV7 } from '#service/store/uuid-v7.ts'
 import { refusals } from './refusal-rules.ts'
 import { fundRefusals } from './refusal-rules-funds.ts'
@@ -30,6 +30,10 @@ import {
 } from './sample-ops.ts'
 import { fundsContract } from './store-contract-funds.ts'
 import { sameAsModel } from './store-model-property.ts'
+
+const met: LogLimit = {
+  ...{ op: 'limit', account: 'ada', key: null, model: 'demo-chat', tier: 'S', type: 'RPM', atMs: nowMs },
+}
 
 export interface OpenedStore {
   store: Store
@@ -268,6 +272,16 @@ export function storeContract(name: string, openStore: () => Promise<OpenedStore
       expect((await Promise.all(taken)).every(outcome => outcome.ok)).toBe(true)
       store = await opened.reopen()
       expect(await store.read.selectFrom('account').select('id').execute()).toHaveLength(600)
+    })
+
+    test('§11.2 of the log of met limits an account keeps its newest 50, and others keep theirs', async () => {
+      const rows = Array.from({ length: 60 }, (_, at) => unit({ ...met, model: `m${at}` }))
+      await store.commit([unit({ ...met, account: 'bob' }), ...rows.slice(0, 30)])
+      await store.commit(rows.slice(30))
+      const kept = await store.read.selectFrom('limit_log').select(['account', 'model']).orderBy('seq').execute()
+      expect(kept.filter(({ account }) => account === 'bob')).toHaveLength(1)
+      const models = kept.filter(({ account }) => account === met.account).map(({ model }) => model)
+      expect(models).toEqual(Array.from({ length: 50 }, (_, at) => `m${at + 10}`))
     })
 
     fundsContract(() => store)

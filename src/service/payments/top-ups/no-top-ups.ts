@@ -1,3 +1,4 @@
+import { paymentHeaderNames } from '#contract/headers.ts'
 import type { Payments, TopUpRequest } from '../../service.ts'
 import type { ServiceSettings } from '../../settings.ts'
 import { readPayment } from '../payment/payment-header.ts'
@@ -13,7 +14,8 @@ export class NoTopUps implements Payments {
   }
 
   async topUp({ header, count }: TopUpRequest): Promise<never> {
-    await count()
+    const isOffer = paymentHeaderNames.every(name => header(name).length === 0)
+    await count(isOffer ? 'offer' : 'address')
     if (readPayment(header)) throw refusedPayment('unsupported_network', { networks: [] })
     throw topUpOffer({ ...this.#settings, paymentOptions: [] })
   }

@@ -42,18 +42,23 @@ export class PaymentDriver {
 
   /**
    * A payment that is new, or was rejected before. Throws `invalidPayment`, and `ChainUnavailable` while nothing has
-   * been claimed. What came of it is in its row.
+   * been claimed. What came of it is in its row. `verified` is awaited once its payer is known to have signed it, and to
+   * have the money or to have sent it; what it throws is thrown, with nothing claimed.
    */
-  async begin(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
+  async begin(payment: SignedPayment, rejected: PaymentRow | null, verified: () => Promise<void>): Promise<void> {
     const late = untimely(payment, this.#clock.now())
     if (late && !late.expired) throw late.refusal
     // Of a late payment too, or a forged signature would stand in the books as what the payer signed.
     const verdict = await this.#facilitator.verify(payment)
-    if (verdict.valid && !late) return this.#settleFirst(payment, rejected)
+    if (verdict.valid && !late) {
+      await verified()
+      return this.#settleFirst(payment, rejected)
+    }
     // Too late or a used nonce may also mean that the money is here already, brought by somebody else.
     const reason = verdict.valid || (late && isSigned(verdict.reason)) ? 'expired' : verdict.reason
     if (reason === 'expired' || reason === 'nonce_used') {
       const seen = await this.#chain.find(payment, null)
+      if (seen.state === 'landed' || seen.state === 'unconfirmed') await verified()
       if (seen.state === 'landed') return this.#rows.credit(rejected, payment, seen)
       if (seen.state === 'unconfirmed') return this.#awaitDepth(payment, rejected)
       if (seen.state === 'void' && seen.reason) throw refusedPayment(seen.reason)

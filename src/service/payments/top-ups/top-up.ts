@@ -16,7 +16,7 @@ import type { PaymentChain } from '../payment/payment-chain.ts'
 import { readPayment } from '../payment/payment-header.ts'
 import { paymentIdOf } from '../payment/payment-key.ts'
 import { refusedPayment } from '../payment/payment-reasons.ts'
-import { isSamePayment, type SignedPayment, storePayment } from '../payment/signed-payment.ts'
+import { isSamePayment, payerOf, type SignedPayment, storePayment } from '../payment/signed-payment.ts'
 import { ChainOfBooks } from './chain-of-books.ts'
 import { checkTerms, decodePayment } from './check-payment.ts'
 import { Completer } from './completer.ts'
@@ -87,7 +87,10 @@ export class TopUps implements Payments {
     const { received, payment } = await this.#read(header, count)
     const row = await this.#rows.find(payment.key)
     // What is known is answered as it was, whatever the terms are by now.
-    if (row && !isSamePayment(row.payment, payment)) throw refusedPayment('nonce_used')
+    if (row && !isSamePayment(row.payment, payment)) {
+      await count('address')
+      throw refusedPayment('nonce_used')
+    }
     if (row?.state === 'credited' || row?.state === 'expired') return this.#answer(row, payment)
     if (!row) await counted(count, () => checkTerms(payment, received))
     await this.#within(this.#join(payment, count), payment)
@@ -97,7 +100,7 @@ export class TopUps implements Payments {
   async #read(header: HeaderReader, count: TopUpRequest['count']) {
     const received = await counted(count, () => readPayment(header))
     if (!received) {
-      await count()
+      await count('offer')
       throw topUpOffer(this.#settings)
     }
     return { received, payment: await counted(count, () => decodePayment(received, this.#settings.paymentOptions)) }
@@ -140,10 +143,24 @@ export class TopUps implements Payments {
   async #work(payment: SignedPayment, count: TopUpRequest['count']): Promise<void> {
     const row = await this.#rows.find(payment.key)
     if (!row || row.state === 'rejected') {
-      await count()
-      await this.#driver.begin(payment, row)
+      await this.#begin(payment, row, count)
     } else if (!isEnded(row) && !(await this.#rows.isDriven(row))) await this.#driver.resume(row)
     await this.#watch(payment.key)
+  }
+
+  /** One that was verified counts for its payer, before anything is claimed; any other for where it came from. */
+  async #begin(payment: SignedPayment, row: PaymentRow | null, count: TopUpRequest['count']): Promise<void> {
+    let isCounted = false
+    const verified = () => {
+      isCounted = true
+      return count({ payer: payerOf(payment) })
+    }
+    try {
+      await this.#driver.begin(payment, row, verified)
+    } catch (error) {
+      if (!isCounted) await count('address')
+      throw error
+    }
   }
 
   /** Waits for another process that drives the payment. */
@@ -232,7 +249,7 @@ async function counted<Value>(count: TopUpRequest['count'], check: () => Value):
   try {
     return check()
   } catch (error) {
-    await count()
+    await count('address')
     throw error
   }
 }

@@ -12,6 +12,7 @@ import { receiptKeys } from './migrations/0007-receipt-keys.ts'
 import { movedHolds } from './migrations/0008-moved-holds.ts'
 import { keyRoles } from './migrations/0009-key-roles.ts'
 import { keyChanges } from './migrations/0010-key-changes.ts'
+import { limitRing } from './migrations/0011-limit-ring.ts'
 
 /** In order of their names. A migration that has been released is never changed; the next one mends it. */
 export const migrations: Record<string, Migration> = {
@@ -25,6 +26,7 @@ export const migrations: Record<string, Migration> = {
   '0008-moved-holds': movedHolds,
   '0009-key-roles': keyRoles,
   '0010-key-changes': keyChanges,
+  '0011-limit-ring': limitRing,
 }
 
 /** Any number, as long as nothing else in the database locks it. */

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { rateLimitLogRows } from '#contract/limits.ts'
 import type { Appliers } from './work.ts'
 
 export function recordAppliers(
@@ -7,6 +8,10 @@ export function recordAppliers(
   const insertNonce = database.prepare('INSERT INTO nonce (id, expires_at_ms) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const insertLimit = database.prepare(
     'INSERT INTO limit_log (account, key, model, tier, type, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  const dropOldLimits = database.prepare(
+    `DELETE FROM limit_log WHERE account = ?1 AND seq <=
+      (SELECT seq FROM limit_log WHERE account = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ${rateLimitLogRows})`,
   )
   const setLedger = database.prepare(
     `INSERT INTO ledger_state (one, state, reason, since_ms) VALUES (1, ?, ?, ?)
@@ -25,6 +30,7 @@ export function recordAppliers(
     },
     limit(op) {
       insertLimit.run(op.account, op.key, op.model, op.tier, op.type, op.atMs)
+      dropOldLimits.run(op.account)
       return null
     },
     ledger(op) {
