@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { compiledContracts } from './compile-token.ts'
 import type { Generator } from './generator.ts'
+import { headerChecklist } from './generators/header-checklist.ts'
 import { manifest } from './generators/manifest.ts'
 import { catalogueTable, mcpListing } from './generators/mcp-listing.ts'
 import { openApi } from './generators/openapi.ts'
@@ -11,6 +12,7 @@ export const generators: readonly Generator[] = [
   { path: 'openapi.yaml', make: openApi },
   { path: 'manifest.json', make: manifest },
   { path: 'server.json', make: serverJson },
+  { path: 'docs/conformance.md', make: headerChecklist },
   { path: 'src/mcp/listing.generated.ts', make: mcpListing },
   { path: 'tools/table.generated.ts', make: () => catalogueTable('tools') },
   { path: 'prompts/table.generated.ts', make: () => catalogueTable('prompts') },

@@ -1,15 +1,13 @@
-import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { contentViolation, contextTooLong, inferenceFailed, invalidRequest, modelOffline } from '#contract/errors.ts'
 import { textLimits } from '#contract/limits.ts'
-import { type Operation, readsKey } from '#contract/operation.ts'
-import { operations } from '#contract/operations.ts'
+import type { Operation } from '#contract/operation.ts'
 import type { ServiceError } from '#contract/service-error.ts'
 import { Windows } from '#service/limits/windows.ts'
 import { ScriptedChat } from './chat-script.ts'
-import { evmWallet } from './identity/signed-header.ts'
 import { textModel } from './models/example-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
+import { walk, walkedRequests } from './walk-operations.ts'
 
 /** Brief §8.4: the limits stand on every answer to somebody who identified themselves, and on every top-up. */
 
@@ -29,46 +27,8 @@ describe('§8.4 the limits stand on every answer', () => {
   })
   afterAll(() => service.close())
 
-  const url = (path: string) => `/api/v1${path.replace(/\{\w+\}/g, 'nothing')}`
-
-  const signIn = (path: string) =>
-    evmWallet().header({
-      domain: '127.0.0.1:8402',
-      uri: `http://127.0.0.1:8402${path}`,
-      chain: '8453',
-      nonce: randomBytes(8).toString('hex'),
-      issuedAt: new Date(service.clock.now()).toISOString(),
-    })
-
-  const credential = async (operation: Operation): Promise<Record<string, string>> => {
-    if (readsKey(operation)) return { authorization: `Bearer ${key}` }
-    return operation.auth.includes('wallet') ? { 'sign-in-with-x': await signIn(url(operation.path)) } : {}
-  }
-
-  const ask = async (operation: Operation, body: string | undefined) => {
-    // The failures of this walk must not block it.
-    service.clock.pass(60_000)
-    const type = operation.request.bodyTypes?.includes('json') === false ? 'text/plain' : 'application/json'
-    return service.request(url(operation.path), {
-      method: operation.method,
-      headers: { ...(body === undefined ? {} : { 'content-type': type }), ...(await credential(operation)) },
-      ...(body === undefined ? {} : { body }),
-    })
-  }
-
-  const table = (operations as readonly Operation[]).flatMap(operation => {
-    const bodies: [sent: string, body: string | undefined][] = operation.request.body
-      ? [
-          ['an empty object', '{}'],
-          ['half a body', '{"model":'],
-          ['an unknown model', '{"model":"none","prompt":"x","input":"x","duration":"5s","messages":[]}'],
-        ]
-      : [['nothing', undefined]]
-    return bodies.map(([sent, body]) => [operation.id, sent, operation, body] as const)
-  })
-
-  test.each(table)('%s with %s', async (_id, _sent, operation, body) => {
-    const answer = await ask(operation, body)
+  test.each(walkedRequests)('%s with %s', async (_id, _sent, operation, body) => {
+    const answer = await walk(service, key, operation, body)
     expect([answer.status, shown(answer)]).toEqual([answer.status, headersFor(operation).sort()])
   })
 
