@@ -78,11 +78,12 @@ type Body<Name extends CommandName> = z.output<(typeof commands)[Name]>
 const adminPath = '/admin/v1/'
 export const adminPaths = Object.keys(commands).map(command => `${adminPath}${command}`)
 
-/** One command of the operator. Throws `ServiceError`s. */
+/** One command of the operator. Throws `ServiceError`s; wrong tokens count towards the block of their address. */
 export async function answerAdmin(exchange: Exchange, request: Request, admin: Admin): Promise<Response> {
   // A proxy on this machine has its address, and no command comes through one.
   if (exchange.isForwarded || !isLoopback(exchange.address)) throw forbidden()
   if (!isBearer(request.headers.get('authorization'), admin.token)) throw authenticationFailed()
+  exchange.isExempt = true
   const command = new URL(request.url).pathname.slice(adminPath.length) as CommandName
   try {
     return await sendJson(exchange, 200, await run(command, await request.text(), admin))

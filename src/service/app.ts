@@ -38,8 +38,11 @@ export interface Doors {
 export function createApp(service: Service, { admin, figures }: Doors = {}): Hono<ServiceEnvironment> {
   const app = new Hono<ServiceEnvironment>()
   for (const route of routes) mount(app, route, service)
-  const get = (path: string, run: (exchange: Exchange, context: AppContext) => Promise<Response>, isExempt = false) =>
-    app.get(path, context => plain({ name: path, isExempt }, context, service, exchange => run(exchange, context)))
+  const get = (
+    path: string,
+    run: (exchange: Exchange, context: AppContext) => Promise<Response>,
+    block: Block = 'refuses',
+  ) => app.get(path, context => plain({ name: path, block }, context, service, exchange => run(exchange, context)))
   const describe = onceLoaded(() => description(service))
   get(`${basePath}/openapi.yaml`, async exchange => sendText(exchange, await describe(), yamlType))
   const probes = new Probes(service)
@@ -50,12 +53,12 @@ export function createApp(service: Service, { admin, figures }: Doors = {}): Hon
   get(
     '/healthz',
     probed(() => probes.liveness()),
-    true,
+    'spares',
   )
   get(
     '/readyz',
     probed(() => probes.readiness()),
-    true,
+    'spares',
   )
   get('/downloads/:jobId', (exchange, context) => readDownload(exchange, context, service))
   app.delete('/downloads/:jobId', context =>
@@ -63,12 +66,12 @@ export function createApp(service: Service, { admin, figures }: Doors = {}): Hon
   )
   if (admin) {
     const answer = (context: AppContext) =>
-      plain({ name: context.req.path, isExempt: true }, context, service, exchange =>
+      plain({ name: context.req.path, block: 'refuses wrong tokens' }, context, service, exchange =>
         answerAdmin(exchange, context.req.raw, admin),
       )
     for (const path of adminPaths) app.post(path, answer)
   }
-  if (figures) get('/metrics', exchange => answerFigures(exchange, figures), true)
+  if (figures) get('/metrics', exchange => answerFigures(exchange, figures), 'refuses wrong tokens')
   app.notFound(context =>
     plain({ name: 'unknown' }, context, service, () => Promise.reject(unknownPath(context.req.path))),
   )
@@ -103,9 +106,22 @@ const isPath = (pattern: string, path: string): boolean => {
   return parts.length === given.length && parts.every((part, at) => part.startsWith('{') || part === given[at])
 }
 
+/** What an abuse block of the caller's address does: a right token is known only once the request is read. */
+type Block = 'refuses' | 'refuses wrong tokens' | 'spares'
+
+/** The error that a check throws, or the given one. */
+function errorOf(error: unknown, check: () => void): unknown {
+  try {
+    check()
+    return error
+  } catch (another) {
+    return another
+  }
+}
+
 /** Addresses outside the operations table: the same request id, headers and errors, no credentials. */
 async function plain(
-  { name, isExempt = false }: { name: string; isExempt?: boolean },
+  { name, block = 'refuses' }: { name: string; block?: Block },
   context: AppContext,
   service: Service,
   run: (exchange: Exchange) => Promise<Response>,
@@ -113,15 +129,20 @@ async function plain(
   const exchange = exchangeOf(context, service)
   return told(name, exchange, service, async () => {
     setCommonHeaders(exchange, service)
-    exchange.isExempt = isExempt
+    exchange.isExempt = block === 'spares'
     try {
       requireSingleHeaders(exchange)
-      if (!isExempt) service.guards.admit(exchange)
+      if (block === 'refuses') service.guards.admit(exchange)
       const response = await run(exchange)
       exchange.ended()
       return response
     } catch (error) {
-      return fail(null, exchange, service, error)
+      return fail(
+        null,
+        exchange,
+        service,
+        exchange.isExempt ? error : errorOf(error, () => service.guards.admit(exchange)),
+      )
     }
   })
 }

@@ -16,7 +16,7 @@ export class Exchange {
   get isForwarded(): boolean {
     return ['x-forwarded-for', 'forwarded'].some(name => this.header(name).length > 0)
   }
-  /** Probes, figures and operators' commands: no block keeps them out, and their failures start none. */
+  /** Probes, and figures and operators' commands with their token: no block refuses them, and their failures start none. */
   isExempt = false
   readonly signal: AbortSignal
   readonly #vendor: string

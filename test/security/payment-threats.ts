@@ -182,7 +182,8 @@ export const paymentThreats: readonly Threat[] = [
   {
     id: 'X15',
     threat: 'bad signatures by the thousand, or a wallet’s contract that is called to check one',
-    answer: 'no question to the node, ten a minute before any check; contracts off by default, else with little gas',
+    answer:
+      'no question to the node, 21 checks of an address before it is blocked; contracts off by default, else with little gas',
     shownBy: [
       here,
       shown(

@@ -73,9 +73,8 @@ const isCodec = (value: unknown): value is HeaderCodec<unknown> =>
 test('every header of the contract is a row of the table, or one of requests', () => {
   const listed = new Set(answerHeaderTable.map(({ header }) => header.name))
   expect(listed.size).toBe(answerHeaderTable.length)
-  const others = Object.values(headers)
-    .filter(isCodec)
-    .filter(({ name }) => !listed.has(name))
+  const all: unknown[] = Object.values(headers)
+  const others = all.filter(isCodec).filter(({ name }) => !listed.has(name))
   expect(others.filter(({ when }) => !when.startsWith('request'))).toEqual([])
 })
 

@@ -1,5 +1,5 @@
-import { invalidRequest } from '#contract/errors.ts'
 import type { Exchange } from '../exchange.ts'
+import { fieldError } from '../field-error.ts'
 
 /**
  * Headers that say where a request goes and what it is. Sent twice, a proxy may go by one and this service by the other.
@@ -12,5 +12,5 @@ export function requireSingleHeaders(exchange: Pick<Exchange, 'header'>): void {
   const name = singleHeaders.find(each => exchange.header(each).length > 1)
   if (name === undefined) return
   const message = `${name} was sent more than once; send it once.`
-  throw invalidRequest({ error: 'Invalid request parameters', details: { [name]: { _errors: [message] } } })
+  throw fieldError([name], message)
 }
