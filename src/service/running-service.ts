@@ -138,8 +138,7 @@ export class RunningService {
     const underway = this.#underway
     this.#replaced = new ReplacedModels({ underway, log })
     this.#runner = new JobRunner({ store, clock, catalogue, media: this.#media, log, owner, underway })
-    const faces = parts.faces ?? everyMediumHasAFace
-    const attestations = new Attestations({ store, clock })
+    const looks = { faces: parts.faces ?? everyMediumHasAFace, attestations: new Attestations({ store, clock }) }
     const links = new DownloadLinks(settings.publicUrl, parts.secrets)
     const funding = fundingOf(parts)
     this.#limitLog = limitLogOf(parts)
@@ -152,9 +151,7 @@ export class RunningService {
       catalogue,
       identity: this.#identity,
       keys: this.keys,
-      guards: guardsOf(parts, this.#limitLog),
-      proxies: new TrustedProxies(settings.trustedProxies ?? []),
-      limitLog: this.#limitLog,
+      ...limitsOf(parts, this.#limitLog),
       charges: chargesOf(parts, funding, owner),
       funding,
       ledger,
@@ -165,7 +162,7 @@ export class RunningService {
       receipts: this.#receipts,
       payments: parts.payments,
       consent: {
-        require: order => requireConsent(order, { faces, attestations, docsUrl: docsUrl(settings) }),
+        require: order => requireConsent(order, { ...looks, docsUrl: docsUrl(settings) }),
       },
       media: new VideoMedia({ fetcher, probe: parts.probe ?? new PacketProbe(), log }),
       jobs: new StoredJobs({
@@ -323,6 +320,13 @@ const chargesOf = ({ store, clock, log }: ServiceParts, funding: Funding, owner:
         'The hold of a call had been ended before the call was; it was charged all the same, as far as that could be.',
       ),
   })
+
+/** Whom a request counts for, and what it counts against. */
+const limitsOf = (parts: ServiceParts, limitLog: LimitLog) => ({
+  guards: guardsOf(parts, limitLog),
+  proxies: new TrustedProxies(parts.settings.trustedProxies ?? []),
+  limitLog,
+})
 
 const limitLogOf = ({ store, clock, log }: ServiceParts): LimitLog =>
   new LimitLog({

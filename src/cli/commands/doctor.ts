@@ -5,7 +5,7 @@ import { CliError } from '../cli-error.ts'
 import type { Command, CommandIo } from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data-folder.ts'
 import { broken, type Finding, findingLine, note, ok } from '../doctor/finding.ts'
-import { lookAtProxies } from '../doctor/look-at-proxies.ts'
+import { proxyAdvice } from '../proxy-advice.ts'
 import { configPath, faultsOf, loadConfig } from '../serve/load-config.ts'
 import { dataFlag, withDataFlag } from '../wallet/data-flag.ts'
 import { givenPassphrase, passphraseFlags } from '../wallet/given-passphrase.ts'
@@ -99,12 +99,15 @@ async function lookAtConfig(path: string, isNamed: boolean, { env }: CommandIo) 
     const log = { info: nothing, warn: nothing, error: nothing }
     config.openModels({ folder: '.', log, keep: (_, make) => make() })
     config.checkPayments()
-    const { models, listen, trustedProxies } = config.file
+    const { models } = config.file
+    const proxies = proxyAdvice(config.file)
     return {
       config,
       findings: [
         ok('configuration', `${path} is whole, with ${models.length === 1 ? 'one model' : `${models.length} models`}.`),
-        ...lookAtProxies({ listen, trustedProxies }),
+        ...(proxies
+          ? [{ check: 'proxies', state: proxies.next ? ('note' as const) : ('ok' as const), ...proxies }]
+          : []),
       ],
     }
   } catch (error) {

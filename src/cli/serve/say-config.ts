@@ -1,10 +1,11 @@
 import type { ConfigFile } from '#service/config/config-schema.ts'
-import { lookAtProxies } from '../doctor/look-at-proxies.ts'
+import { proxyAdvice } from '../proxy-advice.ts'
 
 /** What a configuration would serve, without a secret. */
 export function sayConfig(file: ConfigFile): string[] {
   const { publicUrl, listen, payments, models } = file
   const beside = besideModels(file)
+  const proxies = proxyAdvice(file)
   const rails = payments ? ['Base or its like', ...(payments.solana ? ['Solana'] : [])] : []
   const rows = (models as unknown as { id: string; type: string; upstreams: { engine: string }[] }[]).map(
     ({ id, type, upstreams }) => [id, type, upstreams.map(({ engine }) => engine).join(', ')],
@@ -12,7 +13,7 @@ export function sayConfig(file: ConfigFile): string[] {
   const widths = [0, 1].map(column => Math.max(...rows.map(row => row[column]?.length ?? 0)))
   return [
     `Would serve ${publicUrl} on ${listen.host}:${listen.port}.`,
-    ...lookAtProxies(file).map(({ says, next }) => [says, next ?? ''].join(' ').trimEnd()),
+    ...(proxies ? [[proxies.says, proxies.next].filter(Boolean).join(' ')] : []),
     rails.length ? `Top-ups in USDC on ${rails.join(' and ')}.` : 'No top-ups: credit comes with keys alone.',
     ...(beside.length ? [`Beside models: ${beside.join('; ')}.`] : []),
     'Models:',

@@ -40,6 +40,8 @@ function signedPayment(count: number, nowSeconds: number, terms: Partial<EvmPaym
   return { rail: 'evm', key: `evm:8453:${number}`, option, authorization, signature: `0x${'11'.repeat(65)}` }
 }
 
+const uncounted = async () => undefined
+
 export type DriverWorld = Awaited<ReturnType<typeof openDriverWorld>>
 
 export async function openDriverWorld() {
@@ -81,12 +83,10 @@ export async function openDriverWorld() {
   /** Begins a payment, and answers what stands in the books afterwards. */
   async function begin(told: Told, payment = signed()) {
     const { driver, asked } = driverOf(told)
-    const refusal = await driver
-      .begin(payment, await world.rows.find(payment.key), async () => undefined)
-      .then(
-        () => null,
-        error => error?.body?.details?.reason ?? error,
-      )
+    const refusal = await driver.begin(payment, await world.rows.find(payment.key), uncounted).then(
+      () => null,
+      error => error?.body?.details?.reason ?? error,
+    )
     return { payment, refusal, asked, ...(await stateOf(payment)) }
   }
 
