@@ -17,6 +17,7 @@ const metByKind: Readonly<Record<string, Met>> = {
   RPC_CREDITS_USED: { type: 'RPD' },
   RPC_IN_FLIGHT: { type: 'RPM', tier: 'in_flight' },
   X402_CONCURRENCY_LIMIT: { type: 'RPM', tier: 'in_flight' },
+  TOO_MANY_UNREAD_CALLS: { type: 'RPM', tier: 'in_flight' },
   BODIES_FULL: { type: 'RPM', tier: 'body_bytes' },
   FAILED_REQUESTS: { type: 'FAILED_REQUESTS' },
 }
