@@ -361,7 +361,7 @@ test('a model that is not there is told with the ones that are like it, and nobo
   const body = { model: 'Llama 3.3 70B Instruct', messages: [{ role: 'user' as const, content: 'hi' }] }
   const call = { params: undefined, query: undefined, body }
   expect(await failureOf(agent.context().call(createChatCompletion, call))).toMatchObject({
-    happened: 'The service has no model Llama 3.3 70B Instruct.',
+    happened: 'The service has no model “Llama 3.3 70B Instruct”.',
     charged: 0n,
     next: expect.stringMatching(/^Similar ones are llama-3\.3-70b/),
   })

@@ -2,7 +2,7 @@ import type { ModelRecord, ModelType } from '#contract/models.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { nearNames } from '#contract/near-names.ts'
 import { nearModels } from '#toolkit/bounds.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
+import { strangeId, strangeName } from '#toolkit/from-outside.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { shownIdCharacters } from '../bounds.ts'
 
@@ -19,7 +19,8 @@ export function noSuchModel(
   record: ModelRecord | null,
   records: readonly ModelRecord[],
 ): UnknownModel {
-  const named = strangeId(id, shownIdCharacters)
+  // The caller's own word, not the service's.
+  const named = strangeName(id, shownIdCharacters)
   const { one, many } = kinds[type]
   const names = records.filter(each => each.type === type).map(model => strangeId(model.id, shownIdCharacters))
   // One that exists is no slip of the pen, so what its name is like tells nothing.

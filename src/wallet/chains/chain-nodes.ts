@@ -1,4 +1,3 @@
-import { paymentSignature } from '#contract/headers.ts'
 import { isLoopback } from '#contract/loopback.ts'
 import type { PaymentOption } from '#contract/payment.ts'
 import { evmNetwork, solanaNetwork, usdcNameOnEvm, usdcOnEvm } from '#contract/payment-rails.ts'
@@ -54,9 +53,3 @@ export const tokenNamesIn = (accepts: readonly PaymentOption[]): unknown[] =>
   accepts
     .filter(option => option?.network === evmNetwork && String(option.asset).toLowerCase() === usdcOnEvm.toLowerCase())
     .map(({ extra }) => extra?.name)
-
-/** What the token is called that a payment was signed for; null of one on Solana. */
-export function tokenNameIn(header: string): string | null {
-  const name = paymentSignature.parse(header)?.accepted?.extra?.name
-  return typeof name === 'string' ? name : null
-}

@@ -1,6 +1,7 @@
+import { paymentSignature } from '#contract/headers.ts'
 import { displayUsd } from '#contract/money.ts'
 import { giveBackApproval } from '../approvals/approvals.ts'
-import { nodesInUse, tokenNameIn } from '../chains/chain-nodes.ts'
+import { nodesInUse } from '../chains/chain-nodes.ts'
 import { evmEnd } from '../chains/evm-end.ts'
 import { type ChainEnd, solanaEnd } from '../chains/solana-end.ts'
 import * as limits from '../limits.ts'
@@ -174,4 +175,10 @@ function noFunds({ id, amountMicroUsd, address, network }: journal.Payment, unti
     sentence: `The service refused the payment ${id} of ${amount}, because the wallet holds too little USDC; it stays reserved, because it could still be collected until ${until}.`,
     nextStep: `Send at least ${amount} in USDC to ${address} on ${network}, then try again: the same payment is sent, never a second one.`,
   })
+}
+
+/** What the token is called that a payment was signed for; null of one on Solana. */
+function tokenNameIn(header: string): string | null {
+  const name = paymentSignature.parse(header)?.accepted?.extra?.name
+  return typeof name === 'string' ? name : null
 }
