@@ -71,7 +71,7 @@ describe.each(eras)('in the %s era', era => {
       ]),
     )
     results.forEach((result, index) => {
-      expect(Object.keys(result.structuredContent ?? {})).toContain(index % 2 === 0 ? 'window' : 'job_id')
+      expect(Object.keys(result.structuredContent ?? {})).toContain(index % 2 === 0 ? 'credit_usd' : 'job_id')
     })
     await expect.poll(() => counted).toEqual({ calls: 12, delivered: 12 })
     await Promise.all(clients.map(client => client.close()))
