@@ -14,7 +14,7 @@ interface Answer {
 type Condition = (answer: Answer) => boolean
 
 /** A header of answers: the section that asks for it, and on which answers it may stand, or why it is never sent. */
-export type AnswerHeaderRow = { header: DescribedHeader; section: '§2.3' | '§8.4' | '§9' | '–' } & (
+export type AnswerHeaderRow = { header: DescribedHeader; section: string } & (
   | { on: Condition; inContent?: boolean }
   | { notSent: string }
 )
