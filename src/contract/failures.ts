@@ -23,8 +23,11 @@ export const KeyLimitReached = z
   .meta({ id: 'KeyLimitReached' })
 export type KeyLimitReached = z.output<typeof KeyLimitReached>
 
-/** What is wrong, by member: its sentences under `_errors`, and each member inside of it under its own name. */
-const FieldDetails = z.looseObject({ _errors: z.array(z.string()) })
+/**
+ * What is wrong, by member: its sentences under `_errors`, which our own service always sends, and each member inside of it
+ * under its own name. Other services may leave `_errors` out.
+ */
+const FieldDetails = z.looseObject({ _errors: z.array(z.string()).optional() })
 
 /** Every 400 that is about a request: `details` nested by field, `issues` flat. */
 export const DetailedError = z
