@@ -100,7 +100,7 @@ test('models are found whose type is not among all', async () => {
 })
 
 test.each([
-  [{ model: 'demo-image' }, /^Video models are demo-video, .*demo-video-upscale/],
+  [{ model: 'demo-image' }, /^Video models are demo-video, .*models_find/],
   [{ model: 'demo-vidoe' }, /^Models of the type video are demo-video/],
   [{ duration: '30s' }, /^demo-video takes: duration 2s, /],
   [{ duration: undefined }, /^Call again with `duration`\. It takes duration 2s, /],
