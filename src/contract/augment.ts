@@ -8,6 +8,10 @@ import { paidFailures } from './paid-failures.ts'
 /** What one search, and one page that could be read, costs in micro-USD, here and in a chat. */
 export const augmentMicroUsd = 10_000
 
+/** What a result of a model's own search of the web and X costs, and for how many a chat pays at most. */
+export const xSearchMicroUsd = 10_000
+export const xSearchResults = 20
+
 /** Results of one search. */
 const searchResults = { most: 20, default: 10 } as const
 

@@ -13,6 +13,7 @@ const environment = {
   BASE_RPC_URL: 'https://node.example.com',
   FAREBOX_EVM_KEY: `0x${'1'.repeat(64)}`,
   HOSTED_KEY: 'key',
+  XAI_API_KEY: 'key',
   FACILITATOR_AUTHORIZATION: 'Bearer x',
   SOLANA_RPC_URL: 'https://node.example.com',
   FAREBOX_SVM_KEY: 'key',
@@ -25,6 +26,7 @@ test('examples/farebox.yaml is what serve takes', async () => {
   const models = openModels({ folder: tmpdir(), log, keep: (_, make) => make() })
   expect(models.map(({ id, type }) => `${type} ${id}`)).toEqual([
     'text llama-3.3-70b',
+    'text grok',
     'text llama-3.1-70b',
     'embedding vectors',
     'image pictures',

@@ -8,12 +8,7 @@ const web = new ScriptedWeb()
 describe('what cannot be done is refused by its name, for nothing', () => {
   const { capabilities } = textModel()
   test.each<[what: string, options: object, model: object, words: string]>([
-    [
-      'a search of posts',
-      { enable_x_search: true },
-      {},
-      'enable_x_search: no model of this service has a search of its own',
-    ],
+    ['a search of posts', { enable_x_search: true }, {}, 'enable_x_search: scripted has no search of its own'],
     [
       'a search before a model that takes none',
       { enable_web_search: 'on' },

@@ -13,22 +13,29 @@ import type { Web } from '../service.ts'
 export interface ChatOptions {
   model: string
   echo: ServiceParametersEcho
+  /** The engine searches by itself, and the service's standard search is passed over. */
+  searchesX: boolean
 }
 
 export function chatOptions(
-  request: Pick<ChatCompletionRequest, 'model' | 'service_parameters' | 'tools'>,
+  request: Pick<ChatCompletionRequest, 'model' | 'service_parameters' | 'tools' | 'stream'>,
 ): ChatOptions {
   const suffixed = parseModelSuffix(request.model)
   refuseInvalid(suffixed)
   const asked: ServiceParameters = { ...request.service_parameters, ...suffixed.parameters }
-  if (asked.enable_x_search)
-    throw refusal('enable_x_search', 'no model of this service has a search of its own; leave it out')
-  return { model: suffixed.model, echo: echoOf(asked, hasSearchTool(request)) }
+  const searchesX = asked.enable_x_search ?? hasTool(request, 'x_search')
+  if (searchesX && request.stream && asked.return_search_results_as_documents) {
+    throw refusal(
+      'return_search_results_as_documents',
+      'a model’s own search is told at the end of a stream, after its tool calls; leave it out, or ask without stream',
+    )
+  }
+  return { model: suffixed.model, echo: echoOf(asked, hasTool(request, 'web_search')), searchesX }
 }
 
-/** The published tool is another spelling of `auto`: the model decides, as it does about any tool. */
-export const hasSearchTool = ({ tools }: Pick<ChatCompletionRequest, 'tools'>): boolean =>
-  (tools ?? []).some(({ type }) => type === 'web_search')
+/** A published tool is another spelling of the option: of a search here of `auto`, because the model decides about any tool. */
+const hasTool = ({ tools }: Pick<ChatCompletionRequest, 'tools'>, name: 'web_search' | 'x_search'): boolean =>
+  (tools ?? []).some(({ type }) => type === name)
 
 const echoOf = (asked: ServiceParameters, mayAlwaysSearch: boolean): ServiceParametersEcho => ({
   // A model that could do it would be of the contract; there is none here.
@@ -45,8 +52,14 @@ const echoOf = (asked: ServiceParameters, mayAlwaysSearch: boolean): ServicePara
 })
 
 /** What this service or this model does not do is refused by its name, never ignored. */
-export function checkOptions({ echo }: ChatOptions, model: TextModel, web: Web): void {
-  const searches = echo.enable_web_search !== 'off'
+export function checkOptions({ echo, searchesX }: ChatOptions, model: TextModel, web: Web): void {
+  if (searchesX && !model.capabilities.supportsXSearch) {
+    throw refusal(
+      'enable_x_search',
+      `${model.id} has no search of its own; leave it out, or choose a model whose record says supportsXSearch`,
+    )
+  }
+  const searches = echo.enable_web_search !== 'off' && !searchesX
   if (searches && !web.search) throw refusal('enable_web_search', 'is not set up on this service; leave it out')
   if (searches && !model.capabilities.supportsWebSearch) {
     throw refusal('enable_web_search', `${model.id} takes no results of a search; leave it out`)

@@ -1,5 +1,5 @@
 import type { ChatCompletionRequest } from '#contract/chat.ts'
-import { addUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import { addUsd, type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import { type Call, principalOf } from '../call.ts'
 import type { ChatCall } from '../engines/engine.ts'
 import type { ChargeOrder } from '../ledger/charge.ts'
@@ -7,7 +7,9 @@ import { shortage, totalOf } from '../ledger/funding.ts'
 import { checkChat } from '../models/check-chat.ts'
 import type { TextModel } from '../models/model.ts'
 import { estimateChat, mostWithMedia } from '../pricing/price-chat.ts'
+import { mostOfXSearch } from '../pricing/price-web.ts'
 import type { Service } from '../service.ts'
+import { contextShare, searchContextBytes } from './bounds.ts'
 import { type ChatOptions, chatOptions, checkOptions } from './chat-options.ts'
 import { engineRequest } from './engine-request.ts'
 import { fetchMedia, mediaNamedIn, withMedia } from './named-media.ts'
@@ -39,7 +41,7 @@ export async function planChat(call: Call, body: ChatCompletionRequest, service:
   const media = mediaNamedIn(request, model, request.messages.length - body.messages.length)
   const web = webPlan(options, model, body)
   const spendable = await call.spendable()
-  const priced = (asked: ChatCompletionRequest) => limitsOf(asked, { call, model, web, spendable })
+  const priced = (asked: ChatCompletionRequest) => limitsOf(asked, { call, model, web, options, spendable })
   // For who can pay alone, and before anything is held.
   if (media.length) priced(withMedia(request, new Map(media.map(({ part }) => [part, null]))))
   const { fetcher, documents, log } = service
@@ -52,6 +54,7 @@ interface Limiting {
   call: Call
   model: TextModel
   web: WebPlan | null
+  options: ChatOptions
   spendable: Awaited<ReturnType<Call['spendable']>>
 }
 
@@ -60,10 +63,10 @@ interface Limiting {
  * comes at once, and its hold has to cover it from the beginning, but for media, which nobody can measure beforehand.
  * Throws what is missing to pay for the least of it.
  */
-function limitsOf(request: ChatCompletionRequest, { call, model, web, spendable }: Limiting) {
-  const aside = web?.mostMicroUsd ?? zeroUsd
+function limitsOf(request: ChatCompletionRequest, { call, model, web, options, spendable }: Limiting) {
+  const aside = asideOf({ web, options })
   const left = totalOf(spendable) - aside
-  const estimate = estimateChat(model, request, microUsd(left > 0n ? left : 0n), web?.contextBytes)
+  const estimate = estimateChat(model, request, microUsd(left > 0n ? left : 0n), contextBytesOf(model, web, options))
   if ('needed' in estimate) throw shortage(spendable, addUsd(estimate.needed, aside))
   const reach = request.stream ? estimate.most : estimate
   const order: ChargeOrder = {
@@ -72,14 +75,24 @@ function limitsOf(request: ChatCompletionRequest, { call, model, web, spendable 
     principal: principalOf(call),
     model: model.id,
     amount: addUsd(estimate.hold, aside),
-    most: addUsd(mostWithMedia(model, request, reach), aside),
+    most: addUsd(mostWithMedia(model, request, reach, options.searchesX), aside),
   }
   return { order, maxPromptTokens: estimate.maxPromptTokens, maxCompletionTokens: reach.maxCompletionTokens }
 }
+
+/** Set aside for what is looked at on the web, here or by the engine; it buys no tokens. */
+export const asideOf = ({ web, options }: Pick<ChatPlan, 'web' | 'options'>): MicroUsd =>
+  addUsd(web?.mostMicroUsd ?? zeroUsd, options.searchesX ? mostOfXSearch : zeroUsd)
+
+/** Bytes that are found and become part of the prompt. */
+const contextBytesOf = (model: TextModel, web: WebPlan | null, { searchesX }: ChatOptions): number =>
+  (web?.contextBytes ?? 0) +
+  (searchesX ? Math.min(Math.floor(model.contextTokens / contextShare), searchContextBytes) : 0)
 
 export const engineCall = (plan: ChatPlan, request: ChatCompletionRequest): Omit<ChatCall, 'signal'> => ({
   request,
   engineModel: plan.model.engineModel,
   maxCompletionTokens: plan.maxCompletionTokens,
+  searchesX: plan.options.searchesX,
   isThinkingOff: plan.options.echo.disable_thinking && plan.model.capabilities.supportsReasoning,
 })

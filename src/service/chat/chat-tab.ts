@@ -1,6 +1,7 @@
 import type { ChatCompletionChunk, ChatCompletionRequest } from '#contract/chat.ts'
 import type { TokenUsage } from '#contract/chat-completion.ts'
 import type { Clock } from '#contract/clock.ts'
+import type { SearchResult } from '../engines/engine.ts'
 import { oneCharge } from '../pricing/one-charge.ts'
 import type { Line } from '../store/units.ts'
 import { countPromptTokens } from '../tokens/count-tokens.ts'
@@ -8,6 +9,7 @@ import { RunningCount } from '../tokens/running-count.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import { believed, type CountedUsage, isPossible, runningTokens, usageLines, usageOf } from './chat-usage.ts'
 import { generatedText } from './generated-text.ts'
+import { OwnSearch } from './own-search.ts'
 import type { PreparedChat } from './prepare-chat.ts'
 import { ThinkingTime } from './thinking-time.ts'
 
@@ -31,16 +33,24 @@ export class ChatTab {
   #request: ChatCompletionRequest
   #besideLines: readonly Line[] = []
   #hasShown = false
+  /** The engine's, where it was asked to search by itself. */
+  readonly #search: OwnSearch | null
 
   constructor(plan: ChatPlan, clock: Clock) {
     this.#plan = plan
     this.#request = plan.request
+    this.#search = plan.options.searchesX ? new OwnSearch() : null
     this.#thinking = new ThinkingTime(clock)
   }
 
   /** Whether any content has come. */
   get delivered(): boolean {
     return this.#delivered
+  }
+
+  /** What the engine has found by itself so far. */
+  get ownSources(): readonly SearchResult[] {
+    return this.#search?.sources ?? []
   }
 
   /** What the engine is really asked, and what that cost before it. */
@@ -61,6 +71,7 @@ export class ChatTab {
   }
 
   read(chunk: ChatCompletionChunk): void {
+    this.#search?.read(chunk)
     this.#hasBegun = true
     for (const { index, delta, finish_reason: finish } of chunk.choices) {
       const text = generatedText(delta)
@@ -106,7 +117,12 @@ export class ChatTab {
 
   lines(): Line[] {
     const owes = this.#delivered || (this.#whole && this.#reported !== null) || (this.#isLeft && this.#hasBegun)
-    if (owes) return oneCharge([...usageLines(this.#plan, this.#usage()), ...this.#besideLines])
+    if (owes)
+      return oneCharge([
+        ...usageLines(this.#plan, this.#usage()),
+        ...this.#besideLines,
+        ...(this.#search?.lines() ?? []),
+      ])
     return this.#hasShown || this.#isLeft ? oneCharge(this.#besideLines) : []
   }
 

@@ -3,6 +3,7 @@ import type { TokenUsage } from '#contract/chat-completion.ts'
 import type { ServiceParametersEcho } from '#contract/service-parameters.ts'
 import { boundedWait } from '../bounded-wait.ts'
 import { type Call, type JsonReply, json } from '../call.ts'
+import type { SearchResult } from '../engines/engine.ts'
 import { type Cost, printedCost } from '../ledger/charge.ts'
 import { withCharge } from '../ledger/charges.ts'
 import { oneCharge } from '../pricing/one-charge.ts'
@@ -10,6 +11,7 @@ import { tellRemaining } from '../sell.ts'
 import type { Service } from '../service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { usageLines, usageOfCompletion } from './chat-usage.ts'
+import { echoWith, OwnSearch } from './own-search.ts'
 import { type PreparedChat, prepareChat } from './prepare-chat.ts'
 import { withDocuments } from './search-documents.ts'
 import { stripThinking, withoutReasoning } from './strip-thinking.ts'
@@ -39,14 +41,23 @@ export async function completeChat(
     const asked = engineCall(plan, prepared.request)
     const completion = await boundedWait(plan.model.engine.complete({ ...asked, signal }), { signal })
     const counted = usageOfCompletion(prepared.request, completion)
-    const value = { completion, usage: counted.usage, prepared }
+    const search = plan.options.searchesX ? new OwnSearch() : null
+    search?.read(completion)
+    const value = { completion, usage: counted.usage, prepared: withOwnSources(prepared, search?.sources ?? []) }
     const alsoCommit = (cost: Cost) => call.keep(() => json(told(answerOf(plan, value, cost))))
-    return { value, lines: oneCharge([...usageLines(plan, counted), ...prepared.lines]), alsoCommit }
+    const lines = [...usageLines(plan, counted), ...prepared.lines, ...(search?.lines() ?? [])]
+    return { value, lines: oneCharge(lines), alsoCommit }
   })
   call.tokensUsed(value.usage.total_tokens)
   tellRemaining(call, charged.availableMicroUsd)
   return json(told(answerOf(plan, value, charged)))
 }
+
+const withOwnSources = (prepared: PreparedChat, own: readonly SearchResult[]): PreparedChat => ({
+  ...prepared,
+  echo: echoWith(prepared.echo, own),
+  sources: [...prepared.sources, ...own],
+})
 
 function answerOf({ model }: ChatPlan, { completion, usage, prepared }: Completed, cost: Cost): ChatCompletion {
   const { echo, sources } = prepared

@@ -20,7 +20,7 @@ export function engineRequest(
 ): ChatCompletionRequest {
   const { service_parameters: _own, tools, ...forwarded } = requestFor(model.engine, request)
   const instructions = [echo.include_service_system_prompt ? prompts.service : '', prompts.character].filter(Boolean)
-  const ownTools = tools?.filter(({ type }) => type !== 'web_search')
+  const ownTools = tools?.filter(({ type }) => type !== 'web_search' && type !== 'x_search')
   // Some clients write the limit in a way that only this service knows.
   const limit = askedTokens(request)
   return {

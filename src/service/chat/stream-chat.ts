@@ -9,6 +9,7 @@ import type { Service } from '../service.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
 import { ChatTab } from './chat-tab.ts'
 import { EngineRun } from './engine-run.ts'
+import { echoWith } from './own-search.ts'
 import { type PreparedChat, prepareChat } from './prepare-chat.ts'
 import { behindDocuments, documentsDelta } from './search-documents.ts'
 import { StreamCredit } from './stream-credit.ts'
@@ -130,6 +131,7 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
   }
   if (run.left) return
   tab.complete()
+  yield* ownSourceEvents(streaming, last)
   const lastEvents = (cost: Cost) => usageEvents(streaming, last, cost)
   const charged = await charge.settle(cost => call.keepStream(() => lastEvents(cost)))
   call.tokensUsed(tab.usage().total_tokens)
@@ -178,6 +180,15 @@ function* sourceEvents({ plan, tab, prepared }: Streaming, first: ChatCompletion
   }
 }
 
+/** What the engine found by itself, which it may say with its last word. */
+function* ownSourceEvents(
+  { plan, tab, prepared: { echo } }: Streaming,
+  last: ChatCompletionChunk | null,
+): Generator<unknown> {
+  if (!last || !echo.include_search_results_in_stream || !tab.ownSources.length) return
+  yield { ...publicChunk(plan, last), choices: [], service_parameters: echoWith(echo, tab.ownSources) }
+}
+
 function shownChunk({ plan, prepared }: Streaming, chunk: ChatCompletionChunk): ChatCompletionChunk {
   const { echo, sources } = prepared
   const isBehind = echo.return_search_results_as_documents && sources.length > 0
@@ -205,7 +216,11 @@ function usageEvents(
   cost: Cost,
 ): readonly unknown[] {
   if (!last || !plan.request.stream_options?.include_usage) return []
-  const said = { usage: tab.usage(), cost: printedCost(cost), service_parameters: prepared.echo }
+  const said = {
+    usage: tab.usage(),
+    cost: printedCost(cost),
+    service_parameters: echoWith(prepared.echo, tab.ownSources),
+  }
   return [{ ...publicChunk(plan, last), choices: [], ...said }]
 }
 

@@ -5,7 +5,7 @@ import type { Charge } from '../ledger/charge.ts'
 import { tokensFor } from '../pricing/price-chat.ts'
 import type { Refusal } from '../store/outcome.ts'
 import { extendFromShare, overrunFactor } from './bounds.ts'
-import type { ChatPlan } from './chat-plan.ts'
+import { asideOf, type ChatPlan } from './chat-plan.ts'
 import type { ChatTab } from './chat-tab.ts'
 import { runningTokens } from './chat-usage.ts'
 import { generatedText } from './generated-text.ts'
@@ -85,9 +85,9 @@ export class StreamCredit {
   }
 
   #cover(): void {
-    const { model, maxPromptTokens, web } = this.#plan
+    const { model, maxPromptTokens } = this.#plan
     // What is set aside for the web buys no tokens.
-    const held = microUsd(this.#charge.heldMicroUsd - (web?.mostMicroUsd ?? 0n))
+    const held = microUsd(this.#charge.heldMicroUsd - asideOf(this.#plan))
     this.#covered = tokensFor(model.price, maxPromptTokens, held)
   }
 }

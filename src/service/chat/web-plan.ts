@@ -17,7 +17,11 @@ export type WebPlan =
   | { kind: 'auto'; decision: ChatCompletionRequest; contextBytes: number; mostMicroUsd: MicroUsd }
 
 /** Null where nothing is asked for, or there is nothing to look for. */
-export function webPlan({ echo }: ChatOptions, model: TextModel, request: ChatCompletionRequest): WebPlan | null {
+export function webPlan(
+  { echo, searchesX }: ChatOptions,
+  model: TextModel,
+  request: ChatCompletionRequest,
+): WebPlan | null {
   const text = newestText(request.messages)
   const room = Math.floor(model.contextTokens / contextShare)
   const urls = echo.enable_web_scraping ? addressesIn(text) : []
@@ -30,7 +34,7 @@ export function webPlan({ echo }: ChatOptions, model: TextModel, request: ChatCo
     }
   }
   const query = text.replaceAll(/\s+/g, ' ').trim().slice(0, queryCharacters)
-  if (echo.enable_web_search === 'off' || query === '') return null
+  if (searchesX || echo.enable_web_search === 'off' || query === '') return null
   const contextBytes = Math.min(room, searchContextBytes)
   if (echo.enable_web_search === 'on')
     return { kind: 'search', query, contextBytes, mostMicroUsd: most({ searches: 1 }) }

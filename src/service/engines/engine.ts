@@ -24,6 +24,8 @@ export interface ChatCall {
   engineModel: string
   /** The most completion tokens the caller has paid a hold for, all choices together; never exceeded by a well-behaved engine. */
   maxCompletionTokens: number
+  /** It searches the web and X by itself, and says in `citations` and its usage what it found. */
+  searchesX?: boolean
   /** A model that can reason is to answer at once. */
   isThinkingOff?: boolean
   signal: AbortSignal
@@ -32,6 +34,8 @@ export interface ChatCall {
 export interface ChatEngine {
   /** Paths of members beyond the published ones that its operator lets through, such as `chat_template_kwargs.enable_thinking`. */
   readonly passMembers?: readonly string[]
+  /** Whether it has a search of its own. */
+  readonly hasXSearch?: boolean
   complete(call: ChatCall): Promise<ChatCompletion>
   /** Ends normally after the last chunk; a chunk with `usage` may come last. Breaking off the loop ends the upstream call. */
   stream(call: ChatCall): AsyncIterable<ChatCompletionChunk>

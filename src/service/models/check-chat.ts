@@ -26,7 +26,10 @@ export function checkChat(model: TextModel, request: ChatCompletionRequest): voi
 function checkTools({ id, capabilities }: TextModel, { tools }: ChatCompletionRequest): void {
   for (const [index, { type }] of (tools ?? []).entries()) {
     const isTaken =
-      type === undefined || type === 'function' || (type === 'web_search' && capabilities.supportsWebSearch)
+      type === undefined ||
+      type === 'function' ||
+      (type === 'web_search' && capabilities.supportsWebSearch) ||
+      (type === 'x_search' && capabilities.supportsXSearch)
     if (!isTaken) throw fieldError(['tools', index, 'type'], `${id} takes tools of the type function only`)
   }
 }

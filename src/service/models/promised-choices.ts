@@ -10,7 +10,11 @@ export type PromisedChoice = readonly [field: string, value: unknown]
 
 /** The first thing that a model promises and this engine cannot carry, as `resolution 720p`; null where there is none. */
 export function brokenPromise(model: Model, engine: Model['engine']): string | null {
-  // Engines of text declare no choices here: their requests have an allowlist of members.
+  // Of an engine of text its search alone is a choice: its requests have an allowlist of members.
+  if (model.type === 'text') {
+    const searches = 'hasXSearch' in engine && engine.hasXSearch === true
+    return model.capabilities.supportsXSearch && !searches ? 'supportsXSearch' : null
+  }
   if (!('carries' in engine)) return null
   const carries = engine.carries as Carries<string>
   const broken = promisedChoices(model).find(([field, value]) => !carries(field, value))

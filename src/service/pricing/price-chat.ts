@@ -89,14 +89,20 @@ export function estimateChat(
 }
 
 /**
- * How far the hold of a call may grow beyond what was held. Text is bounded by its bytes; a medium is not, so where there
- * is one the engine may report a prompt that fills the context, and it is charged as far as the caller's credit goes.
+ * How far the hold of a call may grow beyond what was held. Text is bounded by its bytes; a medium is not, nor is what a
+ * model reads in a search of its own. With either the engine may report a prompt that fills the context, and it is charged
+ * as far as the caller's credit goes.
  */
-export function mostWithMedia(model: TextModel, { messages }: ChatCompletionRequest, held: Offer): MicroUsd {
+export function mostWithMedia(
+  model: TextModel,
+  { messages }: ChatCompletionRequest,
+  held: Offer,
+  isSearched = false,
+): MicroUsd {
   const hasMedia = messages.some(
     ({ content }) => Array.isArray(content) && content.some((part: { type: string }) => part.type !== 'text'),
   )
-  if (!hasMedia) return held.hold
+  if (!hasMedia && !isSearched) return held.hold
   const { maxCompletionTokens, maxPromptTokens } = held
   return offer(model.price, Math.max(model.contextTokens, maxPromptTokens), maxCompletionTokens).hold
 }

@@ -1,4 +1,4 @@
-import { augmentMicroUsd } from '#contract/augment.ts'
+import { augmentMicroUsd, xSearchMicroUsd, xSearchResults } from '#contract/augment.ts'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import type { Line } from '../store/units.ts'
 
@@ -33,3 +33,19 @@ export const webPiecePrice = (sku: string): Line => ({
 })
 
 export const webPrice = ({ searches, pages }: WebUse): MicroUsd => microUsd((searches + pages) * augmentMicroUsd)
+
+/** A model's own search, by the result, as far as a chat pays for one. */
+export function xSearchLines(results: number): Line[] {
+  const count = Math.min(results, xSearchResults)
+  if (count === 0) return []
+  return [
+    {
+      sku: 'x.search',
+      units: BigInt(count),
+      unitPricePicoUsd: BigInt(xSearchMicroUsd * picoPerMicro),
+      amount: microUsd(count * xSearchMicroUsd),
+    },
+  ]
+}
+
+export const mostOfXSearch: MicroUsd = microUsd(xSearchResults * xSearchMicroUsd)

@@ -58,13 +58,17 @@ function reasoningOf({ reasoning }: ResponsesRequest) {
   return { reasoning: asked, ...(effort ? { reasoning_effort: effort } : {}) }
 }
 
-/** Tools of OpenAI's that run on its side are refused by their names, but for the search, which is the service's own. */
+/** Tools of OpenAI's that run on its side are refused by their names, but for searches: the service's own, and the model's. */
 function toolsOf({ tools, tool_choice: choice }: ResponsesRequest) {
   const taken = (tools ?? []).map((tool, index) => {
     const { type, ...flat } = tool
     if (/^web_search/.test(type)) return { type: 'web_search' }
+    if (type === 'x_search') return { type }
     if (type !== 'function') {
-      throw fieldError(['tools', index, 'type'], `${type} is not available; allowed values: function, web_search`)
+      throw fieldError(
+        ['tools', index, 'type'],
+        `${type} is not available; allowed values: function, web_search, x_search`,
+      )
     }
     const called = tool.function ?? flat
     if (!called.name) throw fieldError(['tools', index, 'name'], 'A function needs a name')

@@ -51,6 +51,13 @@ export const openAiOptions = {
     .record(z.string(), z.unknown())
     .refine(...isForeign)
     .optional(),
+  /** The model's own search: `responses` for xAI's API, or what a gateway takes in a chat for it. */
+  xSearch: z
+    .union([
+      z.literal('responses'),
+      z.strictObject({ members: z.record(z.string(), z.unknown()).refine(...isForeign) }),
+    ])
+    .optional(),
   /** For edits; OpenAI’s newer models always answer base64, and refuse to be told so. */
   lacksResponseFormat: z.boolean().optional(),
   timeouts: z
@@ -76,6 +83,7 @@ export const openAiKind = defineEngineKind({
     passMembers: ['text'],
     runningUsage: ['text'],
     withoutThinking: ['text'],
+    xSearch: ['text'],
     takesKeys: ['video'],
     lacksResponseFormat: ['inpaint'],
   },
@@ -87,6 +95,9 @@ export const openAiKind = defineEngineKind({
         passMembers: given.passMembers ?? [],
         withoutThinking: given.withoutThinking ?? {},
         runningUsage: given.runningUsage,
+        ...(given.xSearch === undefined
+          ? {}
+          : { xSearch: given.xSearch === 'responses' ? given.xSearch : given.xSearch.members }),
       }),
     embedding: (given, around) => new OpenAiEmbeddings(upstreamOf(given, around)),
     image: (given, around) => new OpenAiImages(upstreamOf(given, around)),

@@ -1,7 +1,8 @@
-import { defaultVendor, toVendor } from '#contract/vendor.ts'
+import { defaultVendor, fromVendor, toVendor } from '#contract/vendor.ts'
 import { OpenAiChat, type OpenAiChatOptions } from '../openai/chat.ts'
 
-export interface ServiceChatOptions extends Omit<OpenAiChatOptions, 'members' | 'withoutThinking' | 'lengthMember'> {
+export interface ServiceChatOptions
+  extends Omit<OpenAiChatOptions, 'optionMembers' | 'xSearch' | 'searchedAnswer' | 'withoutThinking' | 'lengthMember'> {
   /** The word in the other service's headers and members. */
   vendor?: string
 }
@@ -18,8 +19,17 @@ export class ServiceChat extends OpenAiChat {
     super({
       ...options,
       lengthMember: 'max_completion_tokens',
-      members: told({}),
-      withoutThinking: told({ disable_thinking: true }),
+      optionMembers: ({ isThinkingOff, searchesX }) =>
+        told({ ...(isThinkingOff ? { disable_thinking: true } : {}), ...(searchesX ? { enable_x_search: true } : {}) }),
+      xSearch: {},
+      searchedAnswer: answer => withCitations(answer, fromVendor(answer, vendor)),
     })
   }
+}
+
+/** A service of this contract names its sources in the echo of its options, which is not ours to pass on. */
+function withCitations(answer: Record<string, unknown>, named: unknown): Record<string, unknown> {
+  const { service_parameters: echo } = named as { service_parameters?: { web_search_citations?: unknown } | null }
+  const citations = echo?.web_search_citations
+  return Array.isArray(citations) ? { ...answer, citations } : answer
 }

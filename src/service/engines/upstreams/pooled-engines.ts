@@ -9,6 +9,7 @@ import { isNotBegun } from './upstream-verdict.ts'
 /** Each upstream drops for itself what only another one takes. */
 export const pooledChat = (pool: UpstreamPool<ChatEngine>): ChatEngine => ({
   passMembers: [...new Set(pool.engines.flatMap(({ passMembers = [] }) => passMembers))],
+  hasXSearch: pool.engines.every(({ hasXSearch }) => hasXSearch === true),
   complete: call => pool.answer(call, (engine, asked) => engine.complete(asked)),
   stream: call => pool.stream(call, (engine, asked) => engine.stream(asked)),
 })
