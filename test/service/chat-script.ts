@@ -30,6 +30,8 @@ const head = { id: 'scripted', created: 1, model: 'scripted' }
 
 /** An engine that plays what a test has written, at the port. */
 export class ScriptedChat implements ChatEngine {
+  /** Beyond the published members. */
+  readonly passMembers = ['functions']
   beats: readonly Beat[] = []
   whenAborted: WhenAborted = 'ends'
   readonly calls: ChatCall[] = []
