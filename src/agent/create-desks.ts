@@ -70,6 +70,6 @@ const inOurWords = <Value>(place: WalletPlace, work: Promise<Value>): Promise<Va
     throw error instanceof WalletRefusal ? typedWords(ofWallet(error), place) : error
   })
 
-/** Variables such as `FAREBOX_API_KEY_FILE` name files that hold secrets, of other programs of this environment too. */
+/** Variables whose names end with `_FILE` name files that hold secrets, of other programs of this environment too. */
 const filesNamed = (env: AgentSettings['env']): string[] =>
   Object.entries(env).flatMap(([name, value]) => (/_FILE$/.test(name) && value ? [value] : []))

@@ -1,5 +1,5 @@
 /** No failure of the store leaves a call open, or something inside that would keep the service from stopping. */
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { StoreError } from '#service/store/store-error.ts'
 import type { Caller } from './callers.ts'
 import { streamedChat, wholeChat } from './calls/chat.ts'
@@ -111,6 +111,12 @@ async function openAfter({ seed, run, fail, leavesAfterMs }: Failing): Promise<s
     world.database.close()
   }
 }
+
+// What the service reads from disk with its first chat would come at a moment of the machine's, not of the seed's.
+beforeAll(async () => {
+  installVirtualMachines()
+  await import('#service/chat/answer-chat.ts')
+})
 
 describe.each(calls)('%s ends', (_what, run) => {
   describe.each(ways)('where the store %s', (_how, fail) => {

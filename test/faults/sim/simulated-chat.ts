@@ -135,7 +135,7 @@ export class SimulatedChat implements ChatEngine {
 
   #deliveredTo({ request }: ChatCall): Delivered {
     const { delivered } = this.#options
-    const name = String(request.user)
+    const name = String(request.prompt_cache_key)
     const known = delivered.get(name) ?? { pieces: 0, reported: false }
     delivered.set(name, known)
     return known

@@ -199,7 +199,7 @@ function installChance(): void {
 }
 
 function installFiles(): void {
-  const { copyFile, mkdir, rename, rm, stat } = files
+  const { copyFile, mkdir, open, rename, rm, stat } = files
   const { createReadStream } = fs
   /** On a machine ours, which is over at once; otherwise Node's. */
   const either =
@@ -220,6 +220,11 @@ function installFiles(): void {
     copyFile: either(copyFile, (disk, from, to) => disk.copy(String(from), String(to))),
     rm: either(rm, (disk, path) => disk.remove(String(path))),
     mkdir: either(mkdir as (path: string) => unknown, () => undefined),
+    // Opened to be synced alone: a disk in memory has everything at once.
+    open: either(open as (path: string) => unknown, () => ({
+      sync: async () => undefined,
+      close: async () => undefined,
+    })),
   })
   Object.assign(fs, {
     createReadStream(path: string, options: { start?: number; end?: number } = {}) {

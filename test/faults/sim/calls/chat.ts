@@ -9,7 +9,7 @@ const bodyOf = (visit: Visit, stream: boolean): object => {
   const limit = draws.once(3) ? {} : { max_tokens: 1 + draws.below(600) }
   return {
     model: 'demo-chat',
-    user: name,
+    prompt_cache_key: name,
     messages: [{ role: 'user', content: 'x'.repeat(1 + draws.below(40)) }],
     ...limit,
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),

@@ -72,7 +72,9 @@ function checkRequests(world: World): void {
       world.broken(`Request ${id} was told to cost ${cost} and was charged ${charged}.`)
     if (world.book.excused.has(id) || world.book.jobs.has(id)) continue
     if (status >= 400 && charged !== 0n) world.broken(`Request ${id} failed with ${status} and was charged ${charged}.`)
-    if (!delivered && charged !== 0n) world.broken(`Request ${id} was delivered nothing and was charged ${charged}.`)
+    // What a caller has left is done to its end, and charged.
+    if (!delivered && !left && charged !== 0n)
+      world.broken(`Request ${id} was delivered nothing and was charged ${charged}.`)
   }
 }
 
