@@ -26,11 +26,7 @@ export default defineTool({
     images: z.array(z.string().min(1)).max(pictures.chat).optional().describe('Paths or URLs, for models with vision.'),
     audio: z.array(z.string().min(1)).max(chatMedia.audio).optional().describe('Paths of recordings.'),
     videos: z.array(z.string().min(1)).max(chatMedia.videos).optional().describe('Paths or URLs.'),
-    service_parameters: z
-      .looseObject({})
-      .pipe(ServiceParameters)
-      .optional()
-      .describe('Options such as {"enable_web_search": "on", "character_slug": "…", "strip_thinking_response": true}.'),
+    service_parameters: z.strictObject(ServiceParameters.shape).optional(),
     prompt_cache_key: z.string().optional(),
     cache: z.boolean().optional().describe('true caches system and history.'),
     max_tokens: z.number().int().min(1).optional().describe('Also bounds the cost.'),

@@ -292,10 +292,49 @@ export const listing: Listing = {
             }
           },
           "service_parameters": {
-            "description": "Options such as {\"enable_web_search\": \"on\", \"character_slug\": \"…\", \"strip_thinking_response\": true}.",
             "type": "object",
-            "properties": {},
-            "additionalProperties": {}
+            "properties": {
+              "character_slug": {
+                "type": "string",
+                "minLength": 1
+              },
+              "strip_thinking_response": {
+                "type": "boolean"
+              },
+              "disable_thinking": {
+                "type": "boolean"
+              },
+              "enable_e2ee": {
+                "type": "boolean"
+              },
+              "enable_web_search": {
+                "type": "string",
+                "enum": [
+                  "off",
+                  "on",
+                  "auto"
+                ]
+              },
+              "enable_web_scraping": {
+                "type": "boolean"
+              },
+              "enable_x_search": {
+                "type": "boolean"
+              },
+              "enable_web_citations": {
+                "type": "boolean"
+              },
+              "include_search_results_in_stream": {
+                "type": "boolean"
+              },
+              "return_search_results_as_documents": {
+                "type": "boolean"
+              },
+              "include_service_system_prompt": {
+                "type": "boolean"
+              }
+            },
+            "additionalProperties": false
           },
           "prompt_cache_key": {
             "type": "string"

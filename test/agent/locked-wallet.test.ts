@@ -49,9 +49,11 @@ test('a locked wallet tells what it paid, its caps and its payee, and how it is 
     expect(open.receipts.receipts).toHaveLength(1)
     const locked = await told(env, null)
     expect(locked.receipts.receipts).toEqual(open.receipts.receipts)
-    const { pays, credit_usd, next, ...known } = open.status
+    // Nothing is asked of a service without a key.
+    const { pays, credit, credit_usd, next, ...known } = open.status
     expect({ pays, next }).toEqual({ pays: 'wallet', next: null })
     expect(credit_usd).not.toBe(0)
+    expect(credit).not.toEqual(locked.status.credit)
     expect(locked.status).toMatchObject({ ...known, pays: 'nothing', payee: payTo, spent_usd: { today: 5, total: 5 } })
     expect(locked.said).toContain('Paid today 5')
     expect(locked.said).toMatch(/`farebox mcp --passphrase-file FILE( --data '[^']+')?`/)
