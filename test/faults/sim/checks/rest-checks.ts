@@ -71,8 +71,10 @@ function checkRequests(world: World): void {
     if (cost !== null && charged !== cost && !left)
       world.broken(`Request ${id} was told to cost ${cost} and was charged ${charged}.`)
     if (world.book.excused.has(id) || world.book.jobs.has(id)) continue
-    if (status >= 400 && charged !== 0n) world.broken(`Request ${id} failed with ${status} and was charged ${charged}.`)
-    // What a caller has left is done to its end, and charged.
+    // A caller who has left sees no status, and owes what the engine did.
+    if (status >= 400 && !left && charged !== 0n)
+      world.broken(`Request ${id} failed with ${status} and was charged ${charged}.`)
+    // A stream that was left owes its prompt once the engine has begun.
     if (!delivered && !left && charged !== 0n)
       world.broken(`Request ${id} was delivered nothing and was charged ${charged}.`)
   }
