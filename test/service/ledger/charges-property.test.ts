@@ -163,6 +163,7 @@ describe('tokens of a text that is still coming', () => {
   test('a charge never falls with another piece of content', () => {
     const plan = {
       model: textModel(),
+      options: { searchesX: false },
       request: { model: 'demo-chat', messages: [{ role: 'user', content: 'hello' }] },
     } as unknown as ChatPlan
     fc.assert(
