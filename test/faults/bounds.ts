@@ -109,7 +109,7 @@ export const recoveryMs = 40_000
 export const sharedLapsedMs = 60 * 60 * 1000
 
 /** What one start of the server is given at first, and what right before its kill, so that the kill meets some under way. */
-export const budgetAtStart = { payments: 2, solanaPayments: 1, videos: 1, keys: 2, stakers: 1 }
+export const budgetAtStart = { payments: 2, solanaPayments: 1, videos: 1, keys: 2, stakers: 1, keyConflicts: 12 }
 /** Below the 10 new payments a minute that the server takes from an address. */
 export const newPaymentsOfAStart = 9
 /** With those at the start, and one of each staker, it is below the 10 new payments a minute that the server takes from an address. */

@@ -30,8 +30,8 @@ export interface Round {
   mayBreak(): boolean
   /** Whether the store may be away: then an answer of 500 or above is no surprise, and may have cost something, once. */
   mayFail(): boolean
-  /** What this start of the server may still be given. */
-  budget: { payments: number; solanaPayments: number; videos: number; keys: number; stakers: number }
+  /** What this start of the server may still be given. Conflicts over an `Idempotency-Key` count towards the abuse block. */
+  budget: Record<'payments' | 'solanaPayments' | 'videos' | 'keys' | 'stakers' | 'keyConflicts', number>
 }
 
 /** Wallets of the local Solana chain with test money, and what their top-ups must pay into. */

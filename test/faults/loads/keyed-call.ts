@@ -16,8 +16,11 @@ export async function keyedCalls(round: Round, seeded: Seeded): Promise<void> {
   }
 }
 
-function pickOld({ book }: Round, seeded: Seeded): KeyedCall | undefined {
+/** What a killed process left is refused until its lease ends; then only answered calls are asked again. */
+function pickOld({ book, budget }: Round, seeded: Seeded): KeyedCall | undefined {
   const free = book.keyed.filter(({ underWay }) => underWay === 0)
+  const answered = free.filter(({ acknowledged }) => acknowledged)
+  if (budget.keyConflicts <= 0) return seeded.pick(answered)
   const cut = free.filter(({ acknowledged }) => !acknowledged)
   return seeded.pick(cut.length && !seeded.once(3) ? cut : free)
 }
@@ -36,7 +39,7 @@ async function askAnew(round: Round, seeded: Seeded): Promise<void> {
   }
   round.book.keyed.push(call)
   if (isStream && seeded.once(3)) return leaveAndAsk(round, call, seeded)
-  const twins = seeded.once(4) ? [call, call] : [call]
+  const twins = seeded.once(4) && round.budget.keyConflicts > 0 ? [call, call] : [call]
   await Promise.all(twins.map(each => askKeyed(round, each)))
 }
 
@@ -67,6 +70,7 @@ export async function askKeyed(round: Round, call: KeyedCall, pieces = Infinity)
       signal: leaving.signal,
     })
     if (response?.status === 200) return await answered(round, call, known, response, { pieces, leaving })
+    if (response?.status === 409) round.budget.keyConflicts--
     // A twin that was sent later may have come first.
     const mayRun = !isAlone || call.sent > nth || call.wasCut
     if (response) await refused(round, call.kind, response, mayRun ? [409] : [])
