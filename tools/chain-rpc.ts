@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cryptoRpcProxy } from '#contract/crypto-rpc.ts'
+import { cryptoRpcProxy } from '#contract/operations/rpc.ts'
 import { rpcParameters } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/long-text.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type CharacterRecord, listCharacters } from '#contract/characters.ts'
+import { type CharacterRecord, listCharacters } from '#contract/operations/characters.ts'
 import { descriptionCharacters, modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { fromOutside, isData, oneLine, strangeId } from '#toolkit/from-outside.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type ChatCompletion, createChatCompletion } from '#contract/chat.ts'
-import { ServiceParameters } from '#contract/service-parameters.ts'
+import { type ChatCompletion, createChatCompletion } from '#contract/operations/chat.ts'
+import { ServiceParameters } from '#contract/operations/service-parameters.ts'
 import { chatMedia, pictures } from '#toolkit/bounds.ts'
 import { chatContent } from '#toolkit/chat-message.ts'
 import { defineTool } from '#toolkit/define-tool.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createEmbedding } from '#contract/embeddings.ts'
+import { createEmbedding } from '#contract/operations/embeddings.ts'
 import { embeddingTexts } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { GenerateImageRequest, generateImage, ImageFormat } from '#contract/images.ts'
+import { GenerateImageRequest, generateImage, ImageFormat } from '#contract/operations/images.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
 import { plainNumber, plainText } from '#toolkit/plainly-listed.ts'

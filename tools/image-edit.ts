@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { EditImageRequest, editAspectRatios, editImage, multiEditImage } from '#contract/image-edits.ts'
+import { EditImageRequest, editAspectRatios, editImage, multiEditImage } from '#contract/operations/images.ts'
 import { pictures } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { backgroundRemoveImage } from '#contract/image-edits.ts'
+import { backgroundRemoveImage } from '#contract/operations/images.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
 import { pictureSource } from '#toolkit/picture-source.ts'

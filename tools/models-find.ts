@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listModels, type ModelRecord, modelTypes } from '#contract/models.ts'
+import { listModels, type ModelRecord, modelTypes } from '#contract/operations/models.ts'
 import { modelRows } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { fromOutside, isData } from '#toolkit/from-outside.ts'

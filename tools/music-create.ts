@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AudioQueueRequest, queueAudio } from '#contract/audio-jobs.ts'
+import { AudioQueueRequest, queueAudio } from '#contract/operations/audio.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/job-output.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'

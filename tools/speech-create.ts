@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createSpeech, SpeechFormat, SpeechRequest } from '#contract/speech.ts'
+import { createSpeech, SpeechFormat, SpeechRequest } from '#contract/operations/audio.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
 import { plainNumber, plainText } from '#toolkit/plainly-listed.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createTranscription, TranscriptionRequest } from '#contract/transcription.ts'
+import { createTranscription, TranscriptionRequest } from '#contract/operations/audio.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/long-text.ts'

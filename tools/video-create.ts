@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { queueVideo, VideoQueueRequest } from '#contract/video.ts'
+import { queueVideo, VideoQueueRequest } from '#contract/operations/video.ts'
 import { pictures } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/job-output.ts'

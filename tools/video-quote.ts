@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { fromUsdNumber, toUsdNumber } from '#contract/money.ts'
-import { quoteVideo } from '#contract/video.ts'
+import { quoteVideo } from '#contract/operations/video.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 import { Usd } from '#toolkit/paid.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createVoice } from '#contract/speech.ts'
+import { createVoice } from '#contract/operations/audio.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { strangeId } from '#toolkit/from-outside.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { networkName } from '#contract/network-name.ts'
+import { networkName } from '#contract/wire/networks.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { sayUsd } from '#toolkit/say-amount.ts'
 import { WalletOutput, walletOutput } from '#toolkit/wallet-output.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { webSearch } from '#contract/augment.ts'
+import { webSearch } from '#contract/operations/web.ts'
 import { excerptCharacters, webResults } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define-tool.ts'
 import { fromOutside, oneLine, withoutHidden } from '#toolkit/from-outside.ts'

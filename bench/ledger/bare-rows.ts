@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { openForWriting } from '#service/store/sqlite/connection.ts'
-import { migrateSqlite } from '#service/store/sqlite/migrate.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { openForWriting } from '#ledger/store/sqlite/connection.ts'
+import { migrateSqlite } from '#ledger/store/sqlite/migrate.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { customers, floorUnits } from './bounds.ts'
 
 /** What the engine allows at best: the rows that a hold and a capture of two lines leave, written without any rule. */

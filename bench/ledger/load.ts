@@ -1,7 +1,7 @@
 import { microUsd } from '#contract/money.ts'
-import type { Store } from '#service/store/store.ts'
-import type { Op, Unit } from '#service/store/units.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { Op, Unit } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { customers } from './bounds.ts'
 
 const leaseMs = 60_000

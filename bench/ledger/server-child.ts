@@ -1,9 +1,9 @@
 /** A service with demonstration models on a real socket; prints where it listens and the keys of its customers. */
 import { once } from 'node:events'
-import { DemoChat } from '#service/engines/demo/chat.ts'
-import { DemoVideo } from '#service/engines/demo/video.ts'
+import { DemoChat } from '#engines/demo/chat.ts'
+import { DemoVideo } from '#engines/demo/video.ts'
 import { demoModels } from '#service/models/demo-models.ts'
-import { openService } from '#service/open-service.ts'
+import { openService } from '#service/running/open-service.ts'
 import { customers } from './bounds.ts'
 
 const folder = process.argv[2] ?? ''

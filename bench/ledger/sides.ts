@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { openPostgresStore } from '#service/store/postgres/open.ts'
-import { openSqliteStore } from '#service/store/sqlite/open.ts'
-import type { Store } from '#service/store/store.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { openPostgresStore } from '#ledger/store/postgres/open.ts'
+import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { bareRows } from './bare-rows.ts'
 
 /** A store, and single commits of one small row on the same engine and disk: what it costs to be durable and nothing else. */

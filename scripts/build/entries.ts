@@ -11,22 +11,22 @@ export const doors = {
 
 /** Files that start a thread of their own. The code that starts one knows it by this name once it is bundled. */
 export const threads = {
-  'sqlite-writer-thread': 'src/service/store/sqlite/writer-thread.ts',
-  'evm-signature-thread': 'src/service/identity/evm-thread.ts',
-  'embedding-thread': 'src/service/engines/local/embedding-thread.ts',
-  'document-thread': 'src/service/engines/documents/document-thread.ts',
-  'face-thread': 'src/service/faces/face-thread.ts',
-  'nsfw-thread': 'src/service/moderation/nsfw-thread.ts',
-  'flite-thread': 'src/service/engines/local/flite-thread.ts',
-  'page-thread': 'src/service/engines/web/page-thread.ts',
-  'picture-thread': 'src/service/engines/pictures/picture-thread.ts',
-  'memory-watch-thread': 'src/programs/media/memory-watch-thread.ts',
+  'sqlite-writer-thread': 'src/ledger/store/sqlite/writer-thread.ts',
+  'evm-signature-thread': 'src/access/identity/evm-thread.ts',
+  'embedding-thread': 'src/engines/local/embedding-thread.ts',
+  'document-thread': 'src/engines/documents/document-thread.ts',
+  'face-thread': 'src/engines/faces/face-thread.ts',
+  'nsfw-thread': 'src/engines/moderation/nsfw-thread.ts',
+  'flite-thread': 'src/engines/local/flite-thread.ts',
+  'page-thread': 'src/engines/web/page-thread.ts',
+  'picture-thread': 'src/engines/picture-thread.ts',
+  'memory-watch-thread': 'src/host/media/memory-watch-thread.ts',
 }
 
 /** Files that start a process of their own, known the same way. */
 export const processes = {
   'solana-chain-process': 'src/local/solana/process.ts',
-  'media-process': 'src/programs/media/media-process.ts',
+  'media-process': 'src/host/media/media-process.ts',
 }
 
 /** All that is started or imported from outside, by the name of its file in `dist/`, where every bundle lies side by side. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type AnswerHeaderRow, answerHeaderTable } from '../../src/contract/answer-headers.ts'
+import { type AnswerHeaderRow, answerHeaderTable } from '#contract/operations/answer-headers.ts'
 
 const page = new URL('../../docs/conformance.md', import.meta.url)
 const [begin, end] = ['<!-- headers: written by npm run generate -->', '<!-- end of headers -->']

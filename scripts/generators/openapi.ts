@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { describeApi, yamlOptions } from '#contract/openapi.ts'
+import { describeApi, yamlOptions } from '#contract/openapi/openapi.ts'
 
 /** Where `farebox up` serves by itself; a running service prints its own address. */
 const serverUrl = 'http://127.0.0.1:8402/api/v1'

@@ -1,5 +1,5 @@
 import type { Pause } from '#client/retry/wait-budget.ts'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import type { Policy } from '#wallet/rules/policy.ts'
 
 export interface CoreOptions {

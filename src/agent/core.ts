@@ -1,7 +1,7 @@
 import type { Client } from '#client/client.ts'
 import type { Pause } from '#client/retry/wait-budget.ts'
 import type { TopUpDesk } from '#client/top-up.ts'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import type { Approvals } from '#wallet/approvals/approvals.ts'
 import type { ChainNodes } from '#wallet/chains/chain-nodes.ts'
 import type { Records } from '#wallet/records/records.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { DatabasePlace } from '#service/store/open-store.ts'
+import type { DatabasePlace } from '#ledger/store/open-store.ts'
 import { CliError } from './cli-error.ts'
 import { type DataFolder, readFileIfThere, writePrivateFile } from './data-folder.ts'
 
@@ -37,7 +37,7 @@ export async function requireNoBooksHere(folder: DataFolder): Promise<void> {
 /** Nobody has money in books without accounts. Those that cannot be read may have some. */
 async function hasAccounts(path: string): Promise<boolean> {
   if (!existsSync(path)) return false
-  const { sqliteAuditReader } = await import('#service/ledger/audit-reader.ts')
+  const { sqliteAuditReader } = await import('#ledger/audit/audit-reader.ts')
   try {
     const reader = sqliteAuditReader(path)
     try {

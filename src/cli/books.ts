@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import type { AuditReader } from '#service/ledger/audit-reader.ts'
-import type { DatabasePlace } from '#service/store/open-store.ts'
-import type { Store } from '#service/store/store.ts'
+import type { AuditReader } from '#ledger/audit/audit-reader.ts'
+import type { DatabasePlace } from '#ledger/store/open-store.ts'
+import type { Store } from '#ledger/store/store.ts'
 import { requireBooksHere } from './books-place.ts'
 import { CliError } from './cli-error.ts'
 import { type DataFolder, dataFolder, readFileIfThere } from './data-folder.ts'
@@ -18,7 +18,7 @@ export interface Books {
 
 /** Where DATABASE_URL says, else in the folder, unless that remembers that its books are elsewhere. It comes by the environment alone, because it may carry a password. */
 export async function booksOf(data: string, env: Environment): Promise<Books> {
-  const { databasePlace } = await import('#service/store/open-store.ts')
+  const { databasePlace } = await import('#ledger/store/open-store.ts')
   const folder = dataFolder(data)
   if (!env.DATABASE_URL) await requireBooksHere(folder)
   try {
@@ -73,7 +73,7 @@ const secretMissing = ({ root, secret }: DataFolder): CliError =>
 /** Reads the books as they are now, beside a service that writes. Whoever opens it closes it. */
 export async function openReader(books: Books): Promise<AuditReader> {
   await requireBooks(books)
-  const { sqliteAuditReader, postgresAuditReader } = await import('#service/ledger/audit-reader.ts')
+  const { sqliteAuditReader, postgresAuditReader } = await import('#ledger/audit/audit-reader.ts')
   const { database } = books
   if (database.engine === 'sqlite') {
     if (!existsSync(database.path)) throw booksElsewhere(books.folder)
@@ -108,7 +108,7 @@ const unreachable = (error: unknown): CliError => {
 
 /** Opens the books to write: those of a folder for this process alone. Throws the store's own errors. */
 export async function openBooks({ database }: Books): Promise<Store> {
-  const { openStore } = await import('#service/store/open-store.ts')
+  const { openStore } = await import('#ledger/store/open-store.ts')
   const name = database.engine === 'sqlite' ? `sqlite:${database.path}` : database.url
   return openStore(name)
 }

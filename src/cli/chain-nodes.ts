@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PayeeCounts } from '#service/ledger/audit-chain.ts'
-import type { TransferSource } from '#service/ledger/audit-transfers.ts'
+import type { PayeeCounts } from '#ledger/audit/audit-chain.ts'
+import type { TransferSource } from '#ledger/audit/audit-transfers.ts'
 import type { Books } from './books.ts'
 import { CliError } from './cli-error.ts'
 import type { DataFolder } from './data-folder.ts'
@@ -31,8 +31,8 @@ export async function transferSource(network: string, { env, folder }: Books): P
     )
   }
   if (!URL.canParse(url)) throw new CliError(`${variable} is no address.`, 'Write it as https://HOST/PATH.')
-  if (rail === 'eip155') return (await import('#service/ledger/audit-transfers-evm.ts')).evmTransfers(url)
-  return (await import('#service/ledger/audit-transfers-svm.ts')).svmTransfers(url)
+  if (rail === 'eip155') return (await import('#ledger/audit/audit-transfers-evm.ts')).evmTransfers(url)
+  return (await import('#ledger/audit/audit-transfers-svm.ts')).svmTransfers(url)
 }
 
 const chainFolderPath = ({ root }: DataFolder): string => join(root, 'chain')

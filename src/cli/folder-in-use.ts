@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { WrongSecret } from '#service/identity/secret-of-books.ts'
-import type { StoreError } from '#service/store/store-error.ts'
+import type { WrongSecret } from '#access/keys/secret-of-books.ts'
+import type { StoreError } from '#ledger/store/store-error.ts'
 import { CliError } from './cli-error.ts'
 import type { DataFolder } from './data-folder.ts'
 import { type AdminRecord, runningService } from './service-admin.ts'

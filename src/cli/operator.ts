@@ -1,11 +1,11 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { keyRoles } from '#contract/api-keys.ts'
-import type { KeyOrder, NewCustomerKey } from '#service/create-key.ts'
-import type { KeyNeeds } from '#service/identity/api-keys.ts'
-import type { ListedKey } from '#service/listed-key.ts'
-import type { KeyBudget } from '#service/store/account-ops.ts'
+import type { KeyNeeds } from '#access/keys/api-keys.ts'
+import type { KeyOrder, NewCustomerKey } from '#access/keys/create-key.ts'
+import type { ListedKey } from '#access/keys/listed-key.ts'
+import { keyRoles } from '#contract/operations/keys.ts'
+import type { KeyBudget } from '#ledger/store/account-ops.ts'
 import { type Books, openBooks, requireSecrets } from './books.ts'
 import { CliError } from './cli-error.ts'
 import { folderAskMs, folderWaitMs, openWhenFree, wrongSecret } from './folder-in-use.ts'
@@ -124,11 +124,11 @@ export async function openOnBooks(books: Books, secrets: Secrets): Promise<Books
     { listedKey, refusalSentence },
     { systemClock },
   ] = await Promise.all([
-    import('#service/identity/api-keys.ts'),
-    import('#service/identity/secret-of-books.ts'),
-    import('#service/create-key.ts'),
-    import('#service/listed-key.ts'),
-    import('#contract/clock.ts'),
+    import('#access/keys/api-keys.ts'),
+    import('#access/keys/secret-of-books.ts'),
+    import('#access/keys/create-key.ts'),
+    import('#access/keys/listed-key.ts'),
+    import('#contract/time.ts'),
   ])
   const store = await openBooks(books)
   const [current, ...former] = secrets.map(secret => Buffer.from(secret))
@@ -145,7 +145,7 @@ export async function openOnBooks(books: Books, secrets: Secrets): Promise<Books
     listKeys: async account => (await keys.list(account)).map(listedKey),
     revokeKey: id => keys.revoke(id).catch(inWords),
     async reopenLedger() {
-      const { LedgerWatch } = await import('#service/ledger/ledger-watch.ts')
+      const { LedgerWatch } = await import('#ledger/watch/ledger-watch.ts')
       const watch = new LedgerWatch({ store, clock: systemClock, log: { info() {}, warn() {}, error() {} } })
       const { state, reason } = await watch.reopen()
       if (state === 'read_only') throw new CliError(`The books stay read-only: ${reason}`, 'Audit them again.')

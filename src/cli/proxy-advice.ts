@@ -1,4 +1,4 @@
-import { isPublicAddress } from '#contract/network-address.ts'
+import { isPublicAddress } from '#contract/wire/network-address.ts'
 import type { ConfigFile } from '#service/config/config-schema.ts'
 
 /** What an operator should know about proxies before the service; `next` is what to do. */

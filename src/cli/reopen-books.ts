@@ -7,7 +7,7 @@ import { sayAudit } from './say-audit.ts'
 export async function reopenBooks(books: Books, io: CommandIo): Promise<number> {
   const reader = await openReader(books)
   try {
-    const { audit } = await import('#service/ledger/audit.ts')
+    const { audit } = await import('#ledger/audit/audit.ts')
     const report = await withSameSchema(audit(reader))
     if (!report.ok) {
       for (const line of sayAudit(report)) io.output.print(line)

@@ -1,6 +1,6 @@
 import { displayUsd } from '#contract/money.ts'
-import type { ChainAuditReport } from '#service/ledger/audit-chain.ts'
-import type { AuditReport } from '#service/ledger/audit-report.ts'
+import type { ChainAuditReport } from '#ledger/audit/audit-chain.ts'
+import type { AuditReport } from '#ledger/audit/audit-report.ts'
 
 /** What each count of an audit counts, in words. */
 const counted: Readonly<Record<keyof AuditReport['counts'], string>> = {

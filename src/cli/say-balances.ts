@@ -1,5 +1,5 @@
 import { formatUsd, microUsd } from '#contract/money.ts'
-import type { ListedBalance } from '#service/ledger/list-balances.ts'
+import type { ListedBalance } from '#ledger/accounts/list-balances.ts'
 
 const usd = (amount: bigint): string => formatUsd(microUsd(amount))
 

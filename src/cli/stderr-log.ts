@@ -1,4 +1,4 @@
-import type { Log } from '#service/service.ts'
+import type { Log } from '#host/log.ts'
 import type { Output } from './output.ts'
 
 const levels = ['error', 'warn', 'info'] as const

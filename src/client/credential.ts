@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { authorization, signInWithX } from '#contract/headers.ts'
-import { normalizeWallet } from '#contract/payment-rails.ts'
+import { authorization, signInWithX } from '#contract/wire/headers.ts'
+import { normalizeWallet } from '#contract/wire/networks.ts'
 import type { Payer } from './payer.ts'
 
 /** Who a client is for a service; null is nobody. */

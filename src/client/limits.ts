@@ -1,5 +1,5 @@
-import { dayMs, hourMs, minuteMs } from '#contract/durations.ts'
 import { abuseBlock } from '#contract/limits.ts'
+import { dayMs, hourMs, minuteMs } from '#contract/time.ts'
 
 /** Every bound of the client, with its unit and why that number. */
 

@@ -1,5 +1,5 @@
-import type { SettlementResponse } from '#contract/payment.ts'
-import type { TopUpResult } from '#contract/top-up.ts'
+import type { TopUpResult } from '#contract/operations/wallet.ts'
+import type { SettlementResponse } from '#contract/wire/payment.ts'
 
 /** Who signs in for a client, and pays what the client's `SendPayment` sends. Nothing else holds a key. */
 export interface Payer {

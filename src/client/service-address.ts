@@ -1,4 +1,4 @@
-import { isLoopback } from '#contract/loopback.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
 import { ClientError } from './client-error.ts'
 
 /** Where a service is; everything that carries a credential goes there and nowhere else. */

@@ -1,61 +1,6 @@
 /** `farebox/contract`: what a client and a service of this API agree on. */
 
-export { answerHeaders, type DescribedHeader } from './answer-headers.ts'
-export {
-  ApiKey,
-  CreatedKey,
-  CreateKeyRequest,
-  createKey,
-  deleteKey,
-  getKey,
-  listKeys,
-  UpdateKeyRequest,
-  updateKey,
-} from './api-keys.ts'
-export { apiVersion } from './api-version.ts'
-export {
-  AudioDeleted,
-  AudioQueued,
-  AudioQueueRequest,
-  AudioQuote,
-  AudioQuoteRequest,
-  AudioRetrieveRequest,
-  AudioStatus,
-  completeAudio,
-  queueAudio,
-  quoteAudio,
-  retrieveAudio,
-} from './audio-jobs.ts'
-export { WebPage, WebScrapeRequest, WebSearchRequest, WebSearchResults, webScrape, webSearch } from './augment.ts'
-export {
-  BillingBalance,
-  getBillingBalance,
-  getBillingUsage,
-  getBillingUsageAnalytics,
-  getBillingUsageHistory,
-  UsageAnalytics,
-  UsageRow,
-} from './billing.ts'
-export {
-  CharacterList,
-  CharacterRecord,
-  CharacterReviews,
-  getCharacter,
-  getCharacterReviews,
-  listCharacters,
-  OneCharacter,
-} from './characters.ts'
-export {
-  ChatCompletion,
-  ChatCompletionChunk,
-  ChatCompletionRequest,
-  ChatMessage,
-  createChatCompletion,
-} from './chat.ts'
-export { Cost, TokenUsage } from './chat-completion.ts'
-export { cryptoRpcProxy, listCryptoRpcNetworks, RpcCall, RpcNetworks, RpcRequest, RpcResult } from './crypto-rpc.ts'
-export { createEmbedding, EmbeddingRequest, Embeddings } from './embeddings.ts'
-export * as errors from './errors.ts'
+export * as errors from './errors/errors.ts'
 export {
   CodedError,
   ContentViolation,
@@ -69,43 +14,10 @@ export {
   SignInError,
   StandardError,
   TopUpError,
-} from './failures.ts'
-export { FormBoolean, formNumber, UploadedFile } from './form-fields.ts'
-export { decodeBase64Json, type HeaderCodec, type HeaderSchema } from './header-codec.ts'
-export * as headers from './headers.ts'
-export {
-  BackgroundRemoveImageRequest,
-  backgroundRemoveImage,
-  EditImageRequest,
-  editImage,
-  MultiEditImageRequest,
-  multiEditImage,
-  UpscaleImageRequest,
-  upscaleImage,
-} from './image-edits.ts'
-export {
-  GeneratedImages,
-  GenerateImageRequest,
-  generateImage,
-  ImageFormat,
-  listImageStyles,
-  SimpleImageRequest,
-  SimpleImages,
-  simpleGenerateImage,
-} from './images.ts'
-export { describeIssues } from './issues.ts'
+} from './errors/failures.ts'
+export { describeIssues } from './errors/issues.ts'
+export { type ErrorKind, type RetryAdvice, ServiceError } from './errors/service-error.ts'
 export * as limits from './limits.ts'
-export { ModelPricing, tokenPricing } from './model-pricing.ts'
-export {
-  listModelCompatibilityMapping,
-  listModels,
-  listModelTraits,
-  ModelList,
-  ModelRecord,
-  type ModelType,
-  modelTypes,
-  VideoConstraints,
-} from './models.ts'
 export {
   addUsd,
   displayUsd,
@@ -120,7 +32,105 @@ export {
   toUsdNumber,
   zeroUsd,
 } from './money.ts'
-export { type DescribeOptions, describeApi } from './openapi.ts'
+export { type DescribeOptions, describeApi } from './openapi/openapi.ts'
+export { answerHeaders, type DescribedHeader } from './operations/answer-headers.ts'
+export {
+  AudioDeleted,
+  AudioQueued,
+  AudioQueueRequest,
+  AudioQuote,
+  AudioQuoteRequest,
+  AudioRetrieveRequest,
+  AudioStatus,
+  completeAudio,
+  createSpeech,
+  createTranscription,
+  createVoice,
+  queueAudio,
+  quoteAudio,
+  retrieveAudio,
+  SpeechFormat,
+  SpeechRequest,
+  speechFormats,
+  speechTypes,
+  Transcription,
+  TranscriptionRequest,
+  Voice,
+  VoiceRequest,
+} from './operations/audio.ts'
+export {
+  BillingBalance,
+  getBillingBalance,
+  getBillingUsage,
+  getBillingUsageAnalytics,
+  getBillingUsageHistory,
+  UsageAnalytics,
+  UsageRow,
+} from './operations/billing.ts'
+export {
+  CharacterList,
+  CharacterRecord,
+  CharacterReviews,
+  getCharacter,
+  getCharacterReviews,
+  listCharacters,
+  OneCharacter,
+} from './operations/characters.ts'
+export {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletionRequest,
+  ChatMessage,
+  Cost,
+  createChatCompletion,
+  TokenUsage,
+} from './operations/chat.ts'
+export { createTextParser, ParsedText, TextParserRequest } from './operations/documents.ts'
+export { createEmbedding, EmbeddingRequest, Embeddings } from './operations/embeddings.ts'
+export {
+  BackgroundRemoveImageRequest,
+  backgroundRemoveImage,
+  EditImageRequest,
+  editImage,
+  GeneratedImages,
+  GenerateImageRequest,
+  generateImage,
+  ImageFormat,
+  listImageStyles,
+  MultiEditImageRequest,
+  multiEditImage,
+  SimpleImageRequest,
+  SimpleImages,
+  simpleGenerateImage,
+  UpscaleImageRequest,
+  upscaleImage,
+} from './operations/images.ts'
+export {
+  ApiKey,
+  CreatedKey,
+  CreateKeyRequest,
+  CreateWeb3KeyRequest,
+  createKey,
+  createWeb3Key,
+  deleteKey,
+  getKey,
+  getWeb3Token,
+  listKeys,
+  UpdateKeyRequest,
+  updateKey,
+} from './operations/keys.ts'
+export {
+  listModelCompatibilityMapping,
+  listModels,
+  listModelTraits,
+  ModelList,
+  ModelPricing,
+  ModelRecord,
+  type ModelType,
+  modelTypes,
+  tokenPricing,
+  VideoConstraints,
+} from './operations/models.ts'
 export type {
   AnswerOf,
   AnswerShape,
@@ -131,38 +141,9 @@ export type {
   Operation,
   RequestOf,
   RequestShape,
-} from './operation.ts'
-export { operations } from './operations.ts'
-export {
-  EvmAuthorization,
-  EvmPayload,
-  FlatPaymentPayload,
-  PaymentOption,
-  PaymentPayload,
-  SettlementResponse,
-  SolanaPayload,
-  TopUpRequired,
-  WalletAddress,
-} from './payment.ts'
-export {
-  evmNetwork,
-  networkAliases,
-  normalizeWallet,
-  solanaNetwork,
-  usdcDecimals,
-  usdcOnEvm,
-  usdcOnSolana,
-  x402Version,
-} from './payment-rails.ts'
-export {
-  DiscoveryRequired,
-  PaymentRequiredHeader,
-  Resource,
-  SignInChain,
-  SignInChallengeInfo,
-  WalletCreditRequired,
-} from './payment-required.ts'
-export { getRateLimitLog, getRateLimits, RateLimitLog, RateLimits } from './rate-limits.ts'
+} from './operations/operation.ts'
+export { operations } from './operations/operations.ts'
+export { getRateLimitLog, getRateLimits, RateLimitLog, RateLimits } from './operations/rate-limits.ts'
 export {
   getReceipt,
   getReceiptKeys,
@@ -173,38 +154,15 @@ export {
   ReceiptLine,
   Receipts,
   receiptType,
-} from './receipts.ts'
-export { createResponse, ResponsesAnswer, ResponsesEvent, ResponsesRequest } from './responses.ts'
-export { type ErrorKind, type RetryAdvice, ServiceError } from './service-error.ts'
+} from './operations/receipts.ts'
+export { createResponse, ResponsesAnswer, ResponsesEvent, ResponsesRequest } from './operations/responses.ts'
+export { cryptoRpcProxy, listCryptoRpcNetworks, RpcCall, RpcNetworks, RpcRequest, RpcResult } from './operations/rpc.ts'
 export {
   parseModelSuffix,
   ServiceParameters,
   ServiceParametersEcho,
   type SuffixedModel,
-} from './service-parameters.ts'
-export {
-  type ReadSignIn,
-  readSignInHeader,
-  type SignInClaim,
-  type SignInCode,
-  signInCodes,
-  writeSignInHeader,
-} from './sign-in.ts'
-export { readSignInMessage, type SignInFields, writeSignInMessage } from './sign-in-message.ts'
-export {
-  createSpeech,
-  createVoice,
-  SpeechFormat,
-  SpeechRequest,
-  speechFormats,
-  speechTypes,
-  Voice,
-  VoiceRequest,
-} from './speech.ts'
-export { createTextParser, ParsedText, TextParserRequest } from './text-parser.ts'
-export { TopUpResult, topUp } from './top-up.ts'
-export { createTranscription, Transcription, TranscriptionRequest } from './transcription.ts'
-export { defaultVendor, fromVendor, isVendor, searchDocumentsTool, toVendor, vendorHeader } from './vendor.ts'
+} from './operations/service-parameters.ts'
 export {
   AudioUrl,
   ConsentAttestation,
@@ -226,13 +184,69 @@ export {
   VideoRetrieveRequest,
   VideoStatus,
   VideoUrl,
-} from './video.ts'
-export { createVideoTranscription, VideoTranscript, VideoTranscriptionRequest } from './video-transcription.ts'
+} from './operations/video.ts'
+export {
+  createVideoTranscription,
+  VideoTranscript,
+  VideoTranscriptionRequest,
+} from './operations/video-transcription.ts'
 export {
   getWalletBalance,
   getWalletTransactions,
+  TopUpResult,
+  topUp,
   WalletBalance,
   WalletTransaction,
   WalletTransactions,
-} from './wallet-records.ts'
-export { CreateWeb3KeyRequest, createWeb3Key, getWeb3Token } from './web3-key.ts'
+} from './operations/wallet.ts'
+export {
+  WebPage,
+  WebScrapeRequest,
+  WebSearchRequest,
+  WebSearchResults,
+  webScrape,
+  webSearch,
+} from './operations/web.ts'
+export { apiVersion } from './wire/base-url.ts'
+export { FormBoolean, formNumber, UploadedFile } from './wire/form.ts'
+export { decodeBase64Json, type HeaderCodec, type HeaderSchema } from './wire/header-codec.ts'
+export * as headers from './wire/headers.ts'
+export {
+  evmNetwork,
+  networkAliases,
+  normalizeWallet,
+  solanaNetwork,
+  usdcDecimals,
+  usdcOnEvm,
+  usdcOnSolana,
+  x402Version,
+} from './wire/networks.ts'
+export {
+  EvmAuthorization,
+  EvmPayload,
+  FlatPaymentPayload,
+  PaymentOption,
+  PaymentPayload,
+  SettlementResponse,
+  SolanaPayload,
+  TopUpRequired,
+  WalletAddress,
+} from './wire/payment.ts'
+export {
+  DiscoveryRequired,
+  PaymentRequiredHeader,
+  Resource,
+  SignInChain,
+  SignInChallengeInfo,
+  WalletCreditRequired,
+} from './wire/payment-required.ts'
+export {
+  type ReadSignIn,
+  readSignInHeader,
+  type SignInClaim,
+  type SignInCode,
+  signInCodes,
+  writeSignInHeader,
+} from './wire/sign-in.ts'
+export { readSignInMessage, type SignInFields, writeSignInMessage } from './wire/sign-in-message.ts'
+export { defaultVendor, fromVendor, isVendor, searchDocumentsTool, toVendor, vendorHeader } from './wire/vendor.ts'

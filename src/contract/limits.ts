@@ -1,4 +1,4 @@
-import { dayMs } from './durations.ts'
+import { dayMs } from './time.ts'
 
 /** Limits as data (brief §8), those of a top-up, of a wallet's records and of what only reads among them. */
 
@@ -127,3 +127,6 @@ export const activeKeys = 500
 
 /** Rows of the log of requests that met a limit. */
 export const rateLimitLogRows = 50
+
+/** Whom a request without an identity counts for: the payer of a payment that was verified, or its address; an offer apart from payments. */
+export type CountedFor = { payer: string } | 'address' | 'offer'

@@ -1,6 +1,6 @@
 import { getAddress, isAddress } from 'viem'
-import { decodeBase58 } from '#contract/base58.ts'
 import type { MicroUsd } from '#contract/money.ts'
+import { decodeBase58 } from '#contract/wire/base58.ts'
 import { anvil } from './anvil.ts'
 import { chainFolderOf, solanaFolderOf } from './chain-folder.ts'
 import { findChain } from './chain-process.ts'

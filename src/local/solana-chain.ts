@@ -1,5 +1,5 @@
 import { type MicroUsd, microUsd } from '#contract/money.ts'
-import { usdcOnSolana } from '#contract/payment-rails.ts'
+import { usdcOnSolana } from '#contract/wire/networks.ts'
 import { lockChainFolder, makeChainFolder, solanaFolderOf } from './chain-folder.ts'
 import { type ChainOrigin, startChain } from './chain-process.ts'
 import { askChain } from './json-rpc.ts'

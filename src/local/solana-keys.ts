@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { decodeBase58, encodeBase58 } from '#contract/base58.ts'
+import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
 import { makeChainFolder, solanaFolderOf } from './chain-folder.ts'
 import { readOrCreateKeys } from './key-text.ts'
 import { LocalChainError } from './local-chain-error.ts'

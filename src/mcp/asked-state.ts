@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
-import { canonicalJson } from '#contract/canonical-json.ts'
+import { canonicalJson } from '#contract/wire/json.ts'
 import type { Question } from '#toolkit/person.ts'
 import type { FormValues } from '#toolkit/person-form.ts'
 import { stateSeconds } from './bounds.ts'

@@ -1,4 +1,4 @@
-import { hourMs, minuteMs } from '#contract/durations.ts'
+import { hourMs, minuteMs } from '#contract/time.ts'
 
 /** How long one question may stand open in a client, in milliseconds: long enough to read a policy. */
 export const questionMs = 10 * minuteMs

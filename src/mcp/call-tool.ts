@@ -9,7 +9,7 @@ import {
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { questionsInARow } from '#toolkit/bounds.ts'
 import type { Catalogue } from '#toolkit/catalogue.ts'
 import type { AnswerKept } from '#toolkit/person.ts'

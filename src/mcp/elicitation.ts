@@ -6,7 +6,7 @@ import {
   inputResponse,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { displaySpan } from '#contract/durations.ts'
+import { displaySpan } from '#contract/time.ts'
 import { attestations } from '#toolkit/attestations.ts'
 import type { PersonAnswer, Question } from '#toolkit/person.ts'
 import type { FormValues, PersonForm } from '#toolkit/person-form.ts'

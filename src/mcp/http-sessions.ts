@@ -6,7 +6,7 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { messageBytes, sessionLimits } from './bounds.ts'
 import { OpenSessions, type Session } from './open-sessions.ts'
 import { untilEnded } from './until-ended.ts'

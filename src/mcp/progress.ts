@@ -1,5 +1,5 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { progressCharacters, progressEveryMs } from '#toolkit/bounds.ts'
 import { oneLine } from '#toolkit/from-outside.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'

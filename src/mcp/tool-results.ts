@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { displayUntil } from '#contract/durations.ts'
+import { displayUntil } from '#contract/time.ts'
 import { failureOutput } from '#toolkit/failure-output.ts'
 import type { AnswerKept, Question } from '#toolkit/person.ts'
 import type { ToolOutcome } from '#toolkit/run-tool.ts'

@@ -1,4 +1,4 @@
-import { hourMs, minuteMs } from '#contract/durations.ts'
+import { hourMs, minuteMs } from '#contract/time.ts'
 
 /** Client's wait of one call ends at about 60 s in the strictest assistants, so a wait stays well below. */
 export const longestWaitSeconds = 45

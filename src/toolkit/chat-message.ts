@@ -1,5 +1,5 @@
-import type { ContentPart } from '#contract/chat-message.ts'
 import { zeroUsd } from '#contract/money.ts'
+import type { ContentPart } from '#contract/operations/chat.ts'
 import type { FileDesk } from './tool-context.ts'
 import { ToolFailure } from './tool-failure.ts'
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { ModelType } from '#contract/models.ts'
+import type { ModelType } from '#contract/operations/models.ts'
 import type { PersonForm } from './person-form.ts'
 import type { Shown } from './shown.ts'
 import type { ToolContext } from './tool-context.ts'

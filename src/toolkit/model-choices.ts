@@ -1,4 +1,4 @@
-import type { ModelRecord } from '#contract/models.ts'
+import type { ModelRecord } from '#contract/operations/models.ts'
 import { choiceNames } from './bounds.ts'
 import { strangeName } from './from-outside.ts'
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { tokenPricing } from '#contract/model-pricing.ts'
-import type { ModelRecord } from '#contract/models.ts'
+import { type ModelRecord, tokenPricing } from '#contract/operations/models.ts'
 import { choiceNames, descriptionCharacters } from './bounds.ts'
 import { oneLine, strangeId, strangeName, withoutHidden } from './from-outside.ts'
 import { modelChoices } from './model-choices.ts'

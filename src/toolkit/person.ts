@@ -1,5 +1,5 @@
-import { displayTime } from '#contract/durations.ts'
 import type { MicroUsd } from '#contract/money.ts'
+import { displayTime } from '#contract/time.ts'
 import { attestations } from './attestations.ts'
 import { errorAsJson } from './error-as-json.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { toUsdNumber } from '#contract/money.ts'
-import { networkName } from '#contract/network-name.ts'
+import { networkName } from '#contract/wire/networks.ts'
 import { strangeId } from './from-outside.ts'
 import { isoTime, sayUsd } from './say-amount.ts'
 import type { Receipt } from './tool-context.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { issueSentence, kindWord } from '#contract/issue-sentence.ts'
+import { issueSentence, kindWord } from '#contract/errors/issue-sentence.ts'
 import { refusedArguments, strangeNameCharacters } from './bounds.ts'
 import { strangeId } from './from-outside.ts'
 

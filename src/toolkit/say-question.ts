@@ -1,4 +1,4 @@
-import { displayUntil } from '#contract/durations.ts'
+import { displayUntil } from '#contract/time.ts'
 import { attestations } from './attestations.ts'
 import { framed, hiddenShown, strangeId } from './from-outside.ts'
 import type { PersonAnswer, Question } from './person.ts'

@@ -1,7 +1,6 @@
 import type { z } from 'zod'
-import type { ModelRecord } from '#contract/models.ts'
-import { modelsNamed } from '#contract/models-named.ts'
-import { nearNames } from '#contract/near-names.ts'
+import { type ModelRecord, modelsNamed } from '#contract/operations/models.ts'
+import { nearNames } from '#contract/schemas.ts'
 import { choiceNames, nearModels } from './bounds.ts'
 import type { Tool } from './define-tool.ts'
 import { strangeId, strangeName } from './from-outside.ts'
@@ -109,7 +108,7 @@ async function styles(
 ): Promise<{ arguments: string[]; words: string }[]> {
   if (!names.includes('style_preset')) return []
   // With zod below it; a server that starts has no use for it yet.
-  const { listImageStyles } = await import('#contract/images.ts')
+  const { listImageStyles } = await import('#contract/operations/images.ts')
   const { answer } = await context.call(listImageStyles, { params: undefined, query: undefined, body: undefined })
   const shown = answer.data.slice(0, choiceNames).map(style => strangeName(style))
   return shown.length > 0 ? [{ arguments: ['style_preset'], words: `style_preset ${shown.join(', ')}` }] : []

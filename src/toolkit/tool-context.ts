@@ -1,6 +1,6 @@
-import type { ModelRecord } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
-import type { AnswerOf, CallOf, Operation } from '#contract/operation.ts'
+import type { ModelRecord } from '#contract/operations/models.ts'
+import type { AnswerOf, CallOf, Operation } from '#contract/operations/operation.ts'
 import type { FormFile } from './form-file.ts'
 import type { Shown } from './shown.ts'
 

@@ -1,6 +1,5 @@
 import type { z } from 'zod'
-import { tokenPricing, type UnitPricing } from '#contract/model-pricing.ts'
-import type { ModelRecord } from '#contract/models.ts'
+import { type ModelRecord, tokenPricing, type UnitPricing } from '#contract/operations/models.ts'
 import { unitPricesShown } from './bounds.ts'
 import { strangeName } from './from-outside.ts'
 

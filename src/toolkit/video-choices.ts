@@ -1,7 +1,13 @@
 import { z } from 'zod'
-import { modelsNamed } from '#contract/models-named.ts'
 import { zeroUsd } from '#contract/money.ts'
-import { noPrompt, UpscaleFactor, VideoAspectRatio, VideoDuration, VideoResolution } from '#contract/video.ts'
+import { modelsNamed } from '#contract/operations/models.ts'
+import {
+  noPrompt,
+  UpscaleFactor,
+  VideoAspectRatio,
+  VideoDuration,
+  VideoResolution,
+} from '#contract/operations/video.ts'
 import { choiceNames } from './bounds.ts'
 import { strangeId, strangeName } from './from-outside.ts'
 import type { ToolContext } from './tool-context.ts'

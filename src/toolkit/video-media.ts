@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { VideoQueueRequest } from '#contract/video.ts'
+import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { FileDesk, MediaKind } from './tool-context.ts'
 
 /** Paths or URLs, so many at most. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { chainName } from '#contract/network-name.ts'
+import { chainName } from '#contract/wire/networks.ts'
 import { strangeId } from './from-outside.ts'
 import { Usd } from './paid.ts'
 import { usd } from './say-amount.ts'

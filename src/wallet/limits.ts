@@ -1,4 +1,4 @@
-import { dayMs, hourMs, minuteMs } from '#contract/durations.ts'
+import { dayMs, hourMs, minuteMs } from '#contract/time.ts'
 
 /** Every bound of the wallet, with its unit and why that number. */
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { writeSignInHeader } from '#contract/sign-in.ts'
-import { type SignInFields, writeSignInMessage } from '#contract/sign-in-message.ts'
+import { writeSignInHeader } from '#contract/wire/sign-in.ts'
+import { type SignInFields, writeSignInMessage } from '#contract/wire/sign-in-message.ts'
 import type { WalletKey } from './keys/keys.ts'
 import { signInLifeMs, signInNonceBytes } from './limits.ts'
 import { type Policy, railOf } from './rules/policy.ts'

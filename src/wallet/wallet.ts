@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Clock, systemClock } from '#contract/clock.ts'
+import { type Clock, systemClock } from '#contract/time.ts'
 import { type Approvals, openApprovals } from './approvals/approvals.ts'
 import type { ChainNodes } from './chains/chain-nodes.ts'
 import type { WalletKey } from './keys/keys.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readSignInHeader } from '#contract/sign-in.ts'
+import { readSignInHeader } from '#contract/wire/sign-in.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { closedAfterEach } from '../closed-after-each.ts'

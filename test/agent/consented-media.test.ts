@@ -1,7 +1,7 @@
 /** A consent counts for its request: another one with the same media is asked about again, whatever the service remembers. */
 import { expect, test } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
-import { queueVideo, type VideoQueueRequest } from '#contract/video.ts'
+import { queueVideo, type VideoQueueRequest } from '#contract/operations/video.ts'
 import type { ConsentQuestion, PersonAnswer } from '#toolkit/person.ts'
 import { questionOf } from './outcome-of.ts'
 import { payingAgents } from './paying-agent.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { rateLimitExceeded, tooManyFailures } from '#contract/errors.ts'
+import { rateLimitExceeded, tooManyFailures } from '#contract/errors/errors.ts'
 import { openAgent } from './open-agent.ts'
 import { chat, fetches, post } from './program-fetch.ts'
 

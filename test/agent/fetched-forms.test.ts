@@ -2,8 +2,8 @@ import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Agent } from '#agent/create-agent.ts'
 import { openProxy } from '#agent/proxy/open-proxy.ts'
-import { systemClock } from '#contract/clock.ts'
 import { formLimits } from '#contract/limits.ts'
+import { systemClock } from '#contract/time.ts'
 import { type LocalAgent, localAgent } from './local-agent.ts'
 
 /** Forms and batches of programs, before the real service: priced as what they say, and sent as what was priced. */

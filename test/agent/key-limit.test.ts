@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keyStakingLimitReached, keyUsdLimitReached } from '#contract/errors.ts'
+import { keyStakingLimitReached, keyUsdLimitReached } from '#contract/errors/errors.ts'
 import { sayFailure } from '#toolkit/say-failure.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createChatCompletion } from '#contract/chat.ts'
 import { microUsd } from '#contract/money.ts'
+import { createChatCompletion } from '#contract/operations/chat.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { closedAfterEach } from '../closed-after-each.ts'

@@ -1,5 +1,5 @@
 import { type Agent, type AgentOptions, createAgent } from '#agent/create-agent.ts'
-import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import { localService } from './local-service.ts'
 import { temporaryFolder } from './open-agent.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { missing } from '#agent/calls/pay-after-402.ts'
-import { insufficientBalance, walletCreditRequired } from '#contract/errors.ts'
+import { insufficientBalance, walletCreditRequired } from '#contract/errors/errors.ts'
 import { microUsd } from '#contract/money.ts'
 
 const usd = (amount: number) => microUsd(Math.round(amount * 1e6))

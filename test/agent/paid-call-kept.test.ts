@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
-import { booksUnreachable, chargeUnknown } from '#contract/errors.ts'
+import { booksUnreachable, chargeUnknown } from '#contract/errors/errors.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
 import { temporaryFolder } from './open-agent.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { queueVideo } from '#contract/video.ts'
+import { queueVideo } from '#contract/operations/video.ts'
 import type { ConsentQuestion } from '#toolkit/person.ts'
 import { answerJson } from '../client/little-server.ts'
 import { failureOf, questionOf } from './outcome-of.ts'

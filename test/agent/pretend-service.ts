@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
-import { paymentRequired, paymentResponse, paymentSignature } from '#contract/headers.ts'
-import { EvmPayload, type PaymentOption } from '#contract/payment.ts'
-import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
+import { paymentRequired, paymentResponse, paymentSignature } from '#contract/wire/headers.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
+import { EvmPayload, type PaymentOption } from '#contract/wire/payment.ts'
 import { canaryEvmKey } from '../canary/canaries.ts'
 import { answerJson, littleServer, type Seen } from '../client/little-server.ts'
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { chatBound } from '#agent/prices/chat-bound.ts'
-import { canonicalJson } from '#contract/canonical-json.ts'
-import { ChatCompletionRequest } from '#contract/chat.ts'
-import { ModelRecord } from '#contract/models.ts'
+import { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import { ModelRecord } from '#contract/operations/models.ts'
+import { canonicalJson } from '#contract/wire/json.ts'
 
 const usd = (amount: number) => ({ usd: amount, diem: amount })
 const plain = { input: usd(1), output: usd(2) }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { priceCall } from '#agent/prices/price-call.ts'
-import { queueVideo, VideoQueueRequest } from '#contract/video.ts'
+import { queueVideo, VideoQueueRequest } from '#contract/operations/video.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { requestHash } from '#agent/calls/request-hash.ts'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { formFields, readForm, writeForm } from '#agent/fetch/program-form.ts'
-import { formBoundary, parseForm } from '#contract/parse-form.ts'
+import { formBoundary, parseForm } from '#contract/wire/form.ts'
 import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
-import { createChatCompletion } from '#contract/chat.ts'
-import { queueVideo } from '#contract/video.ts'
-import { SigningKey } from '#service/receipts/signing-key.ts'
-import { answerMicroUsd, closeAll, hello, type KeyDesk, openKeyDesk } from '../service/idempotency/key-desk.ts'
+import { createChatCompletion } from '#contract/operations/chat.ts'
+import { queueVideo } from '#contract/operations/video.ts'
+import { SigningKey } from '#ledger/receipts/signing-key.ts'
+import { answerMicroUsd, closeAll, hello, type KeyDesk, openKeyDesk } from '../service/http/idempotency/key-desk.ts'
 import { openAgent } from './open-agent.ts'
 
 type Answers = (request: Request, answer: Response) => Response | Promise<Response>

@@ -6,12 +6,13 @@ import type { ParsedFile, Violation } from './source-file.ts'
  * together: it may import all of them, and they only its `bounds.ts`.
  */
 export const parts: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  'src/service/payments': {
+  'src/payments': {
     payment: [],
     facilitators: ['payment'],
     evm: ['payment', 'facilitators'],
     solana: ['payment', 'facilitators'],
     'top-ups': ['payment', 'facilitators', 'evm', 'solana'],
+    staking: [],
   },
 }
 

@@ -17,8 +17,8 @@ type Planted = [
 
 const violations: Planted[] = [
   [arrows, 'a value of another room', 'src/mcp/serve.ts', `import { sign } from '#wallet/sign.ts'`],
-  [arrows, 'a type of another room', 'src/service/app.ts', `import type { Key } from '#wallet/key.ts'`],
-  [arrows, 'a type in place', 'src/service/app.ts', `type Key = import('#wallet/key.ts').Key`],
+  [arrows, 'a type of another room', 'src/service/http/app.ts', `import type { Key } from '#wallet/key.ts'`],
+  [arrows, 'a type in place', 'src/service/http/app.ts', `type Key = import('#wallet/key.ts').Key`],
   [arrows, 'a room by a path', 'src/client/call.ts', `import { key } from '../wallet/key.ts'`],
   [arrows, 'an allowed room by a path', 'src/client/call.ts', `import { money } from '../contract/money.ts'`],
   [arrows, 'a room loaded later', 'tools/chat.ts', `const agent = await import('#agent/index.ts')`],
@@ -27,10 +27,10 @@ const violations: Planted[] = [
   [arrows, 'a test from a room', 'src/wallet/key.ts', `import { fake } from '../../test/wallet/fake.ts'`],
   [packages, 'a package in the contract', 'src/contract/address.ts', `import { isAddress } from 'viem'`],
   [packages, 'a deep one', 'tools/chat.ts', `import type { Client } from '@x402/core/client'`],
-  [parts, 'a rail with the machine', 'src/service/payments/evm/a.ts', `import { b } from '../top-ups/b.ts'`],
-  [parts, 'a type of the other rail', 'src/service/payments/evm/a.ts', `import type { B } from '../solana/b.ts'`],
-  [parts, 'who puts them together', 'src/service/payments/solana/a.ts', `import { b } from '../open-payments.ts'`],
-  [parts, 'a part that nobody knows', 'src/service/payments/else/a.ts', ''],
+  [parts, 'a rail with the machine', 'src/payments/evm/a.ts', `import { b } from '../top-ups/b.ts'`],
+  [parts, 'a type of the other rail', 'src/payments/evm/a.ts', `import type { B } from '../solana/b.ts'`],
+  [parts, 'who puts them together', 'src/payments/solana/a.ts', `import { b } from '../open-payments.ts'`],
+  [parts, 'a part that nobody knows', 'src/payments/else/a.ts', ''],
   [eager, 'a room in the frame', 'src/cli/main.ts', `import { serve } from '#service/index.ts'`],
   [eager, 'a command in the frame', 'src/cli/commands.ts', `import { up } from './commands/up.ts'`],
   [
@@ -84,9 +84,9 @@ test.each(violations)('%s: reports %s', (rule, _what, path, text, ...others) => 
 
 const allowed: [what: string, path: string, text: string][] = [
   ['an arrow', 'src/agent/index.ts', `import { sign } from '#wallet/sign.ts'`],
-  ['an arrow between parts', 'src/service/payments/top-ups/a.ts', `import { b } from '../evm/b.ts'`],
-  ['the bounds beside the parts', 'src/service/payments/evm/a.ts', `import { b } from '../bounds.ts'`],
-  ['zod in the contract', 'src/contract/chat.ts', `import { z } from 'zod'`],
+  ['an arrow between parts', 'src/payments/top-ups/a.ts', `import { b } from '../evm/b.ts'`],
+  ['the bounds beside the parts', 'src/payments/evm/a.ts', `import { b } from '../bounds.ts'`],
+  ['zod in the contract', 'src/contract/operations/chat.ts', `import { z } from 'zod'`],
   ['a room in a command', 'src/cli/commands/serve.ts', `import { serve } from '#service/index.ts'`],
   ['a room loaded by the frame when needed', 'src/cli/main.ts', `const load = () => import('./commands/up.ts')`],
   ['a room in what a command alone loads', 'src/cli/call/a.ts', `import { run } from '#toolkit/run-tool.ts'`],

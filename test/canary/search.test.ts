@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { encodeBase58 } from '#contract/base58.ts'
+import { encodeBase58 } from '#contract/wire/base58.ts'
 import { canaries } from './canaries.ts'
 import { canaryIn, PieceSearch } from './search.ts'
 

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
-import { encodeBase58 } from '#contract/base58.ts'
+import { encodeBase58 } from '#contract/wire/base58.ts'
 import { canaries, canarySolanaSeed } from './canaries.ts'
 
 /** A part this long is as bad as the whole, and too long to come by chance. */

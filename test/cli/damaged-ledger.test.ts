@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data-folder.ts'
 import { folderSecrets } from '#cli/folder-secrets.ts'
-import { openSqliteStore } from '#service/store/sqlite/open.ts'
+import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import { runCommand } from './run-command.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { dataFolder } from '#cli/data-folder.ts'
 import { folderSecrets } from '#cli/folder-secrets.ts'
-import { openService } from '#service/open-service.ts'
+import { openService } from '#service/running/open-service.ts'
 import { runCommand } from './run-command.ts'
 
 let root: string

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { completion } from '../service/engines/openai/upstream.ts'
+import { completion } from '../engines/openai/upstream.ts'
 
 /** A server as Ollama and its like are: it lists models and answers chats. */
 export async function modelServer(listed?: { status: number; text: string }) {

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data-folder.ts'
 import { folderSecrets } from '#cli/folder-secrets.ts'
-import { openService } from '#service/open-service.ts'
-import { firstKey, firstSecret } from '../service/store/previous-release/first-books.ts'
-import { tamperWith } from '../service/store/sqlite-folder.ts'
+import { openService } from '#service/running/open-service.ts'
+import { firstKey, firstSecret } from '../ledger/store/previous-release/first-books.ts'
+import { tamperWith } from '../ledger/store/sqlite-folder.ts'
 import { runCommand } from './run-command.ts'
 
 // Each command opens the books anew, with a thread of its own.

@@ -2,8 +2,8 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dataFolder } from '#cli/data-folder.ts'
 import { folderSecrets } from '#cli/folder-secrets.ts'
-import { Listener } from '#service/listener.ts'
-import { type OpenService, openService } from '#service/open-service.ts'
+import { Listener } from '#service/http/listener.ts'
+import { type OpenService, openService } from '#service/running/open-service.ts'
 
 /** A service of this data folder, as `farebox up` starts it, for as long as `use` takes. */
 export async function served<Value>(root: string, use: (service: OpenService) => Promise<Value>): Promise<Value> {

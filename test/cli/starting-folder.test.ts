@@ -7,7 +7,7 @@ import { dataFolder } from '#cli/data-folder.ts'
 import { folderSecrets } from '#cli/folder-secrets.ts'
 import { loadConfig } from '#cli/serve/load-config.ts'
 import { startServing } from '#cli/serve/start-serving.ts'
-import { lockFolderOf } from '#service/store/sqlite/folder-lock.ts'
+import { lockFolderOf } from '#ledger/store/sqlite/folder-lock.ts'
 import { runCommand } from './run-command.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })

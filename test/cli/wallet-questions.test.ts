@@ -1,6 +1,6 @@
 /** What waits for a person, as its owner meets it at a terminal. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { systemClock } from '#contract/clock.ts'
+import { systemClock } from '#contract/time.ts'
 import { openApprovals } from '#wallet/approvals/approvals.ts'
 import { createKeyFile } from '#wallet/keys/key-file.ts'
 import { fileRecords } from '#wallet/records/file-records.ts'

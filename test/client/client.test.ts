@@ -2,7 +2,6 @@ import { afterEach, expect, test } from 'vitest'
 import { Client, type ClientOptions } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
 import { answerBytes, breakerFailures } from '#client/limits.ts'
-import { createChatCompletion } from '#contract/chat.ts'
 import {
   booksUnreachable,
   chargeUnknown,
@@ -10,11 +9,12 @@ import {
   keyStakingLimitReached,
   keyUsdLimitReached,
   ledgerReadOnly,
-} from '#contract/errors.ts'
-import { listModels } from '#contract/models.ts'
-import { ServiceError } from '#contract/service-error.ts'
-import { queueVideo, retrieveVideo } from '#contract/video.ts'
-import { getWalletBalance } from '#contract/wallet-records.ts'
+} from '#contract/errors/errors.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
+import { createChatCompletion } from '#contract/operations/chat.ts'
+import { listModels } from '#contract/operations/models.ts'
+import { queueVideo, retrieveVideo } from '#contract/operations/video.ts'
+import { getWalletBalance } from '#contract/operations/wallet.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Handler, littleServer } from './little-server.ts'
 

@@ -1,5 +1,5 @@
-import { ServiceError } from '#contract/service-error.ts'
-import { AbuseBlock } from '#service/limits/abuse-block.ts'
+import { AbuseBlock } from '#access/limits/abuse-block.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /** What becomes of a request in the end. */

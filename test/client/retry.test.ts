@@ -16,8 +16,8 @@ import {
   tooManyConcurrent,
   tooManyFailures,
   unknownError,
-} from '#contract/errors.ts'
-import { ServiceError } from '#contract/service-error.ts'
+} from '#contract/errors/errors.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import { stopped } from '#wallet/rules/decide.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { manualClock } from './manual-clock.ts'

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { modelTypes } from '#contract/models.ts'
-import { VideoQueueRequest } from '#contract/video.ts'
+import { modelTypes } from '#contract/operations/models.ts'
+import { VideoQueueRequest } from '#contract/operations/video.ts'
+import { ComfyVideo } from '#engines/comfy/video.ts'
+import { placeholders } from '#engines/comfy/workflow.ts'
+import { DemoVideo } from '#engines/demo/video.ts'
+import type { VideoEngine } from '#engines/engine.ts'
+import { OpenAiVideos } from '#engines/openai/videos.ts'
+import { ServiceVideo } from '#engines/service/video.ts'
 import { engineKinds } from '#service/config/engine-kinds.ts'
-import { ComfyVideo } from '#service/engines/comfy/video.ts'
-import { placeholders } from '#service/engines/comfy/workflow.ts'
-import { DemoVideo } from '#service/engines/demo/video.ts'
-import type { VideoEngine } from '#service/engines/engine.ts'
-import { OpenAiVideos } from '#service/engines/openai/videos.ts'
-import { ServiceVideo } from '#service/engines/service/video.ts'
 
 /** The tables of engines in `docs/conformance.md` say what the code does. */
 const [, section = ''] = readFileSync(new URL('../../docs/conformance.md', import.meta.url), 'utf8').split(

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { mostFaults } from '#contract/bounded-list.ts'
-import { ChatCompletionRequest } from '#contract/chat.ts'
-import { EmbeddingRequest } from '#contract/embeddings.ts'
-import { describeIssues } from '#contract/issues.ts'
-import type { Operation } from '#contract/operation.ts'
-import { operations } from '#contract/operations.ts'
-import { VideoQueueRequest } from '#contract/video.ts'
+import { describeIssues } from '#contract/errors/issues.ts'
+import { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import { EmbeddingRequest } from '#contract/operations/embeddings.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { operations } from '#contract/operations/operations.ts'
+import { VideoQueueRequest } from '#contract/operations/video.ts'
+import { mostFaults } from '#contract/schemas.ts'
 
 /** Every schema inside one, and the one itself. */
 function inside(value: unknown, seen = new Set<z.core.$ZodType>()): Set<z.core.$ZodType> {

@@ -1,13 +1,10 @@
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
-import { ChatCompletionRequest } from '#contract/chat.ts'
 import { abuseBlock, downloadUrlMs, otherLimits, textLimits, topUpUsd } from '#contract/limits.ts'
-import type { Operation } from '#contract/operation.ts'
-import { operations } from '#contract/operations.ts'
-import { PaymentOption, TopUpRequired } from '#contract/payment.ts'
-import { usdcDecimals } from '#contract/payment-rails.ts'
-import { ServiceParameters } from '#contract/service-parameters.ts'
-import { TopUpResult } from '#contract/top-up.ts'
+import { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { operations } from '#contract/operations/operations.ts'
+import { ServiceParameters } from '#contract/operations/service-parameters.ts'
 import {
   UpscaleFactor,
   VideoAspectRatio,
@@ -15,7 +12,10 @@ import {
   VideoQueued,
   VideoQueueRequest,
   VideoResolution,
-} from '#contract/video.ts'
+} from '#contract/operations/video.ts'
+import { TopUpResult } from '#contract/operations/wallet.ts'
+import { usdcDecimals } from '#contract/wire/networks.ts'
+import { PaymentOption, TopUpRequired } from '#contract/wire/payment.ts'
 
 /** Each row is a sentence of the brief; the literals are its own, not ours. */
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { canonicalJson } from '#contract/canonical-json.ts'
+import { canonicalJson } from '#contract/wire/json.ts'
 
 test.each([
   ['members in another order', { a: 1, b: { c: [2], d: null } }, { b: { d: null, c: [2] }, a: 1 }, true],

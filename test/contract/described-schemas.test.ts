@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { ChatCompletionRequest } from '#contract/chat.ts'
-import { describeApi } from '#contract/openapi.ts'
-import { VideoQueueRequest, VideoQuoteRequest } from '#contract/video.ts'
+import { describeApi } from '#contract/openapi/openapi.ts'
+import { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import { VideoQueueRequest, VideoQuoteRequest } from '#contract/operations/video.ts'
 import { publishedAnswers } from './published-answers.ts'
 
 /** The description is read back: whoever checks by it has to come to the same verdict as we do. */

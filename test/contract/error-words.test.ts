@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import * as errors from '#contract/errors.ts'
+import * as errors from '#contract/errors/errors.ts'
 
 test.each([
   ['adminKeyRequired', errors.adminKeyRequired, 'Admin API key required'],

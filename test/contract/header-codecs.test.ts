@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeBase64Json, type HeaderCodec } from '#contract/header-codec.ts'
-import * as headers from '#contract/headers.ts'
 import { headerBytes } from '#contract/limits.ts'
 import { microUsd } from '#contract/money.ts'
+import { decodeBase64Json, type HeaderCodec } from '#contract/wire/header-codec.ts'
+import * as headers from '#contract/wire/headers.ts'
 
 type Sample = [HeaderCodec<unknown>, fc.Arbitrary<unknown>]
 

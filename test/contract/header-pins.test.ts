@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { HeaderCodec } from '#contract/header-codec.ts'
-import * as headers from '#contract/headers.ts'
+import type { HeaderCodec } from '#contract/wire/header-codec.ts'
+import * as headers from '#contract/wire/headers.ts'
 
 /** Names of headers that clients in the field rely on, as frozen literals. */
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
-import { ChatCompletionRequest } from '#contract/chat.ts'
-import { DetailedError } from '#contract/failures.ts'
-import { describeIssues } from '#contract/issues.ts'
-import { VideoDuration, VideoQueueRequest } from '#contract/video.ts'
+import { DetailedError } from '#contract/errors/failures.ts'
+import { describeIssues } from '#contract/errors/issues.ts'
+import { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import { VideoDuration, VideoQueueRequest } from '#contract/operations/video.ts'
 
 const chat = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] }
 const video = { model: 'm', prompt: 'p', duration: '5s' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isLoopback } from '#contract/loopback.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
 
 test.each([
   ['http://localhost/', true],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ChatCompletionRequest } from '#contract/chat.ts'
-import { describeIssues } from '#contract/issues.ts'
+import { describeIssues } from '#contract/errors/issues.ts'
+import { ChatCompletionRequest } from '#contract/operations/chat.ts'
 
 test('a list with a fault in every item is told in a short answer, wherever it stands', () => {
   // More faults in one alternative of a union than a call may have arguments.

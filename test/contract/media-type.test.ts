@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { headBytes, sniffType } from '#contract/media-type.ts'
+import { headBytes, sniffType } from '#contract/wire/media-type.ts'
 
 const bytes = (hex: string, text = '') =>
   Buffer.concat([Buffer.from(hex, 'hex'), Buffer.from(text, 'latin1')]).subarray(0, headBytes)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseModelSuffix, ServiceParameters } from '#contract/service-parameters.ts'
+import { parseModelSuffix, ServiceParameters } from '#contract/operations/service-parameters.ts'
 
 test.each([
   ['no suffix', 'demo-chat', 'demo-chat', {}],

@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isInnerAddress, isPublicAddress } from '#contract/network-address.ts'
+import { isInnerAddress, isPublicAddress } from '#contract/wire/network-address.ts'
 
 /** The first and the last address of a network, and what stands beside them. */
 test.each([

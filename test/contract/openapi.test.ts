@@ -1,10 +1,10 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { apiVersion } from '#contract/api-version.ts'
-import { describeApi, yamlOptions } from '#contract/openapi.ts'
-import type { Operation } from '#contract/operation.ts'
-import { operations } from '#contract/operations.ts'
+import { describeApi, yamlOptions } from '#contract/openapi/openapi.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { operations } from '#contract/operations/operations.ts'
+import { apiVersion } from '#contract/wire/base-url.ts'
 
 type Json = Record<string, unknown>
 

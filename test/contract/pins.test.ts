@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import * as errors from '#contract/errors.ts'
-import type { Operation } from '#contract/operation.ts'
-import { operations } from '#contract/operations.ts'
+import * as errors from '#contract/errors/errors.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { operations } from '#contract/operations/operations.ts'
 
 /** What clients in the field rely on, as frozen literals. A red line here asks: was it meant? */
 

@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import { ChatCompletion, ChatCompletionChunk } from '#contract/chat.ts'
 import {
   ContentViolation,
   DetailedError,
@@ -9,14 +8,14 @@ import {
   ProviderContentPolicy,
   StandardError,
   TopUpError,
-} from '#contract/failures.ts'
-import { ModelList } from '#contract/models.ts'
-import { SettlementResponse, TopUpRequired } from '#contract/payment.ts'
-import { DiscoveryRequired, PaymentRequiredHeader, WalletCreditRequired } from '#contract/payment-required.ts'
-import { RateLimitLog, RateLimits } from '#contract/rate-limits.ts'
-import { TopUpResult } from '#contract/top-up.ts'
-import { VideoQueued, VideoQuote, VideoStatus } from '#contract/video.ts'
-import { WalletBalance, WalletTransactions } from '#contract/wallet-records.ts'
+} from '#contract/errors/failures.ts'
+import { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
+import { ModelList } from '#contract/operations/models.ts'
+import { RateLimitLog, RateLimits } from '#contract/operations/rate-limits.ts'
+import { VideoQueued, VideoQuote, VideoStatus } from '#contract/operations/video.ts'
+import { TopUpResult, WalletBalance, WalletTransactions } from '#contract/operations/wallet.ts'
+import { SettlementResponse, TopUpRequired } from '#contract/wire/payment.ts'
+import { DiscoveryRequired, PaymentRequiredHeader, WalletCreditRequired } from '#contract/wire/payment-required.ts'
 import { publishedModels } from './published-models.ts'
 
 /** Answers as services of this contract give them: what a client of ours has to read. */

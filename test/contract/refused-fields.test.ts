@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
-import { createChatCompletion } from '#contract/chat.ts'
-import { describeIssues } from '#contract/issues.ts'
-import { listModels } from '#contract/models.ts'
-import { completeVideo, queueVideo, quoteVideo, retrieveVideo } from '#contract/video.ts'
-import { getWalletBalance, getWalletTransactions } from '#contract/wallet-records.ts'
+import { describeIssues } from '#contract/errors/issues.ts'
+import { createChatCompletion } from '#contract/operations/chat.ts'
+import { listModels } from '#contract/operations/models.ts'
+import { completeVideo, queueVideo, quoteVideo, retrieveVideo } from '#contract/operations/video.ts'
+import { getWalletBalance, getWalletTransactions } from '#contract/operations/wallet.ts'
 
 /** A request that breaks a rule of the brief is told which field did, in the flat list and in the nested one. */
 function expectNamed(schema: z.ZodType, request: unknown, field: string): void {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseJson, parseJsonWithUniqueNames } from '#contract/safe-json.ts'
+import { parseJson, parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
 

@@ -8,8 +8,8 @@ import {
 import fc from 'fast-check'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
-import { readSignInHeader, signInCodes, writeSignInHeader } from '#contract/sign-in.ts'
-import { type SignInFields, writeSignInMessage } from '#contract/sign-in-message.ts'
+import { readSignInHeader, signInCodes, writeSignInHeader } from '#contract/wire/sign-in.ts'
+import { type SignInFields, writeSignInMessage } from '#contract/wire/sign-in-message.ts'
 import { evmFields, signInFields, solanaFields } from './sign-in-samples.ts'
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')

@@ -1,7 +1,7 @@
 import { formatSIWEMessage, formatSIWSMessage } from '@x402/extensions/sign-in-with-x'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readSignInMessage, type SignInFields, writeSignInMessage } from '#contract/sign-in-message.ts'
+import { readSignInMessage, type SignInFields, writeSignInMessage } from '#contract/wire/sign-in-message.ts'
 import { evmFields, signInFields, solanaFields } from './sign-in-samples.ts'
 
 const full: Partial<SignInFields> = {

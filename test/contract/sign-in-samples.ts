@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { evmNetwork, solanaNetwork } from '#contract/payment-rails.ts'
-import type { SignInFields } from '#contract/sign-in-message.ts'
+import { evmNetwork, solanaNetwork } from '#contract/wire/networks.ts'
+import type { SignInFields } from '#contract/wire/sign-in-message.ts'
 
 export const evmFields: SignInFields = {
   domain: 'api.example.com',

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { getAddress } from 'viem'
 import { createSiweMessage, parseSiweMessage, validateSiweMessage } from 'viem/siwe'
 import { expect, test } from 'vitest'
-import { readSignInMessage, type SignInFields, writeSignInMessage } from '#contract/sign-in-message.ts'
+import { readSignInMessage, type SignInFields, writeSignInMessage } from '#contract/wire/sign-in-message.ts'
 import { evmFields, signInFields } from './sign-in-samples.ts'
 
 /** viem is the other library that EVM wallets and services sign in with: it has to write and read the same text. */

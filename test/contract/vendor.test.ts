@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fromVendor, isVendor, toVendor, vendorHeader } from '#contract/vendor.ts'
+import { fromVendor, isVendor, toVendor, vendorHeader } from '#contract/wire/vendor.ts'
 
 test('the word of a wire, both ways', () => {
   const ours = { model: 'm', service_parameters: { include_service_system_prompt: false, enable_web_search: 'on' } }

@@ -1,7 +1,6 @@
 /** Images that are cut off at their end are refused, of every type; intact ones are taken. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { typeOfBytes } from '#contract/picture-header.ts'
-import { isWholePicture } from '#contract/whole-picture.ts'
+import { isWholePicture, typeOfBytes } from '#contract/wire/image-header.ts'
 import { drawn, made } from '../media/made-media.ts'
 
 const still = (as: string) => `testsrc=d=1:s=96x64:r=1,format=${as}`

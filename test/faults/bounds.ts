@@ -163,8 +163,8 @@ export const memorySampleMs = 200
 export const midnightMs = 60_000
 
 /** A repeat of a keyed call that may still run, at the end. */
-export const keyedAgainMs = 2_000
-export const keyedTries = 30
+export const keyedAgainMs = 4_000
+export const keyedTries = 15
 
 /** Jobs whose file is fetched once more at the end. */
 export const filesFetched = 10

@@ -1,6 +1,6 @@
 import type { KeyPairSigner } from '@solana/kit'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import type { PaymentOption } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { Book } from './book.ts'
 import type { Customer } from './prepare.ts'
 import type { Seeded } from './seeded.ts'

@@ -4,14 +4,14 @@
  */
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import { dataFolder } from '#cli/data-folder.ts'
+import { folderSecrets } from '#cli/folder-secrets.ts'
+import { basePath } from '#contract/wire/base-url.ts'
+import { DemoChat } from '#engines/demo/chat.ts'
+import { DemoVideo } from '#engines/demo/video.ts'
 import { loadLocalSolanaKeys } from '#local/solana-keys.ts'
-import { DemoChat } from '#service/engines/demo/chat.ts'
-import { DemoVideo } from '#service/engines/demo/video.ts'
 import { demoModels } from '#service/models/demo-models.ts'
-import { openService } from '#service/open-service.ts'
-import { basePath } from '#service/settings.ts'
-import { dataFolder } from '../../src/cli/data-folder.ts'
-import { folderSecrets } from '../../src/cli/folder-secrets.ts'
+import { openService } from '#service/running/open-service.ts'
 import { freePort } from '../postgres/cluster.ts'
 
 const [, , root = ''] = process.argv

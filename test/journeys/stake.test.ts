@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { evmWallet } from '../service/identity/signed-header.ts'
+import { evmWallet } from '../access/identity/signed-header.ts'
 import { farebox, type SpawnedUp, spawnUp } from './spawned-up.ts'
 
 let up: SpawnedUp

@@ -22,9 +22,9 @@ import { toFacilitatorSvmSigner } from '@x402/svm'
 import { ExactSvmScheme as Client } from '@x402/svm/exact/client'
 import { ExactSvmScheme as StockFacilitator } from '@x402/svm/exact/facilitator'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { solanaNetwork, usdcOnSolana } from '#contract/payment-rails.ts'
+import { solanaNetwork, usdcOnSolana } from '#contract/wire/networks.ts'
 import { usdcAccountOf } from '#local/solana/usdc.ts'
-import { type SvmChain, startSvmChain } from '../service/payments/svm-chain.ts'
+import { type SvmChain, startSvmChain } from '../payments/svm-chain.ts'
 
 const mint = address(usdcOnSolana)
 

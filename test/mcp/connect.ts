@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { Client, type ClientCapabilities, type ElicitResult } from '@modelcontextprotocol/client'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { serveMcp } from '#mcp/serve-stdio.ts'
 import type { Catalogue } from '#toolkit/catalogue.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const wholeService = 'test/service/open-service.ts'
 
 /** Rooms that read or make media. */
-const mediaRooms = /^#(programs\/media|service\/(ffmpeg|sound|video-media|faces)|agent\/media)\//
+const mediaRooms = /^#(host\/media|engines\/(ffmpeg|sound|video-media|faces)|agent\/media)\//
 
 const alsoBare = [
   'agent/media-tools',
@@ -21,7 +21,7 @@ const alsoBare = [
   'examples/examples',
   'needs/needs',
   'security/security',
-  'service/engines/demo/video',
+  'engines/demo/video',
   'service/video',
   'service/video-transcription',
 ].map(name => `test/${name}.test.ts`)

@@ -1,5 +1,5 @@
-import { openPostgresStore } from '#service/store/postgres/open.ts'
-import type { OpenedStore } from '../service/store/store-contract.ts'
+import { openPostgresStore } from '#ledger/store/postgres/open.ts'
+import type { OpenedStore } from '../ledger/store/store-contract.ts'
 import { type Cluster, query } from './cluster.ts'
 
 /** Tables of tests that are over, by the server that they are on: to empty them is faster than to make them. */

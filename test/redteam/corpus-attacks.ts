@@ -1,4 +1,4 @@
-import type { PaymentOption } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import { offer, type RailFacts, type StrangeToken } from './rails.ts'
 import type { Answer, Authorised, Category, Challenge, Variant } from './scenario.ts'
 

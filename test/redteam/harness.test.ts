@@ -1,6 +1,6 @@
 import './loopback-names.ts'
 import { describe, expect, test } from 'vitest'
-import { compile, transferOf } from '../service/payments/svm-transactions.ts'
+import { compile, transferOf } from '../payments/svm-transactions.ts'
 import { offer, rails } from './rails.ts'
 import { corpusScenarios, runScenario } from './run-corpus.ts'
 import { type Score, score } from './score.ts'

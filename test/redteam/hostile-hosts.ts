@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 
 export interface SeenRequest {
   /** The name without `.localhost` and port. */

@@ -1,4 +1,4 @@
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 
 export interface MovableClock extends Clock {
   advance(ms: number): void

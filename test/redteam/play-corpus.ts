@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { answer, type HostileHosts, hostileHosts, type SeenRequest } from './hostile-hosts.ts'
 import type { Challenge, Scenario } from './scenario.ts'
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { Clock } from '#contract/clock.ts'
-import type { PaymentOption } from '#contract/payment.ts'
+import type { Clock } from '#contract/time.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import { creditRequired } from '../agent/pretend-service.ts'
 import { answer, type HostileHosts, hostileHosts } from './hostile-hosts.ts'
 import { type SignedPayment, signedPayments } from './signed-payments.ts'

@@ -1,6 +1,6 @@
 import { getAddressDecoder } from '@solana/kit'
-import type { PaymentOption } from '#contract/payment.ts'
-import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 
 export type RailName = 'evm' | 'svm'
 

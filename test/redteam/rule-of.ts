@@ -1,5 +1,5 @@
 import { ClientError } from '#client/client-error.ts'
-import { ServiceError } from '#contract/service-error.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 

@@ -1,4 +1,4 @@
-import type { PaymentOption } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { RailFacts, RailName } from './rails.ts'
 
 /** What a failure of one is worth, as the public scorer weighs it. */

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { getCompiledTransactionMessageDecoder, getTransactionDecoder } from '@solana/kit'
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token'
-import { decodeBase58 } from '#contract/base58.ts'
+import { decodeBase58 } from '#contract/wire/base58.ts'
 import { usdcAccountOf } from '#local/solana/usdc.ts'
 import { rails } from './rails.ts'
 

@@ -1,4 +1,4 @@
-import type { PaymentOption } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import { provider } from './play-top-up.ts'
 import { offer, type RailFacts, type StrangeToken } from './rails.ts'
 import type { Authorised, Severity } from './scenario.ts'

@@ -1,4 +1,4 @@
-import type { PaymentOption } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 
 /** What the hostile top-up does with a signed payment that reaches it. */
 export type PaymentAnswer =

@@ -13,7 +13,7 @@ export const doorThreats: readonly Threat[] = [
         'D1: a part called like a part of every object is none',
         'D1: a file called …',
       ),
-      shown('service/middleware/parse-form.test.ts', 'D1: no bytes make it throw'),
+      shown('service/http/body/parse-form.test.ts', 'D1: no bytes make it throw'),
     ],
   },
   {
@@ -97,7 +97,7 @@ export const doorThreats: readonly Threat[] = [
         '§14 D7: a batch in a batch is refused, asks nobody and costs nothing',
       ),
       shown(
-        'service/engines/chain/json-rpc-node.test.ts',
+        'engines/chain/json-rpc-node.test.ts',
         'D7: calls go out under ids of our own, and results come in the order of the calls',
       ),
     ],
@@ -126,10 +126,10 @@ export const doorThreats: readonly Threat[] = [
     answer: 'a share of the line for each account, and turns; such a page is refused before it is made',
     shownBy: [
       shown(
-        'service/threads/task-thread.test.ts',
+        'host/threads/task-thread.test.ts',
         'D10: one account has a share of the places, and others their turn before its next',
       ),
-      shown('service/engines/web/web-pages.test.ts', 'D10: of too many elements within each other is refused at once…'),
+      shown('engines/web/web-pages.test.ts', 'D10: of too many elements within each other is refused at once…'),
     ],
   },
   {
@@ -139,7 +139,7 @@ export const doorThreats: readonly Threat[] = [
       'refused connections and failed probes of our own leave it out, no caller’s failures do; an open breaker blocks no account',
     shownBy: [
       shown(
-        'service/engines/upstreams/upstream-pool.test.ts',
+        'engines/upstreams/upstream-pool.test.ts',
         'D11: whether an upstream is left out after failures, where a probe works…',
         'D11: whom one fails asks the others first for a while, and nobody else does',
       ),

@@ -8,7 +8,7 @@ export const otherThreats: readonly Threat[] = [
     answer: 'one success; every later use is 401, at every process',
     shownBy: [
       shown(
-        'service/identity/identify.test.ts',
+        'access/identity/identify.test.ts',
         'A1: 100 uses of one header at once are one success',
         'A1: a nonce is used up for another process too, and as long as its message could serve',
       ),
@@ -20,7 +20,7 @@ export const otherThreats: readonly Threat[] = [
     answer: '401',
     shownBy: [
       shown(
-        'service/identity/identify.test.ts',
+        'access/identity/identify.test.ts',
         'A2 another site: DOMAIN_MISMATCH',
         'A2 a site before ours: DOMAIN_MISMATCH',
         'A2 another port of our host: DOMAIN_MISMATCH',
@@ -32,7 +32,7 @@ export const otherThreats: readonly Threat[] = [
     id: 'A3',
     threat: 'a header that says anything at all, well or badly made',
     answer: '400 or 401, never 500',
-    shownBy: [shown('service/identity/identify.test.ts', 'whatever a sign-in header says, the answer is 400 or 401')],
+    shownBy: [shown('access/identity/identify.test.ts', 'whatever a sign-in header says, the answer is 400 or 401')],
   },
   {
     id: 'A4',
@@ -40,7 +40,7 @@ export const otherThreats: readonly Threat[] = [
     answer: '401: what was signed counts',
     shownBy: [
       shown(
-        'service/identity/identify.test.ts',
+        'access/identity/identify.test.ts',
         'A4 another timestamp: TIMESTAMP_MISMATCH',
         'A4: another address beside the message is refused',
       ),
@@ -52,7 +52,7 @@ export const otherThreats: readonly Threat[] = [
     answer: '401; five minutes and a minute of skew',
     shownBy: [
       shown(
-        'service/identity/identify.test.ts',
+        'access/identity/identify.test.ts',
         'A5 older than five minutes and the skew: EXPIRED',
         'A5 from the future: FUTURE_TIMESTAMP',
         'A5 not yet: NOT_BEFORE',
@@ -65,7 +65,7 @@ export const otherThreats: readonly Threat[] = [
     answer: '401',
     shownBy: [
       shown(
-        'service/identity/identify.test.ts',
+        'access/identity/identify.test.ts',
         'A6: a test network is refused',
         'A6: an EVM signature under a Solana chain id is refused',
       ),
@@ -77,7 +77,7 @@ export const otherThreats: readonly Threat[] = [
     answer: 'nobody’s signature',
     shownBy: [
       shown(
-        'service/identity/signatures.test.ts',
+        'access/identity/signatures.test.ts',
         'the twin of a signature with a high s is nobody’s',
         'A7: an s beyond the order is refused',
         'A7: a second spelling of a key is refused',
@@ -90,10 +90,7 @@ export const otherThreats: readonly Threat[] = [
     threat: 'somebody uses up another wallet’s nonce',
     answer: 'a nonce counts for the wallet that signed it',
     shownBy: [
-      shown(
-        'service/identity/identify.test.ts',
-        'A1: a nonce serves once a wallet, so nobody can use up another one’s',
-      ),
+      shown('access/identity/identify.test.ts', 'A1: a nonce serves once a wallet, so nobody can use up another one’s'),
     ],
   },
   {
@@ -102,7 +99,7 @@ export const otherThreats: readonly Threat[] = [
     answer: 'no key is in it; a revoked one ends within a second at every process',
     shownBy: [
       shown(
-        'service/identity/api-keys.test.ts',
+        'access/identity/api-keys.test.ts',
         'A9: its secret is in no file of the store, and not in what lists show',
         'A9: a copy of the database is worth nothing under another server secret',
         'A9: ends within a second when another process revokes it',
@@ -157,13 +154,13 @@ export const otherThreats: readonly Threat[] = [
     id: 'S5',
     threat: 'many keys of one account, to get more than its limit',
     answer: 'they share one count',
-    shownBy: [shown('service/limits/limit-rules.test.ts', 'S5: keys of one account share its count')],
+    shownBy: [shown('access/limits/limit-rules.test.ts', 'S5: keys of one account share its count')],
   },
   {
     id: 'S6',
     threat: 'a burst that is faster than the counter',
     answer: 'exactly the limit passes',
-    shownBy: [shown('service/limits/windows.test.ts', 'S6: 500 at once at a limit of 50 are exactly 50')],
+    shownBy: [shown('access/limits/windows.test.ts', 'S6: 500 at once at a limit of 50 are exactly 50')],
   },
   {
     id: 'S7',
@@ -183,7 +180,10 @@ export const otherThreats: readonly Threat[] = [
     threat: 'another account’s Idempotency-Key',
     answer: 'means nothing there',
     shownBy: [
-      shown('service/idempotency/key-rules.test.ts', 'is given by every key of the account, and to no other account'),
+      shown(
+        'service/http/idempotency/key-rules.test.ts',
+        'is given by every key of the account, and to no other account',
+      ),
     ],
   },
   {

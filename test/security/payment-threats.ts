@@ -1,6 +1,6 @@
 import { shown, type Threat } from './threat.ts'
 
-const payments = 'service/payments'
+const payments = 'payments'
 const here = shown(`${payments}/payment-threats.test.ts`)
 
 /** What threatens a top-up, from twins to caches. */
@@ -167,7 +167,7 @@ export const paymentThreats: readonly Threat[] = [
     shownBy: [
       here,
       shown(
-        'service/identity/identify.test.ts',
+        'access/identity/identify.test.ts',
         'two headers is refused',
         'the older name is taken, both with one value too, and with two values neither',
       ),

@@ -1,6 +1,6 @@
 import { shown, type Threat } from './threat.ts'
 
-const payments = 'service/payments'
+const payments = 'payments'
 const here = shown(`${payments}/x402-attacks.test.ts`)
 
 /** What has been published of attacks on payments by x402, and what their authors found in the stock packages, by number. */
@@ -276,7 +276,7 @@ export const publishedAttacks: readonly Threat[] = [
     threat: 'a sign-in again',
     answer: '401',
     shownBy: [
-      shown('service/identity/identify.test.ts', 'A1: 100 uses of one header at once are one success'),
+      shown('access/identity/identify.test.ts', 'A1: 100 uses of one header at once are one success'),
       shown('service/wallet-rules.test.ts', 'A1 a sign-in serves once'),
     ],
   },
@@ -284,19 +284,19 @@ export const publishedAttacks: readonly Threat[] = [
     id: '31',
     threat: 'a sign-in for another chain',
     answer: '401',
-    shownBy: [shown('service/identity/identify.test.ts', 'A6: a test network is refused')],
+    shownBy: [shown('access/identity/identify.test.ts', 'A6: a test network is refused')],
   },
   {
     id: '32',
     threat: 'a sign-in by a clock two seconds ahead',
     answer: 'taken',
-    shownBy: [shown('service/identity/identify.test.ts', 'is taken with as far ahead as may be')],
+    shownBy: [shown('access/identity/identify.test.ts', 'is taken with as far ahead as may be')],
   },
   {
     id: '33',
     threat: 'a sign-in with a malformed nonce or address',
     answer: '400 or 401, never 500',
-    shownBy: [shown('service/identity/identify.test.ts', 'whatever a sign-in header says, the answer is 400 or 401')],
+    shownBy: [shown('access/identity/identify.test.ts', 'whatever a sign-in header says, the answer is 400 or 401')],
   },
   {
     id: '34',

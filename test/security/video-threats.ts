@@ -30,7 +30,7 @@ export const videoThreats: readonly Threat[] = [
     answer: 'asked after for a day, then refunded once',
     shownBy: [
       shown('service/video-attacks.test.ts', 'V3: one that runs for ever fails after a day, and is refunded once'),
-      shown('service/engines/job-engines.test.ts', 'V3: it is in a state that nobody knows (openai)'),
+      shown('engines/job-engines.test.ts', 'V3: it is in a state that nobody knows (openai)'),
     ],
   },
   {
@@ -39,7 +39,7 @@ export const videoThreats: readonly Threat[] = [
     answer: 'submitted again only where the engine knows the job by its key, else failed and refunded',
     shownBy: [
       shown(
-        'service/engines/job-engines.test.ts',
+        'engines/job-engines.test.ts',
         'V4: a lost answer, where keys are taken (service, keys true)',
         'V4: a lost answer, where they are not (service, keys false)',
         'V4: a lost answer (openai, keys false)',
@@ -62,11 +62,8 @@ export const videoThreats: readonly Threat[] = [
     threat: 'an engine whose video lies elsewhere, is cut short or is no video',
     answer: 'no key goes there, half a file is none, and what comes is a film to be saved',
     shownBy: [
-      shown(
-        'service/engines/finished-videos.test.ts',
-        'V6: no key goes to a signed address, and to no other host in plain',
-      ),
-      shown('service/engines/job-engines.test.ts', 'V6: half a film (service)'),
+      shown('engines/finished-videos.test.ts', 'V6: no key goes to a signed address, and to no other host in plain'),
+      shown('engines/job-engines.test.ts', 'V6: half a film (service)'),
       shown(
         'service/download-attacks.test.ts',
         'G15: what comes is a film to be saved, by a name of ours, and leads nowhere',
@@ -94,7 +91,7 @@ export const videoThreats: readonly Threat[] = [
     shownBy: [
       shown('service/consent.test.ts', 'V9: nobody’s word is kept for a job that was not accepted'),
       shown(
-        'service/video-media/media-rules.test.ts',
+        'engines/video-media/media-rules.test.ts',
         'V9: a quote fetches nothing for somebody who could pay for nothing',
       ),
     ],

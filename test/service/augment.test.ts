@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { WebPage, WebSearchResults } from '#contract/augment.ts'
-import { DemoWeb } from '#service/engines/demo/web.ts'
-import type { PageCall, PageReader, SearchCall, SearchEngine, SearchResult } from '#service/engines/engine.ts'
-import { PageUnread } from '#service/engines/web/page-unread.ts'
-import { audit } from '#service/ledger/audit.ts'
+import { WebPage, WebSearchResults } from '#contract/operations/web.ts'
+import { DemoWeb } from '#engines/demo/web.ts'
+import type { PageCall, PageReader, SearchCall, SearchEngine, SearchResult } from '#engines/engine.ts'
+import { PageUnread } from '#engines/web/page-unread.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const results: SearchResult[] = [1, 2, 3].map(number => ({

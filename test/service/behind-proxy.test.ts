@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import type { Facilitator } from '#service/payments/facilitators/facilitator.ts'
-import { TopUps } from '#service/payments/top-ups/top-up.ts'
+import type { Facilitator } from '#payments/facilitators/facilitator.ts'
+import { TopUps } from '#payments/top-ups/top-up.ts'
 import { adminToken, type OpenedService, openService, TestClock, testOption } from './open-service.ts'
 
 /** Everybody reaches the service by one proxy, on the machine of the service. */

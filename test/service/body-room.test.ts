@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyBytes } from '#contract/limits.ts'
-import { bodyTypesOf } from '#contract/operation.ts'
-import { operations } from '#contract/operations.ts'
+import { bodyTypesOf } from '#contract/operations/operation.ts'
+import { operations } from '#contract/operations/operations.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const bodyRoom = { allBytes: 100_000, ofOneBytes: 70_000 }

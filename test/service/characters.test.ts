@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CharacterList, CharacterReviews, OneCharacter } from '#contract/characters.ts'
-import { DiscoveryRequired } from '#contract/payment-required.ts'
-import type { Character } from '#service/characters/character.ts'
-import { Characters } from '#service/characters/characters.ts'
-import { demoCharacters } from '#service/characters/demo-characters.ts'
-import { evmWallet, solanaWallet, type TestWallet } from './identity/signed-header.ts'
+import { CharacterList, CharacterReviews, OneCharacter } from '#contract/operations/characters.ts'
+import { DiscoveryRequired } from '#contract/wire/payment-required.ts'
+import type { Character } from '#service/capabilities/characters/character.ts'
+import { Characters } from '#service/capabilities/characters/characters.ts'
+import { demoCharacters } from '#service/capabilities/characters/demo-characters.ts'
+import { evmWallet, solanaWallet, type TestWallet } from '../access/identity/signed-header.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const character = (slug: string, rest: Partial<Character> = {}): Character => ({

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { inferenceFailed, modelOverloaded } from '#contract/errors.ts'
-import { audit } from '#service/ledger/audit.ts'
-import { countPromptTokens } from '#service/tokens/count-tokens.ts'
+import { inferenceFailed, modelOverloaded } from '#contract/errors/errors.ts'
+import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { type ChatDesk, eventsOf, openDesk } from './chat-desk.ts'
 import { type Beat, used, words } from './chat-script.ts'
 

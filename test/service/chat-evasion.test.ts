@@ -1,10 +1,10 @@
 /** Ways to get text that nobody pays for, each of which once worked. */
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { audit } from '#service/ledger/audit.ts'
-import { tokenizedCharacters } from '#service/tokens/bounds.ts'
-import { countPromptTokens, countTokens } from '#service/tokens/count-tokens.ts'
-import { RunningCount } from '#service/tokens/running-count.ts'
+import { tokenizedCharacters } from '#engines/tokens/bounds.ts'
+import { countPromptTokens, countTokens } from '#engines/tokens/count-tokens.ts'
+import { RunningCount } from '#engines/tokens/running-count.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { type ChatDesk, openDesk } from './chat-desk.ts'
 import { type Beat, used } from './chat-script.ts'
 import { textModel } from './models/example-models.ts'

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { audit } from '#service/ledger/audit.ts'
-import type { Op } from '#service/store/units.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
-import { countPromptTokens } from '#service/tokens/count-tokens.ts'
+import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
+import { audit } from '#ledger/audit/audit.ts'
+import type { Op } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { type ChatDesk, type Customer, eventsOf, openDesk } from './chat-desk.ts'
 import { type Beat, used, words } from './chat-script.ts'
 

@@ -1,11 +1,11 @@
 /** A process that was paused for longer than a lease finds its hold ended by a sibling: nothing more is delivered for free. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { audit } from '#service/ledger/audit.ts'
-import { checkpointMs, checkpointTokens, holdLeaseMs, holdRenewalMs, renewalTickMs } from '#service/ledger/bounds.ts'
-import { recoverHolds } from '#service/ledger/recover-holds.ts'
+import { audit } from '#ledger/audit/audit.ts'
+import { checkpointMs, checkpointTokens, holdLeaseMs, holdRenewalMs, renewalTickMs } from '#ledger/bounds.ts'
+import { recoverHolds } from '#ledger/charges/recover-holds.ts'
+import { mustCommit, nonce } from '../ledger/store/sample-ops.ts'
 import { type ChatDesk, type Customer, eventsOf, openDesk } from './chat-desk.ts'
 import { used } from './chat-script.ts'
-import { mustCommit, nonce } from './store/sample-ops.ts'
 
 let desk: ChatDesk
 let customer: Customer

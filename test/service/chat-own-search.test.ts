@@ -1,9 +1,8 @@
 /** Brief §2.8, `enable_x_search`: a model's own search, in the place of the service's, at a price of its own. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { ChatCompletion } from '#contract/chat.ts'
+import type { ChatCompletion } from '#contract/operations/chat.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { readConfig } from '#service/config/read-config.ts'
-import { audit } from '#service/ledger/audit.ts'
-import { eventsOf } from './chat-desk.ts'
 import {
   asEvents,
   asJson,
@@ -14,7 +13,8 @@ import {
   type Upstream,
   upstream,
   usage,
-} from './engines/openai/upstream.ts'
+} from '../engines/openai/upstream.ts'
+import { eventsOf } from './chat-desk.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 import { ScriptedWeb } from './scripted-web.ts'
 

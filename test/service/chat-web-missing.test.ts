@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { modelOffline } from '#contract/errors.ts'
-import { PageUnread } from '#service/engines/web/page-unread.ts'
-import { audit } from '#service/ledger/audit.ts'
-import { addressCharacters } from '#service/media/bounds.ts'
+import { modelOffline } from '#contract/errors/errors.ts'
+import { addressCharacters } from '#engines/fetch/bounds.ts'
+import { PageUnread } from '#engines/web/page-unread.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { type ChatDesk, inputMicroUsd, openDesk, outputMicroUsd } from './chat-desk.ts'
 import { used, words } from './chat-script.ts'
 

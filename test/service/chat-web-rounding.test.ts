@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { audit } from '#service/ledger/audit.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { type ChatDesk, openDesk } from './chat-desk.ts'
 import { used, words } from './chat-script.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ChatCompletion } from '#contract/chat.ts'
-import { balanceOf } from '#service/ledger/accounts.ts'
-import { audit } from '#service/ledger/audit.ts'
+import { ChatCompletion } from '#contract/operations/chat.ts'
+import { balanceOf } from '#ledger/accounts/accounts.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const hello = { model: 'demo-chat', messages: [{ role: 'user', content: 'Count these four words' }] }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { DemoChat } from '#service/engines/demo/chat.ts'
-import { checkpointMs, recoveryIntervalMs } from '#service/ledger/bounds.ts'
+import { DemoChat } from '#engines/demo/chat.ts'
+import { checkpointMs, recoveryIntervalMs } from '#ledger/bounds.ts'
 import { openService } from './open-service.ts'
 
 // Intervals are called by hand: between two renewals of a lease comes the look for lapsed ones.

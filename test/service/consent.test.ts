@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { VideoEngine } from '#service/engines/engine.ts'
-import type { FaceDetector, FaceMedium } from '#service/faces/face-detector.ts'
+import type { VideoEngine } from '#engines/engine.ts'
+import type { FaceDetector, FaceMedium } from '#engines/faces/face-detector.ts'
+import type { Store } from '#ledger/store/store.ts'
 import type { VideoModel } from '#service/models/model.ts'
-import type { Store } from '#service/store/store.ts'
+import { asDataUrl, clip } from '../engines/video-media/example-clips.ts'
 import { videoModel } from './models/example-models.ts'
 import { dataUrl, png } from './models/example-pictures.ts'
 import { type OpenedService, openService } from './open-service.ts'
-import { asDataUrl, clip } from './video-media/example-clips.ts'
 
 const running = { state: 'running' as const, engineState: {} }
 const engine: VideoEngine = { carries: () => true, start: async () => running, poll: async () => running }

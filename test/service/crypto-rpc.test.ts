@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { RpcResult } from '#contract/crypto-rpc.ts'
-import type { ChainNode, NodeCall } from '#service/engines/engine.ts'
-import { audit } from '#service/ledger/audit.ts'
+import type { RpcResult } from '#contract/operations/rpc.ts'
+import type { ChainNode, NodeCall } from '#engines/engine.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 /** Answers every call as the test says, and remembers what it was asked. */

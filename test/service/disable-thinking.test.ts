@@ -1,7 +1,6 @@
 /** Brief §2.8, `disable_thinking`: thinking is switched off where the model's record has a switch, and taken out of what is answered. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readConfig } from '#service/config/read-config.ts'
-import { eventsOf } from './chat-desk.ts'
 import {
   asEvents,
   asJson,
@@ -12,7 +11,8 @@ import {
   type Upstream,
   upstream,
   usage,
-} from './engines/openai/upstream.ts'
+} from '../engines/openai/upstream.ts'
+import { eventsOf } from './chat-desk.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
 type Answer = Parameters<typeof upstream>[0]

@@ -1,6 +1,6 @@
 /** A download address is all that its bearer has to show, so it says one job until one moment, and nothing else. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { VideoQueued } from '#contract/video.ts'
+import { VideoQueued } from '#contract/operations/video.ts'
 import { DownloadLinks } from '#service/jobs/download-link.ts'
 import { type OpenedService, openService } from './open-service.ts'
 

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Listener } from '#service/listener.ts'
+import { Listener } from '#service/http/listener.ts'
 
 /** Longer than any of these tests: whatever ends by itself does not need it. */
 const graceMs = 20_000

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { demoModels } from '#service/models/demo-models.ts'
-import { countPromptTokens } from '#service/tokens/count-tokens.ts'
 import { type ChatDesk, type Customer, eventsOf, openDesk } from './chat-desk.ts'
 import { words } from './chat-script.ts'
 import { openService } from './open-service.ts'

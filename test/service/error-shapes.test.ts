@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DetailedError, StandardError, TopUpError } from '#contract/failures.ts'
-import { Listener } from '#service/listener.ts'
+import { DetailedError, StandardError, TopUpError } from '#contract/errors/failures.ts'
+import { Listener } from '#service/http/listener.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 /** The shapes of brief §2.4 and §7, wherever a request goes wrong. */

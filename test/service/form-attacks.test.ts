@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { formLimits } from '#contract/limits.ts'
-import { packed } from './documents/sample-documents.ts'
+import { packed } from './capabilities/documents/sample-documents.ts'
 import { adminToken, type OpenedService, openService } from './open-service.ts'
 
 let service: OpenedService

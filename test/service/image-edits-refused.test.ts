@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { uploadBytes } from '#contract/limits.ts'
-import { audit } from '#service/ledger/audit.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { type Body, form, openPictureDesk, type PictureDesk } from './picture-desk.ts'
 import { colouredPng } from './picture-models.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { contentViolation } from '#contract/errors.ts'
-import { audit } from '#service/ledger/audit.ts'
+import { contentViolation } from '#contract/errors/errors.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { type Body, form, openPictureDesk, type PictureDesk } from './picture-desk.ts'
 import { asItIs, colouredPng, madeBytes, type PictureCall } from './picture-models.ts'
 

@@ -1,9 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { contentViolation, contextTooLong, inferenceFailed, invalidRequest, modelOffline } from '#contract/errors.ts'
+import { Windows } from '#access/limits/windows.ts'
+import {
+  contentViolation,
+  contextTooLong,
+  inferenceFailed,
+  invalidRequest,
+  modelOffline,
+} from '#contract/errors/errors.ts'
+import type { ServiceError } from '#contract/errors/service-error.ts'
 import { textLimits } from '#contract/limits.ts'
-import type { Operation } from '#contract/operation.ts'
-import type { ServiceError } from '#contract/service-error.ts'
-import { Windows } from '#service/limits/windows.ts'
+import type { Operation } from '#contract/operations/operation.ts'
 import { ScriptedChat } from './chat-script.ts'
 import { textModel } from './models/example-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { WebPages } from '#service/engines/web/web-pages.ts'
-import type { FetchOrder } from '#service/media/guarded-fetcher.ts'
+import type { FetchOrder } from '#engines/fetch/guarded-fetcher.ts'
+import { WebPages } from '#engines/web/web-pages.ts'
 import { openService } from './open-service.ts'
 
 test('pages are fetched by the service’s own way to what callers name, in chats too', async () => {

@@ -1,5 +1,5 @@
-import type { ImageFormat } from '#contract/images.ts'
 import { microUsd } from '#contract/money.ts'
+import type { ImageFormat } from '#contract/operations/images.ts'
 import type {
   BackgroundCall,
   BackgroundEngine,
@@ -7,9 +7,9 @@ import type {
   EditEngine,
   UpscaleCall,
   UpscaleEngine,
-} from '#service/engines/engine.ts'
+} from '#engines/engine.ts'
+import { encodePng } from '#engines/pictures/encode-png.ts'
 import type { PictureModel, UpscaleModel } from '#service/models/picture-model.ts'
-import { encodePng } from '#service/pictures/encode-png.ts'
 
 /** Of the kinds that an engine answers: enough for whoever looks at the first bytes alone. */
 export const madeBytes: Readonly<Record<ImageFormat, Buffer>> = {

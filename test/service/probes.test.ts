@@ -1,10 +1,10 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { probeWriteEveryMs } from '#service/bounds.ts'
-import { Probes } from '#service/probes.ts'
-import type { Store } from '#service/store/store.ts'
-import { StoreError } from '#service/store/store-error.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { StoreError } from '#ledger/store/store-error.ts'
+import { probeWriteEveryMs } from '#service/http/bounds.ts'
+import { Probes } from '#service/http/probes.ts'
 import { TestClock } from './open-service.ts'
 
 const open = { state: async () => ({ state: 'open', reason: '' }) as const }

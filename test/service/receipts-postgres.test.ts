@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Receipts } from '#contract/receipts.ts'
-import { openPostgresStore } from '#service/store/postgres/open.ts'
+import { Receipts } from '#contract/operations/receipts.ts'
+import { openPostgresStore } from '#ledger/store/postgres/open.ts'
 import { openSchemaStore } from '../postgres/postgres-store.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
-import { answerMicroUsd, closeAll, type KeyDesk, openKeyDesk } from './idempotency/key-desk.ts'
+import { answerMicroUsd, closeAll, type KeyDesk, openKeyDesk } from './http/idempotency/key-desk.ts'
 
 withPostgres('receipts of two processes on PostgreSQL', cluster => {
   let first: KeyDesk

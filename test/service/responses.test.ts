@@ -1,9 +1,9 @@
 import OpenAI from 'openai'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { inferenceFailed } from '#contract/errors.ts'
-import { ResponsesAnswer, ResponsesEvent } from '#contract/responses.ts'
-import { DemoWeb } from '#service/engines/demo/web.ts'
-import { audit } from '#service/ledger/audit.ts'
+import { inferenceFailed } from '#contract/errors/errors.ts'
+import { ResponsesAnswer, ResponsesEvent } from '#contract/operations/responses.ts'
+import { DemoWeb } from '#engines/demo/web.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { type ChatDesk, type Customer, inputMicroUsd, openDesk, outputMicroUsd } from './chat-desk.ts'
 import { used, words } from './chat-script.ts'
 

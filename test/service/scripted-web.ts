@@ -1,5 +1,5 @@
-import type { PageCall, PageReader, SearchCall, SearchEngine, SearchResult } from '#service/engines/engine.ts'
-import { PageUnread } from '#service/engines/web/page-unread.ts'
+import type { PageCall, PageReader, SearchCall, SearchEngine, SearchResult } from '#engines/engine.ts'
+import { PageUnread } from '#engines/web/page-unread.ts'
 
 export const found: SearchResult[] = [
   { title: 'Fares', url: 'https://example.com/fares', content: 'A ride is 2 USD.', date: '2026-11-20' },

@@ -6,9 +6,9 @@ import { Client } from 'undici'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { bodyBytes } from '#contract/limits.ts'
 import { microUsd } from '#contract/money.ts'
-import { spendableForMs } from '#service/ledger/bounds.ts'
-import { Listener } from '#service/listener.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { spendableForMs } from '#ledger/bounds.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { Listener } from '#service/http/listener.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 let opened: OpenedService

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { audit } from '#ledger/audit/audit.ts'
 import { readConfig } from '#service/config/read-config.ts'
-import { audit } from '#service/ledger/audit.ts'
-import { asEvents, chunk, event, type Upstream, upstream } from './engines/openai/upstream.ts'
+import { asEvents, chunk, event, type Upstream, upstream } from '../engines/openai/upstream.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 /** A stream that stops in its middle. The pieces come in one packet, so that no pause of the machine's lies between them. */

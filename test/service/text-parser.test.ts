@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { audit } from '#service/ledger/audit.ts'
-import { optionalPackage } from '#service/optional-package.ts'
-import { minimalPdf, packed } from './documents/sample-documents.ts'
+import { optionalPackage } from '#host/optional-package.ts'
+import { audit } from '#ledger/audit/audit.ts'
+import { minimalPdf, packed } from './capabilities/documents/sample-documents.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 let service: OpenedService
@@ -142,7 +142,7 @@ test.each(refused)('§15 %s is refused, and costs nothing', { timeout: 60_000 },
 test.each(refusedByPackages)('§15 %s is refused, and costs nothing', { timeout: 60_000, tags: ['engines'] }, isRefused)
 
 test('D2 §15 a ZIP whose directory lies about its sizes is measured all the same', async () => {
-  const { checkUnpacked } = await import('#service/engines/documents/check-unpacked.ts')
+  const { checkUnpacked } = await import('#engines/documents/check-unpacked.ts')
   const lying = packed({ 'word/document.xml': Buffer.alloc(300 * 1024 * 1024) }, { size: 10 })
   expect(() => checkUnpacked(lying)).toThrow()
   expect(() => checkUnpacked(docx())).not.toThrow()

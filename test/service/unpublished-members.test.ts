@@ -11,7 +11,7 @@ import {
   type Upstream,
   upstream,
   usage,
-} from './engines/openai/upstream.ts'
+} from '../engines/openai/upstream.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
 const clock = new TestClock()

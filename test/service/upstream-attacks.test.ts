@@ -1,7 +1,7 @@
 /** What a caller may say of the server that works for them, and what that server may say to a caller. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readConfig } from '#service/config/read-config.ts'
-import { asJson, completion, type Upstream, upstream } from './engines/openai/upstream.ts'
+import { asJson, completion, type Upstream, upstream } from '../engines/openai/upstream.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
 const clock = new TestClock()

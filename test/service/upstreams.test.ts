@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { leaveOutMs } from '#engines/upstreams/bounds.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { readConfig } from '#service/config/read-config.ts'
-import { leaveOutMs } from '#service/engines/upstreams/bounds.ts'
-import { audit } from '#service/ledger/audit.ts'
 import {
   asEvents,
   asJson,
@@ -12,7 +12,7 @@ import {
   type Upstream,
   upstream,
   usage,
-} from './engines/openai/upstream.ts'
+} from '../engines/openai/upstream.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
 /** Two servers behind one model, each of which answers as a test says. */

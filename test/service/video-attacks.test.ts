@@ -1,10 +1,10 @@
 /** Jobs of engines that say the same for ever, and of processes that all look after them. */
 import { afterEach, expect, test } from 'vitest'
-import { VideoQueued } from '#contract/video.ts'
-import type { JobProgress } from '#service/engines/engine.ts'
+import { VideoQueued } from '#contract/operations/video.ts'
+import type { JobProgress } from '#engines/engine.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { longestJobMs } from '#service/jobs/bounds.ts'
-import { audit } from '#service/ledger/audit.ts'
-import { closeAll, film, type KeyDesk, openKeyDesk } from './idempotency/key-desk.ts'
+import { closeAll, film, type KeyDesk, openKeyDesk } from './http/idempotency/key-desk.ts'
 import { TestClock } from './open-service.ts'
 
 const desks: KeyDesk[] = []

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TranscriptCall, VideoTranscriber } from '#service/engines/engine.ts'
-import { audit } from '#service/ledger/audit.ts'
-import { FetchRefused } from '#service/media/fetch-refused.ts'
+import type { TranscriptCall, VideoTranscriber } from '#engines/engine.ts'
+import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { privateSpellings } from './media/private-spellings.ts'
 import { type OpenedService, openService } from './open-service.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { type Operation, readsKey } from '#contract/operation.ts'
-import { operations } from '#contract/operations.ts'
-import { evmWallet } from './identity/signed-header.ts'
+import { type Operation, readsKey } from '#contract/operations/operation.ts'
+import { operations } from '#contract/operations/operations.ts'
+import { evmWallet } from '../access/identity/signed-header.ts'
 import type { OpenedService } from './open-service.ts'
 
 const bodies: readonly [sent: string, body: string][] = [

@@ -1,21 +1,23 @@
 /** Each field of an operation can be sent through its tool, or stands here with why not; and a tool takes nothing else. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { queueAudio } from '#contract/audio-jobs.ts'
-import { webScrape, webSearch } from '#contract/augment.ts'
-import { listCharacters } from '#contract/characters.ts'
-import { createChatCompletion } from '#contract/chat.ts'
-import { ContentPart } from '#contract/chat-message.ts'
-import { cryptoRpcProxy } from '#contract/crypto-rpc.ts'
-import { createEmbedding } from '#contract/embeddings.ts'
-import { backgroundRemoveImage, editImage, multiEditImage, upscaleImage } from '#contract/image-edits.ts'
-import { generateImage } from '#contract/images.ts'
-import { listModels } from '#contract/models.ts'
-import type { Operation } from '#contract/operation.ts'
-import { createSpeech, createVoice } from '#contract/speech.ts'
-import { createTextParser } from '#contract/text-parser.ts'
-import { createTranscription } from '#contract/transcription.ts'
-import { queueVideo, quoteVideo } from '#contract/video.ts'
+import { createSpeech, createTranscription, createVoice, queueAudio } from '#contract/operations/audio.ts'
+import { listCharacters } from '#contract/operations/characters.ts'
+import { ContentPart, createChatCompletion } from '#contract/operations/chat.ts'
+import { createTextParser } from '#contract/operations/documents.ts'
+import { createEmbedding } from '#contract/operations/embeddings.ts'
+import {
+  backgroundRemoveImage,
+  editImage,
+  generateImage,
+  multiEditImage,
+  upscaleImage,
+} from '#contract/operations/images.ts'
+import { listModels } from '#contract/operations/models.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { cryptoRpcProxy } from '#contract/operations/rpc.ts'
+import { queueVideo, quoteVideo } from '#contract/operations/video.ts'
+import { webScrape, webSearch } from '#contract/operations/web.ts'
 import type { Tool } from '#toolkit/define-tool.ts'
 import { tools } from '#tools/table.generated.ts'
 

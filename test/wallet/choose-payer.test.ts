@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import { noNode } from '#wallet/chains/chain-nodes.ts'
 import { keyFromHex } from '#wallet/keys/keys.ts'
 import type { Send } from '#wallet/payment/send-payment.ts'

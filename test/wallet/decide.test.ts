@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { evmNetwork, solanaNetwork, usdcOnSolana } from '#contract/payment-rails.ts'
+import { evmNetwork, solanaNetwork, usdcOnSolana } from '#contract/wire/networks.ts'
 import { type Decision, decide, decideCall, type Situation } from '#wallet/rules/decide.ts'
 import type { PolicySettings } from '#wallet/rules/policy.ts'
 import type { Order } from '#wallet/terms/order.ts'

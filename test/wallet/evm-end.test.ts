@@ -5,7 +5,7 @@ import { usdcAbi } from '#local/token/usdc.generated.ts'
 import { keyFromHex } from '#wallet/keys/keys.ts'
 import type { Send } from '#wallet/payment/send-payment.ts'
 import type { PolicySettings } from '#wallet/rules/policy.ts'
-import { newAccount, startTestChain, type TestChain, tokenName } from '../service/payments/test-chain.ts'
+import { newAccount, startTestChain, type TestChain, tokenName } from '../payments/test-chain.ts'
 import { fakeNode, solanaKey, solanaOption, tokenAccount } from './sample-solana.ts'
 import { credited, fakeClock, option, order, readHeader, sampleWallet, usd } from './sample-wallet.ts'
 

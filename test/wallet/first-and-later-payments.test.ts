@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { evmNetwork } from '#contract/payment-rails.ts'
+import { evmNetwork } from '#contract/wire/networks.ts'
 import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
 import { attacker, fakeService, option, order, sampleWallet } from './sample-wallet.ts'
 

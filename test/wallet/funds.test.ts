@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import { nodesInUse, noNode, publicNodes } from '#wallet/chains/chain-nodes.ts'
 import { deadMarginMs, lookTimeoutMs } from '#wallet/limits.ts'
 import { defaultRails } from '#wallet/rules/policy.ts'

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { leaseMs } from '#wallet/limits.ts'
 import { fileRecords } from '#wallet/records/file-records.ts'
 import { moveJournal } from '#wallet/records/journal-of-key.ts'

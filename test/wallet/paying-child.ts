@@ -8,7 +8,7 @@
 import fs, { appendFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
-import { systemClock } from '#contract/clock.ts'
+import { systemClock } from '#contract/time.ts'
 import { keyFromHex } from '#wallet/keys/keys.ts'
 import { journalMark } from '#wallet/records/journal-mark.ts'
 import { openRecords } from '#wallet/records/open-records.ts'

@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { type ReceiptClaims, receiptType } from '#contract/receipts.ts'
+import { type ReceiptClaims, receiptType } from '#contract/operations/receipts.ts'
 import { type KnownCall, receiptProblem } from '#wallet/receipts/receipt-problem.ts'
 import { isSignedBy, readReceipt } from '#wallet/receipts/verify-receipt.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import { allowCall } from '#wallet/approvals/allow-call.ts'
 import * as limits from '#wallet/limits.ts'
 import type { Records } from '#wallet/records/records.ts'

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { encodeBase58 } from '#contract/base58.ts'
-import type { PaymentOption } from '#contract/payment.ts'
-import { solanaNetwork, usdcOnSolana } from '#contract/payment-rails.ts'
+import { encodeBase58 } from '#contract/wire/base58.ts'
+import { solanaNetwork, usdcOnSolana } from '#contract/wire/networks.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import { SolanaKey } from '#wallet/keys/solana-key.ts'
 import { canarySolanaSeed } from '../canary/canaries.ts'
 

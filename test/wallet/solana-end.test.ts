@@ -1,13 +1,13 @@
 /** When a payment on Solana is over: its chain says so, whatever clock stands where. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openOwnerDesk } from '#agent/wallet/owner-desk.ts'
-import { paymentSignature } from '#contract/headers.ts'
-import { SolanaPayload } from '#contract/payment.ts'
-import { solanaNetwork, usdcOnSolana } from '#contract/payment-rails.ts'
+import { paymentSignature } from '#contract/wire/headers.ts'
+import { solanaNetwork, usdcOnSolana } from '#contract/wire/networks.ts'
+import { SolanaPayload } from '#contract/wire/payment.ts'
 import { askChain } from '#local/json-rpc.ts'
 import { noNode } from '#wallet/chains/chain-nodes.ts'
 import { SolanaKey } from '#wallet/keys/solana-key.ts'
-import { type SvmChain, startSvmChain } from '../service/payments/svm-chain.ts'
+import { type SvmChain, startSvmChain } from '../payments/svm-chain.ts'
 import { blockhash, fakeNode, payee, solanaKey, solanaOption } from './sample-solana.ts'
 import { fakeClock, order, sampleWallet } from './sample-wallet.ts'
 

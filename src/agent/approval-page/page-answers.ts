@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { systemClock } from '#contract/clock.ts'
+import { systemClock } from '#contract/time.ts'
 import type { Approval, Approvals } from '#wallet/approvals/approvals.ts'
 import type { ApprovalQuestion } from '#wallet/terms/needs-approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'

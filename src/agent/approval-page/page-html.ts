@@ -1,4 +1,4 @@
-import { displayUntil } from '#contract/durations.ts'
+import { displayUntil } from '#contract/time.ts'
 import { attestations } from '#toolkit/attestations.ts'
 import { hiddenShown } from '#toolkit/from-outside.ts'
 import type { ApprovalQuestion } from '#wallet/terms/needs-approval.ts'

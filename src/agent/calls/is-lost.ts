@@ -1,5 +1,5 @@
 import { ClientError } from '#client/client-error.ts'
-import { ServiceError } from '#contract/service-error.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import { isUnknownCharge } from '../words/explain.ts'
 
 /** Whether the service may have done and charged what was asked for. */

@@ -1,5 +1,5 @@
 import { ClientError } from '#client/client-error.ts'
-import { ServiceError } from '#contract/service-error.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
 
 /** What another question may mend. */
 export const isPassing = (error: unknown): boolean =>

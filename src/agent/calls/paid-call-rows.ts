@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import type { Clock } from '#contract/clock.ts'
 import type { MicroUsd } from '#contract/money.ts'
+import type { Clock } from '#contract/time.ts'
 import { newId } from '#wallet/new-id.ts'
 import { isRunning, thisProcess } from '#wallet/process-name.ts'
 import type { State } from '#wallet/records/state.ts'

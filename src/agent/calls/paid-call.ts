@@ -1,7 +1,7 @@
 import type { ClientAnswer } from '#client/client.ts'
 import { principalOf } from '#client/credential.ts'
 import { zeroUsd } from '#contract/money.ts'
-import type { CallOf, Operation } from '#contract/operation.ts'
+import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import type { PaidOptions } from '#toolkit/tool-context.ts'
 import { allowCall } from '#wallet/approvals/allow-call.ts'
 import type { PaidOrder } from '#wallet/payment/pay.ts'

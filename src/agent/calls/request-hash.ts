@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '#contract/canonical-json.ts'
-import type { Operation } from '#contract/operation.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { canonicalJson } from '#contract/wire/json.ts'
 import { FormFile } from '#toolkit/form-file.ts'
 
 /**

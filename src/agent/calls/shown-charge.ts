@@ -1,5 +1,5 @@
 import { addUsd, fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
-import { getWalletTransactions } from '#contract/wallet-records.ts'
+import { getWalletTransactions } from '#contract/operations/wallet.ts'
 import { clockSkewMs } from '../bounds.ts'
 import type { Core } from '../core.ts'
 

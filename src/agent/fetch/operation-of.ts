@@ -1,5 +1,5 @@
-import type { Operation } from '#contract/operation.ts'
-import { operations } from '#contract/operations.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { operations } from '#contract/operations/operations.ts'
 
 /**
  * The operation of a request to the service at `baseUrl`; null where the contract has none at that address. Whatever way

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type FormFields, type FormPart, fieldsOf, formBoundary, formParts } from '#contract/parse-form.ts'
+import { type FormFields, type FormPart, fieldsOf, formBoundary, formParts } from '#contract/wire/form.ts'
 import { FormFile } from '#toolkit/form-file.ts'
 
 /** Names of every contract's fields; a list ends in `[]`. Others could be quoted in more ways than one. */

@@ -1,5 +1,5 @@
 import { ClientError } from '#client/client-error.ts'
-import { ServiceError } from '#contract/service-error.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { NeedsApproval } from '#wallet/terms/needs-approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'

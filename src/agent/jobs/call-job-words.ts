@@ -1,6 +1,6 @@
 import { ClientError } from '#client/client-error.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import { type MicroUsd, zeroUsd } from '#contract/money.ts'
-import { ServiceError } from '#contract/service-error.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
 import { failureAsText } from '#toolkit/service-said.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import type { Clock } from '#contract/clock.ts'
 import type { MicroUsd } from '#contract/money.ts'
+import type { Clock } from '#contract/time.ts'
 import { reviveFormFile } from '#toolkit/form-file.ts'
 import type { JobView, SavedFile } from '#toolkit/tool-context.ts'
 import type { CalledTool } from '#toolkit/tool-host.ts'

@@ -1,4 +1,4 @@
-import { getWalletTransactions } from '#contract/wallet-records.ts'
+import { getWalletTransactions } from '#contract/operations/wallet.ts'
 import type { Core } from '../core.ts'
 
 /** Whether a wallet's own records show that a job's price came back; false where that cannot be seen. */

@@ -1,7 +1,7 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import { basename, isAbsolute, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { headBytes, sniffType } from '#contract/media-type.ts'
+import { headBytes, sniffType } from '#contract/wire/media-type.ts'
 import { FormFile } from '#toolkit/form-file.ts'
 import type { FileDesk, MediaKind, SavedFile } from '#toolkit/tool-context.ts'
 import type { ToolFailure } from '#toolkit/tool-failure.ts'

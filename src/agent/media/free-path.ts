@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { SniffedType } from '#contract/media-type.ts'
+import type { SniffedType } from '#contract/wire/media-type.ts'
 import { inFolder, outputName } from './file-name.ts'
 
 /** What a file is named for: when and by which model it was made, and the job or call. */

@@ -3,7 +3,7 @@ import type { CallOptions, Client, ClientAnswer, OpenedAnswer } from '#client/cl
 import { ClientError } from '#client/client-error.ts'
 import { savePieces } from '#client/download/save-pieces.ts'
 import { madeBytes } from '#client/limits.ts'
-import { type CallOf, isPaid, type Operation } from '#contract/operation.ts'
+import { type CallOf, isPaid, type Operation } from '#contract/operations/operation.ts'
 import type { Made, SavedFile } from '#toolkit/tool-context.ts'
 import { askedModel } from '../prices/asked-models.ts'
 import { inFolder } from './file-name.ts'

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import type { KeptFile, SavedFile } from '#toolkit/tool-context.ts'
 import { newId } from '#wallet/new-id.ts'
 import type { State } from '#wallet/records/state.ts'

@@ -1,6 +1,6 @@
-import { ChatCompletionRequest } from '#contract/chat.ts'
-import type { ModelRecord } from '#contract/models.ts'
-import { ServiceParameters } from '#contract/service-parameters.ts'
+import { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import type { ModelRecord } from '#contract/operations/models.ts'
+import { ServiceParameters } from '#contract/operations/service-parameters.ts'
 
 /**
  * Whether a chat asks for something that is billed beside its tokens, or that runs another model: searches, scraping,

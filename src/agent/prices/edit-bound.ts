@@ -1,11 +1,11 @@
+import type { MicroUsd } from '#contract/money.ts'
 import {
   BackgroundRemoveImageRequest,
   EditImageRequest,
   MultiEditImageRequest,
   UpscaleImageRequest,
-} from '#contract/image-edits.ts'
-import type { ModelRecord } from '#contract/models.ts'
-import type { MicroUsd } from '#contract/money.ts'
+} from '#contract/operations/images.ts'
+import type { ModelRecord } from '#contract/operations/models.ts'
 import { hasOtherMembers } from './chat-extras.ts'
 import { mostOfAnswering } from './most-of-answering.ts'
 import { dearestOf, hasOnly, unitsAt } from './unit-price.ts'

@@ -1,6 +1,6 @@
-import { EmbeddingRequest } from '#contract/embeddings.ts'
-import type { ModelRecord } from '#contract/models.ts'
 import { addUsd, type MicroUsd, priceLines } from '#contract/money.ts'
+import { EmbeddingRequest } from '#contract/operations/embeddings.ts'
+import type { ModelRecord } from '#contract/operations/models.ts'
 import { embeddingFrameTokens } from '../bounds.ts'
 import { dearestPrices } from './chat-bound.ts'
 import { hasOtherMembers } from './chat-extras.ts'

@@ -1,6 +1,6 @@
-import type { GenerateImageRequest, SimpleImageRequest } from '#contract/images.ts'
-import type { ModelRecord } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
+import type { GenerateImageRequest, SimpleImageRequest } from '#contract/operations/images.ts'
+import type { ModelRecord } from '#contract/operations/models.ts'
 import { hasOtherMembers } from './chat-extras.ts'
 import { mostOfAnswering } from './most-of-answering.ts'
 import { dearestOf, hasOnly, unitsAt } from './unit-price.ts'

@@ -1,13 +1,13 @@
 import type { Client } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import {
   listModelCompatibilityMapping,
   listModels,
   listModelTraits,
   type ModelRecord,
   type ModelType,
-} from '#contract/models.ts'
-import { ServiceError } from '#contract/service-error.ts'
+} from '#contract/operations/models.ts'
 import { modelsLifeMs } from '../bounds.ts'
 
 interface Known {

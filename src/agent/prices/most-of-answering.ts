@@ -1,5 +1,5 @@
-import type { ModelRecord } from '#contract/models.ts'
 import { type MicroUsd, zeroUsd } from '#contract/money.ts'
+import type { ModelRecord } from '#contract/operations/models.ts'
 
 /** The most that any of the models takes which may answer for this one; null where one of them has no bound. */
 export function mostOfAnswering(

@@ -1,6 +1,6 @@
-import type { ModelRecord, ModelType } from '#contract/models.ts'
 import { zeroUsd } from '#contract/money.ts'
-import { nearNames } from '#contract/near-names.ts'
+import type { ModelRecord, ModelType } from '#contract/operations/models.ts'
+import { nearNames } from '#contract/schemas.ts'
 import { nearModels } from '#toolkit/bounds.ts'
 import { strangeId, strangeName } from '#toolkit/from-outside.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'

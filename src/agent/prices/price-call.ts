@@ -1,18 +1,22 @@
 import type { Client } from '#client/client.ts'
-import { queueAudio } from '#contract/audio-jobs.ts'
-import { webScrape, webSearch } from '#contract/augment.ts'
-import { createChatCompletion } from '#contract/chat.ts'
-import { cryptoRpcProxy } from '#contract/crypto-rpc.ts'
-import { createEmbedding } from '#contract/embeddings.ts'
-import { backgroundRemoveImage, editImage, multiEditImage, upscaleImage } from '#contract/image-edits.ts'
-import { generateImage, simpleGenerateImage } from '#contract/images.ts'
-import type { Operation } from '#contract/operation.ts'
-import { createResponse } from '#contract/responses.ts'
-import { createSpeech } from '#contract/speech.ts'
-import { createTextParser } from '#contract/text-parser.ts'
-import { createTranscription } from '#contract/transcription.ts'
-import { queueVideo } from '#contract/video.ts'
-import { createVideoTranscription } from '#contract/video-transcription.ts'
+import { createSpeech, createTranscription, queueAudio } from '#contract/operations/audio.ts'
+import { createChatCompletion } from '#contract/operations/chat.ts'
+import { createTextParser } from '#contract/operations/documents.ts'
+import { createEmbedding } from '#contract/operations/embeddings.ts'
+import {
+  backgroundRemoveImage,
+  editImage,
+  generateImage,
+  multiEditImage,
+  simpleGenerateImage,
+  upscaleImage,
+} from '#contract/operations/images.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { createResponse } from '#contract/operations/responses.ts'
+import { cryptoRpcProxy } from '#contract/operations/rpc.ts'
+import { queueVideo } from '#contract/operations/video.ts'
+import { createVideoTranscription } from '#contract/operations/video-transcription.ts'
+import { webScrape, webSearch } from '#contract/operations/web.ts'
 import type { ModelRecords } from './model-records.ts'
 import { priceDocument, priceRpc, priceScrape, priceSearch, priceVideoTranscript } from './price-look-ups.ts'
 import { priceBackground, priceEdit, priceOwnPictures, priceSimplePictures, priceUpscale } from './price-pictures.ts'

@@ -1,5 +1,10 @@
-import type { BackgroundRemoveImageRequest, EditImageRequest, UpscaleImageRequest } from '#contract/image-edits.ts'
-import { GenerateImageRequest, SimpleImageRequest } from '#contract/images.ts'
+import {
+  type BackgroundRemoveImageRequest,
+  type EditImageRequest,
+  GenerateImageRequest,
+  SimpleImageRequest,
+  type UpscaleImageRequest,
+} from '#contract/operations/images.ts'
 import { mostOfAsked, shownModel } from './asked-models.ts'
 import { backgroundBound, editBound, upscaleBound } from './edit-bound.ts'
 import { type ImageRequest, imageBound } from './image-bound.ts'

@@ -1,7 +1,10 @@
-import { AudioQueueRequest, quoteAudio } from '#contract/audio-jobs.ts'
 import { fromUsdNumber } from '#contract/money.ts'
-import type { SpeechRequest } from '#contract/speech.ts'
-import type { TranscriptionRequest } from '#contract/transcription.ts'
+import {
+  AudioQueueRequest,
+  quoteAudio,
+  type SpeechRequest,
+  type TranscriptionRequest,
+} from '#contract/operations/audio.ts'
 import { mostOfAsked, shownModel } from './asked-models.ts'
 import { hasOtherMembers } from './chat-extras.ts'
 import type { Pricer } from './priced-call.ts'

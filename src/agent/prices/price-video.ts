@@ -1,6 +1,6 @@
+import { ServiceError } from '#contract/errors/service-error.ts'
 import { fromUsdNumber } from '#contract/money.ts'
-import { ServiceError } from '#contract/service-error.ts'
-import { quoteVideo, VideoQueueRequest } from '#contract/video.ts'
+import { quoteVideo, VideoQueueRequest } from '#contract/operations/video.ts'
 import { wantsCredit } from '../words/wants-credit.ts'
 import { shownModel } from './asked-models.ts'
 import { hasOtherMembers } from './chat-extras.ts'

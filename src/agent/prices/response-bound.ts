@@ -1,6 +1,6 @@
-import type { ModelRecord } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
-import { type InputItem, type InputPart, ResponsesRequest } from '#contract/responses.ts'
+import type { ModelRecord } from '#contract/operations/models.ts'
+import { type InputItem, type InputPart, ResponsesRequest } from '#contract/operations/responses.ts'
 import { responseItemTokens } from '../bounds.ts'
 import { answerBound, bytesOf } from './chat-bound.ts'
 import { hasBilledOptions, hasCharacter, hasLongCache, hasOtherMembers } from './chat-extras.ts'

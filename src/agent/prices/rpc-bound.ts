@@ -1,5 +1,5 @@
-import { type RpcRequest, rpcCredits } from '#contract/crypto-rpc.ts'
 import type { MicroUsd } from '#contract/money.ts'
+import { type RpcRequest, rpcCredits } from '#contract/operations/rpc.ts'
 import { unitsAt } from './unit-price.ts'
 
 /** The most that calls of a node can cost: which method has which tier is its service's to say, so each counts as the dearest. */

@@ -1,5 +1,5 @@
-import type { ModelPricing } from '#contract/model-pricing.ts'
 import { addUsd, type MicroUsd, priceLines } from '#contract/money.ts'
+import type { ModelPricing } from '#contract/operations/models.ts'
 
 type Price = { usd: number } | undefined
 

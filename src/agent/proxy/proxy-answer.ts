@@ -1,5 +1,5 @@
 import { ClientError } from '#client/client-error.ts'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import type { Fetch } from '../fetch/fetch.ts'
 import { notAgain } from '../fetch/refused-answer.ts'
 import { asTyped, type WalletPlace } from '../words/as-typed.ts'

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import type { ReceiptKeys } from '#contract/receipts.ts'
+import type { ReceiptKeys } from '#contract/operations/receipts.ts'
 import type { KnownCall } from '#wallet/receipts/receipt-problem.ts'
 import type { State } from '#wallet/records/state.ts'
 import { keptReceipts } from '../bounds.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { issueSentence, kindWord } from '#contract/issue-sentence.ts'
-import { nearNames } from '#contract/near-names.ts'
+import { issueSentence, kindWord } from '#contract/errors/issue-sentence.ts'
+import { nearNames } from '#contract/schemas.ts'
 
 /**
  * Throws a `TypeError` for options that are not what `createAgent` and its like take: one sentence that names the option

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { parseJsonWithUniqueNames } from '#contract/safe-json.ts'
+import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 import { maxSettingsFileBytes } from '#wallet/limits.ts'
 import { readPrivateFile, replacePrivateFile } from '#wallet/private-file.ts'
 import { serviceOrigin, settingsRefusal } from '#wallet/rules/policy.ts'

@@ -1,4 +1,4 @@
-import { nearNames } from '#contract/near-names.ts'
+import { nearNames } from '#contract/schemas.ts'
 import { refillVariables } from '#wallet/rules/refill-settings.ts'
 
 const caps = [

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Notes, SharedNotes } from '#client/pace/shared-notes.ts'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { busyTimeoutMs } from '#wallet/limits.ts'
 import { mayRun, thisOwner } from '#wallet/process-name.ts'
 import { type State, stateFileName } from '#wallet/records/state.ts'

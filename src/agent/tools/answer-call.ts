@@ -1,5 +1,5 @@
 import { displayUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
-import type { CallOf, Operation } from '#contract/operation.ts'
+import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import { jobOutput, sayBecameJob } from '#toolkit/job-output.ts'
 import { paidOutput } from '#toolkit/paid.ts'
 import { ResultInstead } from '#toolkit/result-instead.ts'

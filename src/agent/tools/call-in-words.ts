@@ -1,4 +1,4 @@
-import { systemClock } from '#contract/clock.ts'
+import { systemClock } from '#contract/time.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
 import { sayFailure } from '#toolkit/say-failure.ts'
 import { sayOpenQuestion } from '#toolkit/say-question.ts'

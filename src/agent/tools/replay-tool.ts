@@ -1,4 +1,4 @@
-import { isPaid, type Operation } from '#contract/operation.ts'
+import { isPaid, type Operation } from '#contract/operations/operation.ts'
 import { FormFile } from '#toolkit/form-file.ts'
 import type { ToolResult } from '#toolkit/result-instead.ts'
 import { runTool } from '#toolkit/run-tool.ts'

@@ -1,5 +1,5 @@
-import { isLoopback } from '#contract/loopback.ts'
 import { microUsd } from '#contract/money.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
 import type { SeenAmount, WalletView } from '#toolkit/tool-context.ts'
 import { nodesInUse, noNode, tokenNamesIn } from '#wallet/chains/chain-nodes.ts'
 import { lookAtChain, type WhyUnseen } from '#wallet/chains/look-at-chain.ts'

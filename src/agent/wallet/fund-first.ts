@@ -1,5 +1,5 @@
-import { isLoopback } from '#contract/loopback.ts'
-import { networkName } from '#contract/network-name.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { networkName } from '#contract/wire/networks.ts'
 import { defaultRails, railOf } from '#wallet/rules/policy.ts'
 import type { WalletStatus } from '#wallet/wallet-status.ts'
 

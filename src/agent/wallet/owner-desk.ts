@@ -1,5 +1,5 @@
-import { systemClock } from '#contract/clock.ts'
-import type { PaymentOption } from '#contract/payment.ts'
+import { systemClock } from '#contract/time.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import { attestations } from '#toolkit/attestations.ts'
 import { sayQuestion } from '#toolkit/say-question.ts'
 import { type Approval, type Approvals, openApprovals, recordExpired } from '#wallet/approvals/approvals.ts'

@@ -2,7 +2,7 @@ import type { Client } from '#client/client.ts'
 import type { TopUpDesk } from '#client/top-up.ts'
 import { type AnswerHeaders, answerHeaders } from '#client/wire/answer-headers.ts'
 import type { WireResponse } from '#client/wire/wire.ts'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import type { SeenCredit } from '#wallet/terms/order.ts'
 import type { Wallet } from '#wallet/wallet.ts'
 

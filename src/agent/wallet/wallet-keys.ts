@@ -1,4 +1,4 @@
-import { isLoopback } from '#contract/loopback.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
 import {
   type CreatedKeys,
   createKeyFile,

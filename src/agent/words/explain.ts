@@ -1,7 +1,7 @@
 import { ClientError } from '#client/client-error.ts'
 import { retryAtMs } from '#client/retry/retry.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
 import { fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
-import { ServiceError } from '#contract/service-error.ts'
 import { NeedsPerson } from '#toolkit/person.ts'
 import { refusedValues } from '#toolkit/tell-refusal.ts'
 import { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'

@@ -1,4 +1,4 @@
-import { KeyLimitReached } from '#contract/failures.ts'
+import { KeyLimitReached } from '#contract/errors/failures.ts'
 
 /**
  * A key that has reached its own limit: what is left of which budget, and when it starts anew, where the service says it.

@@ -1,4 +1,4 @@
-import { displayUntil } from '#contract/durations.ts'
+import { displayUntil } from '#contract/time.ts'
 import type { Approval, Approvals } from '#wallet/approvals/approvals.ts'
 
 /** What a person is told once they have answered: for how long it counts, and how a no is taken back. */

@@ -1,4 +1,4 @@
-import type { ServiceError } from '#contract/service-error.ts'
+import type { ServiceError } from '#contract/errors/service-error.ts'
 
 /** Whether an answer 402 is one that credit mends: not one that did not know the caller, nor one of the top-up itself. */
 export const wantsCredit = ({ status, kind }: ServiceError): boolean =>

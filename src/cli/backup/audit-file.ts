@@ -1,4 +1,4 @@
-import type { AuditReader } from '#service/ledger/audit-reader.ts'
+import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 import { type Books, isOtherSchema, openReader } from '../books.ts'
 
 export interface Audited {
@@ -21,7 +21,7 @@ export async function auditBooks(books: Books): Promise<Audited> {
 
 /** Books of another release are left to that one. */
 async function auditIn(books: string | AuditReader, where: string): Promise<Audited> {
-  const { audit } = await import('#service/ledger/audit.ts')
+  const { audit } = await import('#ledger/audit/audit.ts')
   try {
     // Nobody may be there to free a hold whose process died: it is freed at the next start.
     const { ok, counts } = await audit(books, { expiredHoldMs: Number.MAX_SAFE_INTEGER })

@@ -14,7 +14,7 @@ export async function withSecretBeside(books: Books, path: string, backUp: () =>
   const secrets = await requireSecrets(books)
   const problem = await problemOf(books, secrets)
   if (problem) throw problem
-  const { writeWhole } = await import('#service/store/sqlite/backup.ts')
+  const { writeWhole } = await import('#ledger/store/sqlite/backup.ts')
   await writeWhole(secretFileOf(path), part => writeFile(part, `${secrets.join('\n')}\n`))
   await backUp().catch(error => {
     rmSync(secretFileOf(path), { force: true })
@@ -43,7 +43,7 @@ export async function missingSecret(books: Books): Promise<string | null> {
 
 /** Null where the books know one of these secrets, or, being of an older release, none. */
 async function problemOf(books: Books, secrets: Secrets): Promise<CliError | null> {
-  const { marksOf, requireKnown, WrongSecret } = await import('#service/identity/secret-of-books.ts')
+  const { marksOf, requireKnown, WrongSecret } = await import('#access/keys/secret-of-books.ts')
   const known = await lastMark(books)
   try {
     if (known) requireKnown(known, marksOf(secrets))

@@ -27,7 +27,7 @@ export async function backUpPostgres(books: Books, url: string, file: string, wi
 
 /** A file of `pg_dump`'s own format, one snapshot, which is read once to the end. */
 async function dumpInto(path: string, url: string, env: Environment): Promise<void> {
-  const { writeWhole } = await import('#service/store/sqlite/backup.ts')
+  const { writeWhole } = await import('#ledger/store/sqlite/backup.ts')
   await writeWhole(path, async part => {
     await runTool('pg_dump', ['--format=custom', `--schema=${schema}`, `--file=${part}`], url, env)
     await runTool('pg_restore', [`--file=${devNull}`, part], url, env)

@@ -1,7 +1,7 @@
 import { createReadStream, createWriteStream, existsSync, rmSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { makeFolder } from '#service/durable-files.ts'
+import { makeFolder } from '#host/durable-files.ts'
 import { type Books, requireBooks } from '../books.ts'
 import { CliError } from '../cli-error.ts'
 import type { DataFolder } from '../data-folder.ts'
@@ -15,7 +15,7 @@ import { kindOfBackup } from './kind-of-backup.ts'
 export async function backUpSqlite(books: Books, from: string, file: string, withSecret: boolean): Promise<void> {
   const path = resolve(file)
   await requireBooks(books)
-  const { backupSqlite } = await import('#service/store/sqlite/backup.ts')
+  const { backupSqlite } = await import('#ledger/store/sqlite/backup.ts')
   const copy = () => backupSqlite(from, path)
   try {
     await (withSecret ? withSecretBeside(books, path, copy) : copy())
@@ -35,8 +35,8 @@ export async function restoreSqlite(folder: DataFolder, database: string, file: 
     )
   }
   const [{ requireSoundFile, writeWhole }, { lockFolderOf }] = await Promise.all([
-    import('#service/store/sqlite/backup.ts'),
-    import('#service/store/sqlite/folder-lock.ts'),
+    import('#ledger/store/sqlite/backup.ts'),
+    import('#ledger/store/sqlite/folder-lock.ts'),
   ])
   try {
     requireSoundFile(path)

@@ -33,7 +33,7 @@ export const init: Command = {
     const port = integerFlag(name, 'port', values.port, 1, 65_535)
     const path = configPath(values.config, io.env)
     const [{ findLocalServers, localPlaces }, { firstConfig, lookedOver }] = await Promise.all([
-      import('#service/engines/openai/find-local-servers.ts'),
+      import('#engines/openai/find-local-servers.ts'),
       import('#service/config/local-models.ts'),
     ])
     const places = [...(port ? [{ name: 'a server', port }] : []), ...(values['no-search'] ? [] : localPlaces)]

@@ -1,5 +1,5 @@
-import type { ChainAuditReport } from '#service/ledger/audit-chain.ts'
-import type { AuditReader } from '#service/ledger/audit-reader.ts'
+import type { ChainAuditReport } from '#ledger/audit/audit-chain.ts'
+import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import { type Books, booksOf, openReader, withSameSchema } from '../books.ts'
 import { CliError } from '../cli-error.ts'
@@ -56,7 +56,7 @@ async function audit(args: readonly string[], io: CommandIo): Promise<number> {
   const books = await booksOf(values.data, io.env)
   const reader = await openReader(books)
   try {
-    const { audit: auditBooks } = await import('#service/ledger/audit.ts')
+    const { audit: auditBooks } = await import('#ledger/audit/audit.ts')
     const report = await withSameSchema(auditBooks(reader))
     const chain = values.chain ? await auditChains(reader, books) : null
     if (values.json) io.output.print(asJson(chain ? { ...report, chain } : report))
@@ -77,7 +77,7 @@ async function balance(args: readonly string[], io: CommandIo): Promise<number> 
   const reader = await openReader(await booksOf(values.data, io.env))
   try {
     const [{ listBalances }, { balanceAsJson, sayBalance }] = await Promise.all([
-      import('#service/ledger/list-balances.ts'),
+      import('#ledger/accounts/list-balances.ts'),
       import('../say-balances.ts'),
     ])
     const [account] = positionals
@@ -97,7 +97,7 @@ async function balance(args: readonly string[], io: CommandIo): Promise<number> 
 
 /** A name that is not there is a slip of the hand; nothing would look like an account without rows. */
 async function requireAccount(reader: AuditReader, account: string): Promise<void> {
-  const { hasAccount } = await import('#service/ledger/list-balances.ts')
+  const { hasAccount } = await import('#ledger/accounts/list-balances.ts')
   if (await hasAccount(reader, account)) return
   throw new CliError('There is no such account.', '`farebox ledger balance` lists all that there are.')
 }
@@ -107,8 +107,8 @@ const asJson = (value: object): string =>
 
 async function auditChains(reader: AuditReader, books: Books): Promise<ChainAuditReport> {
   const [{ auditChain }, { NodeFailed }, { transferSource }] = await Promise.all([
-    import('#service/ledger/audit-chain.ts'),
-    import('#service/ledger/audit-transfers.ts'),
+    import('#ledger/audit/audit-chain.ts'),
+    import('#ledger/audit/audit-transfers.ts'),
     import('../chain-nodes.ts'),
   ])
   try {
@@ -145,7 +145,7 @@ async function exportBooks(args: readonly string[], io: CommandIo): Promise<numb
     throw wrongUsage(name, '`--from` has to be before `--to`')
   const reader = await openReader(await booksOf(values.data, io.env))
   try {
-    const { exportCsv } = await import('#service/ledger/export-csv.ts')
+    const { exportCsv } = await import('#ledger/audit/export-csv.ts')
     if (filter.account !== undefined) await withSameSchema(requireAccount(reader, filter.account))
     await withSameSchema(io.output.stream(exportCsv(reader, filter)))
     return 0

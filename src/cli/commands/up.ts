@@ -81,9 +81,9 @@ export const up: Command = {
 
 /** Said before anything starts, because a video without an encoder would only fail later. */
 async function requireEncoder(): Promise<void> {
-  const { FfmpegMissing } = await import('#programs/media/ffmpeg-missing.ts')
-  const { requireFfmpeg } = await import('#programs/media/require-ffmpeg.ts')
-  const { videoEncoders } = await import('#programs/encoders.ts')
+  const { FfmpegMissing } = await import('#host/media/ffmpeg-missing.ts')
+  const { requireFfmpeg } = await import('#host/media/require-ffmpeg.ts')
+  const { videoEncoders } = await import('#host/encoders.ts')
   try {
     await requireFfmpeg(videoEncoders)
   } catch (error) {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { AuditReader } from '#service/ledger/audit-reader.ts'
+import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 import { auditBooks } from '../backup/audit-file.ts'
 import { type Books, booksOf, openReader } from '../books.ts'
 import { CliError } from '../cli-error.ts'
@@ -36,8 +36,8 @@ export async function lookAtBooks(data: string, env: Readonly<Record<string, str
 
 async function releaseOf(books: Books): Promise<Finding[]> {
   const { migrations } = await (books.database.engine === 'sqlite'
-    ? import('#service/store/sqlite/migrate.ts')
-    : import('#service/store/postgres/migrate.ts'))
+    ? import('#ledger/store/sqlite/migrate.ts')
+    : import('#ledger/store/postgres/migrate.ts'))
   const reader = await openReader(books)
   try {
     const made = await migrationsIn(reader)

@@ -79,7 +79,7 @@ async function solanaNode({ rpcUrl, feePayerKey }: NonNullable<Payments['solana'
     ]
   const healthy = ok(check, `The Solana node at ${host} answers.`)
   if (!feePayerKey) return [healthy]
-  const { SolanaKey } = await import('#service/payments/solana/solana-key.ts')
+  const { SolanaKey } = await import('#payments/solana/solana-key.ts')
   const { address } = new SolanaKey(feePayerKey)
   const { result: answer } = await askNode(rpcUrl, 'getBalance', [address])
   const balance = bigintOf((answer as { value?: unknown } | null)?.value)

@@ -14,9 +14,9 @@ export async function lookAtPrograms(file: ConfigFile | null): Promise<Finding[]
 }
 
 async function ffmpeg(): Promise<Finding> {
-  const { FfmpegMissing } = await import('#programs/media/ffmpeg-missing.ts')
-  const { requireFfmpeg } = await import('#programs/media/require-ffmpeg.ts')
-  const { soundEncoders, videoEncoders } = await import('#programs/encoders.ts')
+  const { FfmpegMissing } = await import('#host/media/ffmpeg-missing.ts')
+  const { requireFfmpeg } = await import('#host/media/require-ffmpeg.ts')
+  const { soundEncoders, videoEncoders } = await import('#host/encoders.ts')
   try {
     await requireFfmpeg([...new Set([...videoEncoders, ...Object.values(soundEncoders)])])
     return ok('ffmpeg', 'It is there, with H.264, AAC, MP3, Opus and FLAC.')

@@ -1,5 +1,5 @@
 import { formatUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
-import type { BudgetPeriod, KeyBudget } from '#service/store/account-ops.ts'
+import type { BudgetPeriod, KeyBudget } from '#ledger/store/account-ops.ts'
 import { wrongUsage } from '../arguments.ts'
 
 /** The flags of a key's budget. */

@@ -1,5 +1,5 @@
-import type { KeyNeeds } from '#service/identity/api-keys.ts'
-import type { ListedKey } from '#service/listed-key.ts'
+import type { KeyNeeds } from '#access/keys/api-keys.ts'
+import type { ListedKey } from '#access/keys/listed-key.ts'
 
 /** What a list says of the secret that a key needs; nothing where all is as it should be. */
 const needs: Readonly<Record<KeyNeeds, string>> = {

@@ -1,4 +1,4 @@
-import type { OpenService } from '#service/open-service.ts'
+import type { OpenService } from '#service/running/open-service.ts'
 import { listenFailure } from './listen-failure.ts'
 
 /** Figures on an address of their own, where every other path is a 404. Resolves to what ends it. */
@@ -8,8 +8,8 @@ export async function listenForFigures(
   service: Pick<OpenService, 'figures'>,
 ): Promise<() => Promise<void>> {
   const [{ Listener }, { isBearer }] = await Promise.all([
-    import('#service/listener.ts'),
-    import('#service/is-bearer.ts'),
+    import('#service/http/listener.ts'),
+    import('#access/identity/is-bearer.ts'),
   ])
   const listener = await Listener.open(at).catch(error => {
     throw listenFailure(error, at)

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
+import { makeFolder } from '#host/durable-files.ts'
+import type { Log } from '#host/log.ts'
 import type { ConfigFile } from '#service/config/config-schema.ts'
 import type { BesideModels } from '#service/config/open-beside-models.ts'
 import type { Config } from '#service/config/read-config.ts'
-import { makeFolder } from '#service/durable-files.ts'
-import type { Log } from '#service/log.ts'
-import type { OpenService } from '#service/open-service.ts'
+import type { OpenService } from '#service/running/open-service.ts'
 import { booksOf } from '../books.ts'
 import { noteBooksPlace, requireNoBooksHere } from '../books-place.ts'
 import { type DataFolder, dataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
@@ -61,9 +61,9 @@ async function start({ path, config, env, log, hide }: ServingOptions, ends: End
   const { file } = config
   const folder = dataFolder(resolve(dirname(path), file.data))
   const [{ openService }, { drainMs }, { basePath }, { KeptEngines }] = await Promise.all([
-    import('#service/open-service.ts'),
-    import('#service/bounds.ts'),
-    import('#service/settings.ts'),
+    import('#service/running/open-service.ts'),
+    import('#service/running/bounds.ts'),
+    import('#contract/wire/base-url.ts'),
     import('#service/config/kept-engines.ts'),
   ])
   const kept = new KeptEngines()
@@ -131,7 +131,7 @@ interface Opening {
 }
 
 async function open(
-  openService: typeof import('#service/open-service.ts').openService,
+  openService: typeof import('#service/running/open-service.ts').openService,
   { config: { file }, folder, env, log, models, beside, adminToken }: Opening,
 ): Promise<OpenService> {
   const database = file.database ?? env.DATABASE_URL
@@ -167,8 +167,8 @@ async function open(
 
 async function listen({ listen: at, vendor }: Pick<ConfigFile, 'listen' | 'vendor'>) {
   const [{ Listener }, { answerStarting }] = await Promise.all([
-    import('#service/listener.ts'),
-    import('#service/starting.ts'),
+    import('#service/http/listener.ts'),
+    import('#service/http/starting.ts'),
   ])
   try {
     return await Listener.open({ ...at, starting: answerStarting({ vendor }) })

@@ -1,5 +1,5 @@
-import type { LocalPlace } from '#service/engines/openai/find-local-servers.ts'
-import type { Log } from '#service/log.ts'
+import type { LocalPlace } from '#engines/openai/find-local-servers.ts'
+import type { Log } from '#host/log.ts'
 import type { Model } from '#service/models/model.ts'
 
 /**
@@ -11,7 +11,7 @@ export async function localModels(
   ...where: [places?: readonly LocalPlace[], timeoutMs?: number]
 ): Promise<Model[]> {
   try {
-    const { findLocalServers } = await import('#service/engines/openai/find-local-servers.ts')
+    const { findLocalServers } = await import('#engines/openai/find-local-servers.ts')
     const servers = await findLocalServers(...where)
     if (!servers.length) return []
     const [{ foundModels, localModelConfigs }, { openModel }] = await Promise.all([

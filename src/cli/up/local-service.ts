@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
-import type { PaymentOption } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
+import { makeFolder } from '#host/durable-files.ts'
+import type { Log } from '#host/log.ts'
 import type { LocalEvmChain } from '#local/evm-chain.ts'
-import { makeFolder } from '#service/durable-files.ts'
-import type { Log } from '#service/log.ts'
-import type { ServiceOptions } from '#service/open-service.ts'
+import type { ServiceOptions } from '#service/running/open-service.ts'
 import { CliError } from '../cli-error.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data-folder.ts'
 import { folderInUse, isWrongSecret, openWhenFree } from '../folder-in-use.ts'
@@ -160,18 +160,18 @@ function publicHost(host: string): string {
 async function loadParts() {
   const [service, settings, listener, chat, video, music, web, hearing, transcriber, node, models, characters, chains] =
     await Promise.all([
-      import('#service/open-service.ts'),
-      import('#service/settings.ts'),
-      import('#service/listener.ts'),
-      import('#service/engines/demo/chat.ts'),
-      import('#service/engines/demo/video.ts'),
-      import('#service/engines/demo/music.ts'),
-      import('#service/engines/demo/web.ts'),
-      import('#service/engines/demo/transcription.ts'),
-      import('#service/engines/sound-transcriber.ts'),
-      import('#service/engines/chain/json-rpc-node.ts'),
+      import('#service/running/open-service.ts'),
+      import('#contract/wire/base-url.ts'),
+      import('#service/http/listener.ts'),
+      import('#engines/demo/chat.ts'),
+      import('#engines/demo/video.ts'),
+      import('#engines/demo/music.ts'),
+      import('#engines/demo/web.ts'),
+      import('#engines/demo/transcription.ts'),
+      import('#engines/sound-transcriber.ts'),
+      import('#engines/chain/json-rpc-node.ts'),
       import('#service/models/demo-models.ts'),
-      import('#service/characters/demo-characters.ts'),
+      import('#service/capabilities/characters/demo-characters.ts'),
       import('./local-chains.ts'),
     ])
   const engines = { ...chat, ...video, ...music, ...web, ...hearing, ...transcriber, ...node }

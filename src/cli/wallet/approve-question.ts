@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import type { OwnerDesk } from '#agent/wallet/owner-desk.ts'
-import { displayUntil } from '#contract/durations.ts'
+import { displayUntil } from '#contract/time.ts'
 import { parseArguments } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { CommandIo } from '../command.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { isLoopback } from '#contract/loopback.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
 import { localEvm, localSolana } from '../chain-nodes.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

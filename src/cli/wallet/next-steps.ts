@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { quoted } from '#agent/words/own-command.ts'
-import { isLoopback } from '#contract/loopback.ts'
-import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 
 export interface NewWallet {
   address: string

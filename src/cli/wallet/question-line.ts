@@ -1,5 +1,5 @@
 import type { OwnerDesk } from '#agent/wallet/owner-desk.ts'
-import { displayUntil } from '#contract/durations.ts'
+import { displayUntil } from '#contract/time.ts'
 
 type Listed = Awaited<ReturnType<OwnerDesk['questions']>>[number]
 

@@ -1,5 +1,5 @@
-import { type PaymentOption, TopUpRequired } from '#contract/payment.ts'
-import { parseJson } from '#contract/safe-json.ts'
+import { parseJson } from '#contract/wire/json.ts'
+import { type PaymentOption, TopUpRequired } from '#contract/wire/payment.ts'
 import { CliError } from '../cli-error.ts'
 import { offerBytes, offerTimeoutMs } from './limits.ts'
 

@@ -1,5 +1,5 @@
-import { isLoopback } from '#contract/loopback.ts'
-import { evmNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { evmNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import { parseArguments, wrongUsage } from '../arguments.ts'
 import type { CommandIo } from '../command.ts'
 import { addressesOf, atDesk } from './at-desk.ts'

@@ -1,4 +1,4 @@
-import { evmNetwork, normalizeWallet, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/payment-rails.ts'
+import { evmNetwork, normalizeWallet, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 
 const known = [
   { network: evmNetwork, asset: normalizeWallet(usdcOnEvm), name: 'USDC on Base' },

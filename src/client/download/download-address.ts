@@ -1,4 +1,4 @@
-import { isInnerHost } from '#contract/inner-host.ts'
+import { isInnerHost } from '#contract/wire/network-address.ts'
 import { ClientError } from '../client-error.ts'
 import type { ServiceAddress } from '../service-address.ts'
 

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { copyFile, type FileHandle, link, open, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
-import { headBytes, type SniffedType, sniffType } from '#contract/media-type.ts'
+import { headBytes, type SniffedType, sniffType } from '#contract/wire/media-type.ts'
 import { ClientError } from '../client-error.ts'
 import { unsyncedBytes } from '../limits.ts'
 

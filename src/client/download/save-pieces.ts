@@ -1,4 +1,4 @@
-import type { SniffedType } from '#contract/media-type.ts'
+import type { SniffedType } from '#contract/wire/media-type.ts'
 import { ClientError } from '../client-error.ts'
 import { wireFailure } from '../wire/undici-wire.ts'
 import { appendTo, dropPart, finishPart, typeOfFile } from './part-file.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { ClientError } from '../client-error.ts'
 import { believedResetMs, turnPauseMs } from '../limits.ts'
 import { spread } from '../retry/server-hint.ts'

@@ -1,4 +1,4 @@
-import { limitRequests, limitTokens, remainingRequests, remainingTokens, resetTokens } from '#contract/headers.ts'
+import { limitRequests, limitTokens, remainingRequests, remainingTokens, resetTokens } from '#contract/wire/headers.ts'
 import { longestHintMs } from '../limits.ts'
 import { requestsResetAtMs } from '../retry/server-hint.ts'
 

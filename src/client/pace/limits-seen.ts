@@ -1,4 +1,4 @@
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { bucketsStart } from './gate.ts'
 import { bucketNote } from './limiter.ts'
 import type { SharedNotes } from './shared-notes.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { lessonMs, mostAtOnce, turnLifeMs } from '../limits.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { date } from '#contract/headers.ts'
+import { date } from '#contract/wire/headers.ts'
 
 /** The two older forms of RFC 9110 §5.6.7, which a recipient still has to know. */
 const rfc850 = /^[A-Z][a-z]{5,8}, (\d\d)-([A-Z][a-z]{2})-(\d\d) (\d\d:\d\d:\d\d) GMT$/

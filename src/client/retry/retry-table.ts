@@ -1,5 +1,5 @@
-import { isIdempotent, isPaid, type Operation } from '#contract/operation.ts'
-import { ServiceError } from '#contract/service-error.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
+import { isIdempotent, isPaid, type Operation } from '#contract/operations/operation.ts'
 import { ClientError } from '../client-error.ts'
 
 /** What a repeated request could do twice: nothing, a charge, a charge that its key prevents, or a payment's credit. */

@@ -1,4 +1,4 @@
-import { remainingRequests, remainingTokens, resetRequests, resetTokens, retryAfter } from '#contract/headers.ts'
+import { remainingRequests, remainingTokens, resetRequests, resetTokens, retryAfter } from '#contract/wire/headers.ts'
 import { longestHintMs, resetJitter } from '../limits.ts'
 import { parseHttpDate } from './http-date.ts'
 

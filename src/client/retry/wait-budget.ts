@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { retryBudgetMs } from '../limits.ts'
 
 /** Waits; rejects when the signal is aborted. */

@@ -1,3 +1,4 @@
+import type { MicroUsd } from '#contract/money.ts'
 import {
   balanceRemaining,
   balanceUsd,
@@ -7,9 +8,8 @@ import {
   paidOncePerKey,
   receipt,
   requestId,
-} from '#contract/headers.ts'
-import type { MicroUsd } from '#contract/money.ts'
-import { vendorHeader } from '#contract/vendor.ts'
+} from '#contract/wire/headers.ts'
+import { vendorHeader } from '#contract/wire/vendor.ts'
 import { type LimitWindow, limitWindow } from '../pace/limit-window.ts'
 
 /** What the headers of an answer say, in our words; null where they say nothing. */

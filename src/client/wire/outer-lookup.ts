@@ -1,6 +1,6 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import { isInnerAddress } from '#contract/network-address.ts'
+import { isInnerAddress } from '#contract/wire/network-address.ts'
 import { ClientError } from '../client-error.ts'
 
 /** All addresses of a host. */

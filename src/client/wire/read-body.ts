@@ -1,5 +1,5 @@
 import { jsonDepth } from '#contract/limits.ts'
-import { parseJson } from '#contract/safe-json.ts'
+import { parseJson } from '#contract/wire/json.ts'
 import { ClientError } from '../client-error.ts'
 import { errorCharacters } from '../limits.ts'
 import { wireFailure } from './undici-wire.ts'

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { errorKinds } from '#contract/errors.ts'
-import type { Operation } from '#contract/operation.ts'
-import { type ErrorKind, type RetryAdvice, ServiceError } from '#contract/service-error.ts'
-import { fromVendor } from '#contract/vendor.ts'
+import { errorKinds } from '#contract/errors/errors.ts'
+import { type ErrorKind, type RetryAdvice, ServiceError } from '#contract/errors/service-error.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { fromVendor } from '#contract/wire/vendor.ts'
 import { readLeniently } from './read-leniently.ts'
 
 /** An answer without success as the error that it was before it went on the wire. Its words stay in `body`, never in a message. */

@@ -1,6 +1,6 @@
-import { idempotencyKey as keyHeader, wantReceipt } from '#contract/headers.ts'
-import { bodyTypesOf, type CallOf, isPaid, type Operation } from '#contract/operation.ts'
-import { toVendor } from '#contract/vendor.ts'
+import { bodyTypesOf, type CallOf, isPaid, type Operation } from '#contract/operations/operation.ts'
+import { idempotencyKey as keyHeader, wantReceipt } from '#contract/wire/headers.ts'
+import { toVendor } from '#contract/wire/vendor.ts'
 import { ClientError } from '../client-error.ts'
 
 export interface WrittenRequest {

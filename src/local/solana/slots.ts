@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { encodeBase58 } from '#contract/base58.ts'
+import { encodeBase58 } from '#contract/wire/base58.ts'
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized'
 

@@ -19,7 +19,7 @@ import {
   getMintToInstruction,
   TOKEN_PROGRAM_ADDRESS,
 } from '@solana-program/token'
-import { usdcDecimals, usdcOnSolana } from '#contract/payment-rails.ts'
+import { usdcDecimals, usdcOnSolana } from '#contract/wire/networks.ts'
 import type { SolanaNode } from './node.ts'
 import { mintBytes, readTokenAccount } from './token-account.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isLoopback } from '#contract/loopback.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
 import { secretCharacters } from './bounds.ts'
 import { CharacterConfigs } from './character-config.ts'
 import { count, FetchHosts, HttpUrl, Text, TrustedNetworks } from './config-values.ts'

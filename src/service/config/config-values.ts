@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { dayMs } from '#contract/durations.ts'
+import { readNetwork } from '#access/callers/trusted-proxies.ts'
 import { parseUsd, pricePerMillion } from '#contract/money.ts'
-import { readNetwork } from '../callers/trusted-proxies.ts'
+import { dayMs } from '#contract/time.ts'
 import { fetchHostCount, textCharacters, trustedProxyCount } from './bounds.ts'
 
 /** Kinds of values of a configuration. */

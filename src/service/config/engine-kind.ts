@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Log } from '../log.ts'
+import type { Log } from '#host/log.ts'
 import type { Model } from '../models/model.ts'
 
 /** What a model of this type runs on. */

@@ -1,4 +1,4 @@
-import type { LocalServer } from '../engines/openai/find-local-servers.ts'
+import type { LocalServer } from '#engines/openai/find-local-servers.ts'
 import { type ModelConfig, ModelConfigs } from './model-config.ts'
 
 /** A chat model of a server that was found on this machine, as a configuration says it. */

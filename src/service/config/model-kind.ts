@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { Probe } from '../engines/upstreams/upstream.ts'
-import type { UpstreamPool } from '../engines/upstreams/upstream-pool.ts'
+import type { Probe } from '#engines/upstreams/upstream.ts'
+import type { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
 import type { Model } from '../models/model.ts'
 import type { EngineOf } from './engine-kind.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { rpcCredits } from '#contract/crypto-rpc.ts'
-import { networkCount } from '../crypto/bounds.ts'
+import { rpcCredits } from '#contract/operations/rpc.ts'
+import { networkCount } from '../capabilities/rpc/bounds.ts'
 import { nodesOfNetwork } from './bounds.ts'
 import { count, HttpUrl, Milliseconds } from './config-values.ts'
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { Log } from '../log.ts'
-import type { ServiceOptions } from '../open-service.ts'
+import type { Log } from '#host/log.ts'
+import type { ServiceOptions } from '../running/open-service.ts'
 import type { ConfigFile } from './config-schema.ts'
 import type { ModerationConfig } from './moderation-config.ts'
 import type { NetworkConfigs } from './network-config.ts'
@@ -50,7 +50,7 @@ export async function openBesideModels(file: ConfigFile, log: Log): Promise<Besi
 
 async function openSearch(config: SearchConfig) {
   if (config.engine === 'demo') return openDemoWeb()
-  const { SearxngSearch } = await import('../engines/web/searxng-search.ts')
+  const { SearxngSearch } = await import('#engines/web/searxng-search.ts')
   const { baseUrl, language, timeoutMs } = config
   return new SearxngSearch({
     baseUrl,
@@ -61,34 +61,34 @@ async function openSearch(config: SearchConfig) {
 
 async function openPages(config: PagesConfig) {
   if (config.engine === 'demo') return openDemoWeb()
-  const { WebPages } = await import('../engines/web/web-pages.ts')
+  const { WebPages } = await import('#engines/web/web-pages.ts')
   const { fetchHosts: privateHosts, convertMs } = config
   return new WebPages({ ...(privateHosts ? { privateHosts } : {}), ...(convertMs === undefined ? {} : { convertMs }) })
 }
 
 async function openDemoWeb() {
-  const { DemoWeb } = await import('../engines/demo/web.ts')
+  const { DemoWeb } = await import('#engines/demo/web.ts')
   return new DemoWeb()
 }
 
 async function openNode({ urls, timeoutMs }: z.output<typeof NetworkConfigs>[number]) {
-  const { JsonRpcNode } = await import('../engines/chain/json-rpc-node.ts')
+  const { JsonRpcNode } = await import('#engines/chain/json-rpc-node.ts')
   return new JsonRpcNode({ urls, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
 }
 
 async function openTranscriber(config: TranscriberConfig, log: Log) {
-  const { SoundTranscriber } = await import('../engines/sound-transcriber.ts')
+  const { SoundTranscriber } = await import('#engines/sound-transcriber.ts')
   if (config.engine === 'demo') {
-    const { DemoTranscription } = await import('../engines/demo/transcription.ts')
+    const { DemoTranscription } = await import('#engines/demo/transcription.ts')
     return new SoundTranscriber({ engine: new DemoTranscription(), engineModel: 'demo' })
   }
   if (config.engine === 'local') {
-    const { Pocketsphinx } = await import('../engines/local/pocketsphinx.ts')
+    const { Pocketsphinx } = await import('#engines/local/pocketsphinx.ts')
     const onProblem = (problem: string) => log.warn({ upstream: 'transcriber', problem }, 'A program failed.')
     return new SoundTranscriber({ engine: new Pocketsphinx({ onProblem }), engineModel: 'pocketsphinx' })
   }
   const [{ OpenAiTranscription }, { upstreamOf }] = await Promise.all([
-    import('../engines/openai/transcription.ts'),
+    import('#engines/openai/transcription.ts'),
     import('./engines/openai.ts'),
   ])
   const { model } = config
@@ -97,7 +97,7 @@ async function openTranscriber(config: TranscriberConfig, log: Log) {
 }
 
 async function openFaces(log: Log) {
-  const { HumanFaces } = await import('../faces/human-faces.ts')
+  const { HumanFaces } = await import('#engines/faces/human-faces.ts')
   return new HumanFaces({
     onProblem: error =>
       log.error({ err: error }, 'A medium could not be looked at for faces; it counted as one with a face.'),
@@ -106,11 +106,11 @@ async function openFaces(log: Log) {
 
 async function openModerator(config: ModerationConfig, log: Log) {
   if (config.engine === 'nsfwjs') {
-    const { NsfwModerator } = await import('../moderation/nsfw-moderator.ts')
+    const { NsfwModerator } = await import('#engines/moderation/nsfw-moderator.ts')
     return new NsfwModerator(config)
   }
   const [{ OpenAiModerator }, { upstreamOf }] = await Promise.all([
-    import('../moderation/openai-moderator.ts'),
+    import('#engines/moderation/openai-moderator.ts'),
     import('./engines/openai.ts'),
   ])
   const { model } = config

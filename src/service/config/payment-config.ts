@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { evmNetwork, smallestTopUpMicroUsd, usdcNameOnEvm, usdcOnEvm } from '#contract/payment-rails.ts'
-import type { PaymentSettings, RemoteFacilitatorSettings } from '../payments/payment-settings.ts'
+import { evmNetwork, smallestTopUpMicroUsd, usdcNameOnEvm, usdcOnEvm } from '#contract/wire/networks.ts'
+import type { PaymentSettings, RemoteFacilitatorSettings } from '#payments/payment-settings.ts'
 import { count, HttpUrl } from './config-values.ts'
 
 const EvmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'an address: 0x and 40 hexadecimal digits')

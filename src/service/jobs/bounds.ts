@@ -1,4 +1,4 @@
-import { dayMs, minuteMs } from '#contract/durations.ts'
+import { dayMs, minuteMs } from '#contract/time.ts'
 
 /** How long a job stays with a process that died. */
 export const jobLeaseMs = 30_000
@@ -41,6 +41,3 @@ export const freedJobs = 500
 /** Jobs whose media are deleted one after the other before the next are read, and how often that is done in one sweep. */
 export const expirySliceJobs = 100
 export const expirySlices = 1_000
-
-/** How long a person's word on the same bytes and the same version of a policy holds: a year, and they are asked again. */
-export const attestationMs = 365 * dayMs

@@ -1,7 +1,7 @@
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import type { MediaStore } from '../media/media-store.ts'
-import type { Store } from '../store/store.ts'
-import { uuidV7 } from '../store/uuid-v7.ts'
 import { type JobRow, mediaNames, noFile } from './job-row.ts'
 
 /**

@@ -1,9 +1,9 @@
-import { AudioQueueRequest } from '#contract/audio-jobs.ts'
-import { VideoQueueRequest } from '#contract/video.ts'
-import { musicRequest } from '../audio/music-request.ts'
-import type { EngineState, JobProgress } from '../engines/engine.ts'
+import { AudioQueueRequest } from '#contract/operations/audio.ts'
+import { VideoQueueRequest } from '#contract/operations/video.ts'
+import type { EngineState, JobProgress } from '#engines/engine.ts'
 import type { MusicModel } from '../models/audio-models.ts'
 import type { VideoModel } from '../models/model.ts'
+import { musicRequest } from './music-request.ts'
 
 interface Asked {
   id: string

@@ -1,6 +1,6 @@
-import type { Clock } from '#contract/clock.ts'
-import type { Store } from '../store/store.ts'
-import { uuidV7 } from '../store/uuid-v7.ts'
+import type { Clock } from '#contract/time.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { freedJobs } from './bounds.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
+import type { JobTable } from '#ledger/store/tables.ts'
 import type { VideoModel } from '../models/model.ts'
-import type { JobTable } from '../store/tables.ts'
 
 export type JobRow = Selectable<JobTable>
 

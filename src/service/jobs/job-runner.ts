@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '#contract/clock.ts'
-import { boundedWait } from '../bounded-wait.ts'
-import type { EngineState, JobProgress } from '../engines/engine.ts'
+import type { Clock } from '#contract/time.ts'
+import type { EngineState, JobProgress } from '#engines/engine.ts'
+import { boundedWait } from '#host/bounded-wait.ts'
+import type { Underway } from '#host/in-flight.ts'
+import type { Log } from '#host/log.ts'
+import { isClockShared } from '#ledger/store/is-clock-shared.ts'
+import type { Store } from '#ledger/store/store.ts'
 import type { MediaStore } from '../media/media-store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
-import type { Log } from '../service.ts'
-import { isClockShared } from '../store/is-clock-shared.ts'
-import type { Store } from '../store/store.ts'
-import type { Underway } from '../underway.ts'
 import {
   engineAnswerMs,
   jobsAtOnce,

@@ -1,28 +1,28 @@
-import type { Clock } from '#contract/clock.ts'
 import {
   contentViolation,
   inferenceFailed,
   mediaNotFound,
   providerContentPolicy,
   requestIdNotFound,
-} from '#contract/errors.ts'
+} from '#contract/errors/errors.ts'
 import { downloadUrlMs } from '#contract/limits.ts'
-import { availableOf } from '../ledger/available-of.ts'
-import { holdLeaseMs } from '../ledger/bounds.ts'
-import { AlsoCommitRefused } from '../ledger/charge.ts'
-import { ChargeUnknown } from '../ledger/charge-unknown.ts'
-import type { Funding } from '../ledger/funding.ts'
+import type { Clock } from '#contract/time.ts'
+import { availableOf } from '#ledger/accounts/available-of.ts'
+import { holdLeaseMs } from '#ledger/bounds.ts'
+import { AlsoCommitRefused } from '#ledger/charges/charge.ts'
+import { ChargeUnknown } from '#ledger/charges/charge-unknown.ts'
+import type { Funding } from '#ledger/charges/funding.ts'
+import { commitSurely } from '#ledger/store/commit-surely.ts'
+import type { Outcome } from '#ledger/store/outcome.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { StoreError } from '#ledger/store/store-error.ts'
+import type { Op, Unit, UseNonce } from '#ledger/store/units.ts'
 import type { MediaStore } from '../media/media-store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
-import type { AcceptedJob, JobOrder, JobRequest, Jobs, MediaFile, QueuedJob, RetrievedJob } from '../service.ts'
-import { commitSurely } from '../store/commit-surely.ts'
-import type { Outcome } from '../store/outcome.ts'
-import type { Store } from '../store/store.ts'
-import { StoreError } from '../store/store-error.ts'
-import type { Op, Unit, UseNonce } from '../store/units.ts'
 import { deleteMedia } from './delete-media.ts'
 import type { DownloadLinks } from './download-link.ts'
 import { type JobRow, jobFailure, jobResult } from './job-row.ts'
+import type { AcceptedJob, JobOrder, JobRequest, Jobs, MediaFile, QueuedJob, RetrievedJob } from './jobs.ts'
 import { typicalMs } from './typical-time.ts'
 import { WantedDeletions } from './wanted-deletions.ts'
 

@@ -1,4 +1,4 @@
-import type { Store } from '../store/store.ts'
+import type { Store } from '#ledger/store/store.ts'
 import { timedJobs, typicalMsBeforeHistory } from './bounds.ts'
 
 /** What four of five of a model's last jobs took at most, in milliseconds (published contract §4.4). */

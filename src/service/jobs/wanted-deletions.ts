@@ -1,7 +1,7 @@
-import type { Clock } from '#contract/clock.ts'
-import { commitSurely } from '../store/commit-surely.ts'
-import type { Store } from '../store/store.ts'
-import { uuidV7 } from '../store/uuid-v7.ts'
+import type { Clock } from '#contract/time.ts'
+import { commitSurely } from '#ledger/store/commit-surely.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { mediaRetentionMs } from './bounds.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { copyFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder, syncFile, syncFolder } from '../durable-files.ts'
+import { makeFolder, syncFile, syncFolder } from '#host/durable-files.ts'
 import type { MediaStore, StoredMedia } from './media-store.ts'
 
 const namePattern = /^[a-z0-9-]+\.[a-z0-9]+$/

@@ -1,5 +1,5 @@
-import { dayMs } from '#contract/durations.ts'
 import { toUsdNumber } from '#contract/money.ts'
+import { dayMs } from '#contract/time.ts'
 import type { MusicModel, SpeechModel, TranscriptionModel } from './audio-models.ts'
 import { voiceRetentionMs } from './bounds.ts'
 

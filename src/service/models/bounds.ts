@@ -1,4 +1,4 @@
-import { dayMs } from '#contract/durations.ts'
+import { dayMs } from '#contract/time.ts'
 
 /** Brief §2.6: a prompt's length on a model that says nothing else. */
 export const promptCharacters = 2_500

@@ -1,5 +1,5 @@
-import type { Carries } from '../engines/carried-choices.ts'
-import { fieldError } from '../field-error.ts'
+import { fieldError } from '#contract/errors/issues.ts'
+import type { Carries } from '#engines/carried-choices.ts'
 
 interface Carrier<Choice extends string> {
   id: string

@@ -1,5 +1,5 @@
-import type { HeaderCodec } from '#contract/header-codec.ts'
-import { deprecated, deprecatedReplacement, deprecationDate, deprecationWarning } from '#contract/headers.ts'
+import type { HeaderCodec } from '#contract/wire/header-codec.ts'
+import { deprecated, deprecatedReplacement, deprecationDate, deprecationWarning } from '#contract/wire/headers.ts'
 import type { Model } from './model.ts'
 
 /** Published contract §12: a model that will be removed says so, and what answers for it afterwards. */

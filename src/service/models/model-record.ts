@@ -1,5 +1,5 @@
-import { ModelRecord } from '#contract/models.ts'
 import { toUsdNumber } from '#contract/money.ts'
+import { ModelRecord } from '#contract/operations/models.ts'
 import { musicSpec, speechSpec, transcriptionSpec } from './audio-records.ts'
 import type { EmbeddingModel, ImageModel, Model, TextModel, TextPrice, VideoModel } from './model.ts'
 import { backgroundSpec, editSpec, upscaleSpec } from './picture-record.ts'

@@ -1,9 +1,9 @@
-import type { ImageFormat } from '#contract/images.ts'
 import type { TextTier } from '#contract/limits.ts'
-import type { ModelRecord, VideoConstraints } from '#contract/models.ts'
 import type { MicroUsd } from '#contract/money.ts'
-import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine } from '../engines/engine.ts'
-import type { UpstreamState } from '../engines/upstreams/upstream.ts'
+import type { ImageFormat } from '#contract/operations/images.ts'
+import type { ModelRecord, VideoConstraints } from '#contract/operations/models.ts'
+import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine } from '#engines/engine.ts'
+import type { UpstreamState } from '#engines/upstreams/upstream.ts'
 import type { MusicModel, SpeechModel, TranscriptionModel } from './audio-models.ts'
 import type { PictureModel } from './picture-model.ts'
 

@@ -1,6 +1,6 @@
-import { modelNotFound } from '#contract/errors.ts'
-import { nearNames } from '#contract/near-names.ts'
-import type { ServiceError } from '#contract/service-error.ts'
+import { modelNotFound } from '#contract/errors/errors.ts'
+import type { ServiceError } from '#contract/errors/service-error.ts'
+import { nearNames } from '#contract/schemas.ts'
 import { namedModels } from './bounds.ts'
 import type { Model } from './model.ts'
 

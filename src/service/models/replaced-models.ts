@@ -1,5 +1,5 @@
-import type { Log } from '../log.ts'
-import type { Underway } from '../underway.ts'
+import type { Underway } from '#host/in-flight.ts'
+import type { Log } from '#host/log.ts'
 import type { Model } from './model.ts'
 
 /** Models that are not sold any more, until the last call that may use them has ended. */

@@ -1,4 +1,4 @@
-import type { UpscaleFactor, VideoMediaField } from '#contract/video.ts'
+import type { UpscaleFactor, VideoMediaField } from '#contract/operations/video.ts'
 import type { VideoModel } from './model.ts'
 
 type Constrained = Pick<VideoModel, 'constraints'>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { displayUntil } from '#contract/durations.ts'
 import { microUsd } from '#contract/money.ts'
+import { displayUntil } from '#contract/time.ts'
 import * as limits from '../limits.ts'
 import { newId } from '../new-id.ts'
 import { defaultStateFolder } from '../private-file.ts'

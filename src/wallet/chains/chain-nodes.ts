@@ -1,6 +1,6 @@
-import { isLoopback } from '#contract/loopback.ts'
-import type { PaymentOption } from '#contract/payment.ts'
-import { evmNetwork, solanaNetwork, usdcNameOnEvm, usdcOnEvm } from '#contract/payment-rails.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { evmNetwork, solanaNetwork, usdcNameOnEvm, usdcOnEvm } from '#contract/wire/networks.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { Rail } from '../terms/payee.ts'
 
 /** Addresses of nodes by the namespace of CAIP-2. They may hold a key, so they are never shown. */

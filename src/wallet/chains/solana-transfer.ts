@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { usdcDecimals } from '#contract/payment-rails.ts'
+import { usdcDecimals } from '#contract/wire/networks.ts'
 import * as limits from '../limits.ts'
 import { memoProgram } from './solana-programs.ts'
 

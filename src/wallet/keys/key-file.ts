@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { parseJsonWithUniqueNames } from '#contract/safe-json.ts'
+import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 import * as limits from '../limits.ts'
 import { readPrivateFile, writeNewPrivateFile } from '../private-file.ts'
 import { WalletRefusal } from '../terms/refusal.ts'

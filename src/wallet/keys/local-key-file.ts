@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { parseJsonWithUniqueNames } from '#contract/safe-json.ts'
+import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 import { maxKeyFileBytes } from '../limits.ts'
 import { readPrivateFile, writeNewPrivateFile } from '../private-file.ts'
 import { WalletRefusal } from '../terms/refusal.ts'

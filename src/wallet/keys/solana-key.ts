@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { inspect } from 'node:util'
-import { decodeBase58, encodeBase58 } from '#contract/base58.ts'
+import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
 /** Everything in PKCS #8 of an Ed25519 key before its 32 bytes. */

@@ -1,5 +1,5 @@
 import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
-import { chainName } from '#contract/network-name.ts'
+import { chainName } from '#contract/wire/networks.ts'
 import { lookAtChain, type SeenOfChain } from '../chains/look-at-chain.ts'
 import type { Decision } from '../rules/decide.ts'
 import type { Rail } from '../terms/payee.ts'

@@ -1,5 +1,5 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
-import { topUp } from '#contract/top-up.ts'
+import { topUp } from '#contract/operations/wallet.ts'
 import { ask, hashOfFacts, useApproval } from '../approvals/approvals.ts'
 import { isPublicMoney, nodesInUse, tokenNamesIn } from '../chains/chain-nodes.ts'
 import * as limits from '../limits.ts'

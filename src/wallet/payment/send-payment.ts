@@ -1,7 +1,7 @@
 import { fromUsdNumber, type MicroUsd } from '#contract/money.ts'
-import type { SettlementResponse } from '#contract/payment.ts'
-import { normalizeWallet } from '#contract/payment-rails.ts'
-import type { TopUpResult } from '#contract/top-up.ts'
+import type { TopUpResult } from '#contract/operations/wallet.ts'
+import { normalizeWallet } from '#contract/wire/networks.ts'
+import type { SettlementResponse } from '#contract/wire/payment.ts'
 import { maxReasonLength, sendTimeoutMs } from '../limits.ts'
 import type { Confirmation } from '../records/journal.ts'
 

@@ -1,5 +1,5 @@
-import { paymentSignature } from '#contract/headers.ts'
 import { displayUsd } from '#contract/money.ts'
+import { paymentSignature } from '#contract/wire/headers.ts'
 import { giveBackApproval } from '../approvals/approvals.ts'
 import { nodesInUse } from '../chains/chain-nodes.ts'
 import { evmEnd } from '../chains/evm-end.ts'

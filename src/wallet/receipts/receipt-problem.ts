@@ -1,7 +1,7 @@
-import { isLoopback } from '#contract/loopback.ts'
 import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
-import { normalizeWallet } from '#contract/payment-rails.ts'
-import type { ReceiptClaims } from '#contract/receipts.ts'
+import type { ReceiptClaims } from '#contract/operations/receipts.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
+import { normalizeWallet } from '#contract/wire/networks.ts'
 
 /** What is known of a paid call without its receipt; null where it is not. */
 export interface KnownCall {

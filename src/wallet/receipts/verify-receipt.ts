@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { headerBytes } from '#contract/limits.ts'
-import { ReceiptClaims, receiptType } from '#contract/receipts.ts'
-import { parseJsonWithUniqueNames } from '#contract/safe-json.ts'
+import { ReceiptClaims, receiptType } from '#contract/operations/receipts.ts'
+import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 
 /** A receipt that can be read. Who signed it is another question. */
 export interface ReadReceipt {

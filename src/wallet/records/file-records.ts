@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { walletMigrations } from './migrations.ts'
 import type { Records } from './records.ts'
 import type { State } from './state.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { fileRecords } from './file-records.ts'
 import { postgresRecords } from './postgres/postgres-records.ts'
 import type { Records } from './records.ts'

@@ -1,6 +1,6 @@
-import { dayMs } from '#contract/durations.ts'
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
-import { topUp } from '#contract/top-up.ts'
+import { topUp } from '#contract/operations/wallet.ts'
+import { dayMs } from '#contract/time.ts'
 import * as limits from '../limits.ts'
 import type { Till } from '../payment/till.ts'
 import { confirmedSince, openPayments, spentOf } from '../records/journal.ts'

@@ -1,5 +1,5 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
-import type { PaymentOption } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import { isSolanaProgram } from '../chains/solana-programs.ts'
 import * as limits from '../limits.ts'
 import type { ChosenOption } from '../terms/chosen-option.ts'

@@ -1,6 +1,6 @@
-import { minuteMs } from '#contract/durations.ts'
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
-import { smallestTopUpMicroUsd } from '#contract/payment-rails.ts'
+import { minuteMs } from '#contract/time.ts'
+import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 import { clockSkewMs } from '../limits.ts'
 import type { AskedAbout } from '../terms/asked-about.ts'
 import type { ChosenOption } from '../terms/chosen-option.ts'

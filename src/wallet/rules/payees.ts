@@ -1,4 +1,4 @@
-import { normalizeWallet } from '#contract/payment-rails.ts'
+import { normalizeWallet } from '#contract/wire/networks.ts'
 import { all, change, type Work } from '../records/work.ts'
 import type { Payee } from '../terms/payee.ts'
 

@@ -1,5 +1,5 @@
 import { displayUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
-import { smallestTopUpMicroUsd } from '#contract/payment-rails.ts'
+import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 
 /** Credit that is bought ahead of need. */
 export interface Refill {

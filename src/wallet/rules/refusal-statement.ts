@@ -1,4 +1,4 @@
-import { encodeBase58 } from '#contract/base58.ts'
+import { encodeBase58 } from '#contract/wire/base58.ts'
 import type { WalletKey } from '../keys/keys.ts'
 import type { SolanaKey } from '../keys/solana-key.ts'
 import type { RefusalRecord } from './refusals.ts'

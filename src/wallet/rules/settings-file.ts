@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { parseJsonWithUniqueNames } from '#contract/safe-json.ts'
+import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 import { maxSettingsFileBytes } from '../limits.ts'
 import { readPrivateFile } from '../private-file.ts'
 import { type Policy, readUsdCap, serviceOrigin, settingsRefusal, tighten } from './policy.ts'

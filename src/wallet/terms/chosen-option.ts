@@ -1,4 +1,4 @@
-import type { PaymentOption } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { Payee } from './payee.ts'
 
 /** The offer of a service that is paid. */

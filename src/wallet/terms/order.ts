@@ -1,5 +1,5 @@
 import type { MicroUsd } from '#contract/money.ts'
-import type { PaymentOption } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { AskedAbout } from './asked-about.ts'
 
 /** Credit at the service, as an answer of it told. */

@@ -1,6 +1,6 @@
-import { displaySpan } from '#contract/durations.ts'
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
-import { networkName } from '#contract/network-name.ts'
+import { displaySpan } from '#contract/time.ts'
+import { networkName } from '#contract/wire/networks.ts'
 import * as limits from '../limits.ts'
 import type { AskedAbout, AskedFile } from './asked-about.ts'
 import type { ApprovalFacts } from './needs-approval.ts'

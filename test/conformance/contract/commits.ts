@@ -1,4 +1,4 @@
-import type { Store } from '#service/store/store.ts'
+import type { Store } from '#ledger/store/store.ts'
 
 /** Tells when something has been written, so that who waits for it looks again then, and not by the time of day. */
 export class Commits {

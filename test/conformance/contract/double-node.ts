@@ -1,4 +1,4 @@
-import type { ChainNetwork } from '#service/engines/engine.ts'
+import type { ChainNetwork } from '#engines/engine.ts'
 
 const refusal = { code: -32_602, message: 'invalid params' }
 

@@ -1,5 +1,5 @@
-import { invalidPayment, topUpRequired } from '#contract/errors.ts'
-import type { Payments } from '#service/service.ts'
+import { invalidPayment, topUpRequired } from '#contract/errors/errors.ts'
+import type { Payments } from '#payments/payment/top-up-request.ts'
 import { testOption } from '../../service/open-service.ts'
 
 /** Settles the payment `paid`, refuses every other; payments themselves have tests on chains. */

@@ -1,5 +1,5 @@
-import type { Operation } from '#contract/operation.ts'
-import { operations } from '#contract/operations.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { operations } from '#contract/operations/operations.ts'
 import { faultsOf, type PublishedAnswer, type PublishedOperation } from './published-contract.ts'
 import type { Asked, Recipe } from './recipe.ts'
 import type { Stand } from './stand.ts'

@@ -1,5 +1,5 @@
 import { bodyBytes } from '#contract/limits.ts'
-import type { Operation } from '#contract/operation.ts'
+import type { Operation } from '#contract/operations/operation.ts'
 import type { Asked, Recipe } from './recipe.ts'
 import { type Stand, unreachableBooks } from './stand.ts'
 

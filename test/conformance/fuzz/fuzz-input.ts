@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { bodyTypesOf, type Operation } from '#contract/operation.ts'
-import { operations } from '#contract/operations.ts'
+import { bodyTypesOf, type Operation } from '#contract/operations/operation.ts'
+import { operations } from '#contract/operations/operations.ts'
 import { type Seeded, seeded } from '../../faults/seeded.ts'
 import type { Asked, Caller } from '../contract/recipe.ts'
 import { type DrawnSchema, drawValue } from './draw-value.ts'

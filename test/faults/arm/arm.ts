@@ -12,16 +12,16 @@ const source = new URL('../../../src/', import.meta.url).href
 /** What the product imports, and what it is given. */
 const replacements = new Map(
   [
-    ['service/store/sqlite/open.ts', 'armed-sqlite-store.ts'],
-    ['service/store/postgres/open.ts', 'armed-postgres-store.ts'],
-    ['service/payments/evm/local-facilitator.ts', 'armed-facilitator.ts'],
-    ['service/payments/evm/evm-payment-chain.ts', 'armed-chain.ts'],
-    ['service/payments/solana/local-svm-facilitator.ts', 'armed-svm-facilitator.ts'],
-    ['service/payments/solana/svm-payment-chain.ts', 'armed-svm-chain.ts'],
-    ['service/engines/demo/chat.ts', 'armed-chat.ts'],
-    ['service/engines/demo/video.ts', 'armed-video.ts'],
+    ['ledger/store/sqlite/open.ts', 'armed-sqlite-store.ts'],
+    ['ledger/store/postgres/open.ts', 'armed-postgres-store.ts'],
+    ['payments/evm/local-facilitator.ts', 'armed-facilitator.ts'],
+    ['payments/evm/evm-payment-chain.ts', 'armed-chain.ts'],
+    ['payments/solana/local-svm-facilitator.ts', 'armed-svm-facilitator.ts'],
+    ['payments/solana/svm-payment-chain.ts', 'armed-svm-chain.ts'],
+    ['engines/demo/chat.ts', 'armed-chat.ts'],
+    ['engines/demo/video.ts', 'armed-video.ts'],
     ['service/media/folder-media-store.ts', 'armed-media.ts'],
-    ['service/open-service.ts', 'armed-open-service.ts'],
+    ['service/running/open-service.ts', 'armed-open-service.ts'],
     ['contract/clock.ts', 'armed-clock.ts'],
   ].map(([real = '', armed = '']) => [`${source}${real}`, `${here}${armed}`] as const),
 )

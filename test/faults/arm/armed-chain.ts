@@ -1,9 +1,9 @@
-import { openEvmPaymentChain as open } from '#service/payments/evm/evm-payment-chain.ts'
-import { ChainUnavailable } from '#service/payments/payment/chain-unavailable.ts'
+import { openEvmPaymentChain as open } from '#payments/evm/evm-payment-chain.ts'
+import { ChainUnavailable } from '#payments/payment/chain-unavailable.ts'
 import { around } from './around.ts'
 import { answersAreLost } from './fault-orders.ts'
 
-export * from '#service/payments/evm/evm-payment-chain.ts'
+export * from '#payments/evm/evm-payment-chain.ts'
 
 export const openEvmPaymentChain: typeof open = async options => {
   const chain = await open(options)

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DemoChat as Real } from '#service/engines/demo/chat.ts'
-import type { ChatCall } from '#service/engines/engine.ts'
+import { DemoChat as Real } from '#engines/demo/chat.ts'
+import type { ChatCall } from '#engines/engine.ts'
 import { slowPauseMs } from '../bounds.ts'
 import { slowly } from '../loads/prompts.ts'
 import { around } from './around.ts'
 import { comeBy } from './fault-orders.ts'
 
-export * from '#service/engines/demo/chat.ts'
+export * from '#engines/demo/chat.ts'
 
 export class DemoChat extends Real {
   override complete(call: ChatCall) {

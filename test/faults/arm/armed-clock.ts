@@ -1,4 +1,4 @@
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { skewMs } from './fault-orders.ts'
 
 export type { Clock }

@@ -1,8 +1,8 @@
-import { openLocalFacilitator as open } from '#service/payments/evm/local-facilitator.ts'
+import { openLocalFacilitator as open } from '#payments/evm/local-facilitator.ts'
 import { around } from './around.ts'
 import { answersAreLost } from './fault-orders.ts'
 
-export * from '#service/payments/evm/local-facilitator.ts'
+export * from '#payments/evm/local-facilitator.ts'
 
 export const openLocalFacilitator: typeof open = async options => {
   const facilitator = await open(options)

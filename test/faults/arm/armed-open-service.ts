@@ -1,7 +1,7 @@
-import { openService as open } from '#service/open-service.ts'
+import { openService as open } from '#service/running/open-service.ts'
 import { placeStakes, stakes } from '../stakes.ts'
 
-export * from '#service/open-service.ts'
+export * from '#service/running/open-service.ts'
 
 /** A service that gives staking credit, which `farebox up` has no setting for. */
 export const openService: typeof open = async options => {

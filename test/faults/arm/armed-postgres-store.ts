@@ -1,6 +1,6 @@
-import { openPostgresStore as open } from '#service/store/postgres/open.ts'
+import { openPostgresStore as open } from '#ledger/store/postgres/open.ts'
 import { armedStore } from './armed-store.ts'
 
-export * from '#service/store/postgres/open.ts'
+export * from '#ledger/store/postgres/open.ts'
 
 export const openPostgresStore: typeof open = async options => armedStore(await open(options))

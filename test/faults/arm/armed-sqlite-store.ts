@@ -1,6 +1,6 @@
-import { openSqliteStore as open } from '#service/store/sqlite/open.ts'
+import { openSqliteStore as open } from '#ledger/store/sqlite/open.ts'
 import { armedStore } from './armed-store.ts'
 
-export * from '#service/store/sqlite/open.ts'
+export * from '#ledger/store/sqlite/open.ts'
 
 export const openSqliteStore: typeof open = async options => armedStore(await open(options))

@@ -1,5 +1,5 @@
-import type { Store } from '#service/store/store.ts'
-import type { Op, Unit } from '#service/store/units.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { Op, Unit } from '#ledger/store/units.ts'
 import { comeBy, isDueAt, killNow } from './fault-orders.ts'
 
 /** Commits by what is in them: before, while they are under way, and after they are durable and before anybody knows. */

@@ -1,9 +1,9 @@
-import { ChainUnavailable } from '#service/payments/payment/chain-unavailable.ts'
-import { SvmPaymentChain as Real } from '#service/payments/solana/svm-payment-chain.ts'
+import { ChainUnavailable } from '#payments/payment/chain-unavailable.ts'
+import { SvmPaymentChain as Real } from '#payments/solana/svm-payment-chain.ts'
 import { around } from './around.ts'
 import { answersAreLost } from './fault-orders.ts'
 
-export * from '#service/payments/solana/svm-payment-chain.ts'
+export * from '#payments/solana/svm-payment-chain.ts'
 
 export class SvmPaymentChain extends Real {
   #looks = 0

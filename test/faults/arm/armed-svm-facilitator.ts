@@ -1,8 +1,8 @@
-import { LocalSvmFacilitator as Real } from '#service/payments/solana/local-svm-facilitator.ts'
+import { LocalSvmFacilitator as Real } from '#payments/solana/local-svm-facilitator.ts'
 import { around } from './around.ts'
 import { answersAreLost } from './fault-orders.ts'
 
-export * from '#service/payments/solana/local-svm-facilitator.ts'
+export * from '#payments/solana/local-svm-facilitator.ts'
 
 export class LocalSvmFacilitator extends Real {
   override verify(...asked: Parameters<Real['verify']>) {

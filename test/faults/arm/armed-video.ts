@@ -1,9 +1,9 @@
-import { DemoVideo as Real } from '#service/engines/demo/video.ts'
-import type { EngineState, JobProgress, VideoCall } from '#service/engines/engine.ts'
+import { DemoVideo as Real } from '#engines/demo/video.ts'
+import type { EngineState, JobProgress, VideoCall } from '#engines/engine.ts'
 import { around } from './around.ts'
 import { comeBy, videosFail } from './fault-orders.ts'
 
-export * from '#service/engines/demo/video.ts'
+export * from '#engines/demo/video.ts'
 
 const failed: JobProgress = { state: 'failed', reason: 'The harness lets videos fail.' }
 

@@ -1,4 +1,4 @@
-import type { AuditReader } from '#service/ledger/audit-reader.ts'
+import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 
 /** What the books say, read from the file with plain SQL of our own. Amounts are micro-USD. */
 export interface LedgerRows {

@@ -1,4 +1,4 @@
-import type { PaymentOption } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { Book } from '../book.ts'
 import type { Books } from '../books.ts'
 import { recoveryMs } from '../bounds.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { usdcOnSolana } from '#contract/payment-rails.ts'
+import { usdcOnSolana } from '#contract/wire/networks.ts'
 import { askChain } from '#local/json-rpc.ts'
 import { messageHash } from '../loads/solana-top-up.ts'
 import type { Transfer } from './chain-transfers.ts'

@@ -1,6 +1,5 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
-import { tokenPricing } from '#contract/model-pricing.ts'
-import { ModelList } from '#contract/models.ts'
+import { ModelList, tokenPricing } from '#contract/operations/models.ts'
 import type { BrokenStream } from '../book.ts'
 import * as bounds from '../bounds.ts'
 import type { TokenPrice } from '../checks/check-recovered.ts'

@@ -1,6 +1,6 @@
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import type { PaymentOption } from '#contract/payment.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { SignedTopUp } from '../book.ts'
 
 /** Signs a top-up with the reference client's own scheme. */

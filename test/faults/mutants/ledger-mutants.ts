@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.ts'
 
-const store = 'src/service/store/sqlite'
-const contract = (title: string) => ({ tests: 'test/service/store/sqlite.test.ts', title })
-const recovery = 'src/service/ledger/recover-holds.ts'
+const store = 'src/ledger/store/sqlite'
+const contract = (title: string) => ({ tests: 'test/ledger/store/sqlite.test.ts', title })
+const recovery = 'src/ledger/charges/recover-holds.ts'
 const kills = (says: string) => ({ faults: ['--kills', '2', '--seed', '1'], says })
 
 export const ledgerMutants: readonly Mutant[] = [
@@ -34,7 +34,7 @@ export const ledgerMutants: readonly Mutant[] = [
         replace: '      return outcomes',
       },
     ],
-    check: { tests: 'test/service/store/sqlite-process.test.ts', title: 'kill -9 loses nothing' },
+    check: { tests: 'test/ledger/store/sqlite-process.test.ts', title: 'kill -9 loses nothing' },
   },
   {
     name: 'synchronous OFF',
@@ -97,7 +97,7 @@ export const ledgerMutants: readonly Mutant[] = [
     name: 'recover unexpired leases',
     patches: [
       {
-        file: 'src/service/ledger/recover-holds.ts',
+        file: 'src/ledger/charges/recover-holds.ts',
         find: `      return ids.length ? holds(store).where('id', 'in', ids).execute() : []
     },
     guard: atMs => ({ onlyIfExpired: { atMs } }),`,

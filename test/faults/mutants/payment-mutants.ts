@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-const payments = 'src/service/payments'
+const payments = 'src/payments'
 
 export const paymentMutants: readonly Mutant[] = [
   {
@@ -13,7 +13,7 @@ export const paymentMutants: readonly Mutant[] = [
           '    ])\n    await this.#commit([\n      ...(linked === null ? openWalletAccount(wallet, atMs) : []),\n',
       },
     ],
-    check: { tests: 'test/service/payments/top-up-crashes.test.ts' },
+    check: { tests: 'test/payments/top-up-crashes.test.ts' },
   },
   {
     name: 'credit before settle',
@@ -26,13 +26,13 @@ export const paymentMutants: readonly Mutant[] = [
     if (row) await this.#facilitator.settle(payment)`,
       },
     ],
-    check: { tests: 'test/service/payments/top-up.test.ts' },
+    check: { tests: 'test/payments/top-up.test.ts' },
   },
   {
     name: "credit the body's wallet",
     patches: [
       {
-        file: 'src/service/routes/top-up.ts',
+        file: 'src/service/capabilities/billing/routes.ts',
         find: '  const { body, settlement } = await',
         replace: `  const named = (call.body as { walletAddress?: string } | undefined)?.walletAddress
   Object.assign(globalThis, { bodyWallet: named })
@@ -45,7 +45,7 @@ export const paymentMutants: readonly Mutant[] = [
           '    const wallet = (globalThis as { bodyWallet?: string }).bodyWallet ?? payerOf(payment)\n    const linked',
       },
     ],
-    check: { tests: 'test/service/payments/body-wallet.test.ts' },
+    check: { tests: 'test/payments/body-wallet.test.ts' },
   },
   {
     name: 'a fresh 402 on an unknown settlement',
@@ -56,7 +56,7 @@ export const paymentMutants: readonly Mutant[] = [
         replace: '      default:\n        throw topUpOffer(this.#settings)',
       },
     ],
-    check: { tests: 'test/service/payments/top-up.test.ts' },
+    check: { tests: 'test/payments/top-up.test.ts' },
   },
   {
     name: "a payment's key from the raw text of its header",
@@ -68,6 +68,6 @@ export const paymentMutants: readonly Mutant[] = [
   const key = \`\${evmPaymentKey(chainIdOf(option.network), option.asset, authorization)}:\${raw}\`.slice(0, 500)`,
       },
     ],
-    check: { tests: 'test/service/payments/payment-attacks.test.ts', title: 'in every other spelling' },
+    check: { tests: 'test/payments/payment-attacks.test.ts', title: 'in every other spelling' },
   },
 ]

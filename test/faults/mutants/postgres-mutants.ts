@@ -1,12 +1,12 @@
 import type { Mutant, Patch } from './mutant.ts'
 
-const migrations = 'src/service/store/postgres/migrations'
+const migrations = 'src/ledger/store/postgres/migrations'
 
 /** The functions judge every unit beside SQLite's rules, which they have to repeat to the last answer and row. */
-const check = { tests: 'test/service/store/differential.test.ts' }
+const check = { tests: 'test/ledger/store/differential.test.ts' }
 
 /** Where random units seldom come by. */
-const contract = (title: string) => ({ tests: 'test/service/store/postgres.test.ts', title })
+const contract = (title: string) => ({ tests: 'test/ledger/store/postgres.test.ts', title })
 
 const mutant = (name: string, ...patches: Patch[]): Mutant => ({ name: `PostgreSQL: ${name}`, patches, check })
 

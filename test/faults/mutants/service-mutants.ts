@@ -16,12 +16,12 @@ export const serviceMutants: readonly Mutant[] = [
     name: 'charge on 409',
     patches: [
       {
-        file: 'src/service/routes/queue-video.ts',
+        file: 'src/service/capabilities/video/routes.ts',
         find: '  const marks = await service.consent.require(shown)\n',
         replace: '  const marks = [] as never[]\n',
       },
       {
-        file: 'src/service/routes/queue-video.ts',
+        file: 'src/service/capabilities/video/routes.ts',
         find: '  tellRemaining(call,',
         replace: '  await service.consent.require(shown)\n  tellRemaining(call,',
       },
@@ -32,12 +32,12 @@ export const serviceMutants: readonly Mutant[] = [
     name: 'charge a stream twice that is asked for again',
     patches: [
       {
-        file: 'src/service/idempotency/keyed-work.ts',
+        file: 'src/service/http/idempotency/keyed-work.ts',
         find: '    this.requestId = claim.request\n',
         replace: '    this.requestId = keyed.exchange.requestId\n',
       },
     ],
-    check: { tests: 'test/service/idempotency/crashes.test.ts', title: 'was charged for in part' },
+    check: { tests: 'test/service/http/idempotency/crashes.test.ts', title: 'was charged for in part' },
   },
   {
     name: 'float in pricing',

@@ -1,17 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { parseUsd } from '#contract/money.ts'
-import { OpenAiChat } from '#service/engines/openai/chat.ts'
-import {
-  asEvents,
-  asJson,
-  chunk,
-  completion,
-  event,
-  finish,
-  upstream,
-  usage,
-} from '../../service/engines/openai/upstream.ts'
+import { OpenAiChat } from '#engines/openai/chat.ts'
+import { asEvents, asJson, chunk, completion, event, finish, upstream, usage } from '../../engines/openai/upstream.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
 import { Book } from '../book.ts'
 import { sqliteBooks } from '../books.ts'

@@ -1,6 +1,6 @@
-import type { Store } from '#service/store/store.ts'
-import { StoreError } from '#service/store/store-error.ts'
-import type { Unit } from '#service/store/units.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { StoreError } from '#ledger/store/store-error.ts'
+import type { Unit } from '#ledger/store/units.ts'
 
 /** How a commit goes wrong; a real writer does all of these. */
 export const failures = ['full', 'full for good', 'answer lost', 'lost'] as const

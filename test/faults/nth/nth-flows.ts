@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fromUsdNumber } from '#contract/money.ts'
-import { TopUpResult } from '#contract/top-up.ts'
+import { TopUpResult } from '#contract/operations/wallet.ts'
 import type { LoadKind, SignedTopUp } from '../book.ts'
 import { isFailure, readEvents } from '../loads/read-events.ts'
 import { costOf, requestIdOf } from '../send.ts'

@@ -1,7 +1,7 @@
 import { microUsd } from '#contract/money.ts'
-import type { Facilitator, Settlement } from '#service/payments/facilitators/facilitator.ts'
-import type { OnChain, PaymentChain } from '#service/payments/payment/payment-chain.ts'
-import { payerOf, type SignedPayment } from '#service/payments/payment/signed-payment.ts'
+import type { Facilitator, Settlement } from '#payments/facilitators/facilitator.ts'
+import type { OnChain, PaymentChain } from '#payments/payment/payment-chain.ts'
+import { payerOf, type SignedPayment } from '#payments/payment/signed-payment.ts'
 import type { Transfer } from '../checks/chain-transfers.ts'
 
 /** Settles whatever it is given, once, on a chain that is a list. */

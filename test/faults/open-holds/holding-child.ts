@@ -1,8 +1,8 @@
 /** Leaves so many holds open, half of them with a checkpoint of what they owe, says so, and waits to be killed. */
 import { microUsd } from '#contract/money.ts'
-import { openStore } from '#service/store/open-store.ts'
-import type { Op, Unit } from '#service/store/units.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { openStore } from '#ledger/store/open-store.ts'
+import type { Op, Unit } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 
 const [, , database = '', holds = '0'] = process.argv
 const atOnce = 500

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 // As the command does, so that what is measured is a start as an operator has it: never the first on a machine.
 enableCompileCache(join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'farebox'))
 const [{ DemoChat }, { DemoVideo }, { demoModels }, { openService }] = await Promise.all([
-  import('#service/engines/demo/chat.ts'),
-  import('#service/engines/demo/video.ts'),
+  import('#engines/demo/chat.ts'),
+  import('#engines/demo/video.ts'),
   import('#service/models/demo-models.ts'),
-  import('#service/open-service.ts'),
+  import('#service/running/open-service.ts'),
 ])
 
 const [, , folder = '', database = ''] = process.argv

@@ -1,4 +1,4 @@
-import type { Balance } from '#service/store/outcome.ts'
+import type { Balance } from '#ledger/store/outcome.ts'
 
 export const databaseName = 'farebox.db'
 

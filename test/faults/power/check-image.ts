@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { audit } from '#service/ledger/audit.ts'
-import { openSqliteStore } from '#service/store/sqlite/open.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { audit } from '#ledger/audit/audit.ts'
+import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { type Acknowledged, balancesText, databaseName } from './acknowledged.ts'
 
 /** What is wrong with a store that a loss of power left, a sentence each; none where all is well. */

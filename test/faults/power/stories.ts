@@ -1,5 +1,5 @@
 import { microUsd } from '#contract/money.ts'
-import type { Line, Op } from '#service/store/units.ts'
+import type { Line, Op } from '#ledger/store/units.ts'
 import type { Seeded } from '../seeded.ts'
 
 /** One unit of a story: its id is the story's id and this name. */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { evmNetwork } from '#contract/payment-rails.ts'
-import { writeSignInMessage } from '#contract/sign-in-message.ts'
+import { evmNetwork } from '#contract/wire/networks.ts'
+import { writeSignInMessage } from '#contract/wire/sign-in-message.ts'
 import type { Seeded } from '../seeded.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import type { SolanaWallet } from './solana-transfer.ts'

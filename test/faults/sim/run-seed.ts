@@ -42,7 +42,7 @@ const mostStopMs = 20_000
 export async function runSeed(order: SeedOrder): Promise<SeedResult> {
   installVirtualMachines()
   // What the service reads from disk with its first chat would come at a moment of the machine's, not of the seed's.
-  await import('#service/chat/answer-chat.ts')
+  await import('#service/capabilities/chat/answer-chat.ts')
   const world = await World.open(order)
   const onReal = (what: string) =>
     world.broken(`Outside of every process there was ${what}, on real time or by chance.`)

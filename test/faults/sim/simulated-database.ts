@@ -8,11 +8,11 @@ import {
   SqliteAdapter,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { AuditReader } from '#service/ledger/audit-reader.ts'
-import { batchCommitter } from '#service/store/sqlite/batch.ts'
-import { migrateSqlite } from '#service/store/sqlite/migrate.ts'
-import { slicePruner } from '#service/store/sqlite/prune-slice.ts'
-import { isMoneyColumn, type Tables } from '#service/store/tables.ts'
+import type { AuditReader } from '#ledger/audit/audit-reader.ts'
+import { batchCommitter } from '#ledger/store/sqlite/batch.ts'
+import { migrateSqlite } from '#ledger/store/sqlite/migrate.ts'
+import { slicePruner } from '#ledger/store/sqlite/prune-slice.ts'
+import { isMoneyColumn, type Tables } from '#ledger/store/tables.ts'
 
 let tables: Promise<string> | null = null
 

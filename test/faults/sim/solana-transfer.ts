@@ -1,12 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
-import { encodeBase58 } from '#contract/base58.ts'
-import { usdcOnSolana } from '#contract/payment-rails.ts'
-import {
-  addressOf,
-  computeBudgetProgram,
-  tokenAccountOf,
-  tokenProgram,
-} from '#service/payments/solana/solana-address.ts'
+import { encodeBase58 } from '#contract/wire/base58.ts'
+import { usdcOnSolana } from '#contract/wire/networks.ts'
+import { addressOf, computeBudgetProgram, tokenAccountOf, tokenProgram } from '#payments/solana/solana-address.ts'
 
 /** Everything in PKCS #8 of an Ed25519 key before its 32 bytes. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')

@@ -1,5 +1,5 @@
-import type { Outcome, Refusal } from '#service/store/outcome.ts'
-import type { Op, Unit } from '#service/store/units.ts'
+import type { Outcome, Refusal } from '#ledger/store/outcome.ts'
+import type { Op, Unit } from '#ledger/store/units.ts'
 import type { InterestingState } from './sometimes.ts'
 
 type Of<Name extends Op['op']> = Extract<Op, { op: Name }>

@@ -1,5 +1,5 @@
-import { StoreError } from '#service/store/store-error.ts'
-import type { Unit } from '#service/store/units.ts'
+import { StoreError } from '#ledger/store/store-error.ts'
+import type { Unit } from '#ledger/store/units.ts'
 import type { Seeded } from '../seeded.ts'
 
 export interface CommitFault {

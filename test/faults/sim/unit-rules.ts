@@ -1,6 +1,6 @@
-import { holdLeaseMs, recoveryIntervalMs } from '#service/ledger/bounds.ts'
-import type { Outcome, Refusal } from '#service/store/outcome.ts'
-import type { Op, Unit } from '#service/store/units.ts'
+import { holdLeaseMs, recoveryIntervalMs } from '#ledger/bounds.ts'
+import type { Outcome, Refusal } from '#ledger/store/outcome.ts'
+import type { Op, Unit } from '#ledger/store/units.ts'
 import type { Machine } from './virtual-machine.ts'
 import type { World } from './world.ts'
 

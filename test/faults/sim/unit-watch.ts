@@ -1,5 +1,5 @@
-import type { Outcome } from '#service/store/outcome.ts'
-import type { Op, Unit } from '#service/store/units.ts'
+import type { Outcome } from '#ledger/store/outcome.ts'
+import type { Op, Unit } from '#ledger/store/units.ts'
 import type { InterestingState } from './sometimes.ts'
 import { statesOf, statesOfOutcome } from './state-watch.ts'
 import type { StoreFault } from './store-faults.ts'

@@ -9,11 +9,11 @@ export interface Room {
 
 export const rooms: Readonly<Record<string, Room>> = {
   pricing: {
-    mutate: ['src/service/{pricing,tokens}/**/*.ts'],
+    mutate: ['src/{engines/tokens,service/capabilities}/**/{price-*,*token*}.ts'],
     tests: ['test/service/pricing/**/*.test.ts'],
   },
   ledger: {
-    mutate: ['src/service/ledger/**/*.ts'],
+    mutate: ['src/ledger/charges/**/*.ts'],
     tests: [
       'test/service/ledger/{lapsed-holds,list-balances,funding,watched-store,export-csv}.test.ts',
       'test/service/ledger/{charge-ends,charge-leases,charge-anew,charges-stream}.test.ts',
@@ -25,19 +25,19 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   payments: {
     waits: [
-      ['src/service/payments/bounds.ts', 'landingLookMs = 100', 'landingLookMs = 1'],
-      ['src/service/payments/bounds.ts', 'confirmationLookMs = 1_000', 'confirmationLookMs = 10'],
-      ['src/service/payments/bounds.ts', 'solanaPollMs = 400', 'solanaPollMs = 20'],
-      ['src/service/payments/bounds.ts', 'resendMs = 2_000', 'resendMs = 100'],
+      ['src/payments/bounds.ts', 'landingLookMs = 100', 'landingLookMs = 1'],
+      ['src/payments/bounds.ts', 'confirmationLookMs = 1_000', 'confirmationLookMs = 10'],
+      ['src/payments/bounds.ts', 'solanaPollMs = 400', 'solanaPollMs = 20'],
+      ['src/payments/bounds.ts', 'resendMs = 2_000', 'resendMs = 100'],
     ],
-    mutate: ['src/service/payments/**/*.ts'],
+    mutate: ['src/payments/**/*.ts'],
     tests: [
-      'test/service/payments/{refusal-facts,payment-header-refusals,payment-terms,fee-budget,looking-after}.test.ts',
-      'test/service/payments/{svm-message,svm-transfer,svm-key,svm-payment-chain,svm-facilitator}.test.ts',
-      'test/service/payments/{evm-offer,evm-signatures,evm-payment-chain,facilitator-answers}.test.ts',
-      'test/service/payments/{payment-left,payment-driver,top-up-answers,payee-watch}.test.ts',
-      'test/service/payments/{payment-header,payment-settings,confirmations,top-up,remote-facilitator}.test.ts',
-      'test/service/payments/{local-facilitator,contract-wallets,svm-settling,svm-failures,svm-remote}.test.ts',
+      'test/payments/{refusal-facts,payment-header-refusals,payment-terms,fee-budget,looking-after}.test.ts',
+      'test/payments/{svm-message,svm-transfer,svm-key,svm-payment-chain,svm-facilitator}.test.ts',
+      'test/payments/{evm-offer,evm-signatures,evm-payment-chain,facilitator-answers}.test.ts',
+      'test/payments/{payment-left,payment-driver,top-up-answers,payee-watch}.test.ts',
+      'test/payments/{payment-header,payment-settings,confirmations,top-up,remote-facilitator}.test.ts',
+      'test/payments/{local-facilitator,contract-wallets,svm-settling,svm-failures,svm-remote}.test.ts',
     ],
   },
 }

@@ -3,8 +3,8 @@ import * as evm from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import * as viem from 'viem'
 import * as accounts from 'viem/accounts'
-import { evmNetwork, x402Version } from '#contract/payment-rails.ts'
-import { type ContractCall, EvmSender, newAttempt } from '#service/payments/evm/evm-sender.ts'
+import { evmNetwork, x402Version } from '#contract/wire/networks.ts'
+import { type ContractCall, EvmSender, newAttempt } from '#payments/evm/evm-sender.ts'
 import type { Settler, WireQuestion, WireSettlement } from './settler.ts'
 
 const gasAtMost = 200_000n

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Settlement } from '#service/payments/facilitators/facilitator.ts'
+import type { Settlement } from '#payments/facilitators/facilitator.ts'
 import type { Behaviour } from './behaviours.ts'
 
 /** One call to settle at a facilitator in this process. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { paymentResponse } from '#contract/headers.ts'
+import { paymentResponse } from '#contract/wire/headers.ts'
 import { type Behaviour, behaviours } from './behaviours.ts'
 import { creditedWithinMs, requestsAtOnce, resendMs } from './bounds.ts'
 import type { Rail, TwinPayment } from './rail.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Clock } from '#contract/clock.ts'
+import type { Clock } from '#contract/time.ts'
 import { openRecords } from '#wallet/records/open-records.ts'
 import { schema } from '#wallet/records/postgres/connection.ts'
 import type { Records } from '#wallet/records/records.ts'

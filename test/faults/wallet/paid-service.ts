@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { paymentSignature } from '#contract/headers.ts'
+import { paymentSignature } from '#contract/wire/headers.ts'
 import { creditRequired } from '../../agent/pretend-service.ts'
 import { answerJson, type Handler, littleServer, type Seen } from '../../client/little-server.ts'
 import { seeded } from '../seeded.ts'

@@ -1,4 +1,4 @@
-import { evmNetwork, usdcOnEvm } from '#contract/payment-rails.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PolicySettings } from '#wallet/rules/policy.ts'
 import { payTo } from '../../agent/pretend-service.ts'
 import { seeded } from '../seeded.ts'

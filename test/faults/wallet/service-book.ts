@@ -1,5 +1,5 @@
-import { paymentSignature } from '#contract/headers.ts'
-import { EvmPayload } from '#contract/payment.ts'
+import { paymentSignature } from '#contract/wire/headers.ts'
+import { EvmPayload } from '#contract/wire/payment.ts'
 import type { Behaviour } from './behaviours.ts'
 import { authorizationSeconds } from './bounds.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { minuteMs } from '#contract/durations.ts'
+import { minuteMs } from '#contract/time.ts'
 import type { OpenAgent } from '../../agent/open-agent.ts'
 import { type PretendOptions, policyText } from '../../agent/pretend-service.ts'
 import type { Declared, TaskClient } from './task-client.ts'

@@ -1,11 +1,11 @@
-import type { StakeReader } from '#service/staking/stake-reader.ts'
-import { openPostgresStore } from '#service/store/postgres/open.ts'
-import type { Store } from '#service/store/store.ts'
+import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
+import { openPostgresStore } from '#ledger/store/postgres/open.ts'
+import type { Store } from '#ledger/store/store.ts'
 import type { Cluster } from '../../postgres/cluster.ts'
 import { openSchemaStore } from '../../postgres/postgres-store.ts'
 import { type ChatDesk, openDesk } from '../chat-desk.ts'
 import { used, words } from '../chat-script.ts'
-import { ProcessStore } from '../idempotency/key-desk.ts'
+import { ProcessStore } from '../http/idempotency/key-desk.ts'
 import { adminToken, TestClock } from '../open-service.ts'
 
 export interface AccountCall {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BillingBalance, type UsageRow } from '#contract/billing.ts'
-import { openWalletAccount, walletAccountId } from '#service/callers/wallet-account.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { BillingBalance, type UsageRow } from '#contract/operations/billing.ts'
+import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-account.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import type { AccountDesk, OpenProcesses, Owner, Processes } from './account-desk.ts'
 
 const minute = 60_000

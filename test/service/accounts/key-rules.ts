@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ApiKey, ChangedKey, CreatedKey } from '#contract/api-keys.ts'
 import { activeKeys } from '#contract/limits.ts'
-import type { Op } from '#service/store/units.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { ApiKey, ChangedKey, CreatedKey } from '#contract/operations/keys.ts'
+import type { Op } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import type { AccountDesk, OpenProcesses, Owner, Processes } from './account-desk.ts'
 
 const day = 24 * 60 * 60 * 1000

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BesideModels, openBesideModels } from '#service/config/open-beside-models.ts'
 import { readConfig } from '#service/config/read-config.ts'
+import { asJson, type Upstream, upstream } from '../../engines/openai/upstream.ts'
 import { drawn, made, played } from '../../media/made-media.ts'
-import { asJson, type Upstream, upstream } from '../engines/openai/upstream.ts'
 import { type OpenedService, openService } from '../open-service.ts'
 
 /** What a file says beside models, before the real service and servers on loopback. */

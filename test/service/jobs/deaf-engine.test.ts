@@ -1,9 +1,9 @@
 /** An engine that never answers, and hears nothing of an abort. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { VideoQueued } from '#contract/video.ts'
-import type { JobProgress, VideoCall, VideoEngine } from '#service/engines/engine.ts'
+import { VideoQueued } from '#contract/operations/video.ts'
+import type { JobProgress, VideoCall, VideoEngine } from '#engines/engine.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { engineAnswerMs, longestJobMs } from '#service/jobs/bounds.ts'
-import { audit } from '#service/ledger/audit.ts'
 import { type OpenedService, openService, TestClock } from '../open-service.ts'
 
 class DeafVideo implements VideoEngine {

@@ -1,10 +1,10 @@
 /** How payments of the books and transfers of a chain find each other; the chains themselves are in `audit-chain.test.ts`. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { auditChain } from '#service/ledger/audit-chain.ts'
-import { sqliteAuditReader } from '#service/ledger/audit-reader.ts'
-import type { Payee } from '#service/ledger/audit-transfers.ts'
-import { account, mustCommit, nowMs, topUp } from '../store/sample-ops.ts'
-import { openTemporaryStore } from '../store/sqlite-folder.ts'
+import { auditChain } from '#ledger/audit/audit-chain.ts'
+import { sqliteAuditReader } from '#ledger/audit/audit-reader.ts'
+import type { Payee } from '#ledger/audit/audit-transfers.ts'
+import { account, mustCommit, nowMs, topUp } from '../../ledger/store/sample-ops.ts'
+import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>
 beforeEach(async () => {

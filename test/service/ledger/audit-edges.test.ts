@@ -1,12 +1,12 @@
 /** Where sound books end: what lies just within is no finding, what lies just beyond is one. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { audit } from '#service/ledger/audit.ts'
-import { lookOverAccounts } from '#service/ledger/look-over.ts'
-import type { Line } from '#service/store/units.ts'
+import { audit } from '#ledger/audit/audit.ts'
+import { lookOverAccounts } from '#ledger/audit/look-over.ts'
+import type { Line } from '#ledger/store/units.ts'
+import { account, claim, grant, hold, mustCommit, nowMs } from '../../ledger/store/sample-ops.ts'
+import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'
 import { TestClock } from '../open-service.ts'
-import { account, claim, grant, hold, mustCommit, nowMs } from '../store/sample-ops.ts'
-import { openTemporaryStore } from '../store/sqlite-folder.ts'
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>
 beforeEach(async () => {

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { audit } from '#service/ledger/audit.ts'
-import { postgresAuditReader } from '#service/ledger/audit-reader.ts'
-import { openPostgresStore } from '#service/store/postgres/open.ts'
+import { audit } from '#ledger/audit/audit.ts'
+import { postgresAuditReader } from '#ledger/audit/audit-reader.ts'
+import { openPostgresStore } from '#ledger/store/postgres/open.ts'
+import { nowMs } from '../../ledger/store/sample-ops.ts'
 import { query } from '../../postgres/cluster.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
-import { nowMs } from '../store/sample-ops.ts'
 import { damages, writeSoundBooks } from './damaged-books.ts'
 
 const clock = { now: () => nowMs }

@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
-import { type AuditReader, postgresAuditReader, sqliteAuditReader } from '#service/ledger/audit-reader.ts'
+import { type AuditReader, postgresAuditReader, sqliteAuditReader } from '#ledger/audit/audit-reader.ts'
 import { closedAfterEach } from '../../closed-after-each.ts'
+import { temporaryFolder } from '../../ledger/store/sqlite-folder.ts'
 import { query } from '../../postgres/cluster.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
-import { temporaryFolder } from '../store/sqlite-folder.ts'
 
 const closing = closedAfterEach()
 

@@ -1,9 +1,9 @@
 /** What an audit asks a node of Solana, and what it reads out of the transactions that it is given. */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { encodeBase58 } from '#contract/base58.ts'
-import type { Payee, Transfer } from '#service/ledger/audit-transfers.ts'
-import { svmTransfers } from '#service/ledger/audit-transfers-svm.ts'
+import { encodeBase58 } from '#contract/wire/base58.ts'
+import type { Payee, Transfer } from '#ledger/audit/audit-transfers.ts'
+import { svmTransfers } from '#ledger/audit/audit-transfers-svm.ts'
 import { type NodeAnswer, scriptedNode } from './scripted-node.ts'
 
 const key = (number: number) => encodeBase58(Buffer.alloc(32, number))

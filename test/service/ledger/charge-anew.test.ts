@@ -1,12 +1,22 @@
 /** Holds that others have ended before their calls were: after an outage, or a pause that was longer than a lease. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { AlsoCommitRefused } from '#service/ledger/charge.ts'
-import { Funding } from '#service/ledger/funding.ts'
-import type { KeyBudget } from '#service/store/account-ops.ts'
-import type { Store } from '#service/store/store.ts'
-import type { Capture } from '#service/store/units.ts'
-import { budget, capture, hold, ledger, linesOf, mustCommit, nonce, release, revokeKey } from '../store/sample-ops.ts'
+import { AlsoCommitRefused } from '#ledger/charges/charge.ts'
+import { Funding } from '#ledger/charges/funding.ts'
+import type { KeyBudget } from '#ledger/store/account-ops.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { Capture } from '#ledger/store/units.ts'
+import {
+  budget,
+  capture,
+  hold,
+  ledger,
+  linesOf,
+  mustCommit,
+  nonce,
+  release,
+  revokeKey,
+} from '../../ledger/store/sample-ops.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
 
 let desk: ChargeDesk

@@ -1,17 +1,17 @@
 /** One store for a file of tests, and a customer, a wallet or a key of its own for each of them. */
 import { expect } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import type { KeyPrincipal, WalletPrincipal } from '#service/callers/principal.ts'
-import type { ChargeOrder } from '#service/ledger/charge.ts'
-import { Charges, type ChargesOptions } from '#service/ledger/charges.ts'
-import { Funding } from '#service/ledger/funding.ts'
-import { StakingCredits } from '#service/staking/staking-credits.ts'
-import type { KeyBudget } from '#service/store/account-ops.ts'
-import type { Store } from '#service/store/store.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
+import type { KeyPrincipal, WalletPrincipal } from '#ledger/accounts/principal.ts'
+import { StakingCredits } from '#ledger/accounts/staking-credits.ts'
+import type { ChargeOrder } from '#ledger/charges/charge.ts'
+import { Charges, type ChargesOptions } from '#ledger/charges/charges.ts'
+import { Funding } from '#ledger/charges/funding.ts'
+import type { KeyBudget } from '#ledger/store/account-ops.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { account, grant, key, mustCommit } from '../../ledger/store/sample-ops.ts'
+import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'
 import { TestClock } from '../open-service.ts'
-import { account, grant, key, mustCommit } from '../store/sample-ops.ts'
-import { openTemporaryStore } from '../store/sqlite-folder.ts'
 
 export async function openChargeDesk() {
   const { store, path, tamper, dispose } = await openTemporaryStore()

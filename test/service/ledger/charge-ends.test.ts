@@ -1,13 +1,13 @@
 /** How one hold grows and ends: what is charged, what is lost, and who is told. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { AlsoCommitRefused, type ChargeOrder, printedCost } from '#service/ledger/charge.ts'
-import { streamWithCharge, withCharge } from '#service/ledger/charges.ts'
-import { Funding } from '#service/ledger/funding.ts'
-import { leftForHold } from '#service/ledger/left-for-hold.ts'
-import type { Op } from '#service/store/units.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
-import { budget, capture, commitOps, hold, ledger, linesOf, mustCommit, nonce } from '../store/sample-ops.ts'
+import { AlsoCommitRefused, type ChargeOrder, printedCost } from '#ledger/charges/charge.ts'
+import { streamWithCharge, withCharge } from '#ledger/charges/charges.ts'
+import { Funding } from '#ledger/charges/funding.ts'
+import { leftForHold } from '#ledger/charges/left-for-hold.ts'
+import type { Op } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { budget, capture, commitOps, hold, ledger, linesOf, mustCommit, nonce } from '../../ledger/store/sample-ops.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
 
 let desk: ChargeDesk

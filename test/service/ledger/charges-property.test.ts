@@ -4,22 +4,22 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { VideoQueueRequest } from '#contract/video.ts'
-import type { Principal } from '#service/callers/principal.ts'
-import type { ChatPlan } from '#service/chat/chat-plan.ts'
-import { ChatTab } from '#service/chat/chat-tab.ts'
-import { audit } from '#service/ledger/audit.ts'
-import { Charges } from '#service/ledger/charges.ts'
-import { Funding } from '#service/ledger/funding.ts'
-import { checkVideo } from '#service/models/check-video.ts'
-import { settledRequest } from '#service/models/video-settings.ts'
-import { quoteVideo } from '#service/pricing/price-video.ts'
-import { openSqliteStore } from '#service/store/sqlite/open.ts'
-import type { Store } from '#service/store/store.ts'
-import type { Line } from '#service/store/units.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
-import { countTokens } from '#service/tokens/count-tokens.ts'
-import { RunningCount } from '#service/tokens/running-count.ts'
+import { VideoQueueRequest } from '#contract/operations/video.ts'
+import { countTokens } from '#engines/tokens/count-tokens.ts'
+import { RunningCount } from '#engines/tokens/running-count.ts'
+import type { Principal } from '#ledger/accounts/principal.ts'
+import { audit } from '#ledger/audit/audit.ts'
+import { Charges } from '#ledger/charges/charges.ts'
+import { Funding } from '#ledger/charges/funding.ts'
+import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { Line } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import type { ChatPlan } from '#service/capabilities/chat/chat-plan.ts'
+import { ChatTab } from '#service/capabilities/chat/chat-tab.ts'
+import { checkVideo } from '#service/capabilities/video/check-video.ts'
+import { priceVideo } from '#service/capabilities/video/price-video.ts'
+import { settledRequest } from '#service/capabilities/video/video-settings.ts'
 import { textModel, videoModel } from '../models/example-models.ts'
 import { TestClock } from '../open-service.ts'
 
@@ -197,9 +197,9 @@ test('a video is charged what was quoted for it', () => {
     fc.property(asked, settings => {
       const request = VideoQueueRequest.parse({ model: model.id, prompt: 'Fog', ...settings })
       checkVideo(model, request)
-      const quoted = quoteVideo(model, request)
+      const quoted = priceVideo(model, request)
       // What is kept of the request has its settings written out; it must cost the same.
-      const charged = quoteVideo(model, settledRequest(model, request))
+      const charged = priceVideo(model, settledRequest(model, request))
       expect(charged).toEqual(quoted)
       expect(quoted.lines.reduce((sum, line) => sum + line.amount, 0n)).toBe(quoted.total)
       expect(quoted.total).toBeGreaterThan(0n)

@@ -1,15 +1,14 @@
 /** How far a hold reaches, and what is written down of it, when the day or a commit goes wrong. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import type { Principal } from '#service/callers/principal.ts'
-import { entriesOf } from '#service/ledger/accounts.ts'
-import { Charges } from '#service/ledger/charges.ts'
-import { Funding } from '#service/ledger/funding.ts'
-import { StakingCredits } from '#service/staking/staking-credits.ts'
-import { readOwed } from '#service/store/owed.ts'
-import type { Store } from '#service/store/store.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
-import { TestClock } from '../open-service.ts'
+import { entriesOf } from '#ledger/accounts/accounts.ts'
+import type { Principal } from '#ledger/accounts/principal.ts'
+import { StakingCredits } from '#ledger/accounts/staking-credits.ts'
+import { Charges } from '#ledger/charges/charges.ts'
+import { Funding } from '#ledger/charges/funding.ts'
+import { readOwed } from '#ledger/store/owed.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import {
   account,
   budget,
@@ -22,8 +21,9 @@ import {
   mustCommit,
   refund,
   staked,
-} from '../store/sample-ops.ts'
-import { openTemporaryStore } from '../store/sqlite-folder.ts'
+} from '../../ledger/store/sample-ops.ts'
+import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'
+import { TestClock } from '../open-service.ts'
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>
 let store: Store

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { openWalletAccount, walletAccountId } from '#service/callers/wallet-account.ts'
-import type { Op } from '#service/store/units.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
+import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-account.ts'
+import type { Op } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { evmWallet, type TestWallet } from '../../access/identity/signed-header.ts'
 import { type ChatDesk, hello, openDesk } from '../chat-desk.ts'
 import { used, words } from '../chat-script.ts'
-import { evmWallet, type TestWallet } from '../identity/signed-header.ts'
 
 let desk: ChatDesk
 let wallet: TestWallet

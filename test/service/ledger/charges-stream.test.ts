@@ -1,8 +1,8 @@
 /** What a stream is charged, however it ends: read to its end, left, broken off, or never begun. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { type Charges, streamWithCharge, withCharge } from '#service/ledger/charges.ts'
-import { linesOf } from '../store/sample-ops.ts'
+import { type Charges, streamWithCharge, withCharge } from '#ledger/charges/charges.ts'
+import { linesOf } from '../../ledger/store/sample-ops.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
 
 let desk: ChargeDesk

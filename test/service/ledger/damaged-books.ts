@@ -1,8 +1,8 @@
 /** Sound books with one of everything, and every way to damage them that an audit has to find. */
 import { microUsd, priceLines } from '#contract/money.ts'
-import type { FindingKind } from '#service/ledger/audit-report.ts'
-import type { Store } from '#service/store/store.ts'
-import type { Op } from '#service/store/units.ts'
+import type { FindingKind } from '#ledger/audit/audit-report.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { Op } from '#ledger/store/units.ts'
 import {
   account,
   budget,
@@ -20,7 +20,7 @@ import {
   refund,
   staked,
   topUp,
-} from '../store/sample-ops.ts'
+} from '../../ledger/store/sample-ops.ts'
 
 /** Tokens priced below a micro-USD, so that only the running total can be rounded. */
 export const tokens = [

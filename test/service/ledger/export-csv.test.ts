@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { type AuditReader, sqliteAuditReader } from '#service/ledger/audit-reader.ts'
-import { csvText } from '#service/ledger/csv-text.ts'
-import { type ExportFilter, exportCsv } from '#service/ledger/export-csv.ts'
-import type { Op } from '#service/store/units.ts'
-import { mustCommit } from '../store/sample-ops.ts'
-import { openTemporaryStore } from '../store/sqlite-folder.ts'
+import { type AuditReader, sqliteAuditReader } from '#ledger/audit/audit-reader.ts'
+import { csvText } from '#ledger/audit/csv-text.ts'
+import { type ExportFilter, exportCsv } from '#ledger/audit/export-csv.ts'
+import type { Op } from '#ledger/store/units.ts'
+import { mustCommit } from '../../ledger/store/sample-ops.ts'
+import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'
 
 const row = {
   ...{ seq: 7n, id: 'unit.0', kind: 'CHARGE', account: 'ada', debit: 'ada', credit: 'system:revenue' },

@@ -1,14 +1,14 @@
 /** What the books are looked over for, slice by slice, and what of an audit its counts and its limits say. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { audit } from '#service/ledger/audit.ts'
-import { sqliteAuditReader } from '#service/ledger/audit-reader.ts'
-import { Findings } from '#service/ledger/audit-report.ts'
-import { LedgerWatch } from '#service/ledger/ledger-watch.ts'
-import { lookOverAccounts, lookOverEntries, newestEntries } from '#service/ledger/look-over.ts'
+import { audit } from '#ledger/audit/audit.ts'
+import { sqliteAuditReader } from '#ledger/audit/audit-reader.ts'
+import { Findings } from '#ledger/audit/audit-report.ts'
+import { lookOverAccounts, lookOverEntries, newestEntries } from '#ledger/audit/look-over.ts'
+import { LedgerWatch } from '#ledger/watch/ledger-watch.ts'
+import { account, capture, commitOps, grant, hold, ledger, mustCommit, unit } from '../../ledger/store/sample-ops.ts'
+import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'
 import { TestClock } from '../open-service.ts'
-import { account, capture, commitOps, grant, hold, ledger, mustCommit, unit } from '../store/sample-ops.ts'
-import { openTemporaryStore } from '../store/sqlite-folder.ts'
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>
 beforeEach(async () => {

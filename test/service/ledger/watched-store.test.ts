@@ -1,11 +1,11 @@
 /** What the service is told of its own store: a clock that has gone off, and what sound books never answer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ClockWatch } from '#service/ledger/clock-watch.ts'
-import { watchedBooks, watchedStore } from '#service/ledger/watched-store.ts'
-import type { Store } from '#service/store/store.ts'
-import { StoreError } from '#service/store/store-error.ts'
-import { uuidV7 } from '#service/store/uuid-v7.ts'
-import { capture, hold, mustCommit, ledger as openBooks, release, unit } from '../store/sample-ops.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { StoreError } from '#ledger/store/store-error.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { ClockWatch } from '#ledger/watch/clock-watch.ts'
+import { watchedBooks, watchedStore } from '#ledger/watch/watched-store.ts'
+import { capture, hold, mustCommit, ledger as openBooks, release, unit } from '../../ledger/store/sample-ops.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
 
 let desk: ChargeDesk

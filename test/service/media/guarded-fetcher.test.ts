@@ -1,9 +1,9 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { isPublicAddress } from '#contract/network-address.ts'
-import { FetchRefused } from '#service/media/fetch-refused.ts'
-import { type FetchOrder, GuardedFetcher, type GuardedFetcherOptions } from '#service/media/guarded-fetcher.ts'
+import { isPublicAddress } from '#contract/wire/network-address.ts'
+import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
+import { type FetchOrder, GuardedFetcher, type GuardedFetcherOptions } from '#engines/fetch/guarded-fetcher.ts'
 
 let answer: RequestListener = (_request, response) => response.end('a file')
 let asked: string[] = []

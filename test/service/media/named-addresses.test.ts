@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Operation } from '#contract/operation.ts'
-import { operations } from '#contract/operations.ts'
-import { WebPages } from '#service/engines/web/web-pages.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { operations } from '#contract/operations/operations.ts'
+import { WebPages } from '#engines/web/web-pages.ts'
 import { type OpenedService, openService } from '../open-service.ts'
 
 /** G1: wherever a caller can name an address, one that is private is asked by nobody. */

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
-import { FetchRefused } from '#service/media/fetch-refused.ts'
-import { GuardedFetcher } from '#service/media/guarded-fetcher.ts'
+import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
+import { GuardedFetcher } from '#engines/fetch/guarded-fetcher.ts'
 import { privateSpellings } from './private-spellings.ts'
 
 const names: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ModelRecord } from '#contract/models.ts'
 import { microUsd } from '#contract/money.ts'
+import { ModelRecord } from '#contract/operations/models.ts'
 import { Catalogue } from '#service/models/catalogue.ts'
 import type { Model } from '#service/models/model.ts'
 import { models, textModel, videoModel } from './example-models.ts'

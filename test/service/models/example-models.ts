@@ -1,4 +1,4 @@
-import type { ChatEngine, VideoEngine } from '#service/engines/engine.ts'
+import type { ChatEngine, VideoEngine } from '#engines/engine.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { TextModel, VideoModel } from '#service/models/model.ts'
 

@@ -1,14 +1,14 @@
 /** The edges of holds, lines and counts, to the last token and micro-USD: between two neighbours lies the rule. */
 
 import { expect, test } from 'vitest'
-import { ChatCompletionRequest } from '#contract/chat.ts'
 import { microUsd } from '#contract/money.ts'
-import { chatLines, estimateChat, tokensFor } from '#service/pricing/price-chat.ts'
-import { quoteVideo } from '#service/pricing/price-video.ts'
-import { askedTokens } from '#service/tokens/asked-tokens.ts'
-import { imageTokens, tokenizedCharacters } from '#service/tokens/bounds.ts'
-import { countPromptTokens, countTokens, endOfPiece, mediaTokens, TokenCounter } from '#service/tokens/count-tokens.ts'
-import { RunningCount } from '#service/tokens/running-count.ts'
+import { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import { askedTokens } from '#engines/tokens/asked-tokens.ts'
+import { imageTokens, tokenizedCharacters } from '#engines/tokens/bounds.ts'
+import { countPromptTokens, countTokens, endOfPiece, mediaTokens, TokenCounter } from '#engines/tokens/count-tokens.ts'
+import { RunningCount } from '#engines/tokens/running-count.ts'
+import { chatLines, estimateChat, tokensFor } from '#service/capabilities/chat/price-chat.ts'
+import { priceVideo } from '#service/capabilities/video/price-video.ts'
 import { textModel, videoModel } from '../models/example-models.ts'
 
 /** A micro-USD a token, either way. */
@@ -198,6 +198,6 @@ test('sound that costs nothing has no line', () => {
   const priced = videoModel()
   const asked = { model: priced.id, prompt: 'A hill', duration: '2s', resolution: '360p', audio: true } as never
   const silent = videoModel({ price: { ...priced.price, audioPerSecondMicroUsd: microUsd(0) } })
-  expect(quoteVideo(priced, asked).lines.map(({ sku }) => sku)).toEqual(['video.second.360p', 'video.audio.second'])
-  expect(quoteVideo(silent, asked).lines.map(({ sku }) => sku)).toEqual(['video.second.360p'])
+  expect(priceVideo(priced, asked).lines.map(({ sku }) => sku)).toEqual(['video.second.360p', 'video.audio.second'])
+  expect(priceVideo(silent, asked).lines.map(({ sku }) => sku)).toEqual(['video.second.360p'])
 })

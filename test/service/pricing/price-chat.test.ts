@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ChatCompletionRequest } from '#contract/chat.ts'
 import { addUsd, microUsd } from '#contract/money.ts'
+import { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import { askedTokens } from '#engines/tokens/asked-tokens.ts'
+import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
+import { type Affordable, chatLines, estimateChat } from '#service/capabilities/chat/price-chat.ts'
 import type { TextPrice } from '#service/models/model.ts'
-import { usefulCompletionTokens } from '#service/pricing/bounds.ts'
-import { type Affordable, chatLines, estimateChat } from '#service/pricing/price-chat.ts'
-import { askedTokens } from '#service/tokens/asked-tokens.ts'
-import { countPromptTokens } from '#service/tokens/count-tokens.ts'
+import { usefulCompletionTokens } from '#service/models/token-bounds.ts'
 import { textModel } from '../models/example-models.ts'
 
 const usage = (prompt: number, completion: number, cached?: number) => ({

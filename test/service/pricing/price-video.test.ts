@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { addUsd, microUsd, priceLines } from '#contract/money.ts'
-import { VideoQueueRequest, type VideoQuoteRequest } from '#contract/video.ts'
-import { settledRequest } from '#service/models/video-settings.ts'
-import { quoteVideo } from '#service/pricing/price-video.ts'
+import { VideoQueueRequest, type VideoQuoteRequest } from '#contract/operations/video.ts'
+import { priceVideo } from '#service/capabilities/video/price-video.ts'
+import { settledRequest } from '#service/capabilities/video/video-settings.ts'
 import { videoModel } from '../models/example-models.ts'
 
 const model = videoModel()
@@ -16,13 +16,13 @@ test.each([
   ['the dearest stays below a USD', { duration: '10s', resolution: '1080p' }, 850_000n],
   ['the cheapest', { duration: '2s', resolution: '360p', audio: false }, 30_000n],
 ] as const)('%s', (_rule, change, total) => {
-  const quoted = quoteVideo(model, { model: model.id, ...change })
+  const quoted = priceVideo(model, { model: model.id, ...change })
   expect(quoted.total).toBe(total)
   expect(addUsd(...quoted.lines.map(line => line.amount))).toBe(total)
 })
 
 test('sound is a line of its own', () => {
-  expect(quoteVideo(model, { model: model.id, duration: '2s' }).lines).toEqual([
+  expect(priceVideo(model, { model: model.id, duration: '2s' }).lines).toEqual([
     { sku: 'video.second.480p', units: 2n, unitPricePicoUsd: 20_000_000_000n, amount: 40_000n },
     { sku: 'video.audio.second', units: 2n, unitPricePicoUsd: 5_000_000_000n, amount: 10_000n },
   ])
@@ -33,11 +33,11 @@ test('a model without a choice of resolution has one price', () => {
     constraints: { ...model.constraints, resolutions: [], audio: false },
     price: { perSecondMicroUsd: { '': microUsd(7) }, audioPerSecondMicroUsd: microUsd(3) },
   })
-  expect(quoteVideo(plain, { model: plain.id, duration: '3s' }).total).toBe(21n)
+  expect(priceVideo(plain, { model: plain.id, duration: '3s' }).total).toBe(21n)
 })
 
 test('a resolution without a price is never free', () => {
-  expect(() => quoteVideo(model, { model: model.id, duration: '3s', resolution: '4k' })).toThrow(/no price/)
+  expect(() => priceVideo(model, { model: model.id, duration: '3s', resolution: '4k' })).toThrow(/no price/)
 })
 
 const { durations, resolutions, aspect_ratios: ratios } = model.constraints
@@ -55,9 +55,9 @@ test('what was quoted is charged, and the lines can be priced again', () => {
   fc.assert(
     fc.property(anyInputs, fc.string({ minLength: 1 }), (inputs, prompt) => {
       const queued = VideoQueueRequest.parse({ model: model.id, prompt, ...inputs })
-      const quoted = quoteVideo(model, { model: model.id, ...inputs } as VideoQuoteRequest)
-      expect(quoteVideo(model, queued)).toEqual(quoted)
-      expect(quoteVideo(model, settledRequest(model, queued))).toEqual(quoted)
+      const quoted = priceVideo(model, { model: model.id, ...inputs } as VideoQuoteRequest)
+      expect(priceVideo(model, queued)).toEqual(quoted)
+      expect(priceVideo(model, settledRequest(model, queued))).toEqual(quoted)
       expect(priceLines(quoted.lines)).toEqual(quoted.lines.map(line => line.amount))
       expect(quoted.total).toBeGreaterThan(0n)
       expect(quoted.total).toBeLessThan(1_000_000n)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { ChatCompletionRequest } from '#contract/chat.ts'
 import { addUsd, microUsd } from '#contract/money.ts'
-import { chatLines, estimateChat, mostWithMedia } from '#service/pricing/price-chat.ts'
-import { countPromptTokens, countTokens } from '#service/tokens/count-tokens.ts'
+import { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import { countPromptTokens, countTokens } from '#engines/tokens/count-tokens.ts'
+import { chatLines, estimateChat, mostWithMedia } from '#service/capabilities/chat/price-chat.ts'
 import { textModel } from '../models/example-models.ts'
 
 const request = (change: object = {}) =>

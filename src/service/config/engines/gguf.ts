@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { GgufChat } from '../../engines/gguf/chat.ts'
+import { GgufChat } from '#engines/gguf/chat.ts'
 import { count } from '../config-values.ts'
 import { defineEngineKind } from '../engine-kind.ts'
 

@@ -1,7 +1,7 @@
-import { EsrganUpscale } from '../../engines/esrgan/upscale.ts'
-import { LocalEmbeddings } from '../../engines/local/embeddings.ts'
-import { FliteSpeech } from '../../engines/local/flite-speech.ts'
-import { Pocketsphinx } from '../../engines/local/pocketsphinx.ts'
+import { EsrganUpscale } from '#engines/esrgan/upscale.ts'
+import { LocalEmbeddings } from '#engines/local/embeddings.ts'
+import { FliteSpeech } from '#engines/local/flite-speech.ts'
+import { Pocketsphinx } from '#engines/local/pocketsphinx.ts'
 import { defineEngineKind } from '../engine-kind.ts'
 
 /** Small models that come out of packages, and run on this machine. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { pooledEmbeddings } from '../../engines/upstreams/pooled-engines.ts'
+import { pooledEmbeddings } from '#engines/upstreams/pooled-engines.ts'
 import { count, PerMillionUsd } from '../config-values.ts'
 import { defineModelKind } from '../model-kind.ts'
 

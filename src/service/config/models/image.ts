@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { pooledImages } from '../../engines/upstreams/pooled-engines.ts'
+import { pooledImages } from '#engines/upstreams/pooled-engines.ts'
 import { count, Usd } from '../config-values.ts'
 import { defineModelKind } from '../model-kind.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { editAspectRatios, mostEditPictures } from '#contract/image-edits.ts'
-import { pooledBackgrounds, pooledEdits, pooledUpscales } from '../../engines/upstreams/pooled-pictures.ts'
-import { picturePixels } from '../../pictures/bounds.ts'
+import { editAspectRatios, mostEditPictures } from '#contract/operations/images.ts'
+import { picturePixels } from '#engines/pictures/bounds.ts'
+import { pooledBackgrounds, pooledEdits, pooledUpscales } from '#engines/upstreams/pooled-pictures.ts'
 import { count, Usd } from '../config-values.ts'
 import { defineModelKind } from '../model-kind.ts'
 

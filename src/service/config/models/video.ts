@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import { microUsd } from '#contract/money.ts'
-import { UpscaleFactor, VideoAspectRatio, VideoDuration, VideoResolution, videoMediaFields } from '#contract/video.ts'
-import { pooledVideo } from '../../engines/upstreams/pooled-engines.ts'
+import {
+  UpscaleFactor,
+  VideoAspectRatio,
+  VideoDuration,
+  VideoResolution,
+  videoMediaFields,
+} from '#contract/operations/video.ts'
+import { pooledVideo } from '#engines/upstreams/pooled-engines.ts'
 import { count, Text, Usd } from '../config-values.ts'
 import { defineModelKind } from '../model-kind.ts'
 

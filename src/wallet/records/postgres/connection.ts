@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { isLoopback } from '#contract/loopback.ts'
+import { isLoopback } from '#contract/wire/network-address.ts'
 import * as limits from '../../limits.ts'
 import type { Answer, Value } from '../work.ts'
 import { JournalAway, readFailure, unusableJournal } from './failures.ts'

@@ -1,4 +1,4 @@
-import { demoPages } from '#service/engines/demo/pages.ts'
+import { demoPages } from '#engines/demo/pages.ts'
 import type { Asked, Recipes } from '../recipe.ts'
 
 const document = (format?: string): Asked => {

@@ -1,4 +1,4 @@
-import { demoCharacters } from '#service/characters/demo-characters.ts'
+import { demoCharacters } from '#service/capabilities/characters/demo-characters.ts'
 import type { Recipes } from '../recipe.ts'
 
 const slug = demoCharacters[0]?.slug

@@ -1,4 +1,4 @@
-import { requestTimeout } from '#contract/errors.ts'
+import { requestTimeout } from '#contract/errors/errors.ts'
 import type { Recipes } from '../recipe.ts'
 
 const chat = { model: 'demo-chat', messages: [{ role: 'user', content: 'Say two words.' }], max_tokens: 16 }

@@ -1,4 +1,4 @@
-import { encodePng } from '#service/pictures/encode-png.ts'
+import { encodePng } from '#engines/pictures/encode-png.ts'
 import type { Recipes } from '../recipe.ts'
 
 const side = 64

@@ -1,4 +1,4 @@
-import { idempotencyKey, idempotentReplayed } from '#contract/headers.ts'
+import { idempotencyKey, idempotentReplayed } from '#contract/wire/headers.ts'
 import type { Seeded } from '../../seeded.ts'
 import type { KeyedRequest } from '../book.ts'
 import type { Caller } from '../callers.ts'

@@ -1,6 +1,6 @@
 import { fromUsdNumber } from '#contract/money.ts'
-import type { PaymentOption } from '#contract/payment.ts'
-import { blockhashBlocks } from '#service/payments/bounds.ts'
+import type { PaymentOption } from '#contract/wire/payment.ts'
+import { blockhashBlocks } from '#payments/bounds.ts'
 import type { Seeded } from '../../seeded.ts'
 import type { SentPayment } from '../book.ts'
 import type { Caller } from '../callers.ts'

@@ -1,4 +1,4 @@
-import { balanceRemaining } from '#contract/headers.ts'
+import { balanceRemaining } from '#contract/wire/headers.ts'
 import type { Seeded } from '../../seeded.ts'
 import type { AnsweredRequest } from '../book.ts'
 import { type Asked, ask, type Caller, credentialsOf } from '../callers.ts'

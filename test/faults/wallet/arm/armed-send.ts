@@ -1,5 +1,5 @@
-import { paymentSignature } from '#contract/headers.ts'
-import { EvmPayload } from '#contract/payment.ts'
+import { paymentSignature } from '#contract/wire/headers.ts'
+import { EvmPayload } from '#contract/wire/payment.ts'
 import { sendOnce as real } from '#wallet/payment/send-payment.ts'
 import { isDueAt } from '../../arm/fault-orders.ts'
 import { flightPoints } from '../points.ts'

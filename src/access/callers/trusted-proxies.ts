@@ -1,0 +1,86 @@
+import { BlockList, isIP } from 'node:net'
+import type { HeaderReader } from '#contract/wire/header-codec.ts'
+
+/** An address, or a network as CIDR. Null where it is neither. */
+export function readNetwork(text: string): { address: string; prefix: number; family: 'ipv4' | 'ipv6' } | null {
+  const [address = '', bits, ...more] = text.split('/')
+  const version = isIP(address)
+  if (!version || address.includes('%') || more.length) return null
+  const most = version === 4 ? 32 : 128
+  if (bits !== undefined && !/^\d{1,3}$/.test(bits)) return null
+  const prefix = bits === undefined ? most : Number(bits)
+  return prefix <= most ? { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } : null
+}
+
+/** Finds out who calls behind proxies that the operator trusts. Without any, headers about callers are ignored. */
+export class TrustedProxies {
+  readonly #networks: BlockList | null
+
+  /** Addresses and networks as `readNetwork` takes them. Throws a sentence for any other. */
+  constructor(networks: readonly string[]) {
+    this.#networks = networks.length ? new BlockList() : null
+    for (const text of networks) {
+      const network = readNetwork(text)
+      if (!network) throw new Error(`${JSON.stringify(text)} is no address or network; write it as 10.0.0.0/8 or ::1.`)
+      this.#networks?.addSubnet(network.address, network.prefix, network.family)
+    }
+  }
+
+  /**
+   * The caller's address. Headers count only from a trusted peer, and are read from the right: each entry was written by
+   * the proxy after it, so the first one that is not a trusted proxy is the caller. An entry that is no address ends the
+   * walk, because nothing before it can be believed.
+   */
+  callerOf(peer: string, header: HeaderReader): string {
+    if (!this.#networks || !this.#isTrusted(peer)) return peer
+    const lists = [header('x-forwarded-for').map(plainEntries), header('forwarded').map(forwardedEntries)]
+    const said = lists.flatMap(list => (list.length ? [this.#walk(peer, list.flat())] : []))
+    const [first = peer] = said
+    // A proxy writes one of the two and may pass a forged other one on; where they differ neither is believed.
+    return said.every(each => each === first) ? first : peer
+  }
+
+  #walk(peer: string, entries: readonly (string | null)[]): string {
+    let caller = peer
+    for (const entry of entries.toReversed()) {
+      if (entry === null) break
+      caller = entry
+      if (!this.#isTrusted(caller)) break
+    }
+    return caller
+  }
+
+  #isTrusted(address: string): boolean {
+    const plain = plainAddress(address)
+    return plain !== null && this.#networks?.check(plain, isIP(plain) === 4 ? 'ipv4' : 'ipv6') === true
+  }
+}
+
+/** Without a zone, and an IPv4-mapped address as IPv4. Null for what is no address. */
+function plainAddress(text: string): string | null {
+  const [address = ''] = text.split('%')
+  if (!isIP(address)) return null
+  return /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1] ?? address
+}
+
+/** `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:4711`; null for anything else. */
+function addressOf(text: string): string | null {
+  const bare = /^\[([\da-f:.]+)\](?::\d{1,5})?$/i.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text
+  return bare.includes('%') ? null : plainAddress(bare)
+}
+
+const plainEntries = (value: string): (string | null)[] => value.split(',').map(entry => addressOf(entry.trim()))
+
+const token = "[!#$%&'*+.^_`|~\\w-]+"
+const pair = `${token}=(?:${token}|"(?:[^"\\\\]|\\\\.)*")`
+const element = new RegExp(`^\\s*(?:${pair})?(?:\\s*;\\s*(?:${pair})?)*\\s*$`)
+
+/** RFC 7239. A value that is not of its form is one entry that is no address. */
+function forwardedEntries(value: string): (string | null)[] {
+  const elements = value.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/g) ?? []
+  if (elements.join(',') !== value || !elements.every(each => element.test(each))) return [null]
+  return elements.map(each => {
+    const named = /(?:^|;)\s*for=("?)([^";]*)\1\s*(?:;|$)/i.exec(each)?.[2]
+    return named === undefined ? null : addressOf(named)
+  })
+}

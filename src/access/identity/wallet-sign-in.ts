@@ -1,0 +1,131 @@
+import { rateLimitExceeded } from '#contract/errors/errors.ts'
+import { retryAfterHeaders } from '#contract/errors/retry-after.ts'
+import type { PlanName } from '#contract/limits.ts'
+import type { Clock } from '#contract/time.ts'
+import { evmNetwork, normalizeWallet } from '#contract/wire/networks.ts'
+import { readSignInHeader, type SignInClaim, type SignInCode } from '#contract/wire/sign-in.ts'
+import { ed25519Key, ed25519Signature, isSignedByKey } from '#host/ed25519-signature.ts'
+import { RecentMap } from '#host/recent-map.ts'
+import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
+import { WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-account.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { busyRetryMs, rememberedSignIns } from './bounds.ts'
+import { type ClaimRules, claimFault, lastUseMs } from './claim-rules.ts'
+import { type EvmVerifier, VerifierBusy } from './evm-verifier.ts'
+
+export type SignInResult = { ok: true; principal: WalletPrincipal } | { ok: false; code: SignInCode }
+
+interface SeenSignIn {
+  message: string
+  signature: string
+  principal: WalletPrincipal
+}
+
+const nonceKey = (claim: SignInClaim): string => `siwx:${normalizeWallet(claim.address)}:${claim.nonce}`
+
+/**
+ * Wallet sign-in (brief §5.2): what a header says, whether its signer said it, whether it was said to us and now, and
+ * whether it was said before. A nonce is used up once the signature is good, even where the request then fails.
+ */
+export class WalletSignIn {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #verifier: EvmVerifier
+  readonly #rules: ClaimRules
+  readonly #planOf: (account: string) => PlanName
+  readonly #accounts: WalletAccounts
+  /** Sign-ins that were good, so that one which comes again costs no second look at its signature. */
+  readonly #seen = new RecentMap<SeenSignIn>(rememberedSignIns)
+
+  constructor(options: {
+    store: Store
+    clock: Clock
+    verifier: EvmVerifier
+    rules: ClaimRules
+    planOf: (account: string) => PlanName
+  }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#verifier = options.verifier
+    this.#rules = options.rules
+    this.#planOf = options.planOf
+    this.#accounts = new WalletAccounts(options.store)
+  }
+
+  /** Whose header this is. Rejects only where nobody can tell: 429 when too many signatures wait, or a store's error. */
+  async signIn(header: string): Promise<SignInResult> {
+    const read = readSignInHeader(header)
+    if (!read.ok) return read
+    const { claim } = read
+    const nowMs = this.#clock.now()
+    const fault = claimFault(claim, this.#rules, nowMs)
+    if (fault) return { ok: false, code: fault }
+    return this.#again(claim) ?? (await this.#anew(claim, nowMs))
+  }
+
+  /** What is known of a nonce without a look at the signature: it was used up, or its window is still open. */
+  #again(claim: SignInClaim): SignInResult | null {
+    const seen = this.#seen.get(nonceKey(claim))
+    if (!seen) return null
+    if (!this.#rules.window) return { ok: false, code: 'X402_SIGN_IN_NONCE_REUSED' }
+    const isSame = seen.message === claim.message && seen.signature === claim.signature
+    return isSame ? { ok: true, principal: seen.principal } : null
+  }
+
+  async #anew(claim: SignInClaim, nowMs: number): Promise<SignInResult> {
+    const fault = await this.#signatureFault(claim)
+    if (fault) return { ok: false, code: fault }
+    const wallet = normalizeWallet(claim.address)
+    if (!(await this.#useNonce(claim, nowMs))) return { ok: false, code: 'X402_SIGN_IN_NONCE_REUSED' }
+    const known = await this.#accounts.find(wallet)
+    const account = known ?? walletAccountId(wallet)
+    const principal: WalletPrincipal = {
+      kind: 'wallet',
+      account,
+      wallet,
+      plan: this.#planOf(account),
+      isNew: known === null,
+    }
+    this.#seen.set(nonceKey(claim), { message: claim.message, signature: claim.signature, principal })
+    return { ok: true, principal }
+  }
+
+  async #signatureFault(claim: SignInClaim): Promise<SignInCode | null> {
+    if (claim.chainId === evmNetwork) {
+      const signer = await this.signerOf(claim.message, claim.signature)
+      return signer === claim.address.toLowerCase() ? null : 'X402_SIGN_IN_INVALID_SIGNATURE'
+    }
+    const key = ed25519Key(claim.address)
+    if (!key) return 'X402_SIGN_IN_INVALID_WALLET'
+    const signature = ed25519Signature(claim.signature)
+    const isSigned = signature !== null && (await isSignedByKey(key, claim.message, signature))
+    return isSigned ? null : 'X402_SIGN_IN_INVALID_SIGNATURE'
+  }
+
+  /** The address in lower case that signed a text by EIP-191, null where no key can have. Throws 429 while too many wait. */
+  async signerOf(message: string, signature: string): Promise<string | null> {
+    try {
+      return await this.#verifier.recover(message, signature)
+    } catch (error) {
+      if (!(error instanceof VerifierBusy)) throw error
+      const nowMs = this.#clock.now()
+      throw rateLimitExceeded(retryAfterHeaders(nowMs + busyRetryMs, nowMs, 'global'))
+    }
+  }
+
+  /** Uses up the nonce; false where it was used before. No account is opened: a wallet that never pays leaves no row behind. */
+  async #useNonce(claim: SignInClaim, nowMs: number): Promise<boolean> {
+    if (this.#rules.window) return true
+    const key = nonceKey(claim)
+    const [outcome] = await this.#store.commit([
+      {
+        id: `${uuidV7(nowMs)}/sign-in`,
+        ops: [{ op: 'nonce', key, expiresAtMs: lastUseMs(claim, this.#rules) }],
+      },
+    ])
+    if (outcome?.ok) return true
+    if (outcome?.why === 'nonce_used') return false
+    throw new Error(`The store refused a sign-in: ${outcome?.why ?? 'no outcome'}.`)
+  }
+}

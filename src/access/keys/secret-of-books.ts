@@ -1,0 +1,116 @@
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
+import { sql } from 'kysely'
+import { nameCharacters } from '#ledger/store/bounds.ts'
+import { commitSurely } from '#ledger/store/commit-surely.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { keyHash, markOf } from './key-hash.ts'
+
+/** The first is in use, former ones follow: `KeyHash.mark`. */
+export type Marks = readonly [string, ...string[]]
+
+export const marksOf = ([current, ...former]: readonly [string, ...string[]]): Marks => {
+  const mark = (secret: string) => keyHash(Buffer.from(secret)).mark
+  return [mark(current), ...former.map(mark)]
+}
+
+/** How an operator finds a service's folder, with its secret in it. */
+export const placeOf = (folder: string): string => `${hostname()}:${resolve(folder)}`
+
+/** The books expect another secret than the one at hand: keys made with this one would open nothing. */
+export class WrongSecret extends Error {
+  /** The message is the fact and this. */
+  readonly fact: string
+  readonly nextStep: string
+
+  constructor(fact: string) {
+    const nextStep =
+      'Take the former service’s secret (copy its file `secret`, or set FAREBOX_SECRET as it was set there); only where it is lost, run `farebox keys rotate-secret --break-keys`.'
+    super(`${fact} ${nextStep}`)
+    this.name = 'WrongSecret'
+    this.fact = fact
+    this.nextStep = nextStep
+  }
+}
+
+/** Which secret the books know last; null where they know none. */
+export interface KnownSecret {
+  generation: number
+  mark: string
+  place: string
+}
+
+type Books = Pick<Store, 'read' | 'commit'>
+
+/** Answers what is to be written down: nothing, where the books know this secret as the one in use. Throws `WrongSecret`. */
+export async function secretToNote(books: Pick<Books, 'read'>, marks: Marks, atMs: number): Promise<number | null> {
+  const known = await knownSecret(books)
+  if (known) {
+    requireKnown(known, marks)
+    return known.mark === marks[0] ? null : known.generation + 1
+  }
+  const needed = (await liveKeysByMark(books, atMs)).flatMap(({ mark }) => mark ?? [])
+  if (needed.length > 0 && !needed.some(mark => marks.includes(mark))) {
+    throw new WrongSecret(`These books have API keys of another secret (mark ${needed[0]}) than the one in use here.`)
+  }
+  return 1
+}
+
+/** Throws `WrongSecret` where the secret that the books know last is none of these. */
+export function requireKnown({ mark, place }: Omit<KnownSecret, 'generation'>, marks: Marks): void {
+  if (marks.includes(mark)) return
+  throw new WrongSecret(
+    `These books belong to the secret of the service in ${place} (mark ${mark}), and the one in use here is another (mark ${marks[0]}).`,
+  )
+}
+
+/**
+ * Lets the books know the secret in use: a first one, or one that has replaced what they knew while that is kept as a
+ * former one. Throws `WrongSecret` where they know another.
+ */
+export async function noteSecret(books: Books, marks: Marks, place: string, atMs: number): Promise<void> {
+  for (;;) {
+    const generation = await secretToNote(books, marks, atMs)
+    // Of processes that start together one is first; the others look again.
+    if (generation === null || (await append(books, { generation, mark: marks[0], place }, atMs))) return
+  }
+}
+
+/** Lets the books go by this secret, whatever they knew: keys of the former one end. */
+export async function replaceSecret(books: Books, mark: string, place: string, atMs: number): Promise<void> {
+  for (;;) {
+    const known = await knownSecret(books)
+    if (known?.mark === mark) return
+    if (await append(books, { generation: (known?.generation ?? 0) + 1, mark, place }, atMs)) return
+  }
+}
+
+async function append(books: Books, { generation, mark, place }: KnownSecret, atMs: number): Promise<boolean> {
+  const told = place.slice(0, nameCharacters).toWellFormed()
+  const unit = { id: `${uuidV7(atMs)}/secret`, ops: [{ op: 'secret', generation, mark, place: told, atMs } as const] }
+  const outcome = await commitSurely(books, unit)
+  if (outcome.ok || outcome.why === 'secret_moved') return outcome.ok
+  throw new Error(`The store refused the mark of a secret: ${outcome.why}.`)
+}
+
+async function knownSecret({ read }: Pick<Books, 'read'>): Promise<KnownSecret | null> {
+  const newest = read.selectFrom('secret_mark').select(['generation', 'mark', 'place']).orderBy('generation', 'desc')
+  return (await newest.limit(1).executeTakeFirst()) ?? null
+}
+
+/** Of all keys that count at this time: how many need the secret of a mark; null stands for keys of the first release. */
+export async function liveKeysByMark(
+  { read }: Pick<Books, 'read'>,
+  atMs: number,
+): Promise<{ mark: string | null; keys: number }[]> {
+  const start = sql<string>`substr(hash, 1, 9)`
+  const rows = await read
+    .selectFrom('api_key')
+    .select([start.as('start'), sql<number>`count(*)`.as('keys')])
+    .where('revoked_at_ms', 'is', null)
+    .where(where => where.or([where('expires_at_ms', 'is', null), where('expires_at_ms', '>', atMs)]))
+    .groupBy(start)
+    .execute()
+  return rows.map(row => ({ mark: markOf(row.start), keys: Number(row.keys) }))
+}

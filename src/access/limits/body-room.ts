@@ -1,0 +1,67 @@
+import { bodiesFull } from '#contract/errors/errors.ts'
+import { retryAfterHeaders } from '#contract/errors/retry-after.ts'
+import type { Clock } from '#contract/time.ts'
+import { bodiesRetryMs, usualBodyRoom } from './bounds.ts'
+
+/** Bytes that bodies may hold at once: all of them, and those of one caller. */
+export interface BodyRoomBytes {
+  allBytes: number
+  ofOneBytes: number
+}
+
+/** One request's part of the room. */
+export interface BodyStay {
+  /** Throws `bodiesFull`. What was added before stays until `end`. */
+  add(bytes: number): void
+  /** Frees all of it; once is enough. */
+  end(): void
+}
+
+/**
+ * The memory that bodies of requests take in this process, from their first byte until their answer has left. Bytes count
+ * as they arrive, so nobody keeps others out by announcing what they never send; and no caller has more than a share.
+ */
+export class BodyRoom {
+  readonly #clock: Clock
+  readonly #bounds: BodyRoomBytes
+  readonly #ofSubjects = new Map<string, number>()
+  #all = 0
+
+  constructor(clock: Clock, bounds: BodyRoomBytes = usualBodyRoom) {
+    this.#clock = clock
+    this.#bounds = bounds
+  }
+
+  open(subject: string): BodyStay {
+    let mine = 0
+    return {
+      add: bytes => {
+        this.#take(subject, bytes)
+        mine += bytes
+      },
+      end: () => {
+        this.#free(subject, mine)
+        mine = 0
+      },
+    }
+  }
+
+  #take(subject: string, bytes: number): void {
+    const ofOne = (this.#ofSubjects.get(subject) ?? 0) + bytes
+    const { allBytes, ofOneBytes } = this.#bounds
+    const isOne = ofOne > ofOneBytes
+    if (isOne || this.#all + bytes > allBytes) {
+      const nowMs = this.#clock.now()
+      throw bodiesFull(retryAfterHeaders(nowMs + bodiesRetryMs, nowMs, isOne ? 'user' : 'global'))
+    }
+    this.#all += bytes
+    this.#ofSubjects.set(subject, ofOne)
+  }
+
+  #free(subject: string, bytes: number): void {
+    this.#all -= bytes
+    const left = (this.#ofSubjects.get(subject) ?? 0) - bytes
+    if (left > 0) this.#ofSubjects.set(subject, left)
+    else this.#ofSubjects.delete(subject)
+  }
+}

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { z } from 'zod'
+import { rateLimitLogRows } from '#contract/limits.ts'
+import type { RateLimitLog } from '#contract/operations/rate-limits.ts'
+import type { Clock } from '#contract/time.ts'
+import { RecentMap } from '#host/recent-map.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { LogLimit } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { limitLogCommitMs, loggedAccounts, loggedRowsPerCommit } from './bounds.ts'
+
+export type MetLimit = Pick<LogLimit, 'account' | 'key' | 'model' | 'tier' | 'type'>
+
+/**
+ * Requests that met a limit, each a row, in a ring of the newest of an account. Rows gather in memory and are committed
+ * together, at most once in `limitLogCommitMs`, so that a flood of refusals is no flood of commits.
+ */
+export class LimitLog {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #onFailure: (error: unknown) => void
+  readonly #commitMs: number
+  /** Of each account its newest rows, oldest first. */
+  readonly #waiting = new RecentMap<LogLimit[]>(loggedAccounts)
+  /** Accounts of the commit that runs. */
+  #committed: ReadonlySet<string> = new Set()
+  #committedAtMs = Number.NEGATIVE_INFINITY
+  #committing: Promise<void> = Promise.resolve()
+  #writing: Promise<void> | null = null
+  readonly #pause = new AbortController()
+
+  constructor(options: {
+    store: Store
+    clock: Clock
+    onFailure: (error: unknown) => void
+    /** `limitLogCommitMs` where absent. */
+    commitMs?: number
+  }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#onFailure = options.onFailure
+    this.#commitMs = options.commitMs ?? limitLogCommitMs
+  }
+
+  /** No answer waits for it: a row that is lost is told to `onFailure`, the caller gets its 429 anyway. */
+  note(met: MetLimit): void {
+    const rows = this.#waiting.get(met.account) ?? []
+    rows.push({ op: 'limit', ...met, atMs: this.#clock.now() })
+    if (rows.length > rateLimitLogRows) rows.shift()
+    this.#waiting.set(met.account, rows)
+    this.#writing ??= this.#write()
+  }
+
+  /** Writes at once what waits, for a service that ends. Never rejects. */
+  async flush(): Promise<void> {
+    this.#pause.abort()
+    await this.#writing
+  }
+
+  /** The last of an account, newest first, with what this process noted before. */
+  async read(account: string): Promise<z.output<typeof RateLimitLog>> {
+    // A row that was noted during a commit is in the next one.
+    for (let commits = 0; commits < 2 && this.#isUnwritten(account); commits++) await this.#committing
+    return readLimitLog(this.#store, account)
+  }
+
+  #isUnwritten(account: string): boolean {
+    return this.#committed.has(account) || this.#waiting.get(account) !== undefined
+  }
+
+  async #write(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      this.#committing = this.#commitSoon()
+      await this.#committing
+    }
+    this.#writing = null
+  }
+
+  async #commitSoon(): Promise<void> {
+    // By a clock that cannot be set back: rows must not wait for a time that has passed.
+    const waitMs = this.#committedAtMs + this.#commitMs - performance.now()
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal: this.#pause.signal }).catch(() => undefined)
+    this.#committedAtMs = performance.now()
+    const rows = this.#taken()
+    this.#committed = new Set(rows.map(({ account }) => account))
+    try {
+      const outcomes = await this.#store.commit(rows.map(row => ({ id: `${uuidV7(row.atMs)}:limit`, ops: [row] })))
+      const refused = outcomes.find(outcome => !outcome.ok)
+      if (refused && !refused.ok) throw new Error(`The store refused a row of the limit log: ${refused.why}.`)
+    } catch (error) {
+      this.#onFailure(error)
+    }
+    this.#committed = new Set()
+  }
+
+  /** Rows for one commit, by account: other processes delete rows of a ring in the same order. */
+  #taken(): LogLimit[] {
+    const taken: LogLimit[] = []
+    for (const account of [...this.#waiting.keys()].sort()) {
+      const rows = this.#waiting.get(account) ?? []
+      if (taken.length && taken.length + rows.length > loggedRowsPerCommit) break
+      taken.push(...rows)
+      this.#waiting.delete(account)
+    }
+    return taken
+  }
+}
+
+/** What is written of an account, newest first. A wallet has no key; its account stands in that place. */
+export async function readLimitLog(store: Store, account: string): Promise<z.output<typeof RateLimitLog>> {
+  const rows = await store.read
+    .selectFrom('limit_log')
+    .selectAll()
+    .where('account', '=', account)
+    .orderBy('seq', 'desc')
+    .limit(rateLimitLogRows)
+    .execute()
+  return {
+    object: 'list',
+    data: rows.map(row => ({
+      apiKeyId: row.key ?? row.account,
+      modelId: row.model,
+      rateLimitTier: row.tier,
+      rateLimitType: row.type,
+      timestamp: new Date(row.created_at_ms).toISOString(),
+    })),
+  }
+}

@@ -1,0 +1,127 @@
+import {
+  discoveryRequired,
+  insufficientBalance,
+  keyStakingLimitReached,
+  keyUsdLimitReached,
+  walletCreditRequired,
+} from '#contract/errors/errors.ts'
+import type { KeyLimitReached } from '#contract/errors/failures.ts'
+import type { ServiceError } from '#contract/errors/service-error.ts'
+import { admissionFloorUsd, topUpUsd } from '#contract/limits.ts'
+import { displayUsd, type MicroUsd, toUsdNumber } from '#contract/money.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { baseUrl, docsUrl } from '#contract/wire/base-url.ts'
+import { paymentRequired } from '#contract/wire/headers.ts'
+import { usdcDecimals, x402Version } from '#contract/wire/networks.ts'
+import type { SignInChallengeInfo } from '#contract/wire/payment-required.ts'
+import type { OverBudget } from '#ledger/charges/refusals.ts'
+import type { AccessSettings } from './settings.ts'
+
+/** What a wallet is asked to sign, with the networks it may sign for. */
+export interface SignInChallenge {
+  info: SignInChallengeInfo
+  supportedChains: { chainId: string; type: 'eip191' | 'eip1271' | 'ed25519' }[]
+}
+
+/**
+ * The three 402 answers of inference routes (published contract §3). `accepts` in their header is empty, because a
+ * generic client would sign money for the inference URL; credit is bought at the top-up alone.
+ */
+function requiredHeader(settings: AccessSettings, operation: Operation, challenge: SignInChallenge, error: string) {
+  const extensions = { 'sign-in-with-x': challenge }
+  const resource = resourceOf(settings, operation)
+  const value = paymentRequired.format({ x402Version, error, resource, accepts: [], extensions })
+  return { headers: { [paymentRequired.name]: value }, extensions, resource }
+}
+
+const resourceOf = (settings: AccessSettings, operation: Operation) => ({
+  url: `${baseUrl(settings)}${operation.path}`,
+  description: operation.summary,
+  mimeType: 'application/json',
+})
+
+/** No credentials at all. */
+export function discovery(settings: AccessSettings, operation: Operation, challenge: SignInChallenge): ServiceError {
+  const error = 'Authentication required'
+  const { headers, extensions, resource } = requiredHeader(settings, operation, challenge, error)
+  const docs = docsUrl(settings)
+  const authOptions = {
+    apiKey: { header: 'Authorization: Bearer YOUR_API_KEY', getKey: docs, docs },
+    x402Wallet: {
+      header: 'SIGN-IN-WITH-X',
+      legacyHeader: 'X-Sign-In-With-X',
+      topUp: 'POST /api/v1/x402/top-up',
+      docs,
+    },
+  }
+  return discoveryRequired({ x402Version, error, resource, accepts: [], extensions, authOptions }, headers)
+}
+
+/** A key whose account has too little credit. */
+export function keyCreditRequired(
+  settings: AccessSettings,
+  operation: Operation,
+  challenge: SignInChallenge,
+  credit: { availableMicroUsd: MicroUsd; neededMicroUsd: MicroUsd },
+): ServiceError {
+  const { headers } = requiredHeader(settings, operation, challenge, 'Insufficient balance')
+  return insufficientBalance(headers, ` ${saidOf(credit)}`)
+}
+
+const saidOf = ({ availableMicroUsd, neededMicroUsd }: { availableMicroUsd: MicroUsd; neededMicroUsd: MicroUsd }) =>
+  `This call needs ${displayUsd(neededMicroUsd)}, available are ${displayUsd(availableMicroUsd)}.`
+
+/** A key that has reached its own limit, whatever its account has; with what is left of it, where that is known. */
+export function keyLimitReached(
+  settings: AccessSettings,
+  operation: Operation,
+  challenge: SignInChallenge,
+  { limit, neededMicroUsd }: Pick<OverBudget, 'limit' | 'neededMicroUsd'>,
+  budget?: KeyLimitReached['budget'],
+): ServiceError {
+  const { headers } = requiredHeader(settings, operation, challenge, 'API key spend limit exceeded')
+  const needed = neededMicroUsd === null ? undefined : toUsdNumber(neededMicroUsd)
+  return limit === 'usd' ? keyUsdLimitReached(headers, budget, needed) : keyStakingLimitReached(headers, budget, needed)
+}
+
+/** A wallet with too little credit: for admission, or for what this call holds. */
+export function walletCredit(
+  settings: AccessSettings,
+  operation: Operation,
+  challenge: SignInChallenge,
+  credit: { availableMicroUsd: MicroUsd; neededMicroUsd: MicroUsd },
+): ServiceError {
+  const { headers } = requiredHeader(settings, operation, challenge, 'Payment required')
+  const option = settings.paymentOptions[0]
+  return walletCreditRequired(
+    {
+      error: 'Payment required',
+      code: 'PAYMENT_REQUIRED',
+      reason: 'insufficient_balance',
+      message: `Insufficient x402 balance: this call needs ${displayUsd(credit.neededMicroUsd)}, available are ${displayUsd(credit.availableMicroUsd)}.${option ? '' : ' This service takes no payments; ask whoever runs it for an API key with credit.'}`,
+      currentBalanceUsd: toUsdNumber(credit.availableMicroUsd),
+      minimumBalanceUsd: Math.max(admissionFloorUsd, toUsdNumber(credit.neededMicroUsd)),
+      description: 'Service API',
+      suggestedTopUpUsd: topUpUsd.suggested,
+      minimumTopUpUsd: topUpUsd.minimum,
+      supportedTokens: option ? ['USDC'] : [],
+      // As the published contract prints them here; everywhere else networks are CAIP-2.
+      supportedChains: [...new Set(settings.paymentOptions.map(each => chainName(each.network)))],
+      topUpInstructions: {
+        step1: 'POST /api/v1/x402/top-up with no payment header to get payment requirements',
+        step2:
+          'Choose a payment option from accepts and sign a USDC transfer authorization using the x402 SDK (createPaymentHeader)',
+        step3: 'POST /api/v1/x402/top-up with the signed PAYMENT-SIGNATURE header',
+        receiverWallet: option?.payTo ?? '',
+        tokenAddress: option?.asset ?? '',
+        tokenDecimals: usdcDecimals,
+        network: option?.network ?? '',
+        minimumAmountUsd: topUpUsd.minimum,
+      },
+      siwxChallenge: challenge,
+    },
+    headers,
+  )
+}
+
+const chainName = (network: string): string => (network.startsWith('solana:') ? 'solana' : 'base')

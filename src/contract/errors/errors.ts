@@ -1,0 +1,377 @@
+/** The error table: every answer without success that a service gives (brief §7; `details` and codes as published). */
+
+import { TopUpRequired } from '../wire/payment.ts'
+import { DiscoveryRequired, WalletCreditRequired } from '../wire/payment-required.ts'
+import {
+  defineCoded,
+  definedKinds,
+  defineError,
+  defineExplained,
+  defineKeyLimit,
+  defineStandard,
+} from './define-error.ts'
+import {
+  CodedError,
+  ContentViolation,
+  DetailedError,
+  NeedsConsent,
+  OpenAiError,
+  PayloadTooLarge,
+  ProviderContentPolicy,
+  SignInError,
+  StandardError,
+  TopUpError,
+} from './failures.ts'
+import type { ErrorKind } from './service-error.ts'
+
+export const invalidRequest = defineError({
+  kind: 'INVALID_REQUEST',
+  status: 400,
+  body: DetailedError,
+  retry: 'after-change',
+})
+/** The published sentence, and under `details` which picture it is about and what is wrong with it. */
+export const corruptedImage = defineError({
+  kind: 'CORRUPTED_IMAGE',
+  status: 400,
+  body: DetailedError,
+  retry: 'after-change',
+})
+export const imageTooSmall = defineError({
+  kind: 'IMAGE_TOO_SMALL',
+  status: 400,
+  body: DetailedError,
+  retry: 'after-change',
+})
+export const requestIdNotFound = defineStandard('REQUEST_ID_NOT_FOUND', 400, 'Request ID is invalid.', 'never')
+export const paymentHeaderNotAccepted = defineError({
+  kind: 'PAYMENT_HEADER_NOT_ACCEPTED',
+  status: 400,
+  body: CodedError,
+  retry: 'after-change',
+})
+export const contextTooLong = defineError({
+  kind: 'TOO_MANY_TOKENS',
+  status: 400,
+  body: OpenAiError,
+  retry: 'after-change',
+})
+
+export const authenticationFailed = defineStandard(
+  'AUTHENTICATION_FAILED',
+  401,
+  'Authentication failed',
+  'after-sign-in',
+)
+/** The key is good, and may not do this. */
+export const adminKeyRequired = defineStandard('ADMIN_KEY_REQUIRED', 401, 'Admin API key required', 'never')
+export const invalidSignIn = defineError({
+  kind: 'X402_INVALID_SIGN_IN',
+  status: 401,
+  body: SignInError,
+  retry: 'after-sign-in',
+})
+
+export const insufficientBalance = defineExplained(
+  'INSUFFICIENT_BALANCE',
+  402,
+  'Insufficient USD or Diem balance to complete request. Add credits to continue.',
+  'after-top-up',
+)
+/** The account may still have credit; the limits that its owner set for this one key are reached. */
+export const keyStakingLimitReached = defineKeyLimit(
+  'API_KEY_DIEM_SPEND_LIMIT_EXCEEDED',
+  'API key DIEM spend limit exceeded. Your account may still have DIEM balance, but this API key has reached its configured DIEM spending limit.',
+)
+export const keyUsdLimitReached = defineKeyLimit(
+  'API_KEY_USD_SPEND_LIMIT_EXCEEDED',
+  'API key USD spend limit exceeded. Your account may still have USD balance, but this API key has reached its configured USD spending limit.',
+)
+export const discoveryRequired = defineError({
+  kind: 'PAYMENT_DISCOVERY',
+  status: 402,
+  body: DiscoveryRequired,
+  retry: 'after-sign-in',
+})
+export const walletCreditRequired = defineError({
+  kind: 'PAYMENT_REQUIRED',
+  status: 402,
+  body: WalletCreditRequired,
+  retry: 'after-top-up',
+})
+export const topUpRequired = defineError({
+  kind: 'TOP_UP_REQUIRED',
+  status: 402,
+  body: TopUpRequired,
+  retry: 'after-top-up',
+})
+
+export const forbidden = defineStandard('UNAUTHORIZED', 403, 'Unauthorized access', 'never')
+export const walletMismatch = defineStandard(
+  'X402_WALLET_MISMATCH',
+  403,
+  'You can only access resources for your own wallet',
+  'never',
+)
+
+export const modelNotFound = defineExplained('MODEL_NOT_FOUND', 404, 'Specified model not found', 'after-change')
+export const characterNotFound = defineStandard(
+  'CHARACTER_NOT_FOUND',
+  404,
+  'No character could be found from the provided character_slug',
+  'after-change',
+)
+export const mediaNotFound = defineStandard(
+  'MEDIA_NOT_FOUND',
+  404,
+  'Media could not be found. Request may be invalid, expired, or deleted.',
+  'never',
+)
+/** Somebody else's charge is answered as one that does not exist. */
+export const receiptNotFound = defineStandard(
+  'RECEIPT_NOT_FOUND',
+  404,
+  'There is no receipt of this request. A request has one once it has been charged.',
+  'never',
+)
+/** Somebody else's key is answered as one that does not exist. */
+export const keyNotFound = defineStandard(
+  'API_KEY_NOT_FOUND',
+  404,
+  'This account has no such API key; GET /api_keys lists those that it has.',
+  'never',
+)
+export const routeNotFound = defineError({
+  kind: 'ROUTE_NOT_FOUND',
+  status: 404,
+  body: StandardError,
+  retry: 'after-change',
+})
+export const methodNotAllowed = defineError({
+  kind: 'METHOD_NOT_ALLOWED',
+  status: 405,
+  body: StandardError,
+  retry: 'after-change',
+})
+
+export const needsConsent = defineError({
+  kind: 'needs_consent',
+  status: 409,
+  body: NeedsConsent,
+  retry: 'after-consent',
+})
+export const keyInUse = defineError({ kind: 'IDEMPOTENCY_KEY_IN_USE', status: 409, body: CodedError, retry: 'later' })
+/** The work was done and charged; only its answer cannot be given again. */
+export const answerNotKept = defineError({
+  kind: 'IDEMPOTENCY_ANSWER_NOT_KEPT',
+  status: 409,
+  body: CodedError,
+  retry: 'never',
+})
+export const modelGone = defineStandard(
+  'MODEL_GONE',
+  410,
+  'This model was removed and has no replacement. Choose another from the list of models.',
+  'after-change',
+)
+export const mediaGone = defineError({ kind: 'MEDIA_GONE', status: 410, body: StandardError, retry: 'never' })
+export const payloadTooLarge = defineError({
+  kind: 'PAYLOAD_TOO_LARGE',
+  status: 413,
+  body: PayloadTooLarge,
+  retry: 'after-change',
+})
+/** Of a download address, with `content-range` saying how long the file is. */
+export const rangeNotSatisfiable = defineError({
+  kind: 'RANGE_NOT_SATISFIABLE',
+  status: 416,
+  body: StandardError,
+  retry: 'after-change',
+})
+export const invalidContentType = defineStandard(
+  'INVALID_CONTENT_TYPE',
+  415,
+  'Invalid request content-type',
+  'after-change',
+)
+export const keyReused = defineError({
+  kind: 'IDEMPOTENCY_KEY_REUSED',
+  status: 422,
+  body: CodedError,
+  retry: 'after-change',
+})
+export const imageTooLarge = defineError({
+  kind: 'IMAGE_TOO_LARGE',
+  status: 422,
+  body: DetailedError,
+  retry: 'after-change',
+})
+export const contentViolation = defineError({
+  kind: 'CONTENT_POLICY_VIOLATION',
+  status: 422,
+  body: ContentViolation,
+  retry: 'after-change',
+})
+/** What was made could not be looked at, so it was neither sold nor charged. */
+export const moderationFailed = defineStandard(
+  'MODERATION_FAILED',
+  503,
+  'The content of this image could not be checked, and nothing was charged. Please try again later.',
+  'later',
+)
+export const unreadableSpeech = defineStandard(
+  'ASR_UPSTREAM_VALIDATION_FAILED',
+  422,
+  'The audio could not be processed for transcription. Common causes: zero-length, silent, corrupt, or unsupported-language audio. Please verify the file and retry.',
+  'after-change',
+)
+export const providerContentPolicy = defineError({
+  kind: 'PROVIDER_CONTENT_POLICY',
+  status: 422,
+  body: ProviderContentPolicy,
+  retry: 'after-change',
+})
+
+/** Both say the published sentence, then which video it is and what is allowed. */
+export const videoTooLong = defineError({
+  kind: 'VIDEO_DURATION_TOO_LONG',
+  status: 422,
+  body: ContentViolation,
+  retry: 'after-change',
+})
+export const videoTooShort = defineError({
+  kind: 'VIDEO_DURATION_TOO_SHORT',
+  status: 422,
+  body: ContentViolation,
+  retry: 'after-change',
+})
+
+export const rateLimitExceeded = defineStandard('RATE_LIMIT_EXCEEDED', 429, 'Rate limit exceeded', 'later')
+/** Both are of chain nodes, and say the published sentence of every limit. */
+export const rpcCreditsUsed = defineStandard('RPC_CREDITS_USED', 429, 'Rate limit exceeded', 'later')
+export const rpcInFlight = defineStandard('RPC_IN_FLIGHT', 429, 'Rate limit exceeded', 'later')
+export const tooManyFailures = defineStandard(
+  'FAILED_REQUESTS',
+  429,
+  'Too many failed attempts (> 20) resulting in a non-success status code. Please wait 30s and try again.',
+  'later',
+)
+export const tooManyConcurrent = defineError({
+  kind: 'X402_CONCURRENCY_LIMIT',
+  status: 429,
+  body: CodedError,
+  retry: 'later',
+})
+/** Its callers left before the answers of so many calls that it has to wait for some of them to end. */
+export const tooManyUnread = defineError({
+  kind: 'TOO_MANY_UNREAD_CALLS',
+  status: 429,
+  body: CodedError,
+  retry: 'later',
+})
+/** The bodies of requests under way take all the memory that there is for them, or all that one caller may have. */
+export const bodiesFull = defineStandard(
+  'BODIES_FULL',
+  429,
+  'Too many large requests are under way at the moment; nothing was charged. Please try again in a few seconds.',
+  'later',
+)
+export const modelOverloaded = defineStandard(
+  'MODEL_OVERLOADED',
+  429,
+  'The model is currently overloaded. Please try again later.',
+  'later',
+)
+
+export const inferenceFailed = defineStandard('INFERENCE_FAILED', 500, 'Inference processing failed', 'later')
+export const upscaleFailed = defineStandard('UPSCALE_FAILED', 500, 'Image upscaling failed', 'later')
+export const imageEditFailed = defineStandard('IMAGE_EDIT_ERROR', 500, 'Image edit failed', 'later')
+export const unknownError = defineStandard('UNKNOWN_ERROR', 500, 'An unknown error occurred', 'later')
+export const modelOffline = defineStandard(
+  'MODEL_OFFLINE',
+  503,
+  'The model is temporarily offline. Please try again later.',
+  'later',
+)
+export const modelAtCapacity = defineStandard(
+  'MODEL_AT_CAPACITY',
+  503,
+  'The model is at capacity. Please try again later.',
+  'later',
+)
+/** Before the service has opened its ledger; nothing was looked at yet. */
+export const serviceStarting = defineStandard(
+  'SERVICE_STARTING',
+  503,
+  'The service is starting. Please try again in a few seconds.',
+  'later',
+)
+/** The operator of this service has set up no engine for it; to come again is of no use. */
+export const notSetUp = defineError({ kind: 'NOT_SET_UP', status: 503, body: StandardError, retry: 'never' })
+export const searchFailed = defineStandard(
+  'SEARCH_FAILED',
+  500,
+  'The web search failed, and nothing was charged. Please try again later.',
+  'later',
+)
+/** Nothing was held or charged; what had begun before goes on. */
+export const ledgerReadOnly = defineStandard(
+  'LEDGER_READ_ONLY',
+  503,
+  'Paid calls are paused while the books of this service are checked; nothing was charged. Please try again later.',
+  'later',
+)
+/** The work was done, and the books were gone before they answered for its charge. Whoever repeats it may pay twice. */
+export const chargeUnknown = defineCoded(
+  'CHARGE_UNKNOWN',
+  500,
+  'The books of this service could not be reached when this call was charged, so it is not known yet whether it was. Look at the balance before you send it again.',
+  'never',
+)
+/** The charge of a call is not known to be in doubt, as in `CHARGE_UNKNOWN`; clients repeat nothing that is paid all the same. */
+export const booksUnreachable = defineStandard(
+  'BOOKS_UNREACHABLE',
+  503,
+  'The books of this service cannot be reached at the moment. Please try again in a few seconds.',
+  'later',
+)
+export const requestTimeout = defineStandard(
+  'REQUEST_TIMEOUT',
+  504,
+  'The request took too long to complete and was timed-out. For long-running inference requests, use the streaming API by setting `stream=true` in your request.',
+  'later',
+)
+
+export const queryTimedOut = defineStandard(
+  'QUERY_TIMED_OUT',
+  504,
+  'Query timed out - try reducing the lookback period',
+  'after-change',
+)
+
+/** `details.reason` says which of the checks failed; nothing was credited. */
+export const invalidPayment = defineError({
+  kind: 'X402_INVALID_PAYMENT',
+  status: 400,
+  body: TopUpError,
+  retry: 'after-change',
+})
+/** The outcome is unknown or still to come: only the same signed payload may be sent again, never a new one. */
+export const settlementPending = defineError({
+  kind: 'X402_SETTLEMENT_PENDING',
+  status: 500,
+  body: TopUpError,
+  retry: 'same-payload',
+})
+export const topUpFailed = defineError({ kind: 'X402_TOP_UP_FAILED', status: 500, body: TopUpError, retry: 'later' })
+
+/** Nothing is known of the payment, because the books cannot be reached. */
+export const topUpUnavailable = defineError({
+  kind: 'X402_TOP_UP_UNAVAILABLE',
+  status: 503,
+  body: TopUpError,
+  retry: 'same-payload',
+})
+
+/** Every kind above, for the description and the tests. */
+export const errorKinds: readonly ErrorKind[] = definedKinds

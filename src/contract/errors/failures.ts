@@ -1,0 +1,115 @@
+import { z } from 'zod'
+import { DiscoveryRequired, WalletCreditRequired } from '../wire/payment-required.ts'
+
+/** Bodies of errors (brief §2.4, §2.5, §3, §7). */
+
+/** `{error}`: the default of every 4xx and 5xx. */
+export const StandardError = z.strictObject({ error: z.string() }).meta({ id: 'StandardError' })
+
+/** A 402 of a key that has reached its own limit: the published sentence, and what is left of which budget. */
+export const KeyLimitReached = z
+  .strictObject({
+    error: z.string(),
+    budget: z
+      .strictObject({
+        currency: z.enum(['USD', 'DIEM']),
+        period: z.enum(['epoch', 'month', 'lifetime']),
+        limit: z.number(),
+        left: z.number(),
+        /** ISO 8601; null for a limit of all of the key's life. */
+        startsAnewAt: z.string().nullable(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'KeyLimitReached' })
+export type KeyLimitReached = z.output<typeof KeyLimitReached>
+
+/**
+ * What is wrong, by member: its sentences under `_errors`, which our own service always sends, and each member inside of it
+ * under its own name. Other services may leave `_errors` out.
+ */
+const FieldDetails = z.looseObject({ _errors: z.array(z.string()).optional() })
+
+/** Every 400 that is about a request: `details` nested by field, `issues` flat. */
+export const DetailedError = z
+  .strictObject({
+    error: z.string(),
+    details: FieldDetails.optional(),
+    issues: z.array(z.record(z.string(), z.unknown())).optional(),
+  })
+  .meta({ id: 'DetailedError' })
+
+/** A sign-in that was present and wrong. */
+export const SignInError = z.strictObject({ error: z.string(), code: z.string() }).meta({ id: 'SignInError' })
+
+/** A header that this route does not take, or too many requests in flight. */
+export const CodedError = z.strictObject({ error: z.string(), code: z.string() }).meta({ id: 'CodedError' })
+
+/** 400 and 500 of a top-up (brief §2.4). */
+export const TopUpError = z
+  .strictObject({ error: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()).optional() })
+  .meta({ id: 'X402Error' })
+
+export const ContentViolation = z
+  .strictObject({ error: z.string(), suggested_prompt: z.string().optional() })
+  .meta({ id: 'ContentViolationError' })
+
+/** A job that its engine refused for its content; the charge has been given back. */
+export const ProviderContentPolicy = z
+  .strictObject({
+    error: z.strictObject({
+      message: z.string(),
+      type: z.literal('provider_content_policy'),
+      recommended_model: z.string().optional(),
+      credits_refunded: z.boolean(),
+    }),
+  })
+  .meta({ id: 'ProviderContentPolicyError' })
+
+export const PayloadTooLarge = z
+  .strictObject({ code: z.literal('PAYLOAD_TOO_LARGE'), error: z.string() })
+  .meta({ id: 'PayloadTooLargeError' })
+
+/** The error shape of OpenAI's clients, for a context that is too long. */
+export const OpenAiError = z
+  .strictObject({
+    error: z.strictObject({
+      message: z.string(),
+      type: z.string(),
+      param: z.string().nullable(),
+      code: z.string().nullable(),
+    }),
+  })
+  .meta({ id: 'OpenAIError' })
+
+export const faceMediaRoles = ['image', 'end_image', 'reference_image', 'video', 'reference_video'] as const
+export type FaceMediaRole = (typeof faceMediaRoles)[number]
+
+/** Brief §3.2: the policy text that a person must agree to. */
+export const NeedsConsent = z
+  .strictObject({
+    error: z.strictObject({ code: z.literal('needs_consent'), message: z.string() }),
+    consent_flow: z.string(),
+    face_media_roles: z.array(z.enum(faceMediaRoles)),
+    consent: z.strictObject({ consent_version: z.string(), policy_text: z.string() }),
+    docs_url: z.string(),
+  })
+  .meta({ id: 'NeedsConsent' })
+export type NeedsConsent = z.output<typeof NeedsConsent>
+
+/** What every operation that costs a caller credit may answer beside its 200; each adds what is its own. */
+export const paidFailures = {
+  400: z.union([DetailedError, CodedError]),
+  401: z.union([StandardError, SignInError]),
+  402: z.union([StandardError, KeyLimitReached, DiscoveryRequired, WalletCreditRequired]),
+  403: StandardError,
+  404: StandardError,
+  413: PayloadTooLarge,
+  429: z.union([StandardError, CodedError]),
+  /** With a code where nobody knows whether the call was charged. */
+  500: z.union([StandardError, CodedError]),
+  503: StandardError,
+} as const
+
+/** The same for operations of a model: one that was removed is gone. */
+export const paidModelFailures = { ...paidFailures, 410: StandardError } as const

@@ -1,0 +1,119 @@
+import type { z } from 'zod'
+import { invalidRequest } from './errors.ts'
+import type { DetailedError } from './failures.ts'
+import { issueSentence, mostIssues, shortened } from './issue-sentence.ts'
+import type { ServiceError } from './service-error.ts'
+
+/** Faults of one alternative of a union that are compared with another's; a list may have a fault an item. */
+const mostCompared = 100
+
+type Issue = z.core.$ZodIssue
+
+/**
+ * The 400 of a request that its schema refuses: every field by its path, with what is allowed there. No value that was
+ * sent is repeated, only names of members. With `input`, a choice that is missing is told from one that is wrong.
+ */
+export function describeIssues(error: z.ZodError, input?: unknown): z.input<typeof DetailedError> {
+  const flat: FlatIssue[] = []
+  for (const issue of error.issues) {
+    if (flat.length >= mostIssues) break
+    flatten(issue, [], input, flat)
+  }
+  flat.length = Math.min(flat.length, mostIssues)
+  const details = emptyLevel()
+  for (const { path, message } of flat) note(details, path, message)
+  return {
+    error: 'Invalid request parameters',
+    details,
+    issues: flat.map(({ code, path, message }) => ({ code, path, message })),
+  }
+}
+
+interface FlatIssue {
+  code: string
+  path: (string | number)[]
+  message: string
+}
+
+/** Of a union that nothing fits, the alternative that came furthest says most. */
+function flatten(issue: Issue, before: readonly (string | number)[], input: unknown, flat: FlatIssue[]): void {
+  if (flat.length >= mostIssues) return
+  const path = [...before, ...issue.path.map(part => (typeof part === 'symbol' ? String(part) : part))]
+  const best = issue.code === 'invalid_union' ? furthest(issue.errors) : null
+  if (best) {
+    for (const inner of best.slice(0, mostIssues)) flatten(inner, path, input, flat)
+    return
+  }
+  const message = isMissing(issue, path, input) ? 'Field is required' : issueSentence(issue)
+  flat.push({ code: issue.code ?? 'custom', path: path.map(shortened), message })
+}
+
+function furthest(alternatives: readonly (readonly Issue[])[]): readonly Issue[] | null {
+  let best: readonly Issue[] | null = null
+  let bestDepth = 0
+  for (const issues of alternatives) {
+    const depth = depthOf(issues)
+    if (depth <= bestDepth) continue
+    best = issues
+    bestDepth = depth
+  }
+  return best
+}
+
+const depthOf = (issues: readonly Issue[]): number =>
+  Math.max(0, ...issues.slice(0, mostCompared).map(issue => issue.path.length))
+
+/** zod leaves the value out of the issue; the words of its message are all that tells of a missing one. */
+const isMissing = (issue: Issue, path: readonly (string | number)[], input: unknown): boolean =>
+  issue.code === 'invalid_type'
+    ? issue.message.endsWith('received undefined')
+    : input !== undefined &&
+      (issue.code === 'invalid_value' || issue.code === 'invalid_union') &&
+      valueAt(input, path) === undefined
+
+function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
+  let value = input
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined
+    value = (value as Record<string | number, unknown>)[part]
+  }
+  return value
+}
+
+type Level = { _errors: string[] } & Record<string | number, unknown>
+
+/** Without a prototype, so that a member called `__proto__` is a name like any other. */
+const emptyLevel = (): Level => Object.assign(Object.create(null), { _errors: [] })
+
+function note(details: Level, path: readonly (string | number)[], message: string): void {
+  let level = details
+  for (const part of path) {
+    // A caller's own member of this name would stand where the sentences are.
+    if (part === '_errors') break
+    const inner = (level[part] as Level | undefined) ?? emptyLevel()
+    level[part] = inner
+    level = inner
+  }
+  level._errors.push(message)
+}
+
+type Path = readonly (string | number)[]
+
+/** A 400 that names one field and what it may be; without a field it is about the whole body. */
+export const fieldError = (path: Path, message: string, error = 'Invalid request parameters'): ServiceError =>
+  invalidRequest({ error, ...fieldDetails(path, message) })
+
+interface DetailLevel {
+  _errors: string[]
+  [name: string]: unknown
+}
+
+/** What an answer says of one field: nested under `details`, each level with its `_errors`, and flat under `issues`. */
+export function fieldDetails(path: Path, message: string) {
+  // A caller's own member of this name would stand where the sentences are.
+  const names = path.filter(name => name !== '_errors')
+  const details = names.reduceRight<DetailLevel>((inner, name) => ({ _errors: [], [name]: inner }), {
+    _errors: [message],
+  })
+  return { details, issues: [{ code: 'custom', path: [...path], message }] }
+}

@@ -1,0 +1,59 @@
+import type { z } from 'zod'
+
+/** What a caller can do about an error. */
+export type RetryAdvice =
+  | 'never'
+  | 'after-change'
+  | 'after-sign-in'
+  | 'after-top-up'
+  | 'after-consent'
+  | 'later'
+  | 'same-payload'
+
+export interface ErrorKind<Schema extends z.ZodType = z.ZodType> {
+  kind: string
+  status: number
+  body: Schema
+  retry: RetryAdvice
+}
+
+/** An error that knows its own answer. Thrown where it is found, put on the wire in one place. */
+export class ServiceError extends Error {
+  readonly kind: string
+  readonly status: number
+  readonly retry: RetryAdvice
+  /** JSON as the error table's schema of this kind has it. */
+  readonly body: unknown
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(kind: ErrorKind, body: unknown, headers: Readonly<Record<string, string>> = {}) {
+    super(`${kind.kind} (${kind.status})`)
+    this.name = 'ServiceError'
+    this.kind = kind.kind
+    this.status = kind.status
+    this.retry = kind.retry
+    this.body = body
+    this.headers = headers
+  }
+}
+
+/** Kinds that no caller can help, beside `tooManyFailures` itself: the ledger is away, or memory is full. */
+const kinds: ReadonlySet<string> = new Set([
+  'FAILED_REQUESTS',
+  'BODIES_FULL',
+  'BOOKS_UNREACHABLE',
+  'CHARGE_UNKNOWN',
+  'MODERATION_FAILED',
+  'X402_TOP_UP_UNAVAILABLE',
+])
+
+const marked = new WeakSet<Error>()
+
+/** Marks an error of a kind that callers cause at other times, such as the answer of an open breaker. */
+export function blameless<Thrown extends Error>(error: Thrown): Thrown {
+  marked.add(error)
+  return error
+}
+
+/** Whether an answer counts towards nobody's abuse block. */
+export const isBlameless = (error: ServiceError): boolean => kinds.has(error.kind) || marked.has(error)

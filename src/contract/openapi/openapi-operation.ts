@@ -1,0 +1,127 @@
+import type { z } from 'zod'
+import { answerHeaders } from '../operations/answer-headers.ts'
+import {
+  type AuthScheme,
+  type BodyType,
+  bodyTypesOf,
+  isIdempotent,
+  isPaid,
+  type Operation,
+  readsKey,
+} from '../operations/operation.ts'
+import type { HeaderSchema } from '../wire/header-codec.ts'
+import { idempotencyKey, wantReceipt } from '../wire/headers.ts'
+import type { DescribedSchema, SchemaPrinter } from './openapi-schema.ts'
+
+/** Names of the security schemes in the description (brief §5). */
+export const securityNames: Record<AuthScheme, string> = { apiKey: 'BearerAuth', wallet: 'siwx' }
+
+const json = 'application/json'
+
+/** One operation of the description. */
+export function describeOperation(operation: Operation, printer: SchemaPrinter): Record<string, unknown> {
+  const { id, tag, summary, request } = operation
+  const parameters = [
+    ...membersOf(request.params, 'path', printer),
+    ...membersOf(request.query, 'query', printer),
+    ...requestHeaders(operation),
+  ]
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(operation.adminKey ? { description: 'Takes an ADMIN key; an INFERENCE key is a 401.' } : {}),
+    // Readers of a description skip what begins with x-; people see what other services of the contract do not have.
+    ...(operation.isOwn ? { 'x-farebox-own': true } : {}),
+    security: securityOf(operation),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(request.body
+      ? { requestBody: { required: !request.bodyOptional, content: bodyContent(operation, request.body, printer) } }
+      : {}),
+    responses: describeAnswers(operation, printer),
+  }
+}
+
+/** An empty entry means that credentials are optional. */
+function securityOf(operation: Operation): Record<string, string[]>[] {
+  if (operation.auth.length === 0 && readsKey(operation)) return [{}, { [securityNames.apiKey]: [] }]
+  return operation.auth.map(scheme => ({ [securityNames[scheme]]: [] }))
+}
+
+const mediaTypes: Record<BodyType, string> = { json, multipart: 'multipart/form-data' }
+
+function bodyContent(operation: Operation, body: z.ZodType, printer: SchemaPrinter) {
+  const schema = printer.print(body, 'input')
+  return Object.fromEntries(bodyTypesOf(operation).map(type => [mediaTypes[type], { schema }]))
+}
+
+/** Each member of a path or query is a parameter of its own. */
+function membersOf(schema: z.ZodObject | undefined, place: 'path' | 'query', printer: SchemaPrinter) {
+  if (!schema) return []
+  return Object.entries(schema.shape).map(([name, member]) => ({
+    name,
+    in: place,
+    required: place === 'path' || !(member as z.ZodType).safeParse(undefined).success,
+    schema: printer.print(member as z.ZodType, 'input'),
+  }))
+}
+
+function requestHeaders(operation: Operation) {
+  const own = (operation.request.headers ?? []).map(name => parameter(name, { type: 'string' }))
+  return [
+    ...own,
+    ...(isIdempotent(operation) ? [parameter(idempotencyKey.name, idempotencyKey.schema)] : []),
+    ...(isPaid(operation) ? [parameter(wantReceipt.name, wantReceipt.schema)] : []),
+  ]
+}
+
+const parameter = (name: string, schema: HeaderSchema) => ({ name, in: 'header', required: false, schema })
+
+function describeAnswers(operation: Operation, printer: SchemaPrinter): Record<string, unknown> {
+  const failures = Object.entries(operation.failures).map(([status, schema]) => [
+    status,
+    describeAnswer(operation, Number(status), { [json]: { schema: printer.print(schema, 'output') } }),
+  ])
+  return {
+    200: describeAnswer(operation, 200, successContent(operation, printer)),
+    ...Object.fromEntries(failures),
+  }
+}
+
+/** JSON, and beside it each event of a stream or the bytes of a file. */
+function successContent({ answer }: Operation, printer: SchemaPrinter): Record<string, { schema: DescribedSchema }> {
+  const types = typeof answer.bytes === 'string' ? [answer.bytes] : (answer.bytes ?? [])
+  return {
+    ...(answer.json ? { [json]: { schema: printer.print(answer.json, 'output') } } : {}),
+    ...(answer.events ? { 'text/event-stream': { schema: printer.print(answer.events, 'output') } } : {}),
+    ...Object.fromEntries(types.map(type => [type, { schema: { type: 'string', format: 'binary' } }])),
+  }
+}
+
+function describeAnswer(operation: Operation, status: number, content: Record<string, unknown>) {
+  const headers = answerHeaders(operation, status).map(({ name }) => [name, { $ref: `#/components/headers/${name}` }])
+  return { description: descriptionOf(operation, status), headers: Object.fromEntries(headers), content }
+}
+
+const statusWords: Readonly<Record<number, string>> = {
+  400: 'The request is wrong; the answer names each field and its allowed values',
+  401: 'The credentials are wrong',
+  402: 'Something is missing to pay with: credentials, credit or the payment itself',
+  403: 'The caller may not do this',
+  404: 'There is no such thing',
+  409: 'A person has to agree first, and the answer carries the policy text; or the same Idempotency-Key is under way',
+  410: 'It was there and is gone',
+  413: 'The body is too large',
+  415: 'The content type is not taken here',
+  422: 'The content is not allowed, by the service or by the engine; or the Idempotency-Key came with another request',
+  429: 'Too many requests; x-ratelimit-reset-requests says when to come again',
+  500: 'The service failed; try again with a growing pause',
+  503: 'Not available now; try again with a growing pause',
+  504: 'It took too long',
+}
+
+function descriptionOf({ answer }: Operation, status: number): string {
+  if (status !== 200) return statusWords[status] ?? 'The request was refused'
+  if (answer.events) return 'Done; as a stream each event is one such chunk, and `data: [DONE]` is the last'
+  return typeof answer.bytes === 'string' ? 'How far it is, or the finished file' : 'Done'
+}

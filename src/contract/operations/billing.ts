@@ -1,0 +1,184 @@
+import { z } from 'zod'
+import { StandardError } from '../errors/failures.ts'
+import { paging } from '../limits.ts'
+import {
+  contentDisposition,
+  nextCursor,
+  paginationLimit,
+  paginationPage,
+  paginationTotal,
+  paginationTotalPages,
+} from '../wire/headers.ts'
+import { adminFailures } from './keys.ts'
+import { defineOperation } from './operation.ts'
+
+/** What an account has and what it used, for its ADMIN keys (published contract §10). */
+
+/** Of these a service of ours charges in USD and in DIEM, its staking credit; the others are older names. */
+const currencies = ['USD', 'VCU', 'DIEM', 'BUNDLED_CREDITS'] as const
+
+const Currency = z.enum(currencies)
+
+const shared = { tag: 'Billing', auth: ['apiKey'], adminKey: true, charge: 'free', limit: 'read' } as const
+const csv = 'text/csv'
+
+export const BillingBalance = z
+  .strictObject({
+    canConsume: z.boolean(),
+    /** What the next call is paid with; null where there is nothing. */
+    consumptionCurrency: Currency.nullable(),
+    balances: z.strictObject({ diem: z.number().nullable(), usd: z.number().nullable() }),
+    diemEpochAllocation: z.number(),
+  })
+  .meta({ id: 'BillingBalance' })
+export type BillingBalance = z.output<typeof BillingBalance>
+
+export const getBillingBalance = defineOperation({
+  id: 'getBillingBalance',
+  method: 'GET',
+  path: '/billing/balance',
+  summary: 'Credit of the account, and what its next call is paid with',
+  ...shared,
+  request: {},
+  answer: { json: BillingBalance },
+  failures: adminFailures,
+})
+
+/** One row of the books: positive where the account was charged, negative where it got something back. */
+export const UsageRow = z
+  .strictObject({
+    timestamp: z.string(),
+    sku: z.string(),
+    units: z.number(),
+    pricePerUnitUsd: z.number(),
+    amount: z.number(),
+    currency: Currency,
+    notes: z.string(),
+    inferenceDetails: z
+      .strictObject({
+        requestId: z.string().nullable(),
+        promptTokens: z.number().nullable(),
+        completionTokens: z.number().nullable(),
+        /** Milliseconds; the books do not keep it. */
+        inferenceExecutionTime: z.number().nullable(),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'UsageRow' })
+export type UsageRow = z.output<typeof UsageRow>
+
+const Moment = z.iso.datetime({ offset: true })
+
+const Pagination = z.strictObject({ limit: z.number(), page: z.number(), total: z.number(), totalPages: z.number() })
+
+/** Pages beyond it have been read by nobody; the number has to stay one that is exact. */
+const lastPage = 1_000_000_000
+
+export const getBillingUsage = defineOperation({
+  id: 'getBillingUsage',
+  method: 'GET',
+  path: '/billing/usage',
+  summary: 'What the account was charged, page by page, as JSON or CSV',
+  ...shared,
+  request: {
+    query: z.object({
+      currency: Currency.optional(),
+      startDate: Moment.optional(),
+      endDate: Moment.optional(),
+      limit: z.coerce.number().int().min(1).max(paging.usage.maximum).default(paging.usage.default),
+      page: z.coerce.number().int().min(1).max(lastPage).default(1),
+      sortOrder: z.enum(['asc', 'desc']).default('desc'),
+    }),
+    headers: ['accept'],
+  },
+  answer: {
+    json: z
+      .strictObject({ warningMessage: z.string().optional(), data: z.array(UsageRow), pagination: Pagination })
+      .meta({ id: 'BillingUsage' }),
+    bytes: [csv],
+    headers: [paginationLimit, paginationPage, paginationTotal, paginationTotalPages, contentDisposition].map(
+      ({ name }) => name,
+    ),
+  },
+  failures: adminFailures,
+})
+
+const { minimum, maximum, default: usual } = paging.usageHistory
+
+export const getBillingUsageHistory = defineOperation({
+  id: 'getBillingUsageHistory',
+  method: 'GET',
+  path: '/billing/usage-history',
+  summary: 'What the account was charged, newest first, from cursor to cursor, as JSON or CSV',
+  ...shared,
+  request: {
+    query: z.object({
+      currency: Currency.optional(),
+      startTimestamp: Moment.optional(),
+      endTimestamp: Moment.optional(),
+      pageSize: z.coerce.number().int().min(minimum).max(maximum).default(usual),
+      cursor: z.string().max(100).optional(),
+    }),
+    headers: ['accept'],
+  },
+  answer: {
+    json: z
+      .strictObject({ data: z.array(UsageRow), nextCursor: z.string().nullable() })
+      .meta({ id: 'BillingUsageHistory' }),
+    bytes: [csv],
+    headers: [nextCursor, contentDisposition].map(({ name }) => name),
+  },
+  failures: adminFailures,
+})
+
+const Day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/)
+
+/** Amounts of a chart's day by name, beside `date`: the first millisecond of that day, Unix time. */
+const DailyChart = z.array(z.record(z.string(), z.number()))
+
+const Totals = { totalUsd: z.number(), totalDiem: z.number(), totalUnits: z.number() }
+
+export const UsageAnalytics = z
+  .strictObject({
+    /** `7d`, or `2026-01-01 to 2026-01-31`. */
+    lookback: z.string(),
+    byDate: z.array(z.strictObject({ date: z.string(), USD: z.number(), DIEM: z.number() })),
+    byModel: z.array(
+      z.strictObject({
+        modelName: z.string(),
+        unitType: z.string(),
+        modelType: z.string().nullable(),
+        ...Totals,
+        breakdown: z
+          .array(z.strictObject({ type: z.string(), usd: z.number(), diem: z.number(), units: z.number() }))
+          .optional(),
+      }),
+    ),
+    byModelDaily: DailyChart,
+    topModels: z.array(z.string()),
+    byKey: z.array(z.strictObject({ apiKeyId: z.string().nullable(), description: z.string(), ...Totals })),
+    byKeyDaily: DailyChart,
+    topKeyNames: z.array(z.string()),
+  })
+  .meta({ id: 'UsageAnalytics' })
+export type UsageAnalytics = z.output<typeof UsageAnalytics>
+
+export const getBillingUsageAnalytics = defineOperation({
+  id: 'getBillingUsageAnalytics',
+  method: 'GET',
+  path: '/billing/usage-analytics',
+  summary: 'What the account was charged by day, model and key; kept for ten minutes',
+  ...shared,
+  request: {
+    query: z.object({
+      lookback: z
+        .string()
+        .regex(/^[1-9]\d{0,3}d$/)
+        .default('7d'),
+      startDate: Day.optional(),
+      endDate: Day.optional(),
+    }),
+  },
+  answer: { json: UsageAnalytics },
+  failures: { ...adminFailures, 504: StandardError },
+})

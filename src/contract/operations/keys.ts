@@ -1,0 +1,233 @@
+import { z } from 'zod'
+import { CodedError, DetailedError, PayloadTooLarge, StandardError } from '../errors/failures.ts'
+import { closedObject, spelledObject } from '../schemas.ts'
+import { defineOperation } from './operation.ts'
+
+/** Keys of an account, made and ended by one of its ADMIN keys (published contract §11.3). */
+
+export const keyRoles = ['INFERENCE', 'ADMIN'] as const
+export type KeyRole = (typeof keyRoles)[number]
+
+/** Reset window of a key's limits: a day of UTC, a month of UTC, or all of its life. */
+const keyLimitPeriods = ['EPOCH', 'MONTH', 'LIFETIME'] as const
+export type KeyLimitPeriod = (typeof keyLimitPeriods)[number]
+
+/** Characters of a key's description, as published. */
+const descriptionCharacters = 64
+
+/** USD that a key may spend in a period, as published. */
+const mostLimitUsd = 9_999_999_999
+
+const Limit = z.number().min(0).max(mostLimitUsd).nullable()
+
+/** `vcu` is the older name of `diem`; where both are given they have to be the same. */
+const ConsumptionLimit = closedObject({
+  usd: Limit.optional(),
+  diem: Limit.optional(),
+  vcu: Limit.optional(),
+}).refine(({ diem, vcu }) => diem === undefined || vcu === undefined || vcu === null || diem === vcu, {
+  path: ['vcu'],
+  message: 'Is the older name of `diem`: leave it out, or say the same',
+})
+
+const dateOnly = /^\d{4}-\d{2}-\d{2}$/
+const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{3})?Z$/
+
+/** A date means its first moment in UTC. The 31st of February is none, though the parser of dates would take it. */
+const isMoment = (text: string): boolean => {
+  const atMs = dateOnly.test(text) || dateTime.test(text) ? Date.parse(text) : Number.NaN
+  return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text.slice(0, 10))
+}
+
+const ExpiresAt = z
+  .string()
+  .max(24)
+  .refine(text => text === '' || isMoment(text), 'Expected 2027-01-31, 2027-01-31T12:00:00Z, or "" for never')
+
+/** What every store can keep and give back as it was. */
+const Description = z
+  .string()
+  .max(descriptionCharacters)
+  .refine(text => !text.includes('\0') && text.isWellFormed(), 'Must be text, without NUL or half a character')
+
+const createKeyShape = {
+  apiKeyType: z.enum(keyRoles),
+  description: Description,
+  consumptionLimit: ConsumptionLimit.optional(),
+  limitPeriod: z.enum(keyLimitPeriods).optional(),
+  expiresAt: ExpiresAt.nullish(),
+}
+
+export const CreateKeyRequest = spelledObject(createKeyShape).meta({ id: 'CreateKeyRequest' })
+export type CreateKeyRequest = z.output<typeof CreateKeyRequest>
+
+export const UpdateKeyRequest = spelledObject({
+  id: z.string().min(1).max(100),
+  description: Description.optional(),
+  consumptionLimit: ConsumptionLimit.optional(),
+  limitPeriod: z.enum(keyLimitPeriods).optional(),
+  expiresAt: ExpiresAt.nullish(),
+}).meta({ id: 'UpdateKeyRequest' })
+export type UpdateKeyRequest = z.output<typeof UpdateKeyRequest>
+
+/** What a key may spend; null is without a limit of its own. */
+const Limits = z.strictObject({
+  usd: z.number().nullable().optional(),
+  diem: z.number().nullable().optional(),
+  vcu: z.number().nullable().optional(),
+})
+
+/** Decimal USD with six places. */
+const Usage = z.strictObject({ usd: z.string(), diem: z.string() })
+
+const KeyMembers = z.strictObject({
+  id: z.string(),
+  apiKeyType: z.enum(keyRoles),
+  description: z.string().optional(),
+  last6Chars: z.string(),
+  consumptionLimits: Limits,
+  limitPeriod: z.enum(keyLimitPeriods),
+  createdAt: z.string().nullable(),
+  expiresAt: z.string().nullable(),
+  /** Of the newest charge, to the millisecond; null for a key that nothing was charged to. */
+  lastUsedAt: z.string().nullable(),
+  usage: z.strictObject({ trailingSevenDays: Usage.extend({ vcu: z.string() }) }).optional(),
+  /** What is charged in the present window; of keys with limits alone. */
+  currentPeriodUsage: Usage.optional(),
+})
+
+export const ApiKey = KeyMembers.meta({ id: 'ApiKey' })
+export type ApiKey = z.output<typeof ApiKey>
+
+/** A key after a change: all but what was charged to it, which a change does not touch. */
+export const ChangedKey = KeyMembers.omit({ usage: true, currentPeriodUsage: true }).meta({ id: 'ChangedKey' })
+export type ChangedKey = z.output<typeof ChangedKey>
+
+const CreatedKeyMembers = z.strictObject({
+  id: z.string(),
+  /** The only copy there is. */
+  apiKey: z.string(),
+  apiKeyType: z.enum(keyRoles),
+  consumptionLimit: Limits,
+  limitPeriod: z.enum(keyLimitPeriods),
+  description: z.string().optional(),
+  expiresAt: z.string().nullable(),
+})
+
+export const CreatedKey = z
+  .strictObject({ success: z.literal(true), data: CreatedKeyMembers })
+  .meta({ id: 'CreatedKey' })
+export type CreatedKey = z.output<typeof CreatedKey>
+
+export const adminFailures = {
+  400: z.union([DetailedError, CodedError]),
+  401: StandardError,
+  429: StandardError,
+  500: StandardError,
+  503: StandardError,
+}
+
+const shared = { tag: 'API Keys', auth: ['apiKey'], adminKey: true, charge: 'free' } as const
+const withoutBody = { ...adminFailures, 404: StandardError }
+const bodyFailures = { 413: PayloadTooLarge, 415: StandardError }
+
+export const listKeys = defineOperation({
+  id: 'getApiKeys',
+  method: 'GET',
+  path: '/api_keys',
+  summary: 'Keys of the account that count or have expired, newest first',
+  ...shared,
+  limit: 'read',
+  request: {},
+  answer: { json: z.strictObject({ object: z.literal('list'), data: z.array(ApiKey) }).meta({ id: 'ApiKeys' }) },
+  failures: adminFailures,
+})
+
+export const createKey = defineOperation({
+  id: 'createApiKey',
+  method: 'POST',
+  path: '/api_keys',
+  summary: 'Make a key of the account; it is shown this once',
+  ...shared,
+  limit: 'keys.create',
+  request: { body: CreateKeyRequest },
+  answer: { json: CreatedKey },
+  failures: { ...adminFailures, ...bodyFailures },
+})
+
+export const updateKey = defineOperation({
+  id: 'updateApiKey',
+  method: 'PATCH',
+  path: '/api_keys',
+  summary: 'Change what a key is for, what it may spend, or when it ends',
+  ...shared,
+  limit: 'read',
+  request: { body: UpdateKeyRequest },
+  answer: { json: z.strictObject({ success: z.literal(true), data: ChangedKey }).meta({ id: 'UpdatedApiKey' }) },
+  failures: { ...withoutBody, ...bodyFailures },
+})
+
+export const deleteKey = defineOperation({
+  id: 'deleteApiKey',
+  method: 'DELETE',
+  path: '/api_keys',
+  summary: 'End a key for good; nothing can be charged to it from then on',
+  ...shared,
+  limit: 'read',
+  request: { query: z.object({ id: z.string().min(1).max(100) }) },
+  answer: { json: z.strictObject({ success: z.literal(true) }).meta({ id: 'DeletedApiKey' }) },
+  failures: withoutBody,
+})
+
+export const getKey = defineOperation({
+  id: 'getApiKeyById',
+  method: 'GET',
+  path: '/api_keys/{id}',
+  summary: 'One key of the account, with what it used',
+  ...shared,
+  limit: 'read',
+  request: { params: z.object({ id: z.string().min(1).max(100) }) },
+  answer: { json: z.strictObject({ data: ApiKey }).meta({ id: 'ApiKeyById' }) },
+  failures: withoutBody,
+})
+
+/** A key for a wallet's account, against a signature of the wallet (published contract §11.3). */
+
+const failures = { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError }
+
+const web3KeyMembers = { path: '/api_keys/generate_web3_key', tag: 'API Keys', auth: [], charge: 'free' } as const
+
+export const getWeb3Token = defineOperation({
+  id: 'getApiKeyGenerateWeb3Key',
+  method: 'GET',
+  summary: 'A token that a wallet signs to get an API key; good for 15 minutes, and once',
+  ...web3KeyMembers,
+  limit: 'read',
+  request: {},
+  answer: {
+    json: z
+      .strictObject({ success: z.literal(true), data: z.strictObject({ token: z.string() }) })
+      .meta({ id: 'Web3Token' }),
+  },
+  failures,
+})
+
+/** `signature` is of the token's text, by EIP-191; what the address is, the answer to a wrong one says. */
+export const CreateWeb3KeyRequest = spelledObject({
+  ...createKeyShape,
+  address: z.string().max(200),
+  signature: z.string().max(1_000),
+  token: z.string().max(2_000),
+}).meta({ id: 'CreateWeb3KeyRequest' })
+export type CreateWeb3KeyRequest = z.output<typeof CreateWeb3KeyRequest>
+
+export const createWeb3Key = defineOperation({
+  id: 'postApiKeyGenerateWeb3Key',
+  method: 'POST',
+  summary: 'Make a key of the account of the wallet that signed the token; it is shown this once',
+  ...web3KeyMembers,
+  limit: 'keys.create',
+  request: { body: CreateWeb3KeyRequest },
+  answer: { json: CreatedKey },
+  failures: { ...failures, ...bodyFailures },
+})

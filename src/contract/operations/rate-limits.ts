@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { CodedError, DetailedError, SignInError, StandardError } from '../errors/failures.ts'
+import { DiscoveryRequired } from '../wire/payment-required.ts'
+import { defineOperation } from './operation.ts'
+
+/** The canonical source of a caller's limits (brief §4.3, §8.3). */
+
+const failures = {
+  400: z.union([DetailedError, CodedError]),
+  401: z.union([StandardError, SignInError]),
+  402: DiscoveryRequired,
+  429: StandardError,
+  500: StandardError,
+  503: StandardError,
+}
+
+export const RateLimits = z
+  .strictObject({
+    data: z.strictObject({
+      accessPermitted: z.boolean(),
+      apiTier: z.strictObject({ id: z.string(), isCharged: z.boolean() }),
+      balances: z.strictObject({ USD: z.number().optional(), DIEM: z.number().optional() }),
+      keyExpiration: z.string().nullable(),
+      nextEpochBegins: z.string(),
+      rateLimits: z.array(
+        z.strictObject({
+          apiModelId: z.string().optional(),
+          rateLimits: z.array(z.strictObject({ amount: z.number(), type: z.enum(['RPM', 'RPD', 'TPM']) })),
+        }),
+      ),
+    }),
+  })
+  .meta({ id: 'RateLimits' })
+export type RateLimits = z.output<typeof RateLimits>
+
+export const getRateLimits = defineOperation({
+  id: 'getApiKeyRateLimits',
+  method: 'GET',
+  path: '/api_keys/rate_limits',
+  tag: 'API Keys',
+  summary: 'Limits and balances of the caller',
+  auth: ['apiKey', 'wallet'],
+  charge: 'free',
+  limit: 'read',
+  request: {},
+  answer: { json: RateLimits },
+  failures,
+})
+
+export const RateLimitLog = z
+  .strictObject({
+    object: z.literal('list'),
+    data: z.array(
+      z.strictObject({
+        apiKeyId: z.string(),
+        modelId: z.string(),
+        rateLimitTier: z.string(),
+        rateLimitType: z.string(),
+        timestamp: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'RateLimitLog' })
+
+export const getRateLimitLog = defineOperation({
+  id: 'getApiKeyRateLimitLogs',
+  method: 'GET',
+  path: '/api_keys/rate_limit_logs',
+  aliasPath: '/api_keys/rate_limits/log',
+  tag: 'API Keys',
+  summary: 'The last requests of the caller that met a limit',
+  auth: ['apiKey', 'wallet'],
+  charge: 'free',
+  limit: 'read',
+  request: {},
+  answer: { json: RateLimitLog },
+  failures,
+})

@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import { CodedError, DetailedError, SignInError, StandardError } from '../errors/failures.ts'
+import { paging } from '../limits.ts'
+import { DiscoveryRequired } from '../wire/payment-required.ts'
+import { defineOperation } from './operation.ts'
+
+/** Signed receipts of charges and refunds: farebox's own, beside the published contract. */
+
+/** The last second that ISO 8601 writes with a year of four digits, Unix seconds. */
+const lastSecond = 253_402_300_799
+
+/** A whole number as text, as JSON has no integers of that size. */
+const digits = z.string().regex(/^(0|[1-9]\d{0,38})$/)
+
+export const ReceiptLine = z.object({
+  sku: z.string(),
+  units: digits,
+  unit_price_pico_usd: digits,
+  amount_micro_usd: digits,
+})
+
+/**
+ * What a receipt says, as claims of a JSON Web Token. Lines are what was used; rounded up once over all of them, they add
+ * up to the amount and what was written off.
+ */
+export const ReceiptClaims = z.object({
+  /** Base URL of the service. */
+  iss: z.string(),
+  /** Who was charged: the address of a wallet, or an account. */
+  sub: z.string(),
+  /** When the books took it, Unix seconds. */
+  iat: z.number().int().min(0).max(lastSecond),
+  kind: z.enum(['charge', 'refund']),
+  /** The request that was charged, as its answer's `cf-ray` named it. */
+  request: z.string(),
+  /** Id of the operation; null where the books do not tell. */
+  operation: z.string().nullable(),
+  model: z.string().nullable(),
+  /** Id of the API key that called, where it was one. */
+  api_key: z.string().optional(),
+  amount_micro_usd: digits,
+  /** The same amount by the balance that paid it, in micro-USD. */
+  paid_with: z.object({ usd: digits, diem: digits }),
+  lines: z.array(ReceiptLine),
+  /** What the lines cost beyond the amount: nobody paid it. */
+  written_off_micro_usd: digits,
+  /** Of a refund: why. */
+  reason: z.string().optional(),
+})
+export type ReceiptClaims = z.output<typeof ReceiptClaims>
+
+/** `typ` of a receipt's header, so that no other token of the same key can stand for one. */
+export const receiptType = 'farebox-receipt+jwt'
+
+/** A compact JWS: Ed25519 over header and claims. */
+const signed = z.string()
+
+export const ReceiptKeys = z
+  .strictObject({
+    keys: z.array(
+      z.strictObject({
+        kty: z.literal('OKP'),
+        crv: z.literal('Ed25519'),
+        x: z.string(),
+        kid: z.string(),
+        use: z.literal('sig'),
+        alg: z.literal('EdDSA'),
+      }),
+    ),
+  })
+  .meta({ id: 'ReceiptKeys' })
+export type ReceiptKeys = z.output<typeof ReceiptKeys>
+
+const readFailures = { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError }
+
+export const getReceiptKeys = defineOperation({
+  id: 'getReceiptKeys',
+  method: 'GET',
+  path: '/farebox/receipt_keys',
+  tag: 'farebox',
+  summary: 'Every public key that receipts were ever signed with, newest first (RFC 7517)',
+  isOwn: true,
+  auth: [],
+  charge: 'free',
+  limit: 'read',
+  request: {},
+  answer: { json: ReceiptKeys },
+  failures: readFailures,
+})
+
+const ownerFailures = {
+  ...readFailures,
+  400: z.union([DetailedError, CodedError]),
+  401: z.union([StandardError, SignInError]),
+  402: DiscoveryRequired,
+}
+
+export const Receipts = z
+  .strictObject({
+    object: z.literal('list'),
+    data: z.array(z.strictObject({ kind: z.enum(['charge', 'refund']), request: z.string(), receipt: signed })),
+    /** What `before` of the next page is; null at the end. */
+    next: z.string().nullable(),
+  })
+  .meta({ id: 'Receipts' })
+export type Receipts = z.output<typeof Receipts>
+
+const { default: usual, maximum } = paging.receipts
+
+/** Names one receipt of an account. */
+const place = z.string().regex(/^(charge|refund):[0-9a-f-]{36}$/)
+
+export const listReceipts = defineOperation({
+  id: 'listReceipts',
+  method: 'GET',
+  path: '/farebox/receipts',
+  tag: 'farebox',
+  summary: "Signed receipts of the caller's account, newest first",
+  isOwn: true,
+  auth: ['apiKey', 'wallet'],
+  charge: 'free',
+  limit: 'read',
+  request: {
+    query: z.object({ limit: z.coerce.number().int().min(1).max(maximum).default(usual), before: place.optional() }),
+  },
+  answer: { json: Receipts },
+  failures: ownerFailures,
+})
+
+export const Receipt = z.strictObject({ charge: signed, refund: signed.nullable() }).meta({ id: 'Receipt' })
+export type Receipt = z.output<typeof Receipt>
+
+export const getReceipt = defineOperation({
+  id: 'getReceipt',
+  method: 'GET',
+  path: '/farebox/receipts/{request}',
+  tag: 'farebox',
+  summary: 'The signed receipt of a request that was charged, and of its refund',
+  isOwn: true,
+  auth: ['apiKey', 'wallet'],
+  charge: 'free',
+  limit: 'read',
+  request: { params: z.object({ request: z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/) }) },
+  answer: { json: Receipt },
+  failures: { ...ownerFailures, 404: StandardError },
+})

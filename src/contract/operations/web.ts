@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { paidFailures, StandardError } from '../errors/failures.ts'
+import { defineOperation } from './operation.ts'
+
+/** Search of the web, and a page of it as Markdown (published contract §15). */
+
+/** What one search, and one page that could be read, costs in micro-USD, here and in a chat. */
+export const augmentMicroUsd = 10_000
+
+/** What a result of a model's own search of the web and X costs, and for how many a chat pays at most. */
+export const xSearchMicroUsd = 10_000
+export const xSearchResults = 20
+
+/** Results of one search. */
+const searchResults = { most: 20, default: 10 } as const
+
+export const WebSearchRequest = z
+  .looseObject({
+    query: z.string().min(1).max(400),
+    limit: z.number().int().min(1).max(searchResults.most).default(searchResults.default),
+    search_provider: z.enum(['google', 'brave']).optional(),
+  })
+  .meta({ id: 'WebSearchRequest' })
+export type WebSearchRequest = z.output<typeof WebSearchRequest>
+
+export const WebSearchResults = z
+  .strictObject({
+    query: z.string(),
+    results: z.array(
+      z.strictObject({
+        title: z.string(),
+        url: z.string(),
+        content: z.string(),
+        /** As the search engine writes it; empty where it knows none. */
+        date: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'WebSearchResults' })
+export type WebSearchResults = z.output<typeof WebSearchResults>
+
+export const WebScrapeRequest = z.looseObject({ url: z.string().min(1).max(8_192) }).meta({ id: 'WebScrapeRequest' })
+export type WebScrapeRequest = z.output<typeof WebScrapeRequest>
+
+export const WebPage = z
+  .strictObject({ url: z.string(), content: z.string(), format: z.literal('markdown') })
+  .meta({ id: 'WebPage' })
+export type WebPage = z.output<typeof WebPage>
+
+const failures = { ...paidFailures, 415: StandardError, 504: StandardError }
+
+export const webSearch = defineOperation({
+  id: 'webSearch',
+  method: 'POST',
+  path: '/augment/search',
+  tag: 'Augment',
+  summary: 'Search the web',
+  auth: ['apiKey', 'wallet'],
+  charge: 'usage',
+  limit: 'augment',
+  request: { body: WebSearchRequest },
+  answer: { json: WebSearchResults },
+  failures,
+})
+
+export const webScrape = defineOperation({
+  id: 'webScrape',
+  method: 'POST',
+  path: '/augment/scrape',
+  tag: 'Augment',
+  summary: 'Read a page of the web as Markdown',
+  auth: ['apiKey', 'wallet'],
+  charge: 'usage',
+  limit: 'augment',
+  request: { body: WebScrapeRequest },
+  answer: { json: WebPage },
+  failures,
+})

@@ -1,0 +1,120 @@
+import { z } from 'zod'
+
+/** Faults that a list names before it stops looking; an answer repeats fewer. */
+export const mostFaults = 100
+
+const BoundedList = z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>('BoundedList', (list, def) => {
+  z.ZodArray.init(list, def)
+  const { parse } = list._zod
+  list._zod.parse = (payload, context) => {
+    const { value } = payload
+    if (!Array.isArray(value)) return parse(payload, context)
+    const items: unknown[] = []
+    payload.value = items
+    for (let index = 0; index < value.length && payload.issues.length < mostFaults; index++) {
+      const item = def.element._zod.run({ value: value[index], issues: [] }, context)
+      if (item instanceof Promise) throw new z.core.$ZodAsyncError()
+      items.push(item.value)
+      if (item.issues.length) payload.issues.push(...z.core.util.prefixIssues(index, item.issues))
+    }
+    return payload
+  }
+})
+
+/**
+ * An array of a request. It says what `z.array` says, but stops at its first faults: zod keeps an issue for each wrong
+ * item, in each alternative of a union, so that a few megabytes of zeros would take seconds, or all memory.
+ */
+export const listOf = <Element extends z.ZodType>(element: Element): z.ZodArray<Element> =>
+  new BoundedList({ type: 'array', element }) as unknown as z.ZodArray<Element>
+
+/** Members of a record of a request; real ones have a handful. */
+const mostMembers = 100
+
+const BoundedRecord = z.core.$constructor<z.ZodRecord, z.core.$ZodRecordDef>('BoundedRecord', (record, def) => {
+  z.ZodRecord.init(record, def)
+  const { parse } = record._zod
+  record._zod.parse = (payload, context) => {
+    const { value } = payload
+    const isTooLarge = typeof value === 'object' && value !== null && Object.keys(value).length > mostMembers
+    if (!isTooLarge) return parse(payload, context)
+    const message = `Must have ${mostMembers} members at most`
+    payload.issues.push({ code: 'custom', message, input: value, inst: record })
+    return payload
+  }
+})
+
+/** A record of a request, by any names: as `z.record`, but a large one is one fault, whatever is in it. */
+export const recordOf = <Value extends z.ZodType>(value: Value): z.ZodRecord<z.ZodString, Value> =>
+  new BoundedRecord({ type: 'record', keyType: z.string(), valueType: value }) as unknown as z.ZodRecord<
+    z.ZodString,
+    Value
+  >
+
+/** Names of a refusal; an object with thousands of strange members gets the first of them, each as far as one is looked at. */
+const namedMembers = 5
+const namedCharacters = 64
+
+/** An object that takes no other member, for where one that was ignored would be a limit that does not hold. */
+export const closedObject = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject(shape, {
+    error: issue =>
+      issue.code === 'unrecognized_keys' ? refusal(issue.keys as string[], Object.keys(shape)) : undefined,
+  })
+
+const refusal = (strange: readonly string[], known: readonly string[]): string =>
+  `Not taken here: ${strange
+    .slice(0, namedMembers)
+    .map(name => name.slice(0, namedCharacters))
+    .join(', ')}. Allowed members: ${known.join(', ')}`
+
+/** Strange members that are looked at, and how much of a name: a body may have thousands. */
+const comparedMembers = 100
+const comparedCharacters = 64
+
+/**
+ * An object that takes members which nobody here knows (brief §1.4), but none that is nearly called as one that is known:
+ * a misspelt limit of a key, passed over in silence, would be a key without it. The refusal names what was meant.
+ */
+export const spelledObject = <Shape extends z.ZodRawShape>(shape: Shape) => {
+  const known = Object.keys(shape)
+  return z.looseObject(shape).check(({ value, issues }) => {
+    const strange = Object.keys(value).filter(name => !Object.hasOwn(shape, name))
+    for (const name of strange.slice(0, comparedMembers)) {
+      const near = nearNames(name.slice(0, comparedCharacters), known, 2)
+      if (near.length === 0) continue
+      const message = `There is no such member; did you mean ${near.join(' or ')}?`
+      issues.push({ code: 'custom', message, path: [name], input: value })
+    }
+  })
+}
+
+/** The names that are most like one that is not there, the likest first; only those that share a good part with it (0 to 1). */
+export function nearNames(
+  wanted: string,
+  names: readonly string[],
+  most: number,
+  leastLikeness = usualLikeness,
+): string[] {
+  const pairs = pairsOf(wanted)
+  return names
+    .map(name => ({ name, likeness: likeness(pairs, pairsOf(name)) }))
+    .filter(each => each.likeness >= leastLikeness)
+    .sort((one, other) => other.likeness - one.likeness || (one.name < other.name ? -1 : 1))
+    .slice(0, most)
+    .map(({ name }) => name)
+}
+
+const usualLikeness = 0.35
+
+/** Two letters that follow each other, which survive a word that moved and a letter that is wrong. */
+function pairsOf(name: string): Set<string> {
+  const letters = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '')
+  return new Set(Array.from(letters.slice(1), (letter, index) => `${letters[index]}${letter}`))
+}
+
+/** Sørensen and Dice: what both share, as a part of what both have. */
+function likeness(one: Set<string>, other: Set<string>): number {
+  const shared = [...one].filter(pair => other.has(pair)).length
+  return one.size + other.size === 0 ? 0 : (2 * shared) / (one.size + other.size)
+}

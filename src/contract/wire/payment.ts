@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { x402Version } from './networks.ts'
+
+/** x402 version 2 (brief §2.1–§2.3). Answers are strict; what a client signs is read leniently and checked elsewhere. */
+
+/** Digits only: `BigInt('')` is 0 and `BigInt('0x10')` is 16, so a looser text would pass for an amount. */
+export const BaseUnits = z.string().regex(/^\d{1,18}$/, 'digits only, in base units of the token')
+
+export const PaymentOption = z
+  .strictObject({
+    scheme: z.literal('exact'),
+    /** CAIP-2. */
+    network: z.string(),
+    amount: BaseUnits,
+    asset: z.string(),
+    payTo: z.string(),
+    maxTimeoutSeconds: z.number().int().positive(),
+    extra: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'PaymentOption' })
+export type PaymentOption = z.output<typeof PaymentOption>
+
+/** 402 of a top-up without a payment (brief §2.2). */
+export const TopUpRequired = z
+  .strictObject({ x402Version: z.literal(x402Version), accepts: z.array(PaymentOption) })
+  .meta({ id: 'X402PaymentRequirements' })
+export type TopUpRequired = z.output<typeof TopUpRequired>
+
+/** EIP-3009, every number a decimal text. */
+export const EvmAuthorization = z.strictObject({
+  from: z.string(),
+  to: z.string(),
+  value: z.string(),
+  validAfter: z.string(),
+  validBefore: z.string(),
+  nonce: z.string(),
+})
+export type EvmAuthorization = z.output<typeof EvmAuthorization>
+
+/** Exactly these two members: with another one a stock facilitator may route the payment elsewhere. */
+export const EvmPayload = z.strictObject({ signature: z.string(), authorization: EvmAuthorization })
+export type EvmPayload = z.output<typeof EvmPayload>
+
+/** A partially signed transaction, base64. */
+export const SolanaPayload = z.strictObject({ transaction: z.string() })
+
+/** Header `PAYMENT-SIGNATURE`, decoded. */
+export const PaymentPayload = z.object({
+  x402Version: z.literal(x402Version),
+  resource: z.unknown().optional(),
+  accepted: z.object({
+    scheme: z.string(),
+    network: z.string(),
+    amount: z.string(),
+    asset: z.string(),
+    payTo: z.string(),
+    maxTimeoutSeconds: z.number().optional(),
+    extra: z.record(z.string(), z.unknown()).nullish(),
+  }),
+  payload: z.record(z.string(), z.unknown()),
+  extensions: z.record(z.string(), z.unknown()).optional(),
+})
+export type PaymentPayload = z.output<typeof PaymentPayload>
+
+/** What older clients send: no `accepted`, a bare network name; the amount is the authorisation's value. */
+export const FlatPaymentPayload = z.object({
+  x402Version: z.literal(x402Version),
+  scheme: z.string(),
+  network: z.string(),
+  payload: z.record(z.string(), z.unknown()),
+})
+export type FlatPaymentPayload = z.output<typeof FlatPaymentPayload>
+
+/** Header `PAYMENT-RESPONSE`, decoded. */
+export const SettlementResponse = z.strictObject({
+  success: z.boolean(),
+  network: z.string(),
+  payer: z.string(),
+  transaction: z.string(),
+})
+export type SettlementResponse = z.output<typeof SettlementResponse>
+
+export const WalletAddress = z
+  .string()
+  .regex(/^(0x[a-fA-F0-9]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/, 'an EVM address (0x…) or a Solana address (base58)')

@@ -1,0 +1,90 @@
+/** What models of sound run on; as the other engines, these know neither accounts nor money. */
+
+import type { SpeechFormat, Transcription } from '#contract/operations/audio.ts'
+import type { Carries, MusicChoice, SpeechChoice, TranscriptionChoice } from './carried-choices.ts'
+import type { EngineState, JobProgress } from './engine.ts'
+import type { Recording } from './sound/sound-type.ts'
+
+/** What is to be said, with nothing that its model does not take. */
+export interface SpokenText {
+  text: string
+  /** One of the model's, or what `cloneVoice` gave. */
+  voice: string
+  format: SpeechFormat
+  speed: number
+  language?: string
+  /** How it is to be said. */
+  style?: string
+  temperature?: number
+  topP?: number
+}
+
+export interface SpeechCall {
+  request: SpokenText
+  engineModel: string
+  signal: AbortSignal
+}
+
+export interface VoiceCall {
+  sample: Recording
+  engineModel: string
+  signal: AbortSignal
+}
+
+export interface SpeechEngine {
+  readonly carries: Carries<SpeechChoice>
+  /** A whole file in the format of the request; `pcm` is 16 bits, little-endian, mono, 24,000 a second. */
+  speak(call: SpeechCall): Promise<Buffer>
+  /** Formats that can be made here and now, where those are fewer than the model's. */
+  formats?(): Promise<readonly SpeechFormat[]>
+  /** The engine's own name of a voice made from this recording; absent where it makes none. */
+  cloneVoice?(call: VoiceCall): Promise<string>
+}
+
+export interface TranscriptionCall {
+  recording: Recording
+  /** ISO 639-1; the engine finds out by itself where absent. */
+  language?: string
+  timestamps: boolean
+  engineModel: string
+  signal: AbortSignal
+}
+
+export interface TranscribedSpeech extends Pick<Transcription, 'text' | 'timestamps'> {
+  /** Length of the recording; null where the engine does not say. */
+  seconds: number | null
+}
+
+export interface TranscriptionEngine {
+  readonly carries: Carries<TranscriptionChoice>
+  transcribe(call: TranscriptionCall): Promise<TranscribedSpeech>
+}
+
+/** What music is made of, with nothing that its model does not take. */
+export interface MusicRequest {
+  prompt: string
+  lyrics?: string
+  seconds: number
+  isInstrumental: boolean
+  /** Whether the engine may write lyrics by itself. */
+  writesLyrics: boolean
+  voice?: string
+  languageCode?: string
+  speed?: number
+}
+
+export interface MusicCall {
+  request: MusicRequest
+  engineModel: string
+  /** The job's id, as for a video. */
+  jobId: string
+  signal: AbortSignal
+}
+
+export interface MusicEngine {
+  readonly carries: Carries<MusicChoice>
+  /** Starts or finds the work of this job. The file is `audio/mpeg`, `audio/wav` or `audio/flac`. */
+  start(call: MusicCall): Promise<JobProgress>
+  /** Looks after it; called again until it is completed or failed. An error thrown here is no verdict. */
+  poll(call: MusicCall, engineState: EngineState): Promise<JobProgress>
+}

@@ -1,0 +1,172 @@
+import { randomInt } from 'node:crypto'
+import { inferenceFailed } from '#contract/errors/errors.ts'
+import type { ImageFormat } from '#contract/operations/images.ts'
+import { typeOfBytes } from '#contract/wire/image-header.ts'
+import type { Carries, EditChoice, ImageChoice, UpscaleChoice } from '../carried-choices.ts'
+import type {
+  BackgroundCall,
+  BackgroundEngine,
+  EditCall,
+  EditEngine,
+  ImageCall,
+  ImageEngine,
+  UpscaleCall,
+  UpscaleEngine,
+} from '../engine.ts'
+import type { UpstreamOptions } from '../openai/upstream-options.ts'
+import { PictureWorker } from '../picture-worker.ts'
+import { pictureBytes } from '../pictures/bounds.ts'
+import type { Picture } from '../pictures/picture.ts'
+import { comfyPictureMs, comfyPollMs } from './bounds.ts'
+import { runWorkflow } from './run-workflow.ts'
+import { ComfyServer } from './server.ts'
+import { type Placeholder, Workflow, type WorkflowValues } from './workflow.ts'
+
+export interface ComfyOptions extends UpstreamOptions {
+  /** As ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts. */
+  workflow: unknown
+  /** How often the server is asked beside listening to it. */
+  pollMs?: number
+}
+
+interface Work {
+  values: WorkflowValues
+  pictures: readonly Picture[]
+  format: ImageFormat
+  most: number
+  signal: AbortSignal
+}
+
+const pictureNames = ['image', 'image_2', 'image_3'] as const
+
+/** Where a field of a request stands in a workflow. */
+const placeOf: Record<
+  Exclude<ImageChoice | EditChoice | UpscaleChoice, 'images' | 'format' | 'output_format'>,
+  Placeholder
+> = {
+  prompt: 'prompt',
+  negative_prompt: 'negative_prompt',
+  width: 'width',
+  height: 'height',
+  variants: 'count',
+  seed: 'seed',
+  steps: 'steps',
+  cfg_scale: 'cfg_scale',
+  style_preset: 'style',
+  aspect_ratio: 'aspect_ratio',
+  resolution: 'resolution',
+  quality: 'quality',
+  scale: 'scale',
+  enhance: 'creativity',
+  enhanceCreativity: 'creativity',
+  replication: 'replication',
+  enhancePrompt: 'prompt',
+}
+
+/** The largest seed that all samplers take. */
+const seeds = 2 ** 32 - 1
+
+/** Pictures, edits, larger pictures and removed backgrounds by a workflow on a ComfyUI server. */
+export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, BackgroundEngine {
+  readonly carries: Carries<ImageChoice | EditChoice | UpscaleChoice> = (field, value) => {
+    if (field === 'format' || field === 'output_format') return true
+    const places = this.#workflow.names
+    if (field === 'images') return pictureNames.slice(0, Number(value)).every(name => places.has(name))
+    return places.has(placeOf[field])
+  }
+  readonly #server: ComfyServer
+  readonly #workflow: Workflow
+  readonly #pollMs: number
+  readonly #worker = new PictureWorker()
+
+  /** Throws a sentence where the address, the key or the workflow cannot be used. */
+  constructor(options: ComfyOptions) {
+    this.#workflow = new Workflow(options.workflow)
+    this.#server = new ComfyServer(options)
+    this.#pollMs = options.pollMs ?? comfyPollMs
+  }
+
+  async generate({ request, engineModel, signal }: ImageCall): Promise<Buffer[]> {
+    const { prompt, width, height, count, format, negativePrompt = '', seed = randomInt(seeds) } = request
+    const values = {
+      ...{ prompt, negative_prompt: negativePrompt, width, height, count, seed, model: engineModel },
+      ...(request.steps === undefined ? {} : { steps: request.steps }),
+      ...(request.cfgScale === undefined ? {} : { cfg_scale: request.cfgScale }),
+      ...(request.style === undefined ? {} : { style: request.style }),
+    }
+    return this.#make({ values, pictures: [], format, most: count, signal })
+  }
+
+  async edit({ request, engineModel, signal }: EditCall): Promise<Buffer> {
+    const { prompt, pictures, format, aspectRatio, resolution, quality } = request
+    const values = {
+      ...{ prompt, negative_prompt: '', seed: randomInt(seeds), model: engineModel },
+      ...sizeOf(pictures),
+      ...(aspectRatio === undefined ? {} : { aspect_ratio: aspectRatio }),
+      ...(resolution === undefined ? {} : { resolution }),
+      ...(quality === undefined ? {} : { quality }),
+    }
+    return one(await this.#make({ values, pictures, format, most: 1, signal }))
+  }
+
+  async upscale({ request: { picture, scale, enhance }, engineModel, signal }: UpscaleCall): Promise<Buffer> {
+    const values = {
+      ...{ scale, seed: randomInt(seeds), model: engineModel, prompt: enhance?.prompt ?? '', negative_prompt: '' },
+      ...sizeOf([picture]),
+      creativity: enhance?.creativity ?? 0,
+      replication: enhance?.replication ?? 1,
+    }
+    return one(await this.#make({ values, pictures: [picture], format: 'png', most: 1, signal }))
+  }
+
+  async removeBackground({ picture, engineModel, signal }: BackgroundCall): Promise<Buffer> {
+    const values = { model: engineModel, seed: randomInt(seeds), ...sizeOf([picture]) }
+    return one(await this.#make({ values, pictures: [picture], format: 'png', most: 1, signal }))
+  }
+
+  /** Ends all connections and the thread. */
+  async close(): Promise<void> {
+    await Promise.all([this.#server.close(), this.#worker.close()])
+  }
+
+  async #make({ values, pictures, format, most, signal: caller }: Work): Promise<Buffer[]> {
+    const signal = AbortSignal.any([caller, AbortSignal.timeout(comfyPictureMs)])
+    try {
+      const workflow = this.#workflow.filled({ ...values, ...(await this.#uploaded(pictures, signal)) })
+      const files = await runWorkflow({ server: this.#server, workflow, pollMs: this.#pollMs, signal })
+      const made: Buffer[] = []
+      for (const file of files.slice(0, most)) {
+        const bytes = await this.#server.bytes(file, pictureBytes, signal)
+        made.push(
+          typeOfBytes(bytes) === format
+            ? bytes
+            : await this.#worker.run({ kind: 'convert', picture: bytes, format }, signal),
+        )
+      }
+      return made
+    } catch (error) {
+      throw this.#server.known(error, caller)
+    }
+  }
+
+  /** Every picture of a request has to have its place in the workflow: one that is left out would be paid for nothing. */
+  async #uploaded(pictures: readonly Picture[], signal: AbortSignal): Promise<WorkflowValues> {
+    const values: Partial<Record<(typeof pictureNames)[number], string>> = {}
+    for (const [index, picture] of pictures.entries()) {
+      const name = pictureNames[index]
+      if (!name || !this.#workflow.names.has(name)) throw new Error('The workflow has no place for all pictures.')
+      const { type, bytes } = picture
+      values[name] = await this.#server.upload({ extension: type, mimeType: `image/${type}`, bytes }, signal)
+    }
+    return values
+  }
+}
+
+function sizeOf([picture]: readonly Picture[]): Pick<WorkflowValues, 'width' | 'height'> {
+  return picture ? { width: picture.width, height: picture.height } : {}
+}
+
+function one([picture]: readonly Buffer[]): Buffer {
+  if (!picture) throw inferenceFailed()
+  return picture
+}

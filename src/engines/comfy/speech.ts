@@ -1,0 +1,101 @@
+import { randomInt } from 'node:crypto'
+import { inferenceFailed } from '#contract/errors/errors.ts'
+import type { SpeechFormat } from '#contract/operations/audio.ts'
+import type { SpeechCall, SpeechEngine, VoiceCall } from '../audio-engines.ts'
+import type { Carries, SpeechChoice } from '../carried-choices.ts'
+import { longestRecordingSeconds, speechBytes } from '../sound/bounds.ts'
+import { decodeSound } from '../sound/decode-sound.ts'
+import { encodeSound, pcmRate, soundFormats } from '../sound/encode-sound.ts'
+import { soundTypeOf } from '../sound/sound-type.ts'
+import { soundOfWav } from '../sound/wav.ts'
+import { comfyPictureMs, comfyPollMs } from './bounds.ts'
+import type { ComfyOptions } from './pictures.ts'
+import { runWorkflow } from './run-workflow.ts'
+import { ComfyServer } from './server.ts'
+import { type Placeholder, Workflow, type WorkflowValues } from './workflow.ts'
+
+/** Where a field of a request stands in a workflow. */
+const placeOf: Record<SpeechChoice, Placeholder> = {
+  voice: 'voice',
+  speed: 'speed',
+  language: 'language',
+  prompt: 'style',
+  temperature: 'temperature',
+  top_p: 'top_p',
+}
+
+/** The largest seed that all samplers take. */
+const seeds = 2 ** 32 - 1
+
+/**
+ * Speech by a workflow on a ComfyUI server. Its voices are names of sound files in the server's input folder, which a
+ * node loads by `{{voice}}`; a voice made of a recording is such a file too.
+ */
+export class ComfySpeech implements SpeechEngine {
+  readonly formats = soundFormats
+  readonly #server: ComfyServer
+  readonly #workflow: Workflow
+  readonly #pollMs: number
+
+  /** Throws a sentence where the address, the key or the workflow cannot be used. */
+  constructor(options: ComfyOptions) {
+    this.#workflow = new Workflow(options.workflow)
+    if (!this.#workflow.names.has('prompt'))
+      throw new Error('The workflow of speech needs {{prompt}}, the text to say.')
+    this.#server = new ComfyServer(options)
+    this.#pollMs = options.pollMs ?? comfyPollMs
+  }
+
+  readonly carries: Carries<SpeechChoice> = field => this.#workflow.names.has(placeOf[field])
+
+  async speak({ request, engineModel, signal: caller }: SpeechCall): Promise<Buffer> {
+    const { text, voice, speed, language, style, temperature, topP } = request
+    const values: WorkflowValues = {
+      ...{ prompt: text, voice, speed, model: engineModel, seed: randomInt(seeds) },
+      ...(language === undefined ? {} : { language }),
+      ...(style === undefined ? {} : { style }),
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(topP === undefined ? {} : { top_p: topP }),
+    }
+    const signal = AbortSignal.any([caller, AbortSignal.timeout(comfyPictureMs)])
+    try {
+      const workflow = this.#workflow.filled(values)
+      const files = await runWorkflow({ server: this.#server, workflow, pollMs: this.#pollMs, signal })
+      const file = files.find(({ filename }) => /\.(wav|mp3|flac|ogg|opus)$/i.test(filename))
+      if (!file) throw inferenceFailed()
+      return await converted(await this.#server.bytes(file, speechBytes, signal), request.format, signal)
+    } catch (error) {
+      throw this.#server.known(error, caller)
+    }
+  }
+
+  /** The recording as a file of the server, by the name that a workflow loads it by. */
+  async cloneVoice({ sample, signal }: VoiceCall): Promise<string> {
+    const { type, bytes } = sample
+    try {
+      return await this.#server.upload({ extension: type, mimeType: `audio/${type}`, bytes }, signal)
+    } catch (error) {
+      throw this.#server.known(error, signal)
+    }
+  }
+
+  /** Ends all connections. */
+  close(): Promise<void> {
+    return this.#server.close()
+  }
+}
+
+/** A workflow saves in a format of its own. */
+async function converted(bytes: Buffer, format: SpeechFormat, signal: AbortSignal): Promise<Buffer> {
+  const type = soundTypeOf(bytes)
+  if (type === null) throw inferenceFailed()
+  if (type === format) return bytes
+  const wav = type === 'wav' ? soundOfWav(bytes) : null
+  if (wav) return encodeSound(wav, format, signal)
+  const asked = { rate: pcmRate, atMostSeconds: longestRecordingSeconds, to: 'pcm', signal } as const
+  const decoded = await decodeSound({ bytes, type }, asked)
+  if (typeof decoded === 'string') throw inferenceFailed()
+  const { buffer, byteOffset, byteLength } = decoded.bytes
+  const samples = new Int16Array(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer)
+  return encodeSound({ samples, rate: pcmRate }, format, signal)
+}

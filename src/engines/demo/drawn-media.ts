@@ -1,0 +1,85 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { VideoQueueRequest } from '#contract/operations/video.ts'
+import type { PictureType } from '#contract/wire/image-header.ts'
+import type { ConversionInput } from '#host/media/conversion.ts'
+import { readPicture } from '../pictures/picture.ts'
+import { type MediaFormat, mediaFormat } from '../video-media/media-format.ts'
+import { type NamedMedium, namedMedia } from '../video-media/named-media.ts'
+import { EncodeFailed } from './encode.ts'
+
+/** The media of a request as the drawing uses them. */
+export interface DrawnMedia {
+  /** Behind everything: the given video, or the first frame. */
+  base: ConversionInput | null
+  /** Shown whole towards the end. */
+  end: ConversionInput | null
+  /** Small, side by side: references, elements and scenes, in the order of the contract. */
+  tiles: readonly Tile[]
+  /** Heard together, in the place of the chord. */
+  sounds: readonly ConversionInput[]
+}
+
+export interface Tile {
+  /** As a prompt calls it: `@Element1`, `@Image1`. */
+  name: string
+  input: ConversionInput
+}
+
+/** The reader of each type is named, so that no content is taken for a playlist or a script. */
+const pictureReaders: Record<PictureType, string> = {
+  png: 'png_pipe',
+  jpeg: 'jpeg_pipe',
+  webp: 'webp_pipe',
+  gif: 'gif',
+}
+const mediaReaders: Record<MediaFormat, string> = { mp4: 'mov', mov: 'mov', webm: 'matroska', wav: 'wav', mp3: 'mp3' }
+
+/** Writes every medium of a request into the folder, where the encoder reads them. Throws `EncodeFailed`. */
+export async function drawnMedia(folder: string, request: VideoQueueRequest): Promise<DrawnMedia> {
+  const written: { medium: NamedMedium; input: ConversionInput }[] = []
+  for (const [index, medium] of namedMedia(request).entries()) {
+    written.push({ medium, input: await writeMedium(join(folder, `medium-${index}`), medium) })
+  }
+  const of = (field: string) => written.find(({ medium }) => medium.path[0] === field)?.input ?? null
+  const video = of('video_url')
+  // A request with both keeps its first frame as a tile.
+  const whole = new Set(['end_image_url', video ? 'video_url' : 'image_url'])
+  const tiles = written.flatMap(({ medium, input }): Tile[] =>
+    medium.rule.kind === 'audio' || whole.has(String(medium.path[0])) ? [] : [{ name: nameOf(medium.path), input }],
+  )
+  const sounds = written.filter(({ medium }) => medium.rule.kind === 'audio').map(({ input }) => input)
+  return { base: video ?? of('image_url'), end: of('end_image_url'), tiles, sounds }
+}
+
+async function writeMedium(path: string, { url, rule, path: field }: NamedMedium): Promise<ConversionInput> {
+  const name = field.join('.')
+  if (rule.kind === 'image') {
+    const read = readPicture(url)
+    if (!read.ok) throw new EncodeFailed(`${name} cannot be used: ${read.problem}.`, read.problem)
+    await writeFile(path, read.picture.bytes)
+    return { path, reader: pictureReaders[read.picture.type], isStill: true }
+  }
+  // It came whole, and was recognised when it was taken.
+  const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
+  const format = mediaFormat(bytes)
+  if (format === null) throw new EncodeFailed(`${name} cannot be read.`, 'unknown format')
+  await writeFile(path, bytes)
+  return { path, reader: mediaReaders[format] }
+}
+
+function nameOf([field, index = 0]: NamedMedium['path']): string {
+  const number = Number(index) + 1
+  switch (field) {
+    case 'elements':
+      return `@Element${number}`
+    case 'scene_image_urls':
+      return `@Image${number}`
+    case 'reference_video_urls':
+      return `video ${number}`
+    case 'image_url':
+      return 'first frame'
+    default:
+      return `image ${number}`
+  }
+}

@@ -1,0 +1,78 @@
+/** Where the thread that reads documents starts. Answers in the order of the questions. */
+
+import { optionalPackage } from '#host/optional-package.ts'
+import { answerTasks } from '#host/threads/answer-tasks.ts'
+import { sheetCells } from './bounds.ts'
+import { checkUnpacked } from './check-unpacked.ts'
+import type { DocumentKind } from './document-kind.ts'
+import type { DocumentAnswer, DocumentTask } from './document-thread-messages.ts'
+import { htmlText } from './html-text.ts'
+
+interface Unpdf {
+  extractText(data: Uint8Array, options: { mergePages: true }): Promise<{ text: string }>
+}
+
+interface Mammoth {
+  extractRawText(input: { buffer: Buffer }): Promise<{ value: string }>
+}
+
+interface Sheets {
+  read(data: Uint8Array, options: object): { SheetNames: string[]; Sheets: Record<string, { '!ref'?: string }> }
+  utils: {
+    sheet_to_csv(sheet: unknown): string
+    decode_range(range: string): Record<'s' | 'e', { r: number; c: number }>
+  }
+}
+
+answerTasks(async ({ bytes, kind }: DocumentTask): Promise<DocumentAnswer> => {
+  let read: (bytes: Buffer) => Promise<string>
+  try {
+    read = await readers[kind]()
+  } catch (error) {
+    return { missing: String(error) }
+  }
+  try {
+    return { text: await read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)) }
+  } catch (error) {
+    return { unread: String(error) }
+  }
+})
+
+/** Loads what reads a kind, and answers that. */
+const readers: Readonly<Record<DocumentKind, () => Promise<(bytes: Buffer) => Promise<string>>>> = {
+  plain: async () => async bytes => utf8(bytes),
+  html: async () => async bytes => htmlText(utf8(bytes)),
+  async pdf() {
+    const { extractText } = await optionalPackage<Unpdf>('unpdf', 'Reading PDF')
+    return async bytes => (await extractText(new Uint8Array(bytes), { mergePages: true })).text
+  },
+  async docx() {
+    const loaded = await optionalPackage<Mammoth & { default?: Mammoth }>('mammoth', 'Reading Word documents')
+    const { extractRawText } = loaded.default ?? loaded
+    return async bytes => {
+      checkUnpacked(bytes)
+      return (await extractRawText({ buffer: bytes })).value
+    }
+  },
+  async sheet() {
+    const { read, utils } = await optionalPackage<Sheets>('xlsx', 'Reading spreadsheets')
+    return async bytes => {
+      if (bytes.subarray(0, 2).toString('latin1') === 'PK') checkUnpacked(bytes)
+      const { SheetNames: names, Sheets: sheets } = read(bytes, { dense: true })
+      checkCells(Object.values(sheets), utils)
+      return names.map(name => `# ${name}\n${utils.sheet_to_csv(sheets[name])}`).join('\n\n')
+    }
+  },
+}
+
+/** Two cells at opposite corners span all between them, and each of those would be written. */
+function checkCells(sheets: readonly { '!ref'?: string }[], { decode_range: decode }: Sheets['utils']): void {
+  const cells = sheets.map(({ '!ref': range }) => {
+    if (range === undefined) return 0
+    const { s: first, e: last } = decode(range)
+    return (last.r - first.r + 1) * (last.c - first.c + 1)
+  })
+  if (!(cells.reduce((all, some) => all + some, 0) <= sheetCells)) throw new Error('It spans too many cells.')
+}
+
+const utf8 = (bytes: Buffer) => new TextDecoder('utf-8', { fatal: true }).decode(bytes)

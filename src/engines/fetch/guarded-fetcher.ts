@@ -1,0 +1,193 @@
+import { type LookupAddress, lookup as systemLookup } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { Agent, type Dispatcher, request as send } from 'undici'
+import { isPublicAddress } from '#contract/wire/network-address.ts'
+import { bytesWithin } from '#host/bytes-within.ts'
+import * as bounds from './bounds.ts'
+import { FetchRefused } from './fetch-refused.ts'
+
+export interface GuardedFetcherOptions {
+  /** `host:port` that may be fetched although it is not of the public web, such as an operator's own file server. */
+  privateHosts?: readonly string[]
+  /** In place of the system's resolver. */
+  resolve?: (host: string) => Promise<readonly LookupAddress[]>
+}
+
+export interface FetchOrder {
+  /** As the caller wrote it. */
+  url: string
+  /** Of the body; a larger one is refused as soon as it is known to be. */
+  mostBytes: number
+  /** All of it, hops included. */
+  timeoutMs: number
+  /** For the `accept` header. */
+  accept?: string
+  signal: AbortSignal
+}
+
+export interface FetchedFile {
+  /** Where it was in the end. */
+  url: string
+  /** In lower case and without parameters; empty where its server says none. */
+  mimeType: string
+  /** In lower case; null where its server says none. */
+  charset: string | null
+  bytes: Buffer
+}
+
+/**
+ * Fetches what callers name, and only from the public web: every name is resolved once, each of its addresses has to be
+ * a public one, and the connection goes to what was checked; each redirect anew (reliability G1).
+ */
+export class GuardedFetcher {
+  readonly #privateHosts: ReadonlySet<string>
+  readonly #resolve: NonNullable<GuardedFetcherOptions['resolve']>
+  /** Connects to public addresses alone. */
+  readonly #guarded: Agent
+  /** Connects to hosts that are listed, whatever their names resolve to. */
+  readonly #trusting: Agent
+
+  constructor({ privateHosts = [], resolve = resolveBySystem }: GuardedFetcherOptions = {}) {
+    this.#privateHosts = new Set(privateHosts)
+    this.#resolve = resolve
+    this.#guarded = agentFor(host => this.#publicAddressesOf(host))
+    this.#trusting = agentFor(host => this.#resolve(host))
+  }
+
+  /** Throws `FetchRefused`, or the signal's reason. */
+  async fetch(order: FetchOrder): Promise<FetchedFile> {
+    const deadline = AbortSignal.timeout(order.timeoutMs)
+    const signal = AbortSignal.any([order.signal, deadline])
+    try {
+      let url = this.checked(order.url)
+      for (let hop = 0; hop <= bounds.redirectsAtMost; hop++) {
+        const response = await this.#ask(url, { ...order, signal })
+        const next = redirectOf(response, url)
+        if (next === null) return await fileOf(response, url, order.mostBytes)
+        // Whatever comes with a redirect is nothing that anybody reads.
+        response.body.destroy()
+        url = this.checked(next)
+      }
+      throw new FetchRefused('unreachable', `it redirects more than ${bounds.redirectsAtMost} times`)
+    } catch (error) {
+      order.signal.throwIfAborted()
+      throw FetchRefused.of(error, deadline.aborted)
+    }
+  }
+
+  /** The address as it would be fetched. Throws `FetchRefused` for one that never will be. */
+  checked(text: string): URL {
+    if (text.length > bounds.addressCharacters || !URL.canParse(text)) {
+      throw new FetchRefused('address', 'must be an address that begins with https:// or http://')
+    }
+    const url = new URL(text)
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+      throw new FetchRefused('address', 'must be an address that begins with https:// or http://')
+    }
+    if (url.username || url.password) throw new FetchRefused('address', 'must have no user and no password in it')
+    if (this.#isPrivateHost(url)) return url
+    if (!bounds.webPorts.has(url.port)) throw new FetchRefused('address', 'must be on port 80 or 443')
+    const host = plainHost(url)
+    if (isIP(host) && !isPublicAddress(host)) throw notPublic()
+    return url
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    await Promise.all([this.#guarded.destroy(), this.#trusting.destroy()])
+  }
+
+  async #ask(url: URL, { accept, signal }: FetchOrder): Promise<Dispatcher.ResponseData> {
+    const response = await send(url, {
+      method: 'GET',
+      headers: { accept: accept ?? '*/*', 'accept-encoding': 'identity', 'user-agent': 'farebox' },
+      // A listed host is trusted on its port alone; the same name on another is as any other.
+      dispatcher: this.#isPrivateHost(url) ? this.#trusting : this.#guarded,
+      signal,
+    })
+    // A body that is left before its end reports that as an error, which nobody waits for.
+    response.body.on('error', () => undefined)
+    return response
+  }
+
+  #isPrivateHost({ host, port, protocol }: URL): boolean {
+    return this.#privateHosts.has(port ? host : `${host}:${protocol === 'https:' ? 443 : 80}`)
+  }
+
+  async #publicAddressesOf(host: string): Promise<readonly LookupAddress[]> {
+    const addresses = await this.#resolve(host)
+    if (!addresses.length || addresses.some(({ address }) => !isPublicAddress(address))) throw notPublic()
+    return addresses
+  }
+}
+
+type AddressesOf = (host: string) => Promise<readonly LookupAddress[]>
+
+const agentFor = (addressesOf: AddressesOf): Agent =>
+  new Agent({
+    connections: bounds.connectionsPerAddress,
+    // A name belongs to what it was resolved to at one time; the next fetch asks again.
+    pipelining: 0,
+    connect: { lookup: lookupBy(addressesOf), timeout: bounds.fetchAnswerMs },
+    headersTimeout: bounds.fetchAnswerMs,
+    bodyTimeout: bounds.fetchSilenceMs,
+  })
+
+/** Net connects to what this answers and to nothing else, so no second answer of a name server counts. */
+const lookupBy =
+  (addressesOf: AddressesOf): LookupFunction =>
+  (host, { all }, done) => {
+    addressesOf(host).then(
+      addresses => {
+        const [first] = addresses
+        if (all) done(null, [...addresses])
+        else done(null, first?.address ?? '', first?.family)
+      },
+      error => done(error, ''),
+    )
+  }
+
+const notPublic = () => new FetchRefused('address', 'must be an address of the public web')
+
+/** IPv6 without its brackets. */
+const plainHost = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
+
+const resolveBySystem = (host: string): Promise<LookupAddress[]> =>
+  new Promise((resolve, reject) => {
+    systemLookup(host, { all: true, order: 'verbatim' }, (error, addresses) =>
+      error ? reject(error) : resolve(addresses),
+    )
+  })
+
+function redirectOf({ statusCode, headers }: Dispatcher.ResponseData, from: URL): string | null {
+  if (![301, 302, 303, 307, 308].includes(statusCode)) return null
+  const { location } = headers
+  if (typeof location !== 'string' || !URL.canParse(location, from.href)) {
+    throw new FetchRefused('unreachable', 'it redirects to nowhere')
+  }
+  return new URL(location, from).href
+}
+
+async function fileOf(response: Dispatcher.ResponseData, url: URL, mostBytes: number): Promise<FetchedFile> {
+  const { statusCode, headers, body } = response
+  const refuse = (reason: FetchRefused['reason'], problem: string) => {
+    body.destroy()
+    return new FetchRefused(reason, problem)
+  }
+  if (statusCode !== 200) throw refuse('unreachable', `its server answered ${statusCode}`)
+  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase()
+  if (encoding !== 'identity') throw refuse('unreachable', 'its server sends nothing that is not compressed')
+  const tooLarge = () => refuse('too_large', `it has more than ${mostBytes} bytes`)
+  if (Number(headers['content-length'] ?? 0) > mostBytes) throw tooLarge()
+  const bytes = await bytesWithin(body, mostBytes)
+  if (!bytes) throw tooLarge()
+  return { url: url.href, ...typeOf(headers['content-type']), bytes }
+}
+
+function typeOf(header: string | string[] | undefined): Pick<FetchedFile, 'mimeType' | 'charset'> {
+  const [mimeType = '', ...parameters] = String(header ?? '')
+    .toLowerCase()
+    .split(';')
+  const charset = parameters.map(each => /^\s*charset\s*=\s*"?([\w.:-]{1,40})"?\s*$/.exec(each)?.[1]).find(Boolean)
+  return { mimeType: mimeType.trim(), charset: charset ?? null }
+}

@@ -1,0 +1,67 @@
+import { modelOverloaded, requestTimeout } from '#contract/errors/errors.ts'
+import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
+import { MediaFailed, MediaWorkers, type MediaWorkersOptions, type RunMediaTask } from '#host/media/media-workers.ts'
+import { onceLoaded } from '#host/once-loaded.ts'
+
+export type FfmpegOptions = Omit<MediaWorkersOptions, 'memoryMb'> & Partial<Pick<MediaWorkersOptions, 'memoryMb'>>
+
+/** Decoding and encoding one file of up to 64 million pixels a frame takes some 500 MB. */
+export const mediaMemoryMb = 1_024
+
+/** FFmpeg and the readers of containers for one purpose, whose tasks wait for each other alone. */
+export class Ffmpeg {
+  readonly #workers: MediaWorkers
+  readonly #lacking = new Map<string, () => Promise<readonly string[]>>()
+
+  constructor(options: FfmpegOptions) {
+    this.#workers = new MediaWorkers({ memoryMb: mediaMemoryMb, ...options })
+  }
+
+  /** Whether too many wait for another to come. */
+  get full(): boolean {
+    return this.#workers.full
+  }
+
+  /** Whether FFmpeg is installed, and has these encoders. */
+  async isInstalled(encoders: readonly string[] = []): Promise<boolean> {
+    try {
+      return (await this.#lackingOf(encoders)).length === 0
+    } catch (error) {
+      if (error instanceof FfmpegMissing) return false
+      throw error
+    }
+  }
+
+  /** Throws `FfmpegMissing` where it is not installed, or lacks one of these encoders. */
+  async require(encoders: readonly string[]): Promise<void> {
+    const lacking = await this.#lackingOf(encoders)
+    if (lacking.length > 0) throw new FfmpegMissing(lacking)
+  }
+
+  /**
+   * Gives `work` its turn, with what runs tasks in it. Throws `modelOverloaded` where too many wait, `requestTimeout` where
+   * a task takes too long, which is not the file's fault, `FfmpegMissing`, and the signal's reason.
+   */
+  async turn<Value>(work: (run: RunMediaTask) => Promise<Value>, signal: AbortSignal): Promise<Value> {
+    if (this.#workers.full) throw modelOverloaded()
+    try {
+      return await this.#workers.turn(work, signal)
+    } catch (error) {
+      throw error instanceof MediaFailed && error.problem === 'late' ? requestTimeout() : error
+    }
+  }
+
+  /** What is missing may be installed meanwhile, and is looked for again. */
+  #lackingOf(encoders: readonly string[]): Promise<readonly string[]> {
+    const names = encoders.join()
+    const lacking =
+      this.#lacking.get(names) ??
+      onceLoaded(() => this.turn(run => run('lacking', encoders), new AbortController().signal))
+    this.#lacking.set(names, lacking)
+    return lacking()
+  }
+}
+
+/** Whether a file is to blame: it is none of its format, or takes more memory than any of its kind should. */
+export const isUnreadable = (error: unknown): boolean =>
+  error instanceof MediaFailed && (error.problem === 'unreadable' || error.problem === 'died')

@@ -1,0 +1,122 @@
+import { randomInt } from 'node:crypto'
+import { contextTooLong } from '#contract/errors/errors.ts'
+import { fieldError } from '#contract/errors/issues.ts'
+import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import type { ChatCall } from '../engine.ts'
+import { askedTokens } from '../tokens/asked-tokens.ts'
+import type { GenerateOptions, LlamaChat, LlamaFunctions, LlamaGrammar, LlamaTurn } from './llama-package.ts'
+import type { OpenModel } from './model-file.ts'
+import { turnsOf } from './turns.ts'
+
+/** How to make one choice of an answer. */
+export interface Generation {
+  turns: readonly LlamaTurn[]
+  promptTokens: number
+  options: Omit<GenerateOptions, 'onResponseChunk' | 'signal'>
+}
+
+/** Throws `invalidRequest` for what llama.cpp cannot do here, and `contextTooLong`. */
+export async function planGeneration(call: ChatCall, open: OpenModel, chat: LlamaChat): Promise<Generation> {
+  const { request, maxCompletionTokens } = call
+  refuseWhatIsNotTaken(request)
+  const turns = turnsOf(request.messages)
+  const functions = functionsOf(request)
+  const promptTokens = chat.chatWrapper
+    .generateContextState({ chatHistory: turns, ...(functions ? { availableFunctions: functions } : {}) })
+    .contextText.tokenize(open.model.tokenizer).length
+  const room = open.contextTokens - promptTokens - 1
+  if (room < 1) throw tooLong(open.contextTokens, promptTokens)
+  const each = Math.floor(maxCompletionTokens / (request.n ?? 1))
+  const maxTokens = Math.min(each, room, askedTokens(request) ?? Number.POSITIVE_INFINITY)
+  const grammar = await grammarOf(request, open)
+  return {
+    turns,
+    promptTokens,
+    options: {
+      ...samplingOf(request),
+      maxTokens,
+      customStopTriggers: stopsOf(request),
+      ...(grammar ? { grammar } : {}),
+      ...(functions
+        ? { functions, ...(request.parallel_tool_calls === false ? { maxParallelFunctionCalls: 1 } : {}) }
+        : {}),
+    },
+  }
+}
+
+/** Each choice its own, so that two are not the same. */
+export const seedOf = ({ seed }: ChatCompletionRequest, choice: number): number =>
+  seed === null || seed === undefined ? randomInt(2 ** 32 - 1) : (seed + choice) % 2 ** 32
+
+export const stopsOf = ({ stop }: ChatCompletionRequest): string[] =>
+  (typeof stop === 'string' ? [stop] : (stop ?? [])).filter(Boolean)
+
+function refuseWhatIsNotTaken({
+  logprobs,
+  tools,
+  tool_choice: choice,
+  response_format: format,
+}: ChatCompletionRequest) {
+  if (logprobs) throw fieldError(['logprobs'], 'This model tells no log probabilities; allowed values: false')
+  const isFree = choice === null || choice === undefined || choice === 'auto' || choice === 'none'
+  if (!isFree) throw fieldError(['tool_choice'], 'This model cannot be made to call; allowed values: auto, none')
+  if (tools?.length && format && format.type !== 'text') {
+    throw fieldError(['response_format'], 'This model takes a format or tools, not both; leave one of them out')
+  }
+}
+
+function functionsOf({ tools, tool_choice: choice }: ChatCompletionRequest): LlamaFunctions | null {
+  if (!tools?.length || choice === 'none') return null
+  const named = tools.flatMap(tool => ('function' in tool && tool.function ? [tool.function] : []))
+  return Object.fromEntries(
+    (named as { name: string; description?: string; parameters?: object }[]).map(
+      ({ name, description, parameters }) => [
+        name,
+        { ...(description ? { description } : {}), ...(parameters ? { params: parameters } : {}) },
+      ],
+    ),
+  )
+}
+
+async function grammarOf(
+  { response_format: format }: ChatCompletionRequest,
+  { llama }: OpenModel,
+): Promise<LlamaGrammar | null> {
+  if (!format || format.type === 'text') return null
+  if (format.type === 'json_object') return llama.getGrammarFor('json')
+  const { schema } = format.json_schema as { schema?: unknown }
+  if (typeof schema !== 'object' || schema === null) {
+    throw fieldError(['response_format', 'json_schema', 'schema'], 'must be a JSON schema')
+  }
+  try {
+    return await llama.createGrammarForJsonSchema(schema)
+  } catch {
+    throw fieldError(['response_format', 'json_schema', 'schema'], 'No grammar can be made of this schema; simplify it')
+  }
+}
+
+/** OpenAI’s usual values where the caller says nothing. */
+function samplingOf(request: ChatCompletionRequest) {
+  const { temperature, top_p, top_k, min_p, repetition_penalty, frequency_penalty, presence_penalty } = request
+  return {
+    temperature: temperature ?? 1,
+    ...(top_p ? { topP: top_p } : {}),
+    ...(top_k ? { topK: top_k } : {}),
+    ...(min_p ? { minP: min_p } : {}),
+    repeatPenalty: {
+      penalty: repetition_penalty ?? 1,
+      frequencyPenalty: frequency_penalty ?? 0,
+      presencePenalty: presence_penalty ?? 0,
+    },
+  }
+}
+
+const tooLong = (contextTokens: number, promptTokens: number) =>
+  contextTooLong({
+    error: {
+      message: `This model’s context is ${contextTokens} tokens, and the messages are ${promptTokens}. Shorten them.`,
+      type: 'invalid_request_error',
+      param: 'messages',
+      code: 'context_length_exceeded',
+    },
+  })

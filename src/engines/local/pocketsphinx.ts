@@ -1,0 +1,92 @@
+import { inferenceFailed, modelOverloaded, requestTimeout, unreadableSpeech } from '#contract/errors/errors.ts'
+import { fieldError } from '#contract/errors/issues.ts'
+import { inFile } from '#host/in-folder.ts'
+import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
+import { runProgram } from '#host/run-program.ts'
+import { Slots } from '#host/slots.ts'
+import type { TranscribedSpeech, TranscriptionCall, TranscriptionEngine } from '../audio-engines.ts'
+import { heardSeconds, hearingMs, hearingsAtOnce, hearingsWaiting } from '../bounds.ts'
+import type { Carries, TranscriptionChoice } from '../carried-choices.ts'
+import { decodeSound } from '../sound/decode-sound.ts'
+import type { Recording } from '../sound/sound-type.ts'
+import { pcmOf, resampled, soundOfWav } from '../sound/wav.ts'
+import { readHeard } from './read-heard.ts'
+
+/** What its English model was made from. */
+const rate = 16_000
+
+/** The word list, sound model and language model are where Debian puts them. */
+const args = ['-samprate', `${rate}`, '-time', 'yes', '-logfn', '/dev/null']
+
+const isEnglish = (language: unknown): boolean => /^en\b/i.test(String(language))
+
+export interface PocketsphinxOptions {
+  /** The program, where it is not on PATH. */
+  path?: string
+  /** What went wrong with the program, for a log; callers are told nothing of it. */
+  onProblem?: (problem: string) => void
+}
+
+/**
+ * English speech to words by the program `pocketsphinx_continuous` (Debian's packages `pocketsphinx` and
+ * `pocketsphinx-en-us`): a third of the time that the recording lasts, and as good as such a small model is.
+ */
+export class Pocketsphinx implements TranscriptionEngine {
+  /** It knows when each word was said, and English alone. */
+  readonly carries: Carries<TranscriptionChoice> = (field, value) => field !== 'language' || isEnglish(value)
+  readonly #path: string
+  readonly #onProblem: (problem: string) => void
+  readonly #slots = new Slots(hearingsAtOnce, hearingsWaiting)
+
+  constructor({ path = 'pocketsphinx_continuous', onProblem = () => {} }: PocketsphinxOptions = {}) {
+    this.#path = path
+    this.#onProblem = onProblem
+  }
+
+  /** Throws `modelOverloaded` where too many wait, `invalidRequest` for what is too long. */
+  async transcribe({ recording, timestamps, signal }: TranscriptionCall): Promise<TranscribedSpeech> {
+    if (this.#slots.full) throw modelOverloaded()
+    return this.#slots.run(async () => {
+      const pcm = await samplesOf(recording, signal)
+      // It opens a file by name, and cannot open the pipes that Node gives its children.
+      const { text, words } = readHeard(await inFile('speech', pcm, path => this.#hear(path, signal)))
+      return { text, seconds: pcm.length / 2 / rate, ...(timestamps ? { timestamps: { word: words } } : {}) }
+    }, signal)
+  }
+
+  async #hear(file: string, signal: AbortSignal): Promise<string> {
+    const pieces: Buffer[] = []
+    const end = await runProgram(this.#path, {
+      args: ['-infile', file, ...args],
+      onOutput: piece => pieces.push(piece),
+      timeoutMs: hearingMs,
+      signal,
+    }).catch(error => {
+      signal.throwIfAborted()
+      throw this.#failed(error.message)
+    })
+    if (end.kind === 'exited' && end.code !== 0) throw this.#failed(`it ended with ${end.code}`)
+    if (end.kind === 'late') throw requestTimeout()
+    if (end.kind === 'too-long') throw this.#failed('it wrote too much')
+    return Buffer.concat(pieces).toString()
+  }
+
+  #failed(problem: string): Error {
+    this.#onProblem(`${this.#path}: ${problem}`)
+    return inferenceFailed()
+  }
+}
+
+/** A plain WAV is read here; all else takes FFmpeg. */
+async function samplesOf(recording: Recording, signal: AbortSignal): Promise<Buffer> {
+  const sound = recording.type === 'wav' ? soundOfWav(recording.bytes) : null
+  if (sound && sound.samples.length / sound.rate > heardSeconds) throw tooLong()
+  if (sound) return pcmOf(resampled(sound, rate))
+  const read = await decodeSound(recording, { rate, atMostSeconds: heardSeconds + 1, to: 'pcm', signal })
+  if (read === 'unknown') throw new FfmpegMissing()
+  if (read === 'broken') throw unreadableSpeech()
+  if (read.samples / rate > heardSeconds) throw tooLong()
+  return read.bytes
+}
+
+const tooLong = () => fieldError(['file'], `is too long; this model hears ${heardSeconds} s at most`)

@@ -1,0 +1,182 @@
+import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
+import { type Clock, systemClock } from '#contract/time.ts'
+import * as bounds from '../bounds.ts'
+import type { ChatCall, ChatEngine } from '../engine.ts'
+import { EventReader } from './event-reader.ts'
+import { type Forwarding, forwardedMembers, forwardedRequest } from './forwarded-request.ts'
+import { readChunk, readCompletion, readObject } from './read-answer.ts'
+import { askedRunningUsage, RunningUsage, type RunningUsageName } from './running-usage.ts'
+import { SearchedEvents, searchedCompletion, searchedRequest } from './searched-chat.ts'
+import { OpenAiUpstream, type UpstreamResponse } from './upstream.ts'
+import { eventError } from './upstream-error.ts'
+import type { UpstreamOptions } from './upstream-options.ts'
+
+export interface OpenAiChatOptions extends UpstreamOptions {
+  lengthMember?: Forwarding['lengthMember']
+  /** Paths of members that pass beside the published ones. */
+  passMembers?: readonly string[]
+  /** How the server tells in a stream what it used so far; it is not asked to where absent. */
+  runningUsage?: RunningUsageName | undefined
+  /** What turns a model's thinking off, where it takes more than an effort: `{ chat_template_kwargs: { enable_thinking: false } }`. */
+  withoutThinking?: Readonly<Record<string, unknown>>
+  /** What a call says beside its request. */
+  optionMembers?: (call: ChatCall) => Record<string, unknown>
+  /** Its own search of the web and X: by xAI's Responses, or by members of a chat that a gateway takes; none where absent. */
+  xSearch?: 'responses' | Readonly<Record<string, unknown>>
+  /** Puts the sources of a search, in an answer or a chunk, where a chat has them: in `citations`. */
+  searchedAnswer?: (answer: Record<string, unknown>) => Record<string, unknown>
+  clock?: Clock
+}
+
+/** Any server that speaks OpenAI's chat completions. */
+export class OpenAiChat implements ChatEngine {
+  readonly #upstream: OpenAiUpstream
+  readonly #optionMembers: NonNullable<OpenAiChatOptions['optionMembers']>
+  readonly #xSearch: OpenAiChatOptions['xSearch'] | undefined
+  readonly #searchedAnswer: NonNullable<OpenAiChatOptions['searchedAnswer']>
+  readonly #responses: OpenAiUpstream | null
+  readonly hasXSearch: boolean
+  readonly #withoutThinking: Readonly<Record<string, unknown>>
+  readonly #clock: Clock
+  readonly #forwarding: Pick<Forwarding, 'lengthMember' | 'members'>
+  readonly #runningUsage: RunningUsageName | undefined
+  readonly passMembers: readonly string[]
+
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor(options: OpenAiChatOptions) {
+    this.#upstream = new OpenAiUpstream(options, '/chat/completions')
+    this.passMembers = options.passMembers ?? []
+    this.#forwarding = {
+      lengthMember: options.lengthMember ?? 'max_tokens',
+      members: forwardedMembers(this.passMembers),
+    }
+    this.#withoutThinking = options.withoutThinking ?? {}
+    this.#runningUsage = options.runningUsage
+    this.#optionMembers = options.optionMembers ?? (() => ({}))
+    this.#xSearch = options.xSearch
+    this.#searchedAnswer = options.searchedAnswer ?? (answer => answer)
+    this.hasXSearch = options.xSearch !== undefined
+    this.#responses = options.xSearch === 'responses' ? new OpenAiUpstream(options, '/responses') : null
+    this.#clock = options.clock ?? systemClock
+  }
+
+  async complete(call: ChatCall): Promise<ChatCompletion> {
+    const { request, signal } = call
+    const { upstream, isResponses } = this.#wayOf(call)
+    try {
+      const body = isResponses ? this.#searching(call, false) : this.#forwarded(call, false)
+      const value = await upstream.json({ body, request, signal }, bounds.answerBytes)
+      if (value?.error && !value.choices) throw eventError(value.error, request)
+      const answer = value && (isResponses ? searchedCompletion(value) : this.#readAnswer(call, value))
+      const completion = answer && readCompletion(answer, this.#nowSeconds())
+      if (!completion) throw new Error('The engine answered no chat completion.')
+      return completion
+    } catch (error) {
+      throw upstream.known(error, signal)
+    }
+  }
+
+  async *stream(call: ChatCall): AsyncGenerator<ChatCompletionChunk> {
+    const { request } = call
+    const { upstream, isResponses } = this.#wayOf(call)
+    const abort = new AbortController()
+    const deadline = AbortSignal.timeout(upstream.timeouts.streamMs)
+    let response: UpstreamResponse | null = null
+    let isDone = false
+    let isFinished = false
+    const read = isResponses ? readerOfResponse() : this.#readerOf(call)
+    try {
+      const signal = AbortSignal.any([call.signal, deadline, abort.signal])
+      const body = isResponses ? this.#searching(call, true) : this.#forwarded(call, true)
+      response = await upstream.post({ body, request, stream: true, signal })
+      for await (const data of eventsOf(response.body)) {
+        isDone = data === '[DONE]'
+        if (isDone) break
+        for (const chunk of this.#chunks(data, call, read)) {
+          isFinished ||= chunk.choices.some(choice => choice.finish_reason)
+          yield chunk
+        }
+      }
+      if (!isDone && !isFinished) throw new Error('The engine broke off its stream.')
+    } catch (error) {
+      throw upstream.known(error, call.signal)
+    } finally {
+      // Once it is done its connection may serve the next call; ended in any other way the upstream call ends here.
+      if (isDone) linger(response)
+      else abort.abort()
+    }
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    await Promise.all([this.#upstream.close(), this.#responses?.close()])
+  }
+
+  #forwarded(call: ChatCall, stream: boolean): Record<string, unknown> {
+    return {
+      ...forwardedRequest(call, { stream, ...this.#forwarding }),
+      ...(stream ? askedRunningUsage(this.#runningUsage) : {}),
+      ...(call.isThinkingOff ? this.#withoutThinking : {}),
+      ...(call.searchesX && typeof this.#xSearch === 'object' ? this.#xSearch : {}),
+      ...this.#optionMembers(call),
+    }
+  }
+
+  #wayOf({ searchesX }: ChatCall): { upstream: OpenAiUpstream; isResponses: boolean } {
+    if (searchesX && this.#responses) return { upstream: this.#responses, isResponses: true }
+    return { upstream: this.#upstream, isResponses: false }
+  }
+
+  #searching(call: ChatCall, stream: boolean): Record<string, unknown> {
+    return { ...searchedRequest(call, stream), ...(call.isThinkingOff ? this.#withoutThinking : {}) }
+  }
+
+  #readerOf(call: ChatCall): EventReading {
+    const running = this.#runningUsage && new RunningUsage(this.#runningUsage)
+    return event => [this.#readAnswer(call, running?.read(event) ?? event)]
+  }
+
+  #readAnswer({ searchesX }: ChatCall, answer: Record<string, unknown>): Record<string, unknown> {
+    return searchesX ? this.#searchedAnswer(answer) : answer
+  }
+
+  #chunks(data: string, { request }: ChatCall, read: EventReading): ChatCompletionChunk[] {
+    const value = readObject(data)
+    if (!value) throw new Error('The engine sent an event that is no chunk.')
+    return read(value).map(each => {
+      if (each.error) throw eventError(each.error, request)
+      const chunk = readChunk(each, this.#nowSeconds())
+      if (!chunk) throw new Error('The engine sent an event that is no chunk.')
+      return chunk
+    })
+  }
+
+  #nowSeconds(): number {
+    return Math.floor(this.#clock.now() / 1000)
+  }
+}
+
+/** An event of an engine as those of a chat. */
+type EventReading = (event: Record<string, unknown>) => Record<string, unknown>[]
+
+function readerOfResponse(): EventReading {
+  const events = new SearchedEvents()
+  return event => events.read(event)
+}
+
+/** Reads the little that follows the last event; a server that does not end then loses its connection. */
+function linger(response: UpstreamResponse | null): void {
+  response?.body.dump({ limit: 1024, signal: AbortSignal.timeout(bounds.lingerMs) }).catch(() => undefined)
+}
+
+/** Leaving this loop leaves the body readable, so that its end can be awaited. */
+async function* eventsOf(body: UpstreamResponse['body']): AsyncGenerator<string> {
+  const reader = new EventReader()
+  let bytes = 0
+  for await (const piece of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    if (bytes > bounds.streamBytes) throw new Error('The engine’s stream is too large.')
+    yield* reader.push(piece)
+  }
+  yield* reader.end()
+}

@@ -1,0 +1,80 @@
+import { Agent, request } from 'undici'
+import { z } from 'zod'
+import { bytesWithin } from '#host/bytes-within.ts'
+import { localListBytes, localModels, localServerMs } from '../bounds.ts'
+
+/** A server of this machine that speaks OpenAI's API, with the models that it lists. */
+export interface LocalServer {
+  /** What usually listens there. */
+  name: string
+  /** `http://127.0.0.1:11434/v1` */
+  baseUrl: string
+  models: readonly LocalModel[]
+}
+
+export interface LocalModel {
+  id: string
+  /** Null where the server does not say. */
+  contextTokens: number | null
+}
+
+export interface LocalPlace {
+  name: string
+  port: number
+}
+
+/** Where common servers listen unless they are told otherwise. */
+export const localPlaces: readonly LocalPlace[] = [
+  { name: 'Ollama', port: 11_434 },
+  { name: 'LM Studio', port: 1_234 },
+  { name: 'vLLM', port: 8_000 },
+  { name: 'llama.cpp', port: 8_080 },
+  { name: 'SGLang', port: 30_000 },
+  { name: 'Jan', port: 1_337 },
+  { name: 'KoboldCpp', port: 5_001 },
+]
+
+const tokens = z.number().int().min(1).optional().catch(undefined)
+
+const Listed = z.object({
+  data: z
+    .array(
+      z.looseObject({
+        id: z.string().min(1).max(500),
+        // vLLM and SGLang, llama.cpp, and what others have.
+        max_model_len: tokens,
+        context_length: tokens,
+        meta: z.looseObject({ n_ctx: tokens, n_ctx_train: tokens }).nullish().catch(null),
+      }),
+    )
+    .max(localModels),
+})
+
+/** Asks the well-known ports of this machine, and no other, all at once; what does not answer in time is not there. */
+export async function findLocalServers(
+  places: readonly LocalPlace[] = localPlaces,
+  timeoutMs = localServerMs,
+): Promise<LocalServer[]> {
+  const agent = new Agent({ connect: { timeout: timeoutMs }, connections: 1 })
+  try {
+    const found = await Promise.all(places.map(place => serverAt(place, agent, timeoutMs).catch(() => null)))
+    return found.filter(server => server !== null)
+  } finally {
+    await agent.destroy()
+  }
+}
+
+async function serverAt({ name, port }: LocalPlace, dispatcher: Agent, timeoutMs: number): Promise<LocalServer | null> {
+  const baseUrl = `http://127.0.0.1:${port}/v1`
+  const signal = AbortSignal.timeout(timeoutMs)
+  const { statusCode, body } = await request(`${baseUrl}/models`, { dispatcher, signal })
+  const bytes = await bytesWithin(body, localListBytes)
+  if (!bytes || statusCode !== 200) return null
+  const listed = Listed.safeParse(JSON.parse(bytes.toString('utf8')))
+  if (!listed.success || !listed.data.data.length) return null
+  const models = listed.data.data.map(({ id, max_model_len, context_length, meta }) => ({
+    id,
+    contextTokens: max_model_len ?? context_length ?? meta?.n_ctx ?? meta?.n_ctx_train ?? null,
+  }))
+  return { name, baseUrl, models }
+}

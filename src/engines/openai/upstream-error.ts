@@ -1,0 +1,103 @@
+import {
+  contentViolation,
+  contextTooLong,
+  inferenceFailed,
+  invalidRequest,
+  modelAtCapacity,
+  modelOffline,
+  modelOverloaded,
+  requestTimeout,
+} from '#contract/errors/errors.ts'
+import { fieldError } from '#contract/errors/issues.ts'
+import { blameless, type ServiceError } from '#contract/errors/service-error.ts'
+import { unreachable } from '#host/unreachable.ts'
+import { retryAfterSeconds } from '../bounds.ts'
+import { mayBeRequests } from '../upstreams/request-made.ts'
+import { isObject } from './read-answer.ts'
+
+export interface Refusal {
+  status: number
+  retryAfter: string | undefined
+  /** The answer's body, where it is an object. Read to tell the kind of the error, and never passed on. */
+  body: Record<string, unknown> | null
+}
+
+/** Our error for an answer of the engine that is no success. */
+export function refusalError({ status, retryAfter, body }: Refusal, request: object): ServiceError {
+  const wait = waitHeader(retryAfter)
+  if (status === 429 || status === 529) return modelOverloaded(wait)
+  if (status === 503) return modelAtCapacity(wait)
+  if (status === 408 || status === 504) return requestTimeout(wait)
+  if (status >= 500 || status < 400) return inferenceFailed(wait)
+  // The engine's key, bill or model's name is the operator's business, not the caller's; yet a request may have led to it.
+  if ([401, 405, 407].includes(status)) return blameless(mayBeRequests(modelOffline()))
+  if ([402, 403, 404].includes(status)) return mayBeRequests(modelOffline())
+  return requestError(body, request)
+}
+
+function requestError(body: Record<string, unknown> | null, request: object): ServiceError {
+  const { code, type, message, param } = detailsOf(body)
+  const kind = `${code} ${type}`
+  if (/context_length|exceed_context|context_window/.test(kind) || /context (length|size|window)/i.test(message)) {
+    return tooLong()
+  }
+  if (/content_(filter|policy)|moderation/.test(kind)) {
+    return contentViolation({ error: 'The model refused this content. Change the messages and try again.' })
+  }
+  const [member = ''] = /^\w+/.exec(param) ?? []
+  if (Object.hasOwn(request, member)) return fieldError([member], 'The model does not take this value')
+  return invalidRequest({
+    error: 'The model does not take this request. Check its parameters against the model’s record.',
+  })
+}
+
+/** Our error for an event of a running stream that says what went wrong. */
+export function eventError(error: unknown, request: object): ServiceError {
+  const { code, type } = detailsOf({ error })
+  const status = Number(code)
+  if (Number.isInteger(status) && status >= 400 && status < 600) {
+    return refusalError({ status, retryAfter: undefined, body: { error } }, request)
+  }
+  return /overloaded|rate_limit/.test(`${code} ${type}`) ? modelOverloaded() : inferenceFailed()
+}
+
+const late = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'])
+
+/** Our error for a connection that failed. */
+export function transportError(error: unknown): ServiceError {
+  const code = codeOf(error)
+  if (unreachable.has(code) || /CERT|TLS|SSL/.test(code)) return blameless(modelOffline())
+  if (late.has(code) || (error instanceof Error && error.name === 'TimeoutError')) return requestTimeout()
+  return inferenceFailed()
+}
+
+/** A system's or client's code, which holds nothing of a request. */
+export function codeOf(error: unknown): string {
+  if (!isObject(error)) return ''
+  if (typeof error.code === 'string') return error.code
+  return error instanceof Error ? error.name : ''
+}
+
+function detailsOf(body: Record<string, unknown> | null) {
+  const error = isObject(body?.error) ? body.error : (body ?? {})
+  const text = (value: unknown) => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
+  return { code: text(error.code), type: text(error.type), message: text(error.message), param: text(error.param) }
+}
+
+const tooLong = () =>
+  contextTooLong({
+    error: {
+      message: 'The messages are longer than this model’s context. Shorten them or ask for fewer tokens.',
+      type: 'invalid_request_error',
+      param: 'messages',
+      code: 'context_length_exceeded',
+    },
+  })
+
+/** Whole seconds, from either form of the header. */
+function waitHeader(value: string | undefined): Record<string, string> | undefined {
+  if (value === undefined) return undefined
+  const seconds = /^\d{1,9}(\.\d+)?$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000
+  if (!Number.isFinite(seconds)) return undefined
+  return { 'retry-after': String(Math.min(retryAfterSeconds, Math.max(1, Math.ceil(seconds)))) }
+}

@@ -1,0 +1,147 @@
+import { Agent, type Dispatcher, FormData, request as send } from 'undici'
+import { ServiceError } from '#contract/errors/service-error.ts'
+import { bytesWithin } from '#host/bytes-within.ts'
+import { upstreamHeaders } from '#host/tracing/request-context.ts'
+import * as bounds from '../bounds.ts'
+import { readObject } from './read-answer.ts'
+import { codeOf, refusalError, transportError } from './upstream-error.ts'
+import type { EngineProblem, EngineTimeouts, UpstreamOptions } from './upstream-options.ts'
+
+export type UpstreamResponse = Dispatcher.ResponseData
+
+/** One request to the server; `request` is the caller's, whose members an error may name. */
+export interface UpstreamCall {
+  /** As JSON, or as a form. */
+  body: Record<string, unknown> | FormData
+  request: object
+  stream: boolean
+  /** Of the answer, where it is neither JSON nor events. */
+  type?: RegExp
+  signal: AbortSignal
+}
+
+/** One address of a server that speaks OpenAI's API: its key, its connections, its time-outs, and our error for each of its faults. */
+export class OpenAiUpstream {
+  readonly timeouts: EngineTimeouts
+  readonly #url: URL
+  readonly #headers: Record<string, string>
+  readonly #onProblem: (problem: EngineProblem) => void
+  readonly #agent: Agent
+
+  /** `path` is that below the base URL. Throws one sentence where the address or the key cannot be used. */
+  constructor(options: UpstreamOptions, path: string) {
+    const { connectMs, firstByteMs, answerMs, silenceMs, streamMs } = bounds
+    this.#url = urlOf(options.baseUrl, path)
+    this.#headers = authorization(options, this.#url.host)
+    this.timeouts = { connectMs, firstByteMs, answerMs, silenceMs, streamMs, ...options.timeouts }
+    this.#onProblem = options.onProblem ?? (() => undefined)
+    this.#agent = new Agent({
+      connections: bounds.connectionsPerEngine,
+      keepAliveTimeout: bounds.idleConnectionMs,
+      connect: { timeout: this.timeouts.connectMs },
+    })
+  }
+
+  /** A 200 of the right type. Throws our error for a refusal; what a broken connection throws is for `known`. */
+  async post({ body, request, stream, type: wanted, signal }: UpstreamCall): Promise<UpstreamResponse> {
+    const isForm = body instanceof FormData
+    const accept = stream ? 'text/event-stream' : wanted ? '*/*' : 'application/json'
+    const response = await send(this.#url, {
+      method: 'POST',
+      // The type of a form names its boundary, which only its writer knows.
+      headers: {
+        ...this.#headers,
+        ...upstreamHeaders(),
+        ...(isForm ? {} : { 'content-type': 'application/json' }),
+        accept,
+      },
+      body: isForm ? body : JSON.stringify(body),
+      dispatcher: this.#agent,
+      signal,
+      headersTimeout: stream ? this.timeouts.firstByteMs : this.timeouts.answerMs,
+      bodyTimeout: this.timeouts.silenceMs,
+    })
+    // A body that is left before its end reports that as an error, which nobody waits for.
+    response.body.on('error', () => undefined)
+    if (response.statusCode !== 200) throw await this.#refused(response, request)
+    const type = String(response.headers['content-type'] ?? '')
+    if (!(stream ? /^text\/event-stream\b/i : (wanted ?? /^application\/([\w.-]+\+)?json\b/i)).test(type)) {
+      response.body.destroy()
+      throw new Error('The engine answered with another type of content.')
+    }
+    return response
+  }
+
+  /** A whole answer within the time that such a one may take, as an object; null for anything else. */
+  async json(
+    {
+      onHeaders,
+      ...call
+    }: Omit<UpstreamCall, 'stream'> & { onHeaders?: (headers: UpstreamResponse['headers']) => void },
+    mostBytes: number,
+  ): Promise<Record<string, unknown> | null> {
+    const deadline = AbortSignal.timeout(this.timeouts.answerMs)
+    const signal = AbortSignal.any([call.signal, deadline])
+    const response = await this.post({ ...call, stream: false, signal })
+    onHeaders?.(response.headers)
+    return readObject(await readText(response, mostBytes))
+  }
+
+  /** The same for a file of a type. */
+  async bytes(call: Omit<UpstreamCall, 'stream'> & { type: RegExp }, mostBytes: number): Promise<Buffer> {
+    const deadline = AbortSignal.timeout(this.timeouts.answerMs)
+    const signal = AbortSignal.any([call.signal, deadline])
+    return readBytes(await this.post({ ...call, stream: false, signal }), mostBytes)
+  }
+
+  /** Every failure becomes an error of ours; the caller's own abort stays what it is. */
+  known(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason
+    if (error instanceof ServiceError) return error
+    this.#onProblem({ host: this.#url.host, status: null, code: codeOf(error) })
+    return transportError(error)
+  }
+
+  /** Ends all connections. */
+  close(): Promise<void> {
+    return this.#agent.destroy()
+  }
+
+  async #refused(response: UpstreamResponse, request: object): Promise<ServiceError> {
+    const { statusCode: status, headers } = response
+    this.#onProblem({ host: this.#url.host, status, code: '' })
+    const text = await readText(response, bounds.refusalBytes).catch(() => '')
+    const retryAfter = typeof headers['retry-after'] === 'string' ? headers['retry-after'] : undefined
+    return refusalError({ status, retryAfter, body: readObject(text) }, request)
+  }
+}
+
+/** Throws a sentence where the address cannot be an engine's. */
+export function urlOf(baseUrl: string, path: string): URL {
+  const base = URL.canParse(baseUrl) ? new URL(baseUrl) : null
+  if (!base || !/^https?:$/.test(base.protocol) || base.username || base.password) {
+    throw new Error('An engine’s base URL must be http or https, with no user and no password in it.')
+  }
+  base.pathname = `${base.pathname.replace(/\/+$/, '')}${path}`
+  return base
+}
+
+/** Throws a sentence where the variable holds no key. */
+export function authorization(options: UpstreamOptions, host: string): Record<string, string> {
+  const { apiKeyVariable: name, environment = process.env } = options
+  if (name === undefined) return {}
+  const key = environment[name]
+  if (!key || !/^[\x21-\x7e]{1,4096}$/.test(key)) {
+    throw new Error(`The engine at ${host} wants its key in ${name}: set that variable to a key without spaces.`)
+  }
+  return { authorization: `Bearer ${key}` }
+}
+
+const readText = async (response: UpstreamResponse, most: number): Promise<string> =>
+  (await readBytes(response, most)).toString('utf8')
+
+async function readBytes(response: UpstreamResponse, most: number): Promise<Buffer> {
+  const bytes = await bytesWithin(response.body, most)
+  if (!bytes) throw new Error('The engine’s answer is too large.')
+  return bytes
+}

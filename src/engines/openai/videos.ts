@@ -1,0 +1,128 @@
+import { FormData } from 'undici'
+import { isNoPrompt } from '#contract/operations/video.ts'
+import type { Carries, VideoChoice } from '../carried-choices.ts'
+import { shortSideOf, videoPlan } from '../demo/video-plan.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
+import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'
+import { errorWords, type JobAnswer, JobUpstream } from '../job-upstream.ts'
+import type { JobUpstreamOptions } from '../job-upstream-options.ts'
+import { NotTaken, OnceSent } from '../once-sent.ts'
+import { secondsOf } from '../video-media/asked-seconds.ts'
+
+export interface OpenAiVideosOptions extends JobUpstreamOptions {
+  /** Whether the server makes one video of two requests with the same `Idempotency-Key`; most do not. */
+  takesKeys?: boolean
+}
+
+const formFields: ReadonlySet<VideoChoice> = new Set(['prompt', 'duration', 'aspect_ratio', 'image_url'])
+
+/** Any server that speaks OpenAI's videos: a job is made, asked after, and its content fetched and deleted. */
+export class OpenAiVideos implements VideoEngine {
+  /** OpenAI's form has a prompt, a length, a size and a first frame, and nothing else. */
+  readonly carries: Carries<VideoChoice> = (field, value) =>
+    field === 'resolution' ? shortSideOf(value) !== null : formFields.has(field)
+  readonly #upstream: JobUpstream
+  readonly #sent: OnceSent
+
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor(options: OpenAiVideosOptions) {
+    this.#upstream = new JobUpstream(options)
+    this.#sent = new OnceSent({ knowsAgain: options.takesKeys ?? false })
+  }
+
+  async start({ jobId }: VideoCall): Promise<JobProgress> {
+    return this.#upstream.finished(jobId) ?? this.#sent.begin()
+  }
+
+  async poll(call: VideoCall, state: EngineState): Promise<JobProgress> {
+    const kept = this.#upstream.finished(call.jobId)
+    if (kept) return kept
+    if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.#create(call))
+    return this.#look(call, state)
+  }
+
+  /** Ends all connections. */
+  close(): Promise<void> {
+    return this.#upstream.close()
+  }
+
+  async #create(call: VideoCall): Promise<JobProgress> {
+    const answer = await this.#upstream.ask({
+      method: 'POST',
+      path: '/videos',
+      body: formOf(call),
+      headers: { 'idempotency-key': call.jobId },
+      timeoutMs: submissionMs,
+      signal: call.signal,
+    })
+    if (answer.kind === 'json' && answer.status < 300) return createdAs(answer.body)
+    return refusedAs(answer)
+  }
+
+  async #look({ jobId, signal }: VideoCall, state: EngineState): Promise<JobProgress> {
+    const path = `/videos/${encodeURIComponent(String(state.videoId))}`
+    const question = { path, timeoutMs: jobQuestionMs, signal } as const
+    const answer = await this.#upstream.ask({ ...question, method: 'GET' })
+    if (answer.status !== 200 || answer.kind !== 'json' || answer.body.status !== 'completed') {
+      return verdictOf(answer, state)
+    }
+    const file = await this.#upstream.ask({ ...question, method: 'GET', path: `${path}/content` })
+    if (file.kind !== 'file') throw new Error(`The engine answered ${file.status} instead of the video.`)
+    const kept = await this.#upstream.keep(jobId, file)
+    // Ours is on disk; what the server keeps is only a copy.
+    await this.#upstream.ask({ ...question, method: 'DELETE' }).catch(() => undefined)
+    return kept
+  }
+}
+
+/** OpenAI's own members. A picture is a file of the form, never an address. */
+function formOf({ request, engineModel }: VideoCall): FormData {
+  const { width, height } = videoPlan(request)
+  const form = new FormData()
+  form.set('model', engineModel)
+  if (!isNoPrompt(request.prompt)) form.set('prompt', request.prompt)
+  form.set('seconds', `${secondsOf(request.duration)}`)
+  form.set('size', `${width}x${height}`)
+  const { image_url: image } = request
+  const [, type, base64] = /^data:(image\/[a-z0-9.+-]+);base64,(.*)$/is.exec(image ?? '') ?? []
+  if (type && base64) {
+    form.set('input_reference', new Blob([Buffer.from(base64, 'base64')], { type }), `picture.${type.slice(6)}`)
+  }
+  return form
+}
+
+function createdAs({ id }: Record<string, unknown>): JobProgress {
+  if (typeof id !== 'string' || id === '') throw new Error('The engine took the job and did not say under which name.')
+  return { state: 'running', engineState: { videoId: id } }
+}
+
+const contentWords = /moderation|content_policy|content_filter|safety/i
+const failed = (reason: string, contentPolicy = false): JobProgress => ({ state: 'failed', reason, contentPolicy })
+const refusedContent = () => failed('The model refused the content of this request.', true)
+
+function refusedAs(answer: JobAnswer): JobProgress {
+  const { status } = answer
+  const words = answer.kind === 'json' ? errorWords(answer.body) : ''
+  if (status === 429 || status === 503) throw new NotTaken()
+  if ([401, 402, 403, 404, 405].includes(status)) return failed('The engine cannot be used at the moment.')
+  if (status >= 400 && status < 500 && status !== 408 && status !== 409) {
+    return contentWords.test(words) ? refusedContent() : failed('The engine does not take this request.')
+  }
+  throw new Error(`The engine answered ${status} to a job.`)
+}
+
+/** What an answer without a finished video says of the job. */
+function verdictOf(answer: JobAnswer, state: EngineState): JobProgress {
+  const { refusals: _none, ...engineState } = state
+  const body = answer.kind === 'json' ? answer.body : {}
+  if (answer.status === 200) {
+    if (body.status !== 'failed' && body.status !== 'cancelled') return { state: 'running', engineState }
+    return contentWords.test(errorWords(body)) ? refusedContent() : failed('The engine could not make this video.')
+  }
+  if (answer.status !== 404 && answer.status !== 410) {
+    throw new Error(`The engine answered ${answer.status} when asked after a job.`)
+  }
+  const refusals = Number(state.refusals ?? 0) + 1
+  if (refusals >= believedRefusals) return failed('The engine lost the job.')
+  return { state: 'running', engineState: { ...engineState, refusals } }
+}

@@ -1,0 +1,66 @@
+import {
+  isWholePicture,
+  type PictureType,
+  pictureSize,
+  pictureTypes,
+  typeOfBytes,
+} from '#contract/wire/image-header.ts'
+import { pictureBytes, picturePixels } from './bounds.ts'
+
+export interface Picture {
+  type: PictureType
+  bytes: Buffer
+  width: number
+  height: number
+}
+
+export type PictureRead = { ok: true; picture: Picture } | { ok: false; problem: string }
+
+const dataUrl = /^data:image\/([a-z0-9.+-]{1,40});base64,/i
+const notBase64 = /[^A-Za-z0-9+/=]/
+
+const problem = (text: string): PictureRead => ({ ok: false, problem: text })
+
+/** Reads a picture out of a data URL: what it declares, its base64, its own header and its size must agree. */
+export function readPicture(url: string): PictureRead {
+  if (/^https?:/i.test(url))
+    return problem('addresses are not fetched here; send the picture as a data URL (data:image/png;base64,…)')
+  const head = dataUrl.exec(url)
+  if (!head)
+    return problem(
+      `must be a data URL with base64: data:image/TYPE;base64,… with TYPE one of ${pictureTypes.join(', ')}`,
+    )
+  const declared = declaredType(head[1] ?? '')
+  if (!declared) return problem(`the picture's type must be one of ${pictureTypes.join(', ')}`)
+  const text = url.slice(head[0].length)
+  if (text.length > Math.ceil(pictureBytes / 3) * 4)
+    return problem(`the picture may have ${pictureBytes} bytes at most`)
+  const bytes = fromBase64(text)
+  if (!bytes) return problem('the data URL holds no valid base64')
+  return readPictureBytes(declared, bytes)
+}
+
+/** `declared` is null for what came from an address, where only the bytes count. */
+export function readPictureBytes(declared: PictureType | null, bytes: Buffer): PictureRead {
+  const type = typeOfBytes(bytes)
+  if (type === null) return problem(`the bytes are no picture of the types ${pictureTypes.join(', ')}`)
+  if (declared !== null && type !== declared)
+    return problem(`the data URL declares ${declared}, and its bytes are ${type}`)
+  const size = pictureSize(type, bytes)
+  if (!size || !isWholePicture(type, bytes)) return problem('the picture is cut off or damaged')
+  if (size.width * size.height > picturePixels) return problem(`the picture may have ${picturePixels} pixels at most`)
+  return { ok: true, picture: { type, bytes, ...size } }
+}
+
+function declaredType(word: string): PictureType | undefined {
+  const lower = word.toLowerCase()
+  return pictureTypes.find(type => type === (lower === 'jpg' ? 'jpeg' : lower))
+}
+
+/** Null where it is none, or nothing. Node's decoder skips what it does not know, so the length tells whether all of it was base64. */
+export function fromBase64(text: string): Buffer | null {
+  if (text.length === 0 || text.length % 4 !== 0 || notBase64.test(text)) return null
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.length === (text.length / 4) * 3 - padding ? bytes : null
+}

@@ -1,0 +1,151 @@
+import { modelOffline, modelOverloaded } from '#contract/errors/errors.ts'
+import { blameless } from '#contract/errors/service-error.ts'
+import type { Clock } from '#contract/time.ts'
+import { inRequest } from '#host/tracing/request-context.ts'
+import { longestHintMs, newestShare, probeMs, usualCallMs } from './bounds.ts'
+import type { PoolOptions, Upstream, UpstreamNews, UpstreamState } from './upstream.ts'
+import { UpstreamCounts } from './upstream-counts.ts'
+import { UpstreamHealth } from './upstream-health.ts'
+import { failureWord, verdictOf } from './upstream-verdict.ts'
+
+export interface Member<Engine> extends Upstream<Engine> {
+  health: UpstreamHealth
+  running: number
+  counts: UpstreamCounts
+  /** Of the smooth round by weights: grows by the weight, falls by all weights when chosen. */
+  turn: number
+  /** Asks it for a little on our own account. */
+  probe: ((signal: AbortSignal) => Promise<unknown>) | null
+}
+
+/** Who asks, and whom it has asked already. */
+export interface Asker<Engine> {
+  tried: ReadonlySet<Member<Engine>>
+  /** The account that asks; null outside of a request. */
+  caller: string | null
+}
+
+/** The upstreams of a pool: whose turn it is, how each of them is, and when one will be free. */
+export class PoolMembers<Engine> {
+  readonly all: readonly Member<Engine>[]
+  readonly #clock: Clock
+  readonly #news: UpstreamNews | null
+  #callMs = usualCallMs
+
+  constructor({ upstreams, clock, news, probe }: Omit<PoolOptions<Engine>, 'queue'>) {
+    this.#clock = clock
+    this.#news = news ?? null
+    this.all = upstreams.map(upstream => ({
+      ...upstream,
+      ...{ health: new UpstreamHealth(clock), running: 0, counts: upstream.counts ?? new UpstreamCounts(), turn: 0 },
+      probe: probe ? signal => probe(upstream.engine, { engineModel: upstream.engineModel, signal }) : null,
+    }))
+  }
+
+  named(name: string): Member<Engine> | null {
+    return this.all.find(member => member.name === name) ?? null
+  }
+
+  get states(): readonly UpstreamState[] {
+    return this.all.map(({ name, health, running, counts }) => ({
+      ...{ name, state: health.state, running, calls: counts.calls, failures: { ...counts.failures } },
+    }))
+  }
+
+  /** A place at one that this asker has not tried; null where those that are well are full. Throws where none is. */
+  take({ tried, caller }: Asker<Engine>): Member<Engine> | null {
+    const open = this.all.filter(member => !tried.has(member) && member.health.isOpen)
+    if (!open.length) throw this.#noneOpen()
+    const free = open.filter(({ running, concurrency }) => running < concurrency)
+    const member = this.#nextOf(free.filter(({ health }) => !health.isPoorFor(caller))) ?? this.#nextOf(free)
+    if (!member) return null
+    member.running++
+    member.counts.calls++
+    member.health.begin()
+    return member
+  }
+
+  isOpen({ tried }: Asker<Engine>): boolean {
+    return this.all.some(other => !tried.has(other) && other.health.isOpen)
+  }
+
+  well(member: Member<Engine>): void {
+    if (member.health.succeeded()) this.#news?.back(member.name)
+  }
+
+  took(startedMs: number): void {
+    const tookMs = Math.max(1, this.#clock.now() - startedMs)
+    this.#callMs += (tookMs - this.#callMs) * newestShare
+  }
+
+  /** Nobody answers there, or not us: no request can cause that. */
+  away(member: Member<Engine>, word: string): void {
+    if (member.health.wasAway()) this.#news?.leftOut(member.name, word)
+  }
+
+  /** It failed at a request that may be at fault; a call of our own tells. */
+  suspected(member: Member<Engine>, caller: string | null): void {
+    const { health } = member
+    const wasTrial = health.state !== 'up'
+    if (!health.suspected(caller)) return
+    if (member.probe) void this.#look(member)
+    // Only refused connections leave such a one out, and this time it answered.
+    else if (wasTrial) this.well(member)
+  }
+
+  async #look(member: Member<Engine>): Promise<void> {
+    const { health, name, probe } = member
+    if (!health.beginProbe()) return
+    try {
+      const signal = AbortSignal.timeout(probeMs)
+      // Of no caller: neither the account nor the trace of the request that brought it about.
+      await inRequest(ourOwn, () => probe?.(signal))
+      this.#works(member)
+    } catch (error) {
+      const verdict = verdictOf(error)
+      if (verdict === 'answered') this.#works(member)
+      else if (verdict === 'busy') health.busy(null)
+      else if (health.failedProbe()) this.#news?.leftOut(name, failureWord(error))
+    } finally {
+      health.endProbe()
+    }
+  }
+
+  /** What callers met while it was up still says whose requests fail there. */
+  #works(member: Member<Engine>): void {
+    if (member.health.state !== 'up') this.well(member)
+  }
+
+  /** When a place is likely to be free: those before it, at the pace of late, and not before an upstream takes calls at all. */
+  hint(waiting: number): Record<string, string> {
+    const places = this.all.reduce((sum, { health, concurrency }) => sum + (health.isOpen ? concurrency : 0), 0)
+    const likelyMs = (this.#callMs * (waiting + 1)) / Math.max(1, places)
+    const openMs = Math.min(...this.all.map(({ health }) => (health.isOpen ? 0 : health.waitMs)))
+    return retryHeader(Math.min(longestHintMs, Math.max(likelyMs, openMs)))
+  }
+
+  /** Smooth weighted turns: with weights 3 and 1 the order is a a b a, and not a a a b. */
+  #nextOf(free: readonly Member<Engine>[]): Member<Engine> | null {
+    let best: Member<Engine> | null = null
+    let all = 0
+    for (const member of free) {
+      member.turn += member.weight
+      all += member.weight
+      if (!best || member.turn > best.turn) best = member
+    }
+    if (best) best.turn -= all
+    return best
+  }
+
+  #noneOpen() {
+    const waits = this.all.map(({ health }) => health.waitMs)
+    const header = retryHeader(Math.min(longestHintMs, ...waits))
+    // One that is only spared is not offline. Neither is anything that this caller did.
+    const isSpared = this.all.some(({ health }) => health.state === 'up')
+    return blameless(isSpared ? modelOverloaded(header) : modelOffline(header))
+  }
+}
+
+const ourOwn = { requestId: 'probe', trace: null, account: null, retries: 0 }
+
+const retryHeader = (waitMs: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) })

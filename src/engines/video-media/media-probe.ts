@@ -1,0 +1,62 @@
+import { inFile } from '#host/in-folder.ts'
+import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
+import { Ffmpeg, type FfmpegOptions, isUnreadable } from '../ffmpeg/ffmpeg.ts'
+import { musicRate } from '../sound/bounds.ts'
+import { takeSound } from '../sound/take-sound.ts'
+import { musicSeconds, probeMs, probesAtOnce, probesWaiting } from './bounds.ts'
+import { isVideoFormat, type MediaFormat, type VideoFormat } from './media-format.ts'
+
+export interface Probed {
+  /** The medium anew: what was measured of it and nothing else, as an engine gets it. */
+  bytes: Buffer
+  format: MediaFormat
+  /** Up to the end of its last picture or sample. */
+  seconds: number
+  /** Pictures of a video; null for sound. */
+  pictures: number | null
+}
+
+/** Measures media, and writes them anew from what was measured. */
+export interface MediaProbe {
+  /**
+   * Null for what cannot be read as that format. Throws `FfmpegMissing` where it takes what is not installed,
+   * `modelOverloaded` where too many wait, and `requestTimeout` where it takes too long, which is not the medium's fault.
+   */
+  probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | null>
+}
+
+/** By packets and samples: a header may claim any length, and the length is the price. */
+export class PacketProbe implements MediaProbe {
+  readonly #ffmpeg: Ffmpeg
+
+  constructor(options: Partial<FfmpegOptions> = {}) {
+    this.#ffmpeg = new Ffmpeg({ atOnce: probesAtOnce, waiting: probesWaiting, timeoutMs: probeMs, ...options })
+  }
+
+  probe(bytes: Buffer, format: MediaFormat, signal: AbortSignal): Promise<Probed | null> {
+    return isVideoFormat(format) ? this.#video(bytes, format, signal) : sound(bytes, format, signal)
+  }
+
+  async #video(given: Buffer, format: VideoFormat, signal: AbortSignal): Promise<Probed | null> {
+    try {
+      const { bytes, seconds, frames } = await this.#ffmpeg.turn(
+        run => inFile('media', given, path => run('video', { path, format })),
+        signal,
+      )
+      return seconds > 0 ? { bytes: Buffer.from(bytes), format, seconds, pictures: frames } : null
+    } catch (error) {
+      if (isUnreadable(error)) return null
+      throw error
+    }
+  }
+}
+
+async function sound(bytes: Buffer, type: 'wav' | 'mp3', signal: AbortSignal): Promise<Probed | null> {
+  const taking = { rate: musicRate, channels: 2, atMostSeconds: musicSeconds + 1, signal } as const
+  const taken = await takeSound({ bytes, type }, taking)
+  if (taken === 'unknown') throw new FfmpegMissing()
+  if (taken === 'broken') return null
+  return { bytes: taken.recording.bytes, format: 'wav', seconds: taken.seconds, pictures: null }
+}
+
+export const isProbeMissing = (error: unknown): boolean => error instanceof FfmpegMissing

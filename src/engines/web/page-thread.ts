@@ -1,0 +1,61 @@
+/** Where the thread that makes Markdown of pages starts. Answers in the order of the questions. */
+
+import { createRequire } from 'node:module'
+import { optionalPackage } from '#host/optional-package.ts'
+import { answerTasks } from '#host/threads/answer-tasks.ts'
+import { pageDepth } from './bounds.ts'
+import type { ConvertAnswer, ConvertRequest } from './page-thread-messages.ts'
+
+interface Linkedom {
+  parseHTML(html: string): { document: Record<string, unknown> & { defaultView?: Record<string, unknown> | null } }
+}
+
+/** What linkedom reads markup with; its dependency, so it lies where linkedom finds it. */
+interface HtmlParser {
+  Parser: new (handlers: { onopentag(): void; onclosetag(): void }) => { end(html: string): void }
+}
+
+interface Defuddle {
+  Defuddle(document: unknown, url: string, options: object): Promise<{ title?: string; content: string }>
+}
+
+answerTasks((request: ConvertRequest) =>
+  converted(request).catch((error): ConvertAnswer => ({ problem: String(error) })),
+)
+
+async function converted({ html, url }: ConvertRequest): Promise<ConvertAnswer> {
+  const neededFor = 'Reading web pages'
+  const { parseHTML } = await optionalPackage<Linkedom>('linkedom', neededFor)
+  const { Defuddle } = await optionalPackage<Defuddle>('defuddle/node', neededFor)
+  const whole = /<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`
+  if (isTooDeep(whole)) return { tooDeep: true }
+  const { document } = parseHTML(whole)
+  // What defuddle asks of a browser and this DOM does not have.
+  document.styleSheets ??= []
+  if (document.defaultView) document.defaultView.getComputedStyle ??= () => ({ display: '' })
+  document.URL = url
+  // With `useAsync` it would ask other servers about a page without text, past the guard of all fetching here.
+  const { title, content } = await Defuddle(document, url, { markdown: true, useAsync: false })
+  const markdown = content.trim()
+  return { page: markdown ? { title: title ?? '', markdown } : null }
+}
+
+class TooDeep extends Error {}
+
+/** By the very parser that makes the elements: one of our own could be led to count others than it does. */
+function isTooDeep(html: string): boolean {
+  const ofLinkedom = createRequire(createRequire(import.meta.url).resolve('linkedom'))
+  const { Parser } = ofLinkedom('htmlparser2') as HtmlParser
+  let depth = 0
+  const onopentag = () => {
+    depth++
+    if (depth > pageDepth) throw new TooDeep()
+  }
+  try {
+    new Parser({ onopentag, onclosetag: () => void depth-- }).end(html)
+    return false
+  } catch (error) {
+    if (error instanceof TooDeep) return true
+    throw error
+  }
+}

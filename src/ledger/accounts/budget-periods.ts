@@ -1,0 +1,48 @@
+import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import { dayMs } from '#contract/time.ts'
+import type { BudgetPeriod, KeyBudget } from '../store/account-ops.ts'
+import type { Store } from '../store/store.ts'
+import type { HoldKey } from '../store/units.ts'
+
+/** Starts of the UTC day and month that `atMs` lies in. */
+export function periodStarts(atMs: number): Omit<HoldKey, 'key'> {
+  const date = new Date(atMs)
+  return { epochStartMs: atMs - (atMs % dayMs), monthStartMs: Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) }
+}
+
+const startOf = (period: BudgetPeriod, atMs: number): number => {
+  const { epochStartMs, monthStartMs } = periodStarts(atMs)
+  return { epoch: epochStartMs, month: monthStartMs, lifetime: 0 }[period]
+}
+
+/** When the period after the one of this time begins; null where there is none. */
+export function nextPeriodMs(period: BudgetPeriod, atMs: number): number | null {
+  if (period === 'lifetime') return null
+  if (period === 'epoch') return startOf(period, atMs) + dayMs
+  const date = new Date(atMs)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
+}
+
+/** What a key's budget leaves in its current period; null where it sets no limit. */
+export async function budgetLeft(
+  store: Pick<Store, 'read'>,
+  key: string,
+  budget: KeyBudget,
+  atMs: number,
+): Promise<{ usd: MicroUsd | null; staking: MicroUsd | null }> {
+  const use = await store.read
+    .selectFrom('key_use')
+    .selectAll()
+    .where('key', '=', key)
+    .where('period', '=', budget.period)
+    .where('start_ms', '=', startOf(budget.period, atMs))
+    .executeTakeFirst()
+  const left = (limit: MicroUsd | null, used: bigint) => {
+    if (limit === null) return null
+    return limit > used ? microUsd(limit - used) : zeroUsd
+  }
+  return {
+    usd: left(budget.usd, use ? use.spent_usd + use.held_usd : 0n),
+    staking: left(budget.staking, use ? use.spent_staking_usd + use.held_staking_usd : 0n),
+  }
+}

@@ -1,0 +1,123 @@
+import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import { type Clock, dayMs as dayLengthMs } from '#contract/time.ts'
+import { RecentMap } from '#host/recent-map.ts'
+import { amountMicroUsd } from '../store/bounds.ts'
+import type { Store } from '../store/store.ts'
+import type { StakingDay } from '../store/units.ts'
+import type { Principal } from './principal.ts'
+import type { StakeReader } from './stake-reader.ts'
+import { rememberedStakes, stakeAnswerMs, stakeFreshMs, stakeRetryMs, stakingWallets } from './staking-bounds.ts'
+
+interface Known {
+  dayMs: number
+  granted: MicroUsd
+  untilMs: number
+}
+
+/**
+ * What the stakes of an account's wallets give it each UTC day. Where the chain does not tell, the last that was known of
+ * this day counts, and nothing where nothing was: calls that pay with USD never fail for it.
+ */
+export class StakingCredits {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #reader: StakeReader
+  readonly #onFailure: (error: unknown) => void
+  readonly #known = new RecentMap<Known>(rememberedStakes)
+  readonly #asking = new Map<string, Promise<Known>>()
+
+  constructor(options: { store: Store; clock: Clock; reader: StakeReader; onFailure: (error: unknown) => void }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#reader = options.reader
+    this.#onFailure = options.onFailure
+  }
+
+  /** Null where nothing is staked. */
+  async today(principal: Principal): Promise<StakingDay | null> {
+    const { dayMs, granted } = await this.#current(principal)
+    return granted > 0n ? { dayMs, granted } : null
+  }
+
+  /** What of today's credit is neither spent nor held. */
+  async left(principal: Principal): Promise<MicroUsd> {
+    const day = await this.today(principal)
+    if (!day) return zeroUsd
+    const row = await this.#rowOf(principal.account, day.dayMs)
+    const left = day.granted - (row ? row.spent_usd + row.held_usd : 0n)
+    return left > 0n ? microUsd(left) : zeroUsd
+  }
+
+  async #current(principal: Principal): Promise<Known> {
+    const { account } = principal
+    const nowMs = this.#clock.now()
+    const dayMs = nowMs - (nowMs % dayLengthMs)
+    const known = this.#known.get(account)
+    if (known?.dayMs === dayMs && nowMs < known.untilMs) return known
+    const asking = this.#asking.get(account) ?? this.#ask(principal, dayMs, known)
+    this.#asking.set(account, asking)
+    try {
+      return await asking
+    } finally {
+      this.#asking.delete(account)
+    }
+  }
+
+  async #ask(principal: Principal, dayMs: number, before: Known | undefined): Promise<Known> {
+    let known: Known
+    try {
+      const granted = await this.#read(principal)
+      known = { dayMs, granted, untilMs: this.#clock.now() + stakeFreshMs }
+    } catch (error) {
+      this.#onFailure(error)
+      const granted = before?.dayMs === dayMs ? before.granted : await this.#stored(principal.account, dayMs)
+      known = { dayMs, granted, untilMs: this.#clock.now() + stakeRetryMs }
+    }
+    this.#known.set(principal.account, known)
+    return known
+  }
+
+  async #read(principal: Principal): Promise<MicroUsd> {
+    const wallets = await this.#walletsOf(principal)
+    if (!wallets.length) return zeroUsd
+    const stake = await inTime(this.#reader.stakeOf(wallets))
+    if (stake < 0n) throw new Error('A stake below zero was told.')
+    // The chain knows larger numbers than a column of money.
+    return microUsd(stake < amountMicroUsd ? stake : amountMicroUsd)
+  }
+
+  async #walletsOf(principal: Principal): Promise<string[]> {
+    if (principal.kind === 'wallet' && principal.isNew) return [principal.wallet]
+    const rows = await this.#store.read
+      .selectFrom('wallet')
+      .select('id')
+      .where('account', '=', principal.account)
+      .orderBy('id')
+      .limit(stakingWallets)
+      .execute()
+    return rows.map(({ id }) => id)
+  }
+
+  /** What another process, or this one before a restart, was told today. */
+  async #stored(account: string, dayMs: number): Promise<MicroUsd> {
+    const row = await this.#rowOf(account, dayMs)
+    return row ? microUsd(row.granted_usd) : zeroUsd
+  }
+
+  #rowOf(account: string, dayMs: number) {
+    return this.#store.read
+      .selectFrom('staking_credit')
+      .select(['granted_usd', 'spent_usd', 'held_usd'])
+      .where('account', '=', account)
+      .where('day_ms', '=', dayMs)
+      .executeTakeFirst()
+  }
+}
+
+function inTime(stake: Promise<bigint>): Promise<bigint> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`The stake was not told within ${stakeAnswerMs} ms.`))
+    const timer = setTimeout(late, stakeAnswerMs)
+    stake.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}

@@ -1,0 +1,176 @@
+import { type Clock, systemClock } from '#contract/time.ts'
+import { settlingMs } from '../bounds.ts'
+import type { AuditReader } from './audit-reader.ts'
+import { type AuditFinding, Findings } from './audit-report.ts'
+import type { Payee, TransferSource } from './audit-transfers.ts'
+
+/** What an audit of the chains answers. */
+export interface ChainAuditReport {
+  /** True when every credit has its transfer and every payment that reached us its credit. */
+  ok: boolean
+  payees: PayeeCounts[]
+  findings: AuditFinding[]
+  findingsLeftOff: number
+  /** Transfers that no payment belongs to, or whose payment is new and on its way: worth knowing, and no fault of the books. */
+  notes: AuditFinding[]
+  notesLeftOff: number
+}
+
+export interface PayeeCounts extends Payee {
+  /** Payments that were credited, and those of them whose transfer the chain has. */
+  credits: number
+  matched: number
+  /** Everything that reached the payee since the first payment. */
+  transfers: number
+}
+
+/** Of one payee: credits that wait for their transfer, by transaction and amount. Some 300 bytes each. */
+interface Ledger {
+  counts: PayeeCounts
+  sinceMs: number
+  waiting: Map<string, string[]>
+}
+
+/**
+ * Compares the payments that were credited with what reached the payee on its chain, one to one by transaction and
+ * amount. The books are read first: what they have by then is on the chain by the time that is asked. Rejects with
+ * `NodeFailed` where a chain does not answer.
+ */
+export async function auditChain(
+  reader: AuditReader,
+  sourceOf: (network: string) => Promise<TransferSource>,
+  clock: Clock = systemClock,
+): Promise<ChainAuditReport> {
+  const findings = new Findings()
+  const notes = new Findings()
+  const ledgers = await readCredits(reader, findings)
+  const books = { reader, nowMs: clock.now() }
+  for (const ledger of ledgers.values()) {
+    const source = await sourceOf(ledger.counts.network)
+    await compare(books, ledger, source, findings, notes)
+  }
+  return {
+    ok: findings.listed.length === 0,
+    payees: [...ledgers.values()].map(({ counts }) => counts),
+    findings: findings.listed,
+    findingsLeftOff: findings.leftOff,
+    notes: notes.listed,
+    notesLeftOff: notes.leftOff,
+  }
+}
+
+const nameOf = (transaction: string, amount: bigint): string => `${transaction} ${amount}`
+
+/** EVM hashes are the same in either case; Solana's signatures are not. */
+const sameCase = (transaction: string): string =>
+  transaction.startsWith('0x') ? transaction.toLowerCase() : transaction
+
+interface PaymentRow {
+  id: string
+  transaction_id: string | null
+  payload: string | null
+  at: bigint
+  credited: bigint | null
+}
+
+async function readCredits(reader: AuditReader, findings: Findings): Promise<Map<string, Ledger>> {
+  const ledgers = new Map<string, Ledger>()
+  const rows = reader.rows<PaymentRow>(`
+    SELECT p.id AS id, p.transaction_id AS transaction_id, p.payload AS payload, p.created_at_ms AS at, e.amount AS credited
+    FROM payment p LEFT JOIN entry e ON e.ref = 'topup:' || p.id AND e.kind = 'TOP_UP' ORDER BY p.created_at_ms`)
+  for await (const { id, transaction_id, payload, at, credited } of rows) {
+    const payee = payeeOf(payload)
+    if (!payee) {
+      if (credited !== null)
+        findings.add(
+          'credit_without_transfer',
+          id,
+          `Payment ${id} was credited, and its row does not say whom it paid.`,
+        )
+      continue
+    }
+    const name = `${payee.network} ${payee.asset} ${payee.account}`
+    const ledger = ledgers.get(name) ?? newLedger(payee, Number(at))
+    ledgers.set(name, ledger)
+    if (credited === null) continue
+    ledger.counts.credits++
+    const expected = nameOf(sameCase(transaction_id ?? 'none'), credited)
+    ledger.waiting.set(expected, [...(ledger.waiting.get(expected) ?? []), id])
+  }
+  return ledgers
+}
+
+const newLedger = (payee: Payee, sinceMs: number): Ledger => ({
+  counts: { ...payee, credits: 0, matched: 0, transfers: 0 },
+  sinceMs,
+  waiting: new Map(),
+})
+
+/** Whom a stored payment pays: our own option of then, and on Solana the token account. */
+function payeeOf(payload: string | null): Payee | null {
+  const { option, destination } = (payload === null ? {} : JSON.parse(payload)) as {
+    option?: { network?: string; asset?: string; payTo?: string }
+    destination?: string
+  }
+  const account = destination ?? option?.payTo?.toLowerCase()
+  if (!option?.network || !option.asset || !account) return null
+  return { network: option.network, asset: option.asset, account }
+}
+
+/** What is asked for a transfer that no credit names, and what time it is. */
+interface Books {
+  reader: AuditReader
+  nowMs: number
+}
+
+async function compare(
+  books: Books,
+  { counts, sinceMs, waiting }: Ledger,
+  source: TransferSource,
+  findings: Findings,
+  notes: Findings,
+): Promise<void> {
+  for await (const transfer of source.transfers(counts, sinceMs)) {
+    counts.transfers++
+    const transaction = sameCase(transfer.transaction)
+    const ids = waiting.get(nameOf(transaction, transfer.amount))
+    if (ids?.pop() !== undefined) counts.matched++
+    else await judge(books, await transfer.paymentKey(), { transaction, amount: transfer.amount }, findings, notes)
+  }
+  for (const [name, ids] of waiting) {
+    for (const id of ids) {
+      const told = `Payment ${id} was credited for ${name.split(' ')[0]}, which moved no such amount to ${counts.account}.`
+      findings.add('credit_without_transfer', id, told)
+    }
+  }
+}
+
+/** A transfer that no credit names: a payment's money that was not credited, or a stranger's gift. */
+async function judge(
+  { reader, nowMs }: Books,
+  key: string | null,
+  { transaction, amount }: { transaction: string; amount: bigint },
+  findings: Findings,
+  notes: Findings,
+): Promise<void> {
+  let state: string | null = null
+  let isLate = false
+  if (key !== null) {
+    const question = 'SELECT state, created_at_ms AS at FROM payment WHERE id = ?'
+    for await (const row of reader.rows<{ state: string; at: bigint }>(question, key)) {
+      state = row.state
+      isLate = nowMs - Number(row.at) > settlingMs
+    }
+  }
+  const brought = `${transaction} brought ${amount} micro-USD`
+  if (state === null) {
+    notes.add('transfer_of_nobody', transaction, `${brought}, and no payment in the books is it.`)
+  } else if (!['claimed', 'settling', 'unknown'].includes(state)) {
+    findings.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is ${state} without it.`)
+  } else if (isLate) {
+    const told = `${brought} for payment ${key}, which is ${state} still, an hour after it was sent to us; start the service or see its log.`
+    findings.add('transfer_not_credited', transaction, told)
+  } else {
+    notes.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is ${state} as yet.`)
+  }
+}

@@ -1,0 +1,128 @@
+import { addUsd, type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import { availableOf } from '../accounts/available-of.ts'
+import { anewAttempts, holdLeaseMs } from '../bounds.ts'
+import { commitSurely } from '../store/commit-surely.ts'
+import { entryRefs } from '../store/entry-refs.ts'
+import type { Outcome, Refusal } from '../store/outcome.ts'
+import type { Store } from '../store/store.ts'
+import type { Line, Op } from '../store/units.ts'
+import { uuidV7 } from '../store/uuid-v7.ts'
+import type { AlsoCommit, ChargeOrder, ChargeParts, Cost } from './charge.ts'
+
+/** A call whose hold others have ended, and what it costs. */
+export interface LostCall {
+  order: ChargeOrder
+  lines: readonly Line[]
+  /** Whether the caller has what the lines say already: then what cannot be charged is lost, and no error. */
+  isDelivered: boolean
+}
+
+export interface ChargedAnew {
+  cost: Cost
+  availableMicroUsd: MicroUsd | null
+  /** Why what was to be committed beside was refused. */
+  refused: Refusal | null
+}
+
+const nothing: Cost = { usd: zeroUsd, staking: zeroUsd }
+
+/**
+ * Charges a call whose hold is gone: by a hold and a capture in one unit, as far as the credit reaches, and the rest is
+ * written off. A call whose last checkpoint was charged by whoever ended its hold is charged nothing more, because no
+ * request is charged twice. Throws what refuses a hold, where nothing has been delivered yet.
+ */
+export async function chargeAnew(parts: ChargeParts, lost: LostCall, alsoCommit: AlsoCommit): Promise<ChargedAnew> {
+  const { funding, onHoldLost } = parts
+  const { order, lines, isDelivered } = lost
+  const total = addUsd(zeroUsd, ...lines.map(line => line.amount))
+  const told = (charged: Cost) => {
+    const lostMicroUsd = microUsd(total - charged.usd - charged.staking)
+    if (total > 0n)
+      onHoldLost?.(order, { totalMicroUsd: total, lostMicroUsd: lostMicroUsd > 0n ? lostMicroUsd : zeroUsd })
+  }
+  let why: Refusal = 'no_hold'
+  for (let attempt = 0; attempt < anewAttempts && lines.length > 0; attempt++) {
+    const before = await chargedBefore(parts.store, order.request)
+    if (before) {
+      told(before)
+      return besideAlone(parts, lost, before, alsoCommit)
+    }
+    const tried = await tryAnew(parts, lost, alsoCommit)
+    if ('cost' in tried) {
+      // Work that another process has taken over is charged there.
+      if (!tried.refused || isDelivered) told(tried.cost)
+      return tried
+    }
+    why = tried.why
+    if (!movedMeanwhile.has(why)) break
+  }
+  if (lines.length > 0 && !isDelivered) throw await funding.refusal({ ...order, hold: order.request }, why)
+  told(nothing)
+  return besideAlone(parts, lost, nothing, alsoCommit)
+}
+
+/** Another call took the credit, or another process charged the request, after we had looked. */
+const movedMeanwhile: ReadonlySet<Refusal> = new Set(['insufficient_funds', 'over_budget', 'request_charged'])
+
+async function tryAnew(
+  { store, clock, owner, funding, onWriteOff }: ChargeParts,
+  { order, lines, isDelivered }: LostCall,
+  alsoCommit: AlsoCommit,
+): Promise<ChargedAnew | { why: Refusal }> {
+  const { request, principal, model } = order
+  const total = addUsd(zeroUsd, ...lines.map(line => line.amount))
+  const { within } = await funding.spendable(principal)
+  const staking = least(total, within.staking)
+  const usd = least(microUsd(total - staking), within.usd)
+  const [cost, amount] = [{ usd, staking }, addUsd(usd, staking)]
+  const atMs = clock.now()
+  const hold = uuidV7(atMs)
+  const holding = await funding.holdOps({ hold, principal, amount }, { owner, untilMs: atMs + holdLeaseMs })
+  const writeOff = microUsd(total - amount)
+  const charging: Op[] = [
+    // It is over within its own unit, so it takes nobody's place among the calls under way.
+    ...holding.map(op => (op.op === 'hold' ? { ...op, mostOpen: null } : op)),
+    { op: 'capture', hold, request, model, lines, ...(writeOff > 0n ? { writeOff } : {}), atMs },
+  ]
+  // Refused units leave no trace, so each attempt may have the name that the call's own entries bear.
+  const commit = (beside: readonly Op[]): Promise<Outcome> =>
+    commitSurely(store, { id: `${holdOf(order)}/anew`, ops: [...charging, ...beside] })
+  let outcome = await commit(await alsoCommit(cost))
+  const refused = !outcome.ok && outcome.op >= charging.length ? outcome.why : null
+  if (refused && !isDelivered) return { cost: nothing, availableMicroUsd: null, refused }
+  if (refused) outcome = await commit([])
+  if (!outcome.ok) return { why: outcome.why }
+  if (writeOff > 0n) onWriteOff(order, writeOff)
+  return { cost, availableMicroUsd: availableOf(outcome.balances, principal.account), refused }
+}
+
+/** What was to be committed with the end of the hold, by itself. */
+async function besideAlone(
+  { store }: ChargeParts,
+  { order }: LostCall,
+  cost: Cost,
+  alsoCommit: AlsoCommit,
+): Promise<ChargedAnew> {
+  const ops = await alsoCommit(cost)
+  const outcome = ops.length ? await commitSurely(store, { id: `${holdOf(order)}/beside`, ops }) : null
+  return { cost, availableMicroUsd: null, refused: outcome && !outcome.ok ? outcome.why : null }
+}
+
+/** What a request was charged until now; null where it was not. */
+async function chargedBefore(store: Store, request: string): Promise<Cost | null> {
+  const [charge, writeOff, staking] = [entryRefs.charge, entryRefs.writeOff, entryRefs.staking].map(name =>
+    name(request),
+  ) as [string, string, string]
+  const rows = await store.read
+    .selectFrom('entry')
+    .select(['ref', 'amount'])
+    .where('ref', 'in', [charge, writeOff, staking])
+    .execute()
+  if (!rows.some(({ ref }) => ref === charge)) return null
+  const sum = (of: string) => addUsd(zeroUsd, ...rows.filter(({ ref }) => ref === of).map(row => microUsd(row.amount)))
+  return { usd: microUsd(sum(charge) - sum(writeOff) - sum(staking)), staking: sum(staking) }
+}
+
+const holdOf = ({ request, holdId }: ChargeOrder): string => holdId ?? request
+
+const least = (one: MicroUsd, other: MicroUsd): MicroUsd => (one < other ? one : other)

@@ -1,0 +1,205 @@
+import { authenticationFailed } from '#contract/errors/errors.ts'
+import { addUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
+import type { Clock } from '#contract/time.ts'
+import { forThisSpan, type WithinSpan, withSpan } from '#host/tracing/spans.ts'
+import { availableOf } from '../accounts/available-of.ts'
+import { endedKeys } from '../accounts/ended-keys.ts'
+import { checkpointsATick, holdLeaseMs, renewalTickMs } from '../bounds.ts'
+import { commitSurely } from '../store/commit-surely.ts'
+import type { Store } from '../store/store.ts'
+import type { Line } from '../store/units.ts'
+import { type AlsoCommit, Charge, type ChargeOrder, type ChargeParts } from './charge.ts'
+import type { Funding } from './funding.ts'
+
+export interface ChargesOptions {
+  store: Store
+  clock: Clock
+  /** Names this process in leases. */
+  owner: string
+  funding: Funding
+  /** Told of every charge that went beyond its hold, and by how much. */
+  onWriteOff?: ChargeParts['onWriteOff']
+  /** Told of every call whose hold others had ended. */
+  onHoldLost?: ChargeParts['onHoldLost']
+}
+
+/** All open charges of this process: opens them, keeps their leases, and waits for them when the service drains. */
+export class Charges {
+  readonly #parts: ChargeParts
+  readonly #open = new Set<Charge>()
+  #renewal: NodeJS.Timeout | null = null
+  #whenIdle: (() => void)[] = []
+  #writeOffs = { charges: 0, microUsd: zeroUsd }
+
+  constructor({ onWriteOff, ...options }: ChargesOptions) {
+    this.#parts = {
+      ...options,
+      onEnd: charge => this.#forget(charge),
+      onWriteOff: (order, amount) => {
+        this.#countWriteOff(amount)
+        onWriteOff?.(order, amount)
+      },
+    }
+  }
+
+  /** What this process has written off since it started. */
+  get writeOffs(): { charges: number; microUsd: MicroUsd } {
+    return this.#writeOffs
+  }
+
+  /** Holds credit. Throws why not: `InsufficientCredit`, `OverBudget`, or the 401, 429 or 503 that answers it. */
+  open(order: ChargeOrder): Promise<Charge> {
+    // Whoever reads a stream asks for its end from outside of the request.
+    const within = forThisSpan()
+    return withSpan('hold', {}, () => this.#hold(order, within))
+  }
+
+  async #hold(order: ChargeOrder, within: WithinSpan): Promise<Charge> {
+    const { clock, owner, store, funding } = this.#parts
+    const hold = order.holdId ?? order.request
+    const lease = { owner, untilMs: clock.now() + holdLeaseMs }
+    const ops = await funding.holdOps({ ...order, hold }, lease)
+    const outcome = await commitSurely(store, { id: `${hold}/hold`, ops })
+    if (!outcome.ok) throw await funding.refusal({ ...order, hold }, outcome.why)
+    const available = availableOf(outcome.balances, order.principal.account)
+    const charge = new Charge({ order, available, within }, this.#parts)
+    this.#open.add(charge)
+    this.#renewal ??= setInterval(() => void this.renew(), renewalTickMs).unref()
+    return charge
+  }
+
+  /** Whether this process works under that hold. */
+  isOpen(hold: string): boolean {
+    return [...this.#open].some(({ order }) => (order.holdId ?? order.request) === hold)
+  }
+
+  /** Moves every lease that grows old and writes down what is owed; a charge whose hold is gone is told so. */
+  async renew(): Promise<void> {
+    const metered = [...this.#open].filter(charge => charge.isCheckpointDue).slice(0, checkpointsATick)
+    // To the end of the line, so that each has its turn.
+    for (const charge of metered) if (this.#open.delete(charge)) this.#open.add(charge)
+    const old = [...this.#open].filter(charge => charge.isLeaseOld && !metered.includes(charge))
+    await this.#stopEndedKeys([...metered, ...old])
+    const renewals = [
+      ...metered.map(charge => ({ charge, unit: charge.checkpointUnit() })),
+      ...old.map(charge => ({ charge, unit: charge.renewal() })),
+    ].filter(renewal => renewal.unit !== null)
+    if (!renewals.length) return
+    const tell = () => {
+      for (const charge of metered) charge.notWritten()
+    }
+    const outcomes = await this.#parts.store.commit(renewals.flatMap(({ unit }) => unit ?? [])).catch(tell)
+    for (const [index, { charge }] of renewals.entries()) charge.renewed(outcomes?.[index])
+  }
+
+  /** A key that was revoked, or has expired, pays for no more of a stream. A look that fails is repeated with the next renewal. */
+  async #stopEndedKeys(charges: readonly Charge[]): Promise<void> {
+    const watched = charges.flatMap(charge => (charge.watchedKey === null ? [] : [{ charge, key: charge.watchedKey }]))
+    if (!watched.length) return
+    const { store, clock } = this.#parts
+    const keys = new Set(watched.map(({ key }) => key))
+    const ended = await endedKeys(store, [...keys], clock.now()).catch(() => new Set<string>())
+    for (const { charge, key } of watched) if (ended.has(key)) charge.stop(authenticationFailed())
+  }
+
+  /** Resolves when no charge is open. */
+  async drain(): Promise<void> {
+    if (this.#open.size) await new Promise<void>(resolve => this.#whenIdle.push(resolve))
+    if (this.#renewal) clearInterval(this.#renewal)
+    this.#renewal = null
+  }
+
+  #countWriteOff(amount: MicroUsd): void {
+    const { charges, microUsd } = this.#writeOffs
+    this.#writeOffs = { charges: charges + 1, microUsd: addUsd(microUsd, amount) }
+  }
+
+  #forget(charge: Charge): void {
+    this.#open.delete(charge)
+    if (this.#open.size) return
+    for (const resolve of this.#whenIdle.splice(0)) resolve()
+  }
+}
+
+/** What a paid call comes to: its value, what it is charged, and what that charge has to be committed with. */
+export interface PaidWork<Value> {
+  value: Value
+  lines: readonly Line[]
+  alsoCommit?: AlsoCommit
+}
+
+/**
+ * The one path of a paid call: hold, `run`, capture of the lines that `run` returns. An error frees the hold.
+ */
+export async function withCharge<Value>(
+  charges: Charges,
+  order: ChargeOrder,
+  run: (charge: Charge) => Promise<PaidWork<Value>>,
+) {
+  const charge = await charges.open(order)
+  try {
+    const { value, lines, alsoCommit } = await run(charge)
+    return { value, charged: await charge.capture(lines, alsoCommit) }
+  } finally {
+    // After a capture this does nothing; after an error it frees the hold.
+    await charge.release()
+  }
+}
+
+/** Events that cost something, and what they have cost so far. */
+export interface Metered<Event> {
+  events: AsyncGenerator<Event>
+  owed(): readonly Line[]
+  /** Ends the work at once; the events end soon after. */
+  leave(): void
+}
+
+/**
+ * The same for a stream: the hold is taken before this returns and lives until the last event, an error or the leaving of
+ * its `reader`, whichever comes first; then what is owed is captured.
+ */
+export async function streamWithCharge<Event>(
+  charges: Charges,
+  order: ChargeOrder,
+  reader: AbortSignal,
+  begin: (charge: Charge) => Metered<Event>,
+): Promise<{ charge: Charge; events: AsyncIterableIterator<Event> }> {
+  const charge = await charges.open(order)
+  const work = begin(charge)
+  charge.meter(() => work.owed())
+  const events = settledAtEnd(work, charge)
+  // Some runtimes tell a reader's leaving by its signal alone, and never ask for another event.
+  const end = () => void events.return?.().catch(() => undefined)
+  reader.addEventListener('abort', end, { once: true })
+  if (reader.aborted) end()
+  charge.whenEnded(() => reader.removeEventListener('abort', end))
+  return { charge, events }
+}
+
+/** Not a generator: one that was never started skips its `finally` when the reader leaves, and the hold would stay. */
+function settledAtEnd<Event>({ events, leave }: Metered<Event>, charge: Charge): AsyncIterableIterator<Event> {
+  return {
+    async next() {
+      try {
+        const step = await events.next()
+        if (step.done) await charge.settle()
+        return step
+      } catch (error) {
+        await charge.settle()
+        throw error
+      }
+    },
+    async return() {
+      leave()
+      try {
+        await events.return(undefined)
+      } finally {
+        await charge.settle()
+      }
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { backup, DatabaseSync } from 'node:sqlite'
+import { syncFile, syncFolder } from '#host/durable-files.ts'
+import { backupPages, busyTimeoutMs } from '../bounds.ts'
+import { StoreError } from '../store-error.ts'
+
+const ownerOnly = 0o600
+
+/**
+ * Copies a database as it is at this moment into a new file, also while a service writes to it. The copy is whole, on
+ * the disk, checked, and its owner's alone; it appears under its name at once or not at all. Throws `StoreError`
+ * (`unusable_database`) for a source that is not sound, and Node's `EEXIST` where the name is taken.
+ */
+export async function backupSqlite(from: string, to: string): Promise<void> {
+  if (!existsSync(from)) throw new StoreError('unusable_database', `There is no database at ${from}.`)
+  await writeWhole(to, part => copy(from, part))
+}
+
+/** Lets `write` fill a new private file, then gives it its name. Throws `EEXIST` where the name is taken. */
+export async function writeWhole(path: string, write: (part: string) => Promise<void>): Promise<void> {
+  if (existsSync(path)) throw Object.assign(new Error(`${path} exists.`), { code: 'EEXIST', path })
+  const part = `${path}.part`
+  closeSync(openSync(part, 'wx', ownerOnly))
+  try {
+    await write(part)
+    await syncFile(part)
+    giveName(part, path)
+  } finally {
+    rmSync(part, { force: true })
+    rmSync(`${part}-journal`, { force: true })
+  }
+  await syncFolder(dirname(path))
+}
+
+/** A link, because a rename would replace what came to stand there meanwhile. */
+function giveName(part: string, path: string): void {
+  try {
+    linkSync(part, path)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    // Some disks that are carried about know no links.
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code) || existsSync(path)) throw error
+    renameSync(part, path)
+  }
+}
+
+async function copy(from: string, to: string): Promise<void> {
+  const source = new DatabaseSync(from, { readOnly: true, timeout: busyTimeoutMs })
+  try {
+    // A copy of a database that changes starts again at each change; of one snapshot it does not.
+    source.exec('BEGIN')
+    source.prepare('SELECT count(*) FROM sqlite_schema').get()
+    await backup(source, to, { rate: backupPages })
+  } finally {
+    source.close()
+  }
+  const copied = new DatabaseSync(to)
+  try {
+    // One file that can be read anywhere, without a log beside it.
+    copied.exec('PRAGMA journal_mode = DELETE')
+    requireSound(copied, from)
+  } finally {
+    copied.close()
+  }
+}
+
+/** Throws `unusable_database` unless the file is a sound database of this service. */
+export function requireSoundFile(path: string): void {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs })
+  try {
+    requireSound(database, path)
+  } finally {
+    database.close()
+  }
+}
+
+function requireSound(database: DatabaseSync, path: string): void {
+  const why = whyUnsound(database)
+  if (why === null) return
+  throw new StoreError('unusable_database', `The database ${path} cannot be used: ${why}.`)
+}
+
+function whyUnsound(database: DatabaseSync): string | null {
+  try {
+    const check = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
+    if (check !== 'ok') return 'SQLite finds it damaged'
+    if (database.prepare('PRAGMA foreign_key_check').get()) return 'rows of it refer to rows that are gone'
+    const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'entry'").get()
+    return table ? null : 'it holds no books of farebox'
+  } catch {
+    return 'it is no SQLite database, or a damaged one'
+  }
+}

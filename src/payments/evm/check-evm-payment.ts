@@ -1,0 +1,103 @@
+import type { ServiceError } from '#contract/errors/service-error.ts'
+import { BaseUnits, type EvmAuthorization, EvmPayload, type PaymentOption } from '#contract/wire/payment.ts'
+import { clockSkewSeconds, minimumSecondsLeft, signatureBytes } from '../bounds.ts'
+import { placesOf, type ReceivedPayment } from '../payment/payment-header.ts'
+import { evmPaymentKey } from '../payment/payment-key.ts'
+import { refusedPayment } from '../payment/payment-reasons.ts'
+import type { EvmPayment } from '../payment/signed-payment.ts'
+import { chainIdOf } from './evm-chain-id.ts'
+
+/** Half of the order of secp256k1: with a larger `s` a signature is another one, written a second way. */
+const largestS = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+
+const isEvmAddress = (text: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(text)
+
+/** Throws `invalidPayment`. */
+export function decodeEvmPayment({ payload }: ReceivedPayment, option: PaymentOption): EvmPayment {
+  const parsed = EvmPayload.safeParse(payload)
+  if (!parsed.success) throw refusedPayment('payload_members', { members: placesOf(parsed.error.issues) })
+  const authorization = canonicalAuthorization(parsed.data.authorization)
+  const signature = canonicalSignature(parsed.data.signature)
+  const key = evmPaymentKey(chainIdOf(option.network), option.asset, authorization)
+  return { rail: 'evm', key, option: { ...option, amount: authorization.value }, authorization, signature }
+}
+
+const timeDigits = /^\d{1,78}$/
+
+function canonicalAuthorization(written: EvmAuthorization): EvmAuthorization {
+  const wrong = [
+    ...(['from', 'to'] as const).filter(name => !isEvmAddress(written[name])),
+    ...(['validAfter', 'validBefore'] as const).filter(name => !timeDigits.test(written[name])),
+    ...(/^0x[0-9a-fA-F]{64}$/.test(written.nonce) ? [] : ['nonce']),
+  ]
+  if (wrong.length > 0) {
+    throw refusedPayment('payload_members', { members: wrong.map(name => `payload.authorization.${name}`) })
+  }
+  if (!BaseUnits.safeParse(written.value).success) {
+    throw refusedPayment('amount_not_decimal', { member: 'payload.authorization.value' })
+  }
+  return {
+    from: written.from.toLowerCase(),
+    to: written.to.toLowerCase(),
+    value: plainDigits(written.value),
+    validAfter: plainDigits(written.validAfter),
+    validBefore: plainDigits(written.validBefore),
+    nonce: written.nonce.toLowerCase(),
+  }
+}
+
+const plainDigits = (digits: string): string => BigInt(digits).toString()
+
+/** Ends a signature that is wrapped with the deployment of its wallet (ERC-6492). */
+const wrapped = '6492'.repeat(16)
+
+/**
+ * 65 bytes with a low `s`. Some wallets write the recovery bit as 0 or 1, which the token does not take. Any other
+ * length can only be of a contract wallet, which says itself what it takes.
+ */
+function canonicalSignature(written: string): string {
+  const signature = written.toLowerCase()
+  if (!/^0x([0-9a-f]{2})+$/.test(signature) || signature.length > 2 + 2 * signatureBytes) {
+    throw refusedPayment('invalid_signature')
+  }
+  if (signature.endsWith(wrapped)) throw refusedPayment('undeployed_wallet')
+  if (signature.length !== 132) return signature
+  if (BigInt(`0x${signature.slice(66, 130)}`) > largestS) throw refusedPayment('invalid_signature')
+  const recovery = Number.parseInt(signature.slice(130), 16)
+  const canonical = recovery < 27 ? recovery + 27 : recovery
+  if (canonical !== 27 && canonical !== 28) throw refusedPayment('invalid_signature')
+  return `${signature.slice(0, 130)}${canonical.toString(16)}`
+}
+
+/** Compares all but the amount with our own option, whatever the client says it accepted. Throws `invalidPayment`. */
+export function checkEvmTerms({ option, authorization }: EvmPayment, { accepted }: ReceivedPayment): void {
+  if (accepted && !isSameAddress(accepted.asset, option.asset)) {
+    throw refusedPayment('wrong_asset', { asset: option.asset })
+  }
+  const recipients = accepted ? [accepted.payTo, authorization.to] : [authorization.to]
+  if (!recipients.every(recipient => isSameAddress(recipient, option.payTo))) {
+    throw refusedPayment('wrong_recipient', { payTo: option.payTo })
+  }
+}
+
+const isSameAddress = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
+
+export interface UntimelyPayment {
+  expired: boolean
+  refusal: ServiceError
+}
+
+/** What is wrong with the time of a payment, or null. The chain's own clock decides once it is sent. */
+export function untimelyEvm(payment: EvmPayment, nowMs: number): UntimelyPayment | null {
+  const now = Math.floor(nowMs / 1000)
+  const validBefore = Number(payment.authorization.validBefore)
+  const { maxTimeoutSeconds } = payment.option
+  if (validBefore < now + minimumSecondsLeft) return { expired: true, refusal: refusedPayment('expired') }
+  if (validBefore > now + maxTimeoutSeconds + clockSkewSeconds) {
+    return { expired: false, refusal: refusedPayment('validity_too_long', { maxTimeoutSeconds }) }
+  }
+  if (Number(payment.authorization.validAfter) > now + clockSkewSeconds) {
+    return { expired: false, refusal: refusedPayment('not_yet_valid') }
+  }
+  return null
+}

@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Abi, TransactionSerializable } from 'viem'
+import { type Clock, systemClock } from '#contract/time.ts'
+import { feesPerHourWei, receiptPollMs, rpcRetries, rpcTimeoutMs, sendInTurnMs, sendsInTurn } from '../bounds.ts'
+import { type CountedFee, FeeBudget } from '../facilitators/fee-budget.ts'
+import { OneAtATime } from '../facilitators/one-at-a-time.ts'
+import { failureWords } from '../payment/failure-words.ts'
+import { chainIdOf } from './evm-chain-id.ts'
+
+type Viem = typeof import('viem')
+type Hex = `0x${string}`
+
+export interface ContractCall {
+  address: Hex
+  abi: readonly unknown[]
+  functionName: string
+  args: readonly unknown[]
+}
+
+/** What a settlement tried to send. Its hash is known before it leaves, so a lost answer is not a lost transaction. */
+export interface SendAttempt {
+  transaction: Hex | null
+  /** Set where an earlier one found its number taken: by somebody else, or by itself where a node was asked that is behind. */
+  mayHaveLanded: boolean
+  /** Set where it certainly was not sent: `words` are for the operator. */
+  unsent: { by: 'token' | 'sender'; words: string } | null
+  /** What was counted for it, to be corrected by its receipt. */
+  fee: CountedFee | null
+}
+
+export const newAttempt = (): SendAttempt => ({
+  transaction: null,
+  mayHaveLanded: false,
+  unsent: null,
+  fee: null,
+})
+
+/**
+ * Sends transactions of one key. Counting, signing and sending happen one at a time, because two sends that counted at
+ * once would take the same number; everything else may overlap. Processes that share a key lose a little time by it.
+ */
+export class EvmSender {
+  readonly client
+  readonly address: Hex
+  readonly #viem: Viem
+  readonly #account
+  readonly #sends = new OneAtATime()
+  readonly #fees: FeeBudget
+  /** What the last transaction could have cost: the best guess at the next one. */
+  #usualFee = 1n
+
+  constructor(viem: Viem, accounts: typeof import('viem/accounts'), options: EvmSenderOptions) {
+    const { network, rpcUrl, key } = options
+    const chain = viem.defineChain({
+      id: chainIdOf(network),
+      name: network,
+      nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+      rpcUrls: { default: { http: [rpcUrl] } },
+    })
+    this.#viem = viem
+    this.#fees = new FeeBudget({
+      perHour: options.feesPerHourWei ?? feesPerHourWei,
+      clock: options.clock ?? systemClock,
+    })
+    this.#account = accounts.privateKeyToAccount(key)
+    this.address = this.#account.address
+    const transport = viem.http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: rpcRetries })
+    this.client = viem
+      .createWalletClient({ account: this.#account, chain, transport, pollingInterval: receiptPollMs })
+      .extend(viem.publicActions)
+  }
+
+  /** Whether the hour's fees have room for one more transaction. */
+  get canPay(): boolean {
+    return this.#fees.left >= this.#usualFee
+  }
+
+  /** In words for the operator. */
+  get feeProblem(): string {
+    return `The fees of this hour have reached ${this.#viem.formatEther(this.#fees.perHour)} ETH, so payments wait; raise the cap if that is no attack.`
+  }
+
+  /** Rejects where it was not sent, and where that is not known; `attempt` tells which. */
+  async send(call: ContractCall, gasAtMost: bigint, attempt: SendAttempt): Promise<Hex> {
+    const data = this.#viem.encodeFunctionData({ ...call, abi: call.abi as Abi })
+    const gas = await this.#estimate({ to: call.address, data, gasAtMost }, attempt)
+    const request = { to: call.address, data, gas }
+    return this.#sends.run(() => this.#sendInTurn(request, attempt))
+  }
+
+  /** Other processes may send by the same key; a number that one of them has taken is counted again. */
+  async #sendInTurn(request: { to: Hex; data: Hex; gas: bigint }, attempt: SendAttempt): Promise<Hex> {
+    for (let time = 1; time <= sendsInTurn; time++) {
+      const sent = await this.#sendOnce(request, attempt)
+      if (sent) return sent
+      await sleep(sendInTurnMs * time)
+    }
+    const words = `Others send by the key ${this.address} all the time; give this process a key of its own.`
+    attempt.unsent = { by: 'sender', words }
+    throw new Error('The key was never free.')
+  }
+
+  /** Null where somebody else took the number; then it was not sent. */
+  async #sendOnce({ to, data, gas }: { to: Hex; data: Hex; gas: bigint }, attempt: SendAttempt): Promise<Hex | null> {
+    const nonce = await this.client.getTransactionCount({ address: this.address, blockTag: 'pending' })
+    const request = await this.client.prepareTransactionRequest({
+      ...{ to, data, gas, nonce },
+      parameters: ['fees', 'type', 'chainId'],
+    })
+    this.#countFee(gas * (request.maxFeePerGas ?? request.gasPrice ?? 0n), attempt)
+    const signed = await this.#account.signTransaction(request as TransactionSerializable)
+    const transaction = this.#viem.keccak256(signed)
+    attempt.transaction = transaction
+    try {
+      return await this.#broadcast(signed, attempt)
+    } catch (error) {
+      if (!isNumberTaken(error) || (await this.#isKnown(transaction))) throw error
+      attempt.mayHaveLanded = true
+      attempt.transaction = null
+      attempt.fee?.correct(0n)
+      return null
+    }
+  }
+
+  /** The number may have been taken by this very transaction, where the answer to it was lost and it was sent again. */
+  async #isKnown(hash: Hex): Promise<boolean> {
+    try {
+      await this.client.getTransaction({ hash })
+      return true
+    } catch (error) {
+      return !(error instanceof this.#viem.TransactionNotFoundError)
+    }
+  }
+
+  #countFee(fee: bigint, attempt: SendAttempt): void {
+    this.#usualFee = fee
+    attempt.fee = this.#fees.count(fee)
+    if (attempt.fee) return
+    attempt.unsent = { by: 'sender', words: this.feeProblem }
+    throw new Error('The fees of this hour have no room for the transaction.')
+  }
+
+  /** A transfer that the token would refuse is refused here, before it costs anything; one that would burn gas as well. */
+  async #estimate(call: { to: Hex; data: Hex; gasAtMost: bigint }, attempt: SendAttempt): Promise<bigint> {
+    const gas = await this.#estimateAll(call, attempt)
+    if (gas <= call.gasAtMost) return gas
+    attempt.unsent = { by: 'token', words: `The transfer takes ${gas} gas.` }
+    throw new Error('The transfer takes more gas than a payment may.')
+  }
+
+  async #estimateAll({ to, data }: { to: Hex; data: Hex }, attempt: SendAttempt): Promise<bigint> {
+    try {
+      return await this.client.estimateGas({ account: this.#account, to, data })
+    } catch (error) {
+      const { ExecutionRevertedError, BaseError } = this.#viem
+      const reverted = error instanceof BaseError && error.walk(cause => cause instanceof ExecutionRevertedError)
+      attempt.unsent = { by: reverted ? 'token' : 'sender', words: failureWords(error) }
+      throw error
+    }
+  }
+
+  async #broadcast(signed: Hex, attempt: SendAttempt): Promise<Hex> {
+    try {
+      return await this.client.sendRawTransaction({ serializedTransaction: signed })
+    } catch (error) {
+      if (error instanceof Error && /insufficient funds/i.test(error.message)) {
+        attempt.transaction = null
+        attempt.fee?.correct(0n)
+        attempt.unsent = { by: 'sender', words: `The key ${this.address} has too little ETH for gas; send it some.` }
+      }
+      throw error
+    }
+  }
+}
+
+/** Words of nodes for a number that another transaction of the key has. */
+const isNumberTaken = (error: unknown): boolean =>
+  error instanceof Error &&
+  /nonce too low|lower than the current nonce|replacement transaction underpriced|already known/i.test(error.message)
+
+export interface EvmSenderOptions {
+  /** CAIP-2. */
+  network: string
+  rpcUrl: string
+  key: Hex
+  /** What settling may cost in an hour; `feesPerHourWei` of the bounds where it is not said. */
+  feesPerHourWei?: bigint
+  clock?: Clock
+}

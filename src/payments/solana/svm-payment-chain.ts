@@ -1,0 +1,150 @@
+import { z } from 'zod'
+import { microUsd } from '#contract/money.ts'
+import { encodeBase58 } from '#contract/wire/base58.ts'
+import { blockhashBlocks, expiryMarginBlocks } from '../bounds.ts'
+import { ChainUnavailable } from '../payment/chain-unavailable.ts'
+import type { OnChain, PaymentChain } from '../payment/payment-chain.ts'
+import type { SvmPayment } from '../payment/signed-payment.ts'
+import type { SolanaKey } from './solana-key.ts'
+import { readMessage } from './solana-message.ts'
+import { SolanaRpc } from './solana-rpc.ts'
+import { type Executed, executedOf, isOf, type SolanaCommitment, type TokenBalances } from './svm-executed.ts'
+import { type ChainHead, SvmSearch } from './svm-search.ts'
+
+export interface SvmPaymentChainOptions {
+  rpcUrl: string
+  commitment: SolanaCommitment
+  /**
+   * Pays the fees; null where somebody else does. Its signature names a transaction, so every transaction of ours is
+   * known before it is sent.
+   */
+  feePayer: SolanaKey | null
+  /** How many of a payer's transactions one search reads; `searchedTransactions` where it is not said. */
+  searchedTransactions?: number
+}
+
+const Status = z.object({
+  err: z.unknown(),
+  confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullable().optional(),
+})
+const Statuses = z.object({
+  context: z.object({ slot: z.number() }),
+  value: z.array(Status.nullable()).length(1),
+})
+const EpochInfo = z.object({ absoluteSlot: z.number(), blockHeight: z.number() })
+
+/** Reads payments on Solana from a node. Asks nothing of the network until the first question. */
+export class SvmPaymentChain implements PaymentChain<SvmPayment> {
+  readonly #rpc: SolanaRpc
+  readonly #commitment: SolanaCommitment
+  readonly #feePayer: SolanaKey | null
+  readonly #search: SvmSearch
+
+  constructor({ rpcUrl, commitment, feePayer, searchedTransactions }: SvmPaymentChainOptions) {
+    this.#rpc = new SolanaRpc(rpcUrl)
+    const limit = searchedTransactions === undefined ? {} : { transactions: searchedTransactions }
+    this.#search = new SvmSearch({ rpc: this.#rpc, commitment, ...limit })
+    this.#commitment = commitment
+    this.#feePayer = feePayer
+  }
+
+  /** A blockhash tells nothing of its age, so the payment is given as long as the newest one of this moment. */
+  async dated(payment: SvmPayment): Promise<SvmPayment> {
+    try {
+      const { blockHeight } = await this.#epochInfo('processed')
+      return { ...payment, lastBlockHeight: blockHeight + blockhashBlocks + expiryMarginBlocks }
+    } catch (cause) {
+      throw new ChainUnavailable('The node did not tell how far the chain is.', { cause })
+    }
+  }
+
+  async find(payment: SvmPayment, transaction: string | null): Promise<OnChain> {
+    try {
+      const own = this.#signatureOf(payment)
+      const seen = own ?? transaction
+      const found = seen === null ? null : await this.#look(payment, seen)
+      if (found) return found
+      return await this.#absent(payment, own)
+    } catch (cause) {
+      throw new ChainUnavailable('The node did not tell what became of the payment.', { cause })
+    }
+  }
+
+  /** Ed25519 gives one signature for a message, and that of the fee payer is the name of the transaction. */
+  #signatureOf({ feePayer, message }: SvmPayment): string | null {
+    if (feePayer !== this.#feePayer?.address) return null
+    return encodeBase58(this.#feePayer.sign(Buffer.from(message, 'base64')))
+  }
+
+  /** Null where no block holds the transaction, or where it is not the payment's. */
+  async #look(payment: SvmPayment, signature: string): Promise<OnChain | null> {
+    const { value } = await this.#statusOf(signature)
+    const [status] = value
+    if (!status) return null
+    // Nodes leave the member out where they have forgotten how deep it is, which is for the deepest.
+    const depth = status.confirmationStatus ?? 'finalized'
+    const isDeep = depth === 'finalized' || depth === this.#commitment
+    return isDeep ? this.#read(payment, signature) : { state: 'unconfirmed' }
+  }
+
+  #statusOf(signature: string) {
+    return this.#rpc.ask('getSignatureStatuses', [[signature], { searchTransactionHistory: true }], Statuses)
+  }
+
+  /** Credits what the token account got by the very message that was signed, whoever says that this is its transaction. */
+  async #read(payment: SvmPayment, signature: string): Promise<OnChain | null> {
+    const found = await executedOf(this.#rpc, signature, this.#commitment)
+    // Nodes behind one address answer for themselves; without the transaction nobody may say that nothing landed.
+    if (!found) throw new Error('The node has the status of a transaction, and not yet the transaction.')
+    if (!isOf(payment, found)) return null
+    const received = found.meta.err === null ? receivedIn(payment, found) : 0n
+    if (received <= 0n) return { state: 'void', reason: 'transaction_failed' }
+    const time = typeof found.blockTime === 'number' ? { atSeconds: found.blockTime } : {}
+    return { state: 'landed', transaction: signature, amount: microUsd(received), ...time }
+  }
+
+  /**
+   * Over is a payment when the finalized chain is beyond its last block and, asked once more by a node that has come at
+   * least as far, no block holds it.
+   */
+  async #absent(payment: SvmPayment, own: string | null): Promise<OnChain> {
+    if (own !== null && payment.lastBlockHeight === null) return { state: 'open' }
+    const head = await this.#epochInfo('finalized')
+    const isOver = await this.#isOver(payment, head, own ?? neverSigned)
+    if (own === null) return (await this.#lookAmong(payment, head, isOver)) ?? { state: isOver ? 'over' : 'open' }
+    return isOver && (await this.#look(payment, own)) === null ? { state: 'over' } : { state: 'open' }
+  }
+
+  async #isOver({ lastBlockHeight }: SvmPayment, head: ChainHead, signature: string): Promise<boolean> {
+    if (lastBlockHeight === null || head.blockHeight <= lastBlockHeight) return false
+    const { context } = await this.#statusOf(signature)
+    return context.slot >= head.absoluteSlot
+  }
+
+  /** For a payment whose fee another key pays: its transaction is not known beforehand, and a name that is told proves nothing. */
+  async #lookAmong(payment: SvmPayment, head: ChainHead, isOver: boolean): Promise<OnChain | null> {
+    const found = await this.#search.find(payment, head, isOver)
+    if (found === null) return null
+    const seen = await this.#look(payment, found)
+    if (!seen) throw new Error('The node has the transaction of the payment, and not yet its status.')
+    return seen
+  }
+
+  #epochInfo(commitment: 'processed' | 'finalized') {
+    return this.#rpc.ask('getEpochInfo', [{ commitment }], EpochInfo)
+  }
+}
+
+/** A signature that no transaction has: only the state of the node that answers is of interest. */
+const neverSigned = '1'.repeat(64)
+
+/** By how much the balance of our token account rose, in base units. */
+function receivedIn({ message, destination, option }: SvmPayment, { meta }: Executed): bigint {
+  const place = readMessage(Buffer.from(message, 'base64'))?.accounts.indexOf(destination)
+  const amountIn = (balances: TokenBalances) =>
+    BigInt(
+      balances?.find(({ accountIndex, mint }) => accountIndex === place && mint === option.asset)?.uiTokenAmount
+        .amount ?? 0,
+    )
+  return amountIn(meta.postTokenBalances) - amountIn(meta.preTokenBalances)
+}

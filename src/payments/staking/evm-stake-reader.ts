@@ -1,0 +1,65 @@
+import type { PublicClient } from 'viem'
+import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
+import { stakeAnswerMs, stakeDecimals } from '#ledger/accounts/staking-bounds.ts'
+
+/** Where stakes are read: any contract that answers `balanceOf(address)` with what an address has staked. */
+export interface EvmStakeOptions {
+  rpcUrl: string
+  contract: string
+  /** Of the staked token; 18 where absent. */
+  decimals?: number
+}
+
+const balanceOf = [
+  {
+    type: 'function',
+    name: 'balanceOf',
+    stateMutability: 'view',
+    inputs: [{ name: 'account', type: 'address' }],
+    outputs: [{ name: '', type: 'uint256' }],
+  },
+] as const
+
+type Address = `0x${string}`
+
+const isAddress = (text: string): text is Address => /^0x[0-9a-fA-F]{40}$/.test(text)
+
+const microDecimals = 6
+
+/** Asks nothing of the network until the first question. Throws one sentence where the settings cannot be meant. */
+export async function openEvmStakeReader(options: EvmStakeOptions): Promise<StakeReader> {
+  const { rpcUrl, contract, decimals = 18 } = options
+  if (!isAddress(contract)) throw new Error('The staking contract is an address: 0x and 40 hexadecimal digits.')
+  if (!Number.isSafeInteger(decimals) || decimals < 0 || decimals > stakeDecimals) {
+    throw new Error(`The decimals of the staking token are a whole number from 0 to ${stakeDecimals}.`)
+  }
+  const { createPublicClient, http } = await import('viem')
+  // No second attempt: the next call asks again, and this one must not wait for it.
+  const transport = http(rpcUrl, { timeout: stakeAnswerMs, retryCount: 0 })
+  return new EvmStakeReader(createPublicClient({ transport }), contract, decimals)
+}
+
+class EvmStakeReader implements StakeReader {
+  readonly #client: PublicClient
+  readonly #contract: Address
+  readonly #decimals: number
+
+  constructor(client: PublicClient, contract: Address, decimals: number) {
+    this.#client = client
+    this.#contract = contract
+    this.#decimals = decimals
+  }
+
+  /** Wallets of other chains have staked nothing here. */
+  async stakeOf(wallets: readonly string[]): Promise<bigint> {
+    const stakes = await Promise.all(wallets.filter(isAddress).map(wallet => this.#balanceOf(wallet)))
+    const sum = stakes.reduce((all, each) => all + each, 0n)
+    const shift = BigInt(Math.abs(this.#decimals - microDecimals))
+    return this.#decimals >= microDecimals ? sum / 10n ** shift : sum * 10n ** shift
+  }
+
+  #balanceOf(wallet: Address): Promise<bigint> {
+    const question = { address: this.#contract, abi: balanceOf, functionName: 'balanceOf', args: [wallet] } as const
+    return this.#client.readContract(question)
+  }
+}

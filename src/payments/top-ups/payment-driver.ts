@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '#contract/time.ts'
+import type { Log } from '#host/log.ts'
+import { withSpan } from '#host/tracing/spans.ts'
+import {
+  confirmationLookMs,
+  expiryMarginSeconds,
+  failedLooks,
+  landingLookMs,
+  landingLooks,
+  landingLooksMs,
+} from '../bounds.ts'
+import type { Facilitator, Settlement } from '../facilitators/facilitator.ts'
+import { ChainUnavailable } from '../payment/chain-unavailable.ts'
+import { failureWords } from '../payment/failure-words.ts'
+import type { OnChain, PaymentChain } from '../payment/payment-chain.ts'
+import { paymentIdOf } from '../payment/payment-key.ts'
+import { isSigned, refusedPayment } from '../payment/payment-reasons.ts'
+import { type SignedPayment, validBeforeSecondsOf } from '../payment/signed-payment.ts'
+import { untimely } from './check-payment.ts'
+import type { PaymentRow, PaymentRows } from './payment-rows.ts'
+
+/**
+ * Brings a payment from its claim to an end: credited, rejected or expired. Money is credited when the chain says that
+ * it has come, whoever brought it; a payment that may be on its way is never called bad. Whoever drives a row holds its
+ * lease, and every move compares the fence, so that two drivers end in one credit.
+ */
+export class PaymentDriver {
+  readonly #rows: PaymentRows
+  readonly #facilitator: Facilitator
+  readonly #chain: PaymentChain
+  readonly #clock: Clock
+  readonly #log: Log
+
+  constructor(options: DriverOptions) {
+    this.#rows = options.rows
+    this.#facilitator = options.facilitator
+    this.#chain = options.chain
+    this.#clock = options.clock
+    this.#log = options.log
+  }
+
+  /**
+   * A payment that is new, or was rejected before. Throws `invalidPayment`, and `ChainUnavailable` while nothing has
+   * been claimed. What came of it is in its row. `verified` is awaited once its payer is known to have signed it, and to
+   * have the money or to have sent it; what it throws is thrown, with nothing claimed.
+   */
+  async begin(payment: SignedPayment, rejected: PaymentRow | null, verified: () => Promise<void>): Promise<void> {
+    const late = untimely(payment, this.#clock.now())
+    if (late && !late.expired) throw late.refusal
+    // Of a late payment too, or a forged signature would stand in the books as what the payer signed.
+    const verdict = await this.#facilitator.verify(payment)
+    if (verdict.valid && !late) {
+      await verified()
+      return this.#settleFirst(payment, rejected)
+    }
+    // Too late or a used nonce may also mean that the money is here already, brought by somebody else.
+    const reason = verdict.valid || (late && isSigned(verdict.reason)) ? 'expired' : verdict.reason
+    if (reason === 'expired' || reason === 'nonce_used') {
+      const seen = await this.#chain.find(payment, null)
+      if (seen.state === 'landed' || seen.state === 'unconfirmed') await verified()
+      if (seen.state === 'landed') return this.#rows.credit(rejected, payment, seen)
+      if (seen.state === 'unconfirmed') return this.#awaitDepth(payment, rejected)
+      if (seen.state === 'void' && seen.reason) throw refusedPayment(seen.reason)
+      if (seen.state === 'open' && reason === 'nonce_used') {
+        throw new ChainUnavailable('The node said that the nonce is used, and then that it is not.')
+      }
+    }
+    throw refusedPayment(reason)
+  }
+
+  /** A payment on its way that nobody drives. Rejects with `ChainUnavailable`, the row then free for the next one. */
+  async resume(row: PaymentRow): Promise<void> {
+    const held = await this.#rows.hold(row, row.state)
+    if (!held) return
+    const seen = await this.#find(held)
+    if (seen.state === 'unconfirmed') return this.#rows.release(held)
+    if (seen.state === 'over') return this.#rows.expire(held)
+    if (seen.state !== 'open') return this.#end(held, seen)
+    if (this.#isOver(held.payment, seen.chainTimeSeconds)) return this.#rows.expire(held)
+    if (untimely(held.payment, this.#clock.now())?.expired) return this.#rows.release(held)
+    const settling = await this.#rows.hold(held, 'settling')
+    // What was only claimed has never been sent, so a refusal is as good as at the first attempt.
+    if (settling) await this.#attempt(settling, { isFirst: row.state === 'claimed', waits: false })
+  }
+
+  async #settleFirst(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
+    const row = await this.#claim(payment, rejected)
+    if (row) await this.#attempt(row, { isFirst: true, waits: true })
+  }
+
+  /** Nothing is to be sent any more, and whoever comes next sees whether it stayed. */
+  async #awaitDepth(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
+    const row = await this.#claim(payment, rejected)
+    if (row) await this.#rows.release(row)
+  }
+
+  /** With the end of its life in the row: a payment that could stay open for ever would never be given up. */
+  async #claim(payment: SignedPayment, rejected: PaymentRow | null): Promise<PaymentRow | null> {
+    const dated = this.#chain.dated ? await this.#chain.dated(payment) : payment
+    return this.#rows.claim(dated, rejected)
+  }
+
+  async #attempt(row: PaymentRow, { isFirst, waits }: { isFirst: boolean; waits: boolean }): Promise<void> {
+    const settlement = await this.#settle(row)
+    switch (settlement.state) {
+      case 'refused': {
+        const seen = await this.#find(row)
+        if (seen.state === 'unconfirmed') return this.#rows.release(row)
+        if (seen.state === 'landed' || seen.state === 'void') return this.#end(row, seen)
+        // An earlier attempt may still be on its way, and then this refusal says nothing about it; a nonce that one node
+        // saw used and the next one not is a transfer that the next one has not seen yet.
+        return isFirst && settlement.reason !== 'nonce_used'
+          ? this.#rows.reject(row, settlement.reason)
+          : this.#rows.release(row)
+      }
+      case 'unsent':
+        this.#log.error({ payment: paymentIdOf(row.key), why: settlement.why }, 'A payment could not be sent.')
+        return this.#rows.release(row)
+      case 'doubtful':
+        this.#log.warn(
+          { payment: paymentIdOf(row.key), why: settlement.why },
+          'A payment is said to be refused; the chain is asked.',
+        )
+        return this.#awaitLanding(row, { state: 'doubtful', transaction: row.transaction }, waits)
+      default:
+        return this.#awaitLanding(row, settlement, waits)
+    }
+  }
+
+  async #settle(row: PaymentRow): Promise<Settlement | { state: 'lost'; transaction: null }> {
+    try {
+      return await withSpan('settlement', {}, () => this.#facilitator.settle(row.payment))
+    } catch (error) {
+      const facts = { payment: paymentIdOf(row.key), failure: failureWords(error) }
+      this.#log.warn(facts, 'The facilitator gave no answer, so the chain is asked.')
+      return { state: 'lost', transaction: null }
+    }
+  }
+
+  /** A facilitator's word is not a transfer: only what the chain shows is credited. */
+  async #awaitLanding(
+    row: PaymentRow,
+    settlement: { state: string; transaction: string | null },
+    waits: boolean,
+  ): Promise<void> {
+    const facts = { payment: paymentIdOf(row.key), transaction: settlement.transaction }
+    let held: PaymentRow | null = row
+    let seen: OnChain | null = null
+    // A connection that broke once, often with the answer that was lost, is not yet a chain that cannot be asked.
+    const patience = AbortSignal.timeout(landingLooksMs)
+    for (let look = 0, failures = 0; look < landingLooks && failures < failedLooks && held; look++) {
+      // A look may take long where a chain is slow, and whoever drives the row must be done within its lease.
+      if (patience.aborted) break
+      if (look > 0) await sleep(seen?.state === 'unconfirmed' ? confirmationLookMs : landingLookMs)
+      seen = await this.#chain.find(held.payment, settlement.transaction).catch(() => null)
+      if (seen?.state === 'landed' || seen?.state === 'void') return this.#end(held, seen)
+      if (!seen) failures++
+      if (look === 0) held = await this.#rows.hold(held, 'unknown', settlement.transaction)
+      // Only the first request waits for depth: whoever comes later comes again, and has others to look after.
+      if (seen?.state === 'unconfirmed' && !waits) break
+    }
+    if (!held) return
+    if (seen?.state === 'unconfirmed')
+      this.#log.info(facts, 'A payment has too few blocks after it yet; it is looked for again.')
+    else if (settlement.state === 'settled')
+      this.#log.error(facts, 'The chain does not show a payment that is said to be settled.')
+    else this.#log.warn(facts, 'A payment was sent and is not on the chain yet; it is looked for again.')
+    await this.#rows.release(held)
+  }
+
+  /** Frees the row where the chain cannot be asked, so that the next one need not wait for the lease. */
+  async #find(row: PaymentRow, transaction: string | null = row.transaction): Promise<OnChain> {
+    try {
+      return await this.#chain.find(row.payment, transaction)
+    } catch (error) {
+      await this.#rows.release(row)
+      throw error
+    }
+  }
+
+  async #end(row: PaymentRow, seen: Extract<OnChain, { state: 'landed' | 'void' }>): Promise<void> {
+    if (seen.state === 'landed') return this.#rows.credit(row, row.payment, seen)
+    return this.#rows.reject(row, seen.reason ?? 'nonce_used')
+  }
+
+  /** By the chain's clock, since it alone decides whether the authorisation can still land; ours may be wrong. */
+  #isOver(payment: SignedPayment, chainTimeSeconds: number | undefined): boolean {
+    const validBefore = validBeforeSecondsOf(payment)
+    if (validBefore === undefined || chainTimeSeconds === undefined) return false
+    const nowSeconds = this.#clock.now() / 1000
+    return chainTimeSeconds >= validBefore && nowSeconds > validBefore + expiryMarginSeconds
+  }
+}
+
+export interface DriverOptions {
+  rows: PaymentRows
+  facilitator: Facilitator
+  chain: PaymentChain
+  clock: Clock
+  log: Log
+}

@@ -1,0 +1,256 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { settlementPending, topUpFailed } from '#contract/errors/errors.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
+import type { Clock } from '#contract/time.ts'
+import type { HeaderReader } from '#contract/wire/header-codec.ts'
+import { retryAfter } from '#contract/wire/headers.ts'
+import type { Log } from '#host/log.ts'
+import { awayReason } from '#ledger/store/away-reason.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { answerWaitMs, closeMs, pausedRetrySeconds, paymentsInFlight, retryAfterSeconds, rowPollMs } from '../bounds.ts'
+import type { Facilitator } from '../facilitators/facilitator.ts'
+import { SettlementPaused } from '../facilitators/settlement-paused.ts'
+import { ChainUnavailable } from '../payment/chain-unavailable.ts'
+import { failureWords } from '../payment/failure-words.ts'
+import type { PaymentChain } from '../payment/payment-chain.ts'
+import { readPayment } from '../payment/payment-header.ts'
+import { paymentIdOf } from '../payment/payment-key.ts'
+import { refusedPayment } from '../payment/payment-reasons.ts'
+import { isSamePayment, payerOf, type SignedPayment, storePayment } from '../payment/signed-payment.ts'
+import type { Payments, TopUpRequest, TopUpSettings } from '../payment/top-up-request.ts'
+import { ChainOfBooks } from './chain-of-books.ts'
+import { checkTerms, decodePayment } from './check-payment.ts'
+import { Completer } from './completer.ts'
+import { PayeeWatch } from './payee-watch.ts'
+import { PaymentDriver } from './payment-driver.ts'
+import { type PaymentRow, PaymentRows, refusalOf, type TopUpAnswer } from './payment-rows.ts'
+import { PaymentWatch } from './payment-watch.ts'
+import { topUpOffer } from './top-up-offer.ts'
+
+export interface TopUpsOptions {
+  settings: TopUpSettings
+  store: Store
+  clock: Clock
+  log: Log
+  facilitator: Facilitator
+  chain: PaymentChain
+  /** Names this process in leases; another one after every start. */
+  owner: string
+  /** How long a request waits for its payment; `answerWaitMs` where it is not said. */
+  answerWaitMs?: number
+  /** How long `close` waits for payments, and then for the facilitator; `closeMs` where it is not said. */
+  closeMs?: number
+}
+
+/** Credit for signed payments (brief §4.1). One payment is one credit, however often and by whomever it is sent. */
+export class TopUps implements Payments {
+  /** Finishes what was left behind; whoever composes the service starts it. `close` stops it. */
+  readonly completer: Completer
+  /** Knows whether payments could be settled; started and stopped like the completer. */
+  readonly watch: PaymentWatch
+  readonly #settings: TopUpsOptions['settings']
+  readonly #log: Log
+  readonly #rows: PaymentRows
+  readonly #driver: PaymentDriver
+  readonly #facilitator: Facilitator
+  readonly #waitMs: number
+  readonly #closeMs: number
+  readonly #payees: PayeeWatch
+  /** Twins of one payment share one work. */
+  readonly #works = new Map<string, Promise<void>>()
+
+  /** Throws where an option's network has nobody to settle it. */
+  constructor(options: TopUpsOptions) {
+    const settled = options.facilitator.supported()
+    const orphan = options.settings.paymentOptions.find(({ network }) => !settled.includes(network))
+    if (orphan) throw new Error(`Nobody settles payments on ${orphan.network}; take it out of the payment options.`)
+    this.#settings = options.settings
+    this.#log = options.log
+    this.#facilitator = options.facilitator
+    this.#rows = new PaymentRows(options)
+    const chain = new ChainOfBooks(options.chain, options.store)
+    this.#driver = new PaymentDriver({ ...options, chain, rows: this.#rows })
+    this.#waitMs = options.answerWaitMs ?? answerWaitMs
+    this.#closeMs = options.closeMs ?? closeMs
+    this.completer = new Completer({ rows: this.#rows, driver: this.#driver, log: options.log })
+    this.watch = new PaymentWatch({ ...options, options: options.settings.paymentOptions })
+    this.#payees = new PayeeWatch({ ...options, options: options.settings.paymentOptions })
+  }
+
+  /** Finishes what a crash left, then looks after payments until `close`. */
+  async start(): Promise<void> {
+    this.watch.start()
+    await this.#payees.start()
+    await this.completer.start()
+  }
+
+  async topUp({ header, count }: TopUpRequest): Promise<TopUpAnswer> {
+    const { received, payment } = await this.#read(header, count)
+    const row = await this.#rows.find(payment.key)
+    // What is known is answered as it was, whatever the terms are by now.
+    if (row && !isSamePayment(row.payment, payment)) {
+      await count('address')
+      throw refusedPayment('nonce_used')
+    }
+    if (row?.state === 'credited' || row?.state === 'expired') return this.#answer(row, payment)
+    if (!row) await counted(count, () => checkTerms(payment, received))
+    await this.#within(this.#join(payment, count), payment)
+    return this.#answer(await this.#rows.find(payment.key), payment)
+  }
+
+  async #read(header: HeaderReader, count: TopUpRequest['count']) {
+    const received = await counted(count, () => readPayment(header))
+    if (!received) {
+      await count('offer')
+      throw topUpOffer(this.#settings)
+    }
+    return { received, payment: await counted(count, () => decodePayment(received, this.#settings.paymentOptions)) }
+  }
+
+  /**
+   * Ends when no payment is being worked on, or after `closeMs`: what a facilitator then still has is on its way as
+   * after a crash, and the next start finds it. Take no more requests before.
+   */
+  async close(): Promise<void> {
+    this.#payees.stop()
+    const works = [this.completer.stop(), this.watch.stop(), ...this.#works.values()]
+    if (!(await this.#isSoon(Promise.allSettled(works))))
+      this.#log.warn({}, 'Some payments are still being settled; the next start finishes them.')
+    if (!(await this.#isSoon(this.#facilitator.close?.()))) this.#log.warn({}, 'The facilitator could not be closed.')
+  }
+
+  /** Whether it ends before a stopping service goes on without it: a facilitator may be anybody's. */
+  async #isSoon(end: Promise<unknown> | undefined): Promise<boolean> {
+    const patience = new AbortController()
+    const late = sleep(this.#closeMs, false, { signal: patience.signal }).catch(() => true)
+    try {
+      return await Promise.race([Promise.resolve(end).then(() => true), late])
+    } finally {
+      patience.abort()
+    }
+  }
+
+  #join(payment: SignedPayment, count: TopUpRequest['count']): Promise<void> {
+    const name = storePayment(payment)
+    const known = this.#works.get(name)
+    if (known) return known
+    if (this.#works.size >= paymentsInFlight) throw this.#failed('Too many payments are being settled.')
+    const work = this.#work(payment, count).finally(() => this.#works.delete(name))
+    this.#works.set(name, work)
+    return work
+  }
+
+  /** One that was rejected is checked anew, which costs as much as a new one. Twins have one work and count once. */
+  async #work(payment: SignedPayment, count: TopUpRequest['count']): Promise<void> {
+    const row = await this.#rows.find(payment.key)
+    if (!row || row.state === 'rejected') {
+      await this.#begin(payment, row, count)
+    } else if (!isEnded(row) && !(await this.#rows.isDriven(row))) await this.#driver.resume(row)
+    await this.#watch(payment.key)
+  }
+
+  /** One that was verified counts for its payer, before anything is claimed; any other for where it came from. */
+  async #begin(payment: SignedPayment, row: PaymentRow | null, count: TopUpRequest['count']): Promise<void> {
+    let isCounted = false
+    const verified = () => {
+      isCounted = true
+      return count({ payer: payerOf(payment) })
+    }
+    try {
+      await this.#driver.begin(payment, row, verified)
+    } catch (error) {
+      if (!isCounted) await count('address')
+      throw error
+    }
+  }
+
+  /** Waits for another process that drives the payment. */
+  async #watch(key: string): Promise<void> {
+    for (let waitedMs = 0; waitedMs < this.#waitMs; waitedMs += rowPollMs) {
+      const row = await this.#rows.find(key)
+      if (!row || isEnded(row) || !(await this.#rows.isDriven(row))) return
+      await sleep(rowPollMs)
+    }
+  }
+
+  /** Waits for a work that goes on whether or not anybody waits. */
+  async #within(work: Promise<void>, payment: SignedPayment): Promise<void> {
+    const patience = new AbortController()
+    const timeout = sleep(this.#waitMs, undefined, { signal: patience.signal }).catch(() => {})
+    try {
+      await Promise.race([work, timeout])
+    } catch (error) {
+      // Whoever answers calls knows what to say of books that are away.
+      throw awayReason(error) === null ? await this.#failureOf(error, payment) : error
+    } finally {
+      patience.abort()
+      // Where nobody waits any more, the row tells how it ended.
+      work.catch(() => {})
+    }
+  }
+
+  async #failureOf(error: unknown, payment: SignedPayment): Promise<ServiceError> {
+    if (error instanceof ServiceError) return error
+    const facts = { payment: paymentIdOf(payment.key), failure: failureWords(error) }
+    if (error instanceof SettlementPaused) {
+      this.#log.error(facts, 'A payment was turned away because settling is paused.')
+      return this.#failed(error.message, pausedRetrySeconds)
+    }
+    if (!(error instanceof ChainUnavailable)) {
+      this.#log.error({ ...facts, err: error }, 'A top-up met an error that nobody foresaw.')
+      return this.#pending(payment)
+    }
+    this.#log.warn(facts, 'The chain could not be asked about a payment.')
+    if (await this.#rows.exists(payment.key)) return this.#pending(payment)
+    return this.#failed('The chain cannot be reached, so the payment could not be checked.')
+  }
+
+  async #answer(row: PaymentRow | null, payment: SignedPayment): Promise<TopUpAnswer> {
+    switch (row?.state) {
+      case 'credited':
+        if (!isSamePayment(row.payment, payment)) throw refusedPayment('nonce_used')
+        return this.#rows.answerOf(row)
+      case 'rejected':
+        throw refusedPayment(refusalOf(row))
+      case 'expired':
+        throw refusedPayment('expired')
+      default:
+        throw this.#pending(payment)
+    }
+  }
+
+  #pending(payment: SignedPayment): ServiceError {
+    return settlementPending(
+      {
+        error: 'X402_SETTLEMENT_PENDING',
+        message:
+          'The payment has been taken on and is not settled yet. Send the same signed payment again in a few seconds; do not sign a new one.',
+        details: { retry: 'same-payload', paymentId: paymentIdOf(payment.key) },
+      },
+      comeAgainIn(retryAfterSeconds),
+    )
+  }
+
+  /** Before anything was claimed: the signed payment is as good as before. */
+  #failed(cause: string, seconds = retryAfterSeconds): ServiceError {
+    const message = `${cause} Nothing was taken. Send the same signed payment again in ${seconds} seconds; do not sign a new one.`
+    return topUpFailed(
+      { error: 'X402_TOP_UP_FAILED', message, details: { retry: 'same-payload' } },
+      comeAgainIn(seconds),
+    )
+  }
+}
+
+const comeAgainIn = (seconds: number) => ({ [retryAfter.name]: retryAfter.format(seconds) })
+
+const isEnded = ({ state }: PaymentRow): boolean => state === 'credited' || state === 'rejected' || state === 'expired'
+
+/** What is refused counts as well: a wrong payment costs us more than a right one. */
+async function counted<Value>(count: TopUpRequest['count'], check: () => Value): Promise<Value> {
+  try {
+    return check()
+  } catch (error) {
+    await count('address')
+    throw error
+  }
+}

@@ -1,0 +1,153 @@
+import { walletMismatch } from '#contract/errors/errors.ts'
+import { admissionFloorUsd, topUpUsd } from '#contract/limits.ts'
+import { toUsdNumber, zeroUsd } from '#contract/money.ts'
+import {
+  type BillingBalance,
+  getBillingBalance,
+  getBillingUsage,
+  getBillingUsageAnalytics,
+  getBillingUsageHistory,
+} from '#contract/operations/billing.ts'
+import { getWalletBalance, getWalletTransactions, topUp } from '#contract/operations/wallet.ts'
+import {
+  contentDisposition,
+  nextCursor,
+  paginationLimit,
+  paginationPage,
+  paginationTotal,
+  paginationTotalPages,
+  paymentResponse,
+} from '#contract/wire/headers.ts'
+import { normalizeWallet } from '#contract/wire/networks.ts'
+import { balanceOf, entriesOf } from '#ledger/accounts/accounts.ts'
+import { type Call, json, principalOf } from '../../http/call.ts'
+import { route } from '../../http/route.ts'
+import { askedDays } from './asked-days.ts'
+import { shownUsage, usageCsv, wantsCsv } from './shown-usage.ts'
+import { cursorOf, readCursor } from './usage-cursor.ts'
+import { type UsageFilter, usageCount, usagePage } from './usage-rows.ts'
+
+/** Without a payment the requirements, with one its credit; a resend gets the same bytes, as printing is stable. */
+export const topUpRoute = route(topUp, async (call, service) => {
+  const { body, settlement } = await service.payments.topUp({
+    header: name => call.header(name),
+    address: call.address,
+    count: countedFor => call.count(countedFor),
+  })
+  call.set(paymentResponse, settlement)
+  return json(JSON.parse(body))
+})
+
+/** A wallet sees its own records only (reliability of other people's privacy). Returns the normalised address. */
+function ownWallet(call: Call, walletAddress: string): string {
+  const principal = principalOf(call)
+  const wallet = normalizeWallet(walletAddress)
+  if (principal.kind !== 'wallet' || principal.wallet !== wallet) throw walletMismatch()
+  return wallet
+}
+
+export const getWalletBalanceRoute = route(getWalletBalance, async (call, service) => {
+  const walletAddress = ownWallet(call, call.params.walletAddress)
+  const { usd, staking } = await service.funding.spendable(principalOf(call))
+  const balanceUsd = toUsdNumber(usd)
+  return json({
+    success: true,
+    data: {
+      walletAddress,
+      balanceUsd,
+      canConsume: toUsdNumber(usd + (staking ?? zeroUsd)) >= admissionFloorUsd,
+      minimumTopUpUsd: topUpUsd.minimum,
+      suggestedTopUpUsd: topUpUsd.suggested,
+      ...(staking ? { diemBalanceUsd: toUsdNumber(staking) } : {}),
+    },
+  })
+})
+
+export const getWalletTransactionsRoute = route(getWalletTransactions, async (call, service) => {
+  const walletAddress = ownWallet(call, call.params.walletAddress)
+  const { limit, offset } = call.query
+  const { account } = principalOf(call)
+  // One more than asked for tells whether there is another page.
+  const entries = await entriesOf(service.store, account, limit + 1, offset)
+  const balance = await balanceOf(service.store, account)
+  return json({
+    success: true,
+    data: {
+      walletAddress,
+      currentBalance: toUsdNumber(balance.postedMicroUsd),
+      transactions: entries.slice(0, limit).map(entry => ({
+        id: entry.id,
+        amount: toUsdNumber(entry.amountMicroUsd),
+        balanceAfter: toUsdNumber(entry.balanceAfterMicroUsd),
+        type: entry.type,
+        createdAt: new Date(entry.createdAtMs).toISOString(),
+        requestId: entry.requestId,
+        modelId: entry.modelId,
+      })),
+      pagination: { limit, offset, hasMore: entries.length > limit },
+    },
+  })
+})
+
+export const getBillingBalanceRoute = route(getBillingBalance, async (call, { funding }) => {
+  const { usd, staking } = await call.spendable()
+  const allocation = await funding.stakingToday(principalOf(call))
+  const body: BillingBalance = {
+    canConsume: usd > 0n || (staking ?? 0n) > 0n,
+    consumptionCurrency: (staking ?? 0n) > 0n ? 'DIEM' : usd > 0n ? 'USD' : null,
+    balances: { diem: staking === null ? null : toUsdNumber(staking), usd: toUsdNumber(usd) },
+    diemEpochAllocation: toUsdNumber(allocation ?? 0n),
+  }
+  return json(body)
+})
+
+export const getBillingUsageRoute = route(getBillingUsage, async (call, { store }) => {
+  const { currency, startDate, endDate, limit, page, sortOrder: order } = call.query
+  const filter: UsageFilter = {
+    account: principalOf(call).account,
+    currency,
+    fromMs: timeOf(startDate),
+    toMs: timeOf(endDate),
+  }
+  const total = await usageCount(store, filter)
+  const rows = await usagePage(store, filter, { order, limit, offset: (page - 1) * limit })
+  const totalPages = Math.ceil(total / limit)
+  call.set(paginationLimit, limit)
+  call.set(paginationPage, page)
+  call.set(paginationTotal, total)
+  call.set(paginationTotalPages, totalPages)
+  if (wantsCsv(call.header('accept'))) return csvReply(call, usageCsv(rows))
+  return json({ data: rows.map(shownUsage), pagination: { limit, page, total, totalPages } })
+})
+
+const timeOf = (moment: string | undefined): number | undefined =>
+  moment === undefined ? undefined : Date.parse(moment)
+
+/** A file to keep, as it is published. */
+function csvReply({ set }: Pick<Parameters<Parameters<typeof route>[1]>[0], 'set'>, text: string) {
+  set(contentDisposition, 'attachment; filename=billing_usage.csv')
+  return { kind: 'bytes' as const, mimeType: 'text/csv; charset=utf-8', bytes: Buffer.from(text) }
+}
+
+export const getBillingUsageHistoryRoute = route(getBillingUsageHistory, async (call, { store }) => {
+  const { currency, startTimestamp, endTimestamp, pageSize, cursor } = call.query
+  const filter = {
+    account: principalOf(call).account,
+    currency,
+    fromMs: timeOf(startTimestamp),
+    toMs: timeOf(endTimestamp),
+  }
+  const after = cursor === undefined ? null : readCursor(cursor)
+  // One more than asked for tells whether there is another page.
+  const rows = await usagePage(store, filter, { order: 'desc', limit: pageSize + 1, after })
+  const shown = rows.slice(0, pageSize)
+  const last = rows.length > pageSize ? shown.at(-1) : undefined
+  const next = last ? cursorOf(last) : null
+  if (!wantsCsv(call.header('accept'))) return json({ data: shown.map(shownUsage), nextCursor: next })
+  if (next !== null) call.set(nextCursor, next)
+  return csvReply(call, usageCsv(shown))
+})
+
+export const getBillingUsageAnalyticsRoute = route(getBillingUsageAnalytics, async (call, { usage, clock }) =>
+  json(await usage.of(principalOf(call).account, askedDays(call.query, clock.now()))),
+)

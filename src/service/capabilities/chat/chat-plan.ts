@@ -1,0 +1,98 @@
+import { addUsd, type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import type { ChatCall } from '#engines/engine.ts'
+import type { ChargeOrder } from '#ledger/charges/charge.ts'
+import { shortage, totalOf } from '#ledger/charges/funding.ts'
+import { type Call, principalOf } from '../../http/call.ts'
+import type { Service } from '../../http/service.ts'
+import type { TextModel } from '../../models/model.ts'
+import { mostOfXSearch } from '../web/price-web.ts'
+import { contextShare, searchContextBytes } from './bounds.ts'
+import { type ChatOptions, chatOptions, checkOptions } from './chat-options.ts'
+import { checkChat } from './check-chat.ts'
+import { engineRequest } from './engine-request.ts'
+import { fetchMedia, mediaNamedIn, withMedia } from './named-media.ts'
+import { estimateChat, mostWithMedia } from './price-chat.ts'
+import { type WebPlan, webPlan } from './web-plan.ts'
+
+/** All that is decided before an engine is asked. */
+export interface ChatPlan {
+  model: TextModel
+  options: ChatOptions
+  /** Null where the web is not looked at. */
+  web: WebPlan | null
+  request: ChatCompletionRequest
+  order: ChargeOrder
+  maxPromptTokens: number
+  /** What the engine is told: all choices together. */
+  maxCompletionTokens: number
+}
+
+/** Throws what is wrong with the request, and what is missing to pay for it. */
+export async function planChat(call: Call, body: ChatCompletionRequest, service: Service): Promise<ChatPlan> {
+  const options = chatOptions(body)
+  const model = service.catalogue.text(options.model)
+  checkOptions(options, model, service.web)
+  const { character_slug: slug } = options.echo
+  const character = slug === undefined ? '' : service.characters.named(slug).instructions
+  const prompts = { service: service.settings.systemPrompt, character }
+  const request = engineRequest(body, { model, options, prompts })
+  checkChat(model, body)
+  const media = mediaNamedIn(request, model, request.messages.length - body.messages.length)
+  const web = webPlan(options, model, body)
+  const spendable = await call.spendable()
+  const priced = (asked: ChatCompletionRequest) => limitsOf(asked, { call, model, web, options, spendable })
+  // For who can pay alone, and before anything is held.
+  if (media.length) priced(withMedia(request, new Map(media.map(({ part }) => [part, null]))))
+  const { fetcher, documents, log } = service
+  const parts = await fetchMedia(media, { fetcher, documents, log, model, signal: call.signal })
+  const asked = withMedia(request, parts)
+  return { model, options, web, request: asked, ...priced(asked) }
+}
+
+interface Limiting {
+  call: Call
+  model: TextModel
+  web: WebPlan | null
+  options: ChatOptions
+  spendable: Awaited<ReturnType<Call['spendable']>>
+}
+
+/**
+ * A stream is seen while it grows, so it may go as far as the credit does and extend its hold on the way; a whole answer
+ * comes at once, and its hold has to cover it from the beginning, but for media, which nobody can measure beforehand.
+ * Throws what is missing to pay for the least of it.
+ */
+function limitsOf(request: ChatCompletionRequest, { call, model, web, options, spendable }: Limiting) {
+  const aside = asideOf({ web, options })
+  const left = totalOf(spendable) - aside
+  const estimate = estimateChat(model, request, microUsd(left > 0n ? left : 0n), contextBytesOf(model, web, options))
+  if ('needed' in estimate) throw shortage(spendable, addUsd(estimate.needed, aside))
+  const reach = request.stream ? estimate.most : estimate
+  const order: ChargeOrder = {
+    request: call.requestId,
+    holdId: call.holdId,
+    principal: principalOf(call),
+    model: model.id,
+    amount: addUsd(estimate.hold, aside),
+    most: addUsd(mostWithMedia(model, request, reach, options.searchesX), aside),
+  }
+  return { order, maxPromptTokens: estimate.maxPromptTokens, maxCompletionTokens: reach.maxCompletionTokens }
+}
+
+/** Set aside for what is looked at on the web, here or by the engine; it buys no tokens. */
+export const asideOf = ({ web, options }: Pick<ChatPlan, 'web' | 'options'>): MicroUsd =>
+  addUsd(web?.mostMicroUsd ?? zeroUsd, options.searchesX ? mostOfXSearch : zeroUsd)
+
+/** Bytes that are found and become part of the prompt. */
+const contextBytesOf = (model: TextModel, web: WebPlan | null, { searchesX }: ChatOptions): number =>
+  (web?.contextBytes ?? 0) +
+  (searchesX ? Math.min(Math.floor(model.contextTokens / contextShare), searchContextBytes) : 0)
+
+export const engineCall = (plan: ChatPlan, request: ChatCompletionRequest): Omit<ChatCall, 'signal'> => ({
+  request,
+  engineModel: plan.model.engineModel,
+  maxCompletionTokens: plan.maxCompletionTokens,
+  searchesX: plan.options.searchesX,
+  isThinkingOff: plan.options.echo.disable_thinking && plan.model.capabilities.supportsReasoning,
+})

@@ -1,0 +1,156 @@
+import type { ChatCompletionChunk, ChatCompletionRequest, TokenUsage } from '#contract/operations/chat.ts'
+import type { Clock } from '#contract/time.ts'
+import type { SearchResult } from '#engines/engine.ts'
+import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
+import { RunningCount } from '#engines/tokens/running-count.ts'
+import { oneCharge } from '#ledger/charges/one-charge.ts'
+import type { Line } from '#ledger/store/units.ts'
+import type { ChatPlan } from './chat-plan.ts'
+import { believed, type CountedUsage, isPossible, runningTokens, usageLines, usageOf } from './chat-usage.ts'
+import { generatedText } from './generated-text.ts'
+import { OwnSearch } from './own-search.ts'
+import type { PreparedChat } from './prepare-chat.ts'
+import { ThinkingTime } from './thinking-time.ts'
+
+/**
+ * Counts what an engine has made. A stream that has ended owes its usage. One that broke off owes the prompt and what was
+ * delivered until then, and nothing before the first piece of content. One whose reader left owes what its engine made,
+ * from the first sign of its work.
+ */
+export class ChatTab {
+  readonly #plan: ChatPlan
+  readonly #thinking: ThinkingTime
+  /** Of each choice. */
+  readonly #counts = new Map<number, RunningCount>()
+  #prompt: number | null = null
+  #reported: TokenUsage | null = null
+  #contentSince = false
+  #delivered = false
+  #hasBegun = false
+  #isLeft = false
+  #whole = false
+  #request: ChatCompletionRequest
+  #besideLines: readonly Line[] = []
+  #hasShown = false
+  /** The engine's, where it was asked to search by itself. */
+  readonly #search: OwnSearch | null
+
+  constructor(plan: ChatPlan, clock: Clock) {
+    this.#plan = plan
+    this.#request = plan.request
+    this.#search = plan.options.searchesX ? new OwnSearch() : null
+    this.#thinking = new ThinkingTime(clock)
+  }
+
+  /** Whether any content has come. */
+  get delivered(): boolean {
+    return this.#delivered
+  }
+
+  /** What the engine has found by itself so far. */
+  get ownSources(): readonly SearchResult[] {
+    return this.#search?.sources ?? []
+  }
+
+  /** What the engine is really asked, and what that cost before it. */
+  prepared({ request, lines }: Pick<PreparedChat, 'request' | 'lines'>): void {
+    this.#request = request
+    this.#besideLines = lines
+    this.#thinking.begin()
+  }
+
+  /** What was found on the web has been delivered. */
+  showSources(): void {
+    this.#hasShown = true
+  }
+
+  /** Its reader has left: from now on work is owed that was not delivered. */
+  leave(): void {
+    this.#isLeft = true
+  }
+
+  read(chunk: ChatCompletionChunk): void {
+    this.#search?.read(chunk)
+    this.#hasBegun = true
+    for (const { index, delta, finish_reason: finish } of chunk.choices) {
+      const text = generatedText(delta)
+      if (text) {
+        this.#delivered = true
+        this.#contentSince = true
+      }
+      // Of a hidden thought some engines send empty pieces; the first and the last of an answer are none.
+      if (text || !(delta.role || finish)) this.#countOf(index).push(text)
+    }
+    this.#thinking.heard(chunk.choices.length)
+    if (chunk.usage) this.report(chunk.usage)
+  }
+
+  /** A later word of the engine counts for all before it. */
+  report(usage: TokenUsage): void {
+    if (!isPossible(usage)) return
+    this.#hasBegun = true
+    this.#reported = usage
+    this.#contentSince = false
+  }
+
+  /** The engine has ended by itself. */
+  complete(): void {
+    this.#whole = true
+  }
+
+  /** Completion tokens as they would be after this chunk, by our count or, where it is more, by the engine's. */
+  tokensWith(chunk: ChatCompletionChunk): number {
+    const texts = new Map(chunk.choices.map(({ index, delta }) => [index, generatedText(delta)]))
+    let tokens = 0
+    for (const index of new Set([...this.#counts.keys(), ...texts.keys()])) {
+      const count = this.#counts.get(index) ?? new RunningCount()
+      const text = texts.get(index)
+      tokens += text ? count.wholeWith(text) : count.whole
+    }
+    return Math.max(tokens, this.#reported?.completion_tokens ?? 0, runningTokens(chunk))
+  }
+
+  usage(): TokenUsage {
+    return this.#usage().usage
+  }
+
+  lines(): Line[] {
+    const owes = this.#delivered || (this.#whole && this.#reported !== null) || (this.#isLeft && this.#hasBegun)
+    if (owes)
+      return oneCharge([
+        ...usageLines(this.#plan, this.#usage()),
+        ...this.#besideLines,
+        ...(this.#search?.lines() ?? []),
+      ])
+    return this.#hasShown || this.#isLeft ? oneCharge(this.#besideLines) : []
+  }
+
+  #usage(): CountedUsage {
+    const reported = this.#reported
+    const prompt = () => (this.#prompt ??= countPromptTokens(this.#request))
+    if (reported && (this.#whole || !this.#contentSince))
+      return believed(reported, { hasText: this.#delivered, prompt, completion: () => this.#tokens() })
+    const counted = this.#tokens() + (reported || this.#whole ? 0 : this.#thought())
+    const completion = Math.max(counted, reported?.completion_tokens ?? 0)
+    return { usage: usageOf(reported?.prompt_tokens || prompt(), completion), counted: 'estimated' }
+  }
+
+  /** What a reasoning model thought without showing it, where its reader left and its engine said nothing of its usage. */
+  #thought(): number {
+    const { model, maxCompletionTokens } = this.#plan
+    if (!this.#isLeft || !model.capabilities.supportsReasoning) return 0
+    return Math.max(0, Math.min(this.#thinking.tokens, maxCompletionTokens - this.#tokens()))
+  }
+
+  #tokens(): number {
+    let tokens = 0
+    for (const count of this.#counts.values()) tokens += this.#whole ? count.whole : count.soFar
+    return tokens
+  }
+
+  #countOf(index: number): RunningCount {
+    const known = this.#counts.get(index) ?? new RunningCount()
+    this.#counts.set(index, known)
+    return known
+  }
+}

@@ -1,0 +1,66 @@
+import type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletionRequest,
+  TokenUsage,
+} from '#contract/operations/chat.ts'
+import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
+import { countGenerated } from '#engines/tokens/running-count.ts'
+import type { Line } from '#ledger/store/units.ts'
+import { reportedTokens } from '../../models/token-bounds.ts'
+import type { ChatPlan } from './chat-plan.ts'
+import { generatedText } from './generated-text.ts'
+import { chatLines } from './price-chat.ts'
+
+/** Tokens of a call, by the engine's word or by our own count. */
+export interface CountedUsage {
+  usage: TokenUsage
+  counted: 'reported' | 'estimated'
+}
+
+/** What the engine reported; counted here where it reported nothing, or nothing that can be. */
+export function usageOfCompletion(request: ChatCompletionRequest, completion: ChatCompletion): CountedUsage {
+  const text = completion.choices.map(choice => generatedText(choice.message)).join('\n')
+  return believed(completion.usage, {
+    hasText: completion.choices.some(choice => generatedText(choice.message)),
+    prompt: () => countPromptTokens(request),
+    completion: () => countGenerated(text),
+  })
+}
+
+/** The same, as it is counted here. */
+interface Counted {
+  hasText: boolean
+  prompt: () => number
+  completion: () => number
+}
+
+/** The engine's word, and our own count of whatever it did not count: no prompt is empty, and no text is without tokens. */
+export function believed(usage: TokenUsage | undefined, { hasText, prompt, completion }: Counted): CountedUsage {
+  if (!usage || !isPossible(usage)) return { usage: usageOf(prompt(), completion()), counted: 'estimated' }
+  const hasPrompt = usage.prompt_tokens > 0
+  const hasCompletion = usage.completion_tokens > 0 || !hasText
+  if (hasPrompt && hasCompletion) return { usage, counted: 'reported' }
+  const counted = usageOf(
+    hasPrompt ? usage.prompt_tokens : prompt(),
+    hasCompletion ? usage.completion_tokens : completion(),
+  )
+  return { usage: counted, counted: 'estimated' }
+}
+
+export const isPossible = (usage: TokenUsage): boolean =>
+  usage.prompt_tokens <= reportedTokens && usage.completion_tokens <= reportedTokens
+
+/** What the engine says while it goes on; its last word, which comes beside no piece, cuts nothing off any more. */
+export const runningTokens = ({ choices, usage }: ChatCompletionChunk): number =>
+  choices.length && usage && isPossible(usage) ? usage.completion_tokens : 0
+
+export const usageOf = (prompt: number, completion: number): TokenUsage => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+})
+
+/** What that comes to. It may be more than the hold: then the rest is the service's loss, and booked as such. */
+export const usageLines = ({ model }: ChatPlan, { usage, counted }: CountedUsage): Line[] =>
+  chatLines(model, usage, counted)

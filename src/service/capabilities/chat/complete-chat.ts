@@ -1,0 +1,85 @@
+import type { ChatCompletion, TokenUsage } from '#contract/operations/chat.ts'
+import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
+import type { SearchResult } from '#engines/engine.ts'
+import { boundedWait } from '#host/bounded-wait.ts'
+import { type Cost, printedCost } from '#ledger/charges/charge.ts'
+import { withCharge } from '#ledger/charges/charges.ts'
+import { oneCharge } from '#ledger/charges/one-charge.ts'
+import { type Call, type JsonReply, json } from '../../http/call.ts'
+import { tellRemaining } from '../../http/sell.ts'
+import type { Service } from '../../http/service.ts'
+import { type ChatPlan, engineCall } from './chat-plan.ts'
+import { usageLines, usageOfCompletion } from './chat-usage.ts'
+import { echoWith, OwnSearch } from './own-search.ts'
+import { type PreparedChat, prepareChat } from './prepare-chat.ts'
+import { withDocuments } from './search-documents.ts'
+import { stripThinking, withoutReasoning } from './strip-thinking.ts'
+
+interface Completed {
+  completion: ChatCompletion
+  usage: TokenUsage
+  prepared: PreparedChat
+}
+
+/** The shape in which a caller is told of an answer. */
+type Told = (completion: ChatCompletion) => unknown
+
+const asItIs: Told = completion => completion
+
+/** One whole answer: the engine's, with our model id, our options and what it cost. */
+export async function completeChat(
+  call: Call,
+  plan: ChatPlan,
+  service: Service,
+  told: Told = asItIs,
+): Promise<JsonReply> {
+  const { value, charged } = await withCharge(service.charges, plan.order, async () => {
+    call.goOn()
+    const { signal } = call
+    const prepared = await prepareChat(plan, signal, service)
+    const asked = engineCall(plan, prepared.request)
+    const completion = await boundedWait(plan.model.engine.complete({ ...asked, signal }), { signal })
+    const counted = usageOfCompletion(prepared.request, completion)
+    const search = plan.options.searchesX ? new OwnSearch() : null
+    search?.read(completion)
+    const value = { completion, usage: counted.usage, prepared: withOwnSources(prepared, search?.sources ?? []) }
+    const alsoCommit = (cost: Cost) => call.keep(() => json(told(answerOf(plan, value, cost))))
+    const lines = [...usageLines(plan, counted), ...prepared.lines, ...(search?.lines() ?? [])]
+    return { value, lines: oneCharge(lines), alsoCommit }
+  })
+  call.tokensUsed(value.usage.total_tokens)
+  tellRemaining(call, charged.availableMicroUsd)
+  return json(told(answerOf(plan, value, charged)))
+}
+
+const withOwnSources = (prepared: PreparedChat, own: readonly SearchResult[]): PreparedChat => ({
+  ...prepared,
+  echo: echoWith(prepared.echo, own),
+  sources: [...prepared.sources, ...own],
+})
+
+function answerOf({ model }: ChatPlan, { completion, usage, prepared }: Completed, cost: Cost): ChatCompletion {
+  const { echo, sources } = prepared
+  const shown = completion.choices.map(choice => stripped(choice, echo))
+  const hasDocuments = echo.return_search_results_as_documents && sources.length > 0
+  return {
+    ...completion,
+    model: model.id,
+    choices: hasDocuments ? shown.map(choice => withDocuments(choice, sources)) : shown,
+    usage,
+    cost: printedCost(cost),
+    service_parameters: echo,
+  }
+}
+
+type Choice = ChatCompletion['choices'][number]
+
+function stripped(choice: Choice, echo: ServiceParametersEcho): Choice {
+  if (!echo.strip_thinking_response && !echo.disable_thinking) return choice
+  const message = echo.disable_thinking ? withoutReasoning(choice.message) : choice.message
+  const { content } = message
+  const answer = typeof content === 'string' ? stripThinking(content) : content
+  if (answer === content && message === choice.message) return choice
+  // They would tell the tokens of what was taken away.
+  return { ...choice, message: { ...message, content: answer }, logprobs: null }
+}

@@ -1,0 +1,135 @@
+import type { ChatCompletionChunk } from '#contract/operations/chat.ts'
+import type { ChatCall, ChatEngine } from '#engines/engine.ts'
+import { unreadStreamMs, usageWaitMs } from './bounds.ts'
+
+/** What the engine is asked, which may take a while to be known. */
+type Prepare = (signal: AbortSignal) => Promise<Omit<ChatCall, 'signal'>>
+
+type Step = IteratorResult<ChatCompletionChunk>
+
+const ended: Step = { done: true, value: undefined }
+
+/**
+ * One stream of an engine. It goes on for a while after its reader has left, because most engines say only at their end
+ * what they used; then it is aborted, and has a few seconds to say so.
+ */
+export class EngineRun {
+  readonly #engine: ChatEngine
+  readonly #prepare: Prepare
+  readonly #abort = new AbortController()
+  readonly #stopListening: () => void
+  #chunks: AsyncIterator<ChatCompletionChunk> | null = null
+  #giveUp: (error: unknown) => void = () => undefined
+  #wait: NodeJS.Timeout | null = null
+  #failure: unknown = null
+  #left = false
+  #failed = false
+  #over = false
+
+  /**
+   * Nothing is prepared or asked of the engine before the first `next`. `reader` is aborted when its reader leaves; with
+   * `isLate` it has gone on unread for long enough by then.
+   */
+  constructor(engine: ChatEngine, prepare: Prepare, reader: AbortSignal, isLate = false) {
+    this.#engine = engine
+    this.#prepare = prepare
+    const leave = () => {
+      if (isLate) this.stop()
+      this.leave()
+    }
+    if (reader.aborted) leave()
+    reader.addEventListener('abort', leave, { once: true })
+    this.#stopListening = () => reader.removeEventListener('abort', leave)
+  }
+
+  /** Whether its reader has left. */
+  get left(): boolean {
+    return this.#left
+  }
+
+  /** Whether the engine was aborted: from then on only its usage counts. */
+  get stopped(): boolean {
+    return this.#abort.signal.aborted
+  }
+
+  /** Whether it ended by an error. */
+  get failed(): boolean {
+    return this.#failed
+  }
+
+  /** Its reader has left: it goes on unread, for a bounded time. */
+  leave(): void {
+    if (this.#left || this.#over) return
+    this.#left = true
+    if (!this.stopped) this.#after(unreadStreamMs, () => this.stop())
+  }
+
+  /** Aborts the engine and waits for its usage. */
+  stop(): void {
+    if (this.stopped || this.#over) return
+    this.#abort.abort()
+    this.#after(usageWaitMs, () => this.fail(new Error('The engine did not end in time after it was aborted.')))
+  }
+
+  /** Ends it now: whoever waits for its next chunk gets this error. */
+  fail(error: unknown): void {
+    if (this.#over) return
+    this.#failure = error
+    this.#abort.abort()
+    this.#giveUp(error)
+  }
+
+  /** Rejects with the engine's error, or with that of `fail`. */
+  async next(): Promise<Step> {
+    if (this.#over) return ended
+    try {
+      const step = await this.#next()
+      if (step.done) this.#finish()
+      return step
+    } catch (error) {
+      this.#failed = true
+      this.#finish()
+      throw error
+    }
+  }
+
+  #next(): Promise<Step> {
+    return new Promise((resolve, reject) => {
+      this.#giveUp = reject
+      if (this.#failure) return reject(this.#failure)
+      this.#started()
+        .then(chunks => chunks?.next() ?? ended)
+        .then(resolve, reject)
+    })
+  }
+
+  /** Null where the reader left before the engine was asked: then it is not. */
+  async #started(): Promise<AsyncIterator<ChatCompletionChunk> | null> {
+    if (this.#chunks) return this.#chunks
+    const { signal } = this.#abort
+    const call = await this.#prepare(signal)
+    if (this.#left) return null
+    this.#chunks = this.#engine.stream({ ...call, signal })[Symbol.asyncIterator]()
+    return this.#chunks
+  }
+
+  /** Ends it without another word of the engine. */
+  drop(): void {
+    this.#abort.abort()
+    this.#finish()
+  }
+
+  #after(ms: number, run: () => void): void {
+    if (this.#wait) clearTimeout(this.#wait)
+    this.#wait = setTimeout(run, ms)
+  }
+
+  #finish(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#stopListening()
+    if (this.#wait) clearTimeout(this.#wait)
+    // Not awaited: an engine that hangs would never let go.
+    Promise.resolve(this.#chunks?.return?.()).catch(() => undefined)
+  }
+}

@@ -1,0 +1,179 @@
+import { fieldError } from '#contract/errors/issues.ts'
+import type { ChatCompletionRequest, ChatMessage, ContentPart } from '#contract/operations/chat.ts'
+import { documentBytes } from '#contract/operations/documents.ts'
+import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
+import type { FetchedFile } from '#engines/fetch/guarded-fetcher.ts'
+import { pictureBytes } from '#engines/pictures/bounds.ts'
+import { fromBase64, readPictureBytes } from '#engines/pictures/picture.ts'
+import { fetchMs, videoBytes } from '#engines/video-media/bounds.ts'
+import { isVideoFormat, mediaFormat, mimeTypes } from '#engines/video-media/media-format.ts'
+import type { Service } from '../../http/service.ts'
+import type { TextModel } from '../../models/model.ts'
+import { readDocument } from '../documents/read-document.ts'
+import { pictureFetchMs } from '../images/bounds.ts'
+import { namedMediaBytes, namedMediaCount } from './bounds.ts'
+
+type MediaPart = Exclude<ContentPart, { type: 'text' | 'input_audio' }>
+
+/** A part of a conversation that its engine gets in another form: fetched from its address, or as the text of a file. */
+export interface NamedMedium {
+  /** Where in the caller's request it stands. */
+  path: readonly (string | number)[]
+  part: MediaPart
+  /** Its address, or a file's data URL. */
+  url: string
+}
+
+const isAddress = (url: string): boolean => /^https?:/i.test(url)
+
+/** `https://…`, or a file's own bytes. */
+const urlOf = (part: MediaPart): string =>
+  part.type === 'file' ? part.file.file_data : part.type === 'image_url' ? part.image_url.url : part.video_url.url
+
+const pathOf = (part: MediaPart): string[] => [part.type, part.type === 'file' ? 'file_data' : 'url']
+
+/**
+ * In the order of the conversation, `before` messages of which are the service's own. Throws `invalidRequest` where there
+ * are more than one request may name.
+ */
+export function mediaNamedIn({ messages }: ChatCompletionRequest, model: TextModel, before: number): NamedMedium[] {
+  const media = messages.flatMap(({ content }, index) =>
+    Array.isArray(content)
+      ? content.flatMap((part: ContentPart, place) => {
+          if (part.type === 'text' || part.type === 'input_audio') return []
+          const url = urlOf(part)
+          const isRead = part.type === 'file' && model.files === 'text'
+          const path = ['messages', index - before, 'content', place, ...pathOf(part)]
+          return isAddress(url) || isRead ? [{ path, part, url }] : []
+        })
+      : [],
+  )
+  const named = media.filter(({ url }) => isAddress(url))
+  const beyond = named[namedMediaCount]
+  if (!beyond) return media
+  throw fieldError(
+    beyond.path,
+    `a request may name ${namedMediaCount} images, videos and files by their addresses; send further ones as data URLs (data:image/png;base64,…)`,
+  )
+}
+
+type Fetching = Pick<Service, 'fetcher' | 'documents' | 'log'> & { model: TextModel; signal: AbortSignal }
+
+/**
+ * What stands in the place of each part, for an engine that is given bytes and no address of a caller: it may stand within
+ * the operator's network. One after another, so that all of them together keep within their bytes and their time. Throws
+ * `invalidRequest` that names the field, or the signal's reason.
+ */
+export async function fetchMedia(
+  named: readonly NamedMedium[],
+  fetching: Fetching,
+): Promise<ReadonlyMap<ContentPart, ContentPart>> {
+  const parts = new Map<ContentPart, ContentPart>()
+  const known = new Map<string, ContentPart>()
+  const startedMs = performance.now()
+  const longestMs = named.some(({ part }) => part.type !== 'image_url') ? fetchMs : pictureFetchMs
+  let leftBytes = namedMediaBytes
+  for (const medium of named) {
+    const key = `${medium.part.type} ${medium.url}`
+    const same = isAddress(medium.url) ? known.get(key) : undefined
+    if (same) {
+      parts.set(medium.part, withUrlOf(medium.part, same))
+      continue
+    }
+    const timeoutMs = Math.max(1, Math.floor(longestMs - (performance.now() - startedMs)))
+    const file = isAddress(medium.url)
+      ? await fetchOne(medium, { ...fetching, timeoutMs, mostBytes: Math.min(mostBytesOf(medium.part), leftBytes) })
+      : { bytes: bytesOf(medium), mimeType: '' }
+    if (isAddress(medium.url)) leftBytes -= file.bytes.length
+    const part = await given(medium, file, fetching)
+    known.set(key, part)
+    parts.set(medium.part, part)
+  }
+  return parts
+}
+
+const mostBytesOf = ({ type }: MediaPart): number =>
+  ({ image_url: pictureBytes, video_url: videoBytes, file: documentBytes })[type]
+
+type File = Pick<FetchedFile, 'bytes' | 'mimeType'>
+
+async function fetchOne(
+  { path, part, url }: NamedMedium,
+  { fetcher, signal, timeoutMs, mostBytes }: Fetching & { timeoutMs: number; mostBytes: number },
+): Promise<File> {
+  const accept = { image_url: 'image/*', video_url: 'video/*', file: '*/*' }[part.type]
+  try {
+    return await fetcher.fetch({ url, accept, signal, timeoutMs, mostBytes })
+  } catch (error) {
+    if (!(error instanceof FetchRefused)) throw error
+    throw fieldError(path, error.reason === 'address' ? error.message : `could not be fetched: ${error.message}`)
+  }
+}
+
+function bytesOf({ path, url }: NamedMedium): Buffer {
+  const bytes = fromBase64(url.slice(url.indexOf(',') + 1))
+  if (!bytes) throw fieldError(path, 'the data URL holds no valid base64')
+  if (bytes.length > documentBytes) throw fieldError(path, `has more than ${documentBytes} bytes`)
+  return bytes
+}
+
+/** The part as its engine gets it, told by its bytes: what a server says of them counts for nothing. */
+async function given({ path, part }: NamedMedium, { bytes, mimeType }: File, fetching: Fetching): Promise<ContentPart> {
+  const dataUrl = (type: string) => `data:${type};base64,${bytes.toString('base64')}`
+  switch (part.type) {
+    case 'image_url': {
+      const read = readPictureBytes(null, bytes)
+      if (!read.ok) throw fieldError(path, read.problem)
+      return { ...part, image_url: { ...part.image_url, url: dataUrl(`image/${read.picture.type}`) } }
+    }
+    case 'video_url': {
+      const type = videoType(bytes)
+      if (!type) throw fieldError(path, 'the bytes are no MP4, MPEG, MOV or WebM')
+      return { ...part, video_url: { ...part.video_url, url: dataUrl(type) } }
+    }
+    case 'file': {
+      const { cache_control: cached, file } = part
+      if (fetching.model.files !== 'text') {
+        const type = /^[a-z]+\/[a-z0-9.+-]{1,80}$/.test(mimeType) ? mimeType : 'application/octet-stream'
+        return { ...part, file: { ...file, file_data: dataUrl(type) } }
+      }
+      const text = await readDocument(bytes, { ...fetching, path })
+      const head = file.filename === undefined ? 'A file:' : `The file ${JSON.stringify(file.filename)}:`
+      return { type: 'text', text: `${head}\n\n${text}`, ...(cached ? { cache_control: cached } : {}) }
+    }
+  }
+}
+
+/** The packs of an MPEG stream begin so, and the sequences of one without packs. */
+const mpeg = [Buffer.from('000001ba', 'hex'), Buffer.from('000001b3', 'hex')]
+
+function videoType(bytes: Buffer): string | null {
+  const format = mediaFormat(bytes)
+  if (format && isVideoFormat(format)) return mimeTypes[format]
+  return mpeg.some(start => bytes.subarray(0, 4).equals(start)) ? 'video/mpeg' : null
+}
+
+/** The same bytes beside what else this part says. */
+function withUrlOf(part: MediaPart, same: ContentPart): ContentPart {
+  if (part.type === 'image_url' && same.type === 'image_url')
+    return { ...part, image_url: { ...part.image_url, url: same.image_url.url } }
+  if (part.type === 'video_url' && same.type === 'video_url')
+    return { ...part, video_url: { ...part.video_url, url: same.video_url.url } }
+  return same
+}
+
+/** The same request with each part in the form that its engine gets. */
+export const withMedia = (
+  request: ChatCompletionRequest,
+  parts: ReadonlyMap<ContentPart, ContentPart | null>,
+): ChatCompletionRequest =>
+  parts.size === 0 ? request : { ...request, messages: request.messages.map(message => filledIn(message, parts)) }
+
+function filledIn(message: ChatMessage, parts: ReadonlyMap<ContentPart, ContentPart | null>): ChatMessage {
+  if (message.role !== 'user' || !Array.isArray(message.content)) return message
+  const content = message.content.flatMap(part => {
+    const other = parts.get(part)
+    return other === null ? [] : [other ?? part]
+  })
+  return { ...message, content }
+}

@@ -1,0 +1,88 @@
+import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
+import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
+import { xSearchResults } from '#contract/operations/web.ts'
+import type { SearchResult } from '#engines/engine.ts'
+import type { Line } from '#ledger/store/units.ts'
+import { xSearchLines } from '../web/price-web.ts'
+import { citedCharacters, sourceHeadCharacters } from './bounds.ts'
+import { citationsOf } from './web-context.ts'
+
+/** What an engine says of its own search, in an answer or in the chunks of one: xAI's words, and those of gateways. */
+export class OwnSearch {
+  readonly #sources = new Map<string, SearchResult>()
+  #results = 0
+  #hasSaid = false
+
+  read(answer: ChatCompletion | ChatCompletionChunk): void {
+    for (const list of citationLists(answer)) {
+      this.#hasSaid = true
+      for (const source of list.map(sourceOf)) {
+        if (source && this.#sources.size < xSearchResults) this.#sources.set(source.url, source)
+      }
+    }
+    for (const figure of figuresOf(answer.usage ?? {})) {
+      this.#hasSaid = true
+      this.#results = Math.max(this.#results, figure)
+    }
+  }
+
+  get sources(): readonly SearchResult[] {
+    return [...this.#sources.values()]
+  }
+
+  /** An engine that was asked to search and does not say what it found is taken to have found one result. */
+  lines(): Line[] {
+    return xSearchLines(this.#hasSaid ? Math.max(this.#results, this.#sources.size) : 1)
+  }
+}
+
+/** The echo of an answer with what the engine found, after what was read here. */
+export function echoWith(echo: ServiceParametersEcho, own: readonly SearchResult[]): ServiceParametersEcho {
+  if (!own.length) return echo
+  return { ...echo, web_search_citations: [...(echo.web_search_citations ?? []), ...citationsOf(own, citedCharacters)] }
+}
+
+/** `citations` beside the choices, or the annotations of a text. */
+function citationLists({ choices, ...answer }: ChatCompletion | ChatCompletionChunk): (readonly unknown[])[] {
+  const { citations } = answer as { citations?: unknown }
+  const texts = choices.map(choice => ('message' in choice ? choice.message : choice.delta))
+  const annotations = texts.map(text => (text as { annotations?: unknown }).annotations)
+  return [citations, ...annotations].filter(list => Array.isArray(list))
+}
+
+/** An address, or an object with one, which some gateways put one level deeper. */
+function sourceOf(citation: unknown): SearchResult | null {
+  const {
+    url_citation: inner,
+    url,
+    title,
+    content,
+    date,
+  } = (typeof citation === 'string' ? { url: citation } : (citation ?? {})) as Record<string, unknown>
+  if (inner) return sourceOf(inner)
+  if (typeof url !== 'string' || !/^https?:/i.test(url)) return null
+  return {
+    url: url.slice(0, sourceHeadCharacters),
+    title: textOf(title).slice(0, sourceHeadCharacters / 4) || url.slice(0, sourceHeadCharacters / 4),
+    content: textOf(content),
+    date: textOf(date).slice(0, 40),
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** Counts of a usage: what was used, what was searched for, and what was fetched. */
+function figuresOf(usage: object): number[] {
+  const { num_sources_used: used, server_side_tool_usage_details: details } = usage as Record<string, unknown>
+  const { web_search_calls, x_search_calls, x_posts_fetched, x_users_fetched } = (details ?? {}) as Record<
+    string,
+    unknown
+  >
+  return [[used], [web_search_calls, x_search_calls], [x_posts_fetched, x_users_fetched]]
+    .map(group => group.filter(isCount))
+    .filter(group => group.length > 0)
+    .map(group => group.reduce((sum, count) => sum + count, 0))
+}
+
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0

@@ -1,0 +1,173 @@
+import { contextTooLong } from '#contract/errors/errors.ts'
+import { addUsd, type MicroUsd, microUsd, type PricedUnits, priceLines } from '#contract/money.ts'
+import type { ChatCompletionRequest, ChatMessage, TokenUsage } from '#contract/operations/chat.ts'
+import { askedTokens } from '#engines/tokens/asked-tokens.ts'
+import { countPromptTokens, mediaTokens } from '#engines/tokens/count-tokens.ts'
+import type { Line } from '#ledger/store/units.ts'
+import type { TextModel, TextPrice } from '../../models/model.ts'
+import { creditParts, messageFrameTokens, templateTokens, usefulCompletionTokens } from '../../models/token-bounds.ts'
+
+export interface Affordable extends Offer {
+  /** The same for all that the available credit covers: how far a stream may go that extends its hold. */
+  most: Offer
+}
+
+interface Offer {
+  /** Covers every usage of at most `maxPromptTokens` and `maxCompletionTokens`. */
+  hold: MicroUsd
+  /** All choices together. */
+  maxCompletionTokens: number
+  maxPromptTokens: number
+}
+
+/** What the least of this call would hold, where the available credit is less. */
+interface Unaffordable {
+  needed: MicroUsd
+}
+
+/**
+ * The lines of a charge, rounded up once over all; nothing used, no lines. Tokens that were counted here, because the
+ * engine reported none, say so in their SKU.
+ */
+export function chatLines(
+  model: Pick<TextModel, 'price'>,
+  usage: TokenUsage,
+  counted: 'reported' | 'estimated' = 'reported',
+): Line[] {
+  const { inputPicoUsd, outputPicoUsd } = model.price
+  const { cachedInputPicoUsd = inputPicoUsd, cacheWritePicoUsd } = model.price
+  const { cached_tokens: read, cache_creation_input_tokens: written } = usage.prompt_tokens_details ?? {}
+  const cached = Math.min(read ?? 0, usage.prompt_tokens)
+  // Without a price of its own it is input like any other.
+  const kept = cacheWritePicoUsd === undefined ? 0 : Math.min(written ?? 0, usage.prompt_tokens - cached)
+  const suffix = counted === 'estimated' ? '.estimated' : ''
+  const units = [
+    line(`chat.input${suffix}`, usage.prompt_tokens - cached - kept, inputPicoUsd),
+    line(`chat.input.cached${suffix}`, cached, cachedInputPicoUsd),
+    line(`chat.input.cache_write${suffix}`, kept, cacheWritePicoUsd ?? inputPicoUsd),
+    line(`chat.output${suffix}`, usage.completion_tokens, outputPicoUsd),
+  ].filter(each => each.units > 0n)
+  const amounts = priceLines(units)
+  return units.map((each, index) => ({ ...each, amount: amounts[index] ?? microUsd(0) }))
+}
+
+const line = (sku: string, tokens: number, unitPricePicoUsd: bigint): PricedUnits & { sku: string } => ({
+  sku,
+  units: BigInt(tokens),
+  unitPricePicoUsd,
+})
+
+/**
+ * What a call holds before its engine is asked, and how many tokens its answer may have. A maximum that the caller gave
+ * must be covered; without one the call gets what a fifth of the credit buys, or at least a useful answer, and may go on
+ * to `most` where it can extend its hold. `addedBytes` is what the service itself may put into the prompt later. Throws
+ * `contextTooLong`.
+ */
+export function estimateChat(
+  model: TextModel,
+  request: ChatCompletionRequest,
+  available: MicroUsd,
+  addedBytes = 0,
+): Affordable | Unaffordable {
+  const choices = request.n ?? 1
+  const asked = askedTokens(request)
+  const { maxPromptTokens, roomTokens } = promptBound(model, request, addedBytes)
+  const perChoice = Math.min(model.maximumCompletionTokens, roomTokens, asked ?? Number.POSITIVE_INFINITY)
+  const whole = offer(model.price, maxPromptTokens, perChoice * choices)
+  if (asked !== undefined) return whole.hold <= available ? { ...whole, most: whole } : { needed: whole.hold }
+
+  const part = microUsd(available / creditParts)
+  if (whole.hold <= part) return { ...whole, most: whole }
+  const least = offer(model.price, maxPromptTokens, Math.min(perChoice, usefulCompletionTokens) * choices)
+  if (least.hold > available) return { needed: least.hold }
+  const upTo = (amount: MicroUsd) =>
+    whole.hold <= amount ? whole : offer(model.price, maxPromptTokens, tokensFor(model.price, maxPromptTokens, amount))
+  const first = least.hold < part ? upTo(part) : least
+  // Where an answer costs nothing, there is no reason to shorten it.
+  return { ...(first.hold === whole.hold ? whole : first), most: upTo(available) }
+}
+
+/**
+ * How far the hold of a call may grow beyond what was held. Text is bounded by its bytes; a medium is not, nor is what a
+ * model reads in a search of its own. With either the engine may report a prompt that fills the context, and it is charged
+ * as far as the caller's credit goes.
+ */
+export function mostWithMedia(
+  model: TextModel,
+  { messages }: ChatCompletionRequest,
+  held: Offer,
+  isSearched = false,
+): MicroUsd {
+  const hasMedia = messages.some(
+    ({ content }) => Array.isArray(content) && content.some((part: { type: string }) => part.type !== 'text'),
+  )
+  if (!hasMedia && !isSearched) return held.hold
+  const { maxCompletionTokens, maxPromptTokens } = held
+  return offer(model.price, Math.max(model.contextTokens, maxPromptTokens), maxCompletionTokens).hold
+}
+
+const dearestInput = ({ inputPicoUsd, cachedInputPicoUsd = 0n, cacheWritePicoUsd = 0n }: TextPrice): bigint =>
+  [inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd].reduce((dearest, each) => (each > dearest ? each : dearest))
+
+function offer(price: TextPrice, maxPromptTokens: number, maxCompletionTokens: number): Offer {
+  const amounts = priceLines([
+    { units: BigInt(maxPromptTokens), unitPricePicoUsd: dearestInput(price) },
+    { units: BigInt(maxCompletionTokens), unitPricePicoUsd: price.outputPicoUsd },
+  ])
+  return { hold: addUsd(...amounts), maxCompletionTokens, maxPromptTokens }
+}
+
+const picoPerMicro = 1_000_000n
+
+/** Completion tokens that `amount` buys beside the prompt. */
+export function tokensFor(price: TextPrice, maxPromptTokens: number, amount: MicroUsd): number {
+  const left = amount * picoPerMicro - BigInt(maxPromptTokens) * dearestInput(price)
+  return price.outputPicoUsd > 0n ? Number(left / price.outputPicoUsd) : Number.MAX_SAFE_INTEGER
+}
+
+/**
+ * The most tokens that the prompt can have: a byte is never more than one. Real counting, which costs time, is only done
+ * where the bytes would fill the context.
+ */
+function promptBound(model: TextModel, request: ChatCompletionRequest, addedBytes: number) {
+  const { contextTokens, maximumCompletionTokens } = model
+  const bytes = promptBytes(request) + addedBytes
+  const wanted = Math.min(askedTokens(request) ?? maximumCompletionTokens, maximumCompletionTokens)
+  if (bytes + wanted <= contextTokens) return { maxPromptTokens: bytes, roomTokens: wanted }
+  const counted = countPromptTokens(request) + addedBytes
+  if (counted >= contextTokens) throw tooLong(contextTokens, counted)
+  return { maxPromptTokens: Math.min(bytes, contextTokens), roomTokens: contextTokens - counted }
+}
+
+/** Names and switches of the call itself, which no template puts into a prompt. */
+const besidePrompt: ReadonlySet<string> = new Set(['model', 'stream_options', 'stop'])
+
+/** Whatever text the caller sends may become part of the prompt: that of members which we do not know as well. */
+function promptBytes({ messages, ...rest }: ChatCompletionRequest): number {
+  const texts = Object.entries(rest).filter(([name, value]) => !besidePrompt.has(name) && hasText(value))
+  const beside = texts.reduce((sum, [, value]) => sum + Buffer.byteLength(JSON.stringify(value)), templateTokens)
+  return messages.reduce((sum, message) => sum + messageBytes(message), beside)
+}
+
+const hasText = (value: unknown): boolean =>
+  (typeof value === 'object' && value !== null && Object.keys(value).length > 0) || typeof value === 'string'
+
+function messageBytes(message: ChatMessage): number {
+  const { content, ...rest } = message
+  const frame = messageFrameTokens + Buffer.byteLength(JSON.stringify(rest))
+  if (typeof content === 'string') return frame + Buffer.byteLength(content)
+  return (content ?? []).reduce(
+    (sum, part) => sum + (part.type === 'text' ? Buffer.byteLength(part.text) : mediaTokens(part)),
+    frame,
+  )
+}
+
+const tooLong = (contextTokens: number, counted: number) =>
+  contextTooLong({
+    error: {
+      message: `The prompt has about ${counted} tokens, and this model's context holds ${contextTokens}. Shorten the messages.`,
+      type: 'invalid_request_error',
+      param: 'messages',
+      code: 'context_length_exceeded',
+    },
+  })

@@ -1,0 +1,248 @@
+import { ServiceError } from '#contract/errors/service-error.ts'
+import type { ChatCompletionChunk } from '#contract/operations/chat.ts'
+import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
+import { type Charge, type Cost, printedCost } from '#ledger/charges/charge.ts'
+import { type Metered, streamWithCharge } from '#ledger/charges/charges.ts'
+import type { Call, EventsReply } from '../../http/call.ts'
+import { tellRemaining } from '../../http/sell.ts'
+import type { Service } from '../../http/service.ts'
+import { type ChatPlan, engineCall } from './chat-plan.ts'
+import { ChatTab } from './chat-tab.ts'
+import { EngineRun } from './engine-run.ts'
+import { echoWith } from './own-search.ts'
+import { type PreparedChat, prepareChat } from './prepare-chat.ts'
+import { behindDocuments, documentsDelta } from './search-documents.ts'
+import { StreamCredit } from './stream-credit.ts'
+import { failureError, refusalError, type StreamError } from './stream-errors.ts'
+import { ThinkingStripper, withoutReasoning } from './strip-thinking.ts'
+
+/** A streamed answer; see `ChatTab` for what it owes. */
+export async function streamChat(call: Call, plan: ChatPlan, service: Service): Promise<EventsReply> {
+  const { charge, events } = await streamWithCharge(service.charges, plan.order, call.signal, open =>
+    meteredChat(call, plan, open, service),
+  )
+  tellRemaining(call, charge.heldAvailableMicroUsd)
+  const broken = (error: unknown): unknown => {
+    // Under a key a part of an answer must not look like its end, which another process may have, or a repeat will bring.
+    if (call.signal.aborted || call.hasKey) throw error
+    if (!(error instanceof ServiceError))
+      service.log.error({ requestId: call.requestId, err: error }, 'A stream could not be ended as it should.')
+    return failedEvent(error)
+  }
+  return { kind: 'events', events: await startOf(events, broken), brokenOff: () => [failedEvent(null)] }
+}
+
+const failedEvent = (error: unknown) => ({
+  choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
+  error: failureError(error),
+})
+
+/**
+ * Waits for the first event, so that an engine that fails before it is answered with a status and not inside a stream.
+ * What fails after it, as a charge that cannot be written, becomes the last event.
+ */
+async function startOf(
+  events: AsyncIterableIterator<unknown>,
+  broken: (error: unknown) => unknown,
+): Promise<AsyncIterableIterator<unknown>> {
+  let first: IteratorResult<unknown> | null = await events.next()
+  let isBroken = false
+  const whole: AsyncIterableIterator<unknown> = {
+    async next() {
+      const step = first
+      first = null
+      if (step) return step
+      if (isBroken) return { done: true, value: undefined }
+      try {
+        return await events.next()
+      } catch (error) {
+        const value = broken(error)
+        isBroken = true
+        return { done: false, value }
+      }
+    },
+    async return() {
+      if (!isBroken) await events.return?.()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]: () => whole,
+  }
+  return whole
+}
+
+interface Streaming {
+  call: Call
+  plan: ChatPlan
+  charge: Charge
+  tab: ChatTab
+  run: EngineRun
+  credit: StreamCredit
+  /** As the plan has it until the engine was asked. */
+  prepared: PreparedChat
+}
+
+function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Service): Metered<unknown> {
+  const tab = new ChatTab(plan, service.clock)
+  const prepared: PreparedChat = { request: plan.request, echo: plan.options.echo, sources: [], lines: [] }
+  const prepare = async (signal: AbortSignal) => {
+    tab.prepared(Object.assign(prepared, await prepareChat(plan, signal, service)))
+    return engineCall(plan, prepared.request)
+  }
+  const run = new EngineRun(plan.model.engine, prepare, call.signal, call.hasKey)
+  const credit = new StreamCredit(plan, charge, tab)
+  charge.whenStopped(error => run.fail(error))
+  charge.whenEnded(call.stay())
+  return {
+    events: chatEvents({ call, plan, charge, tab, run, credit, prepared }),
+    owed: () => tab.lines(),
+    leave: () => run.leave(),
+  }
+}
+
+/** The engine's chunks as the caller sees them, then what they cost; or why they end before that. */
+async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
+  const { call, plan, charge, tab, run, credit } = streaming
+  const { echo } = plan.options
+  const strippers = echo.strip_thinking_response || echo.disable_thinking ? new Map<number, ThinkingStripper>() : null
+  let last: ChatCompletionChunk | null = null
+  try {
+    for (let step = await run.next(); !step.done; step = await run.next()) {
+      const chunk = step.value
+      if (run.left) {
+        await countUnread(streaming, chunk)
+        continue
+      }
+      if (!(await credit.covers(chunk, true)) || charge.isLost) {
+        run.drop()
+        yield* brokenOff(streaming, last, refusalError(credit.refusal))
+        return
+      }
+      tab.read(chunk)
+      if (last === null) yield* sourceEvents(streaming, chunk)
+      last = chunk
+      if (chunk.choices.length) yield shownChunk(streaming, strippers ? strippedChunk(chunk, strippers, echo) : chunk)
+    }
+  } catch (error) {
+    if (!tab.delivered || run.left) throw error
+    yield* brokenOff(streaming, last, failureError(error))
+    return
+  } finally {
+    await readOn(streaming)
+  }
+  if (run.left) return
+  tab.complete()
+  yield* ownSourceEvents(streaming, last)
+  const lastEvents = (cost: Cost) => usageEvents(streaming, last, cost)
+  const charged = await charge.settle(cost => call.keepStream(() => lastEvents(cost)))
+  call.tokensUsed(tab.usage().total_tokens)
+  yield* lastEvents(charged)
+}
+/** A chunk that nobody reads counts as well, until the engine has said what it used, or goes beyond the credit. */
+async function countUnread({ run, tab, credit }: Streaming, chunk: ChatCompletionChunk): Promise<void> {
+  if (run.stopped) {
+    if (chunk.usage) tab.report(chunk.usage)
+    return
+  }
+  const isCovered = await credit.covers(chunk, false)
+  tab.read(chunk)
+  // Usage beside a piece is running usage; without one it is the engine's last word, after which it ends by itself.
+  if (!isCovered || (chunk.usage && chunk.choices.length)) run.stop()
+}
+
+/** Where the reader left between two events; an engine that fails of itself owes nobody a good end. */
+async function readOn(streaming: Streaming): Promise<void> {
+  const { call, tab, run } = streaming
+  let hasFailed = run.failed
+  try {
+    run.leave()
+    for (let step = await run.next(); !step.done; step = await run.next()) await countUnread(streaming, step.value)
+  } catch {
+    hasFailed = true
+  }
+  if (!run.left || (hasFailed && !run.stopped)) return
+  if (!run.stopped) tab.complete()
+  // Under a key nothing was left early: what the engine made until its time was up is kept, if it made anything.
+  if (!call.hasKey) tab.leave()
+  if (tab.lines().length) call.tokensUsed(tab.usage().total_tokens)
+}
+
+/** What was found, before all else (brief §2.8). Whoever has seen it owes it, even without a word of the model. */
+function* sourceEvents({ plan, tab, prepared }: Streaming, first: ChatCompletionChunk): Generator<unknown> {
+  const { echo, sources } = prepared
+  if (!sources.length) return
+  const events = [
+    ...(echo.include_search_results_in_stream ? [{ choices: [], service_parameters: echo }] : []),
+    ...(echo.return_search_results_as_documents ? [{ choices: [documentsDelta(sources)] }] : []),
+  ]
+  for (const event of events) {
+    tab.showSources()
+    yield { ...publicChunk(plan, first), ...event }
+  }
+}
+
+/** What the engine found by itself, which it may say with its last word. */
+function* ownSourceEvents(
+  { plan, tab, prepared: { echo } }: Streaming,
+  last: ChatCompletionChunk | null,
+): Generator<unknown> {
+  if (!last || !echo.include_search_results_in_stream || !tab.ownSources.length) return
+  yield { ...publicChunk(plan, last), choices: [], service_parameters: echoWith(echo, tab.ownSources) }
+}
+
+function shownChunk({ plan, prepared }: Streaming, chunk: ChatCompletionChunk): ChatCompletionChunk {
+  const { echo, sources } = prepared
+  const isBehind = echo.return_search_results_as_documents && sources.length > 0
+  return publicChunk(plan, isBehind ? behindDocuments(chunk) : chunk)
+}
+
+/** The status has left already; a client reads from the stream why it ends (published contract §5.3). */
+async function* brokenOff(
+  { call, plan, charge, tab }: Streaming,
+  last: ChatCompletionChunk | null,
+  error: StreamError,
+): AsyncGenerator<unknown> {
+  const end = { index: 0, delta: {}, finish_reason: 'error' }
+  const event = { ...(last && publicChunk(plan, last)), choices: [end], error }
+  // Where nothing was delivered nothing is charged, and the same key may ask again once there is credit.
+  await charge.settle(tab.delivered ? () => call.keepStream(() => [event]) : undefined)
+  call.tokensUsed(tab.usage().total_tokens)
+  yield event
+}
+
+/** What a caller who asked for usage is told after the last piece of content. */
+function usageEvents(
+  { plan, tab, prepared }: Streaming,
+  last: ChatCompletionChunk | null,
+  cost: Cost,
+): readonly unknown[] {
+  if (!last || !plan.request.stream_options?.include_usage) return []
+  const said = {
+    usage: tab.usage(),
+    cost: printedCost(cost),
+    service_parameters: echoWith(prepared.echo, tab.ownSources),
+  }
+  return [{ ...publicChunk(plan, last), choices: [], ...said }]
+}
+
+function publicChunk(plan: ChatPlan, chunk: ChatCompletionChunk): ChatCompletionChunk {
+  const { usage: _usage, ...rest } = chunk
+  return { ...rest, model: plan.model.id }
+}
+
+function strippedChunk(
+  chunk: ChatCompletionChunk,
+  strippers: Map<number, ThinkingStripper>,
+  { disable_thinking: isOff }: ServiceParametersEcho,
+): ChatCompletionChunk {
+  const choices = chunk.choices.map(choice => {
+    const stripper = strippers.get(choice.index) ?? new ThinkingStripper()
+    strippers.set(choice.index, stripper)
+    const delta = isOff ? withoutReasoning(choice.delta) : choice.delta
+    const shown = delta.content ? stripper.push(delta.content) : ''
+    const content = choice.finish_reason ? shown + stripper.end() : shown
+    if (delta === choice.delta && content === (delta.content ?? '')) return choice
+    const { logprobs: _of, ...rest } = choice
+    return { ...rest, delta: delta.content || content ? { ...delta, content } : delta }
+  })
+  return { ...chunk, choices }
+}

@@ -1,0 +1,93 @@
+import { microUsd } from '#contract/money.ts'
+import type { ChatCompletionChunk } from '#contract/operations/chat.ts'
+import { checkpointTokens } from '#ledger/bounds.ts'
+import type { Charge } from '#ledger/charges/charge.ts'
+import type { Refusal } from '#ledger/store/outcome.ts'
+import { extendFromShare, overrunFactor } from './bounds.ts'
+import { asideOf, type ChatPlan } from './chat-plan.ts'
+import type { ChatTab } from './chat-tab.ts'
+import { runningTokens } from './chat-usage.ts'
+import { generatedText } from './generated-text.ts'
+import { tokensFor } from './price-chat.ts'
+
+/** Keeps the hold of a stream ahead of what the engine delivers, and has it written down from time to time. */
+export class StreamCredit {
+  readonly #plan: ChatPlan
+  readonly #charge: Charge
+  readonly #tab: ChatTab
+  /** Completion tokens that the hold covers. */
+  #covered = 0
+  /** Tokens when they were last counted, and the most that may have come since: one for each byte, or for an empty piece. */
+  #known = 0
+  #mostSince = 0
+  #written = 0
+  #refusedAt: number | null = null
+  #refusal: Refusal | null = null
+
+  constructor(plan: ChatPlan, charge: Charge, tab: ChatTab) {
+    this.#plan = plan
+    this.#charge = charge
+    this.#tab = tab
+    this.#cover()
+  }
+
+  /** Why the hold did not grow any more; null where the engine went beyond what it was told. */
+  get refusal(): Refusal | null {
+    return this.#refusal
+  }
+
+  /** Whether the credit pays for this chunk. Extends the hold where it has to, unless nobody reads it. */
+  async covers(chunk: ChatCompletionChunk, isRead: boolean): Promise<boolean> {
+    const most = chunk.choices.reduce((sum, { delta }) => sum + Math.max(1, Buffer.byteLength(generatedText(delta))), 0)
+    if (Math.max(runningTokens(chunk), this.#known + this.#mostSince + most) < this.#nextLook()) {
+      this.#mostSince += most
+      return true
+    }
+    this.#known = this.#tab.tokensWith(chunk)
+    this.#mostSince = 0
+    if (this.#known - this.#written >= checkpointTokens) {
+      this.#written = this.#known
+      void this.#charge.checkpoint()
+    }
+    if (isRead) await this.#extend()
+    return this.#known <= this.#limit()
+  }
+
+  /** Counting costs time, so it waits until something could depend on it. */
+  #nextLook(): number {
+    const grow = this.#mayGrow() ? this.#covered * extendFromShare : Number.POSITIVE_INFINITY
+    return Math.min(this.#written + checkpointTokens, this.#limit(), grow)
+  }
+
+  #mayGrow(): boolean {
+    return this.#charge.restMicroUsd > 0n && this.#refusedAt === null
+  }
+
+  /** An engine that keeps to what it was told is never cut, because its tokens are not quite ours. */
+  #limit(): number {
+    if (this.#charge.restMicroUsd > 0n) return this.#covered
+    return overrunFactor * this.#plan.maxCompletionTokens + checkpointTokens
+  }
+
+  /** Ahead of need; a step that was refused then is asked for once more when nothing is left. */
+  async #extend(): Promise<void> {
+    while (this.#charge.restMicroUsd > 0n) {
+      if (this.#known < this.#covered * extendFromShare) return
+      if (this.#refusedAt !== null && this.#known <= this.#covered) return
+      this.#refusal = await this.#charge.extend(this.#plan.order.amount)
+      if (this.#refusal !== null) {
+        this.#refusedAt = this.#known
+        return
+      }
+      this.#refusedAt = null
+      this.#cover()
+    }
+  }
+
+  #cover(): void {
+    const { model, maxPromptTokens } = this.#plan
+    // What is set aside for the web buys no tokens.
+    const held = microUsd(this.#charge.heldMicroUsd - asideOf(this.#plan))
+    this.#covered = tokensFor(model.price, maxPromptTokens, held)
+  }
+}

@@ -1,0 +1,70 @@
+import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import { addressCharacters } from '#engines/fetch/bounds.ts'
+import type { TextModel } from '../../models/model.ts'
+import { type WebUse, webPrice } from '../web/price-web.ts'
+import { contextShare, pagesContextBytes, queryCharacters, scrapedAddresses, searchContextBytes } from './bounds.ts'
+import type { ChatOptions } from './chat-options.ts'
+import { newestText } from './message-text.ts'
+import { estimateChat } from './price-chat.ts'
+import { decisionRequest } from './search-decision.ts'
+
+/** What is to be looked at on the web before the model is asked; pages go before a search (brief §2.8). */
+export type WebPlan =
+  | { kind: 'pages'; urls: readonly string[]; contextBytes: number; mostMicroUsd: MicroUsd }
+  | { kind: 'search'; query: string; contextBytes: number; mostMicroUsd: MicroUsd }
+  /** The model decides, which costs a question of its own. */
+  | { kind: 'auto'; decision: ChatCompletionRequest; contextBytes: number; mostMicroUsd: MicroUsd }
+
+/** Null where nothing is asked for, or there is nothing to look for. */
+export function webPlan(
+  { echo, searchesX }: ChatOptions,
+  model: TextModel,
+  request: ChatCompletionRequest,
+): WebPlan | null {
+  const text = newestText(request.messages)
+  const room = Math.floor(model.contextTokens / contextShare)
+  const urls = echo.enable_web_scraping ? addressesIn(text) : []
+  if (urls.length) {
+    return {
+      kind: 'pages',
+      urls,
+      contextBytes: Math.min(room, pagesContextBytes),
+      mostMicroUsd: most({ pages: urls.length }),
+    }
+  }
+  const query = text.replaceAll(/\s+/g, ' ').trim().slice(0, queryCharacters)
+  if (searchesX || echo.enable_web_search === 'off' || query === '') return null
+  const contextBytes = Math.min(room, searchContextBytes)
+  if (echo.enable_web_search === 'on')
+    return { kind: 'search', query, contextBytes, mostMicroUsd: most({ searches: 1 }) }
+  const decision = decisionRequest(model, request.messages)
+  const mostMicroUsd = microUsd(most({ searches: 1 }) + holdOf(model, decision))
+  return { kind: 'auto', decision, contextBytes, mostMicroUsd }
+}
+
+const most = (use: Partial<WebUse>): MicroUsd => webPrice({ searches: 0, pages: 0, ...use })
+
+/** Its length is given, so whatever credit there is, all of it is what it may cost. */
+function holdOf(model: TextModel, decision: ChatCompletionRequest): MicroUsd {
+  const estimate = estimateChat(model, decision, zeroUsd)
+  return 'needed' in estimate ? estimate.needed : estimate.hold
+}
+
+const address = /https?:\/\/[^\s<>"'`|\\^{}]+/giu
+
+/** Each once, without the punctuation of the sentence that it stands in; what no fetch would take is none. */
+function addressesIn(text: string): string[] {
+  const found = (text.match(address) ?? []).map(withoutPunctuation)
+  const isReadable = (each: string) => each.length <= addressCharacters && URL.canParse(each)
+  return [...new Set(found)].filter(isReadable).slice(0, scrapedAddresses)
+}
+
+const punctuation = new Set('.,;:!?)]*_')
+
+/** By steps from the end: a pattern that ends in `$` begins anew at every dot of a megabyte of dots. */
+function withoutPunctuation(text: string): string {
+  let end = text.length
+  while (punctuation.has(text[end - 1] ?? '')) end--
+  return text.slice(0, end)
+}

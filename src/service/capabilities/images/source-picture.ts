@@ -1,0 +1,99 @@
+import { corruptedImage, imageTooLarge, imageTooSmall, payloadTooLarge } from '#contract/errors/errors.ts'
+import { fieldDetails, fieldError } from '#contract/errors/issues.ts'
+import { uploadBytes } from '#contract/limits.ts'
+import type { PictureInput } from '#contract/operations/images.ts'
+import { isWholePicture, pictureSize, typeOfBytes } from '#contract/wire/image-header.ts'
+import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
+import type { Fetcher } from '#engines/fetch/first-use-fetcher.ts'
+import { fromBase64, type Picture } from '#engines/pictures/picture.ts'
+import type { PictureModel } from '../../models/picture-model.ts'
+import { pictureFetchMs } from './bounds.ts'
+
+export interface PictureSource {
+  /** Where in the request it stands. */
+  path: readonly (string | number)[]
+  input: PictureInput
+}
+
+export interface SourceOptions {
+  model: Pick<PictureModel, 'id' | 'shortestSide' | 'mostPixels'>
+  fetcher: Fetcher
+  signal: AbortSignal
+}
+
+/** What models that begin with pictures take; a moving one has no one picture. */
+const takenTypes = ['png', 'jpeg', 'webp'] as const
+
+/**
+ * A picture as a request brings it, by its bytes and not by what is said of them. Throws `corruptedImage`,
+ * `imageTooSmall`, `imageTooLarge`, `payloadTooLarge`, or `invalidRequest` that names the field.
+ */
+export async function sourcePicture(source: PictureSource, options: SourceOptions): Promise<Picture> {
+  const bytes = await bytesOf(source, options)
+  if (bytes.length > uploadBytes) throw tooManyBytes()
+  const type = typeOfBytes(bytes)
+  if (type === null || !isTaken(type)) throw corrupted(source.path, `must be one of ${takenTypes.join(', ')}`)
+  const size = pictureSize(type, bytes)
+  if (!size || !isWholePicture(type, bytes)) {
+    throw corrupted(source.path, 'is cut off or damaged')
+  }
+  checkSize(source.path, size, options.model)
+  return { type, bytes, ...size }
+}
+
+const isTaken = (type: string): boolean => takenTypes.some(each => each === type)
+
+function checkSize(
+  path: PictureSource['path'],
+  { width, height }: { width: number; height: number },
+  { id, shortestSide, mostPixels }: SourceOptions['model'],
+): void {
+  const is = `is ${width} by ${height}; ${id} takes`
+  if (Math.min(width, height) < shortestSide) {
+    const problem = fieldDetails(path, `${is} ${shortestSide} pixels a side at least`)
+    throw imageTooSmall({ error: 'Image dimensions are too small', ...problem })
+  }
+  if (width * height > mostPixels) {
+    throw tooLargePicture(path, `${is} ${mostPixels} pixels in all at most`)
+  }
+}
+
+async function bytesOf({ path, input }: PictureSource, { fetcher, signal }: SourceOptions): Promise<Buffer> {
+  if (typeof input !== 'string') {
+    if (input.size > uploadBytes) throw tooManyBytes()
+    return Buffer.from(await input.arrayBuffer())
+  }
+  if (/^https?:/i.test(input)) return fetched(path, { url: input, fetcher, signal })
+  const head = /^data:[\w.+/-]{0,100};base64,/i.exec(input)?.[0] ?? ''
+  // Lines may be broken, as programs that write base64 for mail do.
+  const bytes = fromBase64(input.slice(head.length).replaceAll(/[\r\n]/g, ''))
+  if (!bytes) throw fieldError(path, 'must be base64, a data URL with base64, or an http(s) address')
+  return bytes
+}
+
+async function fetched(
+  path: PictureSource['path'],
+  { url, fetcher, signal }: Pick<SourceOptions, 'fetcher' | 'signal'> & { url: string },
+): Promise<Buffer> {
+  try {
+    const order = { url, mostBytes: uploadBytes, timeoutMs: pictureFetchMs, accept: 'image/*', signal }
+    return (await fetcher.fetch(order)).bytes
+  } catch (error) {
+    if (!(error instanceof FetchRefused)) throw error
+    if (error.reason === 'too_large') throw tooManyBytes()
+    throw fieldError(path, error.reason === 'address' ? error.message : `could not be fetched: ${error.message}`)
+  }
+}
+
+/** A 422 whose `details` say what is allowed. */
+export const tooLargePicture = (path: PictureSource['path'], message: string) =>
+  imageTooLarge({ error: 'Image dimensions exceed the maximum allowed.', ...fieldDetails(path, message) })
+
+const corrupted = (path: PictureSource['path'], message: string) =>
+  corruptedImage({ error: 'The image file is corrupted or unreadable', ...fieldDetails(path, message) })
+
+const tooManyBytes = () =>
+  payloadTooLarge({
+    code: 'PAYLOAD_TOO_LARGE',
+    error: `The request payload is too large. Please reduce the size of your request. A picture may have ${uploadBytes} bytes at most.`,
+  })

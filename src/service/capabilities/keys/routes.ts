@@ -1,0 +1,152 @@
+import type { ApiKeyRecord } from '#access/keys/api-keys.ts'
+import { createWithin, hasLimit, requireNoRaise } from '#access/keys/budget-rules.ts'
+import { createdKey, keyChange, keyMoved, keyOrder, tooManyKeys } from '#access/keys/key-order.ts'
+import { keyUses } from '#access/keys/key-uses.ts'
+import { shownKey } from '#access/keys/shown-key.ts'
+import { callerLimits, type LimitedModel } from '#access/limits/caller-limits.ts'
+import { limitFor } from '#access/limits/limit-rules.ts'
+import { keyNotFound } from '#contract/errors/errors.ts'
+import { admissionFloorUsd } from '#contract/limits.ts'
+import { addUsd, toUsdNumber } from '#contract/money.ts'
+import {
+  type ChangedKey,
+  createKey,
+  createWeb3Key,
+  deleteKey,
+  getKey,
+  getWeb3Token,
+  listKeys,
+  type UpdateKeyRequest,
+  updateKey,
+} from '#contract/operations/keys.ts'
+import { getRateLimitLog, getRateLimits } from '#contract/operations/rate-limits.ts'
+import type { Principal } from '#ledger/accounts/principal.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { json, principalOf } from '../../http/call.ts'
+import { route } from '../../http/route.ts'
+import type { Service } from '../../http/service.ts'
+import type { Model } from '../../models/model.ts'
+
+export const listKeysRoute = route(listKeys, async (call, { keys, store, clock }) => {
+  const { account } = principalOf(call)
+  const kept = await keys.kept(account)
+  const usesOf = await keyUses(store, { account }, clock.now())
+  return json({ object: 'list', data: kept.map(key => shownKey(key, usesOf(key))) })
+})
+
+export const createKeyRoute = route(createKey, async (call, service) => {
+  const principal = principalOf(call)
+  const order = keyOrder(principal.account, call.body, service.clock.now())
+  await service.keys.requireSecret()
+  const making = principal.kind === 'key' ? createWithin(service, principal.keyId, order) : service.keys.create(order)
+  const created = await making.catch(error => {
+    throw tooManyKeys(error) ?? error
+  })
+  return json(createdKey(created))
+})
+
+export const getKeyRoute = route(getKey, async (call, service) => {
+  const key = await ownKey(service, principalOf(call).account, call.params.id)
+  return json({ data: await withUse(service, key) })
+})
+
+/** A key of this account. Throws 404 for one that was deleted, and for somebody else's. */
+async function ownKey({ keys }: Pick<Service, 'keys'>, account: string, id: string): Promise<ApiKeyRecord> {
+  const key = await keys.keptOne(account, id)
+  if (!key) throw keyNotFound()
+  return key
+}
+
+async function withUse({ store, clock }: Pick<Service, 'store' | 'clock'>, key: ApiKeyRecord) {
+  const usesOf = await keyUses(store, { account: key.account, id: key.id }, clock.now())
+  return shownKey(key, usesOf(key))
+}
+
+export const updateKeyRoute = route(updateKey, async (call, service) => {
+  const principal = principalOf(call)
+  const { account } = principal
+  while (!(await changed(service, principal, call.body))) call.signal.throwIfAborted()
+  const shown = await withUse(service, await ownKey(service, account, call.body.id))
+  const { usage: _usage, currentPeriodUsage: _current, ...data } = shown
+  return json({ success: true, data: data satisfies ChangedKey })
+})
+
+/** False where another change came between, which is then a part of what this one changes. */
+async function changed(service: Service, principal: Principal, request: UpdateKeyRequest): Promise<boolean> {
+  const { account } = principal
+  const key = await ownKey(service, account, request.id)
+  const { budget, more } = keyChange(key, request, service.clock.now())
+  if (principal.kind === 'key' && hasLimit((await ownKey(service, account, principal.keyId)).budget))
+    requireNoRaise(key.budget, budget)
+  try {
+    await service.keys.setBudget(key.id, budget, more)
+    return true
+  } catch (error) {
+    if (keyMoved(error)) return false
+    throw error
+  }
+}
+
+export const deleteKeyRoute = route(deleteKey, async (call, service) => {
+  const key = await ownKey(service, principalOf(call).account, call.query.id)
+  await service.keys.revoke(key.id)
+  return json({ success: true })
+})
+
+export const getWeb3TokenRoute = route(getWeb3Token, async (_call, { web3Keys }) =>
+  json({ success: true, data: { token: web3Keys.token() } }),
+)
+
+export const createWeb3KeyRoute = route(createWeb3Key, async (call, { web3Keys }) =>
+  json(createdKey(await web3Keys.create(call.body))),
+)
+
+export const getRateLimitsRoute = route(getRateLimits, async (call, service) => {
+  const principal = principalOf(call)
+  // Of the account's credit a key shows what its own budget lets it spend.
+  const { staking, within } = await service.funding.spendable(principal)
+  const credit = addUsd(within.usd, within.staking)
+  const floorUsd = principal.kind === 'wallet' ? admissionFloorUsd : 0
+  return json(
+    callerLimits({
+      plan: principal.plan,
+      limitOf: ({ id: model, limit, tier }) =>
+        limitFor({ limit, model, tier, principal, address: '' }, service.settings.limits),
+      models: service.catalogue.models.map(limitedModel),
+      availableMicroUsd: within.usd,
+      stakingMicroUsd: staking === null ? null : within.staking,
+      accessPermitted: credit > 0n && toUsdNumber(credit) >= floorUsd,
+      keyExpiresAtMs: principal.kind === 'key' ? await keyExpiry(service.store, principal.keyId) : null,
+      nowMs: service.clock.now(),
+    }),
+  )
+})
+
+/** The limit of the operation that runs models of a type. */
+const limitOfType = {
+  text: 'text',
+  embedding: 'embedding',
+  image: 'image',
+  inpaint: 'image',
+  upscale: 'image',
+  background: 'image',
+  tts: 'audio',
+  asr: 'audio',
+  music: 'audio.queue',
+  video: 'video.queue',
+} as const
+
+const limitedModel = (model: Model): LimitedModel => ({
+  id: model.id,
+  limit: limitOfType[model.type],
+  tier: model.type === 'text' ? model.tier : null,
+})
+
+async function keyExpiry(store: Store, keyId: string): Promise<number | null> {
+  const row = await store.read.selectFrom('api_key').select('expires_at_ms').where('id', '=', keyId).executeTakeFirst()
+  return row?.expires_at_ms ?? null
+}
+
+export const getRateLimitLogRoute = route(getRateLimitLog, async (call, service) =>
+  json(await service.limitLog.read(principalOf(call).account)),
+)

@@ -1,0 +1,70 @@
+import { rpcLimitHeaders } from '#access/limits/limit-headers.ts'
+import { rpcCreditsUsed, rpcInFlight } from '#contract/errors/errors.ts'
+import { retryAfterHeaders } from '#contract/errors/retry-after.ts'
+import { rpcCredits } from '#contract/operations/rpc.ts'
+import { type Clock, dayMs, hourMs } from '#contract/time.ts'
+import { RecentMap } from '#host/recent-map.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { countedAccounts, creditsKnownMs, inFlightRetryMs } from './bounds.ts'
+
+export const rpcSku = 'crypto.rpc'
+
+interface Used {
+  credits: number
+  readAtMs: number
+}
+
+/** What an account may do at once and within 24 hours (published contract §11.4). */
+export class RpcGate {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #busy = new Set<string>()
+  readonly #used = new RecentMap<Used>(countedAccounts)
+
+  constructor({ store, clock }: { store: Store; clock: Clock }) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Runs what costs so many credits at most and answers what it did cost. Throws 429 `rpcInFlight`, `rpcCreditsUsed`. */
+  async pass<Value>(
+    account: string,
+    most: number,
+    run: () => Promise<{ value: Value; credits: number }>,
+  ): Promise<Value> {
+    const nowMs = this.#clock.now()
+    if (this.#busy.has(account)) throw rpcInFlight(retryHeaders(1, nowMs + inFlightRetryMs, nowMs))
+    this.#busy.add(account)
+    try {
+      const used = await this.#usedBy(account, nowMs)
+      // Credits leave the count one by one as their day ends; within the hour some have.
+      if (used.credits + most > rpcCredits.aDay)
+        throw rpcCreditsUsed(retryHeaders(rpcCredits.aDay, nowMs + hourMs, nowMs))
+      const { value, credits } = await run()
+      used.credits += credits
+      return value
+    } finally {
+      this.#busy.delete(account)
+    }
+  }
+
+  async #usedBy(account: string, nowMs: number): Promise<Used> {
+    const known = this.#used.get(account)
+    if (known && nowMs - known.readAtMs < creditsKnownMs) return known
+    const rows = await this.#store.read
+      .selectFrom('entry')
+      .select('units')
+      .where('account', '=', account)
+      .where('sku', '=', rpcSku)
+      .where('created_at_ms', '>', nowMs - dayMs)
+      .execute()
+    const used = { credits: rows.reduce((sum, { units }) => sum + Number(units ?? 0), 0), readAtMs: nowMs }
+    this.#used.set(account, used)
+    return used
+  }
+}
+
+const retryHeaders = (limit: number, untilMs: number, nowMs: number) => ({
+  ...retryAfterHeaders(untilMs, nowMs, 'user'),
+  ...rpcLimitHeaders({ limit, remaining: 0, resetMs: untilMs }),
+})

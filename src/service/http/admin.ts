@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import { isBearer } from '#access/identity/is-bearer.ts'
+import { type ApiKeys, KeyRefused } from '#access/keys/api-keys.ts'
+import { createKey, mostGrantUsd } from '#access/keys/create-key.ts'
+import { listedKey, refusalSentence } from '#access/keys/listed-key.ts'
+import { WrongSecret } from '#access/keys/secret-of-books.ts'
+import { authenticationFailed, forbidden, invalidRequest } from '#contract/errors/errors.ts'
+import { describeIssues } from '#contract/errors/issues.ts'
+import { jsonDepth } from '#contract/limits.ts'
+import { formatUsd, parseUsd } from '#contract/money.ts'
+import { keyRoles } from '#contract/operations/keys.ts'
+import { parseJson } from '#contract/wire/json.ts'
+import type { Charges } from '#ledger/charges/charges.ts'
+import type { KeyBudget } from '#ledger/store/account-ops.ts'
+import { amountMicroUsd, nameCharacters } from '#ledger/store/bounds.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { LedgerWatch } from '#ledger/watch/ledger-watch.ts'
+import { sendJson } from './body/send.ts'
+import type { Exchange } from './exchange.ts'
+
+/**
+ * What an operator's commands ask of a running service, because one process owns a SQLite folder.
+ * Loopback only, with a token that lies beside the data, readable by its owner alone.
+ */
+export interface Admin {
+  token: string
+  store: Store
+  keys: ApiKeys
+  ledger: LedgerWatch
+  /** What has been written off since the service started. */
+  writeOffs: () => Charges['writeOffs']
+  now: () => number
+}
+
+/** A body of the admin API; it comes from our own commands. */
+const adminBytes = 16 * 1024
+
+const isGrant = (text: string): boolean => {
+  const amount = parseUsd(text)
+  return amount !== null && amount >= 0n && amount <= BigInt(mostGrantUsd) * 1_000_000n
+}
+
+const isLimit = (text: string): boolean => {
+  const amount = parseUsd(text)
+  return amount !== null && amount >= 0n && amount <= amountMicroUsd
+}
+
+const Limit = z.string().refine(isLimit, 'an amount of USD such as 5 or 0.25').nullable()
+
+/** What a key may spend in each period; null is without a limit. */
+const Budget = z.strictObject({
+  period: z.enum(['epoch', 'month', 'lifetime']),
+  usd: Limit.default(null),
+  staking: Limit.default(null),
+})
+
+const name = z.string().min(1).max(nameCharacters)
+
+/** What may be asked, by the end of its path. */
+const commands = {
+  keys: z.strictObject({
+    usd: z.string().refine(isGrant, `an amount of USD such as 5 or 0.25, at most ${mostGrantUsd}`),
+    label: z.string().max(100),
+    role: z.enum(keyRoles).optional(),
+    account: name.optional(),
+    budget: Budget.optional(),
+  }),
+  'keys/budget': z.strictObject({ key: name, budget: Budget.nullable() }),
+  'keys/list': z.strictObject({ account: name.optional() }),
+  'keys/revoke': z.strictObject({ key: name }),
+  ledger: z.strictObject({}),
+  'ledger/reopen': z.strictObject({}),
+} as const
+
+type CommandName = keyof typeof commands
+type Body<Name extends CommandName> = z.output<(typeof commands)[Name]>
+
+const adminPath = '/admin/v1/'
+export const adminPaths = Object.keys(commands).map(command => `${adminPath}${command}`)
+
+/** One command of the operator. Throws `ServiceError`s; wrong tokens count towards the block of their address. */
+export async function answerAdmin(exchange: Exchange, request: Request, admin: Admin): Promise<Response> {
+  // A proxy on this machine has its address, and no command comes through one.
+  if (exchange.isForwarded || !isLoopback(exchange.address)) throw forbidden()
+  if (!isBearer(request.headers.get('authorization'), admin.token)) throw authenticationFailed()
+  exchange.isExempt = true
+  const command = new URL(request.url).pathname.slice(adminPath.length) as CommandName
+  try {
+    return await sendJson(exchange, 200, await run(command, await request.text(), admin))
+  } catch (error) {
+    if (error instanceof WrongSecret) throw invalidRequest({ error: error.message })
+    if (error instanceof KeyRefused) throw invalidRequest({ error: refusalSentence(error) })
+    throw error
+  }
+}
+
+async function run(command: CommandName, body: string, admin: Admin): Promise<unknown> {
+  switch (command) {
+    case 'keys': {
+      const { usd, label, role, account, budget } = read(command, body)
+      const more = {
+        ...(account === undefined ? {} : { account }),
+        ...(budget ? { budget: budgetOf(budget) } : {}),
+        ...(role ? { role } : {}),
+      }
+      return createKey(admin, { amountMicroUsd: parseUsd(usd) ?? 0n, label, ...more })
+    }
+    case 'keys/budget': {
+      const { key, budget } = read(command, body)
+      await admin.keys.setBudget(key, budget && budgetOf(budget))
+      return { changed: true }
+    }
+    case 'keys/list':
+      return admin.keys.list(read(command, body).account).then(keys => keys.map(listedKey))
+    case 'keys/revoke':
+      return admin.keys.revoke(read(command, body).key).then(() => ({ revoked: true }))
+    case 'ledger': {
+      const { charges, microUsd } = admin.writeOffs()
+      return { ...(await admin.ledger.state()), writeOffs: { charges, usd: formatUsd(microUsd) } }
+    }
+    case 'ledger/reopen': {
+      const { state, reason } = await admin.ledger.reopen()
+      if (state === 'read_only') throw invalidRequest({ error: `The books stay read-only: ${reason}` })
+      return { state }
+    }
+  }
+}
+
+function budgetOf({ period, usd, staking }: z.output<typeof Budget>): KeyBudget {
+  const limit = (text: string | null) => (text === null ? null : parseUsd(text))
+  return { period, usd: limit(usd), staking: limit(staking) }
+}
+
+function read<Name extends CommandName>(command: Name, text: string): Body<Name> {
+  const parsed = text.length > adminBytes ? null : parseJson(text, jsonDepth)
+  if (!parsed?.ok) throw invalidRequest({ error: 'The body is not the JSON of this command.' })
+  const body = commands[command].safeParse(parsed.value)
+  if (!body.success) throw invalidRequest(describeIssues(body.error))
+  return body.data as Body<Name>
+}
+
+const isLoopback = (address: string): boolean => address === '::1' || /^(::ffff:)?127\./.test(address)

@@ -1,0 +1,85 @@
+import { invalidContentType, payloadTooLarge } from '#contract/errors/errors.ts'
+import { fieldError } from '#contract/errors/issues.ts'
+import { bodyBytes, bodyValues, jsonDepth } from '#contract/limits.ts'
+import { bodyTypesOf, type Operation } from '#contract/operations/operation.ts'
+import { formBoundary, parseForm } from '#contract/wire/form.ts'
+import { parseJson } from '#contract/wire/json.ts'
+import { isJsonMediaType } from '#contract/wire/media-type.ts'
+
+/** What of a request the body reader needs; Node's own message and a web request both fit. */
+export interface BodySource {
+  header(name: string): readonly string[]
+  /** All of it; null where it has more than `limit` bytes. `arrived` is told of each piece, and may throw to refuse it. */
+  read(limit: number, arrived: Arrived): Promise<Uint8Array | null>
+}
+
+export type Arrived = (bytes: number) => void
+
+/** Whoever need not identify themselves sends no more than such a body needs, and so does what manages keys. */
+const bytesLimit = (operation: Operation): number => {
+  if (!operation.auth.length || operation.adminKey) return bodyBytes.small
+  if (operation.limit === 'video.queue' || operation.path === '/video/quote') return bodyBytes.video
+  if (bodyTypesOf(operation).includes('multipart')) return bodyBytes.form
+  return bodyBytes.json
+}
+
+/** The JSON of a body, or the fields of a form; undefined where the operation takes none. Reads no more than its limit. */
+export async function readBody(operation: Operation, source: BodySource, arrived: Arrived): Promise<unknown> {
+  if (!operation.request.body) return undefined
+  const encoding = source.header('content-encoding')[0]
+  if (encoding && encoding !== 'identity') throw invalidContentType()
+  const type = source.header('content-type')[0]
+  const taken = bodyTypesOf(operation)
+  const boundary = taken.includes('multipart') ? formBoundary(type) : null
+  if (boundary === null && !taken.includes('json')) throw invalidContentType()
+  const bytes = await readBytes(source, bytesLimit(operation), arrived)
+  return boundary === null ? parsedJson(bytes, type, operation) : parsedForm(bytes, boundary)
+}
+
+function parsedForm(bytes: Uint8Array, boundary: string): unknown {
+  const parsed = parseForm(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), boundary)
+  if (!parsed.ok) throw invalidBody(`The form ${parsed.reason}.`)
+  return parsed.fields
+}
+
+function parsedJson(bytes: Uint8Array, type: string | undefined, operation: Operation): unknown {
+  if (!operation.request.bodyOptional && bytes.byteLength > 0) requireJson(type)
+  const text = textOf(bytes)
+  if (text.trim() === '') {
+    if (operation.request.bodyOptional) return {}
+    throw invalidBody('The body is empty; send JSON.')
+  }
+  const parsed = parseJson(text, jsonDepth, bodyValues)
+  if (!parsed.ok) throw invalidBody(`The body ${parsed.reason}.`)
+  return parsed.value
+}
+
+function requireJson(contentType: string | undefined): void {
+  if (contentType !== 'application/json' && !isJsonMediaType(contentType)) throw invalidContentType()
+}
+
+const invalidBody = (message: string) => fieldError([], message)
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+async function readBytes(source: BodySource, limit: number, arrived: Arrived): Promise<Uint8Array> {
+  const announced = Number(source.header('content-length')[0] ?? 0)
+  if (announced > limit) throw tooLarge()
+  const bytes = await source.read(limit, arrived)
+  if (!bytes) throw tooLarge()
+  return bytes
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return strictUtf8.decode(bytes)
+  } catch {
+    throw invalidBody('The body is not UTF-8.')
+  }
+}
+
+const tooLarge = () =>
+  payloadTooLarge({
+    code: 'PAYLOAD_TOO_LARGE',
+    error: 'The request payload is too large. Please reduce the size of your request.',
+  })

@@ -1,0 +1,137 @@
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { contentDisposition } from '#contract/wire/headers.ts'
+import { toVendor } from '#contract/wire/vendor.ts'
+import type { EventsReply, FileReply, PiecesReply, Reply } from '../call.ts'
+import type { Exchange } from '../exchange.ts'
+import { fileBody, pulledBody } from './pulled-body.ts'
+
+/** A JSON answer below this is smaller than what compressing it costs. */
+const compressFromBytes = 1024
+
+/** Puts a reply on the wire. */
+export async function send(exchange: Exchange, reply: Reply, vendor: string): Promise<Response> {
+  const headers = exchange.answerHeaders
+  switch (reply.kind) {
+    case 'json':
+      exchange.ended()
+      return sendJson(exchange, reply.status, toVendor(reply.body, vendor))
+    case 'bytes':
+      exchange.ended()
+      return sendBytes(exchange, reply.bytes, reply.mimeType)
+    case 'events':
+      setEventHeaders(headers)
+      return exchange.response(eventStream(reply, vendor, exchange))
+    case 'pieces':
+      headers.set('content-type', reply.mimeType)
+      headers.set('x-accel-buffering', 'no')
+      return exchange.response(pieceStream(reply, exchange))
+    case 'file':
+      return sendFile(exchange, reply)
+  }
+}
+
+export function setEventHeaders(headers: Map<string, string>): void {
+  headers.set('content-type', 'text/event-stream; charset=utf-8')
+  headers.set('x-accel-buffering', 'no')
+}
+
+export const sendJson = (exchange: Exchange, status: number, body: unknown): Promise<Response> =>
+  sendText(exchange, JSON.stringify(body), 'application/json', status)
+
+export function sendBytes(exchange: Exchange, bytes: Buffer, contentType: string, status = 200): Response {
+  exchange.answerHeaders.set('content-type', contentType)
+  exchange.answerHeaders.set('content-length', bytes.byteLength.toString())
+  return exchange.response(new Uint8Array(bytes), status)
+}
+
+export async function sendText(exchange: Exchange, text: string, contentType: string, status = 200): Promise<Response> {
+  const headers = exchange.answerHeaders
+  headers.set('content-type', contentType)
+  const encoding = text.length < compressFromBytes ? null : chosenEncoding(exchange.header('accept-encoding'))
+  if (!encoding) return exchange.wholeResponse(text, status)
+  headers.set('content-encoding', encoding)
+  return exchange.wholeResponse(await compressed(text, encoding), status)
+}
+
+type Encoding = 'br' | 'gzip'
+
+/** Brief §9: only where the caller asked. A quality of 0 means no. */
+function chosenEncoding(accepted: readonly string[]): Encoding | null {
+  const names = accepted
+    .flatMap(value => value.split(','))
+    .filter(part => !/;\s*q=0(\.0+)?\s*$/.test(part))
+    .map(part => part.split(';')[0]?.trim().toLowerCase())
+  if (names.includes('br')) return 'br'
+  return names.includes('gzip') ? 'gzip' : null
+}
+
+const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
+
+const compressed = (text: string, encoding: Encoding): Promise<Uint8Array<ArrayBuffer>> =>
+  (encoding === 'br' ? promisify(brotliCompress)(text, brotliOptions) : promisify(gzip)(text)) as Promise<
+    Uint8Array<ArrayBuffer>
+  >
+
+const encoder = new TextEncoder()
+
+/** One event of a stream, as its bytes. Those of a response have names (published contract §5.6). */
+export const eventBytes = (value: unknown, vendor: string): Uint8Array =>
+  encoder.encode(`${nameLine(value)}data: ${JSON.stringify(toVendor(value, vendor))}\n\n`)
+
+function nameLine(value: unknown): string {
+  const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : null
+  return typeof type === 'string' && /^response\.[a-z_.]+$/.test(type) ? `event: ${type}\n` : ''
+}
+
+/** The end of every stream of events. */
+export const lastEventBytes = encoder.encode('data: [DONE]\n\n')
+
+/** Pulls one event at a time, so a slow reader slows the engine and memory stays bounded. */
+function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): ReadableStream<Uint8Array> {
+  const iterator = reply.events[Symbol.asyncIterator]()
+  return pulledBody({
+    async next() {
+      const step = await iterator.next()
+      return step.done ? null : eventBytes(step.value, vendor)
+    },
+    last: () => lastEventBytes,
+    end: () => endedAfter(exchange, iterator),
+    cut: () => exchange.cut(),
+  })
+}
+
+/** What a stream's work holds is kept until it has ended, which may be long after its reader has left. */
+async function endedAfter(exchange: Exchange, iterator: AsyncIterator<unknown>): Promise<void> {
+  try {
+    await iterator.return?.()
+  } finally {
+    exchange.ended()
+  }
+}
+
+/** One piece at a time, as `eventStream`. */
+function pieceStream({ pieces }: PiecesReply, exchange: Exchange): ReadableStream<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]()
+  return pulledBody({
+    async next() {
+      const step = await iterator.next()
+      return step.done ? null : step.value
+    },
+    end: () => endedAfter(exchange, iterator),
+    cut: () => exchange.cut(),
+  })
+}
+
+function sendFile(exchange: Exchange, reply: FileReply): Response {
+  const headers = exchange.answerHeaders
+  headers.set('content-type', reply.mimeType)
+  headers.set('content-length', reply.bytes.toString())
+  exchange.set(contentDisposition, `attachment; filename="${reply.filename}"`)
+  const onEnd = async (delivered: boolean) => {
+    exchange.ended()
+    await reply.onEnd?.(delivered)
+  }
+  const body = fileBody(reply.path, {}, { onEnd, cut: () => exchange.cut() })
+  return exchange.response(body)
+}

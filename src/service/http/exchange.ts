@@ -1,0 +1,121 @@
+import type { LimitedDemand } from '#access/limits/limit-rules.ts'
+import type { HeaderCodec } from '#contract/wire/header-codec.ts'
+import { vendorHeader } from '#contract/wire/vendor.ts'
+import type { RequestContext } from '#host/tracing/request-context.ts'
+import type { Principal } from '#ledger/accounts/principal.ts'
+
+/** Writes a whole answer to the socket that it came by. */
+export type WriteWhole = (status: number, headers: Record<string, string>, body: string | Uint8Array) => Response
+
+/** One request and what its answer will carry, from the first header to the last byte. */
+export class Exchange {
+  readonly requestId: string
+  /** The caller's, as far as proxies are trusted. */
+  readonly address: string
+  /** Whether a proxy says that it passed the request on. */
+  get isForwarded(): boolean {
+    return ['x-forwarded-for', 'forwarded'].some(name => this.header(name).length > 0)
+  }
+  /** Probes, and figures and operators' commands with their token: no block refuses them, and their failures start none. */
+  isExempt = false
+  readonly signal: AbortSignal
+  readonly #vendor: string
+  readonly #requestHeaders: (name: string) => readonly string[]
+  /** By their names in lower case. No `Headers`: twenty of them cost 40 µs there. */
+  readonly #answerHeaders = new Map<string, string>()
+  readonly #writeWhole: WriteWhole | null
+  readonly #cut: (() => void) | null
+  readonly #whenEnded: (() => void)[] = []
+  readonly #startedMs = performance.now()
+  #isOver = false
+  /** Of the answer; 0 while there is none. */
+  status = 0
+  principal: Principal | null = null
+  context: RequestContext | null = null
+  /** Whose limits the answer tells; null outside of the operations table. */
+  demand: LimitedDemand | null = null
+  /** Work under an `Idempotency-Key` goes on when its caller leaves, and what it holds is kept until its end. */
+  outlivesCaller = false
+
+  constructor(options: {
+    requestId: string
+    address: string
+    signal: AbortSignal
+    /** Absent where all answers go out as a web `Response`. */
+    writeWhole?: WriteWhole | null
+    /** Breaks the connection off; absent where the answer has no socket of its own. */
+    cut?: (() => void) | null
+    vendor: string
+    requestHeaders: (name: string) => readonly string[]
+  }) {
+    this.requestId = options.requestId
+    this.address = options.address
+    this.signal = options.signal
+    this.#writeWhole = options.writeWhole ?? null
+    this.#cut = options.cut ?? null
+    this.#vendor = options.vendor
+    this.#requestHeaders = options.requestHeaders
+  }
+
+  /** Every value of a request header, in the words of the contract. */
+  header(name: string): readonly string[] {
+    return this.#requestHeaders(vendorHeader(name, this.#vendor))
+  }
+
+  set<Value>(codec: HeaderCodec<Value>, value: Value): void {
+    this.#answerHeaders.set(vendorHeader(codec.name, this.#vendor), codec.format(value))
+  }
+
+  setAll(headers: Readonly<Record<string, string>>): void {
+    for (const [name, value] of Object.entries(headers))
+      this.#answerHeaders.set(vendorHeader(name, this.#vendor), value)
+  }
+
+  /** Runs when the last byte of the answer has left, or the caller has and nothing goes on; once. */
+  onEnd(run: () => void): void {
+    this.#whenEnded.push(run)
+  }
+
+  /** The same for what has to be told even of an answer that is over by now. */
+  whenOver(run: () => void): void {
+    if (this.#isOver) run()
+    else this.onEnd(run)
+  }
+
+  /** Whole milliseconds since it came. */
+  ageMs(): number {
+    return Math.round(performance.now() - this.#startedMs)
+  }
+
+  ended(): void {
+    this.#isOver = true
+    for (const run of this.#whenEnded.splice(0)) run()
+  }
+
+  left(): void {
+    if (!this.outlivesCaller) this.ended()
+  }
+
+  /** Breaks the connection off, for an answer that has no proper end; false where there is none. */
+  cut(): boolean {
+    this.#cut?.()
+    return this.#cut !== null
+  }
+
+  get answerHeaders(): Map<string, string> {
+    return this.#answerHeaders
+  }
+
+  /** The answer with a body that may come in pieces. */
+  response(body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | string | null, status = 200): Response {
+    this.status = status
+    return new Response(body, { status, headers: [...this.#answerHeaders] })
+  }
+
+  /** The answer with a body that is there. Where the socket is ours it is written at once, which is far cheaper. */
+  wholeResponse(body: Uint8Array<ArrayBuffer> | string, status: number): Response {
+    if (!this.#writeWhole) return this.response(body, status)
+    this.status = status
+    return this.#writeWhole(status, Object.fromEntries(this.#answerHeaders), body)
+  }
+}

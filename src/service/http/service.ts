@@ -1,0 +1,119 @@
+import type { TrustedProxies } from '#access/callers/trusted-proxies.ts'
+import type { Identity } from '#access/identity/caller-identity.ts'
+import type { ApiKeys } from '#access/keys/api-keys.ts'
+import type { Guards } from '#access/limits/guards.ts'
+import type { LimitLog } from '#access/limits/limit-log.ts'
+import type { UnreadCalls } from '#access/limits/unread-calls.ts'
+import type { Web3Keys } from '#access/web3-keys.ts'
+import type { UsageAnalytics } from '#contract/operations/billing.ts'
+import type { CharacterQuery, CharacterRecord, CharacterReviews } from '#contract/operations/characters.ts'
+import type { Clock } from '#contract/time.ts'
+import type { ChainNetwork, DocumentReader, VideoTranscriber, Web } from '#engines/engine.ts'
+import type { Fetcher } from '#engines/fetch/first-use-fetcher.ts'
+import type { Moderator } from '#engines/moderation/moderator.ts'
+import type { VideoMedia } from '#engines/video-media/video-media.ts'
+import type { Underway } from '#host/in-flight.ts'
+import type { Log } from '#host/log.ts'
+import type { Charges } from '#ledger/charges/charges.ts'
+import type { Funding } from '#ledger/charges/funding.ts'
+import type { ChargeReceipts } from '#ledger/receipts/charge-receipts.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { LedgerWatch } from '#ledger/watch/ledger-watch.ts'
+import type { Payments } from '#payments/payment/top-up-request.ts'
+import type { Jobs, Links } from '../jobs/jobs.ts'
+import type { Consent } from '../media/consent.ts'
+import type { Catalogue } from '../models/catalogue.ts'
+import type { DeliveredRanges } from './downloads/delivered-ranges.ts'
+import type { DownloadStarts } from './downloads/download-starts.ts'
+import type { EndedRequest } from './ended-request.ts'
+import type { Claims } from './idempotency/claims.ts'
+import type { ServiceSettings } from './settings.ts'
+
+/** Everything that answers requests, put together once at start. A route gets it whole and takes what it needs. */
+export interface Service {
+  settings: ServiceSettings
+  clock: Clock
+  log: Log
+  store: Store
+  catalogue: Catalogue
+  identity: Identity
+  keys: Pick<ApiKeys, 'kept' | 'keptOne' | 'create' | 'setBudget' | 'revoke' | 'requireSecret'>
+  guards: Guards
+  proxies: Pick<TrustedProxies, 'callerOf'>
+  /** Requests that met a limit. */
+  limitLog: Pick<LimitLog, 'read'>
+  charges: Charges
+  funding: Funding
+  /** Whether the books take new debits. */
+  ledger: Pick<LedgerWatch, 'state'>
+  /** Calls that go on after their callers have left. */
+  unread: UnreadCalls
+  /** Work under an `Idempotency-Key`. */
+  claims: Claims
+  web3Keys: Pick<Web3Keys, 'token' | 'create'>
+  usage: Usage
+  receipts: Pick<ChargeReceipts, 'of' | 'list' | 'keys'>
+  payments: Payments
+  consent: Consent
+  media: Pick<VideoMedia, 'take'>
+  jobs: Jobs
+  links: Links
+  downloadStarts: Pick<DownloadStarts, 'take'>
+  deliveredRanges: Pick<DeliveredRanges, 'add'>
+  /** Voices that were made of recordings. */
+  voices: Voices
+  /** The only way to what a caller names by an address. */
+  fetcher: Fetcher
+  web: Web
+  documents: DocumentReader
+  /** Null where the operator set none up. */
+  transcriber: VideoTranscriber | null
+  /** Blockchains whose nodes callers may ask. */
+  networks: readonly ChainNetwork[]
+  rpcGate: RpcGate
+  characters: Characters
+  /** Looks at images before they are sold; null where the operator set none up. */
+  moderator: Moderator | null
+  /** Every request and every question after a job: a model is looked up and used within one. */
+  underway: Pick<Underway, 'begin'>
+  /** Called once for each request, when its last byte has left. */
+  requestEnded(request: EndedRequest): void
+}
+
+/** Days of UTC, both included, by their first millisecond. */
+export interface DayRange {
+  /** As the answer names it. */
+  lookback: string
+  firstDayMs: number
+  lastDayMs: number
+}
+
+/** Whose voice it is, and of which model: a handle is good for nobody else. */
+export interface VoiceOwner {
+  account: string
+  model: string
+}
+
+export interface Usage {
+  of(account: string, days: DayRange): Promise<UsageAnalytics>
+}
+
+/** Ids of voices that were made of recordings. */
+export interface Voices {
+  write(voice: string, owner: VoiceOwner): string
+  /** Null for a handle of another owner, or an expired one. */
+  read(id: string, owner: VoiceOwner): string | null
+}
+
+/** The operator's personas. All but `list` throw `characterNotFound`. */
+export interface Characters {
+  named(slug: string): { instructions: string }
+  record(slug: string): CharacterRecord
+  list(query: CharacterQuery): CharacterRecord[]
+  reviews(slug: string, page: { page: number; pageSize: number }): CharacterReviews
+}
+
+export interface RpcGate {
+  /** Runs what costs at most so many credits, and returns its value. Throws 429 `rpcInFlight`, `rpcCreditsUsed`. */
+  pass<Value>(account: string, most: number, run: () => Promise<{ value: Value; credits: number }>): Promise<Value>
+}

@@ -1,0 +1,67 @@
+import type { MicroUsd } from '#contract/money.ts'
+import type { AudioQueueRequest } from '#contract/operations/audio.ts'
+import type { VideoQueueRequest, VideoStatus } from '#contract/operations/video.ts'
+import type { Principal } from '#ledger/accounts/principal.ts'
+import type { Line, Op, UseNonce } from '#ledger/store/units.ts'
+import type { MusicModel } from '../models/audio-models.ts'
+import type { VideoModel } from '../models/model.ts'
+
+export interface Jobs {
+  /** The charge and the job in one unit. Throws as `Charges.open` does. */
+  accept(order: JobOrder): Promise<AcceptedJob>
+  /** Throws `requestIdNotFound`, `mediaNotFound`, or why the job failed. */
+  retrieve(request: JobRequest): Promise<RetrievedJob>
+  /** Deletes the stored media; deleting twice is the same. False while there is none yet. Throws `requestIdNotFound`. */
+  complete(request: JobRequest): Promise<boolean>
+  /** Deletes a finished file when its download address has delivered it. Throws `requestIdNotFound`. */
+  deleteOnceDelivered(request: JobRequest): Promise<void>
+  /** Tells that the last byte of a file has left by its download address. */
+  delivered(jobId: string): Promise<void>
+  /** For a signed address. Null while there is no file yet. */
+  openMedia(jobId: string): Promise<MediaFile | 'deleted' | null>
+  /** Deletes what a signed address points to. False while there is nothing yet. */
+  revoke(jobId: string): Promise<boolean>
+}
+
+export interface Links {
+  /** Whether we signed this; its time is for the clock. */
+  isSigned(grant: { jobId: string; expiresAtMs: number }, signature: string): boolean
+}
+
+export interface JobOrder {
+  requestId: string
+  principal: Principal
+  model: VideoModel | MusicModel
+  request: VideoQueueRequest | AudioQueueRequest
+  price: { total: MicroUsd; lines: readonly Line[] }
+  /** Marks for the same commit, each of which may be there already. */
+  marks?: readonly UseNonce[]
+  /** Operations for the commit that accepts the job. */
+  alsoCommit?: (job: QueuedJob) => Promise<readonly Op[]>
+}
+
+/** What a caller is told of a job that was taken on. */
+export interface QueuedJob {
+  jobId: string
+  downloadUrl: string | null
+}
+
+export interface AcceptedJob extends QueuedJob {
+  availableMicroUsd: MicroUsd | null
+}
+
+export interface JobRequest {
+  /** Decides in which of the published shapes a failure is answered. */
+  type: 'video' | 'music'
+  account: string
+  jobId: string
+  model: string
+}
+
+export type RetrievedJob = { state: 'status'; status: VideoStatus } | ({ state: 'file' } & MediaFile)
+
+export interface MediaFile {
+  path: string
+  bytes: number
+  mimeType: string
+}

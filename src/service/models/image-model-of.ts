@@ -1,0 +1,32 @@
+import type { Operation } from '#contract/operations/operation.ts'
+import type { Catalogue } from './catalogue.ts'
+import type { ImageModel } from './model.ts'
+import type { PictureModel } from './picture-model.ts'
+
+interface NamesModel {
+  model: string
+  modelId?: string
+}
+
+/** The name under which a request for an edit asks for its model: the older member counts where the newer is absent. */
+export const editModelName = ({ model, modelId }: NamesModel): string =>
+  model === 'default' && modelId !== undefined ? modelId : model
+
+/** Whose limit a request about pictures counts towards. Throws `modelNotFound`. */
+export function pictureModelOf(
+  { id }: Pick<Operation, 'id'>,
+  body: NamesModel,
+  catalogue: Catalogue,
+): ImageModel | PictureModel {
+  switch (id) {
+    case 'editImage':
+    case 'multiEditImage':
+      return catalogue.edit(editModelName(body))
+    case 'upscaleImage':
+      return catalogue.upscale(body.model)
+    case 'backgroundRemoveImage':
+      return catalogue.background(body.model)
+    default:
+      return catalogue.image(body.model)
+  }
+}

@@ -1,0 +1,112 @@
+import type { Clock } from '#contract/time.ts'
+import type { Log } from '#host/log.ts'
+import { awayReason } from '#ledger/store/away-reason.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { StoreError } from '#ledger/store/store-error.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { awayAskMs, awayTellMs } from './bounds.ts'
+
+interface Outage {
+  sinceMs: number
+  toldAtMs: number
+  lastFailureMs: number
+  failures: number
+}
+
+/**
+ * A log in which unreachable books are one line when they go, at most one a minute while they are away, and one when they
+ * are back: each call, timer and payment that meets them would be a long line of its own.
+ */
+export class OutageLog implements Log {
+  readonly #options: { store: Pick<Store, 'commit'>; clock: Clock; log: Log }
+  #outage: Outage | null = null
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: { store: Pick<Store, 'commit'>; clock: Clock; log: Log }) {
+    this.#options = options
+  }
+
+  info(facts: object, message: string): void {
+    this.#options.log.info(facts, message)
+  }
+
+  warn(facts: object, message: string): void {
+    if (!this.#isOutage(facts)) this.#options.log.warn(facts, message)
+  }
+
+  error(facts: object, message: string): void {
+    if (!this.#isOutage(facts)) this.#options.log.error(facts, message)
+  }
+
+  /** Told while calls still wait for books that have not answered for so long: the outage has begun that long ago. */
+  noticed(error: unknown, forMs: number): void {
+    const reason = awayReason(new StoreError('unreachable', 'The books do not answer.', { cause: error })) ?? ''
+    this.#begin(reason, this.#options.clock.now() - forMs)
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  /** Whether a line is of the outage, which then has been told. */
+  #isOutage(facts: object): boolean {
+    const reason = Object.values(facts)
+      .map(awayReason)
+      .find(found => found !== null)
+    if (reason === undefined || reason === null) return false
+    this.#failed(reason)
+    return true
+  }
+
+  #failed(reason: string): void {
+    const nowMs = this.#options.clock.now()
+    const outage = this.#begin(reason, nowMs)
+    outage.failures++
+    if (nowMs - outage.toldAtMs < awayTellMs) return
+    outage.toldAtMs = nowMs
+    this.#options.log.error({ reason, ...told(outage, nowMs) }, 'The books still cannot be reached.')
+  }
+
+  /** The outage of this moment, which is told once. */
+  #begin(reason: string, sinceMs: number): Outage {
+    const nowMs = this.#options.clock.now()
+    if (!this.#outage) {
+      this.#outage = { sinceMs, toldAtMs: nowMs, lastFailureMs: nowMs, failures: 0 }
+      this.#options.log.error({ reason }, 'The books cannot be reached; calls wait, or are refused, until they can.')
+      this.#askLater()
+    }
+    this.#outage.lastFailureMs = nowMs
+    return this.#outage
+  }
+
+  #askLater(): void {
+    this.#timer = setTimeout(() => void this.#ask(), awayAskMs).unref()
+  }
+
+  async #ask(): Promise<void> {
+    const outage = this.#outage
+    if (!outage) return
+    const { clock, log } = this.#options
+    const askedAtMs = clock.now()
+    const isBack = askedAtMs - outage.lastFailureMs >= awayAskMs && (await this.#takesUnits())
+    if (!isBack || outage.lastFailureMs > askedAtMs) return this.#askLater()
+    this.#outage = null
+    log.warn(told(outage, clock.now()), 'The books can be reached again.')
+  }
+
+  /** Asked by a write, because a full disk can still be read; the row is pruned with the nonces. */
+  async #takesUnits(): Promise<boolean> {
+    const { clock, store } = this.#options
+    const id = `${uuidV7(clock.now())}/outage`
+    const asked = store.commit([{ id, ops: [{ op: 'nonce', key: `outage:${id}`, expiresAtMs: clock.now() }] }])
+    return asked.then(
+      () => true,
+      () => false,
+    )
+  }
+}
+
+const told = ({ sinceMs, failures }: Outage, nowMs: number) => ({
+  forSeconds: Math.round((nowMs - sinceMs) / 1000),
+  failures,
+})

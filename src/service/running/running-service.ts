@@ -1,0 +1,350 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Hono } from 'hono'
+import { TrustedProxies } from '#access/callers/trusted-proxies.ts'
+import { CallerIdentity } from '#access/identity/caller-identity.ts'
+import { Web3Tokens } from '#access/identity/web3-token.ts'
+import { ApiKeys } from '#access/keys/api-keys.ts'
+import { AbuseBlock } from '#access/limits/abuse-block.ts'
+import { BodyRoom } from '#access/limits/body-room.ts'
+import { WalletSlots } from '#access/limits/concurrency.ts'
+import { RequestGuards } from '#access/limits/guards.ts'
+import { LimitLog } from '#access/limits/limit-log.ts'
+import { Limiter } from '#access/limits/limiter.ts'
+import type { SharedLimits } from '#access/limits/shared/open-shared-limits.ts'
+import { UnreadCalls } from '#access/limits/unread-calls.ts'
+import { Windows } from '#access/limits/windows.ts'
+import { Web3Keys } from '#access/web3-keys.ts'
+import type { Clock } from '#contract/time.ts'
+import { baseUrl, docsUrl } from '#contract/wire/base-url.ts'
+import type { ChainNetwork, PageReader, SearchEngine, VideoTranscriber } from '#engines/engine.ts'
+import { everyMediumHasAFace, type FaceDetector } from '#engines/faces/face-detector.ts'
+import { type Fetcher, FirstUseFetcher } from '#engines/fetch/first-use-fetcher.ts'
+import type { Moderator } from '#engines/moderation/moderator.ts'
+import { type MediaProbe, PacketProbe } from '#engines/video-media/media-probe.ts'
+import { VideoMedia } from '#engines/video-media/video-media.ts'
+import { Underway } from '#host/in-flight.ts'
+import type { Log } from '#host/log.ts'
+import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
+import { StakingCredits } from '#ledger/accounts/staking-credits.ts'
+import { WalletAccounts } from '#ledger/accounts/wallet-account.ts'
+import { recoveryIntervalMs, watchIntervalMs } from '#ledger/bounds.ts'
+import { Charges } from '#ledger/charges/charges.ts'
+import { Funding } from '#ledger/charges/funding.ts'
+import { LapsedHolds } from '#ledger/charges/lapsed-holds.ts'
+import { recoverHolds, recoverHoldsAtStart } from '#ledger/charges/recover-holds.ts'
+import { ChargeReceipts } from '#ledger/receipts/charge-receipts.ts'
+import { pruneStore } from '#ledger/store/prune.ts'
+import type { Store } from '#ledger/store/store.ts'
+import { ClockWatch } from '#ledger/watch/clock-watch.ts'
+import type { LedgerWatch } from '#ledger/watch/ledger-watch.ts'
+import type { Payments } from '#payments/payment/top-up-request.ts'
+import { VoiceHandles } from '../capabilities/audio/voice-handles.ts'
+import { UsageAnalyticsDesk } from '../capabilities/billing/usage-analytics.ts'
+import type { Character } from '../capabilities/characters/character.ts'
+import { Characters } from '../capabilities/characters/characters.ts'
+import { FirstUseDocuments } from '../capabilities/documents/first-use-documents.ts'
+import { checkNetworks } from '../capabilities/rpc/check-networks.ts'
+import { RpcGate } from '../capabilities/rpc/rpc-gate.ts'
+import { createApp, type Doors, type ServiceEnvironment } from '../http/app.ts'
+import { DeliveredRanges } from '../http/downloads/delivered-ranges.ts'
+import { DownloadStarts } from '../http/downloads/download-starts.ts'
+import { logRequest } from '../http/ended-request.ts'
+import { Claims } from '../http/idempotency/claims.ts'
+import type { MetricsSources, ServiceMetrics } from '../http/metrics/service-metrics.ts'
+import type { Service } from '../http/service.ts'
+import type { ServiceSettings } from '../http/settings.ts'
+import { DownloadLinks } from '../jobs/download-link.ts'
+import { expireMedia } from '../jobs/expire-media.ts'
+import { JobRunner } from '../jobs/job-runner.ts'
+import { StoredJobs } from '../jobs/stored-jobs.ts'
+import { Attestations } from '../media/attestations.ts'
+import { requireConsent } from '../media/consent.ts'
+import { FolderMediaStore } from '../media/folder-media-store.ts'
+import { Catalogue } from '../models/catalogue.ts'
+import type { Model } from '../models/model.ts'
+import { ReplacedModels } from '../models/replaced-models.ts'
+import { drainMs, sweepIntervalMs } from './bounds.ts'
+import { routes } from './routes.ts'
+
+export interface ServiceParts {
+  settings: ServiceSettings
+  /** The first signs and hashes; former ones are accepted while a secret is being replaced. */
+  secrets: readonly [string, ...string[]]
+  /** Watched, and with its watch: `watchedBooks`. */
+  store: Store
+  ledger: LedgerWatch
+  models: readonly Model[]
+  payments: Payments
+  /** Gives staking credit each day; none where absent. */
+  stakes?: StakeReader
+  /** The guarded one where absent. */
+  fetcher?: Fetcher
+  /** Searches the web, and reads its pages; each is refused by its name where absent. */
+  search?: SearchEngine
+  pages?: PageReader
+  /** Tells whether media show a face; every one counts as if it did where absent. */
+  faces?: FaceDetector
+  /** Measures media; by their packets where absent. */
+  probe?: MediaProbe
+  /** None where absent. */
+  networks?: readonly ChainNetwork[]
+  characters?: readonly Character[]
+  transcriber?: VideoTranscriber
+  /** Nothing is looked for in images where absent. */
+  moderator?: Moderator
+  /** Counts that other processes of the service have as well; in this process alone where absent. Whoever opened them closes them. */
+  sharedLimits?: SharedLimits
+  clock: Clock
+  log: Log
+  /** Opens the loopback API of the operator's commands. */
+  adminToken?: string
+  /** Makes figures of what the service does; nothing is counted where absent. */
+  figures?: { open: (sources: MetricsSources) => ServiceMetrics; token?: string }
+}
+
+type ReloadedSettings = Pick<ServiceSettings, 'systemPrompt' | 'plan' | 'limits'>
+
+/** A service that answers requests and looks after its own work until it is closed. */
+export class RunningService {
+  readonly app: Hono<ServiceEnvironment>
+  readonly keys: ApiKeys
+  readonly metrics: ServiceMetrics | null
+  readonly #service: Service & { charges: Charges }
+  readonly #identity: CallerIdentity
+  readonly #runner: JobRunner
+  readonly #media: FolderMediaStore
+  readonly #fetcher: FirstUseFetcher
+  readonly #documents = new FirstUseDocuments()
+  readonly #ledger: LedgerWatch
+  readonly #receipts: ChargeReceipts
+  readonly #limitLog: LimitLog
+  readonly #underway = new Underway()
+  readonly #replaced: ReplacedModels
+  readonly #timers: NodeJS.Timeout[] = []
+  /** Names this service in leases; another one after every start. */
+  readonly #owner = randomUUID()
+
+  constructor(given: ServiceParts) {
+    // One object that every part reads at each request, so that a reload is theirs at once.
+    const settings = { ...given.settings }
+    const parts = { ...given, settings }
+    const { store, ledger, clock, log } = parts
+    this.#ledger = ledger
+    const owner = this.#owner
+    const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor, clock, hasSearch: Boolean(parts.search) })
+    const serverSecrets = parts.secrets.map(secret => Buffer.from(secret)) as [Buffer, ...Buffer[]]
+    this.keys = new ApiKeys({ store, clock, serverSecrets })
+    this.#identity = identityOf(parts, this.keys)
+    this.#media = new FolderMediaStore(settings.mediaFolder)
+    this.#fetcher = new FirstUseFetcher({ privateHosts: settings.fetchHosts ?? [] })
+    const fetcher = parts.fetcher ?? this.#fetcher
+    const underway = this.#underway
+    this.#replaced = new ReplacedModels({ underway, log })
+    this.#runner = new JobRunner({ store, clock, catalogue, media: this.#media, log, owner, underway })
+    const looks = { faces: parts.faces ?? everyMediumHasAFace, attestations: new Attestations({ store, clock }) }
+    const links = new DownloadLinks(settings.publicUrl, parts.secrets)
+    const funding = fundingOf(parts)
+    this.#limitLog = limitLogOf(parts)
+    this.#receipts = new ChargeReceipts({ store, clock, issuer: baseUrl(settings), secret: parts.secrets[0] })
+    this.#service = {
+      settings,
+      clock,
+      log,
+      store,
+      catalogue,
+      identity: this.#identity,
+      keys: this.keys,
+      ...limitsOf(parts, this.#limitLog),
+      charges: chargesOf(parts, funding, owner),
+      funding,
+      ledger,
+      claims: new Claims({ store, clock, owner }),
+      unread: new UnreadCalls(clock),
+      web3Keys: web3KeysOf(parts, { keys: this.keys, identity: this.#identity, funding }),
+      usage: new UsageAnalyticsDesk({ store, clock, catalogue }),
+      receipts: this.#receipts,
+      payments: parts.payments,
+      consent: {
+        require: order => requireConsent(order, { ...looks, docsUrl: docsUrl(settings) }),
+      },
+      media: new VideoMedia({ fetcher, probe: parts.probe ?? new PacketProbe(), log }),
+      jobs: new StoredJobs({
+        store,
+        clock,
+        catalogue,
+        media: this.#media,
+        links,
+        funding,
+        owner,
+        onAccepted: () => this.#runner.nudge(),
+      }),
+      links,
+      downloadStarts: new DownloadStarts(clock),
+      deliveredRanges: new DeliveredRanges(),
+      voices: new VoiceHandles(clock, parts.secrets),
+      fetcher,
+      documents: this.#documents,
+      ...besideModels(parts),
+      underway,
+      requestEnded: ended => {
+        logRequest(log, ended)
+        this.metrics?.observe(ended)
+      },
+    }
+    this.metrics = parts.figures?.open({ catalogue, store, ledger }) ?? null
+    this.app = createApp(this.#service, routes, this.#doors(parts))
+  }
+
+  /** What is open beside the API. */
+  #doors({ adminToken: token, figures, store, ledger, clock }: ServiceParts): Doors {
+    const { charges } = this.#service
+    const admin = { store, keys: this.keys, ledger, writeOffs: () => charges.writeOffs, now: () => clock.now() }
+    return {
+      ...(token ? { admin: { token, ...admin } } : {}),
+      ...(this.metrics && figures?.token ? { figures: { metrics: this.metrics, token: figures.token } } : {}),
+    }
+  }
+
+  /** Frees what a crash left, then follows jobs and sweeps until `close`. */
+  async start(): Promise<void> {
+    const { store, clock, charges } = this.#service
+    await this.#receipts.publishKey()
+    await recoverHoldsAtStart(store, clock, this.#owner)
+    await this.#ledger.lookOverAtStart()
+    await this.#runner.start()
+    const lapsed = new LapsedHolds()
+    const spared = {
+      isOpenHere: (hold: string) => charges.isOpen(hold),
+      isDue: (...told: Parameters<LapsedHolds['isDue']>) => lapsed.isDue(...told),
+    }
+    const look = () => lapsed.look(clock, () => recoverHolds(store, clock, spared))
+    // From now on holds that somebody left here have their time to be renewed.
+    if (!store.soleOwner) await look()
+    this.#every(recoveryIntervalMs, 'Freeing lapsed holds', look)
+    const clockWatch = new ClockWatch(this.#service)
+    this.#every(watchIntervalMs, 'Comparing the clocks', () => clockWatch.look())
+    this.#every(watchIntervalMs, 'Looking over the books', () => this.#ledger.lookOver())
+    this.#every(sweepIntervalMs, 'Pruning the store', () => pruneStore(store, clock.now()))
+    this.#every(sweepIntervalMs, 'Deleting old media', () => expireMedia(store, this.#media, clock))
+  }
+
+  /** Loads what the first chat and the first wallet would wait for; worth doing once the service answers. */
+  async warm(): Promise<void> {
+    this.#identity.warm()
+    await import('../capabilities/chat/answer-chat.ts')
+  }
+
+  /**
+   * Sells other models from now on, with another prompt before theirs and within other limits; what runs goes on as it
+   * began, and so does what callers used of this minute. What replaced models run on is ended after the last call that may
+   * use it. Throws where a model contradicts itself, and changes nothing then.
+   */
+  reload({ models, ...changed }: { models: readonly Model[] } & Partial<ReloadedSettings>): void {
+    const { catalogue, settings } = this.#service
+    const former = catalogue.models
+    catalogue.replace(models)
+    Object.assign(settings, changed)
+    void this.#replaced.end(former.filter(model => !models.includes(model)))
+  }
+
+  /** Ends running charges first; jobs are left to their leases. The store stays open: whoever opened it closes it. */
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    await this.#runner.stop()
+    const waited = new AbortController()
+    const late = sleep(drainMs, 'late', { signal: waited.signal }).catch(() => 'drained')
+    const { charges, claims } = this.#service
+    if ((await Promise.race([Promise.all([charges.drain(), claims.drain()]), late])) === 'late') {
+      this.#service.log.warn({}, 'Some calls are still open; their holds lapse by themselves.')
+    }
+    waited.abort()
+    await this.#limitLog.flush()
+    const parts = [this.#identity, this.#fetcher, this.#documents, this.#replaced]
+    await Promise.all(parts.map(part => part.close()))
+  }
+
+  #every(intervalMs: number, what: string, run: () => Promise<unknown>): void {
+    const timer = setInterval(() => {
+      run().catch(error => this.#service.log.error({ err: error }, `${what} failed; it is tried again.`))
+    }, intervalMs)
+    this.#timers.push(timer.unref())
+  }
+}
+
+/** What is sold beside the models; each is refused by its name where nobody set it up. */
+const besideModels = ({ store, clock, search, pages, transcriber, moderator, networks, characters }: ServiceParts) => ({
+  web: { search: search ?? null, pages: pages ?? null },
+  transcriber: transcriber ?? null,
+  moderator: moderator ?? null,
+  networks: checkNetworks(networks ?? []),
+  rpcGate: new RpcGate({ store, clock }),
+  characters: new Characters(characters),
+})
+const identityOf = ({ store, clock, settings, log }: ServiceParts, keys: ApiKeys): CallerIdentity =>
+  new CallerIdentity({
+    store,
+    clock,
+    keys,
+    settings,
+    onThreadFailure: error => log.error({ err: error }, 'A thread that verifies signatures ended; another is started.'),
+  })
+
+const web3KeysOf = (
+  { store, clock, settings, secrets }: ServiceParts,
+  { keys, identity, funding }: { keys: ApiKeys; identity: CallerIdentity; funding: Funding },
+): Web3Keys =>
+  new Web3Keys({
+    clock,
+    keys,
+    accounts: new WalletAccounts(store),
+    funding,
+    tokens: new Web3Tokens({ issuer: baseUrl(settings), secrets }),
+    signerOf: (message, signature) => identity.signerOf(message, signature),
+  })
+
+function fundingOf({ store, clock, log, stakes }: ServiceParts): Funding {
+  const onFailure = (error: unknown) =>
+    log.warn({ err: error }, 'A stake could not be read; the last that was known today counts until it can.')
+  const staking = stakes ? new StakingCredits({ store, clock, reader: stakes, onFailure }) : null
+  return new Funding({ store, clock, staking })
+}
+
+const chargesOf = ({ store, clock, log }: ServiceParts, funding: Funding, owner: string): Charges =>
+  new Charges({
+    store,
+    clock,
+    owner,
+    funding,
+    onWriteOff: ({ request, model }, amount) =>
+      log.warn({ request, model, microUsd: `${amount}` }, 'A call cost more than its hold; the rest was written off.'),
+    onHoldLost: ({ request, model }, { totalMicroUsd, lostMicroUsd }) =>
+      log.warn(
+        { request, model, microUsd: `${totalMicroUsd}`, lostMicroUsd: `${lostMicroUsd}` },
+        'The hold of a call had been ended before the call was; it was charged all the same, as far as that could be.',
+      ),
+  })
+
+/** Whom a request counts for, and what it counts against. */
+const limitsOf = (parts: ServiceParts, limitLog: LimitLog) => ({
+  guards: guardsOf(parts, limitLog),
+  proxies: new TrustedProxies(parts.settings.trustedProxies ?? []),
+  limitLog,
+})
+
+const limitLogOf = ({ store, clock, log }: ServiceParts): LimitLog =>
+  new LimitLog({
+    store,
+    clock,
+    onFailure: error => log.warn({ err: error }, 'Rows of the limit log were lost.'),
+  })
+
+function guardsOf({ clock, settings, sharedLimits: shared }: ServiceParts, limitLog: LimitLog): RequestGuards {
+  return new RequestGuards({
+    block: shared?.block ?? new AbuseBlock(clock),
+    slots: new WalletSlots(clock),
+    bodies: new BodyRoom(clock, settings.bodyRoom),
+    limiter: new Limiter({ store: shared?.windows ?? new Windows(), clock, settings: () => settings.limits }),
+    log: limitLog,
+  })
+}

@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Ffmpeg } from '#engines/ffmpeg/ffmpeg.ts'
+import { soundMs, soundsAtOnce, soundsWaiting } from '#engines/sound/bounds.ts'
+import { probesAtOnce, probesWaiting } from '#engines/video-media/bounds.ts'
+import { PacketProbe } from '#engines/video-media/media-probe.ts'
+import { fakeProcess } from '../../media/fake-process.ts'
+
+/** In place of the media process: one that never answers. */
+let program: string
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'farebox-test-'))
+  program = await fakeProcess(join(folder, 'endless.mjs'), '')
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+interface Room {
+  room: string
+  mostAtOnce: number
+  open(timeoutMs: number): (signal: AbortSignal) => Promise<unknown>
+}
+
+const rooms: Room[] = [
+  {
+    ...{ room: 'sound', mostAtOnce: soundsAtOnce + soundsWaiting },
+    open: timeoutMs => {
+      const ffmpeg = new Ffmpeg({ atOnce: soundsAtOnce, waiting: soundsWaiting, timeoutMs, program })
+      return signal => ffmpeg.turn(run => run('whole', { path: '', format: 'wav' }), signal)
+    },
+  },
+  {
+    ...{ room: 'media', mostAtOnce: probesAtOnce + probesWaiting },
+    open: timeoutMs => {
+      const probe = new PacketProbe({ timeoutMs, program })
+      return signal => probe.probe(Buffer.from('x'), 'mp4', signal)
+    },
+  },
+]
+
+describe.each(rooms)('FFmpeg for $room', { timeout: 60_000 }, ({ mostAtOnce, open }) => {
+  test('that takes too long is told so, and the file is not called damaged', async () => {
+    const run = open(1)
+    await expect(run(new AbortController().signal)).rejects.toMatchObject({ kind: 'REQUEST_TIMEOUT', status: 504 })
+  })
+
+  test('with a full line tells whoever comes next to come again', async () => {
+    const run = open(soundMs)
+    const leaving = new AbortController()
+    const waiting = Array.from({ length: mostAtOnce }, () => run(leaving.signal).catch(() => 'left'))
+    await expect(run(leaving.signal)).rejects.toMatchObject({ kind: 'MODEL_OVERLOADED', status: 429 })
+    leaving.abort()
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['left']))
+  })
+})

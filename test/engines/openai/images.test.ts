@@ -1,0 +1,71 @@
+import { afterEach, expect, test } from 'vitest'
+import type { PictureRequest } from '#engines/engine.ts'
+import { OpenAiImages } from '#engines/openai/images.ts'
+import type { Answer } from './asked-engine.ts'
+import { asJson, type Upstream, upstream } from './upstream.ts'
+
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close()
+})
+
+async function engineFor(answer: Answer): Promise<[OpenAiImages, Upstream]> {
+  const server = await upstream(answer)
+  const engine = new OpenAiImages({ baseUrl: server.baseUrl })
+  open.push(server, engine)
+  return [engine, server]
+}
+
+const call = (change: Partial<PictureRequest> = {}, signal = new AbortController().signal) => ({
+  request: { prompt: 'a boat', width: 512, height: 256, count: 2, format: 'png' as const, ...change },
+  engineModel: 'inner',
+  signal,
+})
+
+const pictures = [Buffer.from('one'), Buffer.from('two')]
+const answer = { created: 1, data: pictures.map(bytes => ({ b64_json: bytes.toString('base64') })) }
+
+test('pictures come as bytes, for a request in OpenAI’s words', async () => {
+  const [engine, server] = await engineFor(asJson(answer))
+  expect(await engine.generate(call())).toEqual(pictures)
+  expect(server.seen[0]).toMatchObject({
+    url: '/v1/images/generations',
+    body: { model: 'inner', prompt: 'a boat', n: 2, size: '512x256', response_format: 'b64_json' },
+  })
+  expect(Object.keys(server.seen[0]?.body ?? {})).toHaveLength(5)
+})
+
+test('what only other servers take is said where it was asked for', async () => {
+  const [engine, server] = await engineFor(asJson(answer))
+  await engine.generate(call({ negativePrompt: 'fog', seed: -3, steps: 4, cfgScale: 2 }))
+  expect(server.seen[0]?.body).toMatchObject({ negative_prompt: 'fog', seed: -3, steps: 4, cfg_scale: 2 })
+})
+
+test.each([
+  ['an address', { data: [{ url: 'http://127.0.0.1/secret' }] }],
+  ['no base64', { data: [{ b64_json: '<html>' }] }],
+  ['an empty picture', { data: [{ b64_json: '' }] }],
+  ['nothing', { data: [] }],
+  ['no JSON', 'pictures'],
+])('%s is no picture', async (_name, value) => {
+  const [engine] = await engineFor(asJson(value))
+  await expect(engine.generate(call())).rejects.toMatchObject({ kind: 'INFERENCE_FAILED' })
+})
+
+test.each([
+  [400, { error: { code: 'content_policy_violation', message: 'no' } }, 'CONTENT_POLICY_VIOLATION'],
+  [400, { error: { message: 'bad', param: 'seed' } }, 'INVALID_REQUEST'],
+  [429, {}, 'MODEL_OVERLOADED'],
+  [401, {}, 'MODEL_OFFLINE'],
+  [500, {}, 'INFERENCE_FAILED'],
+])('a server that answers %i with %j', async (status, body, kind) => {
+  const [engine] = await engineFor(asJson(body, status))
+  await expect(engine.generate(call({ seed: 1 }))).rejects.toMatchObject({ kind })
+})
+
+test('a caller that leaves ends the request', async () => {
+  const abort = new AbortController()
+  const [engine, server] = await engineFor(() => abort.abort(new Error('left')))
+  await expect(engine.generate(call({}, abort.signal))).rejects.toThrow('left')
+  await server.left
+})

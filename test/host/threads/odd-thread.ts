@@ -1,0 +1,11 @@
+import { answerTasks } from '#host/threads/answer-tasks.ts'
+
+/** Does as it is told, and says how many tasks its thread has had. */
+let tasks = 0
+answerTasks(async (task: 'count' | 'hang' | 'die' | 'grow') => {
+  tasks++
+  if (task === 'hang') for (;;);
+  if (task === 'die') process.exit(3)
+  if (task === 'grow') for (const kept: object[] = []; ; ) kept.push(Array.from({ length: 1_000 }, () => ({})))
+  return tasks
+})

@@ -1,0 +1,215 @@
+/** The books in a few lines, to compare a store with. Knows money, budgets and nonces only. */
+
+import type { KeyBudget } from '#ledger/store/account-ops.ts'
+import type { Refusal } from '#ledger/store/outcome.ts'
+import type { Capture, Extend, Hold, Op, Unit } from '#ledger/store/units.ts'
+
+interface OpenHold {
+  account: string
+  usd: bigint
+  staking: bigint
+  /** Name of the day, of `days`; empty where the hold has none. */
+  day: string
+  key: string
+  /** Name of the key's period, of `uses`; empty where the key had no budget. */
+  use: string
+  owner: string
+  untilMs: number
+}
+
+interface Use {
+  usd: bigint
+  staking: bigint
+}
+
+export interface Books {
+  accounts: Map<string, { posted: bigint; held: bigint }>
+  keys: Map<string, { account: string; budget: KeyBudget | null }>
+  /** Spent and held together, by account and day. */
+  days: Map<string, { granted: bigint; used: bigint }>
+  /** Spent and held together, by key, period and start. */
+  uses: Map<string, Use>
+  holds: Map<string, OpenHold>
+  usedHolds: Set<string>
+  charges: Map<string, OpenHold>
+  refs: Set<string>
+  nonces: Set<string>
+  readOnly: boolean
+}
+
+export type ModelOutcome = { ok: true; again: boolean; balances: unknown[] } | { ok: false; op: number; why: Refusal }
+
+const emptyBooks = (): Books => ({
+  accounts: new Map(),
+  keys: new Map(),
+  days: new Map(),
+  uses: new Map(),
+  holds: new Map(),
+  usedHolds: new Set(),
+  charges: new Map(),
+  refs: new Set(),
+  nonces: new Set(),
+  readOnly: false,
+})
+
+export class LedgerModel {
+  books = emptyBooks()
+  readonly #outcomes = new Map<string, ModelOutcome & { ok: true }>()
+
+  commit({ id, ops }: Unit): ModelOutcome {
+    const known = this.#outcomes.get(id)
+    if (known) return { ...known, again: true }
+    const books = structuredClone(this.books)
+    const touched = new Set<string>()
+    for (const [op, what] of ops.entries()) {
+      const why = applyToBooks(books, what, touched)
+      if (why) return { ok: false, op, why }
+    }
+    this.books = books
+    const balances = [...touched].map(account => ({ account, ...books.accounts.get(account) }))
+    const outcome = { ok: true, again: false, balances } as const
+    this.#outcomes.set(id, outcome)
+    return outcome
+  }
+}
+
+function applyToBooks(books: Books, op: Op, touched: Set<string>): Refusal | null {
+  switch (op.op) {
+    case 'account':
+      if (!books.accounts.has(op.account)) books.accounts.set(op.account, { posted: 0n, held: 0n })
+      return null
+    case 'key':
+      if (!books.accounts.has(op.account)) return 'no_account'
+      if (books.keys.has(op.key)) return 'key_exists'
+      books.keys.set(op.key, { account: op.account, budget: op.budget ?? null })
+      return null
+    case 'keyBudget': {
+      const key = books.keys.get(op.key)
+      if (!key) return 'no_key'
+      key.budget = op.budget
+      return null
+    }
+    case 'credit':
+      if (!books.accounts.has(op.account)) return 'no_account'
+      return enter(books, op.account, op.ref, op.amount, touched) ? null : 'ref_exists'
+    case 'nonce':
+      if (books.nonces.has(op.key)) return 'nonce_used'
+      books.nonces.add(op.key)
+      return null
+    case 'ledger':
+      books.readOnly = op.state === 'read_only'
+      return null
+    case 'refund':
+      return refund(books, op.request, touched)
+    case 'hold':
+      return hold(books, op, touched)
+    default:
+      return applyToHold(books, op, touched)
+  }
+}
+
+function hold(books: Books, op: Hold, touched: Set<string>): Refusal | null {
+  if (!books.accounts.has(op.account)) return 'no_account'
+  const key = op.key ? books.keys.get(op.key.key) : null
+  if (op.key && key?.account !== op.account) return 'no_key'
+  if (books.usedHolds.has(op.hold)) return 'hold_exists'
+  if (books.readOnly) return 'read_only'
+  const open = [...books.holds.values()].filter(({ account }) => account === op.account)
+  if (op.mostOpen != null && open.length >= op.mostOpen) return 'too_many_open'
+  const period = key?.budget?.period
+  const startMs = period === 'epoch' ? op.key?.epochStartMs : period === 'month' ? op.key?.monthStartMs : 0
+  const use = op.key && period ? `${op.key.key} ${period} ${startMs}` : ''
+  const day = op.staking ? `${op.account} ${op.staking.dayMs}` : ''
+  const fresh = { account: op.account, usd: 0n, staking: 0n, day, key: op.key?.key ?? '', use, ...op.lease }
+  const why = draw(books, fresh, op.amount, op.staking?.granted ?? null, touched)
+  if (why) return why
+  books.usedHolds.add(op.hold)
+  books.holds.set(op.hold, fresh)
+  return null
+}
+
+/** Takes an amount for a hold: the day's credit within the key's share of it, then USD within the key's budget. */
+function draw(books: Books, hold: OpenHold, amount: bigint, granted: bigint | null, touched: Set<string>) {
+  const balance = books.accounts.get(hold.account)
+  const today = books.keys.get(hold.key)?.budget
+  const limits = hold.use.includes(` ${today?.period} `) ? today : null
+  const use = books.uses.get(hold.use) ?? { usd: 0n, staking: 0n }
+  const day = books.days.get(hold.day) ?? { granted: 0n, used: 0n }
+  const free = [amount, (granted ?? day.granted) - day.used]
+  if (limits?.staking != null) free.push(limits.staking - use.staking)
+  const least = free.reduce((one, other) => (one < other ? one : other))
+  const staking = least < 0n ? 0n : least
+  const usd = amount - staking
+  if (!balance || balance.posted - balance.held < usd) return 'insufficient_funds'
+  if (limits?.usd != null && limits.usd - use.usd < usd) return 'over_budget'
+  balance.held += usd
+  touched.add(hold.account)
+  if (hold.day) books.days.set(hold.day, { granted: granted ?? day.granted, used: day.used + staking })
+  if (hold.use) books.uses.set(hold.use, { usd: use.usd + usd, staking: use.staking + staking })
+  hold.usd += usd
+  hold.staking += staking
+  return null
+}
+
+function applyToHold(books: Books, op: Op, touched: Set<string>): Refusal | null {
+  if (!('hold' in op)) throw new Error(`The model does not know ${op.op}.`)
+  const hold = books.holds.get(op.hold)
+  if (!hold) return 'no_hold'
+  if (op.op === 'extend') return extend(books, hold, op, touched)
+  if (op.op === 'renew') {
+    if (hold.owner !== op.lease.owner) return 'not_owner'
+    hold.untilMs = op.lease.untilMs
+    return null
+  }
+  if ('onlyIfExpired' in op && op.onlyIfExpired && op.onlyIfExpired.atMs < hold.untilMs) return 'lease_live'
+  let charged = 0n
+  if (op.op === 'capture' && op.lines.length > 0) {
+    if (books.charges.has(op.request)) return 'request_charged'
+    charged = costOf(op)
+    if (charged > hold.usd + hold.staking) return 'over_hold'
+  }
+  const staking = charged < hold.staking ? charged : hold.staking
+  const spent = { ...hold, usd: charged - staking, staking }
+  if (op.op === 'capture' && op.lines.length > 0) books.charges.set(op.request, spent)
+  books.holds.delete(op.hold)
+  const balance = books.accounts.get(hold.account)
+  if (balance) balance.held -= hold.usd
+  free(books, { ...hold, usd: hold.usd - spent.usd, staking: hold.staking - spent.staking })
+  enter(books, hold.account, null, -spent.usd, touched)
+  return null
+}
+
+function extend(books: Books, hold: OpenHold, op: Extend, touched: Set<string>): Refusal | null {
+  if (books.readOnly) return 'read_only'
+  return draw(books, hold, op.amount, null, touched)
+}
+
+const costOf = ({ lines, writeOff = 0n }: Omit<Capture, 'writeOff'> & { writeOff?: bigint }): bigint =>
+  lines.reduce((sum, line) => sum + line.amount, -writeOff)
+
+function refund(books: Books, request: string, touched: Set<string>): Refusal | null {
+  const charge = books.charges.get(request)
+  if (!charge) return 'nothing_to_refund'
+  if (!enter(books, charge.account, `refund:${request}`, charge.usd, touched)) return 'refunded'
+  free(books, charge)
+  return null
+}
+
+/** What is no longer held or spent, of the day and of the key's period. */
+function free(books: Books, { day, use, usd, staking }: OpenHold): void {
+  const credit = books.days.get(day)
+  if (credit) credit.used -= staking
+  const counted = books.uses.get(use)
+  if (!counted) return
+  counted.usd -= usd
+  counted.staking -= staking
+}
+
+function enter(books: Books, account: string, ref: string | null, amount: bigint, touched: Set<string>): boolean {
+  const balance = books.accounts.get(account)
+  if (!balance || (ref !== null && books.refs.has(ref))) return false
+  if (ref !== null) books.refs.add(ref)
+  balance.posted += amount
+  touched.add(account)
+  return true
+}

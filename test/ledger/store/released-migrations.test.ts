@@ -1,0 +1,84 @@
+/** A database that has applied a migration never applies it again: what is changed in it would be there in new books only. */
+import { createHash } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import type { Migration } from 'kysely/migration'
+import { expect, test } from 'vitest'
+
+/** SHA-256 of all statements of each migration, its first 16 digits. A line is added with a migration, and never changed. */
+const released: Record<string, string> = {
+  'postgres/0001-first-tables': 'e050458ca91cafb4',
+  'postgres/0002-unit-functions': '330758841727b2a6',
+  'postgres/0003-entry-change-code': 'd4a0c7660e667554',
+  'postgres/0004-secret-marks': '7f644b59a285b5ea',
+  'postgres/0005-plain-units': '5d3d0e2024a18ef9',
+  'postgres/0006-accounts-stay': '6edf0452986fd803',
+  'postgres/0007-receipt-keys': 'e152fb54d386421e',
+  'postgres/0008-moved-holds': 'f68f8228f3c8a38d',
+  'postgres/0009-key-roles': '4dd6e64001e789d1',
+  'postgres/0010-key-changes': '2f45b1610cef4592',
+  'postgres/0011-limit-ring': '73694d247dad1df4',
+  'sqlite/0001-first-tables': '826390911ef5a827',
+  'sqlite/0002-budgets-staking-claims': 'cfddc14de8981b44',
+  'sqlite/0003-secret-marks': '1862a339d68c9442',
+  'sqlite/0004-receipt-keys': '59ac5bc65a95ec0d',
+  'sqlite/0005-key-roles': 'ba8987e3056ef346',
+}
+
+const folder = (engine: string) => new URL(`../../../src/ledger/store/${engine}/migrations/`, import.meta.url)
+
+const dialects = {
+  postgres: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (database: Kysely<unknown>) => new PostgresIntrospector(database),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+  sqlite: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (database: Kysely<unknown>) => new SqliteIntrospector(database),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+}
+
+const engines = ['postgres', 'sqlite'] as const
+
+const found = engines.flatMap(engine =>
+  readdirSync(folder(engine))
+    .filter(file => file.endsWith('.ts'))
+    .map(file => [`${engine}/${file.slice(0, -'.ts'.length)}`, engine, file] as const),
+)
+
+/** What the migration would send, without a database. */
+async function statementsOf(engine: (typeof engines)[number], file: string): Promise<string[]> {
+  const module: Record<string, Migration> = await import(new URL(file, folder(engine)).href)
+  const sent: string[] = []
+  const database = new Kysely<unknown>({ dialect: dialects[engine], log: ({ query }) => void sent.push(query.sql) })
+  for (const migration of Object.values(module)) await migration.up(database)
+  await database.destroy()
+  return sent
+}
+
+test.each(found)('%s is as it was released', async (name, engine, file) => {
+  const statements = await statementsOf(engine, file)
+  expect(statements.length).toBeGreaterThan(0)
+  const hash = createHash('sha256').update(JSON.stringify(statements)).digest('hex').slice(0, 16)
+  const what = released[name]
+    ? `${name} has been released and may not be changed: put it back, and add a new migration that mends it.`
+    : `${name} is new: add its line to this test once it is finished, and never change it after.`
+  expect(hash, what).toBe(released[name])
+})
+
+test('every released migration is still there', () => {
+  expect(found.map(([name]) => name).sort()).toEqual(Object.keys(released).sort())
+})
