@@ -1,3 +1,4 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
@@ -11,7 +12,7 @@ type Json = Record<string, unknown>
 const serverUrl = 'https://api.example.com/api/v1'
 const description = describeApi({ serverUrl }) as Json & {
   paths: Record<string, Record<string, Json & { responses: Record<string, Json> }>>
-  components: { schemas: Json; headers: Json }
+  components: { schemas: Json; headers: Json; responses: Record<string, Json> }
 }
 const table = operations as readonly Operation[]
 
@@ -19,6 +20,13 @@ test('the description is valid OpenAPI 3.0', async () => {
   const validator = new Validator()
   expect(await validator.validate(structuredClone(description))).toEqual({ valid: true })
   expect(validator.version).toBe('3.0')
+})
+
+test('a linter finds no error in it', async () => {
+  const config = await createConfig({ extends: ['recommended'] })
+  const problems = await lintFromString({ source: stringify(description, yamlOptions), config })
+  const errors = problems.filter(({ severity }) => severity === 'error')
+  expect(errors.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([])
 })
 
 test('the validator finds what is wrong', async () => {
@@ -56,8 +64,14 @@ test.each(table.map(operation => [operation.id, operation] as const))(
   },
 )
 
+/** An answer itself, or the component that it refers to. */
+const whole = (answer: Json = {}): Json =>
+  typeof answer.$ref === 'string'
+    ? (description.components.responses[answer.$ref.split('/').at(-1) ?? ''] ?? {})
+    : answer
+
 const answerOf = (path: string, method: string, status: string): Json =>
-  description.paths[path]?.[method]?.responses[status] ?? {}
+  whole(description.paths[path]?.[method]?.responses[status])
 
 test('an alias answers the same, under an id of its own (contract differences: log of limits)', () => {
   const named = description.paths['/api_keys/rate_limit_logs']?.get
@@ -90,8 +104,8 @@ test('streams, bytes, optional bodies and payments stand where the brief has the
 test('every 402 carries PAYMENT-REQUIRED, every 429 the time to come again', () => {
   for (const path of Object.values(description.paths)) {
     for (const { responses } of Object.values(path)) {
-      if ('402' in responses) expect(responses['402']?.headers).toHaveProperty(['payment-required'])
-      expect(responses['429']?.headers).toHaveProperty(['retry-after'])
+      if ('402' in responses) expect(whole(responses['402']).headers).toHaveProperty(['payment-required'])
+      expect(whole(responses['429']).headers).toHaveProperty(['retry-after'])
     }
   }
 })
@@ -103,8 +117,8 @@ test('the version is that of the header, the server the one that is asked for', 
 
 test('every reference leads somewhere, and every component is referred to', () => {
   const referred = new Set(collect(description, '$ref').map(String))
-  const present = ['schemas', 'headers'].flatMap(kind =>
-    Object.keys(description.components[kind as 'schemas' | 'headers']).map(name => `#/components/${kind}/${name}`),
+  const present = (['schemas', 'headers', 'responses'] as const).flatMap(kind =>
+    Object.keys(description.components[kind]).map(name => `#/components/${kind}/${name}`),
   )
   expect([...referred].sort()).toEqual(present.sort())
 })

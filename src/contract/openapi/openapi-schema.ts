@@ -57,7 +57,7 @@ function tidyKeyword(keyword: string, value: unknown): unknown {
 /** `nullable` counts only beside a type, and an enum has to name null as well. */
 function withNull({ nullable, ...schema }: DescribedSchema): DescribedSchema {
   if (nullable !== true) return schema
-  if (Array.isArray(schema.enum)) return { ...schema, nullable, enum: [...schema.enum, null] }
+  if (Array.isArray(schema.enum)) return { ...schema, nullable, enum: [...new Set([...schema.enum, null])] }
   if ('type' in schema) return { ...schema, nullable }
   const keyword = 'anyOf' in schema ? 'anyOf' : 'oneOf'
   const [first, ...others] = schema[keyword] as DescribedSchema[]

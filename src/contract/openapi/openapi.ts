@@ -47,18 +47,76 @@ function describe(serverUrl: string, version: string): Record<string, unknown> {
     add(operation.path, operation)
     if (operation.aliasPath) add(operation.aliasPath, asAlias(operation))
   }
+  const responses = shareResponses(paths)
   return {
     openapi: '3.0.3',
-    info: { title: 'Inference API', version, description: introduction, license: { name: 'MIT' } },
+    info: {
+      title: 'Inference API',
+      version,
+      description: introduction,
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+    },
     servers: [{ url: serverUrl }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map(name => ({ name })),
+    tags: [...new Set(operations.map(({ tag }) => tag))].map(name => ({ name, description: tagDescriptions[name] })),
     paths,
     components: {
       securitySchemes,
+      responses,
       headers: headerComponents(),
       schemas: Object.fromEntries([...printer.components].sort(([a], [b]) => (a < b ? -1 : 1))),
     },
   }
+}
+
+interface DescribedOperation {
+  responses: Record<string, unknown>
+}
+
+/** Most operations fail in the same ways: an error answer that several of them give becomes a component, and they refer to it. */
+function shareResponses(paths: Record<string, Record<string, unknown>>): Record<string, unknown> {
+  const operations = Object.values(paths).flatMap(path => Object.values(path) as DescribedOperation[])
+  const uses = new Map<string, number>()
+  for (const { responses } of operations)
+    for (const text of failuresOf(responses).map(([, answer]) => JSON.stringify(answer)))
+      uses.set(text, (uses.get(text) ?? 0) + 1)
+  const names = new Map<string, string>()
+  const counts = new Map<string, number>()
+  const shared: Record<string, unknown> = {}
+  for (const { responses } of operations) {
+    for (const [status, answer] of failuresOf(responses)) {
+      const text = JSON.stringify(answer)
+      if (uses.get(text) === 1) continue
+      const nth = (counts.get(status) ?? 0) + 1
+      const name = names.get(text) ?? `${failureNames[status] ?? 'Failure'}${nth === 1 ? '' : nth}`
+      if (!names.has(text)) {
+        counts.set(status, nth)
+        names.set(text, name)
+        shared[name] = answer
+      }
+      responses[status] = { $ref: `#/components/responses/${name}` }
+    }
+  }
+  return shared
+}
+
+const failuresOf = (responses: Record<string, unknown>): [status: string, answer: unknown][] =>
+  Object.entries(responses).filter(([status]) => status !== '200')
+
+const failureNames: Readonly<Record<string, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  402: 'PaymentRequired',
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'BodyTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Unprocessable',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'Unavailable',
+  504: 'Timeout',
 }
 
 /** Ids are unique in a description, so the second path of an operation has one of its own. */
@@ -67,6 +125,23 @@ const asAlias = (operation: Operation): Operation => ({
   id: `${operation.id}Alias`,
   summary: `${operation.summary} (the same as ${operation.path})`,
 })
+
+const tagDescriptions: Record<(typeof operations)[number]['tag'], string> = {
+  Models: 'What can be asked for, with allowed values and prices.',
+  Chat: 'Conversations, compatible with OpenAI clients.',
+  Responses: 'Conversations in the shape of the OpenAI Responses API.',
+  Characters: 'Personas of the operator.',
+  Embeddings: 'Vectors of texts.',
+  Image: 'Make, edit and upscale images, and remove backgrounds.',
+  Augment: 'Search the web, read pages and parse documents.',
+  Audio: 'Speech, transcription, voices and music.',
+  Video: 'Quote, queue and download videos, and transcribe them.',
+  'Crypto RPC': 'Questions to nodes of blockchains.',
+  x402: 'Top up prepaid credit with USDC, and see balance and transactions.',
+  'API Keys': 'Manage API keys and see their limits.',
+  Billing: 'Balance and usage of an account.',
+  farebox: 'Signed receipts, which other services of this contract do not have.',
+}
 
 const introduction = [
   'Inference for AI applications, metered and paid from prepaid credit: by an API key, or by a crypto wallet that',
