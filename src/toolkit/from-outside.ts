@@ -1,13 +1,11 @@
+import { hiddenCharacters } from '#contract/wire/hidden-characters.ts'
 import { frameLabelCharacters, strangeIdCharacters, strangeNameCharacters } from './bounds.ts'
 
 /**
- * What a reader cannot see but a model or a terminal obeys: C0 and C1 controls but tab and newline, the soft hyphen, what
- * has no width, bidirectional overrides, variation selectors and tag characters, which can carry a whole hidden text. The
- * joiners U+200C and U+200D and the marks U+200E and U+200F stay, because languages and emoji need them.
+ * Hidden characters, except tab and newline, and except the joiners U+200C and U+200D and the marks U+200E and U+200F,
+ * which languages and emoji need.
  */
-const HIDDEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be removed.
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]|[\ufe00-\ufe0f]|[\u{e0100}-\u{e01ef}]/gu
+const HIDDEN = new RegExp(`(?![\\t\\n\\u200c-\\u200f])[${hiddenCharacters}]`, 'gu')
 
 /** Asks for the coloured form of the emoji before it, so it says nothing of its own. */
 const emojiForm = '\ufe0f'

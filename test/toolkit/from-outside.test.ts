@@ -67,7 +67,12 @@ test.each([
   ['no width', '\u200b\u2060\ufeff'],
   ['variation selectors', `\ufe00\ufe0f${String.fromCodePoint(0xe0100, 0xe01ef)}`],
   ['tags', String.fromCodePoint(0xe0041, 0xe007f)],
-  ['directions', '\u202a\u202e\u2066\u2069'],
+  ['directions', '\u202a\u202e\u2066\u2069\u061c'],
+  ['fillers that stand for a letter', '\u115f\u1160\u3164\uffa0\u034f\u17b4\u17b5'],
+  ['separators of Mongolian', '\u180b\u180c\u180d\u180e\u180f'],
+  ['marks of interlinear notes', '\ufff9\ufffa\ufffb'],
+  ['formats of shorthand and music', String.fromCodePoint(0x1bca0, 0x1bca3, 0x1d173, 0x1d17a)],
+  ['numbers that Unicode keeps for such', String.fromCodePoint(0x2065, 0xfff0, 0xe0000, 0xe0fff)],
 ])('a text hidden in characters with %s is dropped, and shown where the text stays whole', (_what, hidden) => {
   expect(withoutHidden(`a${hidden}b`)).toBe('ab')
   expect(hiddenShown(`a${hidden}b`)).toMatch(/^a(⟨U\+[0-9A-F]{4,5}⟩|\ufe0f)+b$/u)

@@ -1,3 +1,5 @@
+import { hiddenCharacters } from '#contract/wire/hidden-characters.ts'
+
 /**
  * Words of others within a sentence of ours, between two marks that nothing inside can close: one line, no character that
  * a terminal obeys or that turns the direction of text, and nothing that is as long and mixed as a key. Empty for none.
@@ -19,8 +21,8 @@ const plainName = /^[\w@.:/\\+~…-]+$/
 /** More is not looked at: names are shorter, and a prompt comes in one line from its row. */
 const readCharacters = 4_096
 
-/** Controls, formats, what is unassigned, and letters and marks that nobody sees. */
-const unseen = /(?:[\p{C}\s\u115f\u1160\u2800\u3164\uffa0]|[\ufe00-\ufe0f]|\u034f|\u17b4|\u17b5)+/gu
+/** Hidden characters, formats, what is unassigned, and all that is blank. */
+const unseen = new RegExp(`[${hiddenCharacters}\\p{C}\\s\\u2800]+`, 'gu')
 
 /** Every mark that could be taken for the end of the quotation, and the one that stands round commands. */
 const doubleMarks =
