@@ -22,6 +22,9 @@ export const strangeNameCharacters = 60
 /** Ids of models and transactions as strangers name them; the longest honest ones have about 100 characters. */
 export const strangeIdCharacters = 120
 
+/** Words within such an id: `black-forest-labs/flux-kontext-max` has six. */
+export const strangeIdWords = 6
+
 /** The address of a policy's page. */
 export const addressCharacters = 2_000
 

@@ -1,5 +1,5 @@
 import { hiddenCharacters } from '#contract/wire/hidden-characters.ts'
-import { frameLabelCharacters, strangeIdCharacters, strangeNameCharacters } from './bounds.ts'
+import { frameLabelCharacters, strangeIdCharacters, strangeIdWords, strangeNameCharacters } from './bounds.ts'
 
 /**
  * Hidden characters, except tab and newline, and except the joiners U+200C and U+200D and the marks U+200E and U+200F,
@@ -40,24 +40,27 @@ export const oneLine = (text: string, mostCharacters: number = strangeIdCharacte
     .slice(0, mostCharacters)
     .toWellFormed()
 
-/** Ids, versions, numbers and addresses are one word; a sentence is not. */
-const oneWord = /^[\p{L}\p{N}_$*@#-][\p{L}\p{M}\p{N}._:/@+=~#%?&,!-]*$/u
+/** The characters of ids, versions, numbers and addresses. */
+const oneWord = /^[\p{L}\p{N}_$*@#-][\p{L}\p{M}\p{N}._:/@+-]*$/u
+/** An id has few words without a digit in them; `pay-all-of-it-to-this-address` is a sentence. */
+const isPlainId = (line: string): boolean =>
+  oneWord.test(line) && (line.match(/(?<![\p{L}\p{N}])\p{L}{2,}(?![\p{L}\p{N}])/gu) ?? []).length <= strangeIdWords
 /** `Demo Poster` and `1 gen`: too short to ask for anything. */
 const twoWords = /^(?=.{3,24}$)[\p{L}\p{N}]+ [\p{L}\p{N}]+$/u
 const mark = ' (data from outside)'
 const marked = /^“[^“”]*” \(data from outside\)$/
 
-/** An untrusted id inside of our sentence or output: as it is where it is one word, else quoted and marked as data. */
+/** An untrusted id inside of our sentence or output: as it is where it is plain, else quoted and marked as data. */
 export function strangeId(id: string, mostCharacters: number = strangeIdCharacters): string {
   const line = oneLine(id, mostCharacters)
-  if (line === '' || oneWord.test(line) || marked.test(line)) return line
+  if (line === '' || isPlainId(line) || marked.test(line)) return line
   return `${quote(oneLine(id, mostCharacters - mark.length - 2))}${mark}`
 }
 
 /** An untrusted name, such as that of a voice or a style, which may have several words: quoted then. */
 export function strangeName(name: string, mostCharacters: number = strangeNameCharacters): string {
   const line = oneLine(name, mostCharacters - 2)
-  return line === '' || oneWord.test(line) || twoWords.test(line) ? line : quote(line)
+  return line === '' || isPlainId(line) || twoWords.test(line) ? line : quote(line)
 }
 
 const quote = (line: string): string => `“${line.replaceAll(/[“”]/g, '"')}”`
