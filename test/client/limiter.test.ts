@@ -69,6 +69,11 @@ test.each<Row>([
     { kind: 'used-up', untilMs: nowMs + 30_900 },
   ],
   [
+    'of answers with different limits the later one counts',
+    after(said({ requestsLeft: 0 }), said({ requestsLimit: 500, requestsLeft: 499 })),
+    { kind: 'go' },
+  ],
+  [
     'a new window counts anew',
     after(said({ requestsLeft: 0 }), said({ requestsLeft: 19, requestsResetAtMs: nowMs + 90_000 })),
     { kind: 'go' },

@@ -86,6 +86,16 @@ describe('wallets through the front door', () => {
     expect(transactions[0]?.balanceAfter).toBeCloseTo(Number(left) / 1e6, 6)
   })
 
+  test('§8.4 the 402 of a wallet without credit shows no limits of another tier, and the next answer those of the model', async () => {
+    const wallet = evmWallet()
+    const shown = ({ headers }: Response) => headers.get('x-ratelimit-limit-requests')
+    const refused = await chat(await signIn(wallet))
+    expect([refused.status, shown(refused)]).toEqual([402, null])
+    await funded(wallet, 1)
+    const paid = await chat(await signIn(wallet))
+    expect([paid.status, shown(paid)]).toEqual([200, '500'])
+  })
+
   test('A1 a sign-in serves once', async () => {
     const wallet = evmWallet()
     await funded(wallet, 1)

@@ -74,6 +74,8 @@ export interface LimitedDemand {
   operation: Operation
   /** Whose tier applies; null where the operation has no model, or the request names none that is there. */
   model: LimitedModel | null
+  /** Refused before its body was read, which names the model. */
+  isUnread?: boolean
   /** Its address where absent. */
   countedFor?: CountedFor
 }

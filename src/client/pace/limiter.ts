@@ -124,10 +124,14 @@ function isOfEarlierWindow(note: BucketNote, said: LimitWindow): boolean {
   return said.requestsResetAtMs < note.requestsResetAtMs - sameResetMs
 }
 
-/** Within one window less and less is left, so of two answers that overtook each other the smaller figure is the later one. */
+/**
+ * Within one window less and less is left, so of two answers that overtook each other the smaller figure is the later one.
+ * Answers with different limits are about different counts, so the later answer holds.
+ */
 function lessOf(note: BucketNote, said: LimitWindow): number | null {
   const [known, now] = [note.requestsResetAtMs, said.requestsResetAtMs]
-  const isSameWindow = known !== null && now !== null && Math.abs(known - now) <= sameResetMs
+  const isSameWindow =
+    known !== null && now !== null && Math.abs(known - now) <= sameResetMs && note.requestsLimit === said.requestsLimit
   if (!isSameWindow || note.requestsLeft === null || said.requestsLeft === null) return said.requestsLeft
   return Math.min(note.requestsLeft, said.requestsLeft)
 }

@@ -46,7 +46,7 @@ export function answer(route: Route, incoming: Incoming, service: Service): Prom
   const { exchange } = incoming
   return told(route.operation.id, exchange, service, async () => {
     setCommonHeaders(exchange, service)
-    exchange.demand = { operation: route.operation, model: null }
+    exchange.demand = { operation: route.operation, model: null, isUnread: true }
     try {
       requireSingleHeaders(exchange)
       return await succeed(route, incoming, service)
@@ -100,6 +100,7 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
   exchange.onEnd(service.guards.enter(exchange))
   const room = service.guards.bodyRoom(exchange)
   exchange.onEnd(() => room.end())
+  exchange.demand = { operation: route.operation, model: null }
   const body = await readBody(route.operation, incoming.body, bytes => room.add(bytes))
   exchange.demand = readDemand(route.operation, body, service)
   const request = parseRequest(route.operation, { ...incoming, body })

@@ -44,11 +44,15 @@ export async function withinLimits<Value>(
   }
 }
 
-/** Brief §8.4 on an answer of a request that nothing counted: limits are read. One that was counted told them then. */
+/**
+ * Brief §8.4 on an answer of a request that nothing counted: limits are read. One that was counted told them then. A text
+ * request whose model is unread has none yet: limits of another tier would slow the caller down for a minute.
+ */
 export async function tellLimits(exchange: Exchange, { guards }: Pick<Service, 'guards'>): Promise<void> {
   const { principal, demand, signal } = exchange
   if (!demand || signal.aborted || exchange.answerHeaders.has(limitRequests.name)) return
   if (!principal && demand.operation.charge !== 'payment') return
+  if (demand.isUnread && demand.operation.limit === 'text') return
   exchange.setAll(await guards.limitsOf(exchange, demand))
 }
 
