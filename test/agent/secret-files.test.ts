@@ -47,10 +47,42 @@ const secrets = [
   'server.key',
   'id_ed25519',
   'token-of-a-variable',
+  'api_keys.txt',
+  'api-key.txt',
+  'apikey.txt',
+  'apiKey.txt',
+  'APIKEY2.txt',
+  'github-token.txt',
+  'access_token.txt',
+  'accessToken.txt',
+  'aws-keys.csv',
+  'seed.txt',
+  'my-seed.md',
+  'recovery-phrase.txt',
+  'recovery_words.txt',
+  'backup-codes.txt',
+  'keypair.json',
+  'solana-keypair.json',
+  'id.json',
+  'id.txt',
+  'keystore-1.json',
+  'keystore-1.txt',
+  'UTC--2026-11-23T09-00-00.000Z--0123456789abcdef0123456789abcdef01234567',
+  'utc--2026-11-23.txt',
+  'wallet-backup.json',
+  'wallet-backup.txt',
+  'prod.env.bak',
+  'prod.env.txt',
+  'config.env.local',
+  // No document: settings and programs hold keys under any name.
+  'settings.json',
+  'config.yaml',
+  'deploy.sh',
+  'without-ending',
 ]
 
 beforeAll(async () => {
-  for (const path of [...secrets, 'docs/notes.txt', 'plain.txt']) {
+  for (const path of [...secrets, ...documents]) {
     await mkdir(dirname(join(project, path)), { recursive: true })
     await writeFile(join(project, path), `content of ${path}`)
   }
@@ -66,7 +98,9 @@ test.each(secrets)('%s is not read in an output folder that is the project', asy
   await expect(document(join(project, path))).rejects.toBeInstanceOf(ToolFailure)
 })
 
-test.each(['plain.txt', 'docs/notes.txt'])('%s is read', async path => {
+const documents = ['plain.txt', 'docs/notes.txt', 'keyboard.md', 'REPORT.PDF', 'tokenizer.html', 'reseeding.csv']
+
+test.each(documents)('%s is read', async path => {
   expect(await (await document(path)).text()).toBe(`content of ${path}`)
 })
 
@@ -148,6 +182,16 @@ test.each(['wallet.json::$DATA', 'Wallet.json.', 'ＷＡＬＬＥＴ.json', 'id_
     expect(isSecretName(name)).toBe(true)
   },
 )
-test.each(['secretary.txt', 'keynote.pdf', 'environment.txt', 'a.envelope', 'monkey.txt'])('%j is not', name => {
+test.each([
+  'secretary.txt',
+  'keynote.pdf',
+  'environment.txt',
+  'a.envelope',
+  'monkey.txt',
+  'turkeys.txt',
+  'Keynote.PDF',
+  'backup.txt',
+  'recovery.md',
+])('%j is not', name => {
   expect(isSecretName(name)).toBe(false)
 })

@@ -10,7 +10,7 @@ import { inputFileBytes, pathCharacters } from '../bounds.ts'
 import { mediumGiven } from './medium-given.ts'
 import { ReadableFiles, refused, tooLarge } from './readable-files.ts'
 import { saveText } from './save-text.ts'
-import { isSecretName } from './secret-names.ts'
+import { isDocumentName, isSecretName } from './secret-names.ts'
 
 export interface FileFolders {
   /** The only folder that is written to; made when it is first needed. */
@@ -76,8 +76,8 @@ export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'save
     const bytes = await this.#readable.read(path)
     const type = sniffType(bytes.subarray(0, headBytes))
     if (!type && isSecretName(basename(path))) throw this.#outside(takesAddress)
-    // What a document is its reader finds out; a picture or a recording is none.
-    if (kind === 'document' && !type) return { bytes, type: 'application/octet-stream', path }
+    // Its reader finds out what a document is; an image or a recording is none.
+    if (kind === 'document' && !type && isDocumentName(path)) return { bytes, type: 'application/octet-stream', path }
     if (!type?.startsWith(`${kind}/`))
       throw refused(`The file is no ${kind} of a known type.`, `Give a path to ${anExample[kind]}.`)
     return { bytes, type, path }
@@ -139,7 +139,7 @@ export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'save
   #outside(takesAddress: boolean): ToolFailure {
     const folders = [this.#folders.output, ...this.#folders.inputs].join(', ')
     return refused(
-      'There is no such file in a folder that may be read.',
+      'There is no such file in a folder that may be read. Hidden files, and files that are named like keys, tokens, passwords or wallets, are never read.',
       `Let the person put it into one of these: ${folders}${takesAddress ? '; or give an https URL' : ''}.`,
     )
   }
@@ -152,7 +152,7 @@ const anExample: Readonly<Record<Kind, string>> = {
   image: 'a PNG, JPEG, WebP or GIF',
   video: 'an MP4, MOV or WebM',
   audio: 'an MP3, WAV, FLAC, AAC, M4A or Ogg',
-  document: 'a PDF, Word or Excel file, a page or a plain text',
+  document: 'a document by its ending, such as .pdf, .docx, .xlsx, .html, .txt, .md or .csv',
 }
 
 function pathOf(source: string, folder: string): string {
