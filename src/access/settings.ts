@@ -1,7 +1,7 @@
 import type { PlanName } from '#contract/limits.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { BodyRoomBytes } from './limits/body-room.ts'
-import type { LimitSettings } from './limits/limit-settings.ts'
+import type { LimitSettings } from './limits/limit-rules.ts'
 
 /** What an operator decides of who may call and how often. */
 export interface AccessSettings {

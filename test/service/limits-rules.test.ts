@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { LimitSettings } from '#access/limits/limit-settings.ts'
+import type { LimitSettings } from '#access/limits/limit-rules.ts'
 import { modelOverloaded } from '#contract/errors/errors.ts'
 import { RateLimitLog, RateLimits } from '#contract/operations/rate-limits.ts'
 import { openWalletAccount } from '#ledger/accounts/wallet-account.ts'

@@ -1,27 +1,26 @@
+import { isIPv6 } from 'node:net'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import type { CountedFor } from '#contract/limits.ts'
 import { type Principal, subjectOf } from '#ledger/accounts/principal.ts'
-import { addressSubject } from './address-subject.ts'
 import type { BodyRoom, BodyStay } from './body-room.ts'
 import type { WalletSlots } from './concurrency.ts'
-import { limitHit } from './limit-hit.ts'
-import type { LimitLog } from './limit-log.ts'
+import { type LimitLog, limitHit } from './limit-log.ts'
 import type { LimitedDemand, LimitedRequest } from './limit-rules.ts'
 import type { Limiter } from './limiter.ts'
 
-/** New wallets cost nothing, so what they do wrong counts for where they come from. */
+/** What failures are counted by. New wallets cost nothing, so theirs count towards their address. */
 const subject = ({ principal, address }: Caller): string =>
   principal && !(principal.kind === 'wallet' && principal.isNew)
     ? subjectOf(principal)
     : `address:${addressSubject(address)}`
 
-/** Whom too many failures keep out: an `AbuseBlock`, alone or with those of other processes. */
+/** The abuse block: of this process, or shared with others. */
 interface FailureBlock {
   check(subject: string): void
   count(subject: string): boolean | Promise<boolean>
 }
 
-/** The limits room as the pipeline sees it. */
+/** Every limit on a request, as the pipeline uses them. */
 export class RequestGuards implements Guards {
   readonly #block: FailureBlock
   readonly #slots: WalletSlots
@@ -61,7 +60,7 @@ export class RequestGuards implements Guards {
 
   async take(caller: Caller, demand: Demand): Promise<Grant> {
     const admission = await this.#limiter.admit(limitedRequest(caller, demand), demand.tokens)
-    // Whoever did not identify themselves shares a count with their neighbours; its figures are not theirs to know.
+    // Unidentified callers share a count with their neighbours, so its figures are not shown to them.
     const isShown = caller.principal !== null || demand.operation.charge === 'payment'
     return {
       headers: isShown ? admission.headers : {},
@@ -109,7 +108,7 @@ export interface Guards {
   limitsOf(caller: Caller, demand: LimitedDemand): Promise<Readonly<Record<string, string>>>
 }
 
-/** The principal where there is one, else the address: a stranger's failures never count against a wallet or a key. */
+/** The principal where there is one, else the address: an unidentified caller's failures never count against a wallet or a key. */
 interface Caller {
   principal: Principal | null
   address: string
@@ -125,4 +124,34 @@ export interface Grant {
   correct(tokens: number): void
   /** For a request that is refused after all: its tokens are given back, unless the used ones were told. */
   giveBack(): Readonly<Record<string, string>>
+}
+
+/** A value that is not an address is still counted, by its first characters. */
+const unknownCharacters = 64
+
+/**
+ * What callers without an identity are counted by: an IPv4 address, or the /64 of an IPv6 one, because one household
+ * or one machine has all of those.
+ */
+export function addressSubject(address: string): string {
+  const [plain = ''] = address.split('%')
+  if (!isIPv6(plain)) return plain.slice(0, unknownCharacters)
+  const groups = groupsOf(plain)
+  const [, , , , , marker, high = 0, low = 0] = groups
+  const isMapped = marker === 0xffff && groups.slice(0, 5).every(group => group === 0)
+  if (isMapped) return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  return `${groups
+    .slice(0, 4)
+    .map(group => group.toString(16))
+    .join(':')}::/64`
+}
+
+/** The eight numbers of a valid IPv6 address. */
+function groupsOf(address: string): number[] {
+  // The URL parser writes an embedded IPv4 address as two groups and every letter small.
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail ? tail.split(':') : []
+  const zeros = tail === undefined ? 0 : 8 - before.length - after.length
+  return [...before, ...new Array<string>(zeros).fill('0'), ...after].map(group => Number.parseInt(group, 16))
 }

@@ -1,13 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from 'zod'
+import type { ServiceError } from '#contract/errors/service-error.ts'
 import { rateLimitLogRows } from '#contract/limits.ts'
 import type { RateLimitLog } from '#contract/operations/rate-limits.ts'
 import type { Clock } from '#contract/time.ts'
+import { limitType, remainingRequests } from '#contract/wire/headers.ts'
 import { RecentMap } from '#host/recent-map.ts'
+import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { LogLimit } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { limitLogCommitMs, loggedAccounts, loggedRowsPerCommit } from './bounds.ts'
+import type { LimitedDemand } from './limit-rules.ts'
 
 export type MetLimit = Pick<LogLimit, 'account' | 'key' | 'model' | 'tier' | 'type'>
 
@@ -107,7 +111,7 @@ export class LimitLog {
 }
 
 /** What is written of an account, newest first. A wallet has no key; its account stands in that place. */
-export async function readLimitLog(store: Store, account: string): Promise<z.output<typeof RateLimitLog>> {
+async function readLimitLog(store: Store, account: string): Promise<z.output<typeof RateLimitLog>> {
   const rows = await store.read
     .selectFrom('limit_log')
     .selectAll()
@@ -124,5 +128,44 @@ export async function readLimitLog(store: Store, account: string): Promise<z.out
       rateLimitType: row.type,
       timestamp: new Date(row.created_at_ms).toISOString(),
     })),
+  }
+}
+
+interface Met {
+  type: LogLimit['type']
+  /** Says which limit it was where the published types have no word for it. */
+  tier?: string
+}
+
+/** Which limit a refusal is about, by its kind. Absent: the refusal is about no limit of the caller. */
+const metByKind: Readonly<Record<string, Met>> = {
+  RATE_LIMIT_EXCEEDED: { type: 'RPM' },
+  RPC_CREDITS_USED: { type: 'RPD' },
+  RPC_IN_FLIGHT: { type: 'RPM', tier: 'in_flight' },
+  X402_CONCURRENCY_LIMIT: { type: 'RPM', tier: 'in_flight' },
+  TOO_MANY_UNREAD_CALLS: { type: 'RPM', tier: 'in_flight' },
+  BODIES_FULL: { type: 'RPM', tier: 'body_bytes' },
+  FAILED_REQUESTS: { type: 'FAILED_REQUESTS' },
+}
+
+/** The row of a refused request for the log of its caller; null where the refusal is about no limit. */
+export function limitHit(
+  principal: Principal,
+  demand: LimitedDemand,
+  { kind, headers }: ServiceError,
+): MetLimit | null {
+  const met = metByKind[kind]
+  if (!met) return null
+  const { operation, model } = demand
+  const isGlobal = headers[limitType.name] === 'global'
+  const plain = model?.tier ?? principal.plan
+  // A window that has requests left has refused for its tokens.
+  const isTokens = kind === 'RATE_LIMIT_EXCEEDED' && headers[remainingRequests.name] !== '0'
+  return {
+    account: principal.account,
+    key: principal.kind === 'key' ? principal.keyId : null,
+    model: model?.id ?? operation.limit,
+    tier: met.tier ?? (isGlobal ? 'global' : plain),
+    type: isTokens ? 'TPM' : met.type,
   }
 }

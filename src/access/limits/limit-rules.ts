@@ -7,10 +7,64 @@ import {
   type TextTier,
   textLimits,
 } from '#contract/limits.ts'
+import { type MicroUsd, toUsdNumber } from '#contract/money.ts'
 import type { Operation } from '#contract/operations/operation.ts'
+import type { RateLimits } from '#contract/operations/rate-limits.ts'
+import { dayMs } from '#contract/time.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
-import { type LimitSettings, limitChange } from './limit-settings.ts'
-import type { LimitDimension } from './limit-store.ts'
+import type { LimitDimension } from './windows.ts'
+
+/** An absent member keeps the plan's limit. */
+interface LimitChange {
+  requestsPerMinute?: number | undefined
+  tokensPerMinute?: number | undefined
+}
+
+type ByType<Value> = Partial<Record<LimitName, Value | undefined>>
+type ByModel = Readonly<Record<string, LimitChange>>
+
+/** What an operator sets for one account. */
+export interface AccountLimits {
+  plan?: PlanName | undefined
+  types?: ByType<LimitChange> | undefined
+  models?: ByModel | undefined
+}
+
+/**
+ * What an operator sets beside the plans. Of an account the nearest counts: its own model, its own type, its own plan; then
+ * the model, the type and the plan of all accounts. `apiKey` and `global` are counts of their own, which a request has to fit
+ * into besides: of one key, and of all callers together.
+ */
+export interface LimitSettings {
+  types?: ByType<LimitChange> | undefined
+  models?: ByModel | undefined
+  accounts?: Readonly<Record<string, AccountLimits>> | undefined
+  apiKey?: ByType<RateLimit> | undefined
+  global?: ByType<RateLimit> | undefined
+}
+
+const accountLimits = (settings: LimitSettings, account: string): AccountLimits | undefined =>
+  ownOf(settings.accounts, account)
+
+/** The plan of an account: its own, or the default one. */
+export const planOf = (settings: LimitSettings | undefined, account: string, plan: PlanName): PlanName =>
+  (settings && accountLimits(settings, account)?.plan) ?? plan
+
+/** What of a plan's limit an operator changed for this account and model; nothing where there is no such setting. */
+function limitChange(
+  settings: LimitSettings,
+  { account, limit, model }: { account: string | null; limit: LimitName; model: string | null },
+): LimitChange {
+  const own = account === null ? undefined : accountLimits(settings, account)
+  const [ownModel, anyModel] = model === null ? [] : [ownOf(own?.models, model), ownOf(settings.models, model)]
+  const change = ownModel ?? own?.types?.[limit]
+  if (change) return change
+  return own?.plan ? {} : (anyModel ?? settings.types?.[limit] ?? {})
+}
+
+/** Callers choose some of these names, so members that every object inherits must not match. */
+const ownOf = <Value>(record: Readonly<Record<string, Value>> | undefined, name: string): Value | undefined =>
+  record && Object.hasOwn(record, name) ? record[name] : undefined
 
 export interface LimitedRequest {
   limit: LimitName
@@ -18,9 +72,9 @@ export interface LimitedRequest {
   model: string | null
   /** Null for everything but a text model. */
   tier: TextTier | null
-  /** Null where anybody may call. */
+  /** Null for an unidentified caller. */
   principal: Principal | null
-  /** Counts for whoever did not identify themselves: an `addressSubject`, or the payer of a payment that was verified. */
+  /** What an unidentified caller is counted by: an `addressSubject`, or the payer of a payment that was verified. */
   address: string
 }
 
@@ -28,7 +82,7 @@ export interface LimitedRequest {
 export const limitOf = (plan: PlanName, limit: LimitName, tier: TextTier | null): RateLimit =>
   limit === 'text' ? textLimits[plan][tier ?? 'L'] : otherLimits[plan][limit]
 
-/** What a caller may, by the plan and what the operator changed of it. */
+/** The caller's limit: the plan's, with the operator's changes. */
 function userLimit({ principal, limit, model, tier }: LimitedRequest, settings: LimitSettings): RateLimit {
   const planned = limitOf(principal?.plan ?? 'default', limit, tier)
   const change = limitChange(settings, { account: principal?.account ?? null, limit, model })
@@ -39,7 +93,7 @@ function userLimit({ principal, limit, model, tier }: LimitedRequest, settings: 
   }
 }
 
-/** The counts that a request must fit into: its account's, its key's, everybody's. */
+/** The counts that a request must fit into: its account's, its key's, the global one. */
 export function limitDimensions(request: LimitedRequest, extra: LimitSettings = {}): LimitDimension[] {
   const { limit, principal } = request
   const what = `${limit}:${request.model ?? ''}`
@@ -65,7 +119,7 @@ export function limitFor(request: LimitedRequest, settings: LimitSettings = {}):
 }
 
 /** What decides the limits of a model; only text models have a tier. */
-export interface LimitedModel {
+interface LimitedModel {
   id: string
   tier?: TextTier
 }
@@ -78,4 +132,55 @@ export interface LimitedDemand {
   isUnread?: boolean
   /** Its address where absent. */
   countedFor?: CountedFor
+}
+
+/** A model as the list of a caller's limits shows it. */
+export interface ListedModel {
+  id: string
+  /** The limit of the operation that runs it: `text`, `video.queue`, … */
+  limit: LimitName
+  tier: TextTier | null
+}
+
+export interface CallerLimits {
+  plan: PlanName
+  models: readonly ListedModel[]
+  /** What the limiter lets this caller do with a model. */
+  limitOf(model: ListedModel): RateLimit
+  availableMicroUsd: MicroUsd
+  /** What is left of today's staking credit; null or absent where the service gives none. */
+  stakingMicroUsd?: MicroUsd | null
+  /** Whether paid calls are open to this caller now. */
+  accessPermitted: boolean
+  /** Null where it never expires; a wallet never does. */
+  keyExpiresAtMs: number | null
+  nowMs: number
+}
+
+/** The canonical answer about a caller's limits (brief §8.3), computed from the limiter's own rules. */
+export function callerLimits(caller: CallerLimits): RateLimits {
+  return {
+    data: {
+      accessPermitted: caller.accessPermitted,
+      apiTier: { id: caller.plan === 'partner' ? 'partner' : 'paid', isCharged: true },
+      balances: balancesOf(caller),
+      keyExpiration: caller.keyExpiresAtMs === null ? null : new Date(caller.keyExpiresAtMs).toISOString(),
+      // An epoch is a day of UTC.
+      nextEpochBegins: new Date((Math.floor(caller.nowMs / dayMs) + 1) * dayMs).toISOString(),
+      rateLimits: caller.models.map(model => ({
+        apiModelId: model.id,
+        rateLimits: amountsOf(caller.limitOf(model)),
+      })),
+    },
+  }
+}
+
+const balancesOf = ({ availableMicroUsd, stakingMicroUsd = null }: CallerLimits) => ({
+  USD: toUsdNumber(availableMicroUsd),
+  ...(stakingMicroUsd === null ? {} : { DIEM: toUsdNumber(stakingMicroUsd) }),
+})
+
+function amountsOf({ requestsPerMinute, tokensPerMinute }: RateLimit) {
+  const requests = { amount: requestsPerMinute, type: 'RPM' as const }
+  return tokensPerMinute === undefined ? [requests] : [requests, { amount: tokensPerMinute, type: 'TPM' as const }]
 }

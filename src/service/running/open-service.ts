@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import type { LimitSettings } from '#access/limits/limit-settings.ts'
+import type { LimitSettings } from '#access/limits/limit-rules.ts'
 import type { PlanName } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
 import { type Clock, systemClock } from '#contract/time.ts'

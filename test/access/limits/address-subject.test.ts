@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { addressSubject } from '#access/limits/address-subject.ts'
+import { addressSubject } from '#access/limits/guards.ts'
 
 test.each([
   ['an IPv4 address alone', '192.0.2.7', '192.0.2.7'],

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { type CallerLimits, callerLimits } from '#access/limits/caller-limits.ts'
-import { limitOf } from '#access/limits/limit-rules.ts'
+import { type CallerLimits, callerLimits, limitOf } from '#access/limits/limit-rules.ts'
 import { microUsd } from '#contract/money.ts'
 import { RateLimits } from '#contract/operations/rate-limits.ts'
 import { noonMs } from './manual-clock.ts'

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { givenBackHeaders, limitHeaders, takenHeaders } from '#access/limits/limit-headers.ts'
-import type { LimitDimension } from '#access/limits/limit-store.ts'
-import { Windows } from '#access/limits/windows.ts'
+import { givenBackHeaders, limitHeaders, takenHeaders } from '#access/limits/limiter.ts'
+import { type LimitDimension, Windows } from '#access/limits/windows.ts'
 import { retryAfterHeaders } from '#contract/errors/retry-after.ts'
 import { noonMs } from './manual-clock.ts'
 

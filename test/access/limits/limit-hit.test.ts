@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { limitHit } from '#access/limits/limit-hit.ts'
+import { limitHit } from '#access/limits/limit-log.ts'
 import { errorKinds } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { createChatCompletion } from '#contract/operations/chat.ts'

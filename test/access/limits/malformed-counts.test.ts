@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { SharedBlock } from '#access/limits/shared/shared-block.ts'
-import { SharedWindows } from '#access/limits/shared/shared-windows.ts'
-import { ValkeyWindows } from '#access/limits/shared/valkey-windows.ts'
-import { WhileThere } from '#access/limits/shared/while-there.ts'
+import { SharedWindows, ValkeyWindows } from '#access/limits/shared/shared-windows.ts'
+import { Breaker } from '#access/limits/shared/valkey.ts'
 import { ManualClock, noonMs } from './manual-clock.ts'
 
 const dimension = { key: 'account:ada:text:m', type: 'user', requestsPerMinute: 40, tokensPerMinute: 4_000 } as const
@@ -25,17 +24,17 @@ const malformed: [string, unknown][] = [
 test.each(malformed)('counts that are %s are as good as away', async (_, answer) => {
   const valkey = new ValkeyWindows({ run: async () => answer }, '{x}:')
   await expect(valkey.take([dimension], 10, noonMs)).rejects.toThrow('no counts')
-  const there = new WhileThere({ clock: new ManualClock(noonMs), isReady: () => true })
-  const { allowed, states } = await new SharedWindows(valkey, there).take([dimension], 10, noonMs)
+  const breaker = new Breaker({ clock: new ManualClock(noonMs), isReady: () => true })
+  const { allowed, states } = await new SharedWindows(valkey, breaker).take([dimension], 10, noonMs)
   expect(allowed).toBe(true)
   expect(states).toMatchObject([{ remainingRequests: 9, remainingTokens: 990 }])
-  expect(await there.ask(async () => 'asked')).toBeNull()
+  expect(await breaker.ask(async () => 'asked')).toBeNull()
 })
 
 test('blocks that are no list hold nobody', async () => {
   const clock = new ManualClock(noonMs)
-  const there = new WhileThere({ clock, isReady: () => true })
-  const block = new SharedBlock({ clock, there, prefix: '{x}:', valkey: { run: async () => 'OK', listen: () => {} } })
+  const breaker = new Breaker({ clock, isReady: () => true })
+  const block = new SharedBlock({ clock, breaker, prefix: '{x}:', valkey: { run: async () => 'OK', listen: () => {} } })
   await block.catchUp()
   expect(() => block.check('ada')).not.toThrow()
 })

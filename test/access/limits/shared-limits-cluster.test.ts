@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { openSharedLimits, type SharedLimits } from '#access/limits/shared/open-shared-limits.ts'
 import { freePort } from '../../postgres/cluster.ts'
 import { ValkeyServer } from '../../valkey/valkey-server.ts'
+import { isShared } from './is-shared.ts'
 import { ManualClock, noonMs } from './manual-clock.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -54,7 +55,7 @@ async function limitsAt(url: string, publicUrl: string) {
   /** A failure is followed by a rest, which goes by this clock. */
   const isJoined = async () => {
     clock.advance(2_000)
-    return (await limits.isFirst('said twice', 60_000)) === false
+    return isShared(limits, clock.now())
   }
   return { limits, clock, reasons, isJoined }
 }

@@ -2,13 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openSharedLimits, type SharedLimits } from '#access/limits/shared/open-shared-limits.ts'
-import { SharedWindows } from '#access/limits/shared/shared-windows.ts'
-import { Valkey } from '#access/limits/shared/valkey.ts'
-import { ValkeyWindows } from '#access/limits/shared/valkey-windows.ts'
-import { WhileThere } from '#access/limits/shared/while-there.ts'
+import { SharedWindows, ValkeyWindows } from '#access/limits/shared/shared-windows.ts'
+import { Breaker, Valkey } from '#access/limits/shared/valkey.ts'
 import { Windows } from '#access/limits/windows.ts'
 import { openService, TestClock } from '../../service/open-service.ts'
 import { withValkey } from '../../valkey/with-valkey.ts'
+import { isShared } from './is-shared.ts'
 import { ManualClock, noonMs } from './manual-clock.ts'
 import { limitStoreContract } from './store-contract.ts'
 
@@ -65,9 +64,7 @@ withValkey('processes of one service', server => {
   /** Once its counts are those of the others. */
   async function joined(limitMs?: number): Promise<Process> {
     const one = await process(limitMs)
-    // Said for the second time, it is no news to whoever is there.
-    const said = randomUUID()
-    await until(async () => (await one.limits.isFirst(said, 60_000)) === false)
+    await until(() => isShared(one.limits, clock.now()))
     return one
   }
 
@@ -105,12 +102,6 @@ withValkey('processes of one service', server => {
     expect([one, other, late].map(each => isBlocked(each, 'account:ada'))).toEqual([false, false, false])
   })
 
-  test('a row of the log is written by the first of them alone', async () => {
-    const [one, other] = [await joined(), await joined()]
-    const said = await Promise.all([one, other].map(({ limits }) => limits.isFirst('a row', 60_000)))
-    expect(said.toSorted()).toEqual([false, true])
-  })
-
   test('two services on one server count apart', async () => {
     const one = await joined()
     publicUrl = 'https://other.example'
@@ -142,7 +133,7 @@ withValkey('through the front door', server => {
       await openService({ clock, sharedLimits: limits[1] }),
     ] as const
     try {
-      for (const each of limits) await until(async () => !(await each.isFirst('said', 60_000)))
+      for (const each of limits) await until(() => isShared(each, clock.now()))
       const statusOf = async (at: 0 | 1) => (await services[at].request('/api/v1/nothing')).status
       for (let each = 0; each < 21; each++) expect(await statusOf(each % 2 ? 1 : 0)).toBe(404)
       await until(async () => (await statusOf(0)) === 429 && (await statusOf(1)) === 429)
@@ -170,19 +161,14 @@ withValkey('a server that is away', server => {
         if ((await limits.windows.take([dimension], 0, clock.now())).allowed) count++
       return count
     }
-    const isFirst = () => limits.isFirst(randomUUID(), 60_000)
     try {
-      // It is counted there once what was said there is no news.
-      await until(async () => (await limits.isFirst('joined', 60_000)) === false)
+      await until(() => isShared(limits, clock.now()))
       expect(await take(6)).toBe(6)
       await server().stop()
       await until(() => log.length > 0)
       // One process is known to share the limit, or four are assumed: 40 or 10 of a minute, 6 of which are gone.
       expect([4, 34]).toContain(await take(60))
-      expect([await isFirst(), log]).toEqual([
-        true,
-        ['The shared limits cannot be reached; each process keeps to its part of them meanwhile.'],
-      ])
+      expect(log).toEqual(['The shared limits cannot be reached; each process keeps to its part of them meanwhile.'])
       await server().run()
       await until(() => log.at(-1) === 'The shared limits are there again.')
       clock.advance(2_000)
@@ -198,7 +184,7 @@ withValkey('a server that is away', server => {
     try {
       await until(() => valkey.isReady)
       let asked = 0
-      const there = new WhileThere({ clock, isReady: () => valkey.isReady, limitMs: 20 })
+      const breaker = new Breaker({ clock, isReady: () => valkey.isReady, limitMs: 20 })
       const counted = {
         take: (...given: Parameters<ValkeyWindows['take']>) => {
           asked++
@@ -207,7 +193,7 @@ withValkey('a server that is away', server => {
         correct: async () => {},
         read: (...given: Parameters<ValkeyWindows['read']>) => new ValkeyWindows(valkey, 'stalled:{a}:').read(...given),
       }
-      const windows = new SharedWindows(counted, there)
+      const windows = new SharedWindows(counted, breaker)
       server().pause()
       for (let each = 0; each < 5; each++) expect((await windows.take([dimension], 0, clock.now())).allowed).toBe(true)
       expect(asked).toBe(1)

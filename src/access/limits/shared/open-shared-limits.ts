@@ -1,14 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { Clock } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
-import type { LimitStore } from '../limit-store.ts'
+import type { LimitStore } from '../windows.ts'
 import { forgottenMs, presenceMs } from './bounds.ts'
-import { firstScript, presenceScript } from './scripts.ts'
 import { SharedBlock } from './shared-block.ts'
-import { SharedWindows } from './shared-windows.ts'
-import { Valkey } from './valkey.ts'
-import { ValkeyWindows } from './valkey-windows.ts'
-import { WhileThere } from './while-there.ts'
+import { SharedWindows, ValkeyWindows } from './shared-windows.ts'
+import { Breaker, script, Valkey } from './valkey.ts'
 
 export interface SharedLimitOptions {
   url: string
@@ -20,18 +17,16 @@ export interface SharedLimitOptions {
   limitMs?: number
 }
 
-/** What processes of one service share beside their books: counts and blocks, and never money. */
+/** What the processes of one service share beside their ledger: counts and blocks, never money. */
 export interface SharedLimits {
   windows: LimitStore
   block: Pick<SharedBlock, 'check' | 'count'>
-  /** Whether nobody said this for so long; true where nobody knows. */
-  isFirst(what: string, forMs: number): Promise<boolean>
   close(): void
 }
 
 const tagDigits = 12
 
-/** Does not wait for the server. Throws a sentence where the package is missing, or the address is none. */
+/** Does not wait for the server. Throws a sentence if the package is missing or the address is invalid. */
 export async function openSharedLimits(options: SharedLimitOptions): Promise<SharedLimits> {
   const { url, publicUrl, clock, log, limitMs } = options
   const tag = createHash('sha256').update(publicUrl).digest('hex').slice(0, tagDigits)
@@ -46,13 +41,13 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
       atReady()
     },
   })
-  const there = new WhileThere({ clock, isReady: () => valkey.isReady, ...(limitMs === undefined ? {} : { limitMs }) })
-  const windows = new SharedWindows(new ValkeyWindows(valkey, prefix), there)
-  const block = new SharedBlock({ clock, valkey, there, prefix })
+  const breaker = new Breaker({ clock, isReady: () => valkey.isReady, ...(limitMs === undefined ? {} : { limitMs }) })
+  const windows = new SharedWindows(new ValkeyWindows(valkey, prefix), breaker)
+  const block = new SharedBlock({ clock, valkey, breaker, prefix })
   const process = randomUUID()
   const present = async () => {
     const values = [clock.now(), forgottenMs, process]
-    const count = await there.ask(() => valkey.run(presenceScript, [`${prefix}processes`], values))
+    const count = await breaker.ask(() => valkey.run(presenceScript, [`${prefix}processes`], values))
     if (count !== null) windows.processes = Number(count)
   }
   atReady = () => void Promise.all([present(), block.catchUp()])
@@ -60,10 +55,6 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
   return {
     windows,
     block,
-    async isFirst(what, forMs) {
-      const key = `${prefix}said:${createHash('sha256').update(what).digest('base64url')}`
-      return (await there.ask(() => valkey.run(firstScript, [key], [forMs]))) !== 0
-    },
     close() {
       clearInterval(timer)
       valkey.close()
@@ -86,3 +77,11 @@ function newsOf(log: Log) {
     },
   }
 }
+
+/** Registers this process and returns how many are registered. */
+const presenceScript = script(`
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', tonumber(ARGV[1]) - tonumber(ARGV[2]))
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return redis.call('ZCARD', KEYS[1])
+`)

@@ -3,9 +3,7 @@ import { abuseBlock } from '#contract/limits.ts'
 import type { Clock } from '#contract/time.ts'
 import { AbuseBlock } from '../abuse-block.ts'
 import { blocksRead } from './bounds.ts'
-import { blocksScript, failureScript } from './scripts.ts'
-import type { Valkey } from './valkey.ts'
-import type { WhileThere } from './while-there.ts'
+import { type Breaker, script, type Valkey } from './valkey.ts'
 
 /**
  * The abuse block of several processes. Failures are counted on the shared store beside the own ones; whoever begins a
@@ -15,18 +13,18 @@ export class SharedBlock {
   readonly #own: AbuseBlock
   readonly #clock: Clock
   readonly #valkey: Pick<Valkey, 'run' | 'listen'>
-  readonly #there: Pick<WhileThere, 'ask'>
+  readonly #breaker: Pick<Breaker, 'ask'>
   readonly #prefix: string
 
   constructor(options: {
     clock: Clock
     valkey: Pick<Valkey, 'run' | 'listen'>
-    there: Pick<WhileThere, 'ask'>
+    breaker: Pick<Breaker, 'ask'>
     prefix: string
   }) {
     this.#clock = options.clock
     this.#valkey = options.valkey
-    this.#there = options.there
+    this.#breaker = options.breaker
     this.#prefix = options.prefix
     this.#own = new AbuseBlock(options.clock)
     const onMessage = (message: string) => {
@@ -49,7 +47,7 @@ export class SharedBlock {
     const keys = [`${this.#prefix}failed:${subject}`, `${this.#prefix}blocked:${subject}`, this.#all]
     const { windowMs, failures, blockMs } = abuseBlock
     const values = [nowMs, windowMs, failures, blockMs, randomUUID(), this.#channel, subject]
-    const untilMs = Number(await this.#there.ask(() => this.#valkey.run(failureScript, keys, values)))
+    const untilMs = Number(await this.#breaker.ask(() => this.#valkey.run(failureScript, keys, values)))
     if (untilMs > 0) this.#hold(subject, untilMs)
     return blocks || untilMs > 0
   }
@@ -57,7 +55,7 @@ export class SharedBlock {
   /** Takes over the blocks that run, after a time without messages. */
   async catchUp(): Promise<void> {
     const values = [this.#clock.now(), blocksRead]
-    const found = await this.#there.ask(() => this.#valkey.run(blocksScript, [this.#all], values))
+    const found = await this.#breaker.ask(() => this.#valkey.run(blocksScript, [this.#all], values))
     const words = Array.isArray(found) ? found.flat().map(String) : []
     for (let at = 0; at + 1 < words.length; at += 2) this.#hold(words[at] ?? '', Number(words[at + 1]))
   }
@@ -75,3 +73,30 @@ export class SharedBlock {
     return `${this.#prefix}blocked`
   }
 }
+
+/**
+ * One failure of a subject. Keys: its failures, its block, all blocks. Values: now, window, failures that are still let
+ * pass, length of a block, its name among the failures, the channel, the subject. Answers when the block ends that this
+ * failure began, or 0.
+ */
+export const failureScript = script(`
+local now = tonumber(ARGV[1])
+if tonumber(redis.call('GET', KEYS[2]) or '0') > now then return '0' end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[2]))
+redis.call('ZADD', KEYS[1], now, ARGV[5])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+if redis.call('ZCARD', KEYS[1]) <= tonumber(ARGV[3]) then return '0' end
+local untilMs = string.format('%.0f', now + tonumber(ARGV[4]))
+redis.call('DEL', KEYS[1])
+redis.call('SET', KEYS[2], untilMs, 'PX', ARGV[4])
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
+redis.call('ZADD', KEYS[3], untilMs, ARGV[7])
+redis.call('PEXPIRE', KEYS[3], ARGV[4])
+redis.call('PUBLISH', ARGV[6], untilMs .. ' ' .. ARGV[7])
+return untilMs
+`)
+
+/** Blocks that run now, each with its end after it. */
+export const blocksScript = script(`
+return redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[1], '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+`)

@@ -1,23 +1,34 @@
-import type { LimitDimension, LimitStore, Reservation, Standing, Taken } from '../limit-store.ts'
-import { Windows } from '../windows.ts'
-import { assumedProcesses, mostProcesses } from './bounds.ts'
-import type { WhileThere } from './while-there.ts'
+import { windowMs } from '../bounds.ts'
+import {
+  askedState,
+  type Count,
+  countedState,
+  countedTokens,
+  type LimitDimension,
+  type LimitStore,
+  type Reservation,
+  type Taken,
+  type WindowCounts,
+  Windows,
+} from '../windows.ts'
+import { assumedProcesses, counterMs, mostProcesses } from './bounds.ts'
+import { type Breaker, script, type Valkey } from './valkey.ts'
 
 /**
- * Shared counts, and those of this process while they are away. The own ones know what this process let in before, and
- * admit only its part of each limit: all processes together stay near the limit, and nobody is refused for an outage alone.
+ * The shared counts, or those of this process while the server is away. The local counts include what this process admitted
+ * before and admit only its part of each limit, so all processes together stay near it and an outage alone refuses no one.
  */
 export class SharedWindows implements LimitStore {
   readonly #shared: LimitStore
-  readonly #there: Pick<WhileThere, 'ask'>
+  readonly #breaker: Pick<Breaker, 'ask'>
   readonly #own = new Windows()
-  /** Reservations that the shared counts have; others are corrected here alone. */
+  /** Reservations that the shared counts know; all others are corrected only here. */
   readonly #isShared = new WeakSet<Reservation>()
   #processes = assumedProcesses
 
-  constructor(shared: LimitStore, there: Pick<WhileThere, 'ask'>) {
+  constructor(shared: LimitStore, breaker: Pick<Breaker, 'ask'>) {
     this.#shared = shared
-    this.#there = there
+    this.#breaker = breaker
   }
 
   /** How many processes share the limits, as was last known. */
@@ -26,7 +37,7 @@ export class SharedWindows implements LimitStore {
   }
 
   async take(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): Promise<Taken> {
-    const taken = await this.#there.ask(() => this.#shared.take(dimensions, tokens, nowMs))
+    const taken = await this.#breaker.ask(() => this.#shared.take(dimensions, tokens, nowMs))
     if (!taken)
       return this.#own.take(
         dimensions.map(each => this.#partOf(each)),
@@ -38,8 +49,8 @@ export class SharedWindows implements LimitStore {
     return taken
   }
 
-  async read(dimensions: readonly LimitDimension[], nowMs: number): Promise<Standing> {
-    const read = await this.#there.ask(() => this.#shared.read(dimensions, nowMs))
+  async read(dimensions: readonly LimitDimension[], nowMs: number): Promise<WindowCounts> {
+    const read = await this.#breaker.ask(() => this.#shared.read(dimensions, nowMs))
     return (
       read ??
       this.#own.read(
@@ -51,10 +62,10 @@ export class SharedWindows implements LimitStore {
 
   async correct(reservation: Reservation, usedTokens: number): Promise<void> {
     await this.#own.correct(reservation, usedTokens)
-    if (this.#isShared.has(reservation)) await this.#there.ask(() => this.#shared.correct(reservation, usedTokens))
+    if (this.#isShared.has(reservation)) await this.#breaker.ask(() => this.#shared.correct(reservation, usedTokens))
   }
 
-  /** A limit of nothing stays one; any other lets somebody in. */
+  /** A limit of zero stays zero; any other admits at least one request. */
   #partOf(dimension: LimitDimension): LimitDimension {
     const part = (whole: number) => Math.min(whole, Math.max(1, Math.floor(whole / this.#processes)))
     const { requestsPerMinute, tokensPerMinute } = dimension
@@ -65,3 +76,131 @@ export class SharedWindows implements LimitStore {
     }
   }
 }
+
+/** The limiter of several processes: the counters of `Windows` on a server that all of them reach, a script a request. */
+export class ValkeyWindows implements LimitStore {
+  readonly #valkey: Pick<Valkey, 'run'>
+  readonly #prefix: string
+
+  /** `prefix` is that of one service, with a hash tag. */
+  constructor(valkey: Pick<Valkey, 'run'>, prefix: string) {
+    this.#valkey = valkey
+    this.#prefix = prefix
+  }
+
+  /** Rejects where the server does. */
+  async take(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): Promise<Taken> {
+    const keys = [`${this.#prefix}minute`, ...dimensions.map(({ key }) => this.#keyOf(key))]
+    const asked = dimensions.flatMap(dimension => [
+      dimension.requestsPerMinute,
+      dimension.tokensPerMinute ?? -1,
+      countedTokens(dimension, tokens),
+    ])
+    const startMs = nowMs - (nowMs % windowMs)
+    const answer = await this.#valkey.run(takeScript, keys, [startMs, windowMs, counterMs, ...asked])
+    const [minute = startMs, fits, ...counts] = numbersOf(answer, 2 + dimensions.length * 2)
+    const allowed = fits === 1
+    const reservation = { windowStartMs: minute, tokens, dimensions }
+    const states = dimensions.map((dimension, index) => {
+      const count = countAt(counts, index)
+      return allowed ? countedState(dimension, count) : askedState(dimension, count, tokens)
+    })
+    return { allowed, reservation, windowStartMs: minute, states }
+  }
+
+  /** Rejects where the server does. */
+  async read(dimensions: readonly LimitDimension[], nowMs: number): Promise<WindowCounts> {
+    const keys = [`${this.#prefix}minute`, ...dimensions.map(({ key }) => this.#keyOf(key))]
+    const startMs = nowMs - (nowMs % windowMs)
+    const answer = await this.#valkey.run(readScript, keys, [startMs, windowMs])
+    const [minute = startMs, ...counts] = numbersOf(answer, 1 + dimensions.length * 2)
+    const states = dimensions.map((dimension, index) => countedState(dimension, countAt(counts, index)))
+    return { windowStartMs: minute, states }
+  }
+
+  async correct({ windowStartMs, tokens, dimensions }: Reservation, usedTokens: number): Promise<void> {
+    const changes = dimensions.map(dimension => usedTokens - countedTokens(dimension, tokens))
+    const keys = dimensions.map(({ key }) => `${this.#keyOf(key)}:${windowStartMs}`)
+    await this.#valkey.run(correctScript, keys, changes)
+  }
+
+  #keyOf(key: string): string {
+    return `${this.#prefix}count:${key}`
+  }
+}
+
+const countAt = (counts: readonly number[], index: number): Count => ({
+  requests: counts[index * 2] ?? 0,
+  tokens: counts[index * 2 + 1] ?? 0,
+})
+
+/** The numbers that a script returned. Throws for anything else: a server that cannot count is treated as away. */
+function numbersOf(answer: unknown, length: number): number[] {
+  const words = Array.isArray(answer) ? answer.map(String) : []
+  if (words.length !== length || !words.every(isCount)) throw new Error('The shared counts answered no counts.')
+  return words.map(Number)
+}
+
+const isCount = (word: string): boolean => /^\d{1,16}$/.test(word) && Number.isSafeInteger(Number(word))
+
+/**
+ * One request and its tokens into every dimension, or into none. The first key holds the newest minute, so that a clock
+ * that is set back a little opens no fresh window; the others are the counters without their minute.
+ * Answers the minute, 1 or 0, then requests and tokens of each: after where it was let in, before where not.
+ */
+const takeScript = script(`
+local start = tonumber(ARGV[1])
+local newest = tonumber(redis.call('GET', KEYS[1]) or '0')
+if start == newest - tonumber(ARGV[2]) then start = newest
+elseif start ~= newest then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3]) end
+local minute = string.format('%.0f', start)
+local counts, fits = {}, true
+for i = 2, #KEYS do
+  local at = 4 + (i - 2) * 3
+  local found = redis.call('HMGET', KEYS[i] .. ':' .. minute, 'r', 't')
+  local r, t = tonumber(found[1] or '0'), tonumber(found[2] or '0')
+  counts[i - 1] = { r, t }
+  local most = tonumber(ARGV[at + 1])
+  if r >= tonumber(ARGV[at]) then fits = false end
+  if most >= 0 and tonumber(ARGV[at + 2]) > math.max(0, most - t) then fits = false end
+end
+local answer = { minute, fits and 1 or 0 }
+for i = 2, #KEYS do
+  local at = 4 + (i - 2) * 3
+  local r, t = counts[i - 1][1], counts[i - 1][2]
+  if fits then
+    local key = KEYS[i] .. ':' .. minute
+    r = redis.call('HINCRBY', key, 'r', 1)
+    t = redis.call('HINCRBY', key, 't', ARGV[at + 2])
+    redis.call('PEXPIRE', key, ARGV[3])
+  end
+  answer[#answer + 1] = r
+  answer[#answer + 1] = t
+end
+return answer
+`)
+
+/** The counts of now, without counting. Keys as for a request; answers the minute, then requests and tokens of each. */
+const readScript = script(`
+local start = tonumber(ARGV[1])
+local newest = tonumber(redis.call('GET', KEYS[1]) or '0')
+if start == newest - tonumber(ARGV[2]) then start = newest end
+local minute = string.format('%.0f', start)
+local answer = { minute }
+for i = 2, #KEYS do
+  local found = redis.call('HMGET', KEYS[i] .. ':' .. minute, 'r', 't')
+  answer[#answer + 1] = tonumber(found[1] or '0')
+  answer[#answer + 1] = tonumber(found[2] or '0')
+end
+return answer
+`)
+
+/** Another number of tokens in counters that are still there, never below none. */
+const correctScript = script(`
+for i = 1, #KEYS do
+  if redis.call('EXISTS', KEYS[i]) == 1 then
+    if redis.call('HINCRBY', KEYS[i], 't', ARGV[i]) < 0 then redis.call('HSET', KEYS[i], 't', 0) end
+  end
+end
+return 1
+`)

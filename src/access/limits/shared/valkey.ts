@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import type { Clock } from '#contract/time.ts'
 import { optionalPackage } from '#host/optional-package.ts'
-import { commandsUnderWay, dialMs, redialMs } from './bounds.ts'
+import { commandsUnderWay, dialMs, redialMs, restMs, sharedLimitMs } from './bounds.ts'
 
 /** What we use of a client of the package `redis`. */
 interface Client {
@@ -17,14 +18,14 @@ interface Package {
 }
 
 /** A Lua script; its keys share a hash tag, so that a cluster keeps them together. */
-export interface Script {
+interface Script {
   text: string
   sha: string
 }
 
 export const script = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') })
 
-export interface ValkeyOptions {
+interface ValkeyOptions {
   /** `redis://…`, `rediss://…`; may hold a password, so nobody is shown it. */
   url: string
   /** Told once for each change, by the kind of error alone. */
@@ -157,4 +158,35 @@ function kindOf(error: Error): string {
   if (code) return code
   const [word = ''] = error.message.split(' ', 1)
   return /^[A-Z]{4,20}$/.test(word) ? word : error.name
+}
+
+/** Asks a server that may be away: waits a bounded time, and pauses after a failure. */
+export class Breaker {
+  readonly #clock: Clock
+  readonly #limitMs: number
+  readonly #isReady: () => boolean
+  #restUntilMs = 0
+
+  constructor(options: { clock: Clock; isReady: () => boolean; limitMs?: number }) {
+    this.#clock = options.clock
+    this.#isReady = options.isReady
+    this.#limitMs = options.limitMs ?? sharedLimitMs
+  }
+
+  /** Null where there is no answer in time. Never rejects. */
+  async ask<Value>(run: () => Promise<Value>): Promise<Value | null> {
+    const nowMs = this.#clock.now()
+    // A clock that was set back far must not make the rest a long one.
+    const rests = nowMs < this.#restUntilMs && this.#restUntilMs - nowMs <= restMs
+    if (!this.#isReady() || rests) return null
+    const { promise: late, resolve } = Promise.withResolvers<null>()
+    const timer = setTimeout(() => resolve(null), this.#limitMs)
+    try {
+      const answer = await Promise.race([run().catch(() => null), late])
+      if (answer === null) this.#restUntilMs = this.#clock.now() + restMs
+      return answer
+    } finally {
+      clearTimeout(timer)
+    }
+  }
 }

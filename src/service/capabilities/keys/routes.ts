@@ -3,8 +3,7 @@ import { createWithin, hasLimit, requireNoRaise } from '#access/keys/budget-rule
 import { createdKey, keyChange, keyMoved, keyOrder, tooManyKeys } from '#access/keys/key-order.ts'
 import { keyUses } from '#access/keys/key-uses.ts'
 import { shownKey } from '#access/keys/shown-key.ts'
-import { callerLimits, type LimitedModel } from '#access/limits/caller-limits.ts'
-import { limitFor } from '#access/limits/limit-rules.ts'
+import { callerLimits, type ListedModel, limitFor } from '#access/limits/limit-rules.ts'
 import { keyNotFound } from '#contract/errors/errors.ts'
 import { admissionFloorUsd } from '#contract/limits.ts'
 import { addUsd, toUsdNumber } from '#contract/money.ts'
@@ -136,7 +135,7 @@ const limitOfType = {
   video: 'video.queue',
 } as const
 
-const limitedModel = (model: Model): LimitedModel => ({
+const limitedModel = (model: Model): ListedModel => ({
   id: model.id,
   limit: limitOfType[model.type],
   tier: model.type === 'text' ? model.tier : null,

@@ -1,4 +1,4 @@
-import { rpcLimitHeaders } from '#access/limits/limit-headers.ts'
+import { rpcLimitHeaders } from '#access/limits/limiter.ts'
 import { rpcCreditsUsed, rpcInFlight } from '#contract/errors/errors.ts'
 import { retryAfterHeaders } from '#contract/errors/retry-after.ts'
 import { rpcCredits } from '#contract/operations/rpc.ts'

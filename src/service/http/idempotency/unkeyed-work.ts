@@ -1,4 +1,4 @@
-import type { UnreadCalls } from '#access/limits/unread-calls.ts'
+import type { UnreadCalls } from '#access/limits/concurrency.ts'
 import type { Work } from '../call.ts'
 import type { Exchange } from '../exchange.ts'
 import { workAfterLeavingMs } from './bounds.ts'
