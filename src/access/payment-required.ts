@@ -98,7 +98,7 @@ export function walletCredit(
       error: 'Payment required',
       code: 'PAYMENT_REQUIRED',
       reason: 'insufficient_balance',
-      message: `Insufficient x402 balance: this call needs ${displayUsd(credit.neededMicroUsd)}, available are ${displayUsd(credit.availableMicroUsd)}.${option ? '' : ' This service takes no payments; ask whoever runs it for an API key with credit.'}`,
+      message: `Insufficient x402 balance: this call needs ${displayUsd(credit.neededMicroUsd)}, available are ${displayUsd(credit.availableMicroUsd)}.${option ? '' : ' This service takes no payments; ask its operator for an API key with credit.'}`,
       currentBalanceUsd: toUsdNumber(credit.availableMicroUsd),
       minimumBalanceUsd: Math.max(admissionFloorUsd, toUsdNumber(credit.neededMicroUsd)),
       description: 'Service API',

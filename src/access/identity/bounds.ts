@@ -21,19 +21,19 @@ export const challengeNonceBytes = 8
 /** A token that a wallet signs for a key is good this long (published contract §11.3). */
 export const web3TokenLifeMs = 15 * minuteMs
 
-/** Random bytes of such a token: nobody guesses one, and no two are the same. */
+/** Random bytes of such a token: hard to guess, and no two are the same. */
 export const web3TokenBytes = 16
 
 /** Threads that recover EVM signers, at most: one makes some 600 a second, and the engines want the other cores. */
 export const verifierThreads = 4
 
-/** Signatures waiting for those threads: about a second of work for one; beyond it a caller had better come again. */
+/** Signatures waiting for those threads: about a second of work for one; beyond it callers are told to retry. */
 export const waitingSignatures = 512
 
 /** Characters of a nonce: wallets make 16, and it becomes part of a row's id. */
 export const nonceCharacters = 128
 
-/** When a caller is told to come again while too many signatures wait. */
+/** Retry-After while too many signatures wait. */
 export const busyRetryMs = 1_000
 
 /** Good sign-ins that are remembered by their nonce: a replay costs no curve arithmetic (some 20 MB of messages). */

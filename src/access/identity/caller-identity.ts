@@ -1,8 +1,12 @@
-import { authenticationFailed, invalidSignIn } from '#contract/errors/errors.ts'
+import { randomBytes } from 'node:crypto'
+import { authenticationFailed, invalidSignIn, paymentHeaderNotAccepted } from '#contract/errors/errors.ts'
+import { fieldError } from '#contract/errors/issues.ts'
 import type { PlanName } from '#contract/limits.ts'
 import { type Operation, readsKey } from '#contract/operations/operation.ts'
 import type { Clock } from '#contract/time.ts'
 import type { HeaderReader } from '#contract/wire/header-codec.ts'
+import { authorization, legacySignInWithX, paymentHeaderNames, signInWithX } from '#contract/wire/headers.ts'
+import { evmNetwork, solanaNetwork } from '#contract/wire/networks.ts'
 import type { SignInCode } from '#contract/wire/sign-in.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Store } from '#ledger/store/store.ts'
@@ -10,16 +14,8 @@ import type { ApiKeys } from '../keys/api-keys.ts'
 import { planOf } from '../limits/limit-rules.ts'
 import type { SignInChallenge } from '../payment-required.ts'
 import type { AccessSettings } from '../settings.ts'
-import { signInChallenge } from './challenge.ts'
-import {
-  bearerToken,
-  type HeaderValues,
-  readAuthorization,
-  readSignInValue,
-  refusePaymentHeaders,
-} from './credentials.ts'
+import { authorizationCharacters, challengeLifeMs, challengeNonceBytes } from './bounds.ts'
 import { EvmVerifier } from './evm-verifier.ts'
-import { signInSentence } from './sign-in-sentences.ts'
 import { WalletSignIn } from './wallet-sign-in.ts'
 
 type IdentitySettings = Pick<AccessSettings, 'publicUrl' | 'signInDomains' | 'signInWindow' | 'plan' | 'limits'>
@@ -57,8 +53,8 @@ export class CallerIdentity implements Identity {
   }
 
   /**
-   * Null where nobody identified themselves in a way that the operation takes. Throws 400 for what cannot be meant,
-   * 401 for a credential that is wrong.
+   * Null without a credential of a kind that the operation takes. Throws 400 for contradictory headers, 401 for a wrong
+   * credential.
    */
   async identify(operation: Operation, header: HeaderValues): Promise<Principal | null> {
     refusePaymentHeaders(operation, header)
@@ -84,7 +80,7 @@ export class CallerIdentity implements Identity {
     this.#verifier.warm()
   }
 
-  /** Ends those threads; requests that wait for one are told to come again. */
+  /** Ends those threads; requests that wait for one are told to retry. */
   close(): Promise<void> {
     return this.#verifier.close()
   }
@@ -93,7 +89,7 @@ export class CallerIdentity implements Identity {
     return planOf(this.#settings.limits, account, this.#settings.plan)
   }
 
-  /** Of a public operation, which a wrong key, or a database that is away, keeps from nobody. */
+  /** For a public operation, which is served even with a wrong key or without a database. */
   async #knownKey(header: HeaderValues): Promise<Principal | null> {
     try {
       const authorization = readAuthorization(header)
@@ -117,14 +113,100 @@ export class CallerIdentity implements Identity {
   }
 }
 
-/** The records of a wallet answer the one sentence that clients of the published contract look for. */
+/** Wallet-only operations answer the one sentence that clients of the published contract match on. */
 function signInError(operation: Operation, code: SignInCode) {
   const isRecord = operation.auth.length === 1
   return invalidSignIn({ error: isRecord ? 'Invalid Sign-in-with-x signature' : signInSentence(code), code })
 }
 
 export interface Identity {
-  /** Null where nobody identified themselves. Throws what is wrong with a credential that is there. */
+  /** Null without credentials. Throws what is wrong with a credential that is there. */
   identify(operation: Operation, header: HeaderReader): Promise<Principal | null>
   challenge(): SignInChallenge
 }
+
+/** Every value that a request header was sent with, by its name in lower case. */
+type HeaderValues = (name: string) => readonly string[]
+
+/** The one `Authorization` header, or null. Sent twice it is a 400, whatever else identifies the request. */
+const readAuthorization = (header: HeaderValues): string | null => only(authorization.name, header(authorization.name))
+
+/** The token of `Bearer …` (brief §5.1); any other scheme or shape is a 401. */
+function bearerToken(value: string): string {
+  const token = value.length > authorizationCharacters ? undefined : /^bearer +([\w.~+/-]+=*)$/i.exec(value)?.[1]
+  if (token === undefined) throw authenticationFailed()
+  return token
+}
+
+/** The value of the sign-in header under either of its names, or null. Both at once must say the same. */
+function readSignInValue(header: HeaderValues): string | null {
+  const value = only(signInWithX.name, header(signInWithX.name))
+  const legacy = only(legacySignInWithX.name, header(legacySignInWithX.name))
+  if (value !== null && legacy !== null && value !== legacy) {
+    throw wrongHeader(signInWithX.name, `${signInWithX.name} and ${legacySignInWithX.name} differ; send one of them.`)
+  }
+  return value ?? legacy
+}
+
+/** Only the top-up takes payments; a payment sent anywhere else would be lost on a careless server. */
+function refusePaymentHeaders(operation: Operation, header: HeaderValues): void {
+  if (operation.charge === 'payment') return
+  const name = paymentHeaderNames.find(each => header(each).length > 0)
+  if (name === undefined) return
+  throw paymentHeaderNotAccepted({
+    error: `${name} is taken by POST /x402/top-up only: buy credit there, then call this endpoint with SIGN-IN-WITH-X.`,
+    code: 'PAYMENT_HEADER_NOT_ACCEPTED',
+  })
+}
+
+/** The one value of a header, or null. A comma is how some servers join a header that came twice. */
+function only(name: string, values: readonly string[]): string | null {
+  if (values.length > 1 || values[0]?.includes(',')) throw wrongHeader(name, `${name} was sent more than once.`)
+  return values[0]?.trim() ?? null
+}
+
+const wrongHeader = (name: string, message: string) => fieldError([name], message)
+
+/** What to sign, for the 402 answers. The nonce is a suggestion: a wallet may choose its own, and each serves once. */
+function signInChallenge(publicUrl: string, nowMs: number): SignInChallenge {
+  const { host, origin } = new URL(publicUrl)
+  return {
+    info: {
+      // With its port: stock clients compare it with the host that they called.
+      domain: host,
+      uri: origin,
+      version: '1',
+      nonce: randomBytes(challengeNonceBytes).toString('hex'),
+      issuedAt: new Date(nowMs).toISOString(),
+      expirationTime: new Date(nowMs + challengeLifeMs).toISOString(),
+      statement: 'Sign in to Service API',
+    },
+    supportedChains: [
+      { chainId: evmNetwork, type: 'eip191' },
+      { chainId: solanaNetwork, type: 'ed25519' },
+    ],
+  }
+}
+
+/** What went wrong with a sign-in and what to do, by its code (published contract §2.5). */
+const sentences: Record<SignInCode, string> = {
+  X402_SIGN_IN_INVALID_PAYLOAD: 'The sign-in header is not base64 of a JSON object; encode the payload again.',
+  X402_SIGN_IN_PARSE_ERROR: 'The sign-in payload lacks a member or has one of another type; build it as documented.',
+  X402_SIGN_IN_INVALID_MESSAGE: 'The signed message is no EIP-4361 message in its exact form; build it again.',
+  X402_SIGN_IN_ADDRESS_MISMATCH: 'The payload and the signed message name different addresses; send the signed one.',
+  X402_SIGN_IN_INVALID_CHAIN_ID: 'The chain id of the sign-in cannot be read; use a CAIP-2 one such as eip155:8453.',
+  X402_SIGN_IN_CHAIN_MISMATCH: 'The payload and the signed message name different chains; send the signed one.',
+  X402_SIGN_IN_UNSUPPORTED_CHAIN:
+    'Sign in on eip155:8453 or on Solana mainnet; the signed message names another chain.',
+  X402_SIGN_IN_MISSING_NONCE: 'The signed message has no usable nonce; use 16 random hexadecimal characters.',
+  X402_SIGN_IN_DOMAIN_MISMATCH: 'The signed message is for another site; sign the domain and URI of this service.',
+  X402_SIGN_IN_TIMESTAMP_MISMATCH: 'The timestamp is more than 30 s from the signed Issued At; send that one or none.',
+  X402_SIGN_IN_EXPIRED: 'The sign-in has expired; sign a new message.',
+  X402_SIGN_IN_FUTURE_TIMESTAMP: 'The signed Issued At lies in the future; correct the clock and sign a new message.',
+  X402_SIGN_IN_NOT_BEFORE: 'The sign-in is not valid yet; wait until its Not Before, or sign a new message.',
+  X402_SIGN_IN_INVALID_SIGNATURE: 'Invalid Sign-in-with-x signature',
+  X402_SIGN_IN_INVALID_WALLET: 'The address of the sign-in is no wallet that can sign; use another one.',
+  X402_SIGN_IN_NONCE_REUSED: 'The sign-in was used before; sign a new message with a fresh nonce.',
+}
+
+const signInSentence = (code: SignInCode): string => sentences[code]

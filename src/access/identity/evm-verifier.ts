@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
+import { threadUrl } from '#host/threads/thread-url.ts'
 import { verifierThreads, waitingSignatures } from './bounds.ts'
-import type { RecoverAnswer, RecoverRequest } from './evm-thread-messages.ts'
-import { evmThreadUrl } from './evm-thread-url.ts'
+import type { RecoverAnswer, RecoverRequest } from './evm-signature.ts'
 
 /** More signatures than the threads can look at within about a second, or no thread to look at them. */
 export class VerifierBusy extends Error {
@@ -39,7 +39,7 @@ export class EvmVerifier {
     this.#onThreadFailure = options.onThreadFailure ?? (() => {})
   }
 
-  /** The address in lower case, null where nobody can have signed that. Rejects with `VerifierBusy`. */
+  /** The address in lower case, null if no key can have signed it. Rejects with `VerifierBusy`. */
   recover(message: string, signature: string): Promise<string | null> {
     if (this.#closed || this.#waiting.length >= waitingSignatures) return Promise.reject(new VerifierBusy())
     return new Promise((resolve, reject) => {
@@ -78,7 +78,10 @@ export class EvmVerifier {
 
   #startThread(): Thread | null {
     if (this.#threads.length >= this.#size) return null
-    const worker = new Worker(evmThreadUrl(), { name: 'evm-signatures', execArgv: [] })
+    const worker = new Worker(threadUrl('evm-signature-thread', import.meta.url), {
+      name: 'evm-signatures',
+      execArgv: [],
+    })
     const thread: Thread = { worker, current: null }
     worker.unref()
     worker.on('message', ({ signer }: RecoverAnswer) => {

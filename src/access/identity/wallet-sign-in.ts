@@ -2,7 +2,7 @@ import { rateLimitExceeded } from '#contract/errors/errors.ts'
 import { retryAfterHeaders } from '#contract/errors/retry-after.ts'
 import type { PlanName } from '#contract/limits.ts'
 import type { Clock } from '#contract/time.ts'
-import { evmNetwork, normalizeWallet } from '#contract/wire/networks.ts'
+import { evmNetwork, normalizeWallet, solanaNetwork } from '#contract/wire/networks.ts'
 import { readSignInHeader, type SignInClaim, type SignInCode } from '#contract/wire/sign-in.ts'
 import { ed25519Key, ed25519Signature, isSignedByKey } from '#host/ed25519-signature.ts'
 import { RecentMap } from '#host/recent-map.ts'
@@ -10,11 +10,18 @@ import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
 import { WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-account.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { busyRetryMs, rememberedSignIns } from './bounds.ts'
-import { type ClaimRules, claimFault, lastUseMs } from './claim-rules.ts'
+import {
+  busyRetryMs,
+  clockSkewMs,
+  nonceCharacters,
+  rememberedSignIns,
+  signInAgeMs,
+  signInLifeMs,
+  timestampToleranceMs,
+} from './bounds.ts'
 import { type EvmVerifier, VerifierBusy } from './evm-verifier.ts'
 
-export type SignInResult = { ok: true; principal: WalletPrincipal } | { ok: false; code: SignInCode }
+type SignInResult = { ok: true; principal: WalletPrincipal } | { ok: false; code: SignInCode }
 
 interface SeenSignIn {
   message: string
@@ -25,8 +32,8 @@ interface SeenSignIn {
 const nonceKey = (claim: SignInClaim): string => `siwx:${normalizeWallet(claim.address)}:${claim.nonce}`
 
 /**
- * Wallet sign-in (brief §5.2): what a header says, whether its signer said it, whether it was said to us and now, and
- * whether it was said before. A nonce is used up once the signature is good, even where the request then fails.
+ * Wallet sign-in (brief §5.2): parses the header, then checks that it is for this service and current, that the wallet
+ * signed it, and that its nonce is new. A good signature uses up the nonce, even if the request then fails.
  */
 export class WalletSignIn {
   readonly #store: Store
@@ -35,7 +42,7 @@ export class WalletSignIn {
   readonly #rules: ClaimRules
   readonly #planOf: (account: string) => PlanName
   readonly #accounts: WalletAccounts
-  /** Sign-ins that were good, so that one which comes again costs no second look at its signature. */
+  /** Sign-ins that were good, so that a repeat costs no second verification. */
   readonly #seen = new RecentMap<SeenSignIn>(rememberedSignIns)
 
   constructor(options: {
@@ -53,7 +60,7 @@ export class WalletSignIn {
     this.#accounts = new WalletAccounts(options.store)
   }
 
-  /** Whose header this is. Rejects only where nobody can tell: 429 when too many signatures wait, or a store's error. */
+  /** Whose header this is. Rejects only if that cannot be found out: 429 when too many signatures wait, or a store error. */
   async signIn(header: string): Promise<SignInResult> {
     const read = readSignInHeader(header)
     if (!read.ok) return read
@@ -64,7 +71,7 @@ export class WalletSignIn {
     return this.#again(claim) ?? (await this.#anew(claim, nowMs))
   }
 
-  /** What is known of a nonce without a look at the signature: it was used up, or its window is still open. */
+  /** What is known of a nonce without verifying the signature: it was used up, or its window is still open. */
   #again(claim: SignInClaim): SignInResult | null {
     const seen = this.#seen.get(nonceKey(claim))
     if (!seen) return null
@@ -128,4 +135,67 @@ export class WalletSignIn {
     if (outcome?.why === 'nonce_used') return false
     throw new Error(`The store refused a sign-in: ${outcome?.why ?? 'no outcome'}.`)
   }
+}
+
+interface ClaimRules {
+  /** Hosts that a message may name; a request's own `Host` never counts. */
+  domains: readonly string[]
+  /** One header serves until it expires, so its own expiry counts instead of the age. */
+  window: boolean
+}
+
+/** What is wrong with a message, or null: every check that needs no curve arithmetic. */
+function claimFault(claim: SignInClaim, rules: ClaimRules, nowMs: number): SignInCode | null {
+  if (claim.chainId !== evmNetwork && claim.chainId !== solanaNetwork) return 'X402_SIGN_IN_UNSUPPORTED_CHAIN'
+  if (!isOurs(claim.domain, rules) || !isOurs(claim.uri, rules)) return 'X402_SIGN_IN_DOMAIN_MISMATCH'
+  if (claim.nonce === '' || claim.nonce.length > nonceCharacters) return 'X402_SIGN_IN_MISSING_NONCE'
+  // Each comparison is written so that NaN is refused.
+  if (!(claim.issuedAtMs <= nowMs + clockSkewMs)) return 'X402_SIGN_IN_FUTURE_TIMESTAMP'
+  if (claim.notBeforeMs !== null && !(claim.notBeforeMs <= nowMs + clockSkewMs)) return 'X402_SIGN_IN_NOT_BEFORE'
+  if (!(nowMs <= lastUseMs(claim, rules))) return 'X402_SIGN_IN_EXPIRED'
+  const { timestampMs } = claim
+  if (timestampMs !== null && !(Math.abs(timestampMs - claim.issuedAtMs) <= timestampToleranceMs)) {
+    return 'X402_SIGN_IN_TIMESTAMP_MISMATCH'
+  }
+  return null
+}
+
+/** The last moment of our clock at which a message may serve; its nonce is kept until then. */
+function lastUseMs({ issuedAtMs, expirationTimeMs }: SignInClaim, { window }: ClaimRules): number {
+  const aged = issuedAtMs + signInAgeMs
+  const ends = window
+    ? Math.min(expirationTimeMs ?? aged, issuedAtMs + signInLifeMs)
+    : Math.min(expirationTimeMs ?? aged, aged)
+  return ends + clockSkewMs
+}
+
+/**
+ * The host must be ours, and the port where one is named: two services of one machine differ by nothing else. A scheme
+ * that is named must be the web's.
+ */
+function isOurs(text: string, { domains }: ClaimRules): boolean {
+  const place = placeOf(text)
+  if (place === null) return false
+  return domains.some(domain => {
+    const own = placeOf(domain)
+    return own !== null && own.host === place.host && isSamePort(place.port, own.port)
+  })
+}
+
+const defaultPorts: readonly (string | null)[] = ['80', '443']
+
+const isSamePort = (named: string | null, own: string | null): boolean =>
+  named === null || named === own || (own === null && defaultPorts.includes(named))
+
+interface Place {
+  host: string
+  /** Null where none is named. */
+  port: string | null
+}
+
+/** Host and port of a domain or of a web address; null for another scheme, and for anything with a user name or a space. */
+function placeOf(text: string): Place | null {
+  const match = /^(?:https?:\/\/)?([^\s:/?#@[\]\\]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:[/?#][^\s\\]*)?$/i.exec(text)
+  const [, host, port = null] = match ?? []
+  return host === undefined ? null : { host: host.toLowerCase(), port }
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
+import { isSameSecret } from '#host/same-secret.ts'
 import { readPrivateFile, writeNewPrivateFile } from '#wallet/private-file.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
-import { isSameSecret } from './is-same-secret.ts'
 
 /** What clients of `farebox mcp --http` show, kept where its owner alone can read it. */
 export interface HttpToken {

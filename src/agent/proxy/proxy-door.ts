@@ -1,5 +1,5 @@
 import { isLoopback } from '#contract/wire/network-address.ts'
-import { isSameSecret } from '../loopback/is-same-secret.ts'
+import { isSameSecret } from '#host/same-secret.ts'
 
 export interface DoorRequest {
   headers: Headers

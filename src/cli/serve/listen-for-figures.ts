@@ -7,16 +7,16 @@ export async function listenForFigures(
   token: string | undefined,
   service: Pick<OpenService, 'figures'>,
 ): Promise<() => Promise<void>> {
-  const [{ Listener }, { isBearer }] = await Promise.all([
+  const [{ Listener }, { isSameSecret }] = await Promise.all([
     import('#service/http/listener.ts'),
-    import('#access/identity/is-bearer.ts'),
+    import('#host/same-secret.ts'),
   ])
   const listener = await Listener.open(at).catch(error => {
     throw listenFailure(error, at)
   })
   listener.serve(async request => {
     if (new URL(request.url).pathname !== '/metrics') return new Response(null, { status: 404 })
-    if (token !== undefined && !isBearer(request.headers.get('authorization'), token)) {
+    if (token !== undefined && !isSameSecret(request.headers.get('authorization') ?? '', `Bearer ${token}`)) {
       return new Response(null, { status: 401 })
     }
     const { contentType, text } = (await service.figures()) ?? { contentType: 'text/plain', text: '' }

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { isBearer } from '#access/identity/is-bearer.ts'
 import { type ApiKeys, KeyRefused } from '#access/keys/api-keys.ts'
 import { createKey, mostGrantUsd } from '#access/keys/create-key.ts'
 import { listedKey, refusalSentence } from '#access/keys/listed-key.ts'
@@ -10,6 +9,7 @@ import { jsonDepth } from '#contract/limits.ts'
 import { formatUsd, parseUsd } from '#contract/money.ts'
 import { keyRoles } from '#contract/operations/keys.ts'
 import { parseJson } from '#contract/wire/json.ts'
+import { isSameSecret } from '#host/same-secret.ts'
 import type { Charges } from '#ledger/charges/charges.ts'
 import type { KeyBudget } from '#ledger/store/account-ops.ts'
 import { amountMicroUsd, nameCharacters } from '#ledger/store/bounds.ts'
@@ -82,7 +82,7 @@ export const adminPaths = Object.keys(commands).map(command => `${adminPath}${co
 export async function answerAdmin(exchange: Exchange, request: Request, admin: Admin): Promise<Response> {
   // A proxy on this machine has its address, and no command comes through one.
   if (exchange.isForwarded || !isLoopback(exchange.address)) throw forbidden()
-  if (!isBearer(request.headers.get('authorization'), admin.token)) throw authenticationFailed()
+  if (!isSameSecret(request.headers.get('authorization') ?? '', `Bearer ${admin.token}`)) throw authenticationFailed()
   exchange.isExempt = true
   const command = new URL(request.url).pathname.slice(adminPath.length) as CommandName
   try {

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { Web3Tokens } from '#access/identity/web3-token.ts'
+import { Web3Tokens } from '#access/identity/web3-keys.ts'
 import { microUsd } from '#contract/money.ts'
 import { CreatedKey } from '#contract/operations/keys.ts'
 import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-account.ts'

@@ -1,7 +1,6 @@
 /** Where a thread that recovers EVM signers starts. Answers in the order of the questions. */
 import { type MessagePort, parentPort } from 'node:worker_threads'
-import { recoverSigner } from './evm-signature.ts'
-import type { RecoverAnswer, RecoverRequest } from './evm-thread-messages.ts'
+import { type RecoverAnswer, type RecoverRequest, recoverSigner } from './evm-signature.ts'
 
 if (parentPort) serve(parentPort)
 
