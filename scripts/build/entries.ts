@@ -19,7 +19,9 @@ export const threads = {
   'nsfw-thread': 'src/engines/moderation/nsfw-thread.ts',
   'flite-thread': 'src/engines/local/flite-thread.ts',
   'page-thread': 'src/engines/web/page-thread.ts',
-  'picture-thread': 'src/engines/picture-thread.ts',
+  'demo-image-thread': 'src/engines/demo/demo-image-thread.ts',
+  'convert-thread': 'src/engines/comfy/convert-thread.ts',
+  'esrgan-thread': 'src/engines/esrgan/esrgan-thread.ts',
   'memory-watch-thread': 'src/host/media/memory-watch-thread.ts',
 }
 

@@ -108,15 +108,6 @@ export const embedHeapMb = 512
 /** Requests that wait for that thread; what comes beyond is told to come again. */
 export const embedsWaiting = 64
 
-/** Pictures that wait for the thread that works on them; each may have some tens of megabytes. */
-export const picturesWaiting = 16
-
-/** One task of that thread; the largest picture that a local model takes needs some ten seconds. */
-export const pictureTaskMs = 120_000
-
-/** Width times height that the thread decodes. */
-export const threadPixels = 64_000_000
-
 /** How long a server of this machine may take to list its models; whoever looks for one must hardly notice. */
 export const localServerMs = 500
 

@@ -7,13 +7,13 @@ import { headBytes, type SniffedType, sniffType } from '#contract/wire/media-typ
 import { bytesWithin } from '#host/bytes-within.ts'
 import { unreachable } from '#host/unreachable.ts'
 import * as bounds from './bounds.ts'
-import type { JobProgress } from './engine.ts'
 import { fetchedVideoBytes, fetchedVideoMs, jobAnswerBytes, jobQuestionMs } from './job-bounds.ts'
 import type { JobUpstreamOptions } from './job-upstream-options.ts'
 import { NotTaken } from './once-sent.ts'
 import { isObject, readObject } from './openai/read-answer.ts'
 import { authorization, urlOf } from './openai/upstream.ts'
 import { codeOf } from './openai/upstream-error.ts'
+import type { JobProgress } from './ports/media-engines.ts'
 
 export interface JobQuestion {
   method: 'GET' | 'POST' | 'DELETE'

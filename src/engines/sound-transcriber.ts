@@ -1,9 +1,8 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import { sniffType } from '#contract/wire/media-type.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
-import type { TranscriptionEngine } from './audio-engines.ts'
 import { heardRate, heardSeconds } from './bounds.ts'
-import type { TranscriptCall, VideoTranscriber } from './engine.ts'
+import type { TranscriptCall, TranscriptionEngine, VideoTranscriber } from './ports/media-engines.ts'
 import { decodeSound } from './sound/decode-sound.ts'
 import { encodeSound } from './sound/encode-sound.ts'
 

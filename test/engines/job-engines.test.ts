@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import type { JobProgress } from '#engines/engine.ts'
 import { OpenAiVideos } from '#engines/openai/videos.ts'
+import type { JobProgress } from '#engines/ports/media-engines.ts'
 import { ServiceVideo } from '#engines/service/video.ts'
 import { pooledVideo } from '#engines/upstreams/pooled-engines.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'

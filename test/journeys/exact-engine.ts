@@ -1,4 +1,4 @@
-import type { ChatCall, ChatEngine } from '#engines/engine.ts'
+import type { ChatCall, ChatEngine } from '#engines/ports/engine.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { TextModel } from '#service/models/model.ts'
 

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
 import type { Fetcher } from '#engines/fetch/first-use-fetcher.ts'
 import { type FetchOrder, GuardedFetcher } from '#engines/fetch/guarded-fetcher.ts'
-import { pictureBytes } from '#engines/pictures/bounds.ts'
+import { imageFileBytes } from '#engines/images/image-file.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { namedMediaBytes, namedMediaCount } from '#service/capabilities/chat/bounds.ts'
 import { pictureFetchMs } from '#service/capabilities/images/bounds.ts'
@@ -128,15 +128,15 @@ test('all of them share their time and their bytes', async () => {
   instead = async ({ url }) => ({ url, mimeType: 'image/png', charset: null, bytes: picture })
   await send(named('https://a.example/1', 'https://a.example/2'))
   expect(orders.map(({ mostBytes }) => mostBytes)).toEqual([
-    pictureBytes,
-    Math.min(pictureBytes, namedMediaBytes - picture.length),
+    imageFileBytes,
+    Math.min(imageFileBytes, namedMediaBytes - picture.length),
   ])
   for (const { timeoutMs } of orders) expect(timeoutMs).toBeLessThanOrEqual(pictureFetchMs)
   const large = Buffer.concat([picture, Buffer.alloc(15 * 1024 * 1024)])
   instead = async ({ url }) => ({ url, mimeType: 'image/png', charset: null, bytes: large })
   orders = []
   await send(named('https://a.example/1', 'https://a.example/2'))
-  expect(orders.map(({ mostBytes }) => mostBytes)).toEqual([pictureBytes, namedMediaBytes - large.length])
+  expect(orders.map(({ mostBytes }) => mostBytes)).toEqual([imageFileBytes, namedMediaBytes - large.length])
 })
 
 const redirectTo =
@@ -173,13 +173,13 @@ test.each<[rule: string, url: () => string, message: RegExp, server?: RequestLis
   [
     'a page that says that it is a picture',
     at,
-    /no picture of the types/,
+    /no image of the types/,
     say(200, '<html>', { 'content-type': 'image/png' }),
   ],
   [
     'a drawing that is a program',
     at,
-    /no picture of the types/,
+    /no image of the types/,
     say(200, '<svg onload="x"/>', { 'content-type': 'image/svg+xml' }),
   ],
   [
@@ -189,8 +189,13 @@ test.each<[rule: string, url: () => string, message: RegExp, server?: RequestLis
     say(200, png(8, 8, { width: 60_000, height: 60_000 })),
   ],
   ['half a picture', at, /cut off or damaged/, say(200, picture.subarray(0, 20))],
-  ['nothing at all', at, /no picture of the types/, say(200, '')],
-  ['one that says it is huge', at, /more than \d+ bytes/, say(200, '', { 'content-length': String(pictureBytes + 1) })],
+  ['nothing at all', at, /no image of the types/, say(200, '')],
+  [
+    'one that says it is huge',
+    at,
+    /more than \d+ bytes/,
+    say(200, '', { 'content-length': String(imageFileBytes + 1) }),
+  ],
   ['one without end', at, /more than \d+ bytes/, endless],
   ['one that does not come', at, /took too long/, showPicture, late],
 ])(

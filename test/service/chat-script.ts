@@ -1,5 +1,5 @@
 import type { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/operations/chat.ts'
-import type { ChatCall, ChatEngine } from '#engines/engine.ts'
+import type { ChatCall, ChatEngine } from '#engines/ports/engine.ts'
 
 /** One thing that an engine does. */
 export type Beat =

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { VideoEngine } from '#engines/engine.ts'
 import type { FaceDetector, FaceMedium } from '#engines/faces/face-detector.ts'
+import type { VideoEngine } from '#engines/ports/media-engines.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { VideoModel } from '#service/models/model.ts'
 import { asDataUrl, clip } from '../engines/video-media/example-clips.ts'

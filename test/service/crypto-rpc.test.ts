@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { RpcResult } from '#contract/operations/rpc.ts'
-import type { ChainNode, NodeCall } from '#engines/engine.ts'
+import type { ChainNode, NodeCall } from '#engines/ports/engine.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { type OpenedService, openService } from './open-service.ts'
 

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { VideoQueued } from '#contract/operations/video.ts'
-import type { VideoEngine } from '#engines/engine.ts'
+import type { VideoEngine } from '#engines/ports/media-engines.ts'
 import { videoModel } from './models/example-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
 

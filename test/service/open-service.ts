@@ -8,17 +8,11 @@ import { microUsd } from '#contract/money.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { DemoChat } from '#engines/demo/chat.ts'
 import { DemoVideo } from '#engines/demo/video.ts'
-import type {
-  ChainNetwork,
-  ChatEngine,
-  PageReader,
-  SearchEngine,
-  VideoEngine,
-  VideoTranscriber,
-} from '#engines/engine.ts'
 import type { FaceDetector } from '#engines/faces/face-detector.ts'
 import type { Fetcher } from '#engines/fetch/first-use-fetcher.ts'
 import type { Moderator } from '#engines/moderation/moderator.ts'
+import type { ChainNetwork, ChatEngine, PageReader, SearchEngine } from '#engines/ports/engine.ts'
+import type { VideoEngine, VideoTranscriber } from '#engines/ports/media-engines.ts'
 import type { MediaProbe } from '#engines/video-media/media-probe.ts'
 import type { Log } from '#host/log.ts'
 import type { StakeReader } from '#ledger/accounts/stake-reader.ts'

@@ -1,5 +1,6 @@
 import { microUsd } from '#contract/money.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
+import { encodePng } from '#engines/images/png.ts'
 import type {
   BackgroundCall,
   BackgroundEngine,
@@ -7,8 +8,7 @@ import type {
   EditEngine,
   UpscaleCall,
   UpscaleEngine,
-} from '#engines/engine.ts'
-import { encodePng } from '#engines/pictures/encode-png.ts'
+} from '#engines/ports/image-engines.ts'
 import type { PictureModel, UpscaleModel } from '#service/models/picture-model.ts'
 
 /** Of the kinds that an engine answers: enough for whoever looks at the first bytes alone. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SpeechFormat } from '#contract/operations/audio.ts'
 import { systemClock } from '#contract/time.ts'
-import type { SpeechEngine } from '#engines/audio-engines.ts'
+import type { SpeechEngine } from '#engines/ports/media-engines.ts'
 import { pooledSpeech } from '#engines/upstreams/pooled-audio.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
 import type { SpeechModel } from '#service/models/audio-models.ts'

@@ -4,7 +4,7 @@ import type {
   TranscribedSpeech,
   TranscriptionCall,
   TranscriptionEngine,
-} from '#engines/audio-engines.ts'
+} from '#engines/ports/media-engines.ts'
 
 export class ScriptedSpeech implements SpeechEngine {
   readonly carries = () => true

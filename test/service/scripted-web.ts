@@ -1,4 +1,4 @@
-import type { PageCall, PageReader, SearchCall, SearchEngine, SearchResult } from '#engines/engine.ts'
+import type { PageCall, PageReader, SearchCall, SearchEngine, SearchResult } from '#engines/ports/engine.ts'
 import { PageUnread } from '#engines/web/page-unread.ts'
 
 export const found: SearchResult[] = [

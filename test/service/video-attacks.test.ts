@@ -1,7 +1,7 @@
 /** Jobs of engines that say the same for ever, and of processes that all look after them. */
 import { afterEach, expect, test } from 'vitest'
 import { VideoQueued } from '#contract/operations/video.ts'
-import type { JobProgress } from '#engines/engine.ts'
+import type { JobProgress } from '#engines/ports/media-engines.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { longestJobMs } from '#service/jobs/bounds.ts'
 import { closeAll, film, type KeyDesk, openKeyDesk } from './http/idempotency/key-desk.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TranscriptCall, VideoTranscriber } from '#engines/engine.ts'
 import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
+import type { TranscriptCall, VideoTranscriber } from '#engines/ports/media-engines.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { privateSpellings } from './media/private-spellings.ts'
 import { type OpenedService, openService } from './open-service.ts'

@@ -3,7 +3,7 @@
  * takes its colour from the time in milliseconds, so that each run brings a picture that nobody has agreed to yet.
  */
 export async function drawPicture(atMs: number): Promise<Buffer> {
-  const { encodePng } = await import('#engines/pictures/encode-png.ts')
+  const { encodePng } = await import('#engines/images/png.ts')
   const side = 256
   const sky = skyAt(atMs)
   const rgb = Buffer.alloc(side * side * 3)

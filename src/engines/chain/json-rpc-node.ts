@@ -4,7 +4,7 @@ import { type RpcCall, RpcResult } from '#contract/operations/rpc.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import { bytesWithin } from '#host/bytes-within.ts'
 import { unreachable } from '#host/unreachable.ts'
-import type { ChainNode, NodeCall } from '../engine.ts'
+import type { ChainNode, NodeCall } from '../ports/engine.ts'
 import * as bounds from './bounds.ts'
 
 export interface JsonRpcNodeOptions {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { MusicCall, MusicEngine } from '../audio-engines.ts'
-import type { Carries, MusicChoice } from '../carried-choices.ts'
-import type { EngineState, JobProgress } from '../engine.ts'
+import type { Carries, MusicChoice } from '../ports/carried-choices.ts'
+import type { EngineState, JobProgress, MusicCall, MusicEngine } from '../ports/media-engines.ts'
 import { ComfyJobs, type ComfyJobsOptions } from './jobs.ts'
 import type { Placeholder, WorkflowValues } from './workflow.ts'
 

@@ -2,7 +2,11 @@ import { randomInt } from 'node:crypto'
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
 import { typeOfBytes } from '#contract/wire/image-header.ts'
-import type { Carries, EditChoice, ImageChoice, UpscaleChoice } from '../carried-choices.ts'
+import { threadUrl } from '#host/threads/thread-url.ts'
+import { type ImageFile, imageFileBytes } from '../images/image-file.ts'
+import { ImageWorker } from '../images/image-worker.ts'
+import type { UpstreamOptions } from '../openai/upstream-options.ts'
+import type { Carries, EditChoice, ImageChoice, UpscaleChoice } from '../ports/carried-choices.ts'
 import type {
   BackgroundCall,
   BackgroundEngine,
@@ -12,11 +16,7 @@ import type {
   ImageEngine,
   UpscaleCall,
   UpscaleEngine,
-} from '../engine.ts'
-import type { UpstreamOptions } from '../openai/upstream-options.ts'
-import { PictureWorker } from '../picture-worker.ts'
-import { pictureBytes } from '../pictures/bounds.ts'
-import type { Picture } from '../pictures/picture.ts'
+} from '../ports/image-engines.ts'
 import { comfyPictureMs, comfyPollMs } from './bounds.ts'
 import { runWorkflow } from './run-workflow.ts'
 import { ComfyServer } from './server.ts'
@@ -31,11 +31,20 @@ export interface ComfyOptions extends UpstreamOptions {
 
 interface Work {
   values: WorkflowValues
-  pictures: readonly Picture[]
+  pictures: readonly ImageFile[]
   format: ImageFormat
   most: number
   signal: AbortSignal
 }
+
+/** A task of the thread. */
+export interface ConvertTask {
+  image: Uint8Array
+  format: ImageFormat
+}
+
+export const convertWorker = (): ImageWorker<ConvertTask> =>
+  new ImageWorker(threadUrl('convert-thread', import.meta.url))
 
 const pictureNames = ['image', 'image_2', 'image_3'] as const
 
@@ -77,7 +86,7 @@ export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, Ba
   readonly #server: ComfyServer
   readonly #workflow: Workflow
   readonly #pollMs: number
-  readonly #worker = new PictureWorker()
+  readonly #worker = convertWorker()
 
   /** Throws a sentence where the address, the key or the workflow cannot be used. */
   constructor(options: ComfyOptions) {
@@ -136,12 +145,8 @@ export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, Ba
       const files = await runWorkflow({ server: this.#server, workflow, pollMs: this.#pollMs, signal })
       const made: Buffer[] = []
       for (const file of files.slice(0, most)) {
-        const bytes = await this.#server.bytes(file, pictureBytes, signal)
-        made.push(
-          typeOfBytes(bytes) === format
-            ? bytes
-            : await this.#worker.run({ kind: 'convert', picture: bytes, format }, signal),
-        )
+        const bytes = await this.#server.bytes(file, imageFileBytes, signal)
+        made.push(typeOfBytes(bytes) === format ? bytes : await this.#worker.run({ image: bytes, format }, signal))
       }
       return made
     } catch (error) {
@@ -150,7 +155,7 @@ export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, Ba
   }
 
   /** Every picture of a request has to have its place in the workflow: one that is left out would be paid for nothing. */
-  async #uploaded(pictures: readonly Picture[], signal: AbortSignal): Promise<WorkflowValues> {
+  async #uploaded(pictures: readonly ImageFile[], signal: AbortSignal): Promise<WorkflowValues> {
     const values: Partial<Record<(typeof pictureNames)[number], string>> = {}
     for (const [index, picture] of pictures.entries()) {
       const name = pictureNames[index]
@@ -162,7 +167,7 @@ export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, Ba
   }
 }
 
-function sizeOf([picture]: readonly Picture[]): Pick<WorkflowValues, 'width' | 'height'> {
+function sizeOf([picture]: readonly ImageFile[]): Pick<WorkflowValues, 'width' | 'height'> {
   return picture ? { width: picture.width, height: picture.height } : {}
 }
 

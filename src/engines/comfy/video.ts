@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { isNoPrompt } from '#contract/operations/video.ts'
-import type { Carries, VideoChoice } from '../carried-choices.ts'
-import { shortSideOf, videoPlan } from '../demo/video-plan.ts'
-import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
-import { readPicture } from '../pictures/picture.ts'
+import { shortSideOf, videoPlan } from '../demo/video-drawing.ts'
+import { readImage } from '../images/image-file.ts'
+import type { Carries, VideoChoice } from '../ports/carried-choices.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
 import { mediaFormat, mimeTypes } from '../video-media/media-format.ts'
 import { ComfyJobs, type ComfyJobsOptions, type ComfyStage } from './jobs.ts'
 import { type Placeholder, referencePlaces, type UploadedFile, type WorkflowValues } from './workflow.ts'
@@ -102,7 +102,7 @@ function mediaOf(request: VideoCall['request']): PlacedMedium[] {
 }
 
 function pictureOf(url: string): UploadedFile | string {
-  const read = readPicture(url)
+  const read = readImage(url)
   if (!read.ok) return read.problem
   const { type, bytes } = read.picture
   return { extension: type, mimeType: `image/${type}`, bytes }

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { fieldError } from '#contract/errors/issues.ts'
 import type {
   ChatCompletion,
   ChatCompletionChunk,
   ChatCompletionRequest,
+  ChatMessage,
   TokenUsage,
 } from '#contract/operations/chat.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
-import { chunkPauseMs, streamPauseMs } from '../bounds.ts'
-import type { ChatCall, ChatEngine } from '../engine.ts'
+import { chunkPauseMs, countedNumbers, quotedCharacters, streamPauseMs } from '../bounds.ts'
+import type { ChatCall, ChatEngine } from '../ports/engine.ts'
 import { askedTokens } from '../tokens/asked-tokens.ts'
+import { tokenizedPieceCharacters } from '../tokens/bounds.ts'
 import { countPromptTokens, countTokens } from '../tokens/count-tokens.ts'
-import { composeAnswer, composeThinking } from './compose-answer.ts'
-import { type Finished, finishText } from './finish-text.ts'
 
 export interface DemoChatOptions {
   clock?: Clock
@@ -115,3 +116,150 @@ function thinkingTokens({ pieces }: Finished): number {
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0)
+
+/** What a demonstration can honestly say about a request: facts of the request, and who is speaking. */
+export function composeAnswer(request: ChatCompletionRequest, choice: number): string {
+  const facts = factsOf(request)
+  if (request.response_format?.type === 'json_object') return JSON.stringify({ demonstration: true, ...facts })
+  const counted = countTo(facts.message)
+  const sum = arithmetic(facts.message)
+  const choices = request.n ?? 1
+  return [
+    'This is demo-chat, a demonstration: no language model is behind it, and this answer is made from your request.',
+    choices > 1 ? `It is choice ${choice + 1} of ${choices}.` : '',
+    `The last message has ${plural(facts.words, 'word')} and ${plural(facts.characters, 'character')}: “${facts.message}”`,
+    facts.messages > 1 ? `It is the end of ${plural(facts.messages, 'message')}.` : '',
+    facts.instructions ? `The instructions begin with “${facts.instructions}”` : '',
+    facts.images ? `It carries ${plural(facts.images, 'image')}, which a demonstration does not look at.` : '',
+    facts.tools.length ? `Offered tools, of which a demonstration calls none: ${facts.tools.join(', ')}.` : '',
+    sum ? `The arithmetic in it: ${sum}.` : '',
+    counted ? `Counting: ${counted}.` : '',
+  ]
+    .filter(Boolean)
+    .join('\n')
+}
+
+/** Thinking that is as much a demonstration as the answer. */
+export const composeThinking = (request: ChatCompletionRequest): string =>
+  `<think>\nA demonstration does not think. The last message has ${plural(factsOf(request).words, 'word')}; the answer lists facts of the request.\n</think>\n\n`
+
+function factsOf(request: ChatCompletionRequest) {
+  const asked = request.messages.findLast(({ role }) => role === 'user') ?? request.messages.at(-1)
+  const text = asked ? textOf(asked) : ''
+  const instructions = request.messages.filter(({ role }) => role === 'system' || role === 'developer').map(textOf)
+  return {
+    message: shortened(text),
+    words: text.split(/\s+/).filter(Boolean).length,
+    characters: [...text].length,
+    messages: request.messages.length,
+    instructions: shortened(instructions.join(' ')),
+    images: Array.isArray(asked?.content) ? asked.content.filter(({ type }) => type === 'image_url').length : 0,
+    tools: (request.tools ?? []).flatMap(({ function: called }) => namesOf(called)).slice(0, 16),
+  }
+}
+
+const namesOf = (called: unknown): string[] =>
+  typeof called === 'object' && called !== null && 'name' in called && typeof called.name === 'string'
+    ? [shortened(called.name)]
+    : []
+
+function textOf({ content }: ChatMessage): string {
+  if (typeof content === 'string') return content
+  return (content ?? []).flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
+}
+
+/** The beginning of a text, on one line. */
+function shortened(text: string): string {
+  const line = text
+    .slice(0, quotedCharacters * 4)
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  const characters = [...line]
+  return characters.length > quotedCharacters ? `${characters.slice(0, quotedCharacters).join('').trimEnd()}…` : line
+}
+
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
+
+const countRequest = /\bcount (?:from 1 )?to (\d{1,9})\b/i
+
+/** `count to 20`: the one way to ask for an answer of a known length. */
+function countTo(text: string): string {
+  const asked = Number(countRequest.exec(text)?.[1] ?? 0)
+  return Array.from({ length: Math.min(asked, countedNumbers) }, (_, index) => index + 1).join(' ')
+}
+
+const expression = /(?<![\d.])(-?\d{1,9}) ?([+\-*/×x]) ?(-?\d{1,9})(?![\d.])/
+
+function arithmetic(text: string): string {
+  const [, left = '', operator = '', right = ''] = expression.exec(text) ?? []
+  if (operator === '') return ''
+  const [a, b] = [Number(left), Number(right)]
+  switch (operator) {
+    case '+':
+      return `${a} + ${b} = ${a + b}`
+    case '-':
+      return `${a} − ${b} = ${a - b}`
+    case '/':
+      return b === 0 ? `${a} / 0 has no value` : `${a} / ${b} = ${Number((a / b).toPrecision(12))}`
+    default:
+      return `${a} × ${b} = ${BigInt(a) * BigInt(b)}`
+  }
+}
+
+export interface Finished {
+  /** The text as a stream would bring it; joined it is the whole. */
+  pieces: string[]
+  tokens: number
+  reason: 'stop' | 'length'
+  /** The sequence that ended it. */
+  stopped: string | null
+}
+
+const asText = { disallowedSpecial: new Set<string>() }
+
+/**
+ * Ends a text as a model would: at the first stop sequence, or when its tokens are used up, whichever comes first. It is
+ * tokenized a word at a time, which is linear, exact for its own count, and gives the pieces of a stream.
+ */
+export function finishText(text: string, maxTokens: number, stops: readonly string[]): Finished {
+  const stop = firstStop(text, stops)
+  const wanted = stop ? text.slice(0, stop.at) : text
+  const pieces: string[] = []
+  let tokens = 0
+  for (const word of wordsWithSpace(wanted)) {
+    const encoded = encode(word, asText)
+    const left = maxTokens - tokens
+    if (encoded.length > left) {
+      const cut = left > 0 ? whole(decode(encoded.slice(0, left))) : ''
+      if (cut) pieces.push(cut)
+      return { pieces, tokens: tokens + Math.max(0, left), reason: 'length', stopped: null }
+    }
+    tokens += encoded.length
+    pieces.push(word)
+  }
+  return { pieces, tokens, reason: 'stop', stopped: stop?.sequence ?? null }
+}
+
+/** Words with the space before them; what has no spaces is cut, so that no run is long. */
+const wordsWithSpace = (text: string): string[] =>
+  (text.match(/\s*\S+|\s+$/gu) ?? []).flatMap(word =>
+    word.length <= tokenizedPieceCharacters ? [word] : [...word].reduce(gathered, ['']),
+  )
+
+function gathered(pieces: string[], character: string): string[] {
+  const last = pieces.at(-1) ?? ''
+  if (last.length + character.length > tokenizedPieceCharacters) pieces.push(character)
+  else pieces[pieces.length - 1] = last + character
+  return pieces
+}
+
+/** A character whose bytes were cut between two tokens is left out. */
+const whole = (text: string): string => text.replace(/\ufffd+$/u, '')
+
+function firstStop(text: string, stops: readonly string[]): { at: number; sequence: string } | null {
+  const found = stops
+    .filter(sequence => sequence !== '')
+    .map(sequence => ({ sequence, at: text.indexOf(sequence) }))
+    .filter(({ at }) => at >= 0)
+  return found.length ? found.reduce((first, each) => (each.at < first.at ? each : first)) : null
+}

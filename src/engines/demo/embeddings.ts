@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { fieldError } from '#contract/errors/issues.ts'
-import { carriesAll } from '../carried-choices.ts'
-import type { EmbeddingCall, EmbeddingEngine, EmbeddingResult } from '../engine.ts'
+import { carriesAll } from '../ports/carried-choices.ts'
+import type { EmbeddingCall, EmbeddingEngine, EmbeddingResult } from '../ports/engine.ts'
 import { TokenCounter } from '../tokens/count-tokens.ts'
 
 /** Of the demonstration's vectors. */

@@ -1,19 +1,48 @@
-import type { Carries, ImageChoice } from '../carried-choices.ts'
-import type { ImageCall, ImageEngine } from '../engine.ts'
-import { PictureWorker } from '../picture-worker.ts'
-import { usualCfgScale } from './draw-picture.ts'
+import { threadUrl } from '#host/threads/thread-url.ts'
+import { ImageWorker } from '../images/image-worker.ts'
+import {
+  type Carries,
+  carriesOnly,
+  type EditChoice,
+  type ImageChoice,
+  type UpscaleChoice,
+} from '../ports/carried-choices.ts'
+import type {
+  BackgroundCall,
+  BackgroundEngine,
+  EditCall,
+  EditEngine,
+  EditRequest,
+  ImageCall,
+  ImageEngine,
+  UpscaleCall,
+  UpscaleEngine,
+} from '../ports/image-engines.ts'
+import type { ImageDrawing } from './draw-image.ts'
+import { usualCfgScale } from './draw-image.ts'
+
+/** A task of the demonstrations' thread. Images are files, in and out. */
+export type DemoImageTask =
+  | { kind: 'draw'; drawing: ImageDrawing }
+  | { kind: 'edit'; images: readonly Uint8Array[]; edit: Omit<EditRequest, 'pictures'> }
+  | { kind: 'upscale'; image: Uint8Array; scale: number }
+  | { kind: 'background'; image: Uint8Array }
+
+/** The thread starts with the first task and keeps no process alive. */
+export const demoImageWorker = (): ImageWorker<DemoImageTask> =>
+  new ImageWorker(threadUrl('demo-image-thread', import.meta.url))
 
 /**
- * Pictures of colours that follow from the words, with the words in them. Nothing is understood; it shows the path of a
- * request. The same prompt and seed give the same picture. They are drawn on a thread, which starts with the first and
- * keeps no process alive; whoever has one for pictures may give it.
+ * Images of colours that follow from the words, with the words in them. Nothing is understood; it shows the path of a
+ * request. The same prompt and seed give the same image.
  */
 export class DemoImages implements ImageEngine {
   /** Nothing is drawn in steps. */
   readonly carries: Carries<ImageChoice> = (field, value) => (field === 'format' ? value === 'png' : field !== 'steps')
-  readonly #worker: PictureWorker
+  readonly #worker: ImageWorker<DemoImageTask>
 
-  constructor(worker: PictureWorker = new PictureWorker()) {
+  /** A thread of its own when none is given. */
+  constructor(worker = demoImageWorker()) {
     this.#worker = worker
   }
 
@@ -28,12 +57,46 @@ export class DemoImages implements ImageEngine {
       cfgScale = usualCfgScale,
       count,
     } = request
-    const pictures: Buffer[] = []
+    const images: Buffer[] = []
     for (let variant = 0; variant < count; variant++) {
       const drawing = { width, height, prompt, negativePrompt, style, seed, cfgScale, variant }
-      pictures.push(await this.#worker.run({ kind: 'demo-draw', drawing }, signal))
+      images.push(await this.#worker.run({ kind: 'draw', drawing }, signal))
     }
-    return pictures
+    return images
+  }
+
+  /** Ends the thread. */
+  close(): Promise<void> {
+    return this.#worker.close()
+  }
+}
+
+/**
+ * Edits, larger images and removed backgrounds by plain arithmetic, to show the path of a request. No model is behind
+ * any of them.
+ */
+export class DemoImageEdits implements EditEngine, UpscaleEngine, BackgroundEngine {
+  readonly carries = carriesOnly<EditChoice | UpscaleChoice>(
+    ...(['prompt', 'images', 'aspect_ratio', 'resolution', 'quality', 'output_format', 'scale'] as const),
+  )
+  readonly #worker: ImageWorker<DemoImageTask>
+
+  /** A thread of its own when none is given. */
+  constructor(worker = demoImageWorker()) {
+    this.#worker = worker
+  }
+
+  async edit({ request, signal }: EditCall): Promise<Buffer> {
+    const { pictures, ...edit } = request
+    return this.#worker.run({ kind: 'edit', images: pictures.map(({ bytes }) => bytes), edit }, signal)
+  }
+
+  async upscale({ request: { picture, scale }, signal }: UpscaleCall): Promise<Buffer> {
+    return this.#worker.run({ kind: 'upscale', image: picture.bytes, scale }, signal)
+  }
+
+  async removeBackground({ picture, signal }: BackgroundCall): Promise<Buffer> {
+    return this.#worker.run({ kind: 'background', image: picture.bytes }, signal)
   }
 
   /** Ends the thread. */

@@ -6,16 +6,13 @@ import { videoEncoders } from '#host/encoders.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
 import type { RunMediaTask } from '#host/media/media-workers.ts'
 import { encodedBytes, encodeMs, encodesAtOnce, encodesWaiting, rememberedFailures } from '../bounds.ts'
-import { carriesAll } from '../carried-choices.ts'
-import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import { carriesAll } from '../ports/carried-choices.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
 import { isVideoFormat, mediaFormat } from '../video-media/media-format.ts'
 import { drawCaption } from './caption.ts'
-import { type Drawing, drawing } from './drawing.ts'
-import { type DrawnMedia, drawnMedia } from './drawn-media.ts'
-import { EncodeFailed, encode } from './encode.ts'
-import { type Upscaling, upscaling } from './upscaling.ts'
-import { videoPlan } from './video-plan.ts'
+import { type DrawnMedia, drawnMedia, EncodeFailed, encode, type Upscaling, upscaling } from './video-conversion.ts'
+import { drawnVideo, type VideoDrawing, videoPlan } from './video-drawing.ts'
 
 export interface DemoVideoOptions {
   /** Finished videos lie here as `JOB.mp4` until the caller takes them. */
@@ -110,7 +107,7 @@ export class DemoVideo implements VideoEngine {
       const outputPath = join(folder, 'video.mp4')
       const work = request.upscale_factor
         ? upscaling(await prepareUpscale(folder, outputPath, request, request.upscale_factor))
-        : drawing(await prepare(folder, outputPath, request))
+        : drawnVideo(await prepare(folder, outputPath, request))
       await encode(run, work)
       await settle(outputPath)
       await rename(outputPath, this.#pathOf(jobId))
@@ -133,7 +130,7 @@ export class DemoVideo implements VideoEngine {
 }
 
 /** Writes what the encoder reads. */
-async function prepare(folder: string, outputPath: string, request: VideoCall['request']): Promise<Drawing> {
+async function prepare(folder: string, outputPath: string, request: VideoCall['request']): Promise<VideoDrawing> {
   const plan = videoPlan(request)
   const media = await drawnMedia(folder, request)
   const caption = drawCaption(wordsOf(request, media), plan)

@@ -1,6 +1,6 @@
 import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
 import { threadUrl } from '#host/threads/thread-url.ts'
-import type { DocumentCall, DocumentReader } from '../engine.ts'
+import type { DocumentCall, DocumentReader } from '../ports/engine.ts'
 import * as bounds from './bounds.ts'
 import { documentKind } from './document-kind.ts'
 import type { DocumentAnswer, DocumentTask } from './document-thread-messages.ts'

@@ -1,17 +1,24 @@
-import { carriesOnly, type UpscaleChoice } from '../carried-choices.ts'
-import type { UpscaleCall, UpscaleEngine } from '../engine.ts'
-import { PictureWorker } from '../picture-worker.ts'
+import { threadUrl } from '#host/threads/thread-url.ts'
+import { ImageWorker } from '../images/image-worker.ts'
+import { carriesOnly, type UpscaleChoice } from '../ports/carried-choices.ts'
+import type { UpscaleCall, UpscaleEngine } from '../ports/image-engines.ts'
+
+/** A task of the thread. */
+export interface EsrganTask {
+  image: Uint8Array
+  scale: number
+}
 
 /**
- * Larger pictures by a small ESRGAN on this machine's processor. Wants the packages `@upscalerjs/esrgan-slim` and
+ * Larger images by a small ESRGAN on this machine's processor. Wants the packages `@upscalerjs/esrgan-slim` and
  * `@tensorflow/tfjs-core`, `-layers` and `-backend-wasm`, and `sharp` for what is no PNG.
  */
 export class EsrganUpscale implements UpscaleEngine {
   readonly carries = carriesOnly<UpscaleChoice>('scale')
-  readonly #worker = new PictureWorker()
+  readonly #worker = new ImageWorker<EsrganTask>(threadUrl('esrgan-thread', import.meta.url))
 
   async upscale({ request: { picture, scale }, signal }: UpscaleCall): Promise<Buffer> {
-    return this.#worker.run({ kind: 'esrgan', picture: picture.bytes, scale }, signal)
+    return this.#worker.run({ image: picture.bytes, scale }, signal)
   }
 
   /** Ends the thread. */

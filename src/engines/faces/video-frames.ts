@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { inFolder } from '#host/in-folder.ts'
 import { type Conversion, jpegQuality } from '#host/media/conversion.ts'
 import { Ffmpeg, isUnreadable } from '../ffmpeg/ffmpeg.ts'
-import { picturePixels } from '../pictures/bounds.ts'
+import { imagePixels } from '../images/image-file.ts'
 import { type MediaProbe, PacketProbe } from '../video-media/media-probe.ts'
 import { framePixels, framesBytes, framesMs, framingsAtOnce, framingsWaiting, videoFrames } from './bounds.ts'
 import type { FaceMedium } from './face-detector.ts'
@@ -78,6 +78,6 @@ function framing(path: string, folder: string, seconds: number, reader: 'mov' | 
       },
     ],
     to: { path: join(folder, 'frame-%03d.jpg'), format: 'image2', mostBytes: framesBytes },
-    maxPixels: picturePixels,
+    maxPixels: imagePixels,
   }
 }

@@ -1,7 +1,7 @@
 import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
 import * as bounds from '../bounds.ts'
-import type { ChatCall, ChatEngine } from '../engine.ts'
+import type { ChatCall, ChatEngine } from '../ports/engine.ts'
 import { EventReader } from './event-reader.ts'
 import { type Forwarding, forwardedMembers, forwardedRequest } from './forwarded-request.ts'
 import { readChunk, readCompletion, readObject } from './read-answer.ts'

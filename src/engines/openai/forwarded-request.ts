@@ -1,6 +1,5 @@
-import { chatMembers } from '../chat-members.ts'
-import type { ChatCall } from '../engine.ts'
-import { handedOn, type Members, withoutNames } from '../published-members.ts'
+import type { ChatCall } from '../ports/engine.ts'
+import { chatMembers, handedOn, type Members, withoutNames } from '../ports/published-members.ts'
 import { askedTokens } from '../tokens/asked-tokens.ts'
 
 export interface Forwarding {

@@ -1,6 +1,6 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { ChatCompletionRequest, ChatMessage } from '#contract/operations/chat.ts'
-import type { ChatCall } from '../engine.ts'
+import type { ChatCall } from '../ports/engine.ts'
 import { askedTokens } from '../tokens/asked-tokens.ts'
 import { isObject } from './read-answer.ts'
 

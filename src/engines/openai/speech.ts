@@ -1,6 +1,6 @@
 import { type SpeechFormat, speechTypes } from '#contract/operations/audio.ts'
-import type { SpeechCall, SpeechEngine } from '../audio-engines.ts'
-import { carriesAll } from '../carried-choices.ts'
+import { carriesAll } from '../ports/carried-choices.ts'
+import type { SpeechCall, SpeechEngine } from '../ports/media-engines.ts'
 import { speechBytes } from '../sound/bounds.ts'
 import { OpenAiUpstream } from './upstream.ts'
 import type { UpstreamOptions } from './upstream-options.ts'

@@ -1,12 +1,12 @@
 import { FormData } from 'undici'
 import { isNoPrompt } from '#contract/operations/video.ts'
-import type { Carries, VideoChoice } from '../carried-choices.ts'
-import { shortSideOf, videoPlan } from '../demo/video-plan.ts'
-import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
+import { shortSideOf, videoPlan } from '../demo/video-drawing.ts'
 import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'
 import { errorWords, type JobAnswer, JobUpstream } from '../job-upstream.ts'
 import type { JobUpstreamOptions } from '../job-upstream-options.ts'
 import { NotTaken, OnceSent } from '../once-sent.ts'
+import type { Carries, VideoChoice } from '../ports/carried-choices.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
 import { secondsOf } from '../video-media/asked-seconds.ts'
 
 export interface OpenAiVideosOptions extends JobUpstreamOptions {

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { containsMinor, isAdultModelContentViolation, isBlurred, isContentViolation } from '#contract/wire/headers.ts'
 import { defaultVendor, vendorHeader } from '#contract/wire/vendor.ts'
 import { pictureAnswerBytes } from '../bounds.ts'
-import { carriesAll } from '../carried-choices.ts'
-import type { EngineFinding, ImageCall, ImageEngine } from '../engine.ts'
 import { OpenAiUpstream } from '../openai/upstream.ts'
 import type { UpstreamOptions } from '../openai/upstream-options.ts'
+import { carriesAll } from '../ports/carried-choices.ts'
+import type { EngineFinding, ImageCall, ImageEngine } from '../ports/image-engines.ts'
 
 type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 

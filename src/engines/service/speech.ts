@@ -1,9 +1,9 @@
 import { FormData } from 'undici'
-import type { VoiceCall } from '../audio-engines.ts'
 import { voiceAnswerBytes } from '../bounds.ts'
 import { OpenAiSpeech } from '../openai/speech.ts'
 import { OpenAiUpstream } from '../openai/upstream.ts'
 import type { UpstreamOptions } from '../openai/upstream-options.ts'
+import type { VoiceCall } from '../ports/media-engines.ts'
 
 /** Another service of this contract, which has its own word for how to speak, and makes voices of recordings. */
 export class ServiceSpeech extends OpenAiSpeech {

@@ -1,11 +1,11 @@
 import { isNoPrompt, VideoQueueRequest } from '#contract/operations/video.ts'
-import { carriesAll } from '../carried-choices.ts'
-import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../engine.ts'
 import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'
 import { errorWords, type JobAnswer, JobUpstream } from '../job-upstream.ts'
 import type { JobUpstreamOptions } from '../job-upstream-options.ts'
 import { NotTaken, OnceSent } from '../once-sent.ts'
-import { handedOn, type Members, membersOf, withPath } from '../published-members.ts'
+import { carriesAll } from '../ports/carried-choices.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
+import { handedOn, type Members, membersOf, withPath } from '../ports/published-members.ts'
 
 export interface ServiceVideoOptions extends JobUpstreamOptions {
   /** Whether the service knows a request again by its `Idempotency-Key`, as farebox does. */

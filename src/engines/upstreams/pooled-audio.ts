@@ -1,5 +1,5 @@
 import { type SpeechFormat, speechFormats } from '#contract/operations/audio.ts'
-import type { MusicEngine, SpeechEngine, TranscriptionEngine, VoiceCall } from '../audio-engines.ts'
+import type { MusicEngine, SpeechEngine, TranscriptionEngine, VoiceCall } from '../ports/media-engines.ts'
 import { carriedByAll, type JobEngine, pooledJobs } from './pooled-engines.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 

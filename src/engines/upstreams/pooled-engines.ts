@@ -1,6 +1,8 @@
-import type { Carries } from '../carried-choices.ts'
-import type { ChatEngine, EmbeddingEngine, EngineState, ImageEngine, JobProgress, VideoEngine } from '../engine.ts'
 import { isFromEngine, wasAway, wasNotTaken } from '../once-sent.ts'
+import type { Carries } from '../ports/carried-choices.ts'
+import type { ChatEngine, EmbeddingEngine } from '../ports/engine.ts'
+import type { ImageEngine } from '../ports/image-engines.ts'
+import type { EngineState, JobProgress, VideoEngine } from '../ports/media-engines.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 import { isNotBegun } from './upstream-verdict.ts'
 

@@ -1,4 +1,4 @@
-import type { BackgroundEngine, EditEngine, UpscaleEngine } from '../engine.ts'
+import type { BackgroundEngine, EditEngine, UpscaleEngine } from '../ports/image-engines.ts'
 import { carriedByAll } from './pooled-engines.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 

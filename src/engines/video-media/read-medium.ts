@@ -2,8 +2,7 @@ import { fieldError } from '#contract/errors/issues.ts'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import { FetchRefused } from '../fetch/fetch-refused.ts'
 import type { Fetcher } from '../fetch/first-use-fetcher.ts'
-import { pictureBytes } from '../pictures/bounds.ts'
-import { fromBase64, readPicture, readPictureBytes } from '../pictures/picture.ts'
+import { fromBase64, imageFileBytes, readImage, readImageBytes } from '../images/image-file.ts'
 import { fetchMs } from './bounds.ts'
 import { type MediaFormat, mediaFormat, mimeTypes } from './media-format.ts'
 import type { MediumRule, NamedMedium } from './named-media.ts'
@@ -25,7 +24,7 @@ export interface Reading {
 /** The bytes of a medium, of a type that its field takes. Throws `invalidRequest`, which names the field. */
 export async function readMedium(named: NamedMedium, reading: Reading): Promise<ReadMedium> {
   const { path, url, rule } = named
-  if (rule.kind === 'image') return readImage(named, reading)
+  if (rule.kind === 'image') return imageMedium(named, reading)
   const mostBytes = Math.min(rule.mostBytes, reading.mostBytes)
   const bytes = isAddress(url) ? await fetched(named, { ...reading, mostBytes }) : fromDataUrl(path, url, rule.kind)
   if (bytes.length > rule.mostBytes) throw fieldError(path, `may have ${rule.mostBytes} bytes at most`)
@@ -34,11 +33,11 @@ export async function readMedium(named: NamedMedium, reading: Reading): Promise<
   return { bytes, format, mimeType: mimeTypes[format] }
 }
 
-async function readImage(named: NamedMedium, reading: Reading): Promise<ReadMedium> {
-  const mostBytes = Math.min(pictureBytes, reading.mostBytes)
+async function imageMedium(named: NamedMedium, reading: Reading): Promise<ReadMedium> {
+  const mostBytes = Math.min(imageFileBytes, reading.mostBytes)
   const read = isAddress(named.url)
-    ? readPictureBytes(null, await fetched(named, { ...reading, mostBytes }))
-    : readPicture(named.url)
+    ? readImageBytes(null, await fetched(named, { ...reading, mostBytes }))
+    : readImage(named.url)
   if (!read.ok) throw fieldError(named.path, read.problem)
   const { bytes, type } = read.picture
   return { bytes, mimeType: `image/${type}`, format: null }

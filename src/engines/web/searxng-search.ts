@@ -1,7 +1,7 @@
 import { Agent, request as send } from 'undici'
 import { z } from 'zod'
 import { bytesWithin } from '#host/bytes-within.ts'
-import type { SearchCall, SearchEngine, SearchResult } from '../engine.ts'
+import type { SearchCall, SearchEngine, SearchResult } from '../ports/engine.ts'
 import * as bounds from './bounds.ts'
 
 export interface SearxngSearchOptions {

@@ -1,7 +1,7 @@
-import type { PageCall, PageReader, ReadPage } from '../engine.ts'
 import { FetchRefused } from '../fetch/fetch-refused.ts'
 import { FirstUseFetcher } from '../fetch/first-use-fetcher.ts'
 import type { FetchedFile } from '../fetch/guarded-fetcher.ts'
+import type { PageCall, PageReader, ReadPage } from '../ports/engine.ts'
 import * as bounds from './bounds.ts'
 import { PageConverter } from './page-converter.ts'
 import { PageUnread } from './page-unread.ts'

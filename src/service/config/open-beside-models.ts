@@ -79,7 +79,7 @@ async function openNode({ urls, timeoutMs }: z.output<typeof NetworkConfigs>[num
 async function openTranscriber(config: TranscriberConfig, log: Log) {
   const { SoundTranscriber } = await import('#engines/sound-transcriber.ts')
   if (config.engine === 'demo') {
-    const { DemoTranscription } = await import('#engines/demo/transcription.ts')
+    const { DemoTranscription } = await import('#engines/demo/audio.ts')
     return new SoundTranscriber({ engine: new DemoTranscription(), engineModel: 'demo' })
   }
   if (config.engine === 'local') {

@@ -1,6 +1,6 @@
 import { AudioQueueRequest } from '#contract/operations/audio.ts'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
-import type { EngineState, JobProgress } from '#engines/engine.ts'
+import type { EngineState, JobProgress } from '#engines/ports/media-engines.ts'
 import type { MusicModel } from '../models/audio-models.ts'
 import type { VideoModel } from '../models/model.ts'
 import { musicRequest } from './music-request.ts'

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Clock } from '#contract/time.ts'
-import type { EngineState } from '#engines/engine.ts'
+import type { EngineState } from '#engines/ports/media-engines.ts'
 import { commitSurely } from '#ledger/store/commit-surely.ts'
 import type { Refusal } from '#ledger/store/outcome.ts'
 import type { Store } from '#ledger/store/store.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#contract/time.ts'
-import type { EngineState, JobProgress } from '#engines/engine.ts'
+import type { EngineState, JobProgress } from '#engines/ports/media-engines.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { Underway } from '#host/in-flight.ts'
 import type { Log } from '#host/log.ts'

@@ -1,5 +1,5 @@
 import type { AudioQueueRequest } from '#contract/operations/audio.ts'
-import type { MusicRequest } from '#engines/audio-engines.ts'
+import type { MusicRequest } from '#engines/ports/media-engines.ts'
 import type { MusicModel } from '../models/audio-models.ts'
 
 /** What a request comes to once the model's defaults stand in for what it leaves out. It has passed `checkMusic`. */

@@ -1,6 +1,6 @@
 import type { MicroUsd } from '#contract/money.ts'
 import type { SpeechFormat } from '#contract/operations/audio.ts'
-import type { MusicEngine, SpeechEngine, TranscriptionEngine } from '#engines/audio-engines.ts'
+import type { MusicEngine, SpeechEngine, TranscriptionEngine } from '#engines/ports/media-engines.ts'
 import type { AnyModel } from './model.ts'
 
 export interface SpeechModel extends AnyModel {

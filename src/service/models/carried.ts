@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/errors/issues.ts'
-import type { Carries } from '#engines/carried-choices.ts'
+import type { Carries } from '#engines/ports/carried-choices.ts'
 
 interface Carrier<Choice extends string> {
   id: string

@@ -1,7 +1,6 @@
 import { microUsd } from '#contract/money.ts'
-import type { MusicEngine } from '#engines/audio-engines.ts'
-import { DemoSpeech, demoVoices } from '#engines/demo/speech.ts'
-import { DemoTranscription } from '#engines/demo/transcription.ts'
+import { DemoSpeech, DemoTranscription, demoVoices } from '#engines/demo/audio.ts'
+import type { MusicEngine } from '#engines/ports/media-engines.ts'
 import type { MusicModel, SpeechModel, TranscriptionModel } from './audio-models.ts'
 
 /** 2026-11-22, when these models were first offered. */

@@ -1,11 +1,10 @@
 import { microUsd, pricePerMillion } from '#contract/money.ts'
 import { videoMediaFields } from '#contract/operations/video.ts'
-import type { MusicEngine } from '#engines/audio-engines.ts'
 import { DemoEmbeddings, demoDimensions } from '#engines/demo/embeddings.ts'
-import { DemoImages } from '#engines/demo/images.ts'
-import { DemoPictures } from '#engines/demo/pictures.ts'
-import type { ChatEngine, EmbeddingEngine, ImageEngine, VideoEngine } from '#engines/engine.ts'
-import { PictureWorker } from '#engines/picture-worker.ts'
+import { DemoImageEdits, DemoImages, demoImageWorker } from '#engines/demo/images.ts'
+import type { ChatEngine, EmbeddingEngine } from '#engines/ports/engine.ts'
+import type { ImageEngine } from '#engines/ports/image-engines.ts'
+import type { MusicEngine, VideoEngine } from '#engines/ports/media-engines.ts'
 import { demoMusic, demoSpeech, demoTranscription } from './demo-audio-models.ts'
 import { demoPictureModels } from './demo-picture-models.ts'
 import type { ConsentPolicy, EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
@@ -15,7 +14,7 @@ export interface DemoEngines {
   /** These need nothing, and are there where absent. */
   embeddings?: EmbeddingEngine
   images?: ImageEngine
-  pictures?: DemoPictures
+  pictures?: DemoImageEdits
   video: VideoEngine
   /** It needs a folder to work in; without one there is no music. */
   music?: MusicEngine
@@ -26,12 +25,12 @@ const createdAt = 1_793_491_200
 
 /** The models of a service that has no engine of its own yet; each says that it is a demonstration. */
 export function demoModels({ chat, embeddings, images, pictures, video, music }: DemoEngines): Model[] {
-  const worker = new PictureWorker()
+  const worker = demoImageWorker()
   return [
     demoChat(chat),
     demoEmbedding(embeddings ?? new DemoEmbeddings()),
     demoImage(images ?? new DemoImages(worker)),
-    ...demoPictureModels(pictures ?? new DemoPictures(worker)),
+    ...demoPictureModels(pictures ?? new DemoImageEdits(worker)),
     demoVideo(video, 'demo-video', 'inline'),
     demoVideo(video, 'demo-video-url', 'download_url'),
     demoStudio(video),

@@ -1,6 +1,6 @@
 import { microUsd } from '#contract/money.ts'
 import { editAspectRatios } from '#contract/operations/images.ts'
-import type { BackgroundEngine, EditEngine, UpscaleEngine } from '#engines/engine.ts'
+import type { BackgroundEngine, EditEngine, UpscaleEngine } from '#engines/ports/image-engines.ts'
 import type { BackgroundModel, EditModel, PictureModel, UpscaleModel } from './picture-model.ts'
 
 /** 2026-11-22, when these models were first offered. */

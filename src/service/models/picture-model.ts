@@ -1,6 +1,6 @@
 import type { MicroUsd } from '#contract/money.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
-import type { BackgroundEngine, EditEngine, EditRequest, UpscaleEngine } from '#engines/engine.ts'
+import type { BackgroundEngine, EditEngine, EditRequest, UpscaleEngine } from '#engines/ports/image-engines.ts'
 import type { AnyModel, Model } from './model.ts'
 
 /** A model whose work begins with a picture. */

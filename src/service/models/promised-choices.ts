@@ -1,4 +1,4 @@
-import type { Carries } from '#engines/carried-choices.ts'
+import type { Carries } from '#engines/ports/carried-choices.ts'
 import type { MusicModel, SpeechModel } from './audio-models.ts'
 import type { ImageModel, Model, VideoModel } from './model.ts'
 import type { EditModel } from './picture-model.ts'

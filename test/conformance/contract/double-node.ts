@@ -1,4 +1,4 @@
-import type { ChainNetwork } from '#engines/engine.ts'
+import type { ChainNetwork } from '#engines/ports/engine.ts'
 
 const refusal = { code: -32_602, message: 'invalid params' }
 

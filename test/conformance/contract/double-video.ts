@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { JobProgress, VideoCall, VideoEngine } from '#engines/engine.ts'
+import type { JobProgress, VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
 
 /** What its prompt must hold for the engine to refuse it. */
 export const refusedWord = 'forbidden'

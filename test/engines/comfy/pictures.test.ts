@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { ComfyPictures } from '#engines/comfy/pictures.ts'
 import { Workflow } from '#engines/comfy/workflow.ts'
-import type { ImageCall } from '#engines/engine.ts'
-import type { Picture } from '#engines/pictures/picture.ts'
+import type { ImageFile } from '#engines/images/image-file.ts'
+import type { ImageCall } from '#engines/ports/image-engines.ts'
 import { colouredPng } from '../../service/picture-models.ts'
 import { type ComfyBehaviour, comfyDouble, entryOf } from './comfy-double.ts'
 
@@ -78,7 +78,7 @@ test.each([
   expect(await made).toHaveLength(1)
 })
 
-const picture = async (side: number): Promise<Picture> => ({
+const picture = async (side: number): Promise<ImageFile> => ({
   type: 'png',
   bytes: await colouredPng(side, side),
   width: side,

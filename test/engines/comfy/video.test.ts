@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
 import { ComfyVideo } from '#engines/comfy/video.ts'
-import type { EngineState, JobProgress } from '#engines/engine.ts'
+import type { EngineState, JobProgress } from '#engines/ports/media-engines.ts'
 import { colouredPng } from '../../service/picture-models.ts'
 import { type ComfyBehaviour, type ComfyDouble, comfyDouble, entryOf } from './comfy-double.ts'
 

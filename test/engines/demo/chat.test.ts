@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '#contract/operations/chat.ts'
 import { DemoChat } from '#engines/demo/chat.ts'
-import type { ChatCall } from '#engines/engine.ts'
+import type { ChatCall } from '#engines/ports/engine.ts'
 
 const pauses: number[] = []
 const engine = new DemoChat({
@@ -67,7 +67,7 @@ test.each([
   [
     'counts pictures',
     user([{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }]),
-    /1 picture, which/,
+    /1 image, which/,
   ],
   [
     'names offered tools',

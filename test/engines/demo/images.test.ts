@@ -1,12 +1,11 @@
 import { afterAll, expect, test } from 'vitest'
 import { pictureSize } from '#contract/wire/image-header.ts'
-import { DemoImages } from '#engines/demo/images.ts'
-import { PictureWorker } from '#engines/picture-worker.ts'
+import { DemoImages, demoImageWorker } from '#engines/demo/images.ts'
 
 /** A thread has to start, on a machine that may be busy. */
 const threadMs = 60_000
 
-const worker = new PictureWorker()
+const worker = demoImageWorker()
 const engine = new DemoImages(worker)
 afterAll(() => worker.close())
 
@@ -30,7 +29,7 @@ test('a caller who has left gets their own reason', async () => {
 })
 
 test('nothing is drawn beside the thread: once that has ended, nothing is', async () => {
-  const ended = new PictureWorker()
+  const ended = demoImageWorker()
   await ended.close()
   const request = { prompt: 'a boat', count: 1, width: 64, height: 32, format: 'png' } as const
   const call = { request, engineModel: '', signal: new AbortController().signal }

@@ -1,22 +1,21 @@
 import { deflateSync } from 'node:zlib'
 import { afterAll, expect, test } from 'vitest'
 import { pictureSize } from '#contract/wire/image-header.ts'
-import { DemoPictures } from '#engines/demo/pictures.ts'
-import { decodePng } from '#engines/pictures/decode-png.ts'
-import { encodePng, type Raster } from '#engines/pictures/encode-png.ts'
-import type { Picture } from '#engines/pictures/picture.ts'
+import { DemoImageEdits } from '#engines/demo/images.ts'
+import type { ImageFile } from '#engines/images/image-file.ts'
+import { decodePng, encodePng, type Raster } from '#engines/images/png.ts'
 
 /** A thread has to start, on a machine that may be busy. */
 const threadMs = 60_000
 
-const engine = new DemoPictures()
+const engine = new DemoImageEdits()
 afterAll(() => engine.close())
 
 const never = new AbortController().signal
 const white = [255, 255, 255]
 
 /** A square of one colour before another. */
-async function square(width: number, height: number, inside: number[], outside = white): Promise<Picture> {
+async function square(width: number, height: number, inside: number[], outside = white): Promise<ImageFile> {
   const isInside = (x: number, y: number) =>
     Math.abs(x - width / 2) < width / 4 && Math.abs(y - height / 2) < height / 4
   const at = Array.from({ length: width * height }, (_, index) => isInside(index % width, Math.floor(index / width)))
@@ -34,7 +33,7 @@ const pixel = ({ width, rgba }: Raster, x: number, y: number) => [
   ...rgba.subarray((y * width + x) * 4, (y * width + x) * 4 + 4),
 ]
 
-const edit = (pictures: Picture[], prompt: string, change: object = {}) =>
+const edit = (pictures: ImageFile[], prompt: string, change: object = {}) =>
   engine.edit({ request: { pictures, prompt, format: 'png', ...change }, engineModel: '', signal: never })
 
 test(

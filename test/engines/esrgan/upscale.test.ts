@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { EsrganUpscale } from '#engines/esrgan/upscale.ts'
-import { decodePng } from '#engines/pictures/decode-png.ts'
-import { encodePng } from '#engines/pictures/encode-png.ts'
+import { decodePng, encodePng } from '#engines/images/png.ts'
 
 /** The packages are read and compiled first, on a machine that may be busy. */
 const modelMs = 120_000

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterEach } from 'vitest'
 import { type ChatCompletionChunk, ChatCompletionRequest } from '#contract/operations/chat.ts'
-import type { ChatCall } from '#engines/engine.ts'
 import { OpenAiChat, type OpenAiChatOptions } from '#engines/openai/chat.ts'
+import type { ChatCall } from '#engines/ports/engine.ts'
 import { type Upstream, upstream } from './upstream.ts'
 
 export type Answer = (response: ServerResponse, request: IncomingMessage) => void

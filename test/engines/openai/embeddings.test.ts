@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
-import type { EmbeddingCall } from '#engines/engine.ts'
 import { OpenAiEmbeddings } from '#engines/openai/embeddings.ts'
 import type { UpstreamOptions } from '#engines/openai/upstream-options.ts'
+import type { EmbeddingCall } from '#engines/ports/engine.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
 

@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { formBoundary, parseForm } from '#contract/wire/form.ts'
-import type { EditRequest } from '#engines/engine.ts'
+import type { ImageFile } from '#engines/images/image-file.ts'
 import { type OpenAiEditsOptions, OpenAiImageEdits } from '#engines/openai/image-edits.ts'
-import type { Picture } from '#engines/pictures/picture.ts'
+import type { EditRequest } from '#engines/ports/image-engines.ts'
 
 const open: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -55,7 +55,7 @@ async function engineFor(
   return { engine, seen, asked: asked.promise }
 }
 
-const picture: Picture = { type: 'png', bytes: Buffer.from('one'), width: 2, height: 2 }
+const picture: ImageFile = { type: 'png', bytes: Buffer.from('one'), width: 2, height: 2 }
 const call = (change: Partial<EditRequest> = {}, signal = new AbortController().signal) => ({
   request: { prompt: 'a boat', pictures: [picture], format: 'png' as const, ...change },
   engineModel: 'inner',

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import type { PictureRequest } from '#engines/engine.ts'
 import { OpenAiImages } from '#engines/openai/images.ts'
+import type { ImageRequest } from '#engines/ports/image-engines.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
 
@@ -16,7 +16,7 @@ async function engineFor(answer: Answer): Promise<[OpenAiImages, Upstream]> {
   return [engine, server]
 }
 
-const call = (change: Partial<PictureRequest> = {}, signal = new AbortController().signal) => ({
+const call = (change: Partial<ImageRequest> = {}, signal = new AbortController().signal) => ({
   request: { prompt: 'a boat', width: 512, height: 256, count: 2, format: 'png' as const, ...change },
   engineModel: 'inner',
   signal,

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import type { SpokenText } from '#engines/audio-engines.ts'
 import { OpenAiSpeech } from '#engines/openai/speech.ts'
+import type { SpokenText } from '#engines/ports/media-engines.ts'
 import { ServiceSpeech } from '#engines/service/speech.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import type { TranscriptionCall } from '#engines/audio-engines.ts'
 import { OpenAiTranscription } from '#engines/openai/transcription.ts'
+import type { TranscriptionCall } from '#engines/ports/media-engines.ts'
 import { ServiceTranscription } from '#engines/service/transcription.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'

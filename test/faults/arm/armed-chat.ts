@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DemoChat as Real } from '#engines/demo/chat.ts'
-import type { ChatCall } from '#engines/engine.ts'
+import type { ChatCall } from '#engines/ports/engine.ts'
 import { slowPauseMs } from '../bounds.ts'
 import { slowly } from '../loads/prompts.ts'
 import { around } from './around.ts'

@@ -1,5 +1,5 @@
 import { DemoVideo as Real } from '#engines/demo/video.ts'
-import type { EngineState, JobProgress, VideoCall } from '#engines/engine.ts'
+import type { EngineState, JobProgress, VideoCall } from '#engines/ports/media-engines.ts'
 import { around } from './around.ts'
 import { comeBy, videosFail } from './fault-orders.ts'
 

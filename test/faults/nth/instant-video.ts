@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { JobProgress, VideoCall, VideoEngine } from '#engines/engine.ts'
+import type { JobProgress, VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
 
 /** Done at the second look, or failed where the prompt says so. */
 export class InstantVideo implements VideoEngine {

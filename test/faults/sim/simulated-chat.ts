@@ -1,5 +1,5 @@
 import type { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/operations/chat.ts'
-import type { ChatCall, ChatEngine } from '#engines/engine.ts'
+import type { ChatCall, ChatEngine } from '#engines/ports/engine.ts'
 import type { Seeded } from '../seeded.ts'
 import type { Sometimes } from './sometimes.ts'
 import { answered, type Machine } from './virtual-machine.ts'

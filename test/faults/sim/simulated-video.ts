@@ -1,4 +1,4 @@
-import type { EngineState, JobProgress, VideoCall, VideoEngine } from '#engines/engine.ts'
+import type { EngineState, JobProgress, VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
 import type { Seeded } from '../seeded.ts'
 import type { Sometimes } from './sometimes.ts'
 import { answered, type Machine } from './virtual-machine.ts'

@@ -1,7 +1,7 @@
 /** An engine that never answers, and hears nothing of an abort. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { VideoQueued } from '#contract/operations/video.ts'
-import type { JobProgress, VideoCall, VideoEngine } from '#engines/engine.ts'
+import type { JobProgress, VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { engineAnswerMs, longestJobMs } from '#service/jobs/bounds.ts'
 import { type OpenedService, openService, TestClock } from '../open-service.ts'

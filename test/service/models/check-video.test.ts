@@ -5,8 +5,7 @@ import { DetailedError } from '#contract/errors/failures.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
 import { GuardedFetcher } from '#engines/fetch/guarded-fetcher.ts'
-import { pictureBytes } from '#engines/pictures/bounds.ts'
-import { readPicture } from '#engines/pictures/picture.ts'
+import { imageFileBytes, readImage } from '#engines/images/image-file.ts'
 import { PacketProbe } from '#engines/video-media/media-probe.ts'
 import { VideoMedia } from '#engines/video-media/video-media.ts'
 import { checkVideo, checkVideoPrice } from '#service/capabilities/video/check-video.ts'
@@ -107,7 +106,7 @@ const refused: [rule: string, change: object, field: string, message: RegExp, mo
     ['no pixel', { image_url: dataUrl('png', png(1, 1, { width: 0, height: 5 })) }, 'image_url', /damaged/],
     [
       'too many bytes',
-      { image_url: `data:image/png;base64,${'A'.repeat(Math.ceil(pictureBytes / 3) * 4 + 4)}` },
+      { image_url: `data:image/png;base64,${'A'.repeat(Math.ceil(imageFileBytes / 3) * 4 + 4)}` },
       'image_url',
       /bytes at most/,
     ],
@@ -134,7 +133,7 @@ test.each([
   ['gif', dataUrl('GIF', gifFile), { type: 'gif', width: 64, height: 32 }],
   ['webp', dataUrl('webp', webpFile), { type: 'webp', width: 64, height: 32 }],
 ])('a %s is read', async (_type, url, expected) => {
-  expect(readPicture(url)).toMatchObject({ ok: true, picture: expected })
+  expect(readImage(url)).toMatchObject({ ok: true, picture: expected })
   expect(await checked(model, request({ image_url: url }))).toMatchObject([{ mimeType: `image/${expected.type}` }])
 })
 
@@ -158,7 +157,7 @@ test('no picture, however broken, gives anything but an answer', () => {
   )
   fc.assert(
     fc.property(fc.constantFrom('png', 'jpeg', 'webp', 'gif'), anyPicture, (type, bytes) => {
-      expect(readPicture(dataUrl(type, Buffer.from(bytes)))).toHaveProperty('ok')
+      expect(readImage(dataUrl(type, Buffer.from(bytes)))).toHaveProperty('ok')
     }),
     { numRuns: 500 },
   )

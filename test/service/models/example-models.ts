@@ -1,4 +1,5 @@
-import type { ChatEngine, VideoEngine } from '#engines/engine.ts'
+import type { ChatEngine } from '#engines/ports/engine.ts'
+import type { VideoEngine } from '#engines/ports/media-engines.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { TextModel, VideoModel } from '#service/models/model.ts'
 

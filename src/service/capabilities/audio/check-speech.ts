@@ -1,7 +1,7 @@
 import { invalidRequest } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import type { SpeechFormat, SpeechRequest } from '#contract/operations/audio.ts'
-import type { SpokenText } from '#engines/audio-engines.ts'
+import type { SpokenText } from '#engines/ports/media-engines.ts'
 import type { Voices } from '../../http/service.ts'
 import type { SpeechModel } from '../../models/audio-models.ts'
 import { requireCarried } from '../../models/carried.ts'

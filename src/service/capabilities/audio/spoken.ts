@@ -1,5 +1,5 @@
 import { inferenceFailed } from '#contract/errors/errors.ts'
-import type { SpokenText } from '#engines/audio-engines.ts'
+import type { SpokenText } from '#engines/ports/media-engines.ts'
 import { speechBytes } from '#engines/sound/bounds.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { SpeechModel } from '../../models/audio-models.ts'

@@ -6,7 +6,7 @@ import {
   type ServiceParametersEcho,
   type SuffixedModel,
 } from '#contract/operations/service-parameters.ts'
-import type { Web } from '#engines/engine.ts'
+import type { Web } from '#engines/ports/engine.ts'
 import type { TextModel } from '../../models/model.ts'
 
 /** The options of a request with the defaults of brief §2.8; a suffix of the model's name wins over the body. */

@@ -1,6 +1,6 @@
 import { addUsd, type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
-import type { ChatCall } from '#engines/engine.ts'
+import type { ChatCall } from '#engines/ports/engine.ts'
 import type { ChargeOrder } from '#ledger/charges/charge.ts'
 import { shortage, totalOf } from '#ledger/charges/funding.ts'
 import { type Call, principalOf } from '../../http/call.ts'

@@ -1,6 +1,6 @@
 import type { ChatCompletionChunk, ChatCompletionRequest, TokenUsage } from '#contract/operations/chat.ts'
 import type { Clock } from '#contract/time.ts'
-import type { SearchResult } from '#engines/engine.ts'
+import type { SearchResult } from '#engines/ports/engine.ts'
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { RunningCount } from '#engines/tokens/running-count.ts'
 import { oneCharge } from '#ledger/charges/one-charge.ts'

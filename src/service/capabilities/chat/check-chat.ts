@@ -1,6 +1,6 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { ChatCompletionRequest, ContentPart } from '#contract/operations/chat.ts'
-import { readPicture } from '#engines/pictures/picture.ts'
+import { readImage } from '#engines/images/image-file.ts'
 import type { TextModel } from '../../models/model.ts'
 
 /** Media in a conversation: of a kind that the model takes, as bytes or at an address. Throws `invalidRequest`. */
@@ -46,7 +46,7 @@ function checkPart(model: TextModel, part: Exclude<ContentPart, { type: 'text' }
     throw fieldError([...path, 'type'], `${model.id} does not take ${part.type}; allowed values: ${types.join(', ')}`)
   }
   if (part.type === 'image_url' && !/^https?:/i.test(part.image_url.url)) {
-    const read = readPicture(part.image_url.url)
+    const read = readImage(part.image_url.url)
     if (!read.ok) throw fieldError([...path, 'image_url', 'url'], read.problem)
   }
   if (part.type === 'video_url' && !/^(https?:|data:video\/)/i.test(part.video_url.url)) {

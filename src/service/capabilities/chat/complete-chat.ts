@@ -1,6 +1,6 @@
 import type { ChatCompletion, TokenUsage } from '#contract/operations/chat.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
-import type { SearchResult } from '#engines/engine.ts'
+import type { SearchResult } from '#engines/ports/engine.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import { type Cost, printedCost } from '#ledger/charges/charge.ts'
 import { withCharge } from '#ledger/charges/charges.ts'

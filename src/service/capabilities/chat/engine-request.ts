@@ -1,5 +1,5 @@
 import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
-import { requestFor } from '#engines/chat-members.ts'
+import { requestFor } from '#engines/ports/published-members.ts'
 import { askedTokens } from '#engines/tokens/asked-tokens.ts'
 import type { TextModel } from '../../models/model.ts'
 import type { ChatOptions } from './chat-options.ts'

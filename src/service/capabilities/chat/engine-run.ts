@@ -1,5 +1,5 @@
 import type { ChatCompletionChunk } from '#contract/operations/chat.ts'
-import type { ChatCall, ChatEngine } from '#engines/engine.ts'
+import type { ChatCall, ChatEngine } from '#engines/ports/engine.ts'
 import { unreadStreamMs, usageWaitMs } from './bounds.ts'
 
 /** What the engine is asked, which may take a while to be known. */

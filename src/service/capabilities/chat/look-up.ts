@@ -1,5 +1,5 @@
-import type { PageReader, SearchEngine, SearchResult, Web } from '#engines/engine.ts'
 import type { Fetcher } from '#engines/fetch/first-use-fetcher.ts'
+import type { PageReader, SearchEngine, SearchResult, Web } from '#engines/ports/engine.ts'
 import { PageUnread } from '#engines/web/page-unread.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { Log } from '#host/log.ts'

@@ -3,8 +3,7 @@ import type { ChatCompletionRequest, ChatMessage, ContentPart } from '#contract/
 import { documentBytes } from '#contract/operations/documents.ts'
 import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
 import type { FetchedFile } from '#engines/fetch/guarded-fetcher.ts'
-import { pictureBytes } from '#engines/pictures/bounds.ts'
-import { fromBase64, readPictureBytes } from '#engines/pictures/picture.ts'
+import { fromBase64, imageFileBytes, readImageBytes } from '#engines/images/image-file.ts'
 import { fetchMs, videoBytes } from '#engines/video-media/bounds.ts'
 import { isVideoFormat, mediaFormat, mimeTypes } from '#engines/video-media/media-format.ts'
 import type { Service } from '../../http/service.ts'
@@ -93,7 +92,7 @@ export async function fetchMedia(
 }
 
 const mostBytesOf = ({ type }: MediaPart): number =>
-  ({ image_url: pictureBytes, video_url: videoBytes, file: documentBytes })[type]
+  ({ image_url: imageFileBytes, video_url: videoBytes, file: documentBytes })[type]
 
 type File = Pick<FetchedFile, 'bytes' | 'mimeType'>
 
@@ -122,7 +121,7 @@ async function given({ path, part }: NamedMedium, { bytes, mimeType }: File, fet
   const dataUrl = (type: string) => `data:${type};base64,${bytes.toString('base64')}`
   switch (part.type) {
     case 'image_url': {
-      const read = readPictureBytes(null, bytes)
+      const read = readImageBytes(null, bytes)
       if (!read.ok) throw fieldError(path, read.problem)
       return { ...part, image_url: { ...part.image_url, url: dataUrl(`image/${read.picture.type}`) } }
     }

@@ -1,7 +1,7 @@
 import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
 import { xSearchResults } from '#contract/operations/web.ts'
-import type { SearchResult } from '#engines/engine.ts'
+import type { SearchResult } from '#engines/ports/engine.ts'
 import type { Line } from '#ledger/store/units.ts'
 import { xSearchLines } from '../web/price-web.ts'
 import { citedCharacters, sourceHeadCharacters } from './bounds.ts'

@@ -1,6 +1,6 @@
 import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
-import type { SearchResult } from '#engines/engine.ts'
+import type { SearchResult } from '#engines/ports/engine.ts'
 import type { Line } from '#ledger/store/units.ts'
 import type { Service } from '../../http/service.ts'
 import { citedCharacters } from './bounds.ts'

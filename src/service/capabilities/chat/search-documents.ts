@@ -1,6 +1,6 @@
 import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
 import { searchDocumentsTool } from '#contract/wire/vendor.ts'
-import type { SearchResult } from '#engines/engine.ts'
+import type { SearchResult } from '#engines/ports/engine.ts'
 
 type Choice = ChatCompletion['choices'][number]
 

@@ -1,5 +1,5 @@
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
-import type { SearchResult } from '#engines/engine.ts'
+import type { SearchResult } from '#engines/ports/engine.ts'
 import { sourceHeadCharacters } from './bounds.ts'
 import type { Findings } from './look-up.ts'
 

@@ -1,5 +1,5 @@
 import type { DocumentFiles } from '#engines/documents/document-files.ts'
-import type { DocumentCall, DocumentReader } from '#engines/engine.ts'
+import type { DocumentCall, DocumentReader } from '#engines/ports/engine.ts'
 
 /** The reader of documents, loaded with the first of them. */
 export class FirstUseDocuments implements DocumentReader {

@@ -1,6 +1,6 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { EditImageRequest } from '#contract/operations/images.ts'
-import type { EditRequest } from '#engines/engine.ts'
+import type { EditRequest } from '#engines/ports/image-engines.ts'
 import type { EditModel } from '../../models/picture-model.ts'
 import { qualitiesOf } from '../../models/picture-record.ts'
 

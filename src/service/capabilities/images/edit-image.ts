@@ -1,7 +1,7 @@
 import { imageEditFailed } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import type { EditImageRequest, MultiEditImageRequest } from '#contract/operations/images.ts'
-import type { Picture } from '#engines/pictures/picture.ts'
+import type { ImageFile } from '#engines/images/image-file.ts'
 import type { Call } from '../../http/call.ts'
 import { requireFunds } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
@@ -34,7 +34,7 @@ async function edit(call: Call, { body, sources }: EditOrder, service: Service) 
   }
   const amount = editPrice(model, asked)
   await requireFunds(call, amount)
-  const pictures: Picture[] = []
+  const pictures: ImageFile[] = []
   // One after the other: each may be fetched, and all of them are in memory.
   for (const source of sources) {
     pictures.push(await sourcePicture(source, { model, fetcher: service.fetcher, signal: call.signal }))

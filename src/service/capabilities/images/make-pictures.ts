@@ -1,8 +1,8 @@
 import { microUsd } from '#contract/money.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
 import { typeOfBytes } from '#contract/wire/image-header.ts'
-import type { PictureRequest } from '#engines/engine.ts'
-import { pictureBytes } from '#engines/pictures/bounds.ts'
+import { imageFileBytes } from '#engines/images/image-file.ts'
+import type { ImageRequest } from '#engines/ports/image-engines.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { BytesReply, Call, JsonReply } from '../../http/call.ts'
 import { sell } from '../../http/sell.ts'
@@ -13,7 +13,7 @@ import { imageLines } from './price-image.ts'
 
 export interface PictureOrder {
   model: ImageModel
-  request: PictureRequest
+  request: ImageRequest
   /** The answer, once the pictures are there. */
   replyOf(made: Made): JsonReply | BytesReply
 }
@@ -50,8 +50,8 @@ export async function makePictures(call: Call, { model, request, replyOf }: Pict
 }
 
 /** What is no picture of the format that was asked for is not sold. */
-function checked(pictures: readonly Buffer[], { count, format }: PictureRequest): readonly Buffer[] {
-  const areGood = pictures.every(bytes => bytes.length <= pictureBytes && typeOfBytes(bytes) === format)
+function checked(pictures: readonly Buffer[], { count, format }: ImageRequest): readonly Buffer[] {
+  const areGood = pictures.every(bytes => bytes.length <= imageFileBytes && typeOfBytes(bytes) === format)
   if (pictures.length === 0 || pictures.length > count || !areGood) {
     throw new Error(`The engine made no ${format} of this request.`)
   }

@@ -1,5 +1,5 @@
 import type { MicroUsd } from '#contract/money.ts'
-import type { EditRequest } from '#engines/engine.ts'
+import type { EditRequest } from '#engines/ports/image-engines.ts'
 import type { Line } from '#ledger/store/units.ts'
 import type { EditModel, UpscaleModel } from '../../models/picture-model.ts'
 

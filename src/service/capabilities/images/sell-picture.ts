@@ -2,7 +2,7 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import type { MicroUsd } from '#contract/money.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
 import { typeOfBytes } from '#contract/wire/image-header.ts'
-import { pictureBytes } from '#engines/pictures/bounds.ts'
+import { imageFileBytes } from '#engines/images/image-file.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { BytesReply, Call } from '../../http/call.ts'
 import { sell } from '../../http/sell.ts'
@@ -39,7 +39,7 @@ async function made({ signal, requestId }: Call, { make, failed, format }: OnePi
   try {
     const bytes = await boundedWait(make(), { signal })
     signal.throwIfAborted()
-    if (bytes.length <= pictureBytes && typeOfBytes(bytes) === format) return bytes
+    if (bytes.length <= imageFileBytes && typeOfBytes(bytes) === format) return bytes
     throw new Error(`The engine made no ${format} of this request.`)
   } catch (error) {
     if (signal.aborted) throw error

@@ -5,7 +5,7 @@ import type { PictureInput } from '#contract/operations/images.ts'
 import { isWholePicture, pictureSize, typeOfBytes } from '#contract/wire/image-header.ts'
 import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
 import type { Fetcher } from '#engines/fetch/first-use-fetcher.ts'
-import { fromBase64, type Picture } from '#engines/pictures/picture.ts'
+import { fromBase64, type ImageFile } from '#engines/images/image-file.ts'
 import type { PictureModel } from '../../models/picture-model.ts'
 import { pictureFetchMs } from './bounds.ts'
 
@@ -28,7 +28,7 @@ const takenTypes = ['png', 'jpeg', 'webp'] as const
  * A picture as a request brings it, by its bytes and not by what is said of them. Throws `corruptedImage`,
  * `imageTooSmall`, `imageTooLarge`, `payloadTooLarge`, or `invalidRequest` that names the field.
  */
-export async function sourcePicture(source: PictureSource, options: SourceOptions): Promise<Picture> {
+export async function sourcePicture(source: PictureSource, options: SourceOptions): Promise<ImageFile> {
   const bytes = await bytesOf(source, options)
   if (bytes.length > uploadBytes) throw tooManyBytes()
   const type = typeOfBytes(bytes)

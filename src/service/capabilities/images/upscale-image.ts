@@ -1,8 +1,8 @@
 import { upscaleFailed } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import type { UpscaleImageRequest } from '#contract/operations/images.ts'
-import type { UpscaleRequest } from '#engines/engine.ts'
-import type { Picture } from '#engines/pictures/picture.ts'
+import type { ImageFile } from '#engines/images/image-file.ts'
+import type { UpscaleRequest } from '#engines/ports/image-engines.ts'
 import type { Call } from '../../http/call.ts'
 import { requireFunds } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
@@ -52,7 +52,7 @@ function enhanceOf(model: UpscaleModel, body: UpscaleImageRequest): UpscaleReque
 const otherThan = (usual: number, asked: number | null | undefined): number | undefined =>
   asked === usual ? undefined : (asked ?? undefined)
 
-function requireRoom({ id, mostMadePixels }: UpscaleModel, { width, height }: Picture, scale: number): void {
+function requireRoom({ id, mostMadePixels }: UpscaleModel, { width, height }: ImageFile, scale: number): void {
   if (Math.round(width * scale) * Math.round(height * scale) <= mostMadePixels) return
   const problem = `is ${width} by ${height}; ${id} makes ${mostMadePixels} pixels in all at most: ask for a smaller scale`
   throw tooLargePicture(['image'], problem)

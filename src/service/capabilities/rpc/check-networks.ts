@@ -1,4 +1,4 @@
-import type { ChainNetwork } from '#engines/engine.ts'
+import type { ChainNetwork } from '#engines/ports/engine.ts'
 import { networkCount } from './bounds.ts'
 
 const slugPattern = /^[a-z0-9][a-z0-9-]{0,63}$/

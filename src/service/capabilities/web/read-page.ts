@@ -1,4 +1,4 @@
-import type { PageCall, PageReader, ReadPage, Web } from '#engines/engine.ts'
+import type { PageCall, PageReader, ReadPage, Web } from '#engines/ports/engine.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import { unset } from './search-web.ts'
 

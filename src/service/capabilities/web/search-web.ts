@@ -1,7 +1,7 @@
 import { notSetUp, searchFailed } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { shouldRetry } from '#contract/wire/headers.ts'
-import type { SearchCall, SearchEngine, SearchResult, Web } from '#engines/engine.ts'
+import type { SearchCall, SearchEngine, SearchResult, Web } from '#engines/ports/engine.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { Log } from '#host/log.ts'
 

@@ -1,13 +1,9 @@
 import { join } from 'node:path'
+import { DemoMusic, DemoSpeech, DemoTranscription } from '#engines/demo/audio.ts'
 import { DemoChat } from '#engines/demo/chat.ts'
 import { DemoEmbeddings } from '#engines/demo/embeddings.ts'
-import { DemoImages } from '#engines/demo/images.ts'
-import { DemoMusic } from '#engines/demo/music.ts'
-import { DemoPictures } from '#engines/demo/pictures.ts'
-import { DemoSpeech } from '#engines/demo/speech.ts'
-import { DemoTranscription } from '#engines/demo/transcription.ts'
+import { DemoImageEdits, DemoImages, demoImageWorker } from '#engines/demo/images.ts'
 import { DemoVideo } from '#engines/demo/video.ts'
-import { PictureWorker } from '#engines/picture-worker.ts'
 import { defineEngineKind, type EngineSurroundings } from '../engine-kind.ts'
 
 /** The demonstrations, to try a configuration with. */
@@ -18,9 +14,9 @@ export const demoKind = defineEngineKind({
     text: () => new DemoChat(),
     embedding: () => new DemoEmbeddings(),
     image: (_, around) => new DemoImages(thread(around)),
-    inpaint: (_, around) => new DemoPictures(thread(around)),
-    upscale: (_, around) => new DemoPictures(thread(around)),
-    background: (_, around) => new DemoPictures(thread(around)),
+    inpaint: (_, around) => new DemoImageEdits(thread(around)),
+    upscale: (_, around) => new DemoImageEdits(thread(around)),
+    background: (_, around) => new DemoImageEdits(thread(around)),
     tts: () => new DemoSpeech(),
     asr: () => new DemoTranscription(),
     music: (_, { folder }) => new DemoMusic({ workFolder: join(folder, 'demo') }),
@@ -30,4 +26,4 @@ export const demoKind = defineEngineKind({
 })
 
 /** One thread for all of them, and for each reload. */
-const thread = ({ keep }: EngineSurroundings): PictureWorker => keep('demo pictures', () => new PictureWorker())
+const thread = ({ keep }: EngineSurroundings) => keep('demo images', demoImageWorker)

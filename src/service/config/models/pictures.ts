@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { editAspectRatios, mostEditPictures } from '#contract/operations/images.ts'
-import { picturePixels } from '#engines/pictures/bounds.ts'
+import { imagePixels } from '#engines/images/image-file.ts'
 import { pooledBackgrounds, pooledEdits, pooledUpscales } from '#engines/upstreams/pooled-pictures.ts'
 import { count, Usd } from '../config-values.ts'
 import { defineModelKind } from '../model-kind.ts'
@@ -13,7 +13,7 @@ const Resolution = z.string().min(1).max(10)
 const taken = {
   shortestSide: count(1, 4_096).default(64),
   /** Width times height of a picture that is sent. */
-  mostPixels: count(64, picturePixels).default(16_777_216),
+  mostPixels: count(64, imagePixels).default(16_777_216),
 }
 
 export const inpaintKind = defineModelKind({
@@ -60,7 +60,7 @@ export const upscaleKind = defineModelKind({
   type: 'upscale',
   shape: {
     ...taken,
-    mostMadePixels: count(64, picturePixels).default(16_777_216),
+    mostMadePixels: count(64, imagePixels).default(16_777_216),
     hasEnhance: z.boolean().default(false),
     price: z.strictObject({ twiceUsd: Usd, fourTimesUsd: Usd }),
   },

@@ -1,4 +1,4 @@
-import { demoPages } from '#engines/demo/pages.ts'
+import { demoPages } from '#engines/demo/web.ts'
 import type { Asked, Recipes } from '../recipe.ts'
 
 const document = (format?: string): Asked => {

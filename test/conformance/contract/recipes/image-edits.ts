@@ -1,4 +1,4 @@
-import { encodePng } from '#engines/pictures/encode-png.ts'
+import { encodePng } from '#engines/images/png.ts'
 import type { Recipes } from '../recipe.ts'
 
 const side = 64

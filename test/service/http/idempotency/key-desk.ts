@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 import { pricePerMillion } from '#contract/money.ts'
-import type { JobProgress, VideoCall, VideoEngine } from '#engines/engine.ts'
+import type { JobProgress, VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
 import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
 import { recoveryIntervalMs } from '#ledger/bounds.ts'
 import { lapsedForMs } from '#ledger/charges/lapsed-holds.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { modelOffline } from '#contract/errors/errors.ts'
 import { microUsd } from '#contract/money.ts'
-import type { ChatCall } from '#engines/engine.ts'
+import type { ChatCall } from '#engines/ports/engine.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { keptAnswerBytes, keptBytesADay, workAfterLeavingMs } from '#service/http/idempotency/bounds.ts'

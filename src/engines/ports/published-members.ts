@@ -1,4 +1,6 @@
 import type { z } from 'zod'
+import { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import type { ChatEngine } from './engine.ts'
 
 /**
  * Which members of a value may be handed on, by their names; `all` where the published schema leaves them open, as in the
@@ -51,7 +53,7 @@ const variantsOf = (options: readonly z.core.$ZodType[], by: string): Variants =
 })
 
 /** What either of two lets pass. */
-export function merged(one: Members, other: Members): Members {
+function merged(one: Members, other: Members): Members {
   if (one === 'all' || other === 'all') return 'all'
   if (one === other || isNone(other)) return one
   if (isNone(one)) return other
@@ -117,4 +119,27 @@ function object(value: Record<string, unknown>, members: NamedMembers | Variants
     isSame &&= kept === each
   }
   return isSame ? value : Object.fromEntries(passed)
+}
+
+/** Published, but not for an engine: who calls, what OpenAI would keep, and models that nobody priced. */
+const keptHere = ['user', 'store', 'metadata', 'fallbacks']
+
+/** In which detail an image is looked at: published for Responses, and sent by OpenAI's clients here too. */
+const imageDetail = 'messages.content.image_url.detail'
+
+let published: Members | undefined
+
+/** What an engine may be told of a chat: the published members (published contract §5.1) and these paths. */
+export function chatMembers(paths: readonly string[] = []): Members {
+  published ??= withPath(withoutNames(membersOf(ChatCompletionRequest), keptHere), imageDetail)
+  return paths.reduce(withPath, published)
+}
+
+const known = new WeakMap<ChatEngine, Members>()
+
+/** A request without the members that this engine is not told, so that they are neither held for nor counted. */
+export function requestFor(engine: ChatEngine, request: ChatCompletionRequest): ChatCompletionRequest {
+  const members = known.get(engine) ?? chatMembers(engine.passMembers)
+  known.set(engine, members)
+  return handedOn(request, members)
 }

@@ -1,38 +1,40 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { isWholePicture, pictureSize, typeOfBytes } from '#contract/wire/image-header.ts'
-import { PictureWorker } from '#engines/picture-worker.ts'
+import { convertWorker } from '#engines/comfy/pictures.ts'
+import { demoImageWorker } from '#engines/demo/images.ts'
 import { colouredPng } from '../service/picture-models.ts'
 
 /** A thread has to start, on a machine that may be busy. */
 const threadMs = 60_000
 
-describe('pictures of other formats', { tags: ['engines'] }, () => {
-  const worker = new PictureWorker()
+describe('images of other formats', { tags: ['engines'] }, () => {
+  const worker = convertWorker()
+  const demo = demoImageWorker()
   const never = new AbortController().signal
-  afterAll(() => worker.close())
+  afterAll(() => Promise.all([worker.close(), demo.close()]))
 
   test.each(['jpeg', 'webp'] as const)(
     '%s is written, recognised as whole, and read again',
     async format => {
-      const made = await worker.run({ kind: 'convert', picture: await colouredPng(24, 12), format }, never)
+      const made = await worker.run({ image: await colouredPng(24, 12), format }, never)
       expect([typeOfBytes(made), pictureSize(format, made), isWholePicture(format, made)]).toEqual([
         format,
         { width: 24, height: 12 },
         true,
       ])
       expect(isWholePicture(format, made.subarray(0, -8))).toBe(false)
-      const larger = await worker.run({ kind: 'demo-upscale', picture: made, scale: 2 }, never)
+      const larger = await demo.run({ kind: 'upscale', image: made, scale: 2 }, never)
       expect(pictureSize('png', larger)).toEqual({ width: 48, height: 24 })
     },
     threadMs,
   )
 
   test(
-    'a picture that cannot be decoded is told apart from a fault of ours',
+    'an image that cannot be decoded is told apart from a fault of ours',
     async () => {
-      const made = await worker.run({ kind: 'convert', picture: await colouredPng(24, 12), format: 'webp' }, never)
+      const made = await worker.run({ image: await colouredPng(24, 12), format: 'webp' }, never)
       const broken = Buffer.concat([made.subarray(0, 30), Buffer.alloc(made.length - 30, 255)])
-      const read = worker.run({ kind: 'demo-background', picture: broken }, never)
+      const read = demo.run({ kind: 'background', image: broken }, never)
       await expect(read).rejects.toMatchObject({ kind: 'CORRUPTED_IMAGE' })
     },
     threadMs,

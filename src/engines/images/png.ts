@@ -1,5 +1,49 @@
-import { inflateSync } from 'node:zlib'
-import type { Raster } from './encode-png.ts'
+import { promisify } from 'node:util'
+import { crc32, deflate, inflateSync } from 'node:zlib'
+
+export interface Pixels {
+  width: number
+  height: number
+  /** Red, green and blue, a byte each, row by row from the top. */
+  rgb: Buffer
+}
+
+/** The same with opacity. */
+export interface Raster {
+  width: number
+  height: number
+  rgba: Buffer
+}
+
+/** A PNG of eight bits a channel, without loss. */
+export async function encodePng(image: Pixels | Raster): Promise<Buffer> {
+  const { width, height } = image
+  const [data, channels] = 'rgb' in image ? [image.rgb, 3] : [image.rgba, 4]
+  // Each row begins with its filter: none.
+  const rows = Buffer.alloc(height * (1 + width * channels))
+  for (let y = 0; y < height; y++) {
+    data.copy(rows, y * (1 + width * channels) + 1, y * width * channels, (y + 1) * width * channels)
+  }
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  // Eight bits a channel; 2 is RGB, 6 has opacity too.
+  header.set([8, channels === 3 ? 2 : 6, 0, 0, 0], 8)
+  return Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    chunk('IHDR', header),
+    chunk('IDAT', await promisify(deflate)(rows)),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
+  const frame = Buffer.alloc(8)
+  frame.writeUInt32BE(data.length, 0)
+  frame.writeUInt32BE(crc32(body), 4)
+  return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)])
+}
 
 /** Bytes of a pixel by the header's word for its colours: grey, RGB, and each with opacity. */
 const channelsOf: Readonly<Record<number, number>> = { 0: 1, 2: 3, 4: 2, 6: 4 }
@@ -17,7 +61,7 @@ export function decodePng(bytes: Buffer): Raster | null {
   const rowBytes = width * channels
   const packed = dataOf(bytes)
   const rows = inflateSync(packed, { maxOutputLength: height * (rowBytes + 1) })
-  if (rows.length !== height * (rowBytes + 1)) throw new Error('The picture has another size than it says.')
+  if (rows.length !== height * (rowBytes + 1)) throw new Error('The image has another size than it says.')
   const plain = unfiltered(rows, rowBytes, channels)
   return { width, height, rgba: withOpacity(plain, channels) }
 }
@@ -38,7 +82,7 @@ function unfiltered(rows: Buffer, rowBytes: number, channels: number): Buffer {
   const plain = Buffer.alloc((rows.length / (rowBytes + 1)) * rowBytes)
   for (let row = 0, from = 0, to = 0; from < rows.length; row++, from += rowBytes + 1, to += rowBytes) {
     const filter = rows[from] ?? 0
-    if (filter > 4) throw new Error('The picture has a row of an unknown kind.')
+    if (filter > 4) throw new Error('The image has a row of an unknown kind.')
     for (let x = 0; x < rowBytes; x++) {
       const left = x >= channels ? (plain[to + x - channels] ?? 0) : 0
       const above = row > 0 ? (plain[to + x - rowBytes] ?? 0) : 0

@@ -1,25 +1,27 @@
+import { createHash } from 'node:crypto'
+import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Conversion, Track } from '#host/media/conversion.ts'
 import { encodedBytes } from '../bounds.ts'
-import { picturePixels } from '../pictures/bounds.ts'
-import type { RawPicture } from './caption.ts'
-import type { DrawnMedia } from './drawn-media.ts'
-import type { VideoPlan } from './video-plan.ts'
+import { imagePixels } from '../images/image-file.ts'
+import { secondsOf } from '../video-media/asked-seconds.ts'
+import type { RawImage } from './caption.ts'
+import type { DrawnMedia } from './video-conversion.ts'
 
 const framesPerSecond = 24
 
 /** Side by side in one row; the others stand below. */
 const tilesOfRow = 8
 
-export interface Drawing {
+export interface VideoDrawing {
   plan: VideoPlan
-  caption: RawPicture
+  caption: RawImage
   captionPath: string
   media: DrawnMedia
   outputPath: string
 }
 
 /** Draws a video. Numbers and paths of ours alone: nothing of a request's text is in them. */
-export function drawing({ plan, caption, captionPath, media, outputPath }: Drawing): Conversion {
+export function drawnVideo({ plan, caption, captionPath, media, outputPath }: VideoDrawing): Conversion {
   const { width, height } = caption
   const raw = { pixel_format: 'rgba', video_size: `${width}x${height}`, framerate: `${framesPerSecond}` }
   const { base, end, tiles, sounds } = media
@@ -46,7 +48,7 @@ export function drawing({ plan, caption, captionPath, media, outputPath }: Drawi
         : []),
     ],
     to: { path: outputPath, format: 'mp4', options: { movflags: '+faststart' }, mostBytes: encodedBytes },
-    maxPixels: picturePixels,
+    maxPixels: imagePixels,
   }
 }
 
@@ -98,7 +100,7 @@ function chord(plan: VideoPlan): string {
   return `aevalsrc='(${tone(1, 0.12)}+${tone(1.25, 0.08)}+${tone(1.5, 0.08)})*(0.7+0.3*sin(2*PI*${between(plan, 21, 0.3, 2)}*t))':s=44100`
 }
 
-/** Below, the given video or picture; over it two squares that wander, the tiles, the end frame, and the caption over all. */
+/** Below, the given video or image; over it two squares that wander, the tiles, the end frame, and the caption over all. */
 function layers(plan: VideoPlan, { base, end, tiles }: DrawnMedia): string {
   const first = base ? 2 : 1
   return [
@@ -140,3 +142,39 @@ function tileLayer(plan: VideoPlan, index: number, input: number): string[] {
     `[tiled${index}][tile${index}]overlay=x=${x}:y=${y}:eof_action=repeat[tiled${index + 1}]`,
   ]
 }
+
+/** What a request comes to before anything is drawn. */
+interface VideoPlan {
+  width: number
+  height: number
+  seconds: number
+  audio: boolean
+  /** Numbers from 0 to 255 that follow from the prompt alone: the same words, the same image. */
+  seed: readonly number[]
+}
+
+const defaultShortSide = 480
+const defaultRatio = [16, 9] as const
+
+/** Pixels of the shorter side; null for a resolution that says none, such as `2x`. */
+export function shortSideOf(resolution: unknown): number | null {
+  if (resolution === '4k') return 2_160
+  const pixels = /^(?:true_)?(\d{3,4})p$/.exec(String(resolution))?.[1]
+  return pixels === undefined ? null : Number(pixels)
+}
+
+export function videoPlan(request: VideoQueueRequest): VideoPlan {
+  const shortSide = shortSideOf(request.resolution) ?? defaultShortSide
+  const [across = defaultRatio[0], down = defaultRatio[1]] =
+    request.aspect_ratio?.split(':').map(Number) ?? defaultRatio
+  return {
+    width: even(across >= down ? (shortSide * across) / down : shortSide),
+    height: even(across >= down ? shortSide : (shortSide * down) / across),
+    seconds: secondsOf(request.duration),
+    audio: request.audio !== false,
+    seed: [...createHash('sha256').update(request.prompt).digest()],
+  }
+}
+
+/** Half of the colour's resolution must be whole. */
+const even = (side: number): number => Math.round(side / 2) * 2

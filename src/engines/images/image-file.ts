@@ -5,50 +5,55 @@ import {
   pictureTypes,
   typeOfBytes,
 } from '#contract/wire/image-header.ts'
-import { pictureBytes, picturePixels } from './bounds.ts'
 
-export interface Picture {
+/** An image's bytes, decoded; the body limit of video requests is 35 MB with base64. */
+export const imageFileBytes = 20 * 1024 * 1024
+
+/** Width times height of an image: a phone's camera makes 50 million, a decompression bomb billions. */
+export const imagePixels = 64_000_000
+
+export interface ImageFile {
   type: PictureType
   bytes: Buffer
   width: number
   height: number
 }
 
-export type PictureRead = { ok: true; picture: Picture } | { ok: false; problem: string }
+type ImageRead = { ok: true; picture: ImageFile } | { ok: false; problem: string }
 
 const dataUrl = /^data:image\/([a-z0-9.+-]{1,40});base64,/i
 const notBase64 = /[^A-Za-z0-9+/=]/
 
-const problem = (text: string): PictureRead => ({ ok: false, problem: text })
+const problem = (text: string): ImageRead => ({ ok: false, problem: text })
 
-/** Reads a picture out of a data URL: what it declares, its base64, its own header and its size must agree. */
-export function readPicture(url: string): PictureRead {
+/** Reads an image out of a data URL: what it declares, its base64, its own header and its size must agree. */
+export function readImage(url: string): ImageRead {
   if (/^https?:/i.test(url))
-    return problem('addresses are not fetched here; send the picture as a data URL (data:image/png;base64,…)')
+    return problem('addresses are not fetched here; send the image as a data URL (data:image/png;base64,…)')
   const head = dataUrl.exec(url)
   if (!head)
     return problem(
       `must be a data URL with base64: data:image/TYPE;base64,… with TYPE one of ${pictureTypes.join(', ')}`,
     )
   const declared = declaredType(head[1] ?? '')
-  if (!declared) return problem(`the picture's type must be one of ${pictureTypes.join(', ')}`)
+  if (!declared) return problem(`the image's type must be one of ${pictureTypes.join(', ')}`)
   const text = url.slice(head[0].length)
-  if (text.length > Math.ceil(pictureBytes / 3) * 4)
-    return problem(`the picture may have ${pictureBytes} bytes at most`)
+  if (text.length > Math.ceil(imageFileBytes / 3) * 4)
+    return problem(`the image may have ${imageFileBytes} bytes at most`)
   const bytes = fromBase64(text)
   if (!bytes) return problem('the data URL holds no valid base64')
-  return readPictureBytes(declared, bytes)
+  return readImageBytes(declared, bytes)
 }
 
 /** `declared` is null for what came from an address, where only the bytes count. */
-export function readPictureBytes(declared: PictureType | null, bytes: Buffer): PictureRead {
+export function readImageBytes(declared: PictureType | null, bytes: Buffer): ImageRead {
   const type = typeOfBytes(bytes)
-  if (type === null) return problem(`the bytes are no picture of the types ${pictureTypes.join(', ')}`)
+  if (type === null) return problem(`the bytes are no image of the types ${pictureTypes.join(', ')}`)
   if (declared !== null && type !== declared)
     return problem(`the data URL declares ${declared}, and its bytes are ${type}`)
   const size = pictureSize(type, bytes)
-  if (!size || !isWholePicture(type, bytes)) return problem('the picture is cut off or damaged')
-  if (size.width * size.height > picturePixels) return problem(`the picture may have ${picturePixels} pixels at most`)
+  if (!size || !isWholePicture(type, bytes)) return problem('the image is cut off or damaged')
+  if (size.width * size.height > imagePixels) return problem(`the image may have ${imagePixels} pixels at most`)
   return { ok: true, picture: { type, bytes, ...size } }
 }
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { Pixels } from '../pictures/encode-png.ts'
+import type { Pixels } from '../images/png.ts'
 import { drawCaption } from './caption.ts'
 
-/** What a demonstration of a picture is drawn from. */
-export interface Drawing {
+/** What a demonstration of an image is drawn from. */
+export interface ImageDrawing {
   width: number
   height: number
   prompt: string
@@ -13,7 +13,7 @@ export interface Drawing {
   seed: number
   /** How far colours reach: at twice the usual they are twice as strong. */
   cfgScale: number
-  /** Which of the pictures of one request. */
+  /** Which of the images of one request. */
   variant: number
 }
 
@@ -21,7 +21,7 @@ export interface Drawing {
 export const usualCfgScale = 7
 
 /** Colours that follow from the words, with the words over them; the same for the same drawing. */
-export function drawPicture(drawing: Drawing): Pixels {
+export function drawImage(drawing: ImageDrawing): Pixels {
   const { width, height, prompt, negativePrompt, style, seed, cfgScale, variant } = drawing
   const without = negativePrompt ? ` (without ${negativePrompt})` : ''
   const colours = createHash('sha256').update(`${seed} ${variant} ${style} ${prompt}${without}`).digest()

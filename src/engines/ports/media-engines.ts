@@ -1,9 +1,8 @@
 /** What models of sound run on; as the other engines, these know neither accounts nor money. */
-
 import type { SpeechFormat, Transcription } from '#contract/operations/audio.ts'
-import type { Carries, MusicChoice, SpeechChoice, TranscriptionChoice } from './carried-choices.ts'
-import type { EngineState, JobProgress } from './engine.ts'
-import type { Recording } from './sound/sound-type.ts'
+import type { VideoQueueRequest } from '#contract/operations/video.ts'
+import type { Recording } from '../sound/sound-type.ts'
+import type { Carries, MusicChoice, SpeechChoice, TranscriptionChoice, VideoChoice } from './carried-choices.ts'
 
 /** What is to be said, with nothing that its model does not take. */
 export interface SpokenText {
@@ -87,4 +86,43 @@ export interface MusicEngine {
   start(call: MusicCall): Promise<JobProgress>
   /** Looks after it; called again until it is completed or failed. An error thrown here is no verdict. */
   poll(call: MusicCall, engineState: EngineState): Promise<JobProgress>
+}
+
+export interface TranscriptCall {
+  /** A whole file. */
+  bytes: Buffer
+  /** As its server said; it proves nothing. */
+  mimeType: string
+  signal: AbortSignal
+}
+
+export interface VideoTranscriber {
+  /** What is said in it, and its language (BCP 47) where that is known. */
+  transcribe(call: TranscriptCall): Promise<{ transcript: string; lang?: string }>
+}
+
+export interface VideoCall {
+  request: VideoQueueRequest
+  engineModel: string
+  /** The job's id: an engine that takes an idempotency key uses it, so that a submission repeated after a crash makes one video. */
+  jobId: string
+  signal: AbortSignal
+}
+
+/** What an engine needs in order to find its work again after a restart: plain JSON, kept in the job's row. */
+export type EngineState = Record<string, unknown>
+
+/** How the work of a job stands at its engine. */
+export type JobProgress =
+  | { state: 'running'; engineState: EngineState }
+  /** The file lies at `path`, written whole; the caller takes it over. */
+  | { state: 'completed'; path: string; mimeType: string }
+  | { state: 'failed'; reason: string; contentPolicy?: boolean }
+
+export interface VideoEngine {
+  readonly carries: Carries<VideoChoice>
+  /** Starts or finds the work of this job. */
+  start(call: VideoCall): Promise<JobProgress>
+  /** Looks after it; called again until it is completed or failed. An error thrown here is no verdict. */
+  poll(call: VideoCall, engineState: EngineState): Promise<JobProgress>
 }

@@ -1,0 +1,7 @@
+/** The thread on which a workflow's images get the format of their request. */
+
+import { answerImageTasks } from '../images/image-thread.ts'
+import { convertImage } from '../images/raster.ts'
+import type { ConvertTask } from './pictures.ts'
+
+answerImageTasks(({ image, format }: ConvertTask): Promise<Buffer> => convertImage(image, format))

@@ -1,0 +1,113 @@
+import type { ImageFormat } from '#contract/operations/images.ts'
+import { typeOfBytes } from '#contract/wire/image-header.ts'
+import { optionalPackage } from '#host/optional-package.ts'
+import { imagePixels } from './image-file.ts'
+import { decodePng, type Raster } from './png.ts'
+
+/** The part of sharp that is used here. */
+interface Sharp {
+  default(bytes: Buffer, options?: object): SharpImage
+}
+
+interface SharpImage {
+  ensureAlpha(): SharpImage
+  rotate(): SharpImage
+  toColourspace(space: 'srgb'): SharpImage
+  raw(): SharpImage
+  toFormat(format: ImageFormat): SharpImage
+  toBuffer(): Promise<Buffer>
+  toBuffer(options: { resolveWithObject: true }): Promise<{ data: Buffer; info: { width: number; height: number } }>
+}
+
+/** An image whose bytes cannot be decoded. */
+export class UnreadableImage extends Error {
+  override readonly name = 'UnreadableImage'
+}
+
+/** The pixels of an image: plain PNGs with nothing installed, all others by sharp. Throws `UnreadableImage`. */
+export async function rasterOf(sent: Uint8Array): Promise<Raster> {
+  const bytes = Buffer.from(sent)
+  const type = typeOfBytes(bytes)
+  try {
+    const plain = type === 'png' ? decodePng(bytes) : null
+    if (plain) return plain
+  } catch {
+    throw new UnreadableImage('The image cannot be decoded.')
+  }
+  const sharp = await optionalPackage<Sharp>('sharp', `Reading an image of the type ${type ?? 'unknown'}`)
+  try {
+    // A photograph says in its header which side is up; what is made of it has no such header.
+    const image = sharp.default(bytes, { limitInputPixels: imagePixels, failOn: 'error' }).rotate()
+    const { data, info } = await image.toColourspace('srgb').ensureAlpha().raw().toBuffer({ resolveWithObject: true })
+    return { width: info.width, height: info.height, rgba: data }
+  } catch {
+    throw new UnreadableImage('The image cannot be decoded.')
+  }
+}
+
+/** An image in another format, by sharp; as it is where it has that format. Throws `UnreadableImage`. */
+export async function convertImage(sent: Uint8Array, format: ImageFormat): Promise<Buffer> {
+  const bytes = Buffer.from(sent)
+  if (typeOfBytes(bytes) === format) return bytes
+  const sharp = await optionalPackage<Sharp>('sharp', `Writing an image as ${format}`)
+  try {
+    return await sharp.default(bytes, { limitInputPixels: imagePixels }).toFormat(format).toBuffer()
+  } catch {
+    throw new UnreadableImage('The image cannot be decoded.')
+  }
+}
+
+/** Weights of the four nearest pixels (Catmull–Rom), for a point at `part` between the second and the third. */
+function weights(part: number): readonly [number, number, number, number] {
+  const [square, cube] = [part * part, part * part * part]
+  return [
+    -0.5 * part + square - 0.5 * cube,
+    1 - 2.5 * square + 1.5 * cube,
+    0.5 * part + 2 * square - 1.5 * cube,
+    -0.5 * square + 0.5 * cube,
+  ]
+}
+
+/** The same image in another size, bicubic: first along the rows, then along the columns. */
+export function resample(image: Raster, width: number, height: number): Raster {
+  const across = resampledRows(image, width)
+  const down = resampledRows(turned(across), height)
+  return turned(down)
+}
+
+function resampledRows({ width: from, height, rgba }: Raster, width: number): Raster {
+  const made = Buffer.alloc(width * height * 4)
+  for (let x = 0; x < width; x++) {
+    const at = ((x + 0.5) * from) / width - 0.5
+    const first = Math.floor(at)
+    const [a, b, c, d] = weights(at - first)
+    const column = (offset: number) => Math.min(from - 1, Math.max(0, first + offset)) * 4
+    const [before, left, right, after] = [column(-1), column(0), column(1), column(2)]
+    for (let y = 0; y < height; y++) {
+      const row = y * from * 4
+      for (let channel = 0; channel < 4; channel++) {
+        const at = row + channel
+        const value =
+          a * (rgba[at + before] ?? 0) +
+          b * (rgba[at + left] ?? 0) +
+          c * (rgba[at + right] ?? 0) +
+          d * (rgba[at + after] ?? 0)
+        made[(y * width + x) * 4 + channel] = Math.max(0, Math.min(255, Math.round(value)))
+      }
+    }
+  }
+  return { width, height, rgba: made }
+}
+
+/** Rows as columns. */
+function turned({ width, height, rgba }: Raster): Raster {
+  const made = Buffer.alloc(rgba.length)
+  const [from, to] = [
+    new Uint32Array(rgba.buffer, rgba.byteOffset, width * height),
+    new Uint32Array(made.buffer, made.byteOffset, width * height),
+  ]
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) to[x * height + y] = from[y * width + x] ?? 0
+  }
+  return { width: height, height: width, rgba: made }
+}
