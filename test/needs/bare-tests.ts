@@ -1,5 +1,5 @@
 /**
- * Prints the test files that `.ci/run` runs on a bare PATH: those that read or make media, by what they and their helpers
+ * Prints the test files that `.ci/run` runs on a bare PATH beside `npm test`: those that read or make media, by what they and their helpers
  * import, and some that run programs.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs'

@@ -1,0 +1,34 @@
+/**
+ * Two layers of tests. `npm test` runs those that stay in one process; a file that starts a chain, a database, a browser
+ * or another process, itself or by a helper, belongs to `npm run test:integration`. A file's imports decide.
+ */
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+
+/** What only a test of the second layer imports. */
+const outside =
+  /^(node:child_process|playwright-core|pg|vitest\/node)$|^#local\/|^#cli\/(main|up|serve|mcp)|(^|\/)(faults|postgres|valkey|browser)\//
+
+const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
+
+const importsOf = (path: string): string[] =>
+  [...read(path).matchAll(/(?:from|import\() ?'([^']+)'/g)].flatMap(([, name]) => name ?? [])
+
+function reachesOutside(path: string, seen: Set<string>): boolean {
+  if (seen.has(path) || !existsSync(`${root}${path}`)) return false
+  seen.add(path)
+  if (outside.test(path.replace(/^test\//, ''))) return true
+  return importsOf(path).some(
+    name => outside.test(name) || (name.startsWith('.') && reachesOutside(posix.join(posix.dirname(path), name), seen)),
+  )
+}
+
+const all = globSync('test/**/*.test.ts', { cwd: root })
+  .map(path => path.replaceAll('\\', '/'))
+  .sort()
+
+export const integrationTests = all.filter(path => reachesOutside(path, new Set()))
+export const unitTests = all.filter(path => !integrationTests.includes(path))
