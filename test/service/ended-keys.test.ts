@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import { type ChatDesk, type Customer, eventsOf, openDesk } from './chat-desk.ts'
@@ -11,7 +11,16 @@ let desk: ChatDesk
 beforeAll(async () => {
   desk = await openDesk()
 })
-afterEach(() => expect.poll(() => desk.openHolds()).toBe(0))
+const { setTimeout: realTimeout } = globalThis
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+})
+afterEach(async () => {
+  // What goes on unread is over by then.
+  await vi.advanceTimersByTimeAsync(36_000)
+  vi.useRealTimers()
+  await expect.poll(() => desk.openHolds()).toBe(0)
+})
 afterAll(() => desk.service.close())
 
 const keyOf = async ({ account }: Customer, at = desk) =>
@@ -26,7 +35,7 @@ async function begun(customer: Customer, body: object = {}) {
   return answer
 }
 
-test('a stream ends within a renewal once its key is revoked, and what was delivered is charged', async () => {
+test('a stream ends within a renewal once its key is revoked, and what its engine made is charged', async () => {
   desk.engine.play([...words('one', ' two'), 'silence'])
   const customer = await desk.customer(1)
   const answer = await begun(customer)
@@ -38,6 +47,8 @@ test('a stream ends within a renewal once its key is revoked, and what was deliv
     choices: [{ finish_reason: 'error' }],
     error: { type: 'authentication_error', code: 'AUTHENTICATION_FAILED' },
   })
+  await vi.advanceTimersByTimeAsync(36_000)
+  await expect.poll(() => desk.openHolds()).toBe(0)
   expect(desk.engine.calls[0]?.signal.aborted).toBe(true)
   expect((await desk.books(customer.account)).charged).toBe(prompt + 20n)
 })
@@ -66,6 +77,7 @@ test('no hold is extended for a key that was revoked, however soon', async () =>
   await desk.service.service.keys.revoke(await keyOf(customer))
   revoked.resolve()
   expect(lastEvent(await answer.text()).error.code).toBe('AUTHENTICATION_FAILED')
+  await expect.poll(() => desk.openHolds()).toBe(0)
   const { charged, writtenOff } = await desk.books(customer.account)
   expect(charged).toBeLessThan(25_000n)
   expect(writtenOff).toBe(0n)
@@ -90,7 +102,7 @@ test('a key that counts is looked at and left alone', async () => {
   const customer = await desk.customer(1)
   const answer = await begun(customer)
   desk.service.clock.pass(11_000)
-  await new Promise(resolve => setTimeout(resolve, 600))
+  await new Promise(resolve => realTimeout(resolve, 600))
   more.resolve()
   expect(eventsOf(await answer.text()).join('')).toContain(' two')
 })
@@ -106,7 +118,7 @@ test('speech ends before its next sentence', async () => {
     const [record] = await service.service.keys.list()
     await service.service.keys.revoke(record?.id ?? '')
     service.clock.pass(2_000)
-    await new Promise(resolve => setTimeout(resolve, 600))
+    await new Promise(resolve => realTimeout(resolve, 600))
     await expect(reader?.read()).rejects.toThrow()
   } finally {
     await service.close()

@@ -67,6 +67,8 @@ export interface ChargeParts {
   onWriteOff(order: ChargeOrder, amount: MicroUsd): void
   /** Others ended the hold of a call before the call did; of what it cost some may be lost. */
   onHoldLost?: (order: ChargeOrder, cost: { totalMicroUsd: MicroUsd; lostMicroUsd: MicroUsd }) => void
+  /** Something failed that nobody waits for: work did not say what it owes, or holds were not renewed. */
+  onFailure?: (error: unknown) => void
 }
 
 /** What a charge begins with. */
@@ -95,12 +97,14 @@ export class Charge {
   #held: MicroUsd
   #ended: Promise<Charged> | null = null
   #owed: (() => readonly Line[]) | null = null
+  #lastOwed: readonly Line[] = []
   #checkpointMicroUsd = zeroUsd
   #checkpoint: Promise<void> | null = null
   readonly #whenEnded: (() => void)[] = []
   #stopped: Error | null = null
   #whenStopped: ((error: Error) => void) | null = null
   #isLost = false
+  #isOver = false
   #renewedAtMs: number
   #lookedAtMs: number
 
@@ -152,7 +156,7 @@ export class Charge {
     return this.open && this.#whenStopped && !this.#stopped && principal.kind === 'key' ? principal.keyId : null
   }
 
-  /** Ends the work; what it has cost so far is charged. */
+  /** Its reader gets no more; the work ends as if the reader had left. */
   stop(error: Error): void {
     if (!this.open || this.#stopped) return
     this.#stopped = error
@@ -209,9 +213,10 @@ export class Charge {
     return this.#ended
   }
 
-  /** Once, when the hold has ended or could not be ended. */
+  /** Once, when the hold has ended or could not be ended; at once where that has been. */
   whenEnded(run: () => void): void {
-    this.#whenEnded.push(run)
+    if (this.#isOver) run()
+    else this.#whenEnded.push(run)
   }
 
   release(): Promise<Charged> {
@@ -220,8 +225,18 @@ export class Charge {
 
   /** Charges what the meter says is owed, even where `alsoCommit` is refused: a stream has been delivered by then. */
   settle(alsoCommit?: AlsoCommit): Promise<Charged> {
-    this.#ended ??= this.#end({ lines: this.#owed?.() ?? [], isDelivered: true }, alsoCommit)
+    this.#ended ??= this.#end({ lines: this.#owedNow(), isDelivered: true }, alsoCommit)
     return this.#ended
+  }
+
+  /** Work that cannot say what it owes owes what it said last: its hold has to end all the same. */
+  #owedNow(): readonly Line[] {
+    try {
+      this.#lastOwed = this.#owed?.() ?? []
+    } catch (error) {
+      this.#parts.onFailure?.(error)
+    }
+    return this.#lastOwed
   }
 
   #end(ending: Ending, alsoCommit?: AlsoCommit): Promise<Charged> {
@@ -253,6 +268,7 @@ export class Charge {
     } catch (error) {
       throw lines.length > 0 && awayReason(error) !== null ? new ChargeUnknown(error) : error
     } finally {
+      this.#isOver = true
       this.#parts.onEnd(this)
       for (const run of this.#whenEnded.splice(0)) run()
     }
@@ -326,7 +342,7 @@ export class Charge {
   /** The unit that says what is owed; null where that is what was said before. */
   checkpointUnit(): Unit | null {
     this.#lookedAtMs = this.#parts.clock.now()
-    const lines = this.#owed?.() ?? []
+    const lines = this.#owedNow()
     const owedMicroUsd = addUsd(zeroUsd, ...lines.map(line => line.amount))
     if (!this.open || owedMicroUsd <= this.#checkpointMicroUsd) return this.isLeaseOld ? this.renewal() : null
     this.#checkpointMicroUsd = owedMicroUsd

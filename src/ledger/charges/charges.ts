@@ -21,6 +21,8 @@ export interface ChargesOptions {
   onWriteOff?: ChargeParts['onWriteOff']
   /** Told of every call whose hold others had ended. */
   onHoldLost?: ChargeParts['onHoldLost']
+  /** Told of what failed where nobody waits for it. */
+  onFailure?: ChargeParts['onFailure']
 }
 
 /** All open charges of this process: opens them, keeps their leases, and waits for them when the service drains. */
@@ -64,7 +66,9 @@ export class Charges {
     const available = availableOf(outcome.balances, order.principal.account)
     const charge = new Charge({ order, available, within }, this.#parts)
     this.#open.add(charge)
-    this.#renewal ??= setInterval(() => void this.renew(), renewalTickMs).unref()
+    this.#renewal ??= setInterval(() => {
+      this.renew().catch(error => this.#parts.onFailure?.(error))
+    }, renewalTickMs).unref()
     return charge
   }
 
@@ -150,13 +154,14 @@ export async function withCharge<Value>(
 export interface Metered<Event> {
   events: AsyncGenerator<Event>
   owed(): readonly Line[]
-  /** Ends the work at once; the events end soon after. */
+  /** Nobody reads any more: the work ends soon, and its events with it. Never called once the charge has ended. */
   leave(): void
 }
 
 /**
  * The same for a stream: the hold is taken before this returns and lives until the last event, an error or the leaving of
- * its `reader`, whichever comes first; then what is owed is captured.
+ * its `reader`, whichever comes first; then what is owed is captured. A charge that is stopped ends the events at once
+ * with why, and the work behind them as if the reader had left: what ends for a reader ends no cheaper for that.
  */
 export async function streamWithCharge<Event>(
   charges: Charges,
@@ -167,9 +172,9 @@ export async function streamWithCharge<Event>(
   const charge = await charges.open(order)
   const work = begin(charge)
   charge.meter(() => work.owed())
-  const events = settledAtEnd(work, charge)
+  const events = new ChargedEvents(work, charge)
   // Some runtimes tell a reader's leaving by its signal alone, and never ask for another event.
-  const end = () => void events.return?.().catch(() => undefined)
+  const end = () => void events.return().catch(() => undefined)
   reader.addEventListener('abort', end, { once: true })
   if (reader.aborted) end()
   charge.whenEnded(() => reader.removeEventListener('abort', end))
@@ -177,29 +182,63 @@ export async function streamWithCharge<Event>(
 }
 
 /** Not a generator: one that was never started skips its `finally` when the reader leaves, and the hold would stay. */
-function settledAtEnd<Event>({ events, leave }: Metered<Event>, charge: Charge): AsyncIterableIterator<Event> {
-  return {
-    async next() {
-      try {
-        const step = await events.next()
-        if (step.done) await charge.settle()
-        return step
-      } catch (error) {
-        await charge.settle()
-        throw error
+class ChargedEvents<Event> implements AsyncIterableIterator<Event> {
+  readonly #work: Metered<Event>
+  readonly #charge: Charge
+  #tellReader: ((error: Error) => void) | null = null
+  #isTold = false
+
+  constructor(work: Metered<Event>, charge: Charge) {
+    this.#work = work
+    this.#charge = charge
+    charge.whenStopped(error => {
+      this.#tellReader?.(error)
+      // What goes wrong from here on nobody can be told, as with a reader who has left.
+      this.return().catch(() => undefined)
+    })
+  }
+
+  next(): Promise<IteratorResult<Event>> {
+    if (this.#isTold) return Promise.resolve(over)
+    return new Promise((resolve, reject) => {
+      const tell = (error: Error) => {
+        this.#isTold = true
+        reject(error)
       }
-    },
-    async return() {
-      leave()
-      try {
-        await events.return(undefined)
-      } finally {
-        await charge.settle()
-      }
-      return { done: true, value: undefined }
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
+      if (this.#charge.stopped) return tell(this.#charge.stopped)
+      this.#tellReader = tell
+      this.#step()
+        .finally(() => {
+          this.#tellReader = null
+        })
+        .then(resolve, reject)
+    })
+  }
+
+  async return(): Promise<IteratorResult<Event>> {
+    if (this.#charge.open) this.#work.leave()
+    try {
+      await this.#work.events.return(undefined)
+    } finally {
+      await this.#charge.settle()
+    }
+    return over
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async #step(): Promise<IteratorResult<Event>> {
+    try {
+      const step = await this.#work.events.next()
+      if (step.done) await this.#charge.settle()
+      return step
+    } catch (error) {
+      await this.#charge.settle()
+      throw error
+    }
   }
 }
+
+const over = { done: true, value: undefined } as const

@@ -41,6 +41,8 @@ export interface Work {
    * place among those of its caller.
    */
   stay(): () => void
+  /** Nobody reads this stream any more, though its caller may still be there: it counts as left until it has ended. */
+  unread(): void
   /** Whether the same key brings the answer again: then one that is not kept must not look whole. */
   hasKey: boolean
   /** Operations that keep this answer, for the commit that charges it; none without a key. */

@@ -36,6 +36,8 @@ export class Exchange {
   demand: LimitedDemand | null = null
   /** Work under an `Idempotency-Key` goes on when its caller leaves, and what it holds is kept until its end. */
   outlivesCaller = false
+  /** Nor has it ended with the last byte of its answer while its work goes on unread. */
+  outlivesAnswer = false
 
   constructor(options: {
     requestId: string
@@ -88,6 +90,7 @@ export class Exchange {
   }
 
   ended(): void {
+    if (this.outlivesAnswer) return
     this.#isOver = true
     for (const run of this.#whenEnded.splice(0)) run()
   }

@@ -214,6 +214,7 @@ const callOf = ({ exchange, request, spendable, grant, take, work }: CallParts):
     signal: work.signal,
     goOn: () => work.goOn(),
     stay: () => work.stay(),
+    unread: () => work.unread(),
     hasKey: work.hasKey,
     keep: reply => work.keep(reply),
     keepStream: lastEvents => work.keepStream(lastEvents),

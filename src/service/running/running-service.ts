@@ -322,6 +322,7 @@ const chargesOf = ({ store, clock, log }: ServiceParts, funding: Funding, owner:
         { request, model, microUsd: `${totalMicroUsd}`, lostMicroUsd: `${lostMicroUsd}` },
         'The hold of a call had been ended before the call was; it was charged all the same, as far as that could be.',
       ),
+    onFailure: error => log.error({ err: error }, 'What a call owes could not be told, or a hold not be renewed.'),
   })
 
 /** Whom a request counts for, and what it counts against. */

@@ -206,6 +206,8 @@ describe('a hold ends', () => {
     await charge.capture(linesOf([30n]))
     await charge.release()
     expect(ends).toBe(1)
+    charge.whenEnded(() => ends++)
+    expect(ends).toBe(2)
   })
 
   test('staking credit pays first, as far as the hold was taken from it', async () => {

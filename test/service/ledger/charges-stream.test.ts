@@ -1,6 +1,7 @@
 /** What a stream is charged, however it ends: read to its end, left, broken off, or never begun. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
+import { holdLeaseMs } from '#ledger/bounds.ts'
 import { type Charges, streamWithCharge, withCharge } from '#ledger/charges/charges.ts'
 import { linesOf } from '../../ledger/store/sample-ops.ts'
 import { type ChargeDesk, openChargeDesk } from './charge-desk.ts'
@@ -74,11 +75,71 @@ describe('a stream', () => {
     expect(await ended()).toMatchObject({ held: [], left: 1, open: false })
   })
 
+  test('that has ended is not told that it is left', async () => {
+    const { events, ended } = await stream()
+    for await (const _event of events);
+    await events.return?.()
+    expect(await ended()).toEqual(charged(30, 0))
+  })
+
+  test('that is stopped tells its reader why, once, and ends its work as if the reader had left', async () => {
+    const { events, charge, ended } = await stream()
+    await events.next()
+    const why = new Error('The key has ended.')
+    charge.stop(why)
+    await expect(events.next()).rejects.toBe(why)
+    expect(await events.next()).toEqual({ done: true, value: undefined })
+    expect(await ended()).toEqual(charged(10, 1))
+  })
+
   test('that has ended no longer listens to its reader', async () => {
     const { events, reader, ended } = await stream()
     await events.return?.()
     reader.abort()
     expect(await ended()).toMatchObject({ left: 1 })
+  })
+})
+
+describe('a stream that fails to say what it owes', () => {
+  async function unsaid() {
+    const principal = await desk.customer(1_000n)
+    const failures: unknown[] = []
+    const charges = desk.charges({ onFailure: error => failures.push(error) })
+    const broken = new Error('It cannot be counted.')
+    let isBroken = false
+    const owed = () => {
+      if (isBroken) throw broken
+      return linesOf([20n])
+    }
+    async function* events() {
+      yield 'one'
+    }
+    const begin = () => ({ events: events(), owed, leave: () => undefined })
+    const never = new AbortController().signal
+    const opened = await streamWithCharge(charges, desk.order(principal, 100n), never, begin)
+    desk.clock.pass(2_000)
+    await charges.renew()
+    isBroken = true
+    return { ...opened, charges, failures, broken, account: principal.account }
+  }
+
+  test('is renewed, and its checkpoint says what was owed last', async () => {
+    const { charges, charge, failures, broken, account } = await unsaid()
+    desk.clock.pass(11_000)
+    await charges.renew()
+    await charge.checkpoint()
+    expect([failures.length > 0, failures[0]]).toEqual([true, broken])
+    expect(await desk.held(account)).toMatchObject([{ lease_until_ms: desk.clock.now() + holdLeaseMs, amount: 100n }])
+    await charge.release()
+  })
+
+  test('ends with the charge of that', async () => {
+    const { events, charges, charge, account } = await unsaid()
+    await events.next()
+    expect((await events.next()).done).toBe(true)
+    await charges.drain()
+    expect(charge.open).toBe(false)
+    expect([await desk.entriesOf(account), await desk.held(account)]).toEqual([['CHARGE 20'], []])
   })
 })
 

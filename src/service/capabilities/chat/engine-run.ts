@@ -121,7 +121,7 @@ export class EngineRun {
 
   #after(ms: number, run: () => void): void {
     if (this.#wait) clearTimeout(this.#wait)
-    this.#wait = setTimeout(run, ms)
+    this.#wait = setTimeout(run, ms).unref()
   }
 
   #finish(): void {

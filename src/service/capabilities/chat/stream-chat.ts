@@ -22,14 +22,16 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
     meteredChat(call, plan, open, service),
   )
   tellRemaining(call, charge.heldAvailableMicroUsd)
-  const broken = (error: unknown): unknown => {
+  const told = (error: unknown): unknown => {
+    if (error === charge.stopped) return failedEvent(error)
     // Under a key a part of an answer must not look like its end, which another process may have, or a repeat will bring.
     if (call.signal.aborted || call.hasKey) throw error
     if (!(error instanceof ServiceError))
       service.log.error({ requestId: call.requestId, err: error }, 'A stream could not be ended as it should.')
     return failedEvent(error)
   }
-  return { kind: 'events', events: await startOf(events, broken), brokenOff: () => [failedEvent(null)] }
+  const whole = await startOf(events, { told, endsWithWork: call.hasKey })
+  return { kind: 'events', events: whole, brokenOff: () => [failedEvent(null)] }
 }
 
 const failedEvent = (error: unknown) => ({
@@ -37,26 +39,42 @@ const failedEvent = (error: unknown) => ({
   error: failureError(error),
 })
 
+interface Breaking {
+  /** The last event, in which a reader is told of this error. Throws it where the reader cannot be. */
+  told(error: unknown): unknown
+  /** The end waits for the work behind the events: what a key keeps is known only then. */
+  endsWithWork: boolean
+}
+
 /**
  * Waits for the first event, so that an engine that fails before it is answered with a status and not inside a stream.
  * What fails after it, as a charge that cannot be written, becomes the last event.
  */
 async function startOf(
   events: AsyncIterableIterator<unknown>,
-  broken: (error: unknown) => unknown,
+  { told, endsWithWork }: Breaking,
 ): Promise<AsyncIterableIterator<unknown>> {
-  let first: IteratorResult<unknown> | null = await events.next()
+  const workEnded = async () => {
+    if (endsWithWork) await events.return?.()
+  }
+  let first: IteratorResult<unknown> | null = await events.next().catch(async error => {
+    await workEnded()
+    throw error
+  })
   let isBroken = false
   const whole: AsyncIterableIterator<unknown> = {
     async next() {
       const step = first
       first = null
       if (step) return step
-      if (isBroken) return { done: true, value: undefined }
+      if (isBroken) {
+        await workEnded()
+        return { done: true, value: undefined }
+      }
       try {
         return await events.next()
       } catch (error) {
-        const value = broken(error)
+        const value = told(error)
         isBroken = true
         return { done: false, value }
       }
@@ -90,12 +108,14 @@ function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Servic
   }
   const run = new EngineRun(plan.model.engine, prepare, call.signal, call.hasKey)
   const credit = new StreamCredit(plan, charge, tab)
-  charge.whenStopped(error => run.fail(error))
   charge.whenEnded(call.stay())
   return {
     events: chatEvents({ call, plan, charge, tab, run, credit, prepared }),
     owed: () => tab.lines(),
-    leave: () => run.leave(),
+    leave() {
+      run.leave()
+      call.unread()
+    },
   }
 }
 
@@ -108,11 +128,12 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
   try {
     for (let step = await run.next(); !step.done; step = await run.next()) {
       const chunk = step.value
+      const isCovered = !run.left && (await credit.covers(chunk, true))
       if (run.left) {
         await countUnread(streaming, chunk)
         continue
       }
-      if (!(await credit.covers(chunk, true)) || charge.isLost) {
+      if (!isCovered || charge.isLost) {
         run.drop()
         yield* brokenOff(streaming, last, refusalError(credit.refusal))
         return
@@ -151,7 +172,7 @@ async function countUnread({ run, tab, credit }: Streaming, chunk: ChatCompletio
 
 /** Where the reader left between two events; an engine that fails of itself owes nobody a good end. */
 async function readOn(streaming: Streaming): Promise<void> {
-  const { call, tab, run } = streaming
+  const { call, charge, tab, run } = streaming
   let hasFailed = run.failed
   try {
     run.leave()
@@ -161,8 +182,8 @@ async function readOn(streaming: Streaming): Promise<void> {
   }
   if (!run.left || (hasFailed && !run.stopped)) return
   if (!run.stopped) tab.complete()
-  // Under a key nothing was left early: what the engine made until its time was up is kept, if it made anything.
-  if (!call.hasKey) tab.leave()
+  // Under a key nothing is left early, but by a key that ended: what the engine made until its time was up is kept.
+  if (!call.hasKey || charge.stopped) tab.leave()
   if (tab.lines().length) call.tokensUsed(tab.usage().total_tokens)
 }
 

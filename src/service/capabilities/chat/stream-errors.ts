@@ -27,7 +27,7 @@ export function failureError(error: unknown): StreamError {
 const keyEnded = authenticationFailed()
 
 const keyEndedError: StreamError = {
-  message: 'This API key was revoked or has expired, so the stream ends here; what was delivered is charged.',
+  message: 'This API key was revoked or has expired, so the stream ends here. What its model has made is charged.',
   type: 'authentication_error',
   param: null,
   code: keyEnded.kind,

@@ -63,6 +63,9 @@ export class KeyedWork implements Work {
 
   stay = () => () => undefined
 
+  /** Its caller waits for the end of it, which is kept. */
+  unread = () => undefined
+
   async keep(reply: () => WholeReply): Promise<readonly Op[]> {
     this.#answer = this.#wholeAnswer(reply())
     return [await this.#claim.keep(this.#textToKeep(this.#answer))]

@@ -15,7 +15,7 @@ export class UnkeyedWork implements Work {
   readonly #callerLeft = () => this.#left()
   #goesOn = false
   #timer: NodeJS.Timeout | null = null
-  #leaveUnread: () => void = () => undefined
+  #leaveUnread: (() => void) | null = null
 
   constructor(exchange: Exchange, unread: UnreadCalls) {
     this.#exchange = exchange
@@ -37,21 +37,31 @@ export class UnkeyedWork implements Work {
   stay(): () => void {
     this.#exchange.outlivesCaller = true
     if (this.signal.aborted) this.#count()
-    return () => this.over()
+    return () => this.#end()
+  }
+
+  unread(): void {
+    this.#exchange.outlivesAnswer = true
+    this.#count()
   }
 
   keep = async () => []
 
   keepStream = async () => []
 
-  /** The work has ended; a caller who leaves from now on leaves an answer that is on its way. */
+  /** The work has ended, unless it goes on unread; a caller who leaves from now on leaves an answer that is on its way. */
   over(): void {
-    const { signal: caller } = this.#exchange
+    if (!this.#exchange.outlivesAnswer) this.#end()
+  }
+
+  #end(): void {
+    const { signal: caller, outlivesAnswer } = this.#exchange
     caller.removeEventListener('abort', this.#callerLeft)
     if (this.#timer) clearTimeout(this.#timer)
-    this.#leaveUnread()
+    this.#leaveUnread?.()
     this.#exchange.outlivesCaller = false
-    if (caller.aborted) this.#exchange.ended()
+    this.#exchange.outlivesAnswer = false
+    if (caller.aborted || outlivesAnswer) this.#exchange.ended()
   }
 
   #left(): void {
@@ -61,6 +71,6 @@ export class UnkeyedWork implements Work {
   }
 
   #count(): void {
-    this.#leaveUnread = this.#unread.enter(this.#exchange.principal?.account ?? '')
+    this.#leaveUnread ??= this.#unread.enter(this.#exchange.principal?.account ?? '')
   }
 }
