@@ -4,16 +4,16 @@ import { wavHeader } from '#engines/sound/wav.ts'
 import type { Charge } from '#ledger/charges/charge.ts'
 import { type Metered, streamWithCharge } from '#ledger/charges/charges.ts'
 import { type Call, type PiecesReply, principalOf } from '../../http/call.ts'
+import { workAfterLeavingMs } from '../../http/idempotency/bounds.ts'
 import { requireFunds, tellRemaining } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
-import { unreadSentenceMs } from './bounds.ts'
 import { charactersOf, speechLines, speechPrice } from './price-audio.ts'
 import { sentencesOf } from './sentences.ts'
 import { type Speech, spoken } from './spoken.ts'
 
 /**
  * Each sentence as soon as it is spoken. The whole text is held; the sentences that were spoken are charged, the one that
- * was begun when its caller left included.
+ * was begun when its caller left included: like a whole answer it is spoken to its end.
  */
 export async function streamSpeech(call: Call, speech: Speech, service: Service): Promise<PiecesReply> {
   const { model, request } = speech
@@ -23,7 +23,7 @@ export async function streamSpeech(call: Call, speech: Speech, service: Service)
   const order = { request: requestId, holdId, principal: principalOf(call), model: model.id, amount }
   const { charge, events } = await streamWithCharge(service.charges, order, signal, open => {
     open.whenEnded(call.stay())
-    return metered(speech, open)
+    return metered(call, speech, open)
   })
   // An engine that fails before its first sentence is answered with a status.
   const first = await events.next()
@@ -31,9 +31,8 @@ export async function streamSpeech(call: Call, speech: Speech, service: Service)
   return { kind: 'pieces', mimeType: speechTypes[request.format], pieces: after(first, events) }
 }
 
-function metered(speech: Speech, charge: Charge): Metered<Buffer> {
+function metered(call: Call, speech: Speech, charge: Charge): Metered<Buffer> {
   const stop = new AbortController()
-  charge.whenStopped(error => stop.abort(error))
   let characters = 0
   let late: NodeJS.Timeout | null = null
   charge.whenEnded(() => late && clearTimeout(late))
@@ -43,7 +42,8 @@ function metered(speech: Speech, charge: Charge): Metered<Buffer> {
     }),
     owed: () => (characters ? speechLines(speech.model, characters) : []),
     leave() {
-      late ??= setTimeout(() => stop.abort(), unreadSentenceMs)
+      call.unread()
+      late ??= setTimeout(() => stop.abort(), workAfterLeavingMs).unref()
     },
   }
 }
