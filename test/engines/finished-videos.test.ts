@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { fetchedVideoMs, jobQuestionMs } from '#engines/job-bounds.ts'
+import { fetchedVideoMs, jobQuestionMs } from '#engines/jobs/job-upstream.ts'
 import { film, json, type Said } from './job-double.ts'
 import { call, follow, jobEngines, type Kind, wires } from './job-engines.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { isWholePicture, pictureSize, typeOfBytes } from '#contract/wire/image-header.ts'
-import { convertWorker } from '#engines/comfy/pictures.ts'
+import { convertWorker } from '#engines/comfy/images.ts'
 import { demoImageWorker } from '#engines/demo/images.ts'
 import { colouredPng } from '../service/picture-models.ts'
 

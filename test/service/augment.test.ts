@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { WebPage, WebSearchResults } from '#contract/operations/web.ts'
 import { DemoWeb } from '#engines/demo/web.ts'
-import type { PageCall, PageReader, SearchCall, SearchEngine, SearchResult } from '#engines/ports/engine.ts'
-import { PageUnread } from '#engines/web/page-unread.ts'
+import {
+  type PageCall,
+  type PageReader,
+  PageUnread,
+  type SearchCall,
+  type SearchEngine,
+  type SearchResult,
+} from '#engines/ports/engine.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { type OpenedService, openService } from './open-service.ts'
 

@@ -1,8 +1,7 @@
 /** Ways to get text that nobody pays for, each of which once worked. */
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { tokenizedCharacters } from '#engines/tokens/bounds.ts'
-import { countPromptTokens, countTokens } from '#engines/tokens/count-tokens.ts'
+import { countPromptTokens, countTokens, tokenizedCharacters } from '#engines/tokens/count-tokens.ts'
 import { RunningCount } from '#engines/tokens/running-count.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { type ChatDesk, openDesk } from './chat-desk.ts'

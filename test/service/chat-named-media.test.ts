@@ -1,6 +1,6 @@
 /** Videos and files of a chat (published contract §5.1): by an address or as bytes, for models that say so. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
+import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import type { FetchedFile, FetchOrder } from '#engines/fetch/guarded-fetcher.ts'
 import { videoBytes } from '#engines/video-media/bounds.ts'
 import { audit } from '#ledger/audit/audit.ts'

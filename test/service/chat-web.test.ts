@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { inferenceFailed } from '#contract/errors/errors.ts'
-import { PageUnread } from '#engines/web/page-unread.ts'
+import { PageUnread } from '#engines/ports/engine.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { type ChatDesk, type Customer, eventsOf, inputMicroUsd, openDesk, outputMicroUsd } from './chat-desk.ts'
 import { used, words } from './chat-script.ts'

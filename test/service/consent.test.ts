@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { FaceDetector, FaceMedium } from '#engines/faces/face-detector.ts'
-import type { VideoEngine } from '#engines/ports/media-engines.ts'
+import type { FaceDetector, FaceMedium, VideoEngine } from '#engines/ports/media-engines.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { VideoModel } from '#service/models/model.ts'
 import { asDataUrl, clip } from '../engines/video-media/example-clips.ts'

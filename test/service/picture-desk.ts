@@ -1,4 +1,4 @@
-import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
+import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
 import { colouredPng, ScriptedPictures, scriptedModels } from './picture-models.ts'

@@ -1,5 +1,11 @@
-import type { PageCall, PageReader, SearchCall, SearchEngine, SearchResult } from '#engines/ports/engine.ts'
-import { PageUnread } from '#engines/web/page-unread.ts'
+import {
+  type PageCall,
+  type PageReader,
+  PageUnread,
+  type SearchCall,
+  type SearchEngine,
+  type SearchResult,
+} from '#engines/ports/engine.ts'
 
 export const found: SearchResult[] = [
   { title: 'Fares', url: 'https://example.com/fares', content: 'A ride is 2 USD.', date: '2026-11-20' },

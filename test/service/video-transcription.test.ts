@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
+import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import type { TranscriptCall, VideoTranscriber } from '#engines/ports/media-engines.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { privateSpellings } from './media/private-spellings.ts'

@@ -109,7 +109,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
     // Nothing leaves this machine: no search engine is asked, and no page fetched.
     search: web,
     pages: web,
-    transcriber: new parts.SoundTranscriber({ engine: new parts.DemoTranscription(), engineModel: 'demo' }),
+    transcriber: new parts.AudioTranscriber({ engine: new parts.DemoTranscription(), engineModel: 'demo' }),
     networks: [{ slug: localNetwork, node }],
     characters: parts.demoCharacters,
     adminToken,
@@ -168,7 +168,7 @@ async function loadParts() {
       import('#engines/demo/audio.ts'),
       import('#engines/demo/web.ts'),
       import('#engines/demo/audio.ts'),
-      import('#engines/sound-transcriber.ts'),
+      import('#engines/local/audio-transcriber.ts'),
       import('#engines/chain/json-rpc-node.ts'),
       import('#service/models/demo-models.ts'),
       import('#service/capabilities/characters/demo-characters.ts'),

@@ -5,7 +5,6 @@ import { parseJson } from '#contract/wire/json.ts'
 import { bytesWithin } from '#host/bytes-within.ts'
 import { unreachable } from '#host/unreachable.ts'
 import type { ChainNode, NodeCall } from '../ports/engine.ts'
-import * as bounds from './bounds.ts'
 
 export interface JsonRpcNodeOptions {
   /** Where nodes of one network answer; the next is asked where nobody is at one. A key in an address stays here. */
@@ -19,10 +18,10 @@ const Answers = z.array(RpcResult.extend({ id: z.number().int() }))
 export class JsonRpcNode implements ChainNode {
   readonly #urls: readonly string[]
   readonly #timeoutMs: number
-  readonly #agent = new Agent({ connections: bounds.nodeConnections, connect: { timeout: bounds.nodeConnectMs } })
+  readonly #agent = new Agent({ connections: nodeConnections, connect: { timeout: nodeConnectMs } })
 
   /** Throws one sentence, which repeats no address, where one cannot be used. */
-  constructor({ urls, timeoutMs = bounds.nodeAnswerMs }: JsonRpcNodeOptions) {
+  constructor({ urls, timeoutMs = nodeAnswerMs }: JsonRpcNodeOptions) {
     for (const url of urls) {
       if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
         throw new Error('The address of a chain node must begin with http:// or https://.')
@@ -77,9 +76,9 @@ const isAway = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && unreachable.has(String(error.code))
 
 async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
-  const bytes = await bytesWithin(body, bounds.nodeAnswerBytes)
+  const bytes = await bytesWithin(body, nodeAnswerBytes)
   if (!bytes) throw new Error('The answer of the node is too large.')
-  const parsed = parseJson(bytes.toString('utf8'), bounds.nodeAnswerDepth)
+  const parsed = parseJson(bytes.toString('utf8'), nodeAnswerDepth)
   if (!parsed.ok) throw new Error(`The answer of the node ${parsed.reason}.`)
   return parsed.value
 }
@@ -95,3 +94,18 @@ function inOrder(answer: unknown, count: number): RpcResult[] {
     return found
   })
 }
+
+/** How long a node may take for a call or a batch. */
+export const nodeAnswerMs = 30_000
+
+/** Until a connection to a node stands. */
+export const nodeConnectMs = 5_000
+
+/** A whole answer: a block with all receipts is a few megabytes. */
+export const nodeAnswerBytes = 16 * 1024 * 1024
+
+/** Connections to one node. */
+export const nodeConnections = 64
+
+/** Nesting of a node's answer; call traces are the deepest. */
+export const nodeAnswerDepth = 512

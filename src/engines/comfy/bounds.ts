@@ -14,7 +14,7 @@ export const comfyHistoryEntries = 32
 export const comfyHistoryBytes = 64 * 1024 * 1024
 
 /** A picture from its submission to its last byte; others may stand in line before it. */
-export const comfyPictureMs = 600_000
+export const comfyRunMs = 600_000
 
 /** The server says when work ends; it is asked this often all the same, because what it says may be lost. */
 export const comfyPollMs = 2_000

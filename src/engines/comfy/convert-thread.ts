@@ -2,6 +2,6 @@
 
 import { answerImageTasks } from '../images/image-thread.ts'
 import { convertImage } from '../images/raster.ts'
-import type { ConvertTask } from './pictures.ts'
+import type { ConvertTask } from './images.ts'
 
 answerImageTasks(({ image, format }: ConvertTask): Promise<Buffer> => convertImage(image, format))

@@ -1,11 +1,11 @@
-import { submissionMs } from '../job-bounds.ts'
-import { JobUpstream } from '../job-upstream.ts'
-import type { JobUpstreamOptions } from '../job-upstream-options.ts'
-import { OnceSent } from '../once-sent.ts'
-import type { EngineState, JobProgress } from '../ports/media-engines.ts'
+import { createHash } from 'node:crypto'
+import { JobUpstream, type JobUpstreamOptions, submissionMs } from '../jobs/job-upstream.ts'
+import { OnceSent } from '../jobs/once-sent.ts'
+import type { Carries, MusicChoice } from '../ports/carried-choices.ts'
+import type { EngineState, JobProgress, MusicCall, MusicEngine } from '../ports/media-engines.ts'
 import { comfyBeginnings, comfyQuestionMs } from './bounds.ts'
 import { ComfyServer, type MadeFile } from './server.ts'
-import { type UploadedFile, Workflow, type WorkflowValues } from './workflow.ts'
+import { type Placeholder, type UploadedFile, Workflow, type WorkflowValues } from './workflow.ts'
 
 export interface ComfyJobsOptions extends JobUpstreamOptions {
   /** As ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts; it saves what was asked for. */
@@ -24,7 +24,7 @@ export interface ComfyStage {
 }
 
 /** What a kind of job puts into its workflow, and which of the files it makes is the result. */
-export interface ComfyJobKind<Call extends JobCall> {
+interface ComfyJobKind<Call extends JobCall> {
   /** A sentence where the request cannot be used. */
   valuesOf(call: Call, on: ComfyStage, signal: AbortSignal): Promise<WorkflowValues | string>
   files: RegExp
@@ -109,3 +109,62 @@ const running = (promptId: string, beginnings: number): JobProgress => ({
   state: 'running',
   engineState: { promptId, beginnings },
 })
+
+/** Where a field of a request stands in a workflow. ComfyUI writes no lyrics by itself. */
+const musicPlaceOf: Partial<Record<MusicChoice, Placeholder>> = {
+  prompt: 'prompt',
+  lyrics_prompt: 'lyrics',
+  duration_seconds: 'seconds',
+  force_instrumental: 'instrumental',
+  voice: 'voice',
+  language_code: 'language',
+  speed: 'speed',
+}
+
+/** What a request may leave out, so that its place needs a default. */
+const optional = ['lyrics', 'voice', 'language', 'speed'] as const
+
+/** Music by a workflow on a ComfyUI server; it saves an MP3, a WAV or a FLAC. */
+export class ComfyMusic implements MusicEngine {
+  readonly #jobs: ComfyJobs<MusicCall>
+
+  /** Throws a sentence where the address, the key or the workflow cannot be used. */
+  constructor(options: ComfyJobsOptions) {
+    const kind = { valuesOf: musicValuesOf, files: /\.(mp3|wav|flac)$/i, fileWord: 'MP3, WAV or FLAC' }
+    this.#jobs = new ComfyJobs({ ...options, makes: 'sound' }, kind)
+    const bare = optional.find(name => this.#jobs.workflow.needed.has(name))
+    if (bare) throw new Error(`A request may leave out {{${bare}}}: write {{${bare}|a default}} into the workflow.`)
+  }
+
+  readonly carries: Carries<MusicChoice> = field => {
+    const place = musicPlaceOf[field]
+    return place !== undefined && this.#jobs.workflow.names.has(place)
+  }
+
+  start(call: MusicCall): Promise<JobProgress> {
+    return this.#jobs.start(call)
+  }
+
+  poll(call: MusicCall, state: EngineState): Promise<JobProgress> {
+    return this.#jobs.poll(call, state)
+  }
+
+  /** Ends all connections. */
+  close(): Promise<void> {
+    return this.#jobs.close()
+  }
+}
+
+async function musicValuesOf({ request, engineModel, jobId }: MusicCall): Promise<WorkflowValues> {
+  const { prompt, lyrics, seconds, isInstrumental, voice, languageCode, speed } = request
+  return {
+    ...{ prompt, seconds, instrumental: isInstrumental, model: engineModel },
+    // The same for a job that is begun anew.
+    seed: createHash('sha256').update(jobId).digest().readUInt32BE(0),
+    // An instrumental has no words, whatever else was sent.
+    ...(lyrics === undefined || isInstrumental ? {} : { lyrics }),
+    ...(voice === undefined ? {} : { voice }),
+    ...(languageCode === undefined ? {} : { language: languageCode }),
+    ...(speed === undefined ? {} : { speed }),
+  }
+}

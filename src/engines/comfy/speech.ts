@@ -8,9 +8,8 @@ import { decodeSound } from '../sound/decode-sound.ts'
 import { encodeSound, pcmRate, soundFormats } from '../sound/encode-sound.ts'
 import { soundTypeOf } from '../sound/sound-type.ts'
 import { soundOfWav } from '../sound/wav.ts'
-import { comfyPictureMs, comfyPollMs } from './bounds.ts'
-import type { ComfyOptions } from './pictures.ts'
-import { runWorkflow } from './run-workflow.ts'
+import { comfyPollMs, comfyRunMs } from './bounds.ts'
+import { type ComfyOptions, runWorkflow } from './images.ts'
 import { ComfyServer } from './server.ts'
 import { type Placeholder, Workflow, type WorkflowValues } from './workflow.ts'
 
@@ -57,7 +56,7 @@ export class ComfySpeech implements SpeechEngine {
       ...(temperature === undefined ? {} : { temperature }),
       ...(topP === undefined ? {} : { top_p: topP }),
     }
-    const signal = AbortSignal.any([caller, AbortSignal.timeout(comfyPictureMs)])
+    const signal = AbortSignal.any([caller, AbortSignal.timeout(comfyRunMs)])
     try {
       const workflow = this.#workflow.filled(values)
       const files = await runWorkflow({ server: this.#server, workflow, pollMs: this.#pollMs, signal })

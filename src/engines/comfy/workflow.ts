@@ -1,4 +1,4 @@
-import { isObject } from '../openai/read-answer.ts'
+import { isObject } from '../http/upstream-error.ts'
 
 /** One for each reference image of a request, in their order. */
 export const referencePlaces = [

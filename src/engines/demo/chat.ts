@@ -13,8 +13,7 @@ import { type Clock, systemClock } from '#contract/time.ts'
 import { chunkPauseMs, countedNumbers, quotedCharacters, streamPauseMs } from '../bounds.ts'
 import type { ChatCall, ChatEngine } from '../ports/engine.ts'
 import { askedTokens } from '../tokens/asked-tokens.ts'
-import { tokenizedPieceCharacters } from '../tokens/bounds.ts'
-import { countPromptTokens, countTokens } from '../tokens/count-tokens.ts'
+import { countPromptTokens, countTokens, tokenizedPieceCharacters } from '../tokens/count-tokens.ts'
 
 export interface DemoChatOptions {
   clock?: Clock

@@ -1,5 +1,12 @@
-import type { PageCall, PageReader, ReadPage, SearchCall, SearchEngine, SearchResult } from '../ports/engine.ts'
-import { PageUnread } from '../web/page-unread.ts'
+import {
+  type PageCall,
+  type PageReader,
+  PageUnread,
+  type ReadPage,
+  type SearchCall,
+  type SearchEngine,
+  type SearchResult,
+} from '../ports/engine.ts'
 
 const notice = 'This is a demonstration search: it knows a few pages about farebox, and nothing of the web.'
 

@@ -1,11 +1,19 @@
-/** Where the thread that looks for faces starts. A task is a picture as a file. */
+/** Where the thread that looks for faces starts. A task is an image as a file. */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { optionalPackage } from '#host/optional-package.ts'
 import { answerTasks } from '#host/threads/answer-tasks.ts'
-import { animationPictures, leastScore, seenPixels } from './bounds.ts'
+
+/** The longer side of an image that is looked at. */
+const seenPixels = 1_280
+
+/** Images of one animation, spread over its length. */
+const animationImages = 12
+
+/** A score from which on something counts as a face: low, because asking once too often costs a click. */
+const leastScore = 0.25
 
 export type FaceAnswer = { hasFace: boolean } | { problem: string }
 
@@ -17,17 +25,17 @@ interface Human {
 }
 
 /** What is used of `sharp`. */
-interface Picture {
+interface Image {
   metadata(): Promise<{ pages?: number }>
-  rotate(): Picture
-  flatten(): Picture
-  toColourspace(name: 'srgb'): Picture
-  removeAlpha(): Picture
-  resize(width: number, height: number, how: { fit: 'inside' }): Picture
-  raw(): Picture
+  rotate(): Image
+  flatten(): Image
+  toColourspace(name: 'srgb'): Image
+  removeAlpha(): Image
+  resize(width: number, height: number, how: { fit: 'inside' }): Image
+  raw(): Image
   toBuffer(how: { resolveWithObject: true }): Promise<{ data: Uint8Array; info: Size }>
 }
-type Sharp = (bytes: Uint8Array, how?: { page: number }) => Picture
+type Sharp = (bytes: Uint8Array, how?: { page: number }) => Image
 
 interface Size {
   width: number
@@ -36,13 +44,13 @@ interface Size {
 
 let opening: Promise<{ human: Human; sharp: Sharp }> | null = null
 
-answerTasks((picture: Uint8Array) => look(picture).catch((error): FaceAnswer => ({ problem: String(error) })))
+answerTasks((image: Uint8Array) => look(image).catch((error): FaceAnswer => ({ problem: String(error) })))
 
 async function look(bytes: Uint8Array): Promise<FaceAnswer> {
   opening ??= open()
   const { human, sharp } = await opening
   const { pages = 1 } = await sharp(bytes).metadata()
-  for (const page of spread(pages, animationPictures)) {
+  for (const page of spread(pages, animationImages)) {
     const { data, info } = await sharp(bytes, { page })
       .rotate()
       .toColourspace('srgb')

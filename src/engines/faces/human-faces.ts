@@ -1,9 +1,39 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { inFolder } from '#host/in-folder.ts'
+import { type Conversion, jpegQuality } from '#host/media/conversion.ts'
 import { TaskThread } from '#host/threads/task-thread.ts'
 import { threadUrl } from '#host/threads/thread-url.ts'
-import { lookMs, looksWaiting, threadHeapMb } from './bounds.ts'
-import type { FaceDetector, FaceMedium } from './face-detector.ts'
+import { Ffmpeg, isUnreadable } from '../ffmpeg/ffmpeg.ts'
+import { imagePixels } from '../images/image-file.ts'
+import type { FaceDetector, FaceMedium } from '../ports/media-engines.ts'
+import { type MediaProbe, PacketProbe } from '../video-media/media-probe.ts'
 import type { FaceAnswer } from './face-thread.ts'
-import { VideoFrames } from './video-frames.ts'
+
+/** The longer side of the frames of a video. */
+export const framePixels = 960
+
+/** Frames of one video, spread over its length. */
+export const videoFrames = 40
+
+/** One image: the model's five looks take half a second on a busy core, its first one loads it. */
+export const lookMs = 30_000
+
+/** Images that wait; a request has 40 at most, and each of them counts as one with a face beyond. */
+export const looksWaiting = 400
+
+/** Memory of the thread, beside what the model keeps outside of it. */
+export const threadHeapMb = 512
+
+/** Taking the frames out of a video, without its sound. */
+export const framesMs = 60_000
+
+/** All frames of one video; each is some 200 kB. */
+export const framesBytes = 64 * 1024 * 1024
+
+/** Videos whose frames are taken at once, and those that wait; what comes beyond counts as one with a face. */
+export const framingsAtOnce = 2
+export const framingsWaiting = 100
 
 export interface HumanFacesOptions {
   /** Why a medium could not be looked at, for a log. It counted as one with a face. */
@@ -29,7 +59,7 @@ export class HumanFaces implements FaceDetector {
 
   async hasFace(medium: FaceMedium, signal?: AbortSignal): Promise<boolean> {
     const over = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal
-    const shows = (picture: Uint8Array) => this.#shows(picture, over)
+    const shows = (image: Uint8Array) => this.#shows(image, over)
     try {
       return await (medium.kind === 'image' ? shows(medium.bytes) : this.#frames.some(medium, shows, over))
     } catch (error) {
@@ -44,9 +74,83 @@ export class HumanFaces implements FaceDetector {
     return this.#thread.close()
   }
 
-  async #shows(picture: Uint8Array, signal: AbortSignal): Promise<boolean> {
-    const answer = await this.#thread.run(picture, signal)
+  async #shows(image: Uint8Array, signal: AbortSignal): Promise<boolean> {
+    const answer = await this.#thread.run(image, signal)
     if ('problem' in answer) throw new Error(answer.problem)
     return answer.hasFace
+  }
+}
+
+/** Takes the frames out of videos. */
+export class VideoFrames {
+  readonly #probe: MediaProbe
+  readonly #ffmpeg: Ffmpeg
+
+  /** `program` is in place of the file that the media process runs; a test owns it. */
+  constructor({ probe = new PacketProbe(), program }: { probe?: MediaProbe; program?: string } = {}) {
+    this.#probe = probe
+    const bounds = { atOnce: framingsAtOnce, waiting: framingsWaiting, timeoutMs: framesMs }
+    this.#ffmpeg = new Ffmpeg({ ...bounds, isPatient: true, ...(program ? { program } : {}) })
+  }
+
+  /**
+   * Whether `isWanted` wants one of the frames, which are images, spread over the video's length, the first one too.
+   * Throws where they cannot be had.
+   */
+  async some(
+    { bytes, format }: FaceMedium,
+    isWanted: (image: Uint8Array) => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const probed = format && (await this.#probe.probe(bytes, format, signal))
+    if (!probed) throw new Error('The video cannot be read.')
+    // The frames are looked at within the turn too, so that no more videos than these lie on the disk.
+    return this.#ffmpeg.turn(
+      run =>
+        inFolder('frames', async folder => {
+          const source = join(folder, 'source')
+          await writeFile(source, bytes, { mode: 0o600 })
+          const work = framing(source, folder, probed.seconds, format === 'webm' ? 'matroska' : 'mov')
+          await run('convert', work).catch(error => {
+            throw isUnreadable(error) ? new Error(noImage, { cause: error }) : error
+          })
+          return firstWanted(folder, isWanted, signal)
+        }),
+      signal,
+    )
+  }
+}
+
+async function firstWanted(
+  folder: string,
+  isWanted: (image: Uint8Array) => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const frames = (await readdir(folder)).filter(name => name.endsWith('.jpg')).sort()
+  if (frames.length === 0) throw new Error(noImage)
+  for (const frame of frames) {
+    signal.throwIfAborted()
+    if (await isWanted(await readFile(join(folder, frame)))) return true
+  }
+  return false
+}
+
+const noImage = 'The video has no picture that can be read.'
+
+/** Two a second of a short clip, and fewer of a longer one. */
+function framing(path: string, folder: string, seconds: number, reader: 'mov' | 'matroska'): Conversion {
+  const each = Math.max(0.5, seconds / videoFrames)
+  const shrink = `scale='min(${framePixels},iw)':'min(${framePixels},ih)':force_original_aspect_ratio=decrease`
+  const spread = `fps=1/${each.toFixed(3)}:round=up:start_time=0,trim=end_frame=${videoFrames + 1}`
+  return {
+    inputs: [{ path, reader }],
+    tracks: [
+      {
+        ...{ kind: 'video', reads: [0], graph: `[in0]${spread},${shrink},format=yuvj420p` },
+        ...{ encoder: 'mjpeg', options: jpegQuality(3) },
+      },
+    ],
+    to: { path: join(folder, 'frame-%03d.jpg'), format: 'image2', mostBytes: framesBytes },
+    maxPixels: imagePixels,
   }
 }

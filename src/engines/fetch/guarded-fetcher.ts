@@ -3,8 +3,15 @@ import { isIP, type LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, request as send } from 'undici'
 import { isPublicAddress } from '#contract/wire/network-address.ts'
 import { bytesWithin } from '#host/bytes-within.ts'
-import * as bounds from './bounds.ts'
-import { FetchRefused } from './fetch-refused.ts'
+import {
+  addressCharacters,
+  connectionsPerAddress,
+  FetchRefused,
+  fetchAnswerMs,
+  fetchSilenceMs,
+  redirectsAtMost,
+  webPorts,
+} from './fetcher.ts'
 
 export interface GuardedFetcherOptions {
   /** `host:port` that may be fetched although it is not of the public web, such as an operator's own file server. */
@@ -60,7 +67,7 @@ export class GuardedFetcher {
     const signal = AbortSignal.any([order.signal, deadline])
     try {
       let url = this.checked(order.url)
-      for (let hop = 0; hop <= bounds.redirectsAtMost; hop++) {
+      for (let hop = 0; hop <= redirectsAtMost; hop++) {
         const response = await this.#ask(url, { ...order, signal })
         const next = redirectOf(response, url)
         if (next === null) return await fileOf(response, url, order.mostBytes)
@@ -68,7 +75,7 @@ export class GuardedFetcher {
         response.body.destroy()
         url = this.checked(next)
       }
-      throw new FetchRefused('unreachable', `it redirects more than ${bounds.redirectsAtMost} times`)
+      throw new FetchRefused('unreachable', `it redirects more than ${redirectsAtMost} times`)
     } catch (error) {
       order.signal.throwIfAborted()
       throw FetchRefused.of(error, deadline.aborted)
@@ -77,7 +84,7 @@ export class GuardedFetcher {
 
   /** The address as it would be fetched. Throws `FetchRefused` for one that never will be. */
   checked(text: string): URL {
-    if (text.length > bounds.addressCharacters || !URL.canParse(text)) {
+    if (text.length > addressCharacters || !URL.canParse(text)) {
       throw new FetchRefused('address', 'must be an address that begins with https:// or http://')
     }
     const url = new URL(text)
@@ -86,7 +93,7 @@ export class GuardedFetcher {
     }
     if (url.username || url.password) throw new FetchRefused('address', 'must have no user and no password in it')
     if (this.#isPrivateHost(url)) return url
-    if (!bounds.webPorts.has(url.port)) throw new FetchRefused('address', 'must be on port 80 or 443')
+    if (!webPorts.has(url.port)) throw new FetchRefused('address', 'must be on port 80 or 443')
     const host = plainHost(url)
     if (isIP(host) && !isPublicAddress(host)) throw notPublic()
     return url
@@ -125,12 +132,12 @@ type AddressesOf = (host: string) => Promise<readonly LookupAddress[]>
 
 const agentFor = (addressesOf: AddressesOf): Agent =>
   new Agent({
-    connections: bounds.connectionsPerAddress,
+    connections: connectionsPerAddress,
     // A name belongs to what it was resolved to at one time; the next fetch asks again.
     pipelining: 0,
-    connect: { lookup: lookupBy(addressesOf), timeout: bounds.fetchAnswerMs },
-    headersTimeout: bounds.fetchAnswerMs,
-    bodyTimeout: bounds.fetchSilenceMs,
+    connect: { lookup: lookupBy(addressesOf), timeout: fetchAnswerMs },
+    headersTimeout: fetchAnswerMs,
+    bodyTimeout: fetchSilenceMs,
   })
 
 /** Net connects to what this answers and to nothing else, so no second answer of a name server counts. */

@@ -6,7 +6,7 @@ import { onceLoaded } from '#host/once-loaded.ts'
 export type FfmpegOptions = Omit<MediaWorkersOptions, 'memoryMb'> & Partial<Pick<MediaWorkersOptions, 'memoryMb'>>
 
 /** Decoding and encoding one file of up to 64 million pixels a frame takes some 500 MB. */
-export const mediaMemoryMb = 1_024
+const mediaMemoryMb = 1_024
 
 /** FFmpeg and the readers of containers for one purpose, whose tasks wait for each other alone. */
 export class Ffmpeg {

@@ -5,10 +5,8 @@ import type { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/
 import { type Clock, systemClock } from '#contract/time.ts'
 import type { ChatCall, ChatEngine } from '../ports/engine.ts'
 import { type Generation, planGeneration, seedOf } from './generation.ts'
-import type { GgufOptions } from './gguf-options.ts'
 import type { LlamaChat, LlamaChunk, LlamaResponse, LlamaSequence } from './llama-package.ts'
-import { ModelFile, type OpenModel } from './model-file.ts'
-import { PieceQueue } from './piece-queue.ts'
+import { type GgufOptions, ModelFile, type OpenModel } from './model-file.ts'
 
 export interface GgufChatOptions extends GgufOptions {
   clock?: Clock
@@ -186,5 +184,32 @@ function usageOf(
     completion_tokens: completion,
     total_tokens: prompt + completion,
     ...(thought ? { completion_tokens_details: { reasoning_tokens: thought } } : {}),
+  }
+}
+
+/** What one side says when it likes, for a reader that takes it in order. It is as long as one answer at most. */
+class PieceQueue<Piece> implements AsyncIterable<Piece> {
+  readonly #pieces: Piece[] = []
+  #wake: () => void = () => {}
+  #isOver = false
+
+  push(piece: Piece): void {
+    this.#pieces.push(piece)
+    this.#wake()
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#wake()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Piece> {
+    for (;;) {
+      for (let piece = this.#pieces.shift(); piece !== undefined; piece = this.#pieces.shift()) yield piece
+      if (this.#isOver) return
+      await new Promise<void>(resolve => {
+        this.#wake = resolve
+      })
+    }
   }
 }

@@ -23,7 +23,7 @@ export interface LlamaModel {
   dispose(): Promise<void>
 }
 
-export type LlamaTokenizer = (text: string) => unknown[]
+type LlamaTokenizer = (text: string) => unknown[]
 
 export interface LlamaContext {
   readonly contextSize: number
@@ -36,7 +36,7 @@ export interface LlamaSequence {
   dispose(): void
 }
 
-export interface LlamaChatWrapper {
+interface LlamaChatWrapper {
   generateContextState(options: { chatHistory: readonly LlamaTurn[]; availableFunctions?: LlamaFunctions }): {
     contextText: { tokenize(tokenizer: LlamaTokenizer): unknown[] }
   }

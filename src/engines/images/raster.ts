@@ -6,7 +6,7 @@ import { decodePng, type Raster } from './png.ts'
 
 /** The part of sharp that is used here. */
 interface Sharp {
-  default(bytes: Buffer, options?: object): SharpImage
+  default(bytes: Uint8Array, options?: object): SharpImage
 }
 
 interface SharpImage {
@@ -14,6 +14,8 @@ interface SharpImage {
   rotate(): SharpImage
   toColourspace(space: 'srgb'): SharpImage
   raw(): SharpImage
+  blur(sigma: number): SharpImage
+  metadata(): Promise<{ width?: number; height?: number }>
   toFormat(format: ImageFormat): SharpImage
   toBuffer(): Promise<Buffer>
   toBuffer(options: { resolveWithObject: true }): Promise<{ data: Buffer; info: { width: number; height: number } }>
@@ -110,4 +112,18 @@ function turned({ width, height, rgba }: Raster): Raster {
     for (let x = 0; x < width; x++) to[x * height + y] = from[y * width + x] ?? 0
   }
   return { width: height, height: width, rgba: made }
+}
+
+/** Blur by this share of the longer side: shapes stay, and nothing can be made out. */
+const blurShare = 1 / 16
+
+/** The image blurred beyond recognition, in the same format and size and without its metadata. Needs sharp. */
+export async function blurImage(bytes: Uint8Array, format: ImageFormat): Promise<Buffer> {
+  const sharp = await optionalPackage<Sharp>('sharp', 'Blurring images')
+  const image = sharp.default(bytes)
+  const { width = 0, height = 0 } = await image.metadata()
+  return image
+    .blur(Math.max(1, Math.max(width, height) * blurShare))
+    .toFormat(format)
+    .toBuffer()
 }

@@ -10,7 +10,6 @@ import type { TranscribedSpeech, TranscriptionCall, TranscriptionEngine } from '
 import { decodeSound } from '../sound/decode-sound.ts'
 import type { Recording } from '../sound/sound-type.ts'
 import { pcmOf, resampled, soundOfWav } from '../sound/wav.ts'
-import { readHeard } from './read-heard.ts'
 
 /** What its English model was made from. */
 const rate = 16_000
@@ -90,3 +89,24 @@ async function samplesOf(recording: Recording, signal: AbortSignal): Promise<Buf
 }
 
 const tooLong = () => fieldError(['file'], `is too long; this model hears ${heardSeconds} s at most`)
+
+export interface HeardWord {
+  word: string
+  /** Seconds from the beginning. */
+  start: number
+  end: number
+}
+
+/** A line of the program: a word, where it begins and ends, and how sure it is. Marks of silence and noise are no words. */
+const wordLine = /^(\S+) (\d+\.\d+) (\d+\.\d+) \d+\.\d+$/
+const noise = /^(<.*>|\[.*\]|\+\+.*\+\+)$/
+
+/** What was heard, in the order in which it was said; a word that is said in another way than usual ends with `(2)`. */
+export function readHeard(output: string): { text: string; words: HeardWord[] } {
+  const words = output.split('\n').flatMap(line => {
+    const [, word = '', start, end] = wordLine.exec(line.trim()) ?? []
+    if (!word || noise.test(word)) return []
+    return [{ word: word.replace(/\(\d+\)$/, ''), start: Number(start), end: Number(end) }]
+  })
+  return { text: words.map(({ word }) => word).join(' '), words }
+}

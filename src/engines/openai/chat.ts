@@ -1,15 +1,13 @@
 import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
 import * as bounds from '../bounds.ts'
+import { OpenAiUpstream, type UpstreamOptions, type UpstreamResponse } from '../http/upstream.ts'
+import { eventError, readChunk, readCompletion, readObject } from '../http/upstream-error.ts'
 import type { ChatCall, ChatEngine } from '../ports/engine.ts'
 import { EventReader } from './event-reader.ts'
 import { type Forwarding, forwardedMembers, forwardedRequest } from './forwarded-request.ts'
-import { readChunk, readCompletion, readObject } from './read-answer.ts'
 import { askedRunningUsage, RunningUsage, type RunningUsageName } from './running-usage.ts'
 import { SearchedEvents, searchedCompletion, searchedRequest } from './searched-chat.ts'
-import { OpenAiUpstream, type UpstreamResponse } from './upstream.ts'
-import { eventError } from './upstream-error.ts'
-import type { UpstreamOptions } from './upstream-options.ts'
 
 export interface OpenAiChatOptions extends UpstreamOptions {
   lengthMember?: Forwarding['lengthMember']

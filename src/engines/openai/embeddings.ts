@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { vectorBytes } from '../bounds.ts'
+import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
+import { eventError } from '../http/upstream-error.ts'
 import { carriesAll } from '../ports/carried-choices.ts'
 import type { EmbeddingCall, EmbeddingEngine, EmbeddingResult } from '../ports/engine.ts'
-import { OpenAiUpstream } from './upstream.ts'
-import { eventError } from './upstream-error.ts'
-import type { UpstreamOptions } from './upstream-options.ts'
 
 /** Numbers, or the bytes of little-endian 32-bit floats; whatever else a server answers is no vector. */
 const Vector = z.union([z.array(z.number()).min(1), z.base64().min(1).transform(floatsOf)])

@@ -1,10 +1,10 @@
+import { FormData } from 'undici'
 import { z } from 'zod'
 import { pictureAnswerBytes } from '../bounds.ts'
-import { carriesAllBut, type ImageChoice } from '../ports/carried-choices.ts'
-import type { ImageCall, ImageEngine } from '../ports/image-engines.ts'
-import { OpenAiUpstream } from './upstream.ts'
-import { eventError } from './upstream-error.ts'
-import type { UpstreamOptions } from './upstream-options.ts'
+import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
+import { eventError } from '../http/upstream-error.ts'
+import { type Carries, carriesAllBut, type EditChoice, type ImageChoice } from '../ports/carried-choices.ts'
+import type { EditCall, EditEngine, EditRequest, ImageCall, ImageEngine } from '../ports/image-engines.ts'
 
 const Answer = z.looseObject({ data: z.array(z.looseObject({ b64_json: z.base64().min(1) })).min(1) })
 
@@ -24,7 +24,7 @@ export class OpenAiImages implements ImageEngine {
     try {
       const value = await this.#upstream.json({ body, request: namesOf(request), signal }, pictureAnswerBytes)
       if (value?.error && !value.data) throw eventError(value.error, namesOf(request))
-      return picturesOf(value)
+      return imagesOf(value)
     } catch (error) {
       throw this.#upstream.known(error, signal)
     }
@@ -37,7 +37,7 @@ export class OpenAiImages implements ImageEngine {
 }
 
 /** Those of an answer. Throws where it has none. */
-export function picturesOf(value: unknown): Buffer[] {
+function imagesOf(value: unknown): Buffer[] {
   const answer = Answer.safeParse(value).data
   if (!answer) throw new Error('The engine answered no pictures.')
   return answer.data.map(({ b64_json }) => Buffer.from(b64_json, 'base64'))
@@ -70,4 +70,68 @@ const bodyOf = ({
 const namesOf = (request: ImageCall['request']) => {
   const { n: _count, size: _size, output_format: _format, ...ours } = bodyOf(request)
   return ours
+}
+
+export interface OpenAiEditsOptions extends UpstreamOptions {
+  /** The size that is asked for where a request wants a ratio: OpenAI’s own where absent. */
+  sizes?: Readonly<Record<string, string>>
+  /** OpenAI’s newer models always answer base64, and refuse to be told so. */
+  lacksResponseFormat?: boolean
+}
+
+const openAiSizes: Readonly<Record<string, string>> = { '1:1': '1024x1024', '3:2': '1536x1024', '2:3': '1024x1536' }
+
+/** Any server that speaks OpenAI's image edits. A picture by its address is not fetched. */
+export class OpenAiImageEdits implements EditEngine {
+  /** A ratio is asked for by its size; a resolution has no place in the form. */
+  readonly carries: Carries<EditChoice> = (field, value) =>
+    field === 'aspect_ratio' ? Object.hasOwn(this.#sizes, String(value)) : field !== 'resolution'
+  readonly #upstream: OpenAiUpstream
+  readonly #sizes: Readonly<Record<string, string>>
+  readonly #responseFormat: boolean
+
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor(options: OpenAiEditsOptions) {
+    this.#upstream = new OpenAiUpstream(options, '/images/edits')
+    this.#sizes = options.sizes ?? openAiSizes
+    this.#responseFormat = !options.lacksResponseFormat
+  }
+
+  async edit({ request, engineModel, signal }: EditCall): Promise<Buffer> {
+    const { prompt } = request
+    try {
+      const body = this.#formOf(request, engineModel)
+      const value = await this.#upstream.json({ body, request: { prompt }, signal }, pictureAnswerBytes)
+      if (value?.error && !value.data) throw eventError(value.error, { prompt })
+      const [picture] = imagesOf(value)
+      if (!picture) throw new Error('The engine answered no picture.')
+      return picture
+    } catch (error) {
+      throw this.#upstream.known(error, signal)
+    }
+  }
+
+  /** Ends all connections. */
+  close(): Promise<void> {
+    return this.#upstream.close()
+  }
+
+  #formOf({ prompt, pictures, format, aspectRatio, quality }: EditRequest, engineModel: string): FormData {
+    const form = new FormData()
+    const size = aspectRatio === undefined ? undefined : this.#sizes[aspectRatio]
+    const fields = {
+      ...{ model: engineModel, prompt, n: '1' },
+      ...(size === undefined ? {} : { size }),
+      ...(quality === undefined ? {} : { quality }),
+      // PNG is what all of them answer by themselves; older servers know no other word.
+      ...(format === 'png' ? {} : { output_format: format }),
+      ...(this.#responseFormat ? { response_format: 'b64_json' } : {}),
+    }
+    for (const [name, value] of Object.entries(fields)) form.append(name, value)
+    for (const { type, bytes } of pictures) {
+      const file = new File([new Uint8Array(bytes)], `picture.${type}`, { type: `image/${type}` })
+      form.append(pictures.length > 1 ? 'image[]' : 'image', file)
+    }
+    return form
+  }
 }

@@ -1,5 +1,5 @@
 import { TokenUsage } from '#contract/operations/chat.ts'
-import { isObject } from './read-answer.ts'
+import { isObject } from '../http/upstream-error.ts'
 
 /** How a server tells what it used while it generates: vLLM and its likes in `usage`, llama.cpp in `timings`. */
 export const runningUsages = ['continuous_usage_stats', 'timings_per_token'] as const

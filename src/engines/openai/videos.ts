@@ -1,10 +1,16 @@
 import { FormData } from 'undici'
 import { isNoPrompt } from '#contract/operations/video.ts'
 import { shortSideOf, videoPlan } from '../demo/video-drawing.ts'
-import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'
-import { errorWords, type JobAnswer, JobUpstream } from '../job-upstream.ts'
-import type { JobUpstreamOptions } from '../job-upstream-options.ts'
-import { NotTaken, OnceSent } from '../once-sent.ts'
+import {
+  believedRefusals,
+  errorWords,
+  type JobAnswer,
+  JobUpstream,
+  type JobUpstreamOptions,
+  jobQuestionMs,
+  submissionMs,
+} from '../jobs/job-upstream.ts'
+import { NotTaken, OnceSent } from '../jobs/once-sent.ts'
 import type { Carries, VideoChoice } from '../ports/carried-choices.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
 import { secondsOf } from '../video-media/asked-seconds.ts'

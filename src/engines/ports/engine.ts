@@ -5,7 +5,7 @@
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '#contract/operations/chat.ts'
 import type { EmbeddingInput } from '#contract/operations/embeddings.ts'
 import type { RpcCall, RpcResult } from '#contract/operations/rpc.ts'
-import type { Fetcher } from '../fetch/first-use-fetcher.ts'
+import type { Fetcher } from '../fetch/fetcher.ts'
 import type { Carries, EmbeddingChoice } from './carried-choices.ts'
 
 export interface ChatCall {
@@ -127,4 +127,22 @@ export interface ChainNetwork {
 export interface Web {
   search: SearchEngine | null
   pages: PageReader | null
+}
+
+/** A document without a text that could be read; the message goes on after the name of the field. */
+export class DocumentUnread extends Error {
+  override readonly name = 'DocumentUnread'
+}
+
+/** What reads such documents does not load here. */
+export class DocumentMissing extends Error {
+  override readonly name = 'DocumentMissing'
+}
+
+/** A page that gives no text, through no fault of ours. The message follows the name of a field, and holds no word of the page. */
+export class PageUnread extends Error {
+  constructor(problem: string) {
+    super(problem)
+    this.name = 'PageUnread'
+  }
 }

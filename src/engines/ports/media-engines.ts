@@ -2,6 +2,7 @@
 import type { SpeechFormat, Transcription } from '#contract/operations/audio.ts'
 import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Recording } from '../sound/sound-type.ts'
+import type { MediaFormat } from '../video-media/media-format.ts'
 import type { Carries, MusicChoice, SpeechChoice, TranscriptionChoice, VideoChoice } from './carried-choices.ts'
 
 /** What is to be said, with nothing that its model does not take. */
@@ -126,3 +127,19 @@ export interface VideoEngine {
   /** Looks after it; called again until it is completed or failed. An error thrown here is no verdict. */
   poll(call: VideoCall, engineState: EngineState): Promise<JobProgress>
 }
+
+/** A picture or a video whose type is known. */
+export interface FaceMedium {
+  kind: 'image' | 'video'
+  bytes: Buffer
+  /** Null for pictures. */
+  format: MediaFormat | null
+}
+
+/** Whether a medium shows a human face. One that cannot tell says yes; when nobody asks any more, the signal's reason is thrown. */
+export interface FaceDetector {
+  hasFace(medium: FaceMedium, signal?: AbortSignal): Promise<boolean>
+}
+
+/** Without a detector every medium counts as one with a face: consent is asked too often rather than too seldom. */
+export const everyMediumHasAFace: FaceDetector = { hasFace: async () => true }

@@ -1,8 +1,14 @@
 import { isNoPrompt, VideoQueueRequest } from '#contract/operations/video.ts'
-import { believedRefusals, jobQuestionMs, submissionMs } from '../job-bounds.ts'
-import { errorWords, type JobAnswer, JobUpstream } from '../job-upstream.ts'
-import type { JobUpstreamOptions } from '../job-upstream-options.ts'
-import { NotTaken, OnceSent } from '../once-sent.ts'
+import {
+  believedRefusals,
+  errorWords,
+  type JobAnswer,
+  JobUpstream,
+  type JobUpstreamOptions,
+  jobQuestionMs,
+  submissionMs,
+} from '../jobs/job-upstream.ts'
+import { NotTaken, OnceSent } from '../jobs/once-sent.ts'
 import { carriesAll } from '../ports/carried-choices.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '../ports/media-engines.ts'
 import { handedOn, type Members, membersOf, withPath } from '../ports/published-members.ts'

@@ -15,7 +15,7 @@ export function soundFfmpeg(): Ffmpeg {
 }
 
 /** The reader of each type is named, so that no content is taken for a playlist or a script. */
-export const soundReaders: Record<SoundType, string> = {
+const soundReaders: Record<SoundType, string> = {
   wav: 'wav',
   mp3: 'mp3',
   flac: 'flac',
@@ -44,7 +44,7 @@ export interface Decoding {
   signal: AbortSignal
 }
 
-export interface DecodedSound {
+interface DecodedSound {
   /** Of one channel. */
   samples: number
   /** Empty where they were only counted. */

@@ -4,9 +4,9 @@ import type { Recording } from './sound-type.ts'
 import { wavSeconds } from './wav.ts'
 
 /** How long a recording is: a number, that nothing here can tell, or that it is broken. */
-export type SoundLength = { seconds: number } | 'unknown' | 'broken'
+type SoundLength = { seconds: number } | 'unknown' | 'broken'
 
-export interface Measuring {
+interface Measuring {
   /** Decoding ends soon after; what is longer has some length above it. */
   atMostSeconds: number
   signal: AbortSignal

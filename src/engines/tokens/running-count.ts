@@ -1,5 +1,4 @@
-import { ordinaryBlanks, tokenizedPieceCharacters } from './bounds.ts'
-import { countTokens, endOfPiece } from './count-tokens.ts'
+import { countTokens, endOfPiece, ordinaryBlanks, tokenizedPieceCharacters } from './count-tokens.ts'
 
 /** What tokenizers never or rarely join: digits, signs, symbols. */
 const alone = /[^\p{L}\p{M}\s]/gu

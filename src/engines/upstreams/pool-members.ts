@@ -3,10 +3,16 @@ import { blameless } from '#contract/errors/service-error.ts'
 import type { Clock } from '#contract/time.ts'
 import { inRequest } from '#host/tracing/request-context.ts'
 import { longestHintMs, newestShare, probeMs, usualCallMs } from './bounds.ts'
-import type { PoolOptions, Upstream, UpstreamNews, UpstreamState } from './upstream.ts'
-import { UpstreamCounts } from './upstream-counts.ts'
+import {
+  failureWord,
+  type PoolOptions,
+  type Upstream,
+  UpstreamCounts,
+  type UpstreamNews,
+  type UpstreamState,
+  verdictOf,
+} from './upstream.ts'
 import { UpstreamHealth } from './upstream-health.ts'
-import { failureWord, verdictOf } from './upstream-verdict.ts'
 
 export interface Member<Engine> extends Upstream<Engine> {
   health: UpstreamHealth

@@ -1,10 +1,19 @@
-import { isFromEngine, wasAway, wasNotTaken } from '../once-sent.ts'
+import { type SpeechFormat, speechFormats } from '#contract/operations/audio.ts'
+import { isFromEngine, wasAway, wasNotTaken } from '../jobs/once-sent.ts'
 import type { Carries } from '../ports/carried-choices.ts'
 import type { ChatEngine, EmbeddingEngine } from '../ports/engine.ts'
-import type { ImageEngine } from '../ports/image-engines.ts'
-import type { EngineState, JobProgress, VideoEngine } from '../ports/media-engines.ts'
+import type { BackgroundEngine, EditEngine, ImageEngine, UpscaleEngine } from '../ports/image-engines.ts'
+import type {
+  EngineState,
+  JobProgress,
+  MusicEngine,
+  SpeechEngine,
+  TranscriptionEngine,
+  VideoEngine,
+  VoiceCall,
+} from '../ports/media-engines.ts'
+import { isNotBegun } from './upstream.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
-import { isNotBegun } from './upstream-verdict.ts'
 
 /** Each port of an engine, over several upstreams. */
 
@@ -17,7 +26,7 @@ export const pooledChat = (pool: UpstreamPool<ChatEngine>): ChatEngine => ({
 })
 
 /** A call may go to any of them, so each has to carry what is asked for. */
-export const carriedByAll =
+const carriedByAll =
   <Choice extends string>(pool: UpstreamPool<{ carries: Carries<Choice> }>): Carries<Choice> =>
   (field, value) =>
     pool.engines.every(engine => engine.carries(field, value))
@@ -33,7 +42,7 @@ export const pooledImages = (pool: UpstreamPool<ImageEngine>): ImageEngine => ({
 })
 
 /** What starts jobs and looks after them. */
-export interface JobEngine<Call> {
+interface JobEngine<Call> {
   start(call: Call): Promise<JobProgress>
   poll(call: Call, engineState: EngineState): Promise<JobProgress>
 }
@@ -44,7 +53,7 @@ export const pooledVideo = (pool: UpstreamPool<VideoEngine>): VideoEngine => ({
 })
 
 /** The job's state names the upstream that has it: no other one could be asked after it. */
-export const pooledJobs = <Call extends { engineModel: string; signal: AbortSignal }>(
+const pooledJobs = <Call extends { engineModel: string; signal: AbortSignal }>(
   pool: UpstreamPool<JobEngine<Call>>,
 ): JobEngine<Call> => ({
   async start(call) {
@@ -71,3 +80,51 @@ export const pooledJobs = <Call extends { engineModel: string; signal: AbortSign
 
 const ofUpstream = (progress: JobProgress, upstream: string): JobProgress =>
   progress.state === 'running' ? { ...progress, engineState: { upstream, state: progress.engineState } } : progress
+
+/** Engines of sound, over several upstreams. */
+
+/** A voice of a recording is known to the upstream alone that made it, so none is made over several. */
+export const pooledSpeech = (pool: UpstreamPool<SpeechEngine>): SpeechEngine => ({
+  carries: carriedByAll(pool),
+  ...(pool.engines.length === 1 && pool.engines[0]?.cloneVoice ? { cloneVoice: call => clonedBy(pool, call) } : {}),
+  speak: call => pool.answer(call, (engine, asked) => engine.speak(asked)),
+  formats: () => formatsOfAll(pool.engines),
+})
+
+const clonedBy = (pool: UpstreamPool<SpeechEngine>, call: VoiceCall): Promise<string> =>
+  pool.answer(call, (engine, asked) => {
+    if (!engine.cloneVoice) throw new Error('The engine makes no voices.')
+    return engine.cloneVoice(asked)
+  })
+
+/** Whichever of them is asked has to be able to make what was promised. */
+async function formatsOfAll(engines: readonly SpeechEngine[]): Promise<readonly SpeechFormat[]> {
+  const made = await Promise.all(engines.map(engine => engine.formats?.() ?? speechFormats))
+  return speechFormats.filter(format => made.every(formats => formats.includes(format)))
+}
+
+export const pooledTranscription = (pool: UpstreamPool<TranscriptionEngine>): TranscriptionEngine => ({
+  carries: carriedByAll(pool),
+  transcribe: call => pool.answer(call, (engine, asked) => engine.transcribe(asked)),
+})
+
+export const pooledMusic = (pool: UpstreamPool<MusicEngine>): MusicEngine => ({
+  carries: carriedByAll(pool),
+  ...pooledJobs(pool as UpstreamPool<JobEngine<Parameters<MusicEngine['start']>[0]>>),
+})
+
+/** The ports of models that begin with a picture, over several upstreams. */
+
+export const pooledEdits = (pool: UpstreamPool<EditEngine>): EditEngine => ({
+  carries: carriedByAll(pool),
+  edit: call => pool.answer(call, (engine, asked) => engine.edit(asked)),
+})
+
+export const pooledUpscales = (pool: UpstreamPool<UpscaleEngine>): UpscaleEngine => ({
+  carries: carriedByAll(pool),
+  upscale: call => pool.answer(call, (engine, asked) => engine.upscale(asked)),
+})
+
+export const pooledBackgrounds = (pool: UpstreamPool<BackgroundEngine>): BackgroundEngine => ({
+  removeBackground: call => pool.answer(call, (engine, asked) => engine.removeBackground(asked)),
+})

@@ -4,8 +4,15 @@ import { callingAccount, noteRetry } from '#host/tracing/request-context.ts'
 import { childSpan, inSpan, spanFailed, withSpan } from '#host/tracing/spans.ts'
 import { failoverMs, usualIdleMs } from './bounds.ts'
 import { type Asker, type Member, PoolMembers } from './pool-members.ts'
-import type { PoolOptions, Upstream, UpstreamState } from './upstream.ts'
-import { askedWaitMs, failureWord, isNotBegun, verdictOf } from './upstream-verdict.ts'
+import {
+  askedWaitMs,
+  failureWord,
+  isNotBegun,
+  type PoolOptions,
+  type Upstream,
+  type UpstreamState,
+  verdictOf,
+} from './upstream.ts'
 import { WaitingLine } from './waiting-line.ts'
 
 interface AnyCall {

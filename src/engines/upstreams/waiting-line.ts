@@ -1,7 +1,7 @@
 import { modelOverloaded } from '#contract/errors/errors.ts'
 
 /** Tries to get what is waited for; null while there is none. Throws where waiting is of no use any more. */
-export type Take<Place> = () => Place | null
+type Take<Place> = () => Place | null
 
 interface Waiter<Place> {
   take: Take<Place>
@@ -9,7 +9,7 @@ interface Waiter<Place> {
   reject(error: unknown): void
 }
 
-export interface LineOptions {
+interface LineOptions {
   /** Who comes when so many wait is turned away. */
   length: number
   waitMs: number

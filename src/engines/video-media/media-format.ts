@@ -3,7 +3,7 @@ import { sniffType } from '#contract/wire/media-type.ts'
 export const videoFormats = ['mp4', 'mov', 'webm'] as const
 export type VideoFormat = (typeof videoFormats)[number]
 export const soundFormats = ['wav', 'mp3'] as const
-export type SoundFormat = (typeof soundFormats)[number]
+type SoundFormat = (typeof soundFormats)[number]
 export type MediaFormat = VideoFormat | SoundFormat
 
 export const mimeTypes: Record<MediaFormat, string> = {

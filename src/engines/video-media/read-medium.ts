@@ -1,7 +1,6 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { ServiceError } from '#contract/errors/service-error.ts'
-import { FetchRefused } from '../fetch/fetch-refused.ts'
-import type { Fetcher } from '../fetch/first-use-fetcher.ts'
+import { type Fetcher, FetchRefused } from '../fetch/fetcher.ts'
 import { fromBase64, imageFileBytes, readImage, readImageBytes } from '../images/image-file.ts'
 import { fetchMs } from './bounds.ts'
 import { type MediaFormat, mediaFormat, mimeTypes } from './media-format.ts'
@@ -14,7 +13,7 @@ export interface ReadMedium {
   format: MediaFormat | null
 }
 
-export interface Reading {
+interface Reading {
   fetcher: Fetcher
   /** What is left to the request. */
   mostBytes: number

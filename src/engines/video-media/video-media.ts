@@ -4,7 +4,7 @@ import { fieldError } from '#contract/errors/issues.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Log } from '#host/log.ts'
-import type { Fetcher } from '../fetch/first-use-fetcher.ts'
+import type { Fetcher } from '../fetch/fetcher.ts'
 import * as bounds from './bounds.ts'
 import { checkPictures, checkReferenceTotals, checkSeconds } from './check-seconds.ts'
 import { mimeTypes } from './media-format.ts'
@@ -21,7 +21,7 @@ export interface TakenMedium extends Pick<NamedMedium, 'path' | 'rule' | 'role'>
   seconds: number | null
 }
 
-export interface TakenMedia {
+interface TakenMedia {
   /** With the bytes of every medium in it: the engine works on what was checked, whatever an address leads to by then. */
   request: VideoQueueRequest
   media: readonly TakenMedium[]

@@ -1,10 +1,11 @@
 /** Where the thread that makes Markdown of pages starts. Answers in the order of the questions. */
-
 import { createRequire } from 'node:module'
 import { optionalPackage } from '#host/optional-package.ts'
 import { answerTasks } from '#host/threads/answer-tasks.ts'
-import { pageDepth } from './bounds.ts'
-import type { ConvertAnswer, ConvertRequest } from './page-thread-messages.ts'
+import type { ConvertAnswer, ConvertRequest } from './web-pages.ts'
+
+/** Elements within each other; real pages stay below 60, and what is done to them takes time by the square and more. */
+const pageDepth = 200
 
 interface Linkedom {
   parseHTML(html: string): { document: Record<string, unknown> & { defaultView?: Record<string, unknown> | null } }

@@ -2,7 +2,15 @@ import { Agent, request as send } from 'undici'
 import { z } from 'zod'
 import { bytesWithin } from '#host/bytes-within.ts'
 import type { SearchCall, SearchEngine, SearchResult } from '../ports/engine.ts'
-import * as bounds from './bounds.ts'
+
+/** A page of results; those of real engines have some 100 kB. */
+export const searchAnswerBytes = 4 * 1024 * 1024
+
+/** A search that asks many engines at once waits for the slowest of them. */
+export const searchMs = 15_000
+
+/** Text that one result may have, so that no engine fills a prompt with one of them. */
+export const resultCharacters = 4_000
 
 export interface SearxngSearchOptions {
   /** Where it answers, such as `http://127.0.0.1:8888`; its settings have to allow the format `json`. */
@@ -28,7 +36,7 @@ export class SearxngSearch implements SearchEngine {
   readonly #agent = new Agent()
 
   /** Throws one sentence where the address cannot be used. */
-  constructor({ baseUrl, language, timeoutMs = bounds.searchMs }: SearxngSearchOptions) {
+  constructor({ baseUrl, language, timeoutMs = searchMs }: SearxngSearchOptions) {
     const base = URL.canParse(baseUrl) ? new URL(baseUrl) : null
     if (!base || !/^https?:$/.test(base.protocol) || base.username || base.password) {
       throw new Error('The address of SearXNG must be http or https, with no user and no password in it.')
@@ -65,7 +73,7 @@ export class SearxngSearch implements SearchEngine {
 }
 
 async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
-  const bytes = await bytesWithin(body, bounds.searchAnswerBytes)
+  const bytes = await bytesWithin(body, searchAnswerBytes)
   if (!bytes) throw new Error('The answer of SearXNG is too large.')
   return JSON.parse(bytes.toString('utf8'))
 }
@@ -78,6 +86,6 @@ function resultsOf(answer: unknown): SearchResult[] {
     if (!read.success || !/^https?:\/\//i.test(read.data.url) || seen.has(read.data.url)) return []
     const { title, url, content, publishedDate } = read.data
     seen.add(url)
-    return [{ title, url, content: (content ?? '').slice(0, bounds.resultCharacters), date: publishedDate ?? '' }]
+    return [{ title, url, content: (content ?? '').slice(0, resultCharacters), date: publishedDate ?? '' }]
   })
 }

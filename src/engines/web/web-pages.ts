@@ -1,10 +1,26 @@
-import { FetchRefused } from '../fetch/fetch-refused.ts'
-import { FirstUseFetcher } from '../fetch/first-use-fetcher.ts'
+import { TaskFailed, TaskThread } from '#host/threads/task-thread.ts'
+import { threadUrl } from '#host/threads/thread-url.ts'
+import { FetchRefused, FirstUseFetcher } from '../fetch/fetcher.ts'
 import type { FetchedFile } from '../fetch/guarded-fetcher.ts'
-import type { PageCall, PageReader, ReadPage } from '../ports/engine.ts'
-import * as bounds from './bounds.ts'
-import { PageConverter } from './page-converter.ts'
-import { PageUnread } from './page-unread.ts'
+import { type PageCall, type PageReader, PageUnread, type ReadPage } from '../ports/engine.ts'
+
+/** The markup of a page; the largest articles have 2 to 3 MB. */
+export const pageBytes = 5 * 1024 * 1024
+
+/** Until all of a page is here. */
+export const pageFetchMs = 20_000
+
+/** The Markdown of a page: a book chapter. What is beyond is cut off, and says so. */
+export const pageCharacters = 200_000
+
+/** Making Markdown takes 0.1 to 1 s; a page built to take longer is given up. */
+export const convertMs = 10_000
+
+/** Memory of the thread that does it; the markup of the largest page takes a third of it. */
+export const convertHeapMb = 512
+
+/** Pages that wait for that thread; what comes beyond is told to come again. */
+export const pagesWaiting = 64
 
 export interface WebPagesOptions {
   /** `host:port` that may be read although it is not of the public web, instead of those of the service. */
@@ -26,9 +42,9 @@ export class WebPages implements PageReader {
   }
 
   async read({ url, fetcher, signal }: PageCall): Promise<ReadPage> {
-    const { mostBytes, timeoutMs } = { mostBytes: bounds.pageBytes, timeoutMs: bounds.pageFetchMs }
+    const { mostBytes, timeoutMs } = { mostBytes: pageBytes, timeoutMs: pageFetchMs }
     const way = this.#hasHosts ? this.#own : (fetcher ?? this.#own)
-    const file = await way.fetch({ url, accept, mostBytes, timeoutMs, signal }).catch(unread)
+    const file = await way.fetch({ url, accept, mostBytes, timeoutMs, signal }).catch(unfetched)
     const text = textOf(file)
     if (isText.has(file.mimeType)) {
       if (!text.trim()) throw new PageUnread('has no text that could be read')
@@ -50,7 +66,7 @@ const accept = 'text/html, application/xhtml+xml, text/markdown, text/plain;q=0.
 const isMarkup: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml'])
 const isText: ReadonlySet<string> = new Set(['text/plain', 'text/markdown', 'text/csv', 'application/json'])
 
-function unread(error: unknown): never {
+function unfetched(error: unknown): never {
   if (!(error instanceof FetchRefused)) throw error
   throw new PageUnread(error.reason === 'address' ? error.message : `could not be read: ${error.message}`)
 }
@@ -67,6 +83,50 @@ function textOf({ bytes, charset }: FetchedFile): string {
 }
 
 const cut = (text: string): string =>
-  text.length <= bounds.pageCharacters
+  text.length <= pageCharacters
     ? text
-    : `${text.slice(0, bounds.pageCharacters)}\n\n(The page goes on; the rest of it was left out.)`
+    : `${text.slice(0, pageCharacters)}\n\n(The page goes on; the rest of it was left out.)`
+
+export interface ConvertedPage {
+  title: string
+  markdown: string
+}
+
+/** Makes Markdown of pages on a thread: untrusted input may make it run on, or out of memory. */
+export class PageConverter {
+  readonly #thread: TaskThread<ConvertRequest, ConvertAnswer>
+
+  constructor({ timeoutMs = convertMs }: { timeoutMs?: number } = {}) {
+    const url = threadUrl('page-thread', import.meta.url)
+    this.#thread = new TaskThread({ name: 'pages', url, timeoutMs, waiting: pagesWaiting, heapMb: convertHeapMb })
+  }
+
+  /** Throws `PageUnread`, `modelOverloaded`, the signal's reason, or a sentence that says what to install. */
+  async convert(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertedPage> {
+    const answer = await this.#thread.run(request, signal).catch(unread)
+    if ('problem' in answer) throw new Error(answer.problem)
+    if ('tooDeep' in answer) throw new PageUnread('is nested too deeply to be read')
+    if (!answer.page) throw new PageUnread('has no text that could be read')
+    return answer.page
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
+}
+
+function unread(error: unknown): never {
+  if (!(error instanceof TaskFailed)) throw error
+  throw new PageUnread(error.reason === 'late' ? 'takes too long to be read' : 'is too much to be read')
+}
+
+export interface ConvertRequest {
+  html: string
+  url: string
+}
+
+/** Null where the page has no text; a problem is of the packages, not of the page. */
+export type ConvertAnswer =
+  | { page: { title: string; markdown: string } | null }
+  | { tooDeep: true }
+  | { problem: string }

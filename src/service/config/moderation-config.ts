@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { adultThreshold } from '#engines/moderation/bounds.ts'
+import { adultThreshold } from '#engines/moderation/moderators.ts'
 import { openAiOptions } from './engines/openai.ts'
 
 /** What looks at images before they are sold. */

@@ -77,23 +77,23 @@ async function openNode({ urls, timeoutMs }: z.output<typeof NetworkConfigs>[num
 }
 
 async function openTranscriber(config: TranscriberConfig, log: Log) {
-  const { SoundTranscriber } = await import('#engines/sound-transcriber.ts')
+  const { AudioTranscriber } = await import('#engines/local/audio-transcriber.ts')
   if (config.engine === 'demo') {
     const { DemoTranscription } = await import('#engines/demo/audio.ts')
-    return new SoundTranscriber({ engine: new DemoTranscription(), engineModel: 'demo' })
+    return new AudioTranscriber({ engine: new DemoTranscription(), engineModel: 'demo' })
   }
   if (config.engine === 'local') {
     const { Pocketsphinx } = await import('#engines/local/pocketsphinx.ts')
     const onProblem = (problem: string) => log.warn({ upstream: 'transcriber', problem }, 'A program failed.')
-    return new SoundTranscriber({ engine: new Pocketsphinx({ onProblem }), engineModel: 'pocketsphinx' })
+    return new AudioTranscriber({ engine: new Pocketsphinx({ onProblem }), engineModel: 'pocketsphinx' })
   }
   const [{ OpenAiTranscription }, { upstreamOf }] = await Promise.all([
-    import('#engines/openai/transcription.ts'),
+    import('#engines/openai/audio.ts'),
     import('./engines/openai.ts'),
   ])
   const { model } = config
   const engine = new OpenAiTranscription(upstreamOf(config, { log, model, upstream: 'transcriber' }))
-  return new SoundTranscriber({ engine, engineModel: model })
+  return new AudioTranscriber({ engine, engineModel: model })
 }
 
 async function openFaces(log: Log) {
@@ -106,11 +106,11 @@ async function openFaces(log: Log) {
 
 async function openModerator(config: ModerationConfig, log: Log) {
   if (config.engine === 'nsfwjs') {
-    const { NsfwModerator } = await import('#engines/moderation/nsfw-moderator.ts')
+    const { NsfwModerator } = await import('#engines/moderation/moderators.ts')
     return new NsfwModerator(config)
   }
   const [{ OpenAiModerator }, { upstreamOf }] = await Promise.all([
-    import('#engines/moderation/openai-moderator.ts'),
+    import('#engines/moderation/moderators.ts'),
     import('./engines/openai.ts'),
   ])
   const { model } = config

@@ -1,6 +1,5 @@
 import { type Clock, systemClock } from '#contract/time.ts'
-import type { Probe, Upstream } from '#engines/upstreams/upstream.ts'
-import { UpstreamCounts } from '#engines/upstreams/upstream-counts.ts'
+import { type Probe, type Upstream, UpstreamCounts } from '#engines/upstreams/upstream.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
 import type { Log } from '#host/log.ts'
 import type { Model } from '../models/model.ts'

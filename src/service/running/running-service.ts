@@ -15,11 +15,11 @@ import type { SharedLimits } from '#access/limits/shared/open-shared-limits.ts'
 import { Windows } from '#access/limits/windows.ts'
 import type { Clock } from '#contract/time.ts'
 import { baseUrl, docsUrl } from '#contract/wire/base-url.ts'
-import { everyMediumHasAFace, type FaceDetector } from '#engines/faces/face-detector.ts'
-import { type Fetcher, FirstUseFetcher } from '#engines/fetch/first-use-fetcher.ts'
-import type { Moderator } from '#engines/moderation/moderator.ts'
+import { DocumentFiles } from '#engines/documents/document-files.ts'
+import { type Fetcher, FirstUseFetcher } from '#engines/fetch/fetcher.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from '#engines/ports/engine.ts'
-import type { VideoTranscriber } from '#engines/ports/media-engines.ts'
+import type { Moderator } from '#engines/ports/image-engines.ts'
+import { everyMediumHasAFace, type FaceDetector, type VideoTranscriber } from '#engines/ports/media-engines.ts'
 import { type MediaProbe, PacketProbe } from '#engines/video-media/media-probe.ts'
 import { VideoMedia } from '#engines/video-media/video-media.ts'
 import { Underway } from '#host/in-flight.ts'
@@ -42,7 +42,6 @@ import { VoiceHandles } from '../capabilities/audio/voice-handles.ts'
 import { UsageAnalyticsDesk } from '../capabilities/billing/usage-analytics.ts'
 import type { Character } from '../capabilities/characters/character.ts'
 import { Characters } from '../capabilities/characters/characters.ts'
-import { FirstUseDocuments } from '../capabilities/documents/first-use-documents.ts'
 import { checkNetworks } from '../capabilities/rpc/check-networks.ts'
 import { RpcGate } from '../capabilities/rpc/rpc-gate.ts'
 import { createApp, type Doors, type ServiceEnvironment } from '../http/app.ts'
@@ -114,7 +113,7 @@ export class RunningService {
   readonly #runner: JobRunner
   readonly #media: FolderMediaStore
   readonly #fetcher: FirstUseFetcher
-  readonly #documents = new FirstUseDocuments()
+  readonly #documents = new DocumentFiles()
   readonly #ledger: LedgerWatch
   readonly #receipts: ChargeReceipts
   readonly #limitLog: LimitLog

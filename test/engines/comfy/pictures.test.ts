@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { ComfyPictures } from '#engines/comfy/pictures.ts'
+import { ComfyImages } from '#engines/comfy/images.ts'
 import { Workflow } from '#engines/comfy/workflow.ts'
 import type { ImageFile } from '#engines/images/image-file.ts'
 import type { ImageCall } from '#engines/ports/image-engines.ts'
@@ -33,7 +33,7 @@ async function engineFor(given: unknown, behaviour: ComfyBehaviour = {}, pollMs 
   const server = await comfyDouble(behaviour)
   const environment = { KEY: 'secret' }
   const { baseUrl } = server
-  const engine = new ComfyPictures({ baseUrl, workflow: given, pollMs, apiKeyVariable: 'KEY', environment })
+  const engine = new ComfyImages({ baseUrl, workflow: given, pollMs, apiKeyVariable: 'KEY', environment })
   open.push(server, engine)
   return { server, engine }
 }

@@ -2,8 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { framingsAtOnce, framingsWaiting } from '#engines/faces/bounds.ts'
-import { VideoFrames } from '#engines/faces/video-frames.ts'
+import { framingsAtOnce, framingsWaiting, VideoFrames } from '#engines/faces/human-faces.ts'
 import { fakeProcess } from '../../media/fake-process.ts'
 
 let folder: string

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { FliteSpeech } from '#engines/local/flite-speech.ts'
-import { Pocketsphinx } from '#engines/local/pocketsphinx.ts'
-import { readHeard } from '#engines/local/read-heard.ts'
+import { Pocketsphinx, readHeard } from '#engines/local/pocketsphinx.ts'
 import { encodeSound } from '#engines/sound/encode-sound.ts'
 import type { Recording } from '#engines/sound/sound-type.ts'
 import { type Sound, soundOfWav } from '#engines/sound/wav.ts'

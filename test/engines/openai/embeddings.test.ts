@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
+import type { UpstreamOptions } from '#engines/http/upstream.ts'
 import { OpenAiEmbeddings } from '#engines/openai/embeddings.ts'
-import type { UpstreamOptions } from '#engines/openai/upstream-options.ts'
 import type { EmbeddingCall } from '#engines/ports/engine.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'

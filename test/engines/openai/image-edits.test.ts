@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { formBoundary, parseForm } from '#contract/wire/form.ts'
 import type { ImageFile } from '#engines/images/image-file.ts'
-import { type OpenAiEditsOptions, OpenAiImageEdits } from '#engines/openai/image-edits.ts'
+import { type OpenAiEditsOptions, OpenAiImageEdits } from '#engines/openai/images.ts'
 import type { EditRequest } from '#engines/ports/image-engines.ts'
 
 const open: (() => Promise<unknown>)[] = []

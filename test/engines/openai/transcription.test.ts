@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
-import { OpenAiTranscription } from '#engines/openai/transcription.ts'
+import { OpenAiTranscription } from '#engines/openai/audio.ts'
 import type { TranscriptionCall } from '#engines/ports/media-engines.ts'
-import { ServiceTranscription } from '#engines/service/transcription.ts'
+import { ServiceTranscription } from '#engines/service/audio.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
 

@@ -6,11 +6,10 @@ import {
   modelOverloaded,
   requestTimeout,
 } from '#contract/errors/errors.ts'
-import { refusalError } from '#engines/openai/upstream-error.ts'
+import { refusalError } from '#engines/http/upstream-error.ts'
 import { leaveOutMs, probeEveryMs } from '#engines/upstreams/bounds.ts'
-import type { PoolOptions, Upstream } from '#engines/upstreams/upstream.ts'
+import { isNotBegun, type PoolOptions, type Upstream } from '#engines/upstreams/upstream.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
-import { isNotBegun } from '#engines/upstreams/upstream-verdict.ts'
 import { callingAccount, inRequest } from '#host/tracing/request-context.ts'
 import { TestClock } from '../../service/open-service.ts'
 

@@ -1,8 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { PageConverter } from '#engines/web/page-converter.ts'
-import { WebPages } from '#engines/web/web-pages.ts'
+import { PageConverter, WebPages } from '#engines/web/web-pages.ts'
 
 const article = `<!doctype html><html><head><title>Fares</title><script>document.title = 'changed'</script></head>
 <body><nav><a href="/">Home</a></nav><main><article><h1>Fares of 2026</h1>

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { isPublicAddress } from '#contract/wire/network-address.ts'
-import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
+import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import { type FetchOrder, GuardedFetcher, type GuardedFetcherOptions } from '#engines/fetch/guarded-fetcher.ts'
 
 let answer: RequestListener = (_request, response) => response.end('a file')

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
+import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import { GuardedFetcher } from '#engines/fetch/guarded-fetcher.ts'
 import { privateSpellings } from './private-spellings.ts'
 

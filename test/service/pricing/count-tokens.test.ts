@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { countTokens as exact } from 'gpt-tokenizer/encoding/o200k_base'
 import { expect, test } from 'vitest'
 import { ChatCompletionRequest } from '#contract/operations/chat.ts'
-import { imageTokens, tokenizedCharacters } from '#engines/tokens/bounds.ts'
-import { countPromptTokens, countTokens } from '#engines/tokens/count-tokens.ts'
+import { countPromptTokens, countTokens, imageTokens, tokenizedCharacters } from '#engines/tokens/count-tokens.ts'
 
 const english = 'The quick brown fox jumps over the lazy dog, and then it rests for a while. '
 

@@ -1,6 +1,5 @@
-import type { Fetcher } from '#engines/fetch/first-use-fetcher.ts'
-import type { PageReader, SearchEngine, SearchResult, Web } from '#engines/ports/engine.ts'
-import { PageUnread } from '#engines/web/page-unread.ts'
+import type { Fetcher } from '#engines/fetch/fetcher.ts'
+import { type PageReader, PageUnread, type SearchEngine, type SearchResult, type Web } from '#engines/ports/engine.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { Log } from '#host/log.ts'
 import type { Line } from '#ledger/store/units.ts'

@@ -1,7 +1,7 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { ChatCompletionRequest, ChatMessage, ContentPart } from '#contract/operations/chat.ts'
 import { documentBytes } from '#contract/operations/documents.ts'
-import { FetchRefused } from '#engines/fetch/fetch-refused.ts'
+import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import type { FetchedFile } from '#engines/fetch/guarded-fetcher.ts'
 import { fromBase64, imageFileBytes, readImageBytes } from '#engines/images/image-file.ts'
 import { fetchMs, videoBytes } from '#engines/video-media/bounds.ts'

@@ -1,6 +1,6 @@
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
-import { addressCharacters } from '#engines/fetch/bounds.ts'
+import { addressCharacters } from '#engines/fetch/fetcher.ts'
 import type { TextModel } from '../../models/model.ts'
 import { type WebUse, webPrice } from '../web/price-web.ts'
 import { contextShare, pagesContextBytes, queryCharacters, scrapedAddresses, searchContextBytes } from './bounds.ts'

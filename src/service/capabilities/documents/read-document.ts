@@ -1,6 +1,5 @@
 import { fieldError } from '#contract/errors/issues.ts'
-import { DocumentMissing, DocumentUnread } from '#engines/documents/document-unread.ts'
-import type { DocumentReader } from '#engines/ports/engine.ts'
+import { DocumentMissing, type DocumentReader, DocumentUnread } from '#engines/ports/engine.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { Log } from '#host/log.ts'
 import { unset } from '../web/search-web.ts'

@@ -1,6 +1,6 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { WebPage, WebScrapeRequest } from '#contract/operations/web.ts'
-import { PageUnread } from '#engines/web/page-unread.ts'
+import { PageUnread } from '#engines/ports/engine.ts'
 import { type Call, type JsonReply, json } from '../../http/call.ts'
 import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'

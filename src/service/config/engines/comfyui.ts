@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { workflowBytes } from '#engines/comfy/bounds.ts'
-import { ComfyMusic } from '#engines/comfy/music.ts'
-import { type ComfyOptions, ComfyPictures } from '#engines/comfy/pictures.ts'
+import { ComfyImages, type ComfyOptions } from '#engines/comfy/images.ts'
+import { ComfyMusic } from '#engines/comfy/jobs.ts'
 import { ComfySpeech } from '#engines/comfy/speech.ts'
 import { ComfyVideo } from '#engines/comfy/video.ts'
 import { HttpUrl } from '../config-values.ts'
@@ -43,8 +43,8 @@ export const comfyKind = defineEngineKind({
 })
 
 function picturesOf(type: string) {
-  return (given: Options, around: EngineSurroundings): ComfyPictures =>
-    keptAs(type, given, around, comfy => new ComfyPictures(comfy))
+  return (given: Options, around: EngineSurroundings): ComfyImages =>
+    keptAs(type, given, around, comfy => new ComfyImages(comfy))
 }
 
 /** Over a reload an engine stays the same one until its options change, or what its workflow's file says. */

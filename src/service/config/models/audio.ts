@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SpeechFormat } from '#contract/operations/audio.ts'
-import { pooledMusic, pooledSpeech, pooledTranscription } from '#engines/upstreams/pooled-audio.ts'
+import { pooledMusic, pooledSpeech, pooledTranscription } from '#engines/upstreams/pooled-engines.ts'
 import { count, PerMillionUsd, Usd } from '../config-values.ts'
 import { defineModelKind } from '../model-kind.ts'
 

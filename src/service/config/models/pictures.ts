@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { editAspectRatios, mostEditPictures } from '#contract/operations/images.ts'
 import { imagePixels } from '#engines/images/image-file.ts'
-import { pooledBackgrounds, pooledEdits, pooledUpscales } from '#engines/upstreams/pooled-pictures.ts'
+import { pooledBackgrounds, pooledEdits, pooledUpscales } from '#engines/upstreams/pooled-engines.ts'
 import { count, Usd } from '../config-values.ts'
 import { defineModelKind } from '../model-kind.ts'
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   contentViolation,
   contextTooLong,
@@ -10,12 +11,12 @@ import {
 } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { blameless, type ServiceError } from '#contract/errors/service-error.ts'
+import { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/operations/chat.ts'
+import { parseJson } from '#contract/wire/json.ts'
 import { unreachable } from '#host/unreachable.ts'
-import { retryAfterSeconds } from '../bounds.ts'
-import { mayBeRequests } from '../upstreams/request-made.ts'
-import { isObject } from './read-answer.ts'
+import { answerDepth, retryAfterSeconds } from '../bounds.ts'
 
-export interface Refusal {
+interface Refusal {
   status: number
   retryAfter: string | undefined
   /** The answer's body, where it is an object. Read to tell the kind of the error, and never passed on. */
@@ -101,3 +102,52 @@ function waitHeader(value: string | undefined): Record<string, string> | undefin
   if (!Number.isFinite(seconds)) return undefined
   return { 'retry-after': String(Math.min(retryAfterSeconds, Math.max(1, Math.ceil(seconds)))) }
 }
+
+/** What an engine said, as an object; null for anything else. */
+export function readObject(text: string): Record<string, unknown> | null {
+  const parsed = parseJson(text, answerDepth)
+  return parsed.ok && isObject(parsed.value) ? parsed.value : null
+}
+
+/** A whole answer; null where it is none. */
+export const readCompletion = (value: Record<string, unknown>, nowSeconds: number): ChatCompletion | null =>
+  ChatCompletion.safeParse({ ...framed(value, nowSeconds), object: 'chat.completion', choices: value.choices }).data ??
+  null
+
+/** One event of an answer; null where it is none. */
+export function readChunk(value: Record<string, unknown>, nowSeconds: number): ChatCompletionChunk | null {
+  const choices = Array.isArray(value.choices) ? value.choices.map(choice => ({ index: 0, delta: {}, ...choice })) : []
+  return (
+    ChatCompletionChunk.safeParse({ ...framed(value, nowSeconds), object: 'chat.completion.chunk', choices }).data ??
+    null
+  )
+}
+
+/** Engines leave out what OpenAI's clients need, and use for themselves the names of what only we say. */
+function framed(value: Record<string, unknown>, nowSeconds: number): Record<string, unknown> {
+  const { cost: _cost, service_parameters: _parameters, usage, ...own } = value
+  const counted = TokenUsage.safeParse(usage).data
+  return {
+    ...own,
+    id: typeof own.id === 'string' && own.id !== '' ? own.id : `chatcmpl-${randomUUID()}`,
+    created: Number.isSafeInteger(own.created) ? own.created : nowSeconds,
+    model: typeof own.model === 'string' ? own.model : '',
+    ...(counted ? { usage: counted } : {}),
+  }
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const made = new WeakSet<Error>()
+
+/**
+ * Notes of an error that is told as the upstream's own that a request may have caused it: some servers answer 403 to
+ * content, 402 to a long answer that was asked for, and 404 to what a member names.
+ */
+function mayBeRequests<Thrown extends Error>(error: Thrown): Thrown {
+  made.add(error)
+  return error
+}
+
+export const isMaybeRequests = (error: Error): boolean => made.has(error)

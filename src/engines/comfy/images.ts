@@ -1,11 +1,11 @@
-import { randomInt } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
 import { typeOfBytes } from '#contract/wire/image-header.ts'
 import { threadUrl } from '#host/threads/thread-url.ts'
+import type { UpstreamOptions } from '../http/upstream.ts'
 import { type ImageFile, imageFileBytes } from '../images/image-file.ts'
 import { ImageWorker } from '../images/image-worker.ts'
-import type { UpstreamOptions } from '../openai/upstream-options.ts'
 import type { Carries, EditChoice, ImageChoice, UpscaleChoice } from '../ports/carried-choices.ts'
 import type {
   BackgroundCall,
@@ -17,9 +17,8 @@ import type {
   UpscaleCall,
   UpscaleEngine,
 } from '../ports/image-engines.ts'
-import { comfyPictureMs, comfyPollMs } from './bounds.ts'
-import { runWorkflow } from './run-workflow.ts'
-import { ComfyServer } from './server.ts'
+import { comfyPollMs, comfyRunMs } from './bounds.ts'
+import { ComfyServer, type MadeFile } from './server.ts'
 import { type Placeholder, Workflow, type WorkflowValues } from './workflow.ts'
 
 export interface ComfyOptions extends UpstreamOptions {
@@ -46,7 +45,7 @@ export interface ConvertTask {
 export const convertWorker = (): ImageWorker<ConvertTask> =>
   new ImageWorker(threadUrl('convert-thread', import.meta.url))
 
-const pictureNames = ['image', 'image_2', 'image_3'] as const
+const imageNames = ['image', 'image_2', 'image_3'] as const
 
 /** Where a field of a request stands in a workflow. */
 const placeOf: Record<
@@ -76,11 +75,11 @@ const placeOf: Record<
 const seeds = 2 ** 32 - 1
 
 /** Pictures, edits, larger pictures and removed backgrounds by a workflow on a ComfyUI server. */
-export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, BackgroundEngine {
+export class ComfyImages implements ImageEngine, EditEngine, UpscaleEngine, BackgroundEngine {
   readonly carries: Carries<ImageChoice | EditChoice | UpscaleChoice> = (field, value) => {
     if (field === 'format' || field === 'output_format') return true
     const places = this.#workflow.names
-    if (field === 'images') return pictureNames.slice(0, Number(value)).every(name => places.has(name))
+    if (field === 'images') return imageNames.slice(0, Number(value)).every(name => places.has(name))
     return places.has(placeOf[field])
   }
   readonly #server: ComfyServer
@@ -139,7 +138,7 @@ export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, Ba
   }
 
   async #make({ values, pictures, format, most, signal: caller }: Work): Promise<Buffer[]> {
-    const signal = AbortSignal.any([caller, AbortSignal.timeout(comfyPictureMs)])
+    const signal = AbortSignal.any([caller, AbortSignal.timeout(comfyRunMs)])
     try {
       const workflow = this.#workflow.filled({ ...values, ...(await this.#uploaded(pictures, signal)) })
       const files = await runWorkflow({ server: this.#server, workflow, pollMs: this.#pollMs, signal })
@@ -156,9 +155,9 @@ export class ComfyPictures implements ImageEngine, EditEngine, UpscaleEngine, Ba
 
   /** Every picture of a request has to have its place in the workflow: one that is left out would be paid for nothing. */
   async #uploaded(pictures: readonly ImageFile[], signal: AbortSignal): Promise<WorkflowValues> {
-    const values: Partial<Record<(typeof pictureNames)[number], string>> = {}
+    const values: Partial<Record<(typeof imageNames)[number], string>> = {}
     for (const [index, picture] of pictures.entries()) {
-      const name = pictureNames[index]
+      const name = imageNames[index]
       if (!name || !this.#workflow.names.has(name)) throw new Error('The workflow has no place for all pictures.')
       const { type, bytes } = picture
       values[name] = await this.#server.upload({ extension: type, mimeType: `image/${type}`, bytes }, signal)
@@ -174,4 +173,38 @@ function sizeOf([picture]: readonly ImageFile[]): Pick<WorkflowValues, 'width' |
 function one([picture]: readonly Buffer[]): Buffer {
   if (!picture) throw inferenceFailed()
   return picture
+}
+
+interface WorkflowRun {
+  server: ComfyServer
+  /** With its values. */
+  workflow: object
+  /** How often the server is asked beside listening to it. */
+  pollMs: number
+  signal: AbortSignal
+}
+
+/** What a workflow makes while its caller waits. Throws `inferenceFailed` where it fails or is lost. */
+export async function runWorkflow({ server, workflow, pollMs, signal }: WorkflowRun): Promise<readonly MadeFile[]> {
+  const clientId = randomUUID()
+  const watch = server.watch(clientId)
+  let id = randomUUID() as string
+  try {
+    await watch.opened(signal)
+    id = await server.submit(workflow, { id, clientId }, signal)
+    for (;;) {
+      signal.throwIfAborted()
+      const found = await server.look(id, signal)
+      if (found.state === 'done') return found.files
+      // One that it does not know any more was lost when it was started anew.
+      if (found.state !== 'waiting') throw inferenceFailed()
+      await watch.next(pollMs, signal)
+    }
+  } catch (error) {
+    // Its caller has left; work that goes on all the same costs only its time.
+    if (signal.aborted) server.cancel(id, AbortSignal.timeout(comfyPollMs * 5)).catch(() => undefined)
+    throw error
+  } finally {
+    watch.close()
+  }
 }

@@ -6,16 +6,38 @@ import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { headBytes, type SniffedType, sniffType } from '#contract/wire/media-type.ts'
 import { bytesWithin } from '#host/bytes-within.ts'
 import { unreachable } from '#host/unreachable.ts'
-import * as bounds from './bounds.ts'
-import { fetchedVideoBytes, fetchedVideoMs, jobAnswerBytes, jobQuestionMs } from './job-bounds.ts'
-import type { JobUpstreamOptions } from './job-upstream-options.ts'
+import * as bounds from '../bounds.ts'
+import { authorization, type UpstreamOptions, urlOf } from '../http/upstream.ts'
+import { codeOf, isObject, readObject } from '../http/upstream-error.ts'
+import type { JobProgress } from '../ports/media-engines.ts'
 import { NotTaken } from './once-sent.ts'
-import { isObject, readObject } from './openai/read-answer.ts'
-import { authorization, urlOf } from './openai/upstream.ts'
-import { codeOf } from './openai/upstream-error.ts'
-import type { JobProgress } from './ports/media-engines.ts'
 
-export interface JobQuestion {
+/** Of an answer about a job, and of what it says when it refuses one. */
+const jobAnswerBytes = 1024 * 1024
+
+/** The largest video that an engine hands over. */
+const fetchedVideoBytes = 1024 * 1024 * 1024
+
+/** All of such a file, from its head on: 36 Mbit/s for the largest. Whoever asks after a job has more patience than this. */
+export const fetchedVideoMs = 240_000
+
+/** How long a server may take to read a request with media in it and to say whether it takes the job. */
+export const submissionMs = 180_000
+
+/** How long it may take to say what has become of a job. */
+export const jobQuestionMs = 30_000
+
+/** Answers in a row that say that a job is not there or failed, until they are believed: some servers say so while they start. */
+export const believedRefusals = 20
+
+export interface JobUpstreamOptions extends UpstreamOptions {
+  /** Finished files lie here as `JOB.mp4`, or `.mp3`, `.wav` and `.flac`, until the caller takes them. */
+  workFolder: string
+  /** What is handed over; a video where absent. */
+  makes?: 'video' | 'sound'
+}
+
+interface JobQuestion {
   method: 'GET' | 'POST' | 'DELETE'
   path: string
   /** JSON, or a form. */

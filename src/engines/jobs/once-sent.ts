@@ -1,6 +1,6 @@
 import { unreachable } from '#host/unreachable.ts'
-import { codeOf } from './openai/upstream-error.ts'
-import type { EngineState, JobProgress } from './ports/media-engines.ts'
+import { codeOf } from '../http/upstream-error.ts'
+import type { EngineState, JobProgress } from '../ports/media-engines.ts'
 
 /** Thrown by `send` where the engine has certainly not taken the job, so that it may be sent again. */
 export class NotTaken extends Error {

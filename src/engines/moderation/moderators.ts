@@ -1,9 +1,28 @@
 import { z } from 'zod'
 import { optionalPackage } from '#host/optional-package.ts'
-import { OpenAiUpstream } from '../openai/upstream.ts'
-import type { UpstreamOptions } from '../openai/upstream-options.ts'
-import { moderationAnswerBytes, sentPixels } from './bounds.ts'
-import type { ImageFinding, Moderator } from './moderator.ts'
+import { TaskThread } from '#host/threads/task-thread.ts'
+import { threadUrl } from '#host/threads/thread-url.ts'
+import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
+import type { ImageFinding, Moderator } from '../ports/image-engines.ts'
+import type { NsfwAnswer } from './nsfw-thread.ts'
+
+/** One image on the local model: 60 to 120 ms, its first one loads the model, and the machine may be busy. */
+export const judgeMs = 30_000
+
+/** Images that wait for the thread; a request has four at most, and who comes after them is told to retry. */
+export const judgementsWaiting = 100
+
+/** Memory of the thread, beside the 200 MB that the model keeps outside of it. */
+export const threadHeapMb = 512
+
+/** The share of the local model's certainty from which on an image counts as sexual; a drawing of a body has a third of it. */
+export const adultThreshold = 0.6
+
+/** An answer of a moderation server has some 20 categories. */
+export const moderationAnswerBytes = 256 * 1024
+
+/** The longer side of the copy that a moderation server gets; more pixels change no verdict, and cost time. */
+export const sentPixels = 1_024
 
 /** OpenAI's names of sexual content; a server may have others. */
 const adultCategory = 'sexual'
@@ -69,4 +88,30 @@ function findingOf({ categories, category_applied_input_types: types }: z.output
 async function smaller(image: Uint8Array): Promise<Buffer> {
   const { default: sharp } = await optionalPackage<{ default: (bytes: Uint8Array) => Image }>('sharp', 'Moderation')
   return sharp(image).resize(sentPixels, sentPixels, { fit: 'inside', withoutEnlargement: true }).jpeg().toBuffer()
+}
+
+/**
+ * Finds sexual content with the model of `nsfwjs`, on a thread of its own. It knows nothing of ages or of other policies.
+ * Needs `nsfwjs`, `sharp` and three packages of TensorFlow.js.
+ */
+export class NsfwModerator implements Moderator {
+  readonly #thread: TaskThread<Uint8Array, NsfwAnswer>
+  readonly #threshold: number
+
+  constructor({ threshold = adultThreshold }: { threshold?: number } = {}) {
+    const url = threadUrl('nsfw-thread', import.meta.url)
+    const bounds = { timeoutMs: judgeMs, waiting: judgementsWaiting, heapMb: threadHeapMb }
+    this.#thread = new TaskThread({ name: 'moderation', url, ...bounds })
+    this.#threshold = threshold
+  }
+
+  async judge(image: Uint8Array, signal: AbortSignal): Promise<ImageFinding> {
+    const answer = await this.#thread.run(image, signal)
+    if ('problem' in answer) throw new Error(answer.problem)
+    return { isAdult: answer.adult >= this.#threshold, isViolation: null, containsMinor: null }
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
 }

@@ -1,22 +1,22 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import { sniffType } from '#contract/wire/media-type.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg-missing.ts'
-import { heardRate, heardSeconds } from './bounds.ts'
-import type { TranscriptCall, TranscriptionEngine, VideoTranscriber } from './ports/media-engines.ts'
-import { decodeSound } from './sound/decode-sound.ts'
-import { encodeSound } from './sound/encode-sound.ts'
+import { heardRate, heardSeconds } from '../bounds.ts'
+import type { TranscriptCall, TranscriptionEngine, VideoTranscriber } from '../ports/media-engines.ts'
+import { decodeSound } from '../sound/decode-sound.ts'
+import { encodeSound } from '../sound/encode-sound.ts'
 
-export interface SoundTranscriberOptions {
+export interface AudioTranscriberOptions {
   engine: TranscriptionEngine
   engineModel: string
 }
 
 /** The words of a video by an engine that hears recordings: it gets the sound alone, as MP3. Takes the package node-av. */
-export class SoundTranscriber implements VideoTranscriber {
+export class AudioTranscriber implements VideoTranscriber {
   readonly #engine: TranscriptionEngine
   readonly #engineModel: string
 
-  constructor({ engine, engineModel }: SoundTranscriberOptions) {
+  constructor({ engine, engineModel }: AudioTranscriberOptions) {
     this.#engine = engine
     this.#engineModel = engineModel
   }

@@ -1,8 +1,7 @@
 import { FormData } from 'undici'
 import { voiceAnswerBytes } from '../bounds.ts'
-import { OpenAiSpeech } from '../openai/speech.ts'
-import { OpenAiUpstream } from '../openai/upstream.ts'
-import type { UpstreamOptions } from '../openai/upstream-options.ts'
+import { OpenAiUpstream, type UpstreamOptions } from '../http/upstream.ts'
+import { OpenAiSpeech, OpenAiTranscription } from '../openai/audio.ts'
 import type { VoiceCall } from '../ports/media-engines.ts'
 
 /** Another service of this contract, which has its own word for how to speak, and makes voices of recordings. */
@@ -32,5 +31,13 @@ export class ServiceSpeech extends OpenAiSpeech {
   /** Ends all connections. */
   override async close(): Promise<void> {
     await Promise.all([super.close(), this.#voices.close()])
+  }
+}
+
+/** Another service of this contract, which has its own way to ask for times. */
+export class ServiceTranscription extends OpenAiTranscription {
+  /** Throws one sentence where the address or the key cannot be used. */
+  constructor(options: UpstreamOptions) {
+    super({ ...options, timesMember: 'timestamps' })
   }
 }
