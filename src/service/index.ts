@@ -49,19 +49,26 @@ export type {
   SolanaPaymentSettings,
 } from '#payments/payment-settings.ts'
 export type { EvmStakeOptions } from '#payments/staking/evm-stake-reader.ts'
-export type { Character, CharacterReview } from './capabilities/characters/character.ts'
+export type { Character, CharacterReview } from './capabilities/characters/characters.ts'
 export { demoCharacters } from './capabilities/characters/demo-characters.ts'
-export type { MusicModel, SpeechModel, TranscriptionModel, VoiceCloning } from './models/audio-models.ts'
 export { type DemoEngines, demoModels } from './models/demo-models.ts'
 export type {
+  BackgroundModel,
   ConsentPolicy,
+  EditModel,
+  EditPrice,
   EmbeddingModel,
   EmbeddingPrice,
+  ImageInputModel,
   Model,
+  MusicModel,
+  SpeechModel,
   TextModel,
   TextPrice,
+  TranscriptionModel,
+  UpscaleModel,
   VideoModel,
   VideoPrice,
+  VoiceCloning,
 } from './models/model.ts'
-export type { BackgroundModel, EditModel, EditPrice, PictureModel, UpscaleModel } from './models/picture-model.ts'
 export { type OpenService, openService, type ServiceOptions } from './running/open-service.ts'

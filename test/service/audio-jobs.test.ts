@@ -8,9 +8,9 @@ import { DemoMusic } from '#engines/demo/audio.ts'
 import type { JobProgress, MusicCall, MusicEngine } from '#engines/ports/media-engines.ts'
 import { soundTypeOf } from '#engines/sound/sound-type.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import type { MusicModel } from '#service/models/audio-models.ts'
-import { demoMusic } from '#service/models/demo-audio-models.ts'
+import { demoMusic } from '#service/models/demo-media-models.ts'
 import { demoModels } from '#service/models/demo-models.ts'
+import type { MusicModel } from '#service/models/model.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 let folder: string

@@ -7,7 +7,7 @@ import { type FetchOrder, GuardedFetcher } from '#engines/fetch/guarded-fetcher.
 import { imageFileBytes } from '#engines/images/image-file.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { namedMediaBytes, namedMediaCount } from '#service/capabilities/chat/bounds.ts'
-import { pictureFetchMs } from '#service/capabilities/images/bounds.ts'
+import { imageFetchMs } from '#service/capabilities/images/source-image.ts'
 import { type ChatDesk, type Customer, openDesk } from './chat-desk.ts'
 import { used } from './chat-script.ts'
 import { dataUrl, png } from './models/example-pictures.ts'
@@ -130,7 +130,7 @@ test('all of them share their time and their bytes', async () => {
     imageFileBytes,
     Math.min(imageFileBytes, namedMediaBytes - picture.length),
   ])
-  for (const { timeoutMs } of orders) expect(timeoutMs).toBeLessThanOrEqual(pictureFetchMs)
+  for (const { timeoutMs } of orders) expect(timeoutMs).toBeLessThanOrEqual(imageFetchMs)
   const large = Buffer.concat([picture, Buffer.alloc(15 * 1024 * 1024)])
   instead = async ({ url }) => ({ url, mimeType: 'image/png', charset: null, bytes: large })
   orders = []

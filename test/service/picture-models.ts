@@ -9,7 +9,7 @@ import type {
   UpscaleCall,
   UpscaleEngine,
 } from '#engines/ports/image-engines.ts'
-import type { PictureModel, UpscaleModel } from '#service/models/picture-model.ts'
+import type { ImageInputModel, UpscaleModel } from '#service/models/model.ts'
 
 /** Of the kinds that an engine answers: enough for whoever looks at the first bytes alone. */
 export const madeBytes: Readonly<Record<ImageFormat, Buffer>> = {
@@ -61,7 +61,7 @@ const shared = {
 }
 
 /** Models that know every choice there is. */
-export const scriptedModels = (engine: ScriptedPictures): PictureModel[] => [
+export const scriptedModels = (engine: ScriptedPictures): ImageInputModel[] => [
   {
     ...shared,
     type: 'inpaint',

@@ -4,9 +4,8 @@ import { systemClock } from '#contract/time.ts'
 import type { SpeechEngine } from '#engines/ports/media-engines.ts'
 import { pooledSpeech } from '#engines/upstreams/pooled-engines.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
-import type { SpeechModel } from '#service/models/audio-models.ts'
 import { demoModels } from '#service/models/demo-models.ts'
-import type { Model } from '#service/models/model.ts'
+import type { Model, SpeechModel } from '#service/models/model.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 /** Says in which format it was asked; one that knows its formats fails at any other, as one without ffmpeg does. */

@@ -11,7 +11,7 @@ import { recoverHolds, recoverHoldsAtStart } from '#ledger/charges/recover-holds
 import type { Store } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { freeDeadJobs } from '#service/jobs/free-dead-jobs.ts'
+import { freeDeadJobs } from '#service/jobs/lease.ts'
 import { type OpenedService, type OpenServiceOptions, openService, TestClock } from './open-service.ts'
 
 let folder: string

@@ -2,8 +2,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import type { SpeechModel } from '#service/models/audio-models.ts'
 import { demoModels } from '#service/models/demo-models.ts'
+import type { SpeechModel } from '#service/models/model.ts'
 import { type OpenedService, openService } from './open-service.ts'
 import { ScriptedSpeech } from './scripted-sound.ts'
 

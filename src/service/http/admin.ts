@@ -15,8 +15,9 @@ import type { KeyBudget } from '#ledger/store/account-ops.ts'
 import { amountMicroUsd, nameCharacters } from '#ledger/store/bounds.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { LedgerWatch } from '#ledger/watch/ledger-watch.ts'
-import { sendJson } from './body/send.ts'
+import { sendJson, sendText } from './body/send.ts'
 import type { Exchange } from './exchange.ts'
+import type { ServiceMetrics } from './service-metrics.ts'
 
 /**
  * What an operator's commands ask of a running service, because one process owns a SQLite folder.
@@ -140,3 +141,15 @@ function read<Name extends CommandName>(command: Name, text: string): Body<Name>
 }
 
 const isLoopback = (address: string): boolean => address === '::1' || /^(::ffff:)?127\./.test(address)
+
+export interface Figures {
+  metrics: Pick<ServiceMetrics, 'text' | 'contentType'>
+  token: string
+}
+
+/** The figures, for whoever has their token: behind a proxy every caller seems to come from this machine. */
+export async function answerFigures(exchange: Exchange, { metrics, token }: Figures): Promise<Response> {
+  if (!isSameSecret(exchange.header('authorization')[0] ?? '', `Bearer ${token}`)) throw authenticationFailed()
+  exchange.isExempt = true
+  return sendText(exchange, await metrics.text(), metrics.contentType)
+}

@@ -1,5 +1,9 @@
 import type { LimitedDemand } from '#access/limits/limit-rules.ts'
+import { fieldError } from '#contract/errors/issues.ts'
+import type { Clock } from '#contract/time.ts'
+import { apiVersion } from '#contract/wire/base-url.ts'
 import type { HeaderCodec } from '#contract/wire/header-codec.ts'
+import { requestId, requestTimestamp, timestamp, version } from '#contract/wire/headers.ts'
 import { vendorHeader } from '#contract/wire/vendor.ts'
 import type { RequestContext } from '#host/tracing/request-context.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
@@ -121,4 +125,32 @@ export class Exchange {
     this.status = status
     return this.#writeWhole(status, Object.fromEntries(this.#answerHeaders), body)
   }
+}
+
+/** What every answer has (brief §9), whatever it is. */
+export function setCommonHeaders(exchange: Exchange, { clock }: { clock: Clock }): void {
+  exchange.set(requestId, exchange.requestId)
+  exchange.set(version, apiVersion)
+  exchange.set(timestamp, clock.now())
+  const sentAt = requestTimestamp.parse(exchange.header(requestTimestamp.name)[0] ?? '')
+  if (sentAt !== null) exchange.set(requestTimestamp, sentAt)
+  exchange.setAll({
+    'cache-control': 'no-store',
+    vary: 'Authorization, SIGN-IN-WITH-X, PAYMENT-SIGNATURE, Accept-Encoding',
+    'x-content-type-options': 'nosniff',
+  })
+}
+
+/**
+ * Headers that say where a request goes and what it is. Sent twice, a proxy may go by one and this service by the other.
+ * Credentials, payments and keys are looked at where they are read.
+ */
+const singleHeaders = ['host', 'content-type'] as const
+
+/** Throws 400 where one of them came more than once. */
+export function requireSingleHeaders(exchange: Pick<Exchange, 'header'>): void {
+  const name = singleHeaders.find(each => exchange.header(each).length > 1)
+  if (name === undefined) return
+  const message = `${name} was sent more than once; send it once.`
+  throw fieldError([name], message)
 }

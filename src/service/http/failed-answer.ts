@@ -1,3 +1,4 @@
+import { keyCreditRequired, keyLimitReached, walletCredit } from '#access/payment-required.ts'
 import {
   booksUnreachable,
   chargeUnknown,
@@ -8,19 +9,26 @@ import {
   unknownError,
 } from '#contract/errors/errors.ts'
 import { DetailedError, PayloadTooLarge, StandardError, TopUpError } from '#contract/errors/failures.ts'
-import type { ServiceError } from '#contract/errors/service-error.ts'
+import { isBlameless, ServiceError } from '#contract/errors/service-error.ts'
+import { addUsd, zeroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operations/operation.ts'
-import { retryAfter, shouldRetry } from '#contract/wire/headers.ts'
+import { hostName, limitRequests, retryAfter, retryCount, shouldRetry } from '#contract/wire/headers.ts'
 import { ChargeUnknown } from '#ledger/charges/charge-unknown.ts'
+import { InsufficientCredit, OverBudget } from '#ledger/charges/refusals.ts'
 import { awayReason } from '#ledger/store/away-reason.ts'
+import { sendJson } from './body/send.ts'
 import { awayRetryMs } from './bounds.ts'
+import { tellLimits } from './call-limits.ts'
+import type { Exchange } from './exchange.ts'
+import type { Route } from './route.ts'
+import type { Service } from './service.ts'
 
 const samePayment = 'nothing is known to be wrong with the payment. Send the same payment again'
 
 const useNoBody = 'Send no body, or {}; the payment goes into the header PAYMENT-SIGNATURE.'
 
 /** What any operation may refuse of a request, in the shapes of a top-up (brief §2.4, §7). */
-export function topUpAnswer(error: ServiceError): ServiceError {
+function topUpAnswer(error: ServiceError): ServiceError {
   const { kind, status, body, headers } = error
   if (status === 402 || status === 429 || TopUpError.safeParse(body).success) return error
   if (status >= 500)
@@ -40,7 +48,7 @@ function saidOf(body: unknown): string {
   return said.success ? said.data.error : 'The request is not one that a top-up takes.'
 }
 
-/** What a caller learns of an error that is none of theirs: whether to come again, and no more. */
+/** The answer to an error of ours: it tells the caller whether to retry, and no more. */
 export function failedAnswer(operation: Operation | undefined, thrown: unknown): ServiceError {
   const isTopUp = operation?.charge === 'payment'
   if (awayReason(thrown) === null) {
@@ -53,4 +61,62 @@ export function failedAnswer(operation: Operation | undefined, thrown: unknown):
   if (!isTopUp) return booksUnreachable(headers)
   const message = `The books of this service cannot be reached at the moment; ${samePayment} in ${seconds} seconds.`
   return topUpUnavailable({ error: 'X402_TOP_UP_UNAVAILABLE', message }, headers)
+}
+
+/** Attempts at the model's upstreams beyond the first (brief §9). */
+export function tellRetries(exchange: Exchange): void {
+  const retries = exchange.context?.retries
+  if (retries) exchange.set(retryCount, retries)
+}
+
+/** The one place where an error goes on the wire. `route` is null for addresses outside the operations table. */
+export async function fail(
+  route: Route | null,
+  exchange: Exchange,
+  service: Service,
+  thrown: unknown,
+): Promise<Response> {
+  exchange.ended()
+  const error = await answerOf(route, exchange, service, thrown).catch(another =>
+    unforeseen(route, exchange, service, another),
+  )
+  // The block's own answers must not renew the block; who has left was given no answer at all.
+  if (!exchange.isExempt && !isBlameless(error) && !exchange.signal.aborted) service.guards.failed(exchange)
+  if (exchange.demand) service.guards.refused(exchange, exchange.demand, error)
+  tellRetries(exchange)
+  exchange.set(hostName, service.settings.hostName)
+  if (!(limitRequests.name in error.headers)) await tellLimits(exchange, service)
+  exchange.setAll(error.headers)
+  return sendJson(exchange, error.status, error.body)
+}
+
+/** What an error says on the wire. */
+async function answerOf(
+  route: Route | null,
+  exchange: Exchange,
+  service: Service,
+  thrown: unknown,
+): Promise<ServiceError> {
+  if (thrown instanceof ServiceError) return route?.operation.charge === 'payment' ? topUpAnswer(thrown) : thrown
+  const { principal } = exchange
+  const isMoney = thrown instanceof InsufficientCredit || thrown instanceof OverBudget
+  if (!isMoney || !principal || !route) return unforeseen(route, exchange, service, thrown)
+  const asked = [service.settings, route.operation, service.identity.challenge()] as const
+  if (thrown instanceof OverBudget)
+    return keyLimitReached(...asked, thrown, await service.funding.keyLimit(principal, thrown.limit))
+  const { usd, staking } = await service.funding.spendable(principal)
+  const credit = { availableMicroUsd: addUsd(usd, staking ?? zeroUsd), neededMicroUsd: thrown.neededMicroUsd }
+  return principal.kind === 'key' ? keyCreditRequired(...asked, credit) : walletCredit(...asked, credit)
+}
+
+/** Logged by its request id; the caller learns nothing else. */
+function unforeseen(route: Route | null, exchange: Exchange, service: Service, thrown: unknown): ServiceError {
+  if (!exchange.signal.aborted) {
+    const name = thrown instanceof Error ? thrown.name : typeof thrown
+    service.log.error(
+      { requestId: exchange.requestId, operation: route?.operation.id, err: thrown, name },
+      'A request met an error that nobody foresaw.',
+    )
+  }
+  return failedAnswer(route?.operation, thrown)
 }

@@ -1,11 +1,10 @@
 import type { Grant } from '#access/limits/guards.ts'
-import { discovery, keyCreditRequired, keyLimitReached, walletCredit } from '#access/payment-required.ts'
+import { discovery } from '#access/payment-required.ts'
 import { adminKeyRequired, authenticationFailed } from '#contract/errors/errors.ts'
-import { isBlameless, ServiceError } from '#contract/errors/service-error.ts'
 import type { CountedFor } from '#contract/limits.ts'
-import { addUsd, zeroUsd } from '#contract/money.ts'
+import { zeroUsd } from '#contract/money.ts'
 import { isPaid, type Operation } from '#contract/operations/operation.ts'
-import { balanceDiem, balanceUsd, hostName, limitRequests, retryCount } from '#contract/wire/headers.ts'
+import { balanceDiem, balanceUsd } from '#contract/wire/headers.ts'
 import type { Span } from '#host/tracing/open-telemetry.ts'
 import { inRequest, type RequestContext, traceOf } from '#host/tracing/request-context.ts'
 import { failedStatus, idsOf, inSpan, requestSpan } from '#host/tracing/spans.ts'
@@ -13,21 +12,16 @@ import { admissionFloor } from '#ledger/accounts/admission-floor.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import { spendableForMs } from '#ledger/bounds.ts'
 import type { Spendable } from '#ledger/charges/funding.ts'
-import { InsufficientCredit, OverBudget } from '#ledger/charges/refusals.ts'
-import { answerWithReceipt } from './answer-receipt.ts'
-import { takeLimits, tellLimits, withinLimits } from './body/call-limits.ts'
-import { readDemand } from './body/demand.ts'
-import { parseRequest } from './body/parse-request.ts'
-import { type BodySource, readBody } from './body/read-body.ts'
-import { sendJson } from './body/send.ts'
-import { requireSingleHeaders } from './body/single-headers.ts'
+import { InsufficientCredit } from '#ledger/charges/refusals.ts'
+import { type BodySource, parseRequest, readBody } from './body/read-body.ts'
 import type { Call, Work } from './call.ts'
+import { readDemand, takeLimits, tellLimits, withinLimits } from './call-limits.ts'
 import { endedRequest } from './ended-request.ts'
-import { setCommonHeaders } from './every-answer.ts'
-import type { Exchange } from './exchange.ts'
-import { failedAnswer, topUpAnswer } from './failed-answer.ts'
+import { type Exchange, requireSingleHeaders, setCommonHeaders } from './exchange.ts'
+import { fail, tellRetries } from './failed-answer.ts'
 import { isKnownKey, oncePerKey } from './idempotency/once-per-key.ts'
 import type { Route } from './route.ts'
+import { answerWithReceipt } from './sell.ts'
 import type { Service } from './service.ts'
 
 export interface Incoming {
@@ -191,12 +185,6 @@ async function identified(operation: Operation, exchange: Exchange, service: Ser
   }
 }
 
-/** Attempts at the model's upstreams beyond the first (brief §9). */
-function tellRetries(exchange: Exchange): void {
-  const retries = exchange.context?.retries
-  if (retries) exchange.set(retryCount, retries)
-}
-
 interface CallParts {
   exchange: Exchange
   request: object
@@ -226,55 +214,3 @@ const callOf = ({ exchange, request, spendable, grant, take, work }: CallParts):
     tokensUsed: tokens => grant?.correct(tokens),
     count: async countedFor => void (await take(countedFor)),
   }) as Call
-
-/** The one place where an error goes on the wire. `route` is null for addresses outside the operations table. */
-export async function fail(
-  route: Route | null,
-  exchange: Exchange,
-  service: Service,
-  thrown: unknown,
-): Promise<Response> {
-  exchange.ended()
-  const error = await answerOf(route, exchange, service, thrown).catch(another =>
-    unforeseen(route, exchange, service, another),
-  )
-  // The block's own answers must not renew the block; who has left was given no answer at all.
-  if (!exchange.isExempt && !isBlameless(error) && !exchange.signal.aborted) service.guards.failed(exchange)
-  if (exchange.demand) service.guards.refused(exchange, exchange.demand, error)
-  tellRetries(exchange)
-  exchange.set(hostName, service.settings.hostName)
-  if (!(limitRequests.name in error.headers)) await tellLimits(exchange, service)
-  exchange.setAll(error.headers)
-  return sendJson(exchange, error.status, error.body)
-}
-
-/** What an error says on the wire. */
-async function answerOf(
-  route: Route | null,
-  exchange: Exchange,
-  service: Service,
-  thrown: unknown,
-): Promise<ServiceError> {
-  if (thrown instanceof ServiceError) return route?.operation.charge === 'payment' ? topUpAnswer(thrown) : thrown
-  const { principal } = exchange
-  const isMoney = thrown instanceof InsufficientCredit || thrown instanceof OverBudget
-  if (!isMoney || !principal || !route) return unforeseen(route, exchange, service, thrown)
-  const asked = [service.settings, route.operation, service.identity.challenge()] as const
-  if (thrown instanceof OverBudget)
-    return keyLimitReached(...asked, thrown, await service.funding.keyLimit(principal, thrown.limit))
-  const { usd, staking } = await service.funding.spendable(principal)
-  const credit = { availableMicroUsd: addUsd(usd, staking ?? zeroUsd), neededMicroUsd: thrown.neededMicroUsd }
-  return principal.kind === 'key' ? keyCreditRequired(...asked, credit) : walletCredit(...asked, credit)
-}
-
-/** Logged by its request id; the caller learns nothing else. */
-function unforeseen(route: Route | null, exchange: Exchange, service: Service, thrown: unknown): ServiceError {
-  if (!exchange.signal.aborted) {
-    const name = thrown instanceof Error ? thrown.name : typeof thrown
-    service.log.error(
-      { requestId: exchange.requestId, operation: route?.operation.id, err: thrown, name },
-      'A request met an error that nobody foresaw.',
-    )
-  }
-  return failedAnswer(route?.operation, thrown)
-}

@@ -5,30 +5,31 @@ import type { ApiKeys } from '#access/keys/api-keys.ts'
 import type { UnreadCalls } from '#access/limits/concurrency.ts'
 import type { Guards } from '#access/limits/guards.ts'
 import type { LimitLog } from '#access/limits/limit-log.ts'
+import type { AccessSettings } from '#access/settings.ts'
 import type { UsageAnalytics } from '#contract/operations/billing.ts'
 import type { CharacterQuery, CharacterRecord, CharacterReviews } from '#contract/operations/characters.ts'
+import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Clock } from '#contract/time.ts'
 import type { Fetcher } from '#engines/fetch/fetcher.ts'
 import type { ChainNetwork, DocumentReader, Web } from '#engines/ports/engine.ts'
 import type { Moderator } from '#engines/ports/image-engines.ts'
 import type { VideoTranscriber } from '#engines/ports/media-engines.ts'
-import type { VideoMedia } from '#engines/video-media/video-media.ts'
+import type { TakenMedium, VideoMedia } from '#engines/video-media/video-media.ts'
 import type { Underway } from '#host/in-flight.ts'
 import type { Log } from '#host/log.ts'
 import type { Charges } from '#ledger/charges/charges.ts'
 import type { Funding } from '#ledger/charges/funding.ts'
 import type { ChargeReceipts } from '#ledger/receipts/charge-receipts.ts'
 import type { Store } from '#ledger/store/store.ts'
+import type { UseNonce } from '#ledger/store/units.ts'
 import type { LedgerWatch } from '#ledger/watch/ledger-watch.ts'
 import type { Payments } from '#payments/payment/top-up-request.ts'
 import type { Jobs, Links } from '../jobs/jobs.ts'
-import type { Consent } from '../media/consent.ts'
 import type { Catalogue } from '../models/catalogue.ts'
-import type { DeliveredRanges } from './downloads/delivered-ranges.ts'
-import type { DownloadStarts } from './downloads/download-starts.ts'
+import type { VideoModel } from '../models/model.ts'
+import type { DeliveredRanges, DownloadStarts } from './downloads/download-progress.ts'
 import type { EndedRequest } from './ended-request.ts'
 import type { Claims } from './idempotency/claims.ts'
-import type { ServiceSettings } from './settings.ts'
 
 /** Everything that answers requests, put together once at start. A route gets it whole and takes what it needs. */
 export interface Service {
@@ -95,7 +96,7 @@ export interface VoiceOwner {
   model: string
 }
 
-export interface Usage {
+interface Usage {
   of(account: string, days: DayRange): Promise<UsageAnalytics>
 }
 
@@ -107,14 +108,40 @@ export interface Voices {
 }
 
 /** The operator's personas. All but `list` throw `characterNotFound`. */
-export interface Characters {
+interface Characters {
   named(slug: string): { instructions: string }
   record(slug: string): CharacterRecord
   list(query: CharacterQuery): CharacterRecord[]
   reviews(slug: string, page: { page: number; pageSize: number }): CharacterReviews
 }
 
-export interface RpcGate {
+interface RpcGate {
   /** Runs what costs at most so many credits, and returns its value. Throws 429 `rpcInFlight`, `rpcCreditsUsed`. */
   pass<Value>(account: string, most: number, run: () => Promise<{ value: Value; credits: number }>): Promise<Value>
+}
+
+export interface ConsentOrder {
+  account: string
+  model: VideoModel
+  request: VideoQueueRequest
+  media: readonly TakenMedium[]
+  signal: AbortSignal
+}
+
+interface Consent {
+  /** Throws `needsConsent` where a person's word is missing. Nothing has been held or charged by then. Answers what keeps a word that was given now. */
+  require(order: ConsentOrder): Promise<UseNonce[]>
+}
+
+/** Everything an operator decides, read once at start; nothing in here is a secret. */
+export interface ServiceSettings extends AccessSettings {
+  vendor: string
+  /** What `x-service-host-name` says. */
+  hostName: string
+  /** Comes before the caller's own system prompts unless they say no; empty for none. */
+  systemPrompt: string
+  /** Where finished media lie. */
+  mediaFolder: string
+  /** Hosts, as `host:port`, that callers' addresses may lead to although they are not public. */
+  fetchHosts?: readonly string[]
 }

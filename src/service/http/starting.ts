@@ -8,8 +8,7 @@ import { defaultVendor } from '#contract/wire/vendor.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { sendJson } from './body/send.ts'
 import { startingRetrySeconds } from './bounds.ts'
-import { setCommonHeaders } from './every-answer.ts'
-import { Exchange } from './exchange.ts'
+import { Exchange, setCommonHeaders } from './exchange.ts'
 
 export interface StartingOptions {
   vendor?: string | undefined

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** What a download address is signed for. */
-export interface DownloadGrant {
+interface DownloadGrant {
   jobId: string
   expiresAtMs: number
 }

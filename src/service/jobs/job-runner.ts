@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AudioQueueRequest } from '#contract/operations/audio.ts'
+import { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Clock } from '#contract/time.ts'
-import type { EngineState, JobProgress } from '#engines/ports/media-engines.ts'
+import type { EngineState, JobProgress, MusicRequest } from '#engines/ports/media-engines.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import type { Underway } from '#host/in-flight.ts'
 import type { Log } from '#host/log.ts'
 import { isClockShared } from '#ledger/store/is-clock-shared.ts'
 import type { Store } from '#ledger/store/store.ts'
-import type { MediaStore } from '../media/media-store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
+import type { MusicModel, VideoModel } from '../models/model.ts'
 import {
   engineAnswerMs,
   jobsAtOnce,
@@ -17,12 +19,11 @@ import {
   pollMostMs,
   searchIntervalMs,
 } from './bounds.ts'
-import { engineAnswer } from './engine-answer.ts'
-import { freeDeadJobs } from './free-dead-jobs.ts'
-import { HeldJob, heldColumns, LeaseLost } from './held-job.ts'
-import { type JobResult, mediaName, mediaNames } from './job-row.ts'
+import { type JobResult, mediaName, mediaNames } from './jobs.ts'
+import { freeDeadJobs, LeasedJob, LeaseLost, leasedColumns } from './lease.ts'
+import type { MediaStore } from './media-store.ts'
 
-export interface JobRunnerOptions {
+interface JobRunnerOptions {
   store: Store
   clock: Clock
   catalogue: Catalogue
@@ -73,7 +74,7 @@ export class JobRunner {
     const { store, clock, owner } = this.#options
     const due = await store.read
       .selectFrom('job')
-      .select([...heldColumns, 'lease_owner'])
+      .select([...leasedColumns, 'lease_owner'])
       .where('state', 'in', ['queued', 'running'])
       .where(where => where.or([where('lease_until_ms', 'is', null), where('lease_until_ms', '<', clock.now())]))
       .orderBy('id')
@@ -84,7 +85,7 @@ export class JobRunner {
     const mayTake = !due.some(isOthers) || (await isClockShared(store))
     for (const row of due) {
       if (this.#following.has(row.id) || (isOthers(row) && !mayTake)) continue
-      const job = new HeldJob(row, store, clock, owner)
+      const job = new LeasedJob(row, store, clock, owner)
       this.#following.set(
         row.id,
         this.#follow(job).finally(() => this.#following.delete(row.id)),
@@ -92,7 +93,7 @@ export class JobRunner {
     }
   }
 
-  async #follow(job: HeldJob): Promise<void> {
+  async #follow(job: LeasedJob): Promise<void> {
     try {
       if (!(await job.claim())) return
       await this.#untilVerdict(job)
@@ -105,7 +106,7 @@ export class JobRunner {
     }
   }
 
-  async #untilVerdict(job: HeldJob): Promise<void> {
+  async #untilVerdict(job: LeasedJob): Promise<void> {
     const { signal } = this.#stopping
     for (let waitMs = pollFirstMs; ; waitMs = Math.min(waitMs * pollGrowth, pollMostMs)) {
       const progress = await this.#look(job)
@@ -119,7 +120,7 @@ export class JobRunner {
   }
 
   /** An engine that throws gave no verdict; only a job's greatest age turns that into a failure. */
-  async #look(job: HeldJob): Promise<Look> {
+  async #look(job: LeasedJob): Promise<Look> {
     const { catalogue, media, clock, log, store } = this.#options
     for (const { name, mimeType } of mediaNames(job.id)) {
       const stored = await media.find(name)
@@ -150,7 +151,7 @@ export class JobRunner {
     }
   }
 
-  async #fail(job: HeldJob, { reason, contentPolicy = false }: { reason: string; contentPolicy?: boolean }) {
+  async #fail(job: LeasedJob, { reason, contentPolicy = false }: { reason: string; contentPolicy?: boolean }) {
     if (await job.fail({ reason, contentPolicy })) return
     this.#options.log.error(
       { jobId: job.id },
@@ -158,12 +159,60 @@ export class JobRunner {
     )
   }
 
-  async #finish(job: HeldJob, progress: { path: string; mimeType: string }): Promise<void> {
+  async #finish(job: LeasedJob, progress: { path: string; mimeType: string }): Promise<void> {
     const name = mediaName(job.id, progress.mimeType)
     const stored = (await this.#options.media.find(name)) ?? (await this.#options.media.take(progress.path, name))
     const model = this.#options.catalogue.models.find(({ id }) => id === job.model)
     const delivery = model?.type === 'video' ? model.delivery : 'inline'
     const result: JobResult = { name, bytes: stored.bytes, mimeType: progress.mimeType, delivery }
     await job.move('completed', { result: JSON.stringify(result), input: null, lease: null })
+  }
+}
+
+interface Asked {
+  id: string
+  /** Null where the engine has not started. */
+  engineState: EngineState | null
+}
+
+/** What the engine of a job says; null where what was asked cannot be read, as by a release with other rules. */
+function engineAnswer(
+  model: VideoModel | MusicModel,
+  { id: jobId, engineState }: Asked,
+  input: unknown,
+  signal: AbortSignal,
+): Promise<JobProgress> | null {
+  const { engineModel } = model
+  if (model.type === 'video') {
+    const request = VideoQueueRequest.safeParse(input).data
+    return request ? follow(model.engine, { request, engineModel, jobId, signal }, engineState) : null
+  }
+  const asked = AudioQueueRequest.safeParse(input).data
+  return asked
+    ? follow(model.engine, { request: musicRequest(model, asked), engineModel, jobId, signal }, engineState)
+    : null
+}
+
+interface Engine<Call> {
+  start(call: Call): Promise<JobProgress>
+  poll(call: Call, engineState: EngineState): Promise<JobProgress>
+}
+
+const follow = <Call>(engine: Engine<Call>, call: Call, engineState: EngineState | null): Promise<JobProgress> =>
+  engineState ? engine.poll(call, engineState) : engine.start(call)
+
+/** What a request comes to once the model's defaults stand in for what it leaves out. It has passed `checkMusic`. */
+function musicRequest(model: MusicModel, asked: AudioQueueRequest): MusicRequest {
+  const { prompt, lyrics_prompt: lyrics, language_code: languageCode, speed } = asked
+  const voice = asked.voice ?? model.voices[0]
+  return {
+    prompt,
+    seconds: asked.duration_seconds ?? model.durations.default,
+    isInstrumental: asked.force_instrumental ?? false,
+    writesLyrics: asked.lyrics_optimizer ?? false,
+    ...(lyrics ? { lyrics } : {}),
+    ...(voice === undefined ? {} : { voice }),
+    ...(languageCode === undefined ? {} : { languageCode }),
+    ...(speed === undefined ? {} : { speed }),
   }
 }

@@ -17,18 +17,28 @@ import type { Outcome } from '#ledger/store/outcome.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { StoreError } from '#ledger/store/store-error.ts'
 import type { Op, Unit, UseNonce } from '#ledger/store/units.ts'
-import type { MediaStore } from '../media/media-store.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import type { Catalogue } from '../models/catalogue.ts'
+import { mediaRetentionMs, timedJobs, typicalMsBeforeHistory } from './bounds.ts'
 import { deleteMedia } from './delete-media.ts'
 import type { DownloadLinks } from './download-link.ts'
-import { type JobRow, jobFailure, jobResult } from './job-row.ts'
-import type { AcceptedJob, JobOrder, JobRequest, Jobs, MediaFile, QueuedJob, RetrievedJob } from './jobs.ts'
-import { typicalMs } from './typical-time.ts'
-import { WantedDeletions } from './wanted-deletions.ts'
+import {
+  type AcceptedJob,
+  type JobOrder,
+  type JobRequest,
+  type JobRow,
+  type Jobs,
+  jobFailure,
+  jobResult,
+  type MediaFile,
+  type QueuedJob,
+  type RetrievedJob,
+} from './jobs.ts'
+import type { MediaStore } from './media-store.ts'
 
 const jobIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-export interface StoredJobsOptions {
+interface StoredJobsOptions {
   store: Store
   clock: Clock
   catalogue: Catalogue
@@ -143,7 +153,7 @@ export class StoredJobs implements Jobs {
     return true
   }
 
-  /** Somebody else's job is answered as one that does not exist. */
+  /** Another account's job is answered like one that does not exist. */
   async #find({ account, jobId, model }: JobRequest): Promise<JobRow> {
     const row = await this.#row(jobId)
     if (!row || row.account !== account || row.model !== model) throw requestIdNotFound()
@@ -184,3 +194,52 @@ function whyFailed(row: JobRow, type: JobRequest['type']) {
     error: { message: failure.reason, type: 'provider_content_policy', credits_refunded: true },
   })
 }
+
+/** The 80th percentile of a model's last jobs, in milliseconds (published contract §4.4). */
+async function typicalMs(store: Store, model: string): Promise<number> {
+  const rows = await store.read
+    .selectFrom('job')
+    .select(['created_at_ms', 'updated_at_ms'])
+    .where('model', '=', model)
+    .where('state', '=', 'completed')
+    .orderBy('id', 'desc')
+    .limit(timedJobs)
+    .execute()
+  const times = rows.map(row => row.updated_at_ms - row.created_at_ms).sort((a, b) => a - b)
+  return times[Math.ceil(times.length * 0.8) - 1] ?? typicalMsBeforeHistory
+}
+
+/**
+ * Jobs whose file is deleted once its download address has delivered it (`delete_media_on_completion`). Kept as a nonce for
+ * as long as the file would be: every process sees it, and it expires by itself.
+ */
+class WantedDeletions {
+  readonly #store: Store
+  readonly #clock: Clock
+
+  constructor({ store, clock }: { store: Store; clock: Clock }) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  async add(jobId: string): Promise<void> {
+    if (await this.has(jobId)) return
+    const atMs = this.#clock.now()
+    // Refused where another retrieve was faster, and then it is there all the same.
+    await commitSurely(this.#store, {
+      id: `${uuidV7(atMs)}/delivered`,
+      ops: [{ op: 'nonce', key: keyOf(jobId), expiresAtMs: atMs + mediaRetentionMs }],
+    })
+  }
+
+  async has(jobId: string): Promise<boolean> {
+    const row = await this.#store.read
+      .selectFrom('nonce')
+      .select('id')
+      .where('id', '=', keyOf(jobId))
+      .executeTakeFirst()
+    return row !== undefined
+  }
+}
+
+const keyOf = (jobId: string): string => `delete-delivered:${jobId}`

@@ -1,28 +1,28 @@
 import { modelGone, modelNotFound } from '#contract/errors/errors.ts'
+import type { ServiceError } from '#contract/errors/service-error.ts'
 import type { ModelRecord, ModelType } from '#contract/operations/models.ts'
-import { VideoAspectRatio, VideoDuration, VideoResolution } from '#contract/operations/video.ts'
+import { nearNames } from '#contract/schemas.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
-import type { MusicModel, SpeechModel, TranscriptionModel } from './audio-models.ts'
-import { checkMusicModel, checkSpeechModel, checkTranscriptionModel } from './audio-records.ts'
-import { modelCount } from './bounds.ts'
+import { modelCount, namedModels } from './bounds.ts'
+import { checkModel, otherNames } from './check-model.ts'
 import { checkDeprecation, isRemoved, replacementOf } from './deprecation.ts'
-import type { EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
+import type {
+  BackgroundModel,
+  EditModel,
+  EmbeddingModel,
+  ImageModel,
+  Model,
+  MusicModel,
+  SpeechModel,
+  TextModel,
+  TranscriptionModel,
+  UpscaleModel,
+  VideoModel,
+} from './model.ts'
 import { modelRecord } from './model-record.ts'
-import { noSuchModel } from './no-such-model.ts'
-import {
-  type BackgroundModel,
-  checkPictureModel,
-  type EditModel,
-  isPictureModel,
-  type UpscaleModel,
-} from './picture-model.ts'
-import { brokenPromise } from './promised-choices.ts'
-
-/** Ids stand in URLs, headers and a path's segment of logs; `=` would read as a suffix of options. */
-const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/
 
 /** What records say of the service itself. */
-export interface ShownAs {
+interface ShownAs {
   ownedBy: string
   /** Whether it has what it searches the web with; a record claims nothing that nobody can have. */
   hasSearch: boolean
@@ -188,8 +188,6 @@ function addName(named: Map<string, Model>, model: Model, name: string): void {
 const withoutSearch = (model: Model): Model =>
   model.type === 'text' ? { ...model, capabilities: { ...model.capabilities, supportsWebSearch: false } } : model
 
-const otherNames = ({ traits, compatibleIds = [] }: Model): readonly string[] => [...traits, ...compatibleIds]
-
 function isOfType(model: Model, type: ModelType | 'all' | 'code'): boolean {
   // Whoever chooses among all of them by the published contract knows no such type.
   if (type === 'all') return model.type !== 'background'
@@ -197,63 +195,17 @@ function isOfType(model: Model, type: ModelType | 'all' | 'code'): boolean {
   return model.type === type
 }
 
-function checkModel(model: Model): void {
-  for (const name of [model.id, ...otherNames(model)]) {
-    if (!idPattern.test(name)) throw new Error(`${JSON.stringify(name)} cannot be a model's id.`)
-  }
-  const broken = brokenPromise(model, model.engine)
-  if (broken !== null) throw new Error(`Model ${model.id} offers ${broken}, which its engine cannot carry out.`)
-  if (model.type === 'text') checkTextModel(model)
-  else if (model.type === 'embedding') checkEmbeddingModel(model)
-  else if (model.type === 'image') checkImageModel(model)
-  else if (isPictureModel(model)) checkPictureModel(model)
-  else if (model.type === 'tts') checkSpeechModel(model)
-  else if (model.type === 'music') checkMusicModel(model)
-  else if (model.type === 'asr') checkTranscriptionModel(model)
-  else checkVideoModel(model)
-}
-
-function checkEmbeddingModel({ id, price, dimensions, maximumInputTokens }: EmbeddingModel): void {
-  if (price.inputPicoUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
-  if (!(dimensions >= 1 && maximumInputTokens >= 1)) {
-    throw new Error(`Model ${id} must take at least one token and give at least one dimension.`)
-  }
-}
-
-function checkTextModel({ id, price, contextTokens, maximumCompletionTokens }: TextModel): void {
-  const { inputPicoUsd, outputPicoUsd, cachedInputPicoUsd = 0n, cacheWritePicoUsd = 0n } = price
-  const prices = [inputPicoUsd, outputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd]
-  if (prices.some(each => each < 0n)) throw new Error(`Model ${id} has a price below zero.`)
-  if (!(maximumCompletionTokens >= 1 && maximumCompletionTokens <= contextTokens)) {
-    throw new Error(`Model ${id} must complete at least one token, and not more than its context of ${contextTokens}.`)
-  }
-}
-
-function checkImageModel({ id, price, sideDivisor, longestSide }: ImageModel): void {
-  if (price.perPictureMicroUsd < 0n) throw new Error(`Model ${id} has a price below zero.`)
-  if (!(sideDivisor >= 1 && longestSide >= sideDivisor))
-    throw new Error(`Model ${id} must make a picture of some size.`)
-}
-
-function checkVideoModel({ id, price, constraints }: VideoModel): void {
-  const { durations, resolutions, aspect_ratios: ratios } = constraints
-  const factors = constraints.upscale_factors?.map(factor => `${factor}x`)
-  if (durations.length === 0 && !factors) throw new Error(`Model ${id} must allow a duration.`)
-  if (factors && (durations.length || resolutions.length || ratios.length)) {
-    throw new Error(
-      `Model ${id} upscales, so its video decides on duration, resolution and ratio; leave their lists empty.`,
-    )
-  }
-  const unknown = [
-    ...durations.filter(each => !VideoDuration.safeParse(each).success),
-    ...resolutions.filter(each => !VideoResolution.safeParse(each).success),
-    ...ratios.filter(each => !VideoAspectRatio.safeParse(each).success),
-  ]
-  if (unknown.length) throw new Error(`Model ${id} allows ${unknown.join(', ')}, which no request can ask for.`)
-  for (const resolution of factors ?? (resolutions.length ? resolutions : [''])) {
-    const perSecond = price.perSecondMicroUsd[resolution]
-    if (perSecond === undefined || perSecond < 0n) throw new Error(`Model ${id} has no price for "${resolution}".`)
-  }
-  if (price.audioPerSecondMicroUsd < 0n || (price.referencePerSecondMicroUsd ?? 0n) < 0n)
-    throw new Error(`Model ${id} has a price below zero.`)
+/**
+ * The 404 of a name that no model of this type has, with the ids that are meant perhaps and where all of them are
+ * listed. It repeats nothing of what was sent: a name that is found under another type is one of ours.
+ */
+function noSuchModel(type: Model['type'], name: string, models: readonly Model[]): ServiceError {
+  const ids = models.filter(model => model.type === type).map(({ id }) => id)
+  const other = models.find(model => model.type !== type && model.id === name)
+  const near = other ? [] : nearNames(name, ids, namedModels)
+  const shown = near.length ? near : ids.slice(0, namedModels)
+  const what = other ? `: ${other.id} is of the type ${other.type}, and this takes the type ${type}` : ''
+  if (!shown.length) return modelNotFound(undefined, `${what}. This service has none of the type ${type}.`)
+  const which = near.length ? `Similar ones of the type ${type}` : `Models of the type ${type}`
+  return modelNotFound(undefined, `${what}. ${which}: ${shown.join(', ')}; GET /models?type=${type} lists them all.`)
 }

@@ -5,8 +5,7 @@ import { DemoImageEdits, DemoImages, demoImageWorker } from '#engines/demo/image
 import type { ChatEngine, EmbeddingEngine } from '#engines/ports/engine.ts'
 import type { ImageEngine } from '#engines/ports/image-engines.ts'
 import type { MusicEngine, VideoEngine } from '#engines/ports/media-engines.ts'
-import { demoMusic, demoSpeech, demoTranscription } from './demo-audio-models.ts'
-import { demoPictureModels } from './demo-picture-models.ts'
+import { demoImageInputModels, demoMusic, demoSpeech, demoTranscription } from './demo-media-models.ts'
 import type { ConsentPolicy, EmbeddingModel, ImageModel, Model, TextModel, VideoModel } from './model.ts'
 
 export interface DemoEngines {
@@ -30,7 +29,7 @@ export function demoModels({ chat, embeddings, images, pictures, video, music }:
     demoChat(chat),
     demoEmbedding(embeddings ?? new DemoEmbeddings()),
     demoImage(images ?? new DemoImages(worker)),
-    ...demoPictureModels(pictures ?? new DemoImageEdits(worker)),
+    ...demoImageInputModels(pictures ?? new DemoImageEdits(worker)),
     demoVideo(video, 'demo-video', 'inline'),
     demoVideo(video, 'demo-video-url', 'download_url'),
     demoStudio(video),

@@ -1,7 +1,6 @@
 import type { Operation } from '#contract/operations/operation.ts'
 import type { Catalogue } from './catalogue.ts'
-import type { ImageModel } from './model.ts'
-import type { PictureModel } from './picture-model.ts'
+import type { ImageInputModel, ImageModel } from './model.ts'
 
 interface NamesModel {
   model: string
@@ -13,11 +12,11 @@ export const editModelName = ({ model, modelId }: NamesModel): string =>
   model === 'default' && modelId !== undefined ? modelId : model
 
 /** Whose limit a request about pictures counts towards. Throws `modelNotFound`. */
-export function pictureModelOf(
+export function imageModelOf(
   { id }: Pick<Operation, 'id'>,
   body: NamesModel,
   catalogue: Catalogue,
-): ImageModel | PictureModel {
+): ImageModel | ImageInputModel {
   switch (id) {
     case 'editImage':
     case 'multiEditImage':

@@ -1,8 +1,21 @@
-import { toUsdNumber } from '#contract/money.ts'
+import { type MicroUsd, toUsdNumber } from '#contract/money.ts'
 import { ModelRecord } from '#contract/operations/models.ts'
-import { musicSpec, speechSpec, transcriptionSpec } from './audio-records.ts'
-import type { EmbeddingModel, ImageModel, Model, TextModel, TextPrice, VideoModel } from './model.ts'
-import { backgroundSpec, editSpec, upscaleSpec } from './picture-record.ts'
+import { dayMs } from '#contract/time.ts'
+import { voiceRetentionMs } from './bounds.ts'
+import type {
+  BackgroundModel,
+  EditModel,
+  EmbeddingModel,
+  ImageModel,
+  Model,
+  MusicModel,
+  SpeechModel,
+  TextModel,
+  TextPrice,
+  TranscriptionModel,
+  UpscaleModel,
+  VideoModel,
+} from './model.ts'
 
 /** The public record of a model; strict, so that a member that the contract does not know is found at start. */
 export function modelRecord(model: Model, ownedBy: string): ModelRecord {
@@ -88,4 +101,116 @@ function pricing({ inputPicoUsd, outputPicoUsd, cachedInputPicoUsd, cacheWritePi
 function perMillion(picoUsd: bigint) {
   const usd = Number(picoUsd) / 1_000_000
   return { usd, diem: usd }
+}
+
+/** What the record of a model that changes pictures says of it (published contract §6.1, `inpaint`). */
+function editSpec({ promptCharacters, aspectRatios, mostPictures, price }: EditModel) {
+  const resolutions = Object.keys(price.resolutions ?? {})
+  const qualities = qualitiesOf(price)
+  return {
+    constraints: {
+      promptCharacterLimit: promptCharacters,
+      aspectRatios: [...aspectRatios],
+      combineImages: mostPictures > 1,
+      ...(resolutions[0] === undefined ? {} : { resolutions, defaultResolution: resolutions[0] }),
+      ...(qualities[0] === undefined ? {} : { qualities }),
+    },
+    pricing: {
+      inpaint: pair(price.perPictureMicroUsd),
+      ...(price.resolutions ? { resolutions: pairs(price.resolutions) } : {}),
+      ...(price.quality
+        ? { quality: Object.fromEntries(Object.entries(price.quality).map(([name, each]) => [name, pairs(each)])) }
+        : {}),
+    },
+  }
+}
+
+/** Qualities that a request may ask for, at any resolution. */
+export function qualitiesOf({ quality = {} }: EditModel['price']): ('low' | 'medium' | 'high')[] {
+  const named = new Set(Object.values(quality).flatMap(Object.keys))
+  return (['low', 'medium', 'high'] as const).filter(each => named.has(each))
+}
+
+const upscaleSpec = ({ price }: UpscaleModel) => ({
+  pricing: { upscale: { '2x': pair(price.twiceMicroUsd), '4x': pair(price.fourTimesMicroUsd) } },
+})
+
+const backgroundSpec = ({ price }: BackgroundModel) => ({
+  pricing: { generation: pair(price.perPictureMicroUsd) },
+})
+
+/** A staking credit is worth a USD (brief §5.4). */
+function pair(amount: MicroUsd) {
+  const usd = toUsdNumber(amount)
+  return { usd, diem: usd }
+}
+
+const pairs = (prices: Readonly<Record<string, MicroUsd>>) =>
+  Object.fromEntries(Object.entries(prices).map(([name, amount]) => [name, pair(amount)]))
+
+/** What only models of sound say of themselves (published contract §6.1). */
+
+/** A million characters at 1 pico-USD are a micro-USD; a staking credit is worth a USD (brief §5.4). */
+const priced = (picoUsd: bigint, perUnits: number) => {
+  const usd = (Number(picoUsd) * perUnits) / 1e12
+  return { usd, diem: usd }
+}
+
+const speechSpec = ({ voices, formats, voiceCloning, price }: SpeechModel) => ({
+  voices: [...voices],
+  default_voice: voices[0],
+  supported_formats: [...formats],
+  default_format: formats.includes('mp3') ? 'mp3' : formats[0],
+  ...(voiceCloning
+    ? {
+        voice_cloning: {
+          mode: voiceCloning.mode,
+          accepted_formats: [...voiceCloning.acceptedFormats],
+          min_sample_seconds: voiceCloning.minimumSampleSeconds,
+          retention_days: voiceRetentionMs / dayMs,
+        },
+      }
+    : {}),
+  pricing: { input: priced(price.perCharacterPicoUsd, 1_000_000) },
+})
+
+const transcriptionSpec = ({ price }: TranscriptionModel) => ({
+  pricing: { per_audio_second: priced(price.perSecondPicoUsd, 1) },
+})
+
+function musicSpec(model: MusicModel) {
+  const { durations, promptCharacters, lyrics, voices, speed, formats } = model
+  const range =
+    'options' in durations
+      ? { duration_options: [...durations.options] }
+      : { min_duration: durations.least, max_duration: durations.most }
+  return {
+    ...range,
+    default_duration: durations.default,
+    prompt_character_limit: promptCharacters.most,
+    min_prompt_length: promptCharacters.least,
+    supports_lyrics: lyrics !== undefined,
+    ...(lyrics ? { lyrics_required: lyrics.areRequired, lyrics_character_limit: lyrics.characters } : {}),
+    supports_force_instrumental: model.hasInstrumental,
+    ...(voices.length ? { voices: [...voices], default_voice: voices[0] } : {}),
+    supports_language_code: model.hasLanguageCode,
+    supports_speed: speed !== undefined,
+    ...(speed ? { min_speed: speed.least, max_speed: speed.most, default_speed: speed.default } : {}),
+    supported_formats: [...formats],
+    default_format: formats[0],
+    pricing: musicPricing(model),
+  }
+}
+
+function musicPricing({ price }: MusicModel) {
+  const usd = toUsdNumber(price.microUsd)
+  const pair = { usd, diem: usd }
+  switch (price.per) {
+    case 'generation':
+      return { generation: pair }
+    case 'second':
+      return { per_second: pair }
+    case 'thousand-characters':
+      return { per_thousand_characters: pair }
+  }
 }

@@ -1,27 +1,33 @@
 import type { TextTier } from '#contract/limits.ts'
 import type { MicroUsd } from '#contract/money.ts'
+import type { SpeechFormat } from '#contract/operations/audio.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
 import type { ModelRecord, VideoConstraints } from '#contract/operations/models.ts'
+import type { UpscaleFactor, VideoMediaField } from '#contract/operations/video.ts'
 import type { ChatEngine, EmbeddingEngine } from '#engines/ports/engine.ts'
-import type { ImageEngine } from '#engines/ports/image-engines.ts'
-import type { VideoEngine } from '#engines/ports/media-engines.ts'
+import type {
+  BackgroundEngine,
+  EditEngine,
+  EditRequest,
+  ImageEngine,
+  UpscaleEngine,
+} from '#engines/ports/image-engines.ts'
+import type { MusicEngine, SpeechEngine, TranscriptionEngine, VideoEngine } from '#engines/ports/media-engines.ts'
 import type { UpstreamState } from '#engines/upstreams/upstream.ts'
-import type { MusicModel, SpeechModel, TranscriptionModel } from './audio-models.ts'
-import type { PictureModel } from './picture-model.ts'
 
 /** A model as the service sells it: its public record, its price and the engine behind it. */
 export type Model =
   | TextModel
   | EmbeddingModel
   | ImageModel
-  | PictureModel
+  | ImageInputModel
   | SpeechModel
   | TranscriptionModel
   | MusicModel
   | VideoModel
 
 /** What every model says of itself. */
-export interface AnyModel {
+interface AnyModel {
   id: string
   name: string
   description: string
@@ -123,4 +129,139 @@ export interface ConsentPolicy {
   title: string
   version: string
   text: string
+}
+
+/** A model whose input is an image. */
+export type ImageInputModel = EditModel | UpscaleModel | BackgroundModel
+
+interface TakesImages extends AnyModel {
+  /** Shortest side of a picture that it takes. */
+  shortestSide: number
+  /** Width times height of a picture that it takes. */
+  mostPixels: number
+}
+
+type Quality = NonNullable<EditRequest['quality']>
+
+export interface EditModel extends TakesImages {
+  /** The published word for models that change pictures. */
+  type: 'inpaint'
+  /** Of a prompt. */
+  promptCharacters: number
+  /** The first is what a request gets that asks for none. */
+  formats: readonly [ImageFormat, ...ImageFormat[]]
+  /** Empty where a picture always keeps its own. */
+  aspectRatios: readonly string[]
+  /** Pictures of one request, up to three. */
+  mostPictures: number
+  price: EditPrice
+  engine: EditEngine
+}
+
+export interface EditPrice {
+  perPictureMicroUsd: MicroUsd
+  /** By resolution, where a request may choose one; the first is what it gets otherwise. */
+  resolutions?: Readonly<Record<string, MicroUsd>>
+  /** By resolution and quality, where a request may choose that too. */
+  quality?: Readonly<Record<string, Readonly<Partial<Record<Quality, MicroUsd>>>>>
+}
+
+export interface UpscaleModel extends TakesImages {
+  type: 'upscale'
+  /** Width times height of what it makes. */
+  mostMadePixels: number
+  /** Whether it can enhance, and so be asked to keep the size. */
+  hasEnhance: boolean
+  price: {
+    /** For a scale of 2 and less. */
+    twiceMicroUsd: MicroUsd
+    /** For a larger one. */
+    fourTimesMicroUsd: MicroUsd
+  }
+  engine: UpscaleEngine
+}
+
+/** Farebox's own type: the published contract has none for what removes backgrounds. */
+export interface BackgroundModel extends TakesImages {
+  type: 'background'
+  price: { perPictureMicroUsd: MicroUsd }
+  engine: BackgroundEngine
+}
+
+export const isImageInputModel = (model: Model): model is ImageInputModel =>
+  model.type === 'inpaint' || model.type === 'upscale' || model.type === 'background'
+
+export interface SpeechModel extends AnyModel {
+  type: 'tts'
+  /** The first is what a request gets that asks for none. */
+  voices: readonly [string, ...string[]]
+  /** A request that asks for none gets mp3, or the first. */
+  formats: readonly [SpeechFormat, ...SpeechFormat[]]
+  hasSpeed: boolean
+  /** Whether it takes a word on how to speak. */
+  hasStyle: boolean
+  /** Languages that may be named; any where absent, none where empty. */
+  languages?: readonly string[]
+  /** Whether it takes `temperature` and `top_p`. */
+  hasSampling: boolean
+  /** Absent where it makes no voices of recordings. */
+  voiceCloning?: VoiceCloning
+  price: { perCharacterPicoUsd: bigint }
+  engine: SpeechEngine
+}
+
+export interface VoiceCloning {
+  mode: 'zero_shot' | 'persistent'
+  acceptedFormats: readonly ('wav' | 'mp3' | 'flac' | 'ogg' | 'mp4' | 'webm' | 'aac')[]
+  minimumSampleSeconds: number
+}
+
+export interface TranscriptionModel extends AnyModel {
+  type: 'asr'
+  /** Whether words or sentences come with their times. */
+  hasTimestamps: boolean
+  longestSeconds: number
+  price: { perSecondPicoUsd: bigint }
+  engine: TranscriptionEngine
+}
+
+/** Music and sounds, made by jobs. */
+export interface MusicModel extends AnyModel {
+  type: 'music'
+  /** Seconds: each that there is, or any from one to another; the default is made where a request says none. */
+  durations: { default: number } & ({ options: readonly number[] } | { least: number; most: number })
+  promptCharacters: { least: number; most: number }
+  /** Of lyrics; absent where it takes none. */
+  lyrics?: { characters: number; areRequired: boolean }
+  hasInstrumental: boolean
+  /** Whether it can write lyrics by itself. */
+  hasLyricsOptimizer: boolean
+  /** The first is the default; empty where there is no choice. */
+  voices: readonly string[]
+  hasLanguageCode: boolean
+  /** Absent where it cannot be chosen. */
+  speed?: { least: number; most: number; default: number }
+  /** What its files are; the first is the usual one. */
+  formats: readonly ('mp3' | 'wav' | 'flac')[]
+  price: { per: 'generation' | 'second' | 'thousand-characters'; microUsd: MicroUsd }
+  engine: MusicEngine
+}
+
+type Constrained = Pick<VideoModel, 'constraints'>
+
+/** A model whose result is a given video, larger: its record lists the factors. */
+export const isUpscaler = ({ constraints }: Constrained): boolean => constraints.upscale_factors !== undefined
+
+/** Doubling is what an upscaler does unless told otherwise (brief §2.6). */
+export function upscaleFactor({ constraints }: Constrained, asked: UpscaleFactor | undefined): UpscaleFactor | null {
+  const { upscale_factors: factors } = constraints
+  if (!factors) return null
+  return asked ?? (factors.includes(2) ? 2 : (factors[0] ?? null))
+}
+
+/** The media that a model takes, as its record says or leaves to be understood. */
+export function takenMedia({ constraints }: Constrained): readonly VideoMediaField[] {
+  if (constraints.media) return constraints.media
+  if (constraints.upscale_factors) return ['video_url']
+  return constraints.model_type === 'text-to-video' ? [] : ['image_url']
 }

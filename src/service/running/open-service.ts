@@ -12,8 +12,8 @@ import { openTracing } from '#host/tracing/spans.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { PaymentSettings } from '#payments/payment-settings.ts'
 import type { EvmStakeOptions } from '#payments/staking/evm-stake-reader.ts'
-import type { Character } from '../capabilities/characters/character.ts'
-import type { MetricsSources } from '../http/metrics/service-metrics.ts'
+import type { Character } from '../capabilities/characters/characters.ts'
+import type { MetricsSources } from '../http/service-metrics.ts'
 import type { Model } from '../models/model.ts'
 import { drainMs } from './bounds.ts'
 import { OutageLog } from './outage-log.ts'
@@ -216,7 +216,7 @@ async function openShared({ valkey, publicUrl }: ServiceOptions, around: { clock
 
 async function openFigures({ metrics }: ServiceOptions) {
   if (!metrics) return {}
-  const { ServiceMetrics } = await import('../http/metrics/service-metrics.ts')
+  const { ServiceMetrics } = await import('../http/service-metrics.ts')
   const { token } = metrics
   return { figures: { open: (sources: MetricsSources) => new ServiceMetrics(sources), ...(token ? { token } : {}) } }
 }

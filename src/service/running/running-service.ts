@@ -38,27 +38,22 @@ import type { Store } from '#ledger/store/store.ts'
 import { ClockWatch } from '#ledger/watch/clock-watch.ts'
 import type { LedgerWatch } from '#ledger/watch/ledger-watch.ts'
 import type { Payments } from '#payments/payment/top-up-request.ts'
-import { VoiceHandles } from '../capabilities/audio/voice-handles.ts'
-import { UsageAnalyticsDesk } from '../capabilities/billing/usage-analytics.ts'
-import type { Character } from '../capabilities/characters/character.ts'
-import { Characters } from '../capabilities/characters/characters.ts'
-import { checkNetworks } from '../capabilities/rpc/check-networks.ts'
-import { RpcGate } from '../capabilities/rpc/rpc-gate.ts'
+import { VoiceHandles } from '../capabilities/audio/voice.ts'
+import { UsageAnalyticsService } from '../capabilities/billing/usage-analytics.ts'
+import { type Character, Characters } from '../capabilities/characters/characters.ts'
+import { checkNetworks, RpcGate } from '../capabilities/rpc/rpc-gate.ts'
+import { Attestations, requireConsent } from '../capabilities/video/consent.ts'
 import { createApp, type Doors, type ServiceEnvironment } from '../http/app.ts'
-import { DeliveredRanges } from '../http/downloads/delivered-ranges.ts'
-import { DownloadStarts } from '../http/downloads/download-starts.ts'
+import { DeliveredRanges, DownloadStarts } from '../http/downloads/download-progress.ts'
 import { logRequest } from '../http/ended-request.ts'
 import { Claims } from '../http/idempotency/claims.ts'
-import type { MetricsSources, ServiceMetrics } from '../http/metrics/service-metrics.ts'
-import type { Service } from '../http/service.ts'
-import type { ServiceSettings } from '../http/settings.ts'
+import type { Service, ServiceSettings } from '../http/service.ts'
+import type { MetricsSources, ServiceMetrics } from '../http/service-metrics.ts'
+import { expireMedia } from '../jobs/delete-media.ts'
 import { DownloadLinks } from '../jobs/download-link.ts'
-import { expireMedia } from '../jobs/expire-media.ts'
 import { JobRunner } from '../jobs/job-runner.ts'
+import { FolderMediaStore } from '../jobs/media-store.ts'
 import { StoredJobs } from '../jobs/stored-jobs.ts'
-import { Attestations } from '../media/attestations.ts'
-import { requireConsent } from '../media/consent.ts'
-import { FolderMediaStore } from '../media/folder-media-store.ts'
 import { Catalogue } from '../models/catalogue.ts'
 import type { Model } from '../models/model.ts'
 import { ReplacedModels } from '../models/replaced-models.ts'
@@ -160,7 +155,7 @@ export class RunningService {
       claims: new Claims({ store, clock, owner }),
       unread: new UnreadCalls(clock),
       web3Keys: web3KeysOf(parts, { keys: this.keys, identity: this.#identity, funding }),
-      usage: new UsageAnalyticsDesk({ store, clock, catalogue }),
+      usage: new UsageAnalyticsService({ store, clock, catalogue }),
       receipts: this.#receipts,
       payments: parts.payments,
       consent: {

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DemoSpeech } from '#engines/demo/audio.ts'
 import type { JobProgress, MusicCall, MusicEngine, SpeechCall } from '#engines/ports/media-engines.ts'
-import type { SpeechModel } from '#service/models/audio-models.ts'
-import { demoSpeech } from '#service/models/demo-audio-models.ts'
+import { demoSpeech } from '#service/models/demo-media-models.ts'
+import type { SpeechModel } from '#service/models/model.ts'
 import { refusedWord } from './double-video.ts'
 
 /** Has every piece at once, in a folder of its own: a few bytes that say that they are one. */

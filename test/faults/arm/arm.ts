@@ -20,7 +20,7 @@ const replacements = new Map(
     ['payments/solana/svm-payment-chain.ts', 'armed-svm-chain.ts'],
     ['engines/demo/chat.ts', 'armed-chat.ts'],
     ['engines/demo/video.ts', 'armed-video.ts'],
-    ['service/media/folder-media-store.ts', 'armed-media.ts'],
+    ['service/jobs/media-store.ts', 'armed-media.ts'],
     ['service/running/open-service.ts', 'armed-open-service.ts'],
     ['contract/clock.ts', 'armed-clock.ts'],
   ].map(([real = '', armed = '']) => [`${source}${real}`, `${here}${armed}`] as const),

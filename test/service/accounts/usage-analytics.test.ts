@@ -4,10 +4,9 @@ import { Kysely } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { NodeSqliteDialect } from '#ledger/store/sqlite/dialect.ts'
 import type { Tables } from '#ledger/store/tables.ts'
-import { breakdownOf, modelTypeOf } from '#service/capabilities/billing/sku-words.ts'
-import { UsageAnalyticsDesk } from '#service/capabilities/billing/usage-analytics.ts'
+import { UsageAnalyticsService } from '#service/capabilities/billing/usage-analytics.ts'
 import { usageCount, usagePage } from '#service/capabilities/billing/usage-rows.ts'
-import { inProportion } from '#service/capabilities/billing/usage-totals.ts'
+import { breakdownOf, inProportion, modelTypeOf } from '#service/capabilities/billing/usage-totals.ts'
 import { type OpenedService, openService } from '../open-service.ts'
 
 let opened: OpenedService
@@ -21,7 +20,7 @@ const dayMs = 24 * 60 * 60 * 1000
 test('a look that takes too long is a 504 that says to ask for less, and the next one looks anew', async () => {
   let nowMs = 100 * dayMs
   let lateMs = 9_000
-  const desk = new UsageAnalyticsDesk({
+  const desk = new UsageAnalyticsService({
     store: opened.store,
     catalogue: { models: [] },
     clock: { now: () => (nowMs += lateMs) },

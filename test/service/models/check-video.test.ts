@@ -9,7 +9,7 @@ import { imageFileBytes, readImage } from '#engines/images/image-file.ts'
 import { PacketProbe } from '#engines/video-media/media-probe.ts'
 import { VideoMedia } from '#engines/video-media/video-media.ts'
 import { checkVideo, checkVideoPrice } from '#service/capabilities/video/check-video.ts'
-import { settledRequest } from '#service/capabilities/video/video-settings.ts'
+import { settledRequest } from '#service/capabilities/video/price-video.ts'
 import { videoModel } from './example-models.ts'
 import { dataUrl, gifFile, jpegFile, png, webpFile } from './example-pictures.ts'
 

@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { addUsd, microUsd, priceLines } from '#contract/money.ts'
 import { VideoQueueRequest, type VideoQuoteRequest } from '#contract/operations/video.ts'
-import { priceVideo } from '#service/capabilities/video/price-video.ts'
-import { settledRequest } from '#service/capabilities/video/video-settings.ts'
+import { priceVideo, settledRequest } from '#service/capabilities/video/price-video.ts'
 import { videoModel } from '../models/example-models.ts'
 
 const model = videoModel()

@@ -1,5 +1,7 @@
+import { fieldError } from '#contract/errors/issues.ts'
 import { toUsdNumber } from '#contract/money.ts'
 import {
+  type AudioQueueRequest,
   completeAudio,
   createSpeech,
   createTranscription,
@@ -12,14 +14,12 @@ import { json, principalOf } from '../../http/call.ts'
 import { route } from '../../http/route.ts'
 import { tellRemaining } from '../../http/sell.ts'
 import type { QueuedJob } from '../../jobs/jobs.ts'
-import { askedJob } from '../jobs/asked-job.ts'
-import { answerFoundJob } from '../jobs/found-job.ts'
-import { answerSpeech } from './answer-speech.ts'
-import { answerTranscription } from './answer-transcription.ts'
-import { answerVoice } from './answer-voice.ts'
-import { checkDuration, checkMusic } from './check-music.ts'
-import { charactersOf } from './price-audio.ts'
-import { quoteMusic } from './price-music.ts'
+import type { MusicModel } from '../../models/model.ts'
+import { answerFoundJob, askedJob } from '../queued-job.ts'
+import { charactersOf, quoteMusic } from './price-audio.ts'
+import { answerSpeech } from './speech.ts'
+import { answerTranscription } from './transcription.ts'
+import { answerVoice } from './voice.ts'
 
 export const createSpeechRoute = route(createSpeech, (call, service) => answerSpeech(call, call.body, service))
 
@@ -66,3 +66,63 @@ export const completeAudioRoute = route(completeAudio, async (call, service) => 
   )
   return json({ success })
 })
+
+/** What a quote depends on, too. Throws `invalidRequest` with the allowed values. */
+function checkDuration({ id, durations }: MusicModel, seconds: number | undefined): void {
+  if (seconds === undefined) return
+  if ('options' in durations) {
+    if (durations.options.includes(seconds)) return
+    throw fieldError(['duration_seconds'], `is none of ${id}; allowed values: ${durations.options.join(', ')}`)
+  }
+  const { least, most } = durations
+  if (seconds >= least && seconds <= most) return
+  throw fieldError(['duration_seconds'], `${id} makes ${least} to ${most} seconds`)
+}
+
+/** All of a queue request against the model's record. Throws `invalidRequest`. */
+function checkMusic(model: MusicModel, request: AudioQueueRequest): void {
+  checkDuration(model, request.duration_seconds)
+  checkLength(model, 'prompt', request.prompt, model.promptCharacters)
+  checkLyrics(model, request)
+  if (request.force_instrumental && !model.hasInstrumental) throw notTaken(model, 'force_instrumental')
+  if (request.lyrics_optimizer && !model.hasLyricsOptimizer) throw notTaken(model, 'lyrics_optimizer')
+  if (request.language_code !== undefined && !model.hasLanguageCode) throw notTaken(model, 'language_code')
+  checkVoice(model, request.voice)
+  checkSpeed(model, request.speed)
+}
+
+function checkLyrics(model: MusicModel, request: AudioQueueRequest): void {
+  const { lyrics } = model
+  if (request.lyrics_prompt) {
+    if (!lyrics) throw notTaken(model, 'lyrics_prompt')
+    checkLength(model, 'lyrics_prompt', request.lyrics_prompt, { least: 1, most: lyrics.characters })
+  } else if (lyrics?.areRequired && !request.lyrics_optimizer && !request.force_instrumental) {
+    throw fieldError(['lyrics_prompt'], `${model.id} needs lyrics`)
+  }
+}
+
+function checkLength(
+  { id }: MusicModel,
+  field: string,
+  { length }: string,
+  { least, most }: { least: number; most: number },
+): void {
+  if (length >= least && length <= most) return
+  throw fieldError([field], `has ${length} characters; ${id} takes ${least} to ${most}`)
+}
+
+function checkVoice(model: MusicModel, voice: string | undefined): void {
+  if (voice === undefined || model.voices.includes(voice)) return
+  if (model.voices.length === 0) throw notTaken(model, 'voice')
+  throw fieldError(['voice'], `is none of ${model.id}; allowed values: ${model.voices.join(', ')}`)
+}
+
+function checkSpeed(model: MusicModel, speed: number | undefined): void {
+  if (speed === undefined) return
+  if (!model.speed) throw notTaken(model, 'speed')
+  const { least, most } = model.speed
+  if (speed < least || speed > most) throw fieldError(['speed'], `${model.id} takes ${least} to ${most}`)
+}
+
+const notTaken = (model: MusicModel, field: string) =>
+  fieldError([field], `${model.id} does not take ${field}; leave it out`)

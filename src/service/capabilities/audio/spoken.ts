@@ -2,7 +2,7 @@ import { inferenceFailed } from '#contract/errors/errors.ts'
 import type { SpokenText } from '#engines/ports/media-engines.ts'
 import { speechBytes } from '#engines/sound/bounds.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
-import type { SpeechModel } from '../../models/audio-models.ts'
+import type { SpeechModel } from '../../models/model.ts'
 
 /** One text to speak, and with what. */
 export interface Speech {

@@ -1,4 +1,5 @@
 import { walletMismatch } from '#contract/errors/errors.ts'
+import { fieldError } from '#contract/errors/issues.ts'
 import { admissionFloorUsd, topUpUsd } from '#contract/limits.ts'
 import { toUsdNumber, zeroUsd } from '#contract/money.ts'
 import {
@@ -9,6 +10,7 @@ import {
   getBillingUsageHistory,
 } from '#contract/operations/billing.ts'
 import { getWalletBalance, getWalletTransactions, topUp } from '#contract/operations/wallet.ts'
+import { dayMs } from '#contract/time.ts'
 import {
   contentDisposition,
   nextCursor,
@@ -22,10 +24,18 @@ import { normalizeWallet } from '#contract/wire/networks.ts'
 import { balanceOf, entriesOf } from '#ledger/accounts/accounts.ts'
 import { type Call, json, principalOf } from '../../http/call.ts'
 import { route } from '../../http/route.ts'
-import { askedDays } from './asked-days.ts'
-import { shownUsage, usageCsv, wantsCsv } from './shown-usage.ts'
-import { cursorOf, readCursor } from './usage-cursor.ts'
-import { type UsageFilter, usageCount, usagePage } from './usage-rows.ts'
+import type { DayRange } from '../../http/service.ts'
+import { analyticsDays } from './usage-analytics.ts'
+import {
+  cursorOf,
+  readCursor,
+  shownUsage,
+  type UsageFilter,
+  usageCount,
+  usageCsv,
+  usagePage,
+  wantsCsv,
+} from './usage-rows.ts'
 
 /** Without a payment the requirements, with one its credit; a resend gets the same bytes, as printing is stable. */
 export const topUpRoute = route(topUp, async (call, service) => {
@@ -151,3 +161,31 @@ export const getBillingUsageHistoryRoute = route(getBillingUsageHistory, async (
 export const getBillingUsageAnalyticsRoute = route(getBillingUsageAnalytics, async (call, { usage, clock }) =>
   json(await usage.of(principalOf(call).account, askedDays(call.query, clock.now()))),
 )
+
+/** Which days are asked for: the last so many, today among them, or from one date to another. Throws 400. */
+function askedDays(
+  { lookback, startDate, endDate }: { lookback: string; startDate?: string | undefined; endDate?: string | undefined },
+  nowMs: number,
+): DayRange {
+  if (startDate === undefined && endDate === undefined) {
+    const days = Number.parseInt(lookback, 10)
+    if (days > analyticsDays) throw wrong('lookback', `At most ${analyticsDays}d`)
+    const lastDayMs = nowMs - (nowMs % dayMs)
+    return { lookback, firstDayMs: lastDayMs - (days - 1) * dayMs, lastDayMs }
+  }
+  const firstDayMs = dayOf('startDate', startDate, 'endDate')
+  const lastDayMs = dayOf('endDate', endDate, 'startDate')
+  if (lastDayMs < firstDayMs) throw wrong('endDate', 'Must not be before startDate')
+  if (lastDayMs - firstDayMs >= analyticsDays * dayMs)
+    throw wrong('endDate', `At most ${analyticsDays} days from startDate on`)
+  return { lookback: `${startDate} to ${endDate}`, firstDayMs, lastDayMs }
+}
+
+function dayOf(field: string, date: string | undefined, other: string): number {
+  if (date === undefined) throw wrong(field, `Field is required with ${other}`)
+  const atMs = Date.parse(date)
+  if (Number.isNaN(atMs) || !new Date(atMs).toISOString().startsWith(date)) throw wrong(field, 'Is no day: 2026-01-31')
+  return atMs
+}
+
+const wrong = (field: string, message: string) => fieldError([field], message)

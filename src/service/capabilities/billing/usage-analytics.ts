@@ -1,15 +1,37 @@
 import { queryTimedOut } from '#contract/errors/errors.ts'
 import { toUsdNumber } from '#contract/money.ts'
 import type { UsageAnalytics } from '#contract/operations/billing.ts'
-import { type Clock, dayMs } from '#contract/time.ts'
+import { type Clock, dayMs, minuteMs } from '#contract/time.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { DayRange } from '../../http/service.ts'
 import type { Catalogue } from '../../models/catalogue.ts'
-import { analyticsFreshMs, analyticsMs, chartNames, keptAnalytics } from './bounds.ts'
-import { dailyUse } from './daily-use.ts'
-import { breakdownOf, modelTypeOf, unitTypeOf } from './sku-words.ts'
-import { dearestFirst, type Total, UsageTotals } from './usage-totals.ts'
+import {
+  breakdownOf,
+  dailyUse,
+  dearestFirst,
+  modelTypeOf,
+  type Total,
+  UsageTotals,
+  unitTypeOf,
+} from './usage-totals.ts'
+
+/** Every limit of what tells an account's use, with its unit. */
+
+/** How long an account gets the same analytics again (published contract §10.3). */
+const analyticsFreshMs = 10 * minuteMs
+
+/** Analytics that are kept: each some 100 KB for an account with hundreds of keys. */
+const keptAnalytics = 200
+
+/** Days of one look, as published. */
+export const analyticsDays = 90
+
+/** How long one may take before its caller is told to ask for less: far below what proxies wait. */
+const analyticsMs = 20_000
+
+/** Names of a chart, as published. */
+const chartNames = 8
 
 interface Kept {
   untilMs: number
@@ -22,7 +44,7 @@ interface NamedTotal {
 }
 
 /** What an account used by day, model and key; looked up once in ten minutes. */
-export class UsageAnalyticsDesk {
+export class UsageAnalyticsService {
   readonly #store: Pick<Store, 'read'>
   readonly #clock: Clock
   readonly #catalogue: Pick<Catalogue, 'models'>

@@ -1,4 +1,8 @@
-import type { DailyUse } from './daily-use.ts'
+import { sql } from 'kysely'
+import { toUsdNumber } from '#contract/money.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { EntryTable } from '#ledger/store/tables.ts'
+import type { Model } from '../../models/model.ts'
 
 /** What was paid for one model or by one key. */
 export interface Total {
@@ -9,7 +13,7 @@ export interface Total {
   byDay: Map<number, bigint>
 }
 
-export interface ModelTotal extends Total {
+interface ModelTotal extends Total {
   model: string | null
   /** Prices and units of its lines by their product. */
   bySku: Map<string, { price: bigint; units: bigint }>
@@ -84,4 +88,95 @@ export function inProportion(amount: bigint, weights: readonly bigint[]): bigint
     given = upTo
     return part
   })
+}
+
+/** What an account used on a day, of one model, product and key. */
+interface DailyUse {
+  /** The model; the product of what has none. */
+  what: string
+  model: string | null
+  sku: string | null
+  api_key: string | null
+  kind: EntryTable['kind']
+  /** Signed, as the account's USD saw it. */
+  effect_usd: bigint
+  units: bigint
+}
+
+/**
+ * One day at a time: what it costs is bounded by what the account did on that day, and others are answered in between. A
+ * row without model and product (staking credit, a refund) belongs to what its request was charged for.
+ */
+export async function dailyUse(
+  { read }: Pick<Store, 'read'>,
+  { account, fromMs, toMs }: { account: string; fromMs: number; toMs: number },
+): Promise<DailyUse[]> {
+  const what = sql`coalesce(model, sku, (SELECT c.sku FROM entry c WHERE c.ref = 'charge:' || entry.request AND c.line = 0),
+    'other')`
+  const { rows } = await sql<DailyUse>`SELECT ${what} AS what, model, sku, api_key, kind,
+      CAST(sum(effect) AS bigint) AS effect_usd, CAST(sum(coalesce(units, 0)) AS bigint) AS units
+    FROM entry WHERE account = ${account} AND kind <> 'TOP_UP' AND kind <> 'GRANT'
+      AND created_at_ms >= ${fromMs} AND created_at_ms < ${toMs}
+    GROUP BY 1, 2, 3, 4, 5`.execute(read)
+  return rows
+}
+
+/** What a product is counted in, by the words of its name; the first that fits. */
+const unitWords: readonly [words: RegExp, unit: string][] = [
+  [/^(chat|embedding|response)/, 'tokens'],
+  [/^image/, 'images'],
+  [/second/, 'seconds'],
+  [/minute/, 'minutes'],
+  [/char/, 'chars'],
+]
+
+/** Of a model with several products, what most of them are counted in is what the first is. */
+export const unitTypeOf = ([sku = '']: readonly string[]): string =>
+  unitWords.find(([words]) => words.test(sku))?.[1] ?? 'requests'
+
+const typeWords: Readonly<Record<string, string>> = {
+  text: 'LLM',
+  image: 'IMAGE',
+  inpaint: 'IMAGE',
+  upscale: 'IMAGE',
+  background: 'IMAGE',
+  tts: 'TTS',
+  asr: 'ASR',
+  video: 'VIDEO',
+}
+
+/** Null where the published contract has no word for it. A model that is gone is told by what it was charged for. */
+export function modelTypeOf(type: Model['type'] | undefined, [sku = '']: readonly string[]): string | null {
+  if (type) return typeWords[type] ?? null
+  if (sku.startsWith('chat')) return 'LLM'
+  if (sku.startsWith('speech')) return 'TTS'
+  if (sku.startsWith('transcription')) return 'ASR'
+  return /^(image|video)/.exec(sku)?.[0].toUpperCase() ?? null
+}
+
+const lineWords: readonly [words: RegExp, type: string][] = [
+  [/input\.cache_write/, 'Cache Write'],
+  [/input\.cache/, 'Cache Read'],
+  [/input/, 'Input'],
+  [/output/, 'Output'],
+]
+
+const lineType = (sku: string): string => lineWords.find(([words]) => words.test(sku))?.[1] ?? sku
+
+/** By the kind of line. What was paid is split as the prices of the lines are, because it was paid for them together. */
+export function breakdownOf({ usd, diem, bySku }: ModelTotal) {
+  const types = new Map<string, { price: bigint; units: bigint }>()
+  for (const [sku, { price, units }] of bySku) {
+    const known = types.get(lineType(sku)) ?? { price: 0n, units: 0n }
+    types.set(lineType(sku), { price: known.price + price, units: known.units + units })
+  }
+  const lines = [...types]
+  const prices = lines.map(([, { price }]) => price)
+  const [usdParts, diemParts] = [inProportion(usd, prices), inProportion(diem, prices)]
+  return lines.map(([type, { units }], index) => ({
+    type,
+    usd: toUsdNumber(usdParts[index] ?? 0n),
+    diem: toUsdNumber(diemParts[index] ?? 0n),
+    units: Number(units),
+  }))
 }

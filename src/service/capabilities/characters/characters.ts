@@ -1,15 +1,48 @@
 import { createHash } from 'node:crypto'
 import { characterNotFound } from '#contract/errors/errors.ts'
 import type { CharacterQuery, CharacterRecord, CharacterReviews } from '#contract/operations/characters.ts'
-import type { Character } from './character.ts'
-import { matches } from './match-character.ts'
-import { characterOrder } from './order-characters.ts'
+
+/** A persona of the operator's, as its settings have it. */
+export interface Character {
+  /** In addresses and requests: letters, digits, `-`, `_`. */
+  slug: string
+  name: string
+  description?: string
+  /** What the model is told before the caller's own instructions; nobody is shown it. */
+  instructions: string
+  /** The model that it is meant for; a request may name another one. */
+  modelId: string
+  tags?: readonly string[]
+  categories?: readonly string[]
+  /** Who made it, by a short word that is no name. */
+  author?: string
+  adult?: boolean
+  featured?: boolean
+  webEnabled?: boolean
+  photoUrl?: string
+  shareUrl?: string
+  /** ISO 8601. */
+  createdAt: string
+  updatedAt?: string
+  imports?: number
+  reviews?: readonly CharacterReview[]
+}
+
+export interface CharacterReview {
+  username: string
+  /** 1 to 5. */
+  rating: number
+  message?: string
+  locale?: string
+  /** ISO 8601. */
+  createdAt: string
+}
 
 /** What is looked for, and in which order it comes. */
-export type CharacterSearch = Omit<CharacterQuery, 'limit' | 'offset'>
+type CharacterSearch = Omit<CharacterQuery, 'limit' | 'offset'>
 
 /** A character with what the contract shows of it. */
-export interface ListedCharacter {
+interface ListedCharacter {
   character: Character
   record: CharacterRecord
 }
@@ -119,4 +152,56 @@ function recordOf(character: Character): CharacterRecord {
 function uuidOf(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+/** Every filter that was given must fit; of several names of one filter, one of them. */
+function matches({ character, record }: ListedCharacter, search: CharacterSearch): boolean {
+  // This service has no models that a plan of their own opens, so no character uses one.
+  if (search.isPro) return false
+  if (search.isAdult !== undefined && record.adult !== search.isAdult) return false
+  if (search.isWebEnabled !== undefined && record.webEnabled !== search.isWebEnabled) return false
+  return (
+    hasOne(record.tags, search.tags) &&
+    hasOne(character.categories ?? [], search.categories) &&
+    hasOne([record.modelId], search.modelId) &&
+    isFound(record, search.search ?? '')
+  )
+}
+
+const hasOne = (names: readonly string[], wanted: readonly string[] | undefined): boolean =>
+  !wanted?.length || names.some(name => wanted.some(each => each.toLowerCase() === name.toLowerCase()))
+
+/** Words anywhere in name, description or tags; with `#` a tag and nothing else. */
+function isFound({ name, description, tags }: ListedCharacter['record'], search: string): boolean {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
+  const plainTags = tags.map(tag => tag.toLowerCase())
+  const text = [name, description ?? '', ...tags].join('\n').toLowerCase()
+  return words.every(word => (word.startsWith('#') ? plainTags.includes(word.slice(1)) : text.includes(word)))
+}
+
+type Figures = (record: CharacterRecord) => readonly number[]
+
+const figures: Readonly<Record<NonNullable<CharacterSearch['sortBy']>, Figures>> = {
+  featured: record => [Number(record.featured), ...rated(record)],
+  highestRating: ({ stats }) => [stats.averageRating],
+  highlyRated: record => rated(record),
+  highlyRatedAndRecent: record => [Math.round(record.stats.averageRating), Date.parse(record.updatedAt)],
+  imports: ({ stats }) => [stats.imports],
+  mostRecent: ({ createdAt }) => [Date.parse(createdAt)],
+  ratingCount: ({ stats }) => [stats.ratingCount],
+}
+
+const rated: Figures = ({ stats }) => [stats.averageRating, stats.ratingCount]
+
+/** By the figures of the order, the first that differs; what is alike comes by its slug, so that pages do not overlap. */
+function characterOrder({ sortBy = 'featured', sortOrder }: CharacterSearch) {
+  const sign = sortOrder === 'asc' ? 1 : -1
+  const of = figures[sortBy]
+  return ({ record: one }: ListedCharacter, { record: other }: ListedCharacter): number => {
+    const others = of(other)
+    const difference = of(one)
+      .map((figure, index) => figure - (others[index] ?? 0))
+      .find(each => each !== 0)
+    return difference === undefined ? one.slug.localeCompare(other.slug) : sign * difference
+  }
 }

@@ -1,4 +1,4 @@
-import type { Character, CharacterReview } from './character.ts'
+import type { Character, CharacterReview } from './characters.ts'
 
 const createdAt = '2026-11-01T00:00:00.000Z'
 

@@ -7,7 +7,7 @@ import type {
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { countGenerated } from '#engines/tokens/running-count.ts'
 import type { Line } from '#ledger/store/units.ts'
-import { reportedTokens } from '../../models/token-bounds.ts'
+import { reportedTokens } from '../../models/bounds.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import { generatedText } from './generated-text.ts'
 import { chatLines } from './price-chat.ts'

@@ -8,8 +8,8 @@ import { fetchMs, videoBytes } from '#engines/video-media/bounds.ts'
 import { isVideoFormat, mediaFormat, mimeTypes } from '#engines/video-media/media-format.ts'
 import type { Service } from '../../http/service.ts'
 import type { TextModel } from '../../models/model.ts'
-import { readDocument } from '../documents/read-document.ts'
-import { pictureFetchMs } from '../images/bounds.ts'
+import { readDocument } from '../documents/text-parser.ts'
+import { imageFetchMs } from '../images/source-image.ts'
 import { namedMediaBytes, namedMediaCount } from './bounds.ts'
 
 type MediaPart = Exclude<ContentPart, { type: 'text' | 'input_audio' }>
@@ -70,7 +70,7 @@ export async function fetchMedia(
   const parts = new Map<ContentPart, ContentPart>()
   const known = new Map<string, ContentPart>()
   const startedMs = performance.now()
-  const longestMs = named.some(({ part }) => part.type !== 'image_url') ? fetchMs : pictureFetchMs
+  const longestMs = named.some(({ part }) => part.type !== 'image_url') ? fetchMs : imageFetchMs
   let leftBytes = namedMediaBytes
   for (const medium of named) {
     const key = `${medium.part.type} ${medium.url}`

@@ -1,11 +1,12 @@
+import { fieldError } from '#contract/errors/issues.ts'
 import type { EmbeddingRequest, Embeddings } from '#contract/operations/embeddings.ts'
+import { TokenCounter } from '#engines/tokens/count-tokens.ts'
 import { boundedWait } from '#host/bounded-wait.ts'
 import { type Call, type JsonReply, json } from '../../http/call.ts'
 import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import type { EmbeddingModel } from '../../models/model.ts'
-import { checkEmbedding } from './check-embedding.ts'
-import { embeddingHold, embeddingLines, embeddingUsage, partsOf } from './price-embedding.ts'
+import { embeddingHold, embeddingLines, embeddingUsage, mostTokensOf, partsOf, tokensOf } from './price-embedding.ts'
 
 /** Vectors of the engine, under our model's id, charged by their tokens. */
 export async function answerEmbedding(call: Call, body: EmbeddingRequest, service: Service): Promise<JsonReply> {
@@ -47,4 +48,23 @@ function base64Of(vector: readonly number[]): string {
   const bytes = Buffer.alloc(vector.length * Float32Array.BYTES_PER_ELEMENT)
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * Float32Array.BYTES_PER_ELEMENT)
   return bytes.toString('base64')
+}
+
+/** What the model's record allows. Throws `invalidRequest` with the allowed values. */
+export function checkEmbedding(model: EmbeddingModel, { dimensions, input }: EmbeddingRequest): void {
+  if (dimensions !== undefined && dimensions !== model.dimensions) {
+    if (!model.hasDimensions) {
+      throw fieldError(['dimensions'], `${model.id} always gives ${model.dimensions} dimensions; leave it out`)
+    }
+    if (dimensions > model.dimensions) {
+      throw fieldError(['dimensions'], `${model.id} gives ${model.dimensions} dimensions at most`)
+    }
+  }
+  // Real counting, which costs time, is only done where the bytes would be too many tokens.
+  const counter = new TokenCounter()
+  for (const [index, part] of partsOf(input).entries()) {
+    if (mostTokensOf(part) <= model.maximumInputTokens || tokensOf(part, counter) <= model.maximumInputTokens) continue
+    const path = typeof input === 'string' || part === input ? ['input'] : ['input', index]
+    throw fieldError(path, `is longer than the ${model.maximumInputTokens} tokens that ${model.id} takes; shorten it`)
+  }
 }

@@ -2,8 +2,8 @@ import { addUsd, type MicroUsd, priceLines } from '#contract/money.ts'
 import type { EmbeddingInput } from '#contract/operations/embeddings.ts'
 import { TokenCounter } from '#engines/tokens/count-tokens.ts'
 import type { Line } from '#ledger/store/units.ts'
+import { embeddingFrameTokens, reportedTokens } from '../../models/bounds.ts'
 import type { EmbeddingModel } from '../../models/model.ts'
-import { embeddingFrameTokens, reportedTokens } from '../../models/token-bounds.ts'
 
 /** What is embedded into one vector: a text, or tokens. */
 type EmbeddingPart = string | readonly number[]

@@ -1,4 +1,7 @@
+import { inferenceFailed } from '#contract/errors/errors.ts'
+import { fieldError } from '#contract/errors/issues.ts'
 import {
+  type BackgroundRemoveImageRequest,
   backgroundRemoveImage,
   editImage,
   generateImage,
@@ -7,12 +10,14 @@ import {
   simpleGenerateImage,
   upscaleImage,
 } from '#contract/operations/images.ts'
-import { json } from '../../http/call.ts'
+import { type Call, json } from '../../http/call.ts'
 import { route } from '../../http/route.ts'
+import { requireFunds } from '../../http/sell.ts'
+import type { Service } from '../../http/service.ts'
 import { answerEditImage, answerMultiEditImage } from './edit-image.ts'
-import { answerGenerateImage } from './generate-image.ts'
-import { answerRemoveBackground } from './remove-background.ts'
-import { answerSimpleImage } from './simple-generate-image.ts'
+import { answerGenerateImage, answerSimpleImage } from './generate-image.ts'
+import { sellImage } from './sell-image.ts'
+import { type ImageSource, sourceImage } from './source-image.ts'
 import { answerUpscaleImage } from './upscale-image.ts'
 
 export const generateImageRoute = route(generateImage, async (call, service) =>
@@ -41,3 +46,32 @@ export const listImageStylesRoute = route(listImageStyles, async (_call, { catal
   const styles = catalogue.models.flatMap(model => (model.type === 'image' ? model.styles : []))
   return json({ object: 'list', data: [...new Set(styles)].sort() })
 })
+
+/** Published contract §7.6. */
+async function answerRemoveBackground(call: Call, body: BackgroundRemoveImageRequest, service: Service) {
+  const model = service.catalogue.background(body.model)
+  const source = sourceOf(body)
+  const amount = model.price.perPictureMicroUsd
+  await requireFunds(call, amount)
+  const { signal } = call
+  const picture = await sourceImage(source, { model, fetcher: service.fetcher, signal })
+  const make = () => model.engine.removeBackground({ picture, engineModel: model.engineModel, signal })
+  const order = {
+    model,
+    amount,
+    sku: 'image.background',
+    format: 'png' as const,
+    failed: () => inferenceFailed(),
+    make,
+  }
+  return sellImage(call, order, service)
+}
+
+function sourceOf({ image, image_url: url }: BackgroundRemoveImageRequest): ImageSource {
+  if ((image === undefined) === (url === undefined)) {
+    throw fieldError(['image'], 'send the picture as image or as image_url, and not as both')
+  }
+  if (image !== undefined) return { path: ['image'], input: image }
+  if (!/^(https?:|data:)/i.test(url ?? '')) throw fieldError(['image_url'], 'must be an http(s) or data URL')
+  return { path: ['image_url'], input: url ?? '' }
+}

@@ -6,11 +6,11 @@ import type { UpscaleRequest } from '#engines/ports/image-engines.ts'
 import type { Call } from '../../http/call.ts'
 import { requireFunds } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
-import { requireCarried } from '../../models/carried.ts'
-import type { UpscaleModel } from '../../models/picture-model.ts'
-import { upscalePrice } from './price-edited-image.ts'
-import { sellPicture } from './sell-picture.ts'
-import { sourcePicture, tooLargePicture } from './source-picture.ts'
+import { requireCarried } from '../../models/carried-choices.ts'
+import type { UpscaleModel } from '../../models/model.ts'
+import { upscalePrice } from './price-image.ts'
+import { sellImage } from './sell-image.ts'
+import { sourceImage, tooLargeImage } from './source-image.ts'
 
 /** What the published contract takes where a request does not say, or says null. */
 const defaultCreativity = 0.5
@@ -24,12 +24,12 @@ export async function answerUpscaleImage(call: Call, body: UpscaleImageRequest, 
   const amount = upscalePrice(model, scale)
   await requireFunds(call, amount)
   const { fetcher } = service
-  const picture = await sourcePicture({ path: ['image'], input: body.image }, { model, fetcher, signal: call.signal })
+  const picture = await sourceImage({ path: ['image'], input: body.image }, { model, fetcher, signal: call.signal })
   requireRoom(model, picture, scale)
   const request = { picture, scale, ...(enhance ? { enhance } : {}) }
   const make = () => model.engine.upscale({ request, engineModel: model.engineModel, signal: call.signal })
   const sku = scale <= 2 ? 'image.upscale.2x' : 'image.upscale.4x'
-  return sellPicture(call, { model, amount, sku, format: 'png', failed: () => upscaleFailed(), make }, service)
+  return sellImage(call, { model, amount, sku, format: 'png', failed: () => upscaleFailed(), make }, service)
 }
 
 function enhanceOf(model: UpscaleModel, body: UpscaleImageRequest): UpscaleRequest['enhance'] {
@@ -55,5 +55,5 @@ const otherThan = (usual: number, asked: number | null | undefined): number | un
 function requireRoom({ id, mostMadePixels }: UpscaleModel, { width, height }: ImageFile, scale: number): void {
   if (Math.round(width * scale) * Math.round(height * scale) <= mostMadePixels) return
   const problem = `is ${width} by ${height}; ${id} makes ${mostMadePixels} pixels in all at most: ask for a smaller scale`
-  throw tooLargePicture(['image'], problem)
+  throw tooLargeImage(['image'], problem)
 }

@@ -1,6 +1,17 @@
 import type { ChatCompletion, TokenUsage } from '#contract/operations/chat.ts'
 import type { OutputItem, ResponsesAnswer } from '#contract/operations/responses.ts'
-import { citationsIn, type Sources } from './citations.ts'
+import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
+
+export type Sources = NonNullable<ServiceParametersEcho['web_search_citations']>
+
+/** Where a text cites which source, by the marks that the model was asked for (brief §2.8). */
+const citationsIn = (text: string, sources: Sources) =>
+  [...text.matchAll(/\[REF\](\d{1,3})\[\/REF\]/g)].flatMap(({ 0: mark, 1: number, index }) => {
+    const source = sources[Number(number)]
+    if (!source) return []
+    const { url, title } = source
+    return [{ type: 'url_citation' as const, url, title, start_index: index, end_index: index + mark.length }]
+  })
 
 /** A whole answer of a chat as a response. */
 export function responseOf(completion: ChatCompletion): ResponsesAnswer {

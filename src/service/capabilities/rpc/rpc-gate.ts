@@ -3,9 +3,10 @@ import { rpcCreditsUsed, rpcInFlight } from '#contract/errors/errors.ts'
 import { retryAfterHeaders } from '#contract/errors/retry-after.ts'
 import { rpcCredits } from '#contract/operations/rpc.ts'
 import { type Clock, dayMs, hourMs } from '#contract/time.ts'
+import type { ChainNetwork } from '#engines/ports/engine.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import type { Store } from '#ledger/store/store.ts'
-import { countedAccounts, creditsKnownMs, inFlightRetryMs } from './bounds.ts'
+import { countedAccounts, creditsKnownMs, inFlightRetryMs, networkCount } from './bounds.ts'
 
 export const rpcSku = 'crypto.rpc'
 
@@ -14,7 +15,7 @@ interface Used {
   readAtMs: number
 }
 
-/** What an account may do at once and within 24 hours (published contract §11.4). */
+/** Limits an account to one call at a time and its credits in 24 hours (published contract §11.4). */
 export class RpcGate {
   readonly #store: Store
   readonly #clock: Clock
@@ -26,7 +27,7 @@ export class RpcGate {
     this.#clock = clock
   }
 
-  /** Runs what costs so many credits at most and answers what it did cost. Throws 429 `rpcInFlight`, `rpcCreditsUsed`. */
+  /** Runs a call that costs at most `most` credits and counts what it did cost. Throws 429 `rpcInFlight`, `rpcCreditsUsed`. */
   async pass<Value>(
     account: string,
     most: number,
@@ -68,3 +69,16 @@ const retryHeaders = (limit: number, untilMs: number, nowMs: number) => ({
   ...retryAfterHeaders(untilMs, nowMs, 'user'),
   ...rpcLimitHeaders({ limit, remaining: 0, resetMs: untilMs }),
 })
+
+const slugPattern = /^[a-z0-9][a-z0-9-]{0,63}$/
+
+/** Returns the same networks. Throws when two share a name, or a name cannot be part of a path. */
+export function checkNetworks(networks: readonly ChainNetwork[]): readonly ChainNetwork[] {
+  if (networks.length > networkCount) throw new Error(`A service has ${networkCount} networks at most.`)
+  for (const { slug } of networks) {
+    if (!slugPattern.test(slug))
+      throw new Error(`${JSON.stringify(slug)} cannot name a network: write it as base-mainnet.`)
+  }
+  if (new Set(networks.map(({ slug }) => slug)).size < networks.length) throw new Error('Two networks share a name.')
+  return networks
+}

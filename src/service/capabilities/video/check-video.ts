@@ -7,9 +7,8 @@ import {
   videoMediaFields,
 } from '#contract/operations/video.ts'
 import { promptCharacters } from '../../models/bounds.ts'
-import { requireCarried } from '../../models/carried.ts'
-import type { VideoModel } from '../../models/model.ts'
-import { isUpscaler, takenMedia, upscaleFactor } from '../../models/video-rules.ts'
+import { requireCarried } from '../../models/carried-choices.ts'
+import { isUpscaler, takenMedia, upscaleFactor, type VideoModel } from '../../models/model.ts'
 
 /** In a quote these are members that its own schema does not know. */
 type Chosen = Readonly<Partial<Record<VideoMediaField | 'negative_prompt', unknown>>>

@@ -1,9 +1,9 @@
 import { addUsd, type MicroUsd, microUsd, priceLines } from '#contract/money.ts'
-import type { VideoQueueRequest, VideoQuoteRequest } from '#contract/operations/video.ts'
+import type { UpscaleFactor, VideoQueueRequest, VideoQuoteRequest } from '#contract/operations/video.ts'
+import { secondsOf } from '#engines/video-media/asked-seconds.ts'
 import { type MediaLengths, noMedia } from '#engines/video-media/media-lengths.ts'
 import type { Line } from '#ledger/store/units.ts'
-import type { VideoModel } from '../../models/model.ts'
-import { type VideoSettings, videoSettings } from './video-settings.ts'
+import { isUpscaler, upscaleFactor, type VideoModel } from '../../models/model.ts'
 
 interface VideoPriceQuoted {
   total: MicroUsd
@@ -47,4 +47,55 @@ function referenceUnits({ price }: VideoModel, seconds: number) {
   if (perSecond === 0n || seconds === 0) return []
   const units = BigInt(Math.ceil(seconds))
   return [{ sku: 'video.reference.second', units, unitPricePicoUsd: perSecond * picoPerMicro }]
+}
+
+/** What a request comes to once the model's defaults stand in for what it leaves out. */
+interface VideoSettings {
+  seconds: number
+  /** Null where the model has no choice. */
+  resolution: string | null
+  aspectRatio: string | null
+  audio: boolean
+  /** Null but for upscalers. */
+  upscaleFactor: UpscaleFactor | null
+}
+
+/** The first value of a model's list is its default; sound is on unless told otherwise (brief §2.6). */
+function videoSettings(
+  model: Pick<VideoModel, 'constraints'>,
+  request: Pick<
+    VideoQueueRequest | VideoQuoteRequest,
+    'duration' | 'resolution' | 'aspect_ratio' | 'audio' | 'upscale_factor'
+  >,
+  lengths: MediaLengths = noMedia,
+): VideoSettings {
+  const { resolutions, aspect_ratios: ratios, audio, audio_configurable: configurable } = model.constraints
+  const upscales = isUpscaler(model)
+  return {
+    seconds: upscales ? detectedSeconds(lengths) : secondsOf(request.duration),
+    resolution: resolutions.length ? (request.resolution ?? resolutions[0] ?? null) : null,
+    aspectRatio: ratios.length ? (request.aspect_ratio ?? ratios[0] ?? null) : null,
+    audio: audio && (!configurable || request.audio !== false),
+    upscaleFactor: upscaleFactor(model, request.upscale_factor),
+  }
+}
+
+/** Seconds that have begun are whole ones: 2.4 s cost what 3 s cost. */
+function detectedSeconds({ video }: MediaLengths): number {
+  if (video === null) throw new Error('An upscale cannot be priced before its video has been read.')
+  return Math.max(1, Math.ceil(video))
+}
+
+/** A request that says all of it, so that the engine draws what was priced. */
+export function settledRequest(
+  model: Pick<VideoModel, 'constraints'>,
+  request: VideoQueueRequest,
+  lengths: MediaLengths = noMedia,
+): VideoQueueRequest {
+  const { resolution, aspectRatio, audio, upscaleFactor: factor } = videoSettings(model, request, lengths)
+  const settled = { ...request, audio }
+  if (resolution !== null) settled.resolution = resolution as VideoQueueRequest['resolution']
+  if (aspectRatio !== null) settled.aspect_ratio = aspectRatio as VideoQueueRequest['aspect_ratio']
+  if (factor !== null) settled.upscale_factor = factor
+  return settled
 }

@@ -7,13 +7,11 @@ import { json, principalOf } from '../../http/call.ts'
 import { route } from '../../http/route.ts'
 import { requireFunds, tellRemaining } from '../../http/sell.ts'
 import type { QueuedJob } from '../../jobs/jobs.ts'
-import { isUpscaler } from '../../models/video-rules.ts'
-import { askedJob } from '../jobs/asked-job.ts'
-import { answerFoundJob } from '../jobs/found-job.ts'
-import { answerVideoTranscription } from './answer-video-transcription.ts'
+import { isUpscaler } from '../../models/model.ts'
+import { answerFoundJob, askedJob } from '../queued-job.ts'
 import { checkVideo, checkVideoPrice } from './check-video.ts'
-import { priceVideo as priceOf, priceVideo } from './price-video.ts'
-import { settledRequest } from './video-settings.ts'
+import { priceVideo as priceOf, priceVideo, settledRequest } from './price-video.ts'
+import { answerVideoTranscription } from './transcription.ts'
 
 /**
  * The same function that prices the charge, so a quote cannot differ from it. The video of an upscale is read for it,

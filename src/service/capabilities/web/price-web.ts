@@ -4,7 +4,7 @@ import type { Line } from '#ledger/store/units.ts'
 
 const picoPerMicro = 1_000_000
 
-/** What is looked at on the web for a caller: the searches and pages that succeeded. */
+/** Searches and pages that succeeded for a caller. */
 export interface WebUse {
   searches: number
   pages: number
@@ -24,7 +24,7 @@ export const webLines = ({ searches, pages }: WebUse): Line[] =>
       amount: microUsd(count * augmentMicroUsd),
     }))
 
-/** The line of one thing at the same price: a document, a transcript. */
+/** The line of a document or a transcript, which cost as much as a page. */
 export const webPiecePrice = (sku: string): Line => ({
   sku,
   units: 1n,
@@ -34,7 +34,7 @@ export const webPiecePrice = (sku: string): Line => ({
 
 export const webPrice = ({ searches, pages }: WebUse): MicroUsd => microUsd((searches + pages) * augmentMicroUsd)
 
-/** A model's own search, by the result, as far as a chat pays for one. */
+/** A model's own search, priced by result, up to the results that a chat pays for. */
 export function xSearchLines(results: number): Line[] {
   const count = Math.min(results, xSearchResults)
   if (count === 0) return []

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { readerPatienceMs } from '../bounds.ts'
 
 /** A body that is made as it is read. */
-export interface PulledBody {
+interface PulledBody {
   /** Null after the last piece. */
   next(): Promise<Uint8Array | null>
   /** What goes out after the last piece, if anything. */

@@ -4,7 +4,7 @@ import { contentDisposition } from '#contract/wire/headers.ts'
 import { fileBody } from '../body/pulled-body.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Service } from '../service.ts'
-import type { ByteRange } from './delivered-ranges.ts'
+import type { ByteRange } from './download-progress.ts'
 
 /** Brief §2.7: the signed address of a finished video. Whoever has it may fetch or revoke; it says nothing else. */
 

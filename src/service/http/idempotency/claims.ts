@@ -1,14 +1,24 @@
 import { keyInUse } from '#contract/errors/errors.ts'
 import type { Clock } from '#contract/time.ts'
 import { retryAfter } from '#contract/wire/headers.ts'
+import { RecentMap } from '#host/recent-map.ts'
 import { commitSurely } from '#ledger/store/commit-surely.ts'
 import { isClockShared } from '#ledger/store/is-clock-shared.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { ClaimState, Lease, MoveClaim, Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { claimAttempts, claimLeaseMs, claimRenewalMs, keyInUseRetryMs, recordedBytes } from './bounds.ts'
+import {
+  claimAttempts,
+  claimLeaseMs,
+  claimRenewalMs,
+  keptAccounts,
+  keptBytesADay,
+  keptSpaceMs,
+  keyInUseRetryMs,
+  recordedBytes,
+  smallAnswerBytes,
+} from './bounds.ts'
 import { type KeptAnswer, readAnswer } from './kept-answer.ts'
-import { KeptSpace } from './kept-space.ts'
 import { RunningClaim } from './running-claim.ts'
 
 /** A key as it came with a request. */
@@ -176,5 +186,26 @@ export class Claims {
     this.#running.delete(claim)
     if (this.#running.size) return
     for (const resolve of this.#whenIdle.splice(0)) resolve()
+  }
+}
+
+/** How much of the disk the answers of each account take, as this process has kept them within a day. */
+export class KeptSpace {
+  readonly #clock: Clock
+  readonly #used = new RecentMap<{ sinceMs: number; bytes: number }>(keptAccounts)
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Counts an answer of so many bytes. False where there is no room for it: it is delivered and not kept. */
+  take(account: string, bytes: number): boolean {
+    if (bytes <= smallAnswerBytes) return true
+    const nowMs = this.#clock.now()
+    const last = this.#used.get(account)
+    const used = last && nowMs - last.sinceMs < keptSpaceMs ? last : { sinceMs: nowMs, bytes: 0 }
+    if (used.bytes + bytes > keptBytesADay) return false
+    this.#used.set(account, { sinceMs: used.sinceMs, bytes: used.bytes + bytes })
+    return true
   }
 }

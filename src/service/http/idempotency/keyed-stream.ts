@@ -4,7 +4,7 @@ import type { EventsReply } from '../call.ts'
 import { keptAnswerBytes } from './bounds.ts'
 import type { Claims } from './claims.ts'
 
-export interface KeyedStreamParts {
+interface KeyedStreamParts {
   vendor: string
   /** Where the memory for what is recorded is counted. */
   claims: Pick<Claims, 'record'>

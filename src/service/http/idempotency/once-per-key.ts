@@ -1,19 +1,20 @@
+import type { UnreadCalls } from '#access/limits/concurrency.ts'
 import { answerNotKept } from '#contract/errors/errors.ts'
 import { isIdempotent, type Operation } from '#contract/operations/operation.ts'
 import { balanceRemaining, contentType, idempotentReplayed } from '#contract/wire/headers.ts'
 import { balanceOf } from '#ledger/accounts/accounts.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import { openWalletAccount } from '#ledger/accounts/wallet-account.ts'
-import { answerWithReceipt } from '../answer-receipt.ts'
-import { tellLimits } from '../body/call-limits.ts'
 import { send, sendText } from '../body/send.ts'
 import type { Reply, Work } from '../call.ts'
+import { tellLimits } from '../call-limits.ts'
 import type { Exchange } from '../exchange.ts'
+import { answerWithReceipt } from '../sell.ts'
+import { workAfterLeavingMs } from './bounds.ts'
 import type { ClaimOrder, Taken } from './claims.ts'
 import type { KeptAnswer } from './kept-answer.ts'
 import { claimId, fingerprintOf, type KeyedRequest, readKey, reusedKey } from './keyed-request.ts'
 import { KeyedWork } from './keyed-work.ts'
-import { UnkeyedWork } from './unkeyed-work.ts'
 
 /** Whether a request with the key of this one came before: its answer may be there already. Throws what `readKey` throws. */
 export async function isKnownKey(
@@ -104,4 +105,76 @@ async function giveAgain({ status, headers: kept, body }: KeptAnswer, request: s
   const type = headers.get(contentType.name) ?? ''
   if (type === 'application/json') return sendText(exchange, body.toString('utf8'), type, status)
   return exchange.response(new Uint8Array(body), status)
+}
+
+/** One piece of work without a key. Once it costs something it ends as if its caller were there, and is charged. */
+class UnkeyedWork implements Work {
+  readonly requestId: string
+  readonly holdId: string
+  readonly signal: AbortSignal
+  readonly hasKey = false
+  readonly #exchange: Exchange
+  readonly #unread: UnreadCalls
+  readonly #stop = new AbortController()
+  readonly #callerLeft = () => this.#left()
+  #goesOn = false
+  #timer: NodeJS.Timeout | null = null
+  #leaveUnread: (() => void) | null = null
+
+  constructor(exchange: Exchange, unread: UnreadCalls) {
+    this.#exchange = exchange
+    this.#unread = unread
+    this.requestId = exchange.requestId
+    this.holdId = exchange.requestId
+    this.signal = this.#stop.signal
+    const { signal: caller } = exchange
+    if (caller.aborted) this.#left()
+    else caller.addEventListener('abort', this.#callerLeft, { once: true })
+  }
+
+  goOn(): void {
+    this.signal.throwIfAborted()
+    this.#goesOn = true
+    this.#exchange.outlivesCaller = true
+  }
+
+  stay(): () => void {
+    this.#exchange.outlivesCaller = true
+    if (this.signal.aborted) this.#count()
+    return () => this.#end()
+  }
+
+  unread(): void {
+    this.#exchange.outlivesAnswer = true
+    this.#count()
+  }
+
+  keep = async () => []
+
+  keepStream = async () => []
+
+  /** The work has ended, unless it goes on unread; a caller who leaves from now on leaves an answer that is on its way. */
+  over(): void {
+    if (!this.#exchange.outlivesAnswer) this.#end()
+  }
+
+  #end(): void {
+    const { signal: caller, outlivesAnswer } = this.#exchange
+    caller.removeEventListener('abort', this.#callerLeft)
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#leaveUnread?.()
+    this.#exchange.outlivesCaller = false
+    this.#exchange.outlivesAnswer = false
+    if (caller.aborted || outlivesAnswer) this.#exchange.ended()
+  }
+
+  #left(): void {
+    if (this.#exchange.outlivesCaller) this.#count()
+    if (this.#goesOn) this.#timer = setTimeout(() => this.#stop.abort(), workAfterLeavingMs).unref()
+    else this.#stop.abort(this.#exchange.signal.reason)
+  }
+
+  #count(): void {
+    this.#leaveUnread ??= this.#unread.enter(this.#exchange.principal?.account ?? '')
+  }
 }

@@ -6,7 +6,7 @@ import type { ClaimFields, MoveClaim } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { claimLeaseMs } from './bounds.ts'
 
-export interface ClaimParts {
+interface ClaimParts {
   store: Store
   clock: Clock
   owner: string

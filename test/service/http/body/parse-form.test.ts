@@ -7,8 +7,7 @@ import { describeOperation } from '#contract/openapi/openapi-operation.ts'
 import { SchemaPrinter } from '#contract/openapi/openapi-schema.ts'
 import { defineOperation, type Operation } from '#contract/operations/operation.ts'
 import { FormBoolean, formBoundary, formNumber, parseForm, UploadedFile } from '#contract/wire/form.ts'
-import { parseRequest } from '#service/http/body/parse-request.ts'
-import { type BodySource, readBody as readArriving } from '#service/http/body/read-body.ts'
+import { type BodySource, parseRequest, readBody as readArriving } from '#service/http/body/read-body.ts'
 import { fingerprintOf } from '#service/http/idempotency/keyed-request.ts'
 
 const operation = (bodyTypes: readonly ('json' | 'multipart')[]) =>

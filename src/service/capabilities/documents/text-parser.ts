@@ -1,0 +1,55 @@
+import { fieldError } from '#contract/errors/issues.ts'
+import { microUsd } from '#contract/money.ts'
+import { documentBytes, type ParsedText, type TextParserRequest } from '#contract/operations/documents.ts'
+import { augmentMicroUsd } from '#contract/operations/web.ts'
+import { DocumentMissing, type DocumentReader, DocumentUnread } from '#engines/ports/engine.ts'
+import { countTokens } from '#engines/tokens/count-tokens.ts'
+import { boundedWait } from '#host/bounded-wait.ts'
+import type { Log } from '#host/log.ts'
+import { type Call, json, type WholeReply } from '../../http/call.ts'
+import { sell } from '../../http/sell.ts'
+import type { Service } from '../../http/service.ts'
+import { webPiecePrice } from '../web/price-web.ts'
+import { unset } from '../web/web-engines.ts'
+
+/** The text of one document. One that cannot be read is free. */
+export async function answerTextParser(call: Call, body: TextParserRequest, service: Service): Promise<WholeReply> {
+  const { file, response_format: format } = body
+  if (file.size > documentBytes) throw fieldError(['file'], `has more than ${documentBytes} bytes`)
+  if (file.size === 0) throw fieldError(['file'], 'has no bytes')
+  return sell(call, { model: null, amount: microUsd(augmentMicroUsd) }, service, async () => {
+    const bytes = Buffer.from(await file.arrayBuffer())
+    const { documents, log } = service
+    const text = await readDocument(bytes, { path: ['file'], documents, log, signal: call.signal })
+    const reply = replyOf(text, format)
+    return { value: reply, lines: [webPiecePrice('document.parse')], alsoCommit: () => call.keep(() => reply) }
+  })
+}
+
+function replyOf(text: string, format: TextParserRequest['response_format']): WholeReply {
+  if (format === 'text') return { kind: 'bytes', mimeType: 'text/plain; charset=utf-8', bytes: Buffer.from(text) }
+  return json({ text, tokens: countTokens(text) } satisfies ParsedText)
+}
+
+interface Reading {
+  /** Where in the request the document stands. */
+  path: readonly (string | number)[]
+  documents: DocumentReader
+  log: Log
+  signal: AbortSignal
+}
+
+/** The text of a document. Throws `invalidRequest` that names the field, and `notSetUp` where a package is missing. */
+export async function readDocument(bytes: Buffer, { path, documents, log, signal }: Reading): Promise<string> {
+  try {
+    return await boundedWait(documents.read({ bytes, signal }), { signal })
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof DocumentUnread) throw fieldError(path, error.message)
+    if (!(error instanceof DocumentMissing)) throw error
+    log.warn({ err: error }, 'A document could not be read for want of a package.')
+    throw unset(
+      'Documents of this kind are not set up on this service. Send the text itself, or ask its operator for it.',
+    )
+  }
+}

@@ -1,0 +1,175 @@
+import { contentViolation, moderationFailed } from '#contract/errors/errors.ts'
+import { ServiceError } from '#contract/errors/service-error.ts'
+import { type MicroUsd, microUsd } from '#contract/money.ts'
+import type { ImageFormat } from '#contract/operations/images.ts'
+import { containsMinor, isAdultModelContentViolation, isBlurred, isContentViolation } from '#contract/wire/headers.ts'
+import { typeOfBytes } from '#contract/wire/image-header.ts'
+import { imageFileBytes } from '#engines/images/image-file.ts'
+import { blurImage } from '#engines/images/raster.ts'
+import type { EngineFinding, ImageFinding, ImageRequest } from '#engines/ports/image-engines.ts'
+import { boundedWait } from '#host/bounded-wait.ts'
+import type { BytesReply, Call, JsonReply } from '../../http/call.ts'
+import { sell } from '../../http/sell.ts'
+import type { Service } from '../../http/service.ts'
+import type { ImageInputModel, ImageModel } from '../../models/model.ts'
+import { imageLines, oneImageLine } from './price-image.ts'
+
+interface OneImage {
+  model: ImageInputModel
+  amount: MicroUsd
+  sku: string
+  format: ImageFormat
+  /** Whether the caller wants images of adults blurred; absent where nobody can ask for it. */
+  safeMode?: boolean
+  /** What a caller is told where the engine fails without saying why. */
+  failed: () => ServiceError
+  make(): Promise<Buffer>
+}
+
+/** Holds the price of one image, has it made, and charges for it once it is one. */
+export function sellImage(call: Call, order: OneImage, service: Service): Promise<BytesReply> {
+  const { model, amount, sku, format } = order
+  return sell(call, { model: model.id, amount }, service, async () => {
+    const work = { ...order, make: async () => [await made(call, order, service)] }
+    const [bytes = Buffer.alloc(0)] = await moderatedImages(call, work, service)
+    const reply: BytesReply = { kind: 'bytes', mimeType: `image/${format}`, bytes }
+    return { value: reply, lines: oneImageLine(sku, amount), alsoCommit: () => call.keep(() => reply) }
+  })
+}
+
+/** What an engine says by an error of ours is the answer; anything else is for the log. */
+async function made({ signal, requestId }: Call, { make, failed, format }: OneImage, { log }: Service) {
+  try {
+    const bytes = await boundedWait(make(), { signal })
+    signal.throwIfAborted()
+    if (bytes.length <= imageFileBytes && typeOfBytes(bytes) === format) return bytes
+    throw new Error(`The engine made no ${format} of this request.`)
+  } catch (error) {
+    if (signal.aborted) throw error
+    if (error instanceof ServiceError && error.kind !== 'INFERENCE_FAILED') throw error
+    log.warn({ requestId, err: error }, 'An engine failed at a picture; nothing was charged.')
+    throw failed()
+  }
+}
+
+interface ImageOrder {
+  model: ImageModel
+  request: ImageRequest
+  /** The answer, once the images are there. */
+  replyOf(made: Made): JsonReply | BytesReply
+}
+
+export interface Made {
+  pictures: readonly Buffer[]
+  format: ImageFormat
+  startedAtMs: number
+  endedAtMs: number
+}
+
+/** Holds the price of all images, and charges those that the engine made. */
+export async function sellGeneratedImages(call: Call, { model, request, replyOf }: ImageOrder, service: Service) {
+  const sale = { model: model.id, amount: microUsd(model.price.perPictureMicroUsd * BigInt(request.count)) }
+  return sell(call, sale, service, async () => {
+    const { signal } = call
+    const startedAtMs = service.clock.now()
+    const { engineModel } = model
+    const pictures = await moderatedImages(
+      call,
+      {
+        ...request,
+        make: async found => {
+          const asked = { request, engineModel, signal, found }
+          return checked(await boundedWait(model.engine.generate(asked), { signal }), request)
+        },
+      },
+      service,
+    )
+    signal.throwIfAborted()
+    const reply = replyOf({ pictures, format: request.format, startedAtMs, endedAtMs: service.clock.now() })
+    return { value: reply, lines: imageLines(model, pictures.length), alsoCommit: () => call.keep(() => reply) }
+  })
+}
+
+/** What is no image of the format that was asked for is not sold. */
+function checked(pictures: readonly Buffer[], { count, format }: ImageRequest): readonly Buffer[] {
+  const areGood = pictures.every(bytes => bytes.length <= imageFileBytes && typeOfBytes(bytes) === format)
+  if (pictures.length === 0 || pictures.length > count || !areGood) {
+    throw new Error(`The engine made no ${format} of this request.`)
+  }
+  return pictures
+}
+
+interface ModeratedWork {
+  format: ImageFormat
+  /** Whether sexual images are blurred; absent where the operation has no such choice, and its images are not looked at. */
+  safeMode?: boolean
+  /** `found` takes what the engine says that it found itself. */
+  make(found: (finding: EngineFinding) => void): Promise<readonly Buffer[]>
+}
+
+/**
+ * Images as they may be sold. What was found in them stands in headers (brief §9), and nothing does where nobody looked.
+ * Throws `contentViolation` for a sexual image of a minor, and `moderationFailed` where the moderator could not look.
+ */
+async function moderatedImages(
+  call: Call,
+  { format, safeMode, make }: ModeratedWork,
+  service: Pick<Service, 'moderator' | 'log'>,
+): Promise<readonly Buffer[]> {
+  let told: EngineFinding = {}
+  const images = await make(finding => {
+    told = { ...told, ...finding }
+  }).catch(error => {
+    const isRefused = error instanceof ServiceError && error.kind === 'CONTENT_POLICY_VIOLATION'
+    if (isRefused) call.set(isContentViolation, true)
+    throw error
+  })
+  tellEngine(call, told)
+  if (!service.moderator || safeMode === undefined) return images
+  const findings = await Promise.all(images.map(image => judge(image, call, service)))
+  tell(call, findings, { safeMode, told })
+  if (findings.some(({ isAdult, containsMinor }) => isAdult && containsMinor)) {
+    throw contentViolation({ error: 'Your prompt violates the content policy of Service or the model provider' })
+  }
+  const hides = ({ isAdult }: ImageFinding) => safeMode && isAdult
+  return Promise.all(
+    images.map((image, at) => (hides(findings[at] as ImageFinding) ? blurImage(image, format) : image)),
+  )
+}
+
+async function judge(image: Buffer, call: Call, { moderator, log }: Pick<Service, 'moderator' | 'log'>) {
+  const { signal, requestId } = call
+  try {
+    if (!moderator) throw new Error('There is no moderator.')
+    return await moderator.judge(image, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    log.warn({ requestId, err: error }, 'An image could not be moderated; it was not sold.')
+    throw moderationFailed()
+  }
+}
+
+function tellEngine(call: Call, told: EngineFinding): void {
+  if (told.isBlurred !== undefined) call.set(isBlurred, told.isBlurred)
+  if (told.isViolation !== undefined) call.set(isContentViolation, told.isViolation)
+  if (told.isAdultViolation !== undefined) call.set(isAdultModelContentViolation, told.isAdultViolation)
+  if (told.containsMinor !== undefined) call.set(containsMinor, told.containsMinor)
+}
+
+/** Safe mode is a policy too: what it blurs violates it. A finding of the engine is not taken back. */
+function tell(
+  call: Call,
+  findings: readonly ImageFinding[],
+  { safeMode, told }: { safeMode: boolean; told: EngineFinding },
+): void {
+  const isHidden = safeMode && findings.some(({ isAdult }) => isAdult)
+  if (safeMode) call.set(isBlurred, isHidden || told.isBlurred === true)
+  call.set(
+    isContentViolation,
+    isHidden || told.isViolation === true || findings.some(({ isViolation }) => isViolation === true),
+  )
+  if (findings.some(finding => finding.containsMinor === null)) return
+  const minors = findings.filter(finding => finding.containsMinor)
+  call.set(containsMinor, minors.length > 0 || told.containsMinor === true)
+  call.set(isAdultModelContentViolation, minors.some(({ isAdult }) => isAdult) || told.isAdultViolation === true)
+}

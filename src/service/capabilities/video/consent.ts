@@ -1,0 +1,123 @@
+import { needsConsent } from '#contract/errors/errors.ts'
+import type { FaceMediaRole } from '#contract/errors/failures.ts'
+import { fieldError } from '#contract/errors/issues.ts'
+import type { VideoQueueRequest } from '#contract/operations/video.ts'
+import { type Clock, dayMs } from '#contract/time.ts'
+import type { FaceDetector } from '#engines/ports/media-engines.ts'
+import type { TakenMedium } from '#engines/video-media/video-media.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { UseNonce } from '#ledger/store/units.ts'
+import type { ConsentOrder } from '../../http/service.ts'
+import type { ConsentPolicy, VideoModel } from '../../models/model.ts'
+
+/** How long an attestation of the same bytes and the same version of a policy is valid. */
+const attestationMs = 365 * dayMs
+
+interface ConsentParts {
+  faces: FaceDetector
+  attestations: Attestations
+  docsUrl: string
+}
+
+/**
+ * Throws `needsConsent` when media with a face come without an attestation (brief §3.2). Nothing is held or charged before
+ * it. Text alone never asks, and neither do bytes that this account has attested under the same policy.
+ * New attestations are written in the unit that accepts the job, so none is kept for a job that was never accepted.
+ */
+export async function requireConsent(
+  order: ConsentOrder,
+  { faces, attestations, docsUrl }: ConsentParts,
+): Promise<UseNonce[]> {
+  const { account, model, request, media, signal } = order
+  const { consent } = model
+  refuseUnknownProviders(model, request)
+  const shown = media.filter(({ role }) => role !== null)
+  if (!consent || shown.length === 0) return []
+  const under = { account, policy: `${consent.provider} ${consent.version}` }
+  if (request.consents?.[consent.provider]) return attestations.marks(under, hashesOf(shown))
+  const attested = await attestations.of(under, hashesOf(shown))
+  const roles = await rolesWithFaces(
+    shown.filter(({ hash }) => !attested.has(hash)),
+    faces,
+    signal,
+  )
+  if (roles.length) throw consentNeeded(consent, roles, docsUrl)
+  return []
+}
+
+const hashesOf = (media: readonly TakenMedium[]): string[] => [...new Set(media.map(({ hash }) => hash))]
+
+async function rolesWithFaces(
+  media: readonly TakenMedium[],
+  faces: FaceDetector,
+  signal: AbortSignal,
+): Promise<FaceMediaRole[]> {
+  const roles = new Set<FaceMediaRole>()
+  for (const medium of media) {
+    const { role, rule } = medium
+    if (role === null || roles.has(role) || rule.kind === 'audio') continue
+    const shown = { kind: rule.kind, bytes: medium.bytes, format: medium.format }
+    if (await faces.hasFace(shown, signal)) roles.add(role)
+  }
+  return [...roles]
+}
+
+const consentNeeded = ({ provider, title, version, text }: ConsentPolicy, roles: FaceMediaRole[], docsUrl: string) =>
+  needsConsent({
+    error: { code: 'needs_consent', message: `${title} consent is required for this request.` },
+    consent_flow: provider,
+    face_media_roles: roles,
+    consent: { consent_version: version, policy_text: text },
+    docs_url: docsUrl,
+  })
+
+/** Inside `consents` nothing unknown is taken: consent to one provider's policy is not consent to another's. */
+function refuseUnknownProviders(model: VideoModel, request: VideoQueueRequest): void {
+  const provider = model.consent?.provider
+  for (const given of Object.keys(request.consents ?? {})) {
+    if (given === provider) continue
+    const allowed = provider ? `allowed value: ${provider}` : `${model.id} takes no consent; leave it out`
+    throw fieldError(['consents', given.slice(0, 64)], `is not this model's provider; ${allowed}`)
+  }
+}
+
+/** Whose word it is, and on which policy and version. */
+interface AttestedUnder {
+  account: string
+  policy: string
+}
+
+/**
+ * Media that a person has attested, by the hash of their bytes (published contract §4.3). They stand among the keys that
+ * are used once: here one that is there already says that nobody has to be asked again.
+ */
+export class Attestations {
+  readonly #store: Store
+  readonly #clock: Clock
+
+  constructor({ store, clock }: { store: Store; clock: Clock }) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Those of `hashes` that were attested. */
+  async of(under: AttestedUnder, hashes: readonly string[]): Promise<Set<string>> {
+    const keys = new Map(hashes.map(hash => [keyOf(under, hash), hash]))
+    const rows = await this.#store.read
+      .selectFrom('nonce')
+      .select('id')
+      .where('id', 'in', [...keys.keys()])
+      .where('expires_at_ms', '>', this.#clock.now())
+      .execute()
+    return new Set(rows.flatMap(({ id }) => keys.get(id) ?? []))
+  }
+
+  /** What keeps those of `hashes` that are not attested yet. Refused where somebody was faster, and then it is there all the same. */
+  async marks(under: AttestedUnder, hashes: readonly string[]): Promise<UseNonce[]> {
+    const known = await this.of(under, hashes)
+    const expiresAtMs = this.#clock.now() + attestationMs
+    return hashes.filter(hash => !known.has(hash)).map(hash => ({ op: 'nonce', key: keyOf(under, hash), expiresAtMs }))
+  }
+}
+
+const keyOf = ({ account, policy }: AttestedUnder, hash: string): string => `attested:${account}:${policy}:${hash}`

@@ -1,0 +1,146 @@
+import type { Demand, Grant } from '#access/limits/guards.ts'
+import type { LimitedDemand } from '#access/limits/limit-rules.ts'
+import type { CountedFor } from '#contract/limits.ts'
+import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
+import type { Operation } from '#contract/operations/operation.ts'
+import { createResponse, type ResponsesRequest } from '#contract/operations/responses.ts'
+import { parseModelSuffix } from '#contract/operations/service-parameters.ts'
+import { limitRequests, modelId, modelName, modelRouter } from '#contract/wire/headers.ts'
+import { askedTokens } from '#engines/tokens/asked-tokens.ts'
+import { ChargeUnknown } from '#ledger/charges/charge-unknown.ts'
+import { tellDeprecation } from '../models/deprecation.ts'
+import { editModelName, imageModelOf } from '../models/image-model-of.ts'
+import type { Model, TextModel } from '../models/model.ts'
+import type { Exchange } from './exchange.ts'
+import type { Service } from './service.ts'
+
+/** Counts a call towards its limits, and tells its model and how its limits stand. Throws `rateLimitExceeded`, `modelNotFound`. */
+export async function takeLimits(
+  { operation, body, countedFor }: { operation: Operation; body: unknown; countedFor: CountedFor | undefined },
+  exchange: Exchange,
+  service: Service,
+): Promise<Grant> {
+  const demand = demandOf(operation, body, service)
+  if (demand.model) {
+    exchange.set(modelId, demand.model.id)
+    exchange.set(modelName, demand.model.name)
+    exchange.set(modelRouter, demand.model.engineName)
+    tellDeprecationOf(demand.model.type, body, exchange, service)
+  }
+  const grant = await service.guards.take(exchange, countedFor ? { ...demand, countedFor } : demand)
+  exchange.setAll(grant.headers)
+  return grant
+}
+
+/** Runs a call that was counted. One that is refused gets its tokens back, and its answer says so. */
+export async function withinLimits<Value>(
+  grant: Grant | null,
+  { exchange, signal }: { exchange: Exchange; signal: AbortSignal },
+  run: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await run()
+  } catch (error) {
+    // The engine's tokens of a caller who left, or of a charge in doubt, were made.
+    if (grant && !signal.aborted && !(error instanceof ChargeUnknown)) exchange.setAll(grant.giveBack())
+    throw error
+  }
+}
+
+/**
+ * Brief §8.4 on an answer of a request that nothing counted: limits are read. One that was counted told them then. A text
+ * request whose model is unread has none yet: limits of another tier would slow the caller down for a minute.
+ */
+export async function tellLimits(exchange: Exchange, { guards }: Pick<Service, 'guards'>): Promise<void> {
+  const { principal, demand, signal } = exchange
+  if (!demand || signal.aborted || exchange.answerHeaders.has(limitRequests.name)) return
+  if (!principal && demand.operation.charge !== 'payment') return
+  if (demand.isUnread && demand.operation.limit === 'text') return
+  exchange.setAll(await guards.limitsOf(exchange, demand))
+}
+
+/** Whoever asked for a deprecated model is told so, also where another one answers for it by now. */
+function tellDeprecationOf(type: Model['type'], body: unknown, exchange: Exchange, service: Service): void {
+  const name = askedModelName(type, body as { model?: unknown })
+  const asked = name === null ? null : service.catalogue.asked(type, name)
+  if (asked) tellDeprecation((codec, value) => exchange.set(codec, value), asked, service.clock.now())
+}
+
+function askedModelName(type: Model['type'], body: { model?: unknown; modelId?: string }): string | null {
+  const { model } = body
+  if (typeof model !== 'string') return null
+  return type === 'inpaint' ? editModelName({ ...body, model }) : parseModelSuffix(model).model
+}
+
+/** What English costs on average; the reservation is corrected by the real count. */
+const bytesPerToken = 4
+
+/** Reserved for an answer whose length the caller leaves open. */
+const openAnswerTokens = 1_000
+
+interface ModelDemand extends Demand {
+  model: Model | null
+}
+
+/** What a request asks of the limiter. Throws `modelNotFound`: a limit belongs to a model. */
+function demandOf(operation: Operation, body: unknown, { catalogue }: Pick<Service, 'catalogue'>): ModelDemand {
+  const model = modelOf(operation, body as NamesModel, catalogue)
+  return { operation, model, tokens: model?.type === 'text' ? tokensOf(operation, body, model) : 0 }
+}
+
+/** The same of a request that is not counted, as far as its body can be read: an unknown model has the limit of its type. */
+export function readDemand(
+  operation: Operation,
+  body: unknown,
+  { catalogue }: Pick<Service, 'catalogue'>,
+): LimitedDemand {
+  const { model: name, modelId } = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
+  if (typeof name !== 'string') return { operation, model: null }
+  const named = { model: name, ...(typeof modelId === 'string' ? { modelId } : {}) }
+  try {
+    return { operation, model: modelOf(operation, named, catalogue) }
+  } catch {
+    return { operation, model: null }
+  }
+}
+
+interface NamesModel {
+  model: string
+  modelId?: string
+}
+
+/** Null where the limit of the operation belongs to no model. */
+function modelOf(operation: Operation, body: NamesModel, catalogue: Service['catalogue']): Model | null {
+  switch (operation.limit) {
+    case 'text':
+      return catalogue.text(parseModelSuffix(body.model).model)
+    case 'video.queue':
+      return catalogue.video(body.model)
+    case 'embedding':
+      return catalogue.embedding(body.model)
+    case 'image':
+      return imageModelOf(operation, body, catalogue)
+    case 'audio.queue':
+      return catalogue.music(body.model)
+    case 'audio':
+      return operation.id === 'createTranscription' ? catalogue.transcription(body.model) : catalogue.speech(body.model)
+    default:
+      return null
+  }
+}
+
+function tokensOf(operation: Operation, body: unknown, model: TextModel): number {
+  const { prompt, asked, answers } = sizesOf(operation, body)
+  const promptTokens = Math.ceil(JSON.stringify(prompt).length / bytesPerToken)
+  return promptTokens + Math.min(asked ?? openAnswerTokens, model.maximumCompletionTokens) * answers
+}
+
+/** What decides over the tokens of a request, under the names of its operation. */
+function sizesOf(operation: Operation, body: unknown) {
+  if (operation.id === createResponse.id) {
+    const { input, max_output_tokens: asked } = body as ResponsesRequest
+    return { prompt: input, asked: asked ?? undefined, answers: 1 }
+  }
+  const request = body as ChatCompletionRequest
+  return { prompt: request.messages, asked: askedTokens(request), answers: request.n ?? 1 }
+}

@@ -1,0 +1,157 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { HealthState } from '#engines/upstreams/upstream-health.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { LedgerState } from '#ledger/watch/ledger-watch.ts'
+import type { Catalogue } from '../models/catalogue.ts'
+import type { EndedRequest } from './ended-request.ts'
+
+/** How long a scrape waits for the books; scrapers give up after ten seconds. */
+export const booksPatienceMs = 2_000
+
+/** Of how long requests take, in seconds: from a read to a long chat. */
+export const secondsBuckets = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+
+export interface MetricsSources {
+  catalogue: Pick<Catalogue, 'models'>
+  store: Pick<Store, 'read'>
+  ledger: { state(): Promise<LedgerState> }
+}
+
+const healthStates: readonly HealthState[] = ['up', 'trial', 'down']
+
+/** The service's figures in Prometheus' text format. None has a caller, a key or a prompt in its labels. */
+export class ServiceMetrics {
+  readonly #registry = new Registry()
+  readonly #sources: MetricsSources
+  readonly #requests: Counter<'operation' | 'status'>
+  readonly #seconds: Histogram<'operation'>
+  readonly #retries: Counter<'operation'>
+  readonly #gauges: ReturnType<typeof gaugesOf>
+
+  constructor(sources: MetricsSources) {
+    const registers = [this.#registry]
+    this.#sources = sources
+    this.#requests = new Counter({
+      ...{ name: 'farebox_requests_total', help: 'Requests that have ended.', registers },
+      labelNames: ['operation', 'status'],
+    })
+    this.#seconds = new Histogram({
+      ...{ name: 'farebox_request_seconds', help: 'From a request to the last byte of its answer.', registers },
+      ...{ labelNames: ['operation'], buckets: secondsBuckets },
+    })
+    this.#retries = new Counter({
+      ...{ name: 'farebox_upstream_retries_total', help: 'Attempts at upstreams beyond the first.', registers },
+      labelNames: ['operation'],
+    })
+    this.#gauges = gaugesOf(registers)
+    collectDefaultMetrics({ register: this.#registry })
+  }
+
+  readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE
+
+  observe({ operation, status, ms, retries }: EndedRequest): void {
+    this.#requests.inc({ operation, status })
+    this.#seconds.observe({ operation }, ms / 1000)
+    if (retries) this.#retries.inc({ operation }, retries)
+  }
+
+  /** As of now. Books that do not answer are told as such, and what they would tell is left out. */
+  async text(): Promise<string> {
+    this.#readUpstreams()
+    await this.#readBooks()
+    return this.#registry.metrics()
+  }
+
+  #readUpstreams(): void {
+    const { state, running, calls, failures, waiting } = this.#gauges
+    for (const each of [state, running, calls, failures, waiting]) each.reset()
+    for (const { id: model, upstreams } of this.#sources.catalogue.models) {
+      if (!upstreams) continue
+      waiting.set({ model }, upstreams.waiting())
+      for (const upstream of upstreams.states()) {
+        const labels = { model, upstream: upstream.name }
+        for (const each of healthStates) state.set({ ...labels, state: each }, Number(upstream.state === each))
+        running.set(labels, upstream.running)
+        calls.inc(labels, upstream.calls)
+        for (const [kind, count] of Object.entries(upstream.failures)) failures.inc({ ...labels, kind }, count)
+      }
+    }
+  }
+
+  async #readBooks(): Promise<void> {
+    const { booksUp, ledgerOpen, holds, heldUsd, payments, jobs } = this.#gauges
+    for (const each of [ledgerOpen, holds, heldUsd, payments, jobs]) each.reset()
+    const figures = await within(this.#figures(), booksPatienceMs)
+    booksUp.set(figures ? 1 : 0)
+    if (!figures) return
+    ledgerOpen.set(figures.ledger === 'open' ? 1 : 0)
+    holds.set(figures.holds)
+    heldUsd.set(figures.heldUsd)
+    for (const { state, count } of figures.payments) payments.set({ state }, count)
+    for (const { state, count } of figures.jobs) jobs.set({ state }, count)
+  }
+
+  async #figures() {
+    const { ledger, store } = this.#sources
+    const count = (table: 'payment' | 'job') =>
+      store.read
+        .selectFrom(table)
+        .select(({ fn }) => ['state', fn.countAll().as('count')])
+        .groupBy('state')
+        .execute()
+    const [{ state }, held, payments, jobs] = await Promise.all([
+      ledger.state(),
+      store.read
+        .selectFrom('hold')
+        .select(({ fn }) => [fn.countAll().as('count'), fn.sum('amount').as('amount')])
+        .executeTakeFirst(),
+      count('payment'),
+      count('job'),
+    ])
+    const counted = (rows: { state: string; count: unknown }[]) =>
+      rows.map(row => ({ state: row.state, count: Number(row.count) }))
+    return {
+      ledger: state,
+      holds: Number(held?.count ?? 0),
+      // A figure for a chart, never for the books: there a float is precise enough.
+      heldUsd: Number(held?.amount ?? 0) / 1e6,
+      payments: counted(payments),
+      jobs: counted(jobs),
+    }
+  }
+}
+
+function gaugesOf(registers: Registry[]) {
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge({ name: `farebox_${name}`, help, registers, labelNames })
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name: `farebox_${name}`, help, registers, labelNames })
+  return {
+    state: gauge('upstream_state', '1 for the state of an upstream.', 'model', 'upstream', 'state'),
+    running: gauge('upstream_running', 'Calls at an upstream.', 'model', 'upstream'),
+    calls: counter('upstream_calls_total', 'Calls that an upstream got.', 'model', 'upstream'),
+    failures: counter(
+      'upstream_failures_total',
+      'Calls that failed there.',
+      ...(['model', 'upstream', 'kind'] as const),
+    ),
+    waiting: gauge('model_waiting', 'Calls that wait for a free upstream.', 'model'),
+    booksUp: gauge('books_up', 'Whether the books answer.'),
+    ledgerOpen: gauge('ledger_open', 'Whether the books take new debits.'),
+    holds: gauge('holds', 'Holds of calls that run.'),
+    heldUsd: gauge('held_usd', 'USD on hold.'),
+    payments: gauge('top_ups', 'Payments of top-ups in the books, by state.', 'state'),
+    jobs: gauge('jobs', 'Queued jobs in the books, by state.', 'state'),
+  }
+}
+
+/** Null where it fails, or takes longer than a scrape waits. */
+async function within<Value>(work: Promise<Value>, timeoutMs: number): Promise<Value | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(() => resolve(null), timeoutMs)
+  try {
+    return await Promise.race([work.catch(() => null), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

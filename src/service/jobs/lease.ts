@@ -1,0 +1,159 @@
+import type { Selectable } from 'kysely'
+import type { Clock } from '#contract/time.ts'
+import type { EngineState } from '#engines/ports/media-engines.ts'
+import { commitSurely } from '#ledger/store/commit-surely.ts'
+import type { Refusal } from '#ledger/store/outcome.ts'
+import type { Store } from '#ledger/store/store.ts'
+import type { JobTable } from '#ledger/store/tables.ts'
+import type { JobFields, JobState, Op } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { freedJobs, jobLeaseMs, jobRenewalMs } from './bounds.ts'
+import type { JobFailure } from './jobs.ts'
+
+/** Why the ledger may have nothing to refund: it has been refunded, or nothing was charged. */
+const settledBefore: readonly Refusal[] = ['refunded', 'nothing_to_refund']
+
+/** The ledger refused a move for a reason that a retry does not change. */
+class MoveRefused extends Error {
+  readonly why: Refusal
+
+  constructor(why: Refusal, words: string) {
+    super(words)
+    this.name = 'MoveRefused'
+    this.why = why
+  }
+}
+
+/** The row that this process holds moved under it: another one took it over after a pause of ours. */
+export class LeaseLost extends Error {}
+
+/** Columns that following a job needs; its input is read only once the lease is ours. */
+export const leasedColumns = ['id', 'model', 'request', 'state', 'fence', 'engine_state', 'created_at_ms'] as const
+
+type LeasedRow = Pick<Selectable<JobTable>, (typeof leasedColumns)[number]>
+
+/** A job under this process's lease. Every move names the fence it saw, so a move after losing the lease is refused. */
+export class LeasedJob {
+  readonly id: string
+  readonly model: string
+  readonly createdAtMs: number
+  readonly #request: string
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #owner: string
+  #state: JobState
+  #fence: number
+  #leaseUntilMs = 0
+  #engineState: string | null
+  #input: unknown = null
+
+  constructor(row: LeasedRow, store: Store, clock: Clock, owner: string) {
+    this.id = row.id
+    this.model = row.model
+    this.createdAtMs = row.created_at_ms
+    this.#request = row.request
+    this.#state = row.state
+    this.#fence = row.fence
+    this.#engineState = row.engine_state
+    this.#store = store
+    this.#clock = clock
+    this.#owner = owner
+  }
+
+  get engineState(): EngineState | null {
+    return this.#engineState === null ? null : JSON.parse(this.#engineState)
+  }
+
+  /** As it was written; null where it is gone. */
+  async input(): Promise<unknown> {
+    this.#input ??= await this.#readInput()
+    return this.#input
+  }
+
+  async #readInput(): Promise<unknown> {
+    const row = await this.#store.read
+      .selectFrom('job_input')
+      .select('input')
+      .where('job', '=', this.id)
+      .executeTakeFirst()
+    return row ? JSON.parse(row.input) : null
+  }
+
+  /** False when another process was faster. */
+  async claim(): Promise<boolean> {
+    try {
+      await this.move('running', { lease: this.#newLease() })
+      return true
+    } catch (error) {
+      if (error instanceof LeaseLost) return false
+      throw error
+    }
+  }
+
+  /** Writes only what has changed, or a lease that is growing old. */
+  async keep(engineState: EngineState | null): Promise<void> {
+    const text = engineState === null ? this.#engineState : JSON.stringify(engineState)
+    const old = this.#leaseUntilMs - this.#clock.now() < jobLeaseMs - jobRenewalMs
+    if (text === this.#engineState && !old) return
+    await this.move('running', { lease: this.#newLease(), ...(text === null ? {} : { engineState: text }) })
+    this.#engineState = text
+  }
+
+  /**
+   * The verdict and the money are one unit, and what was asked goes with it. False where there was nothing to give back
+   * any more: the verdict stands all the same, or it would be tried again for ever.
+   */
+  async fail(failure: JobFailure): Promise<boolean> {
+    const refund: Op = { op: 'refund', request: this.#request, reason: failure.reason, atMs: this.#clock.now() }
+    const set = { failure: JSON.stringify(failure), input: null, lease: null }
+    try {
+      await this.move('failed', set, [refund])
+      return true
+    } catch (error) {
+      if (!(error instanceof MoveRefused) || !settledBefore.includes(error.why)) throw error
+      await this.move('failed', set)
+      return false
+    }
+  }
+
+  async move(to: JobState, set: JobFields, beside: readonly Op[] = []): Promise<void> {
+    const atMs = this.#clock.now()
+    const move: Op = { op: 'job', job: this.id, from: this.#state, to, fence: this.#fence, set, atMs }
+    const outcome = await commitSurely(this.#store, { id: `${uuidV7(atMs)}/job`, ops: [move, ...beside] })
+    if (!outcome.ok) {
+      const words = `Job ${this.id} could not become ${to}: ${outcome.why}.`
+      throw outcome.why === 'job_moved' ? new LeaseLost(words) : new MoveRefused(outcome.why, words)
+    }
+    this.#state = to
+    this.#fence += 1
+  }
+
+  #newLease() {
+    this.#leaseUntilMs = this.#clock.now() + jobLeaseMs
+    return { owner: this.#owner, untilMs: this.#leaseUntilMs }
+  }
+}
+
+/**
+ * At a start, where no other process writes, leases of another owner are those of a dead process: frees them at once. The
+ * fence refuses the move of a job that has changed since it was read.
+ */
+export async function freeDeadJobs({ store, clock, owner }: { store: Store; clock: Clock; owner: string }) {
+  while (store.soleOwner) {
+    const dead = await store.read
+      .selectFrom('job')
+      .select(['id', 'state', 'fence'])
+      .where('state', 'in', ['queued', 'running'])
+      .where('lease_owner', '!=', owner)
+      .limit(freedJobs)
+      .execute()
+    const atMs = clock.now()
+    const outcomes = await store.commit(
+      dead.map(({ id, state, fence }) => ({
+        id: `${uuidV7(atMs)}/free`,
+        ops: [{ op: 'job', job: id, from: state, to: state, fence, set: { lease: null }, atMs }],
+      })),
+    )
+    if (!outcomes.some(outcome => outcome.ok)) return
+  }
+}
