@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { definePrompt } from '#toolkit/define-prompt.ts'
+import { definePrompt } from '#toolkit/define.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
 
 const modelId = z.string().min(1).max(200)

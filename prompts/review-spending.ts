@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { definePrompt } from '#toolkit/define-prompt.ts'
+import { definePrompt } from '#toolkit/define.ts'
 
 const periods = ['today', 'the last 7 days', 'everything that is listed'] as const
 

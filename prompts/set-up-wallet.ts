@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { definePrompt } from '#toolkit/define-prompt.ts'
+import { definePrompt } from '#toolkit/define.ts'
 
 export default definePrompt({
   name: 'set-up-wallet',

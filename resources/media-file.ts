@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { keepMs, resourceRows } from '#toolkit/bounds.ts'
-import { defineResource } from '#toolkit/define-resource.ts'
-import { fromOutside } from '#toolkit/from-outside.ts'
+import { defineResource } from '#toolkit/define.ts'
+import { fromOutside } from '#toolkit/values/untrusted.ts'
 
 export default defineResource({
   name: 'media_file',

@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import { keepMs, resourceRows } from '#toolkit/bounds.ts'
-import { defineResource } from '#toolkit/define-resource.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
-import { isoTime } from '#toolkit/say-amount.ts'
+import { defineResource } from '#toolkit/define.ts'
+import { isoTime } from '#toolkit/values/amounts.ts'
+import { untrustedId } from '#toolkit/values/untrusted.ts'
 
 export default defineResource({
   name: 'media',
@@ -21,7 +21,7 @@ export default defineResource({
       path,
       mime_type: mimeType,
       bytes,
-      model: model === null ? null : strangeId(model),
+      model: model === null ? null : untrustedId(model),
       tool,
       saved_at: isoTime(savedAtMs),
     }))

@@ -1,7 +1,7 @@
 import { keepMs } from '#toolkit/bounds.ts'
-import { defineResource } from '#toolkit/define-resource.ts'
-import { fromOutside } from '#toolkit/from-outside.ts'
-import { modelOutput } from '#toolkit/model-output.ts'
+import { defineResource } from '#toolkit/define.ts'
+import { modelOutput } from '#toolkit/output/model.ts'
+import { fromOutside } from '#toolkit/values/untrusted.ts'
 
 export default defineResource({
   name: 'model',

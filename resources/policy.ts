@@ -1,6 +1,6 @@
 import { keepMs } from '#toolkit/bounds.ts'
-import { defineResource } from '#toolkit/define-resource.ts'
-import { walletOutput } from '#toolkit/wallet-output.ts'
+import { defineResource } from '#toolkit/define.ts'
+import { walletOutput } from '#toolkit/output/wallet.ts'
 
 /** What nobody decides but a person, as docs/wallet.md lists it. */
 const personDecides = [

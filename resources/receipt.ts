@@ -1,7 +1,6 @@
 import { keepMs, resourceRows } from '#toolkit/bounds.ts'
-import { chargeOutput } from '#toolkit/charge-output.ts'
-import { defineResource } from '#toolkit/define-resource.ts'
-import { receiptOutput } from '#toolkit/receipt-output.ts'
+import { defineResource } from '#toolkit/define.ts'
+import { chargeOutput, receiptOutput } from '#toolkit/output/receipt.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
 
 export default defineResource({

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { cryptoRpcProxy } from '#contract/operations/rpc.ts'
 import { rpcParameters } from '#toolkit/bounds.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/long-text.ts'
-import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/output/long-text.ts'
+import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
 
 export default defineTool({
   name: 'chain_rpc',

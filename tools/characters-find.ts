@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type CharacterRecord, listCharacters } from '#contract/operations/characters.ts'
 import { descriptionCharacters, modelRows } from '#toolkit/bounds.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { fromOutside, isData, oneLine, strangeId } from '#toolkit/from-outside.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { fromOutside, isData, oneLine, untrustedId } from '#toolkit/values/untrusted.ts'
 
 export default defineTool({
   name: 'characters_find',
@@ -40,9 +40,9 @@ export default defineTool({
 })
 
 const shown = ({ slug, name, description, modelId, adult }: CharacterRecord) => ({
-  slug: strangeId(slug),
+  slug: untrustedId(slug),
   name: oneLine(name),
   description: oneLine(description ?? '', descriptionCharacters),
-  model: strangeId(modelId),
+  model: untrustedId(modelId),
   adult,
 })

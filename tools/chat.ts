@@ -1,12 +1,14 @@
 import { z } from 'zod'
-import { type ChatCompletion, createChatCompletion } from '#contract/operations/chat.ts'
+import { zeroUsd } from '#contract/money.ts'
+import { type ChatCompletion, type ContentPart, createChatCompletion } from '#contract/operations/chat.ts'
 import { ServiceParameters } from '#contract/operations/service-parameters.ts'
-import { chatMedia, pictures } from '#toolkit/bounds.ts'
-import { chatContent } from '#toolkit/chat-message.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
-import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/long-text.ts'
-import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
+import { chatMedia, imagesInCall } from '#toolkit/bounds.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/output/long-text.ts'
+import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
+import type { FileStore } from '#toolkit/tool-context.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { untrustedId } from '#toolkit/values/untrusted.ts'
 
 export default defineTool({
   name: 'chat',
@@ -23,7 +25,11 @@ export default defineTool({
       .max(chatMedia.history)
       .optional()
       .describe('Earlier messages, oldest first.'),
-    images: z.array(z.string().min(1)).max(pictures.chat).optional().describe('Paths or URLs, for models with vision.'),
+    images: z
+      .array(z.string().min(1))
+      .max(imagesInCall.chat)
+      .optional()
+      .describe('Paths or URLs, for models with vision.'),
     audio: z.array(z.string().min(1)).max(chatMedia.audio).optional().describe('Paths of recordings.'),
     videos: z.array(z.string().min(1)).max(chatMedia.videos).optional().describe('Paths or URLs.'),
     service_parameters: z.strictObject(ServiceParameters.shape).optional(),
@@ -66,9 +72,9 @@ export default defineTool({
     )
     const { text, text_is, ...whole } = await longText(context, textOf(answer), `answer ${answer.model}`)
     return {
-      model: strangeId(answer.model),
+      model: untrustedId(answer.model),
       ...{ answer: text, answer_is: text_is, ...whole },
-      finish_reason: strangeId(answer.choices[0]?.finish_reason ?? '') || null,
+      finish_reason: untrustedId(answer.choices[0]?.finish_reason ?? '') || null,
       input_tokens: answer.usage?.prompt_tokens ?? null,
       output_tokens: answer.usage?.completion_tokens ?? null,
       ...paidOutput(paid),
@@ -99,4 +105,53 @@ function textOf({ choices }: ChatCompletion): string {
   const content = choices[0]?.message.content
   if (typeof content === 'string') return content
   return (content ?? []).flatMap(part => (typeof part.text === 'string' ? [part.text] : [])).join('\n')
+}
+
+/** What stands beside the words of a question: paths, or addresses where the contract takes them. */
+export interface ChatMediaGiven {
+  images: readonly string[]
+  audio: readonly string[]
+  videos: readonly string[]
+}
+
+/** The words alone, or with their media in parts, as a chat sends them (brief §4.3). */
+export async function chatContent(
+  files: FileStore,
+  text: string,
+  { images, audio, videos }: ChatMediaGiven,
+): Promise<string | ContentPart[]> {
+  const media = await Promise.all<ContentPart>([
+    ...images.map(async image => ({
+      type: 'image_url' as const,
+      image_url: { url: await files.asMediaUrl(image, 'image') },
+    })),
+    ...audio.map(path => audioPart(files, path)),
+    ...videos.map(async video => ({
+      type: 'video_url' as const,
+      video_url: { url: await files.asMediaUrl(video, 'video') },
+    })),
+  ])
+  return media.length === 0 ? text : [{ type: 'text', text }, ...media]
+}
+
+async function audioPart(files: FileStore, path: string): Promise<ContentPart> {
+  const { content, type } = await files.asFormFile(path, 'audio')
+  const format = formats[type]
+  if (!format)
+    throw new ToolFailure({
+      happened: `A chat takes no sound of the type ${type}.`,
+      charged: zeroUsd,
+      next: 'Give a path to a WAV, MP3, AAC, Ogg, FLAC or M4A.',
+    })
+  return { type: 'input_audio', input_audio: { data: Buffer.from(content).toString('base64'), format } }
+}
+
+/** Sound is sent as its bytes with the name of their format. */
+const formats: Readonly<Record<string, 'wav' | 'mp3' | 'aac' | 'ogg' | 'flac' | 'm4a' | undefined>> = {
+  'audio/wav': 'wav',
+  'audio/mpeg': 'mp3',
+  'audio/aac': 'aac',
+  'audio/ogg': 'ogg',
+  'audio/flac': 'flac',
+  'audio/mp4': 'm4a',
 }

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { createEmbedding } from '#contract/operations/embeddings.ts'
 import { embeddingTexts } from '#toolkit/bounds.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
-import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
-import { savingPaid } from '#toolkit/saving-paid.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
+import type { Paid, ToolContext } from '#toolkit/tool-context.ts'
+import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { untrustedId } from '#toolkit/values/untrusted.ts'
 
 export default defineTool({
   name: 'embeddings_create',
@@ -42,7 +43,7 @@ export default defineTool({
       context.files.saveText(JSON.stringify(vectors), `vectors ${answer.model}`, 'application/json'),
     )
     return {
-      model: strangeId(answer.model),
+      model: untrustedId(answer.model),
       vectors: vectors.length,
       dimensions: vectors[0]?.length ?? 0,
       input_tokens: answer.usage.prompt_tokens,
@@ -55,3 +56,26 @@ export default defineTool({
     `${output.vectors} vectors of ${output.dimensions} numbers by ${output.model}. Saved: ${output.file.path}. ${sayPaid(output)}`,
   files: ({ file }) => [{ path: file.path, mimeType: file.mime_type }],
 })
+
+/**
+ * Saves what a call has paid for and is of no use but as a file. Where it cannot be saved the call counts as undelivered, so
+ * the same one finds its result kept; the failure says so, and what was charged.
+ */
+export async function savingPaid<Result>(
+  { signal }: Pick<ToolContext, 'signal'>,
+  paid: Paid,
+  save: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await save()
+  } catch (error) {
+    if (signal.aborted) throw error
+    throw new ToolFailure({
+      happened: 'The service made it, and it could not be written to the output folder.',
+      charged: paid.chargedMicroUsd ?? 'unknown',
+      creditLeftMicroUsd: paid.creditLeftMicroUsd,
+      budgetLeftMicroUsd: paid.budgetLeftMicroUsd,
+      next: 'Let the person see that the output folder (FAREBOX_OUTPUT_DIR) is there, may be written to and has room, then make the same call again within 10 minutes: its result is kept and costs nothing more.',
+    })
+  }
+}

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { GenerateImageRequest, generateImage, ImageFormat } from '#contract/operations/images.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
-import { plainNumber, plainText } from '#toolkit/plainly-listed.ts'
-import { previewArgument, previewOf } from '#toolkit/preview.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { plainNumber, plainText, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
 
 const { prompt, negative_prompt, width, height, seed } = GenerateImageRequest.shape
 

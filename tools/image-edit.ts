@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import { EditImageRequest, editAspectRatios, editImage, multiEditImage } from '#contract/operations/images.ts'
-import { pictures } from '#toolkit/bounds.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
-import { pictureSource } from '#toolkit/picture-source.ts'
-import { plainText } from '#toolkit/plainly-listed.ts'
-import { previewArgument, previewOf } from '#toolkit/preview.ts'
+import { imagesInCall } from '#toolkit/bounds.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { imageSource, plainText, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
 
 export default defineTool({
   name: 'image_edit',
@@ -16,7 +14,7 @@ export default defineTool({
   input: z.strictObject({
     model: z.string().min(1).describe('Of type inpaint, from models_find.'),
     prompt: plainText(EditImageRequest.shape.prompt),
-    images: z.array(z.string().min(1)).min(1).max(pictures.edit).describe('Paths or URLs.'),
+    images: z.array(z.string().min(1)).min(1).max(imagesInCall.edit).describe('Paths or URLs.'),
     aspect_ratio: z.string().pipe(z.enum(editAspectRatios)).optional(),
     resolution: plainText(EditImageRequest.shape.resolution).optional(),
     quality: z
@@ -31,7 +29,7 @@ export default defineTool({
   output: MadeOutput,
 
   async run(context, { again, preview: _preview, images, model, ...choices }) {
-    const [first = '', ...others] = await Promise.all(images.map(source => pictureSource(context.files, source)))
+    const [first = '', ...others] = await Promise.all(images.map(source => imageSource(context.files, source)))
     const address = { params: undefined, query: undefined }
     const made = await (others.length === 0
       ? context.make(editImage, { ...address, body: { ...choices, model, image: first } }, { again })

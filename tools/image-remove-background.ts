@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { backgroundRemoveImage } from '#contract/operations/images.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
-import { pictureSource } from '#toolkit/picture-source.ts'
-import { previewArgument, previewOf } from '#toolkit/preview.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { imageSource, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
 
 export default defineTool({
   name: 'image_remove_background',
@@ -21,7 +20,7 @@ export default defineTool({
   output: MadeOutput,
 
   async run(context, { again, preview: _preview, image, model }) {
-    const source = await pictureSource(context.files, image)
+    const source = await imageSource(context.files, image)
     const body = { model, ...(/^https?:/i.test(source) ? { image_url: source } : { image: source }) }
     const call = { params: undefined, query: undefined, body }
     return madeOutput(await context.make(backgroundRemoveImage, call, { again }), model)

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { upscaleImage } from '#contract/operations/images.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
-import { pictureSource } from '#toolkit/picture-source.ts'
-import { previewArgument, previewOf } from '#toolkit/preview.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { imageSource, previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
 import type { Made } from '#toolkit/tool-context.ts'
 
 export default defineTool({
@@ -24,7 +23,7 @@ export default defineTool({
   output: MadeOutput,
 
   async run(context, { again, preview: _preview, image, ...choices }) {
-    const body = { ...choices, image: await pictureSource(context.files, image) }
+    const body = { ...choices, image: await imageSource(context.files, image) }
     const made = await context.make(upscaleImage, { params: undefined, query: undefined, body }, { again })
     return madeOutput(withPriceNote(made, choices.scale), choices.model)
   },

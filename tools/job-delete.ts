@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { JobOutput, jobOutput } from '#toolkit/job-output.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { JobOutput, jobOutput } from '#toolkit/output/job.ts'
 
 export default defineTool({
   name: 'job_delete',

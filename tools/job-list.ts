@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { listRows } from '#toolkit/bounds.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { JobOutput, jobOutput, sayListedJob } from '#toolkit/job-output.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { JobOutput, jobOutput, sayListedJob } from '#toolkit/output/job.ts'
 
 export default defineTool({
   name: 'job_list',

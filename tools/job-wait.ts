@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { longestWaitSeconds } from '#toolkit/bounds.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { filesOf, JobOutput, jobOutput, runningJob, sayJob } from '#toolkit/job-output.ts'
-import { previewArgument, previewOf } from '#toolkit/preview.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { previewArgument, previewOf } from '#toolkit/input/arguments.ts'
+import { filesOf, JobOutput, jobOutput, runningJob, sayJob } from '#toolkit/output/job.ts'
 
 export default defineTool({
   name: 'job_wait',

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { displayUsd } from '#contract/money.ts'
 import { modelRows } from '#toolkit/bounds.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
-import { Usd } from '#toolkit/paid.ts'
-import { isoTime, sayUsd, usd } from '#toolkit/say-amount.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { Usd } from '#toolkit/output/paid.ts'
 import type { LimitsView } from '#toolkit/tool-context.ts'
+import { isoTime, sayUsd, usd } from '#toolkit/values/amounts.ts'
+import { untrustedId } from '#toolkit/values/untrusted.ts'
 
 const observed = 'The service lists no limits; these are what its last answers said.'
 
@@ -44,7 +44,7 @@ export default defineTool({
       ...(source === 'answers' ? [observed] : []),
       ...(refill ? [`Credit below ${displayUsd(refill.below)} is refilled by ${displayUsd(refill.by)}.`] : []),
       ...(part !== '' && found.length === 0
-        ? [`No model with a limit has "${strangeId(part)}" in its id; models_find has the ids.`]
+        ? [`No model with a limit has "${untrustedId(part)}" in its id; models_find has the ids.`]
         : []),
     ]
     return {
@@ -80,7 +80,7 @@ function shownRow({ model, ...row }: LimitsView['models'][number]) {
     ...(row.tokensResetAtMs !== null && { tokens_reset_at: isoTime(row.tokensResetAtMs) }),
   }
   return {
-    model: strangeId(model),
+    model: untrustedId(model),
     requests_per_minute: row.requestsPerMinute,
     tokens_per_minute: row.tokensPerMinute,
     ...(Object.keys(left).length > 0 && { left }),

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { listModels, type ModelRecord, modelTypes } from '#contract/operations/models.ts'
 import { modelRows } from '#toolkit/bounds.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { fromOutside, isData } from '#toolkit/from-outside.ts'
-import { ModelOutput, modelOutput, sayModel } from '#toolkit/model-output.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { ModelOutput, modelOutput, sayModel } from '#toolkit/output/model.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
+import { fromOutside, isData } from '#toolkit/values/untrusted.ts'
 
 export default defineTool({
   name: 'models_find',

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { AudioQueueRequest, queueAudio } from '#contract/operations/audio.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/job-output.ts'
-import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
-import { plainNumber, plainText } from '#toolkit/plainly-listed.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { plainNumber, plainText } from '#toolkit/input/arguments.ts'
+import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/output/job.ts'
+import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
 
 const asked = AudioQueueRequest.shape
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { createSpeech, SpeechFormat, SpeechRequest } from '#contract/operations/audio.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/made-output.ts'
-import { plainNumber, plainText } from '#toolkit/plainly-listed.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { plainNumber, plainText } from '#toolkit/input/arguments.ts'
+import { MadeOutput, madeFiles, madeOutput, sayMade } from '#toolkit/output/paid.ts'
 
 /** Raw samples are no file that any player knows. */
 const FileFormat = SpeechFormat.exclude(['pcm'])

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { createTranscription, TranscriptionRequest } from '#contract/operations/audio.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
-import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/long-text.ts'
-import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
-import { plainText } from '#toolkit/plainly-listed.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { plainText } from '#toolkit/input/arguments.ts'
+import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/output/long-text.ts'
+import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
+import { untrustedId } from '#toolkit/values/untrusted.ts'
 
 export default defineTool({
   name: 'transcribe',
@@ -34,7 +34,7 @@ export default defineTool({
       { again },
     )
     return {
-      model: strangeId(model),
+      model: untrustedId(model),
       ...(await longText(context, answer.text, model)),
       seconds: answer.duration ?? null,
       ...paidOutput(paid),

@@ -3,11 +3,11 @@ import { addUsd, fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.t
 import { getBillingUsageAnalytics, type UsageAnalytics } from '#contract/operations/billing.ts'
 import { dayMs } from '#contract/time.ts'
 import { reportDays, reportedCharges } from '#toolkit/bounds.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
-import { Usd } from '#toolkit/paid.ts'
-import { isoTime, sayUsd, usd } from '#toolkit/say-amount.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { Usd } from '#toolkit/output/paid.ts'
 import type { ChargeReceipt } from '#toolkit/tool-context.ts'
+import { isoTime, sayUsd, usd } from '#toolkit/values/amounts.ts'
+import { untrustedId } from '#toolkit/values/untrusted.ts'
 
 const row = { name: z.string(), usd: Usd }
 
@@ -103,7 +103,7 @@ function report(days: Named, models: Named) {
 function summed(named: Named): Map<string, MicroUsd> {
   const sums = new Map<string, MicroUsd>()
   for (const [name, amount] of named) {
-    const id = strangeId(name)
+    const id = untrustedId(name)
     sums.set(id, addUsd(sums.get(id) ?? zeroUsd, amount))
   }
   return sums

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { queueVideo, VideoQueueRequest } from '#contract/operations/video.ts'
-import { pictures } from '#toolkit/bounds.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/job-output.ts'
-import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
-import { lengthAndPrompt, videoChoices } from '#toolkit/video-choices.ts'
-import { sources, videoMedia, withoutMedia } from '#toolkit/video-media.ts'
+import { imagesInCall } from '#toolkit/bounds.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { lengthAndPrompt, sources, videoChoices, videoMedia, withoutMedia } from '#toolkit/input/video-request.ts'
+import { filesOf, JobOutput, jobOutput, runningJob, sayStarted } from '#toolkit/output/job.ts'
+import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
 
 export default defineTool({
   name: 'video_create',
@@ -20,7 +19,7 @@ export default defineTool({
     negative_prompt: VideoQueueRequest.shape.negative_prompt,
     image: z.string().min(1).optional().describe('First frame: path or URL.'),
     end_image: z.string().min(1).optional().describe('Last frame.'),
-    reference_images: sources(pictures.reference),
+    reference_images: sources(imagesInCall.reference),
     reference_videos: sources(3),
     reference_audio: sources(3),
     scene_images: sources(4),

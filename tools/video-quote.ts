@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { fromUsdNumber, toUsdNumber } from '#contract/money.ts'
 import { quoteVideo } from '#contract/operations/video.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
-import { Usd } from '#toolkit/paid.ts'
-import { sayUsd } from '#toolkit/say-amount.ts'
-import { lengthAndPrompt, videoChoices } from '#toolkit/video-choices.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { lengthAndPrompt, videoChoices } from '#toolkit/input/video-request.ts'
+import { Usd } from '#toolkit/output/paid.ts'
+import { sayUsd } from '#toolkit/values/amounts.ts'
+import { untrustedId } from '#toolkit/values/untrusted.ts'
 
 export default defineTool({
   name: 'video_quote',
@@ -27,7 +27,7 @@ export default defineTool({
     const body = { ...choices, duration, video_url, reference_video_total_duration: reference_video_seconds }
     const { answer } = await context.call(quoteVideo, { params: undefined, query: undefined, body })
     const price = fromUsdNumber(answer.quote)
-    return { model: strangeId(choices.model), price_usd: price === null ? null : toUsdNumber(price) }
+    return { model: untrustedId(choices.model), price_usd: price === null ? null : toUsdNumber(price) }
   },
 
   say: ({ model, price_usd }) =>

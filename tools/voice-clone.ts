@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createVoice } from '#contract/operations/audio.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { untrustedId } from '#toolkit/values/untrusted.ts'
 
 export default defineTool({
   name: 'voice_clone',
@@ -26,7 +26,7 @@ export default defineTool({
       query: undefined,
       body: { file, ...(model === undefined ? {} : { model }) },
     })
-    return { voice: strangeId(answer.id), model: strangeId(answer.model) }
+    return { voice: untrustedId(answer.id), model: untrustedId(answer.model) }
   },
 
   say: ({ voice, model }) => `The voice is ${voice}, for ${model}. Give it to speech_create as voice.`,

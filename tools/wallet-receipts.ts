@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { listRows } from '#toolkit/bounds.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { ReceiptOutput, receiptOutput, sayReceipt } from '#toolkit/receipt-output.ts'
-import { sayCharge } from '#toolkit/say-charge.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { ReceiptOutput, receiptOutput, sayCharge, sayReceipt } from '#toolkit/output/receipt.ts'
 
 export default defineTool({
   name: 'wallet_receipts',

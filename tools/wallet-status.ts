@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { networkName } from '#contract/wire/networks.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { sayUsd } from '#toolkit/say-amount.ts'
-import { WalletOutput, walletOutput } from '#toolkit/wallet-output.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { WalletOutput, walletOutput } from '#toolkit/output/wallet.ts'
+import { sayUsd } from '#toolkit/values/amounts.ts'
 
 export default defineTool({
   name: 'wallet_status',

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { topUpUsd } from '#contract/limits.ts'
 import { fromUsdNumber, microUsd } from '#contract/money.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
-import { ReceiptOutput, receiptOutput, sayReceipt } from '#toolkit/receipt-output.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
+import { ReceiptOutput, receiptOutput, sayReceipt } from '#toolkit/output/receipt.ts'
 
 export default defineTool({
   name: 'wallet_top_up',

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { zeroUsd } from '#contract/money.ts'
 import { createTextParser } from '#contract/operations/documents.ts'
 import { webScrape } from '#contract/operations/web.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { oneLine } from '#toolkit/from-outside.ts'
-import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/long-text.ts'
-import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/output/long-text.ts'
+import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { oneLine } from '#toolkit/values/untrusted.ts'
 
 export default defineTool({
   name: 'web_read',

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { webSearch } from '#contract/operations/web.ts'
 import { excerptCharacters, webResults } from '#toolkit/bounds.ts'
-import { defineTool } from '#toolkit/define-tool.ts'
-import { fromOutside, oneLine, withoutHidden } from '#toolkit/from-outside.ts'
-import { paidOutput, paidShape, sayPaid } from '#toolkit/paid.ts'
+import { defineTool } from '#toolkit/define.ts'
+import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
+import { fromOutside, oneLine, withoutHidden } from '#toolkit/values/untrusted.ts'
 
 export default defineTool({
   name: 'web_search',

@@ -1,4 +1,4 @@
-import type { Prompt } from '#toolkit/define-prompt.ts'
+import type { Prompt } from '#toolkit/define.ts'
 import { packageFacts } from './package-facts.ts'
 import { passphraseFile, type Setting, settings } from './settings.ts'
 import { sources } from './sources.ts'

@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool, Listing, ObjectSchema } from '#mcp/listing.ts'
-import type { Prompt } from '#toolkit/define-prompt.ts'
-import type { Resource } from '#toolkit/define-resource.ts'
-import type { Tool } from '#toolkit/define-tool.ts'
-import { failureProperties, waitingProperties } from '#toolkit/waiting.ts'
+import { failureProperties, waitingProperties } from '#toolkit/approval.ts'
+import type { Prompt, Resource, Tool } from '#toolkit/define.ts'
 import { type OutputSchema, portableOutput } from './portable-output.ts'
 import { type Folder, sources } from './sources.ts'
 

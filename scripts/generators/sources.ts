@@ -1,8 +1,6 @@
 import { globSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { Prompt } from '#toolkit/define-prompt.ts'
-import type { Resource } from '#toolkit/define-resource.ts'
-import type { Tool } from '#toolkit/define-tool.ts'
+import type { Prompt, Resource, Tool } from '#toolkit/define.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 

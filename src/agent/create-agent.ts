@@ -1,4 +1,4 @@
-import type { WalletDesk } from '#toolkit/tool-context.ts'
+import type { WalletClient } from '#toolkit/tool-context.ts'
 import { type PolicySettings, readPolicy } from '#wallet/rules/policy.ts'
 import { AgentDesks } from './agent-desks.ts'
 import { agentOf } from './agent-of.ts'
@@ -34,7 +34,7 @@ export interface Agent {
   tools: readonly AgentTool[]
   /** A tool by its name. Throws as its `call` does, and a `TypeError` for a name that is none. */
   call(tool: string, args?: object, options?: { signal?: AbortSignal }): Promise<AgentToolResult>
-  wallet: WalletDesk
+  wallet: WalletClient
   close(): Promise<void>
 }
 

@@ -1,8 +1,7 @@
 /** The door `farebox`: an agent that pays its own way. */
-export type { Question } from '#toolkit/person.ts'
-export { NeedsPerson, type PersonAnswer } from '#toolkit/person.ts'
-export type { Shown } from '#toolkit/shown.ts'
-export type { Receipt, ToppedUp, WalletDesk, WalletView } from '#toolkit/tool-context.ts'
+export type { Question } from '#toolkit/approval.ts'
+export { NeedsPerson, type PersonAnswer } from '#toolkit/approval.ts'
+export type { Receipt, Shown, ToppedUp, WalletClient, WalletView } from '#toolkit/tool-context.ts'
 export { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
 export { agentFromEnvironment, type EnvironmentAgentOptions } from './agent-from-environment.ts'
 export { type Agent, type AgentOptions, createAgent } from './create-agent.ts'

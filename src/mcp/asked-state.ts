@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
 import { canonicalJson } from '#contract/wire/json.ts'
-import type { Question } from '#toolkit/person.ts'
-import type { FormValues } from '#toolkit/person-form.ts'
+import type { Question } from '#toolkit/approval.ts'
+import type { FormValues } from '#toolkit/define.ts'
 import { stateSeconds } from './bounds.ts'
 
 /** What a question leaves with the client until the answer comes: which call asked, and for which approval. */

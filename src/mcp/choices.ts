@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CompleteRequest, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { Clock } from '#contract/time.ts'
-import type { Choices } from '#toolkit/define-prompt.ts'
+import type { Choices } from '#toolkit/define.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
 import { choicesKeptMs, choicesMs, choicesShown } from './bounds.ts'
 import type { Desk } from './call-tool.ts'

@@ -1,4 +1,4 @@
-import { toolSets } from '#toolkit/define-tool.ts'
+import { toolSets } from '#toolkit/define.ts'
 import type { ListedTool, Listing } from './listing.ts'
 
 /** All that is served unless told, and all that there is. */

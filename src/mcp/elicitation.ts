@@ -7,10 +7,8 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { displaySpan } from '#contract/time.ts'
-import { attestations } from '#toolkit/attestations.ts'
-import type { PersonAnswer, Question } from '#toolkit/person.ts'
-import type { FormValues, PersonForm } from '#toolkit/person-form.ts'
-import { sayQuestion } from '#toolkit/say-question.ts'
+import { attestations, type PersonAnswer, type Question, sayQuestion } from '#toolkit/approval.ts'
+import type { FormValues, PersonForm } from '#toolkit/define.ts'
 import { questionMs } from './bounds.ts'
 
 /** The name of the one question that an answer carries. */

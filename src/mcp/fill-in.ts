@@ -1,5 +1,5 @@
 import type { ClientCapabilities, ServerContext } from '@modelcontextprotocol/server'
-import { type FormValues, isNeeded, type PersonForm, withFilled } from '#toolkit/person-form.ts'
+import { type FormValues, isNeeded, type PersonForm, withFilled } from '#toolkit/define.ts'
 import { canAsk, formAnswer } from './elicitation.ts'
 
 interface Filling {

@@ -8,9 +8,8 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { z } from 'zod'
-import type { Catalogue } from '#toolkit/catalogue.ts'
-import type { FormField, PersonForm } from '#toolkit/person-form.ts'
-import { sayRefusedArguments } from '#toolkit/refused-arguments.ts'
+import type { Catalogue, FormField, PersonForm } from '#toolkit/define.ts'
+import { sayRefusedArguments } from '#toolkit/run-tool.ts'
 import { canAsk, formAnswer, formRequest } from './elicitation.ts'
 import type { ListedPrompt } from './listing.ts'
 

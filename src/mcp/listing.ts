@@ -1,4 +1,4 @@
-import type { ToolAnnotations, ToolSet } from '#toolkit/define-tool.ts'
+import type { ToolAnnotations, ToolSet } from '#toolkit/define.ts'
 
 /** A tool as `tools/list` answers it, JSON Schemas ready to send, beside what decides whether it is served. */
 export interface ListedTool {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Server } from '@modelcontextprotocol/server'
 import { type Clock, systemClock } from '#contract/time.ts'
-import type { Catalogue } from '#toolkit/catalogue.ts'
+import type { Catalogue } from '#toolkit/define.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { stateCodec } from './asked-state.ts'
 import { stopMs } from './bounds.ts'

@@ -1,6 +1,5 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
-import { sayFailure } from '#toolkit/say-failure.ts'
-import { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
+import { type FailureFacts, sayFailure, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Desk } from './call-tool.ts'
 import { logFault } from './fault-log.ts'
 

@@ -1,8 +1,8 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
 import type { Clock } from '#contract/time.ts'
 import { progressCharacters, progressEveryMs } from '#toolkit/bounds.ts'
-import { oneLine } from '#toolkit/from-outside.ts'
 import type { ToolContext } from '#toolkit/tool-context.ts'
+import { oneLine } from '#toolkit/values/untrusted.ts'
 
 /**
  * Progress notifications of one call, where the client asked for them: growing, not too many, and none after `signal`

@@ -1,5 +1,5 @@
 import { type ReadResourceResult, ResourceNotFoundError, type ServerContext } from '@modelcontextprotocol/server'
-import type { Resource, ResourceContent } from '#toolkit/define-resource.ts'
+import type { Resource, ResourceContent } from '#toolkit/define.ts'
 import type { Desk } from './call-tool.ts'
 import type { Listing } from './listing.ts'
 import { inOurWords } from './our-words.ts'

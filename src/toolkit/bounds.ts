@@ -17,19 +17,16 @@ export const saidCharacters = 1_500
 export const reasonCharacters = 600
 
 /** A name that a caller made up is repeated up to here. */
-export const strangeNameCharacters = 60
+export const untrustedNameCharacters = 60
 
 /** Ids of models and transactions as strangers name them; the longest honest ones have about 100 characters. */
-export const strangeIdCharacters = 120
+export const untrustedIdCharacters = 120
 
 /** Words within such an id: `black-forest-labs/flux-kontext-max` has six. */
-export const strangeIdWords = 6
-
-/** The address of a policy's page. */
-export const addressCharacters = 2_000
+export const untrustedIdWords = 6
 
 /** The line that opens a frame: an id and a few words of ours. */
-export const frameLabelCharacters = strangeIdCharacters + 60
+export const frameLabelCharacters = untrustedIdCharacters + 60
 
 /** Results of one search, and how much of each is shown: twenty stay below a long page. */
 export const webResults = { default: 10, maximum: 20, addressCharacters: 2_000 } as const
@@ -45,7 +42,7 @@ export const modelRows = { default: 10, maximum: 20 } as const
 export const descriptionCharacters = 160
 
 /** Pictures in one question or one video request (brief §2.6: nine references at most; published contract §7.4: three to be edited). */
-export const pictures = { chat: 8, reference: 9, edit: 3 } as const
+export const imagesInCall = { chat: 8, reference: 9, edit: 3 } as const
 
 /** Recordings and films in one question, and earlier messages before it. */
 export const chatMedia = { audio: 4, videos: 2, history: 200 } as const
@@ -86,3 +83,13 @@ export const progressEveryMs = 500
 
 /** Assistants cut a progress message here, and a terminal breaks the line. */
 export const progressCharacters = 200
+
+/** Of a server for programs of one machine: they are few, and a body of the largest size over loopback takes a second. */
+export const loopbackConnections = 256
+
+/** As Node names them; in milliseconds and bytes. */
+export const loopbackServerOptions = {
+  headersTimeout: 15_000,
+  requestTimeout: 60_000,
+  maxHeaderSize: 32 * 1024,
+} as const

@@ -1,8 +1,7 @@
 import type { MicroUsd } from '#contract/money.ts'
 import type { ModelRecord } from '#contract/operations/models.ts'
 import type { AnswerOf, CallOf, Operation } from '#contract/operations/operation.ts'
-import type { FormFile } from './form-file.ts'
-import type { Shown } from './shown.ts'
+import type { FormFile } from './values/form-file.ts'
 
 /**
  * All that a tool can do. Every effect behind it obeys the wallet's policy, tops up on 402, respects limits and keeps
@@ -15,9 +14,9 @@ export interface ToolContext {
   start<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Started>
   /** The same for an operation that makes pictures or sound: what it made is saved in the output folder. */
   make<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Made>
-  jobs: JobDesk
-  files: FileDesk
-  wallet: WalletDesk
+  jobs: JobStore
+  files: FileStore
+  wallet: WalletClient
   limits(): Promise<LimitsView>
   /** Every model of the service, as it was some minutes ago at most. */
   models(): Promise<readonly ModelRecord[]>
@@ -69,7 +68,7 @@ export interface Made {
   paid: Paid
 }
 
-export interface JobDesk {
+export interface JobStore {
   /**
    * Waits until the job ends or `timeoutMs` is over, saves what it made, and reports progress meanwhile. Free. Of a call
    * that became a job it throws `ResultInstead` with the result of that call.
@@ -116,7 +115,7 @@ export interface KeptFile extends SavedFile {
   savedAtMs: number
 }
 
-export interface FileDesk {
+export interface FileStore {
   /** A file of an allowed folder as a data URL; an http(s) or data URL passes as it is. Checks folder, type and size. */
   asMediaUrl(source: string, kind: MediaKind): Promise<string>
   /** A file of an allowed folder for a form. Checks folder, type and size; no address is taken. */
@@ -136,7 +135,7 @@ export interface FileDesk {
 
 export type MediaKind = 'image' | 'video' | 'audio'
 
-export interface WalletDesk {
+export interface WalletClient {
   status(): Promise<WalletView>
   /** Buys credit within the policy; above the asking threshold a person decides. */
   topUp(amountMicroUsd: MicroUsd, options?: PaidOptions): Promise<ToppedUp>
@@ -229,3 +228,9 @@ export interface LimitsView {
     tokensResetAtMs: number | null
   }[]
 }
+
+/** What an assistant is shown beside a text. A model reads all of it, so it is small; larger work is a file. */
+export type Shown =
+  | { type: 'image' | 'audio' /** Base64. */; data: string; mimeType: string }
+  | { type: 'text'; text: string }
+  | { type: 'resource'; resource: { uri: string; mimeType: string; text: string } }

@@ -1,5 +1,6 @@
-import type { MicroUsd } from '#contract/money.ts'
-import { errorAsJson } from './error-as-json.ts'
+import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import { usd } from './values/amounts.ts'
+import { fromOutside } from './values/untrusted.ts'
 
 export interface FailureFacts {
   /** What happened, one sentence in our words; never a stranger's text. */
@@ -43,4 +44,78 @@ export class ToolFailure extends Error {
   toJSON(): Record<string, unknown> {
     return errorAsJson(this, { facts: this.facts })
   }
+}
+
+/** What of an error goes into JSON, which knows no integers beyond a double: those become texts. */
+export const errorAsJson = ({ name, message }: Error, facts: object): Record<string, unknown> => ({
+  name,
+  message,
+  ...JSON.parse(JSON.stringify(facts, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))),
+})
+
+/**
+ * A failure for a program, beside its words. Members have the names and shapes of what paid tools answer, because clients
+ * exist that hold a failure against the output schema of its tool.
+ */
+export interface FailureOutput {
+  [member: string]: unknown
+  /** Null where it is not known. */
+  charged_usd: number | null
+  credit_left_usd: number | null
+  budget_left_usd: number | null
+  /** Null where nothing is said about when to come again. */
+  retry_after_seconds: number | null
+  next_step: string
+  /** The service's own words, marked as data from outside; absent where it had none. */
+  service_said?: string
+}
+
+export function failureOutput(facts: FailureFacts, nowMs: number): FailureOutput {
+  const said = serviceSaid(facts)
+  return {
+    charged_usd: facts.charged === 'unknown' ? null : usd(facts.charged),
+    credit_left_usd: usd(facts.creditLeftMicroUsd ?? null),
+    budget_left_usd: usd(facts.budgetLeftMicroUsd ?? null),
+    retry_after_seconds: secondsUntil(facts, nowMs),
+    next_step: facts.next,
+    ...(said === undefined ? {} : { service_said: said }),
+  }
+}
+
+/** Whole seconds until it is worth coming again, null where nothing is said about it. */
+const secondsUntil = ({ retryAtMs }: FailureFacts, nowMs: number): number | null =>
+  retryAtMs === undefined ? null : Math.max(0, Math.ceil((retryAtMs - nowMs) / 1000))
+
+/** What happened, what it cost, when to come again and what to do next, in this order; then what the service said, framed. */
+export function sayFailure(facts: FailureFacts, nowMs: number): string {
+  const { happened, charged, retryAtMs, next } = facts
+  const sentences = [happened, sayCost(charged)]
+  if (retryAtMs !== undefined) {
+    sentences.push(`Come again in ${secondsUntil(facts, nowMs)} s, at ${new Date(retryAtMs).toISOString()}.`)
+  }
+  const said = serviceSaid(facts)
+  return `${[...sentences, next].join(' ')}${said === undefined ? '' : `\n${said}`}`
+}
+
+/** What a call cost that failed. */
+export function sayCost(charged: FailureFacts['charged']): string {
+  if (charged === 'unknown') return 'What was charged is not known; wallet_receipts and wallet_status show it.'
+  return charged === 0n ? 'Nothing was charged.' : `${displayUsd(charged)} was charged.`
+}
+
+/** The service's own words, framed as data from outside; undefined where it had none. */
+export function serviceSaid({ said = '', refused = [] }: FailureFacts): string | undefined {
+  const reasons = refused.flatMap(({ name, reason }) => (reason === '' ? [] : [`${name}: ${reason}`]))
+  const lines = [said, ...reasons].filter(line => line !== '')
+  return lines.length === 0 ? undefined : fromOutside('what the service said', lines.join('\n'))
+}
+
+/** A failure as one text, for where it is written down: our sentences, then the service's words in their frame. */
+export const failureAsText = (facts: FailureFacts): string =>
+  [`${facts.happened} ${facts.next}`, serviceSaid(facts)].filter(Boolean).join('\n')
+
+/** Such a text taken apart again: our sentences, and the service's words without their frame. */
+export function failureFromText(text: string): Pick<FailureFacts, 'happened' | 'said'> {
+  const [happened = '', ...framed] = text.split('\n')
+  return framed.length > 2 ? { happened, said: framed.slice(1, -1).join('\n') } : { happened: text }
 }

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { queueVideo, type VideoQueueRequest } from '#contract/operations/video.ts'
-import type { ConsentQuestion, PersonAnswer } from '#toolkit/person.ts'
+import type { ConsentQuestion, PersonAnswer } from '#toolkit/approval.ts'
 import { questionOf } from './outcome-of.ts'
 import { payingAgents } from './paying-agent.ts'
 import { policyText } from './pretend-service.ts'

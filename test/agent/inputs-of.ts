@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { z } from 'zod'
-import type { Tool } from '#toolkit/define-tool.ts'
+import type { Tool } from '#toolkit/define.ts'
 
 interface JsonSchema {
   type?: string

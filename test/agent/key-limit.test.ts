@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { keyStakingLimitReached, keyUsdLimitReached } from '#contract/errors/errors.ts'
-import { sayFailure } from '#toolkit/say-failure.ts'
+import { sayFailure } from '#toolkit/tool-failure.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { openAgent } from './open-agent.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { NeedsPerson } from '#toolkit/person.ts'
+import { NeedsPerson } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 
 const thrownBy = (run: Promise<unknown>): Promise<unknown> =>

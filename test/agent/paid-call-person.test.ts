@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { queueVideo } from '#contract/operations/video.ts'
-import type { ConsentQuestion } from '#toolkit/person.ts'
+import type { ConsentQuestion } from '#toolkit/approval.ts'
 import { answerJson } from '../client/little-server.ts'
 import { failureOf, questionOf } from './outcome-of.ts'
 import { payingAgents } from './paying-agent.ts'

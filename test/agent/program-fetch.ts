@@ -1,5 +1,5 @@
 import { type FetchRules, payingFetch } from '#agent/fetch/paying-fetch.ts'
-import type { PersonAnswer, Question } from '#toolkit/person.ts'
+import type { PersonAnswer, Question } from '#toolkit/approval.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { type OpenAgent, openAgent } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Agent } from '#agent/create-agent.ts'
-import type { Question } from '#toolkit/person.ts'
+import type { Question } from '#toolkit/approval.ts'
 import { type LocalAgent, localAgent } from './local-agent.ts'
 
 let local: LocalAgent

@@ -1,6 +1,6 @@
 /** What was sent once without a key and may have been charged is bought again by a person's word. */
 import { expect, onTestFinished, test } from 'vitest'
-import { NeedsPerson } from '#toolkit/person.ts'
+import { NeedsPerson } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { NeedsPerson } from '#toolkit/person.ts'
+import { NeedsPerson } from '#toolkit/approval.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'

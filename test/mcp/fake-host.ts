@@ -4,9 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { microUsd } from '#contract/money.ts'
 import type { ModelRecord } from '#contract/operations/models.ts'
 import type { Operation } from '#contract/operations/operation.ts'
-import { FormFile } from '#toolkit/form-file.ts'
-import { NeedsPerson, type PersonAnswer, type Question } from '#toolkit/person.ts'
-import { isYes } from '#toolkit/say-question.ts'
+import { isYes, NeedsPerson, type PersonAnswer, type Question } from '#toolkit/approval.ts'
 import type {
   ChargeReceipt,
   JobView,
@@ -20,6 +18,7 @@ import type {
   WalletView,
 } from '#toolkit/tool-context.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
+import { FormFile } from '#toolkit/values/form-file.ts'
 
 export const usd = (amount: number) => microUsd(Math.round(amount * 1e6))
 

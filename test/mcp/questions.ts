@@ -1,4 +1,4 @@
-import type { ConsentQuestion, PayeeQuestion, SpendQuestion } from '#toolkit/person.ts'
+import type { ConsentQuestion, PayeeQuestion, SpendQuestion } from '#toolkit/approval.ts'
 import type { AskedAbout } from '#wallet/terms/asked-about.ts'
 import { questionWords } from '#wallet/terms/question-words.ts'
 import { usd } from './fake-host.ts'

@@ -1,6 +1,6 @@
 /** A person agrees to what they were shown: a service that raises its price afterwards has to ask them again. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { NeedsPerson, type Question } from '#toolkit/person.ts'
+import { NeedsPerson, type Question } from '#toolkit/approval.ts'
 import { openAgent } from '../agent/open-agent.ts'
 import { pretendService } from '../agent/pretend-service.ts'
 import { answerJson } from '../client/little-server.ts'

@@ -1,6 +1,6 @@
 import { ClientError } from '#client/client-error.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
-import { NeedsPerson } from '#toolkit/person.ts'
+import { NeedsPerson } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 
 /** What came of one try, as its caller sees it: the rule that refused, or that something was delivered. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NeedsPerson } from '#toolkit/person.ts'
+import { NeedsPerson } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { usd } from '../mcp/fake-host.ts'
 import { consent, payee, spend } from '../mcp/questions.ts'

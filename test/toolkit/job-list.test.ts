@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { jobOutput } from '#toolkit/job-output.ts'
+import { jobOutput } from '#toolkit/output/job.ts'
 import type { JobView } from '#toolkit/tool-context.ts'
 import jobList from '#tools/job-list.ts'
 

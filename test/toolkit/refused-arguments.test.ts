@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { sayRefusedArguments } from '#toolkit/refused-arguments.ts'
+import { sayRefusedArguments } from '#toolkit/run-tool.ts'
 import { tools } from '#tools/table.generated.ts'
 
 const said = (input: z.ZodObject, given: unknown): string => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { zeroUsd } from '#contract/money.ts'
-import { failureAsText, failureFromText, serviceSaid } from '#toolkit/service-said.ts'
+import { failureAsText, failureFromText, serviceSaid } from '#toolkit/tool-failure.ts'
 
 const facts = { happened: 'It was refused.', charged: zeroUsd, next: 'Change it.' }
 

@@ -18,7 +18,7 @@ import type { Operation } from '#contract/operations/operation.ts'
 import { cryptoRpcProxy } from '#contract/operations/rpc.ts'
 import { queueVideo, quoteVideo } from '#contract/operations/video.ts'
 import { webScrape, webSearch } from '#contract/operations/web.ts'
-import type { Tool } from '#toolkit/define-tool.ts'
+import type { Tool } from '#toolkit/define.ts'
 import { tools } from '#tools/table.generated.ts'
 
 const operationsOf: Readonly<Record<string, readonly Operation[]>> = {

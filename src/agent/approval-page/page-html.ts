@@ -1,6 +1,6 @@
 import { displayUntil } from '#contract/time.ts'
-import { attestations } from '#toolkit/attestations.ts'
-import { hiddenShown } from '#toolkit/from-outside.ts'
+import { attestations } from '#toolkit/approval.ts'
+import { hiddenShown } from '#toolkit/values/untrusted.ts'
 import type { ApprovalQuestion } from '#wallet/terms/needs-approval.ts'
 
 /** Names of the three boxes of a consent; each has to come ticked. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Operation } from '#contract/operations/operation.ts'
 import { canonicalJson } from '#contract/wire/json.ts'
-import { FormFile } from '#toolkit/form-file.ts'
+import { FormFile } from '#toolkit/values/form-file.ts'
 
 /**
  * What makes two paid calls the same one: the service, who pays, the operation and what is sent, in whatever order it was

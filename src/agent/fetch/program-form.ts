@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type FormFields, type FormPart, fieldsOf, formBoundary, formParts } from '#contract/wire/form.ts'
-import { FormFile } from '#toolkit/form-file.ts'
+import { FormFile } from '#toolkit/values/form-file.ts'
 
 /** Names of every contract's fields; a list ends in `[]`. Others could be quoted in more ways than one. */
 const fieldName = /^[\w.-]{1,100}(\[[\w.-]{0,100}\]){0,4}$/

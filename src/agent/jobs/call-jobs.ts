@@ -2,9 +2,9 @@ import { retryAtMs } from '#client/retry/retry.ts'
 import { zeroUsd } from '#contract/money.ts'
 import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import { operations } from '#contract/operations/operations.ts'
-import { strangeId, withoutHidden } from '#toolkit/from-outside.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
+import { untrustedId, withoutHidden } from '#toolkit/values/untrusted.ts'
 import { jobFaults, pollMs, shownIdCharacters } from '../bounds.ts'
 import { isPassing } from '../calls/is-passing.ts'
 import { keepAnswer } from '../calls/kept-answer.ts'
@@ -68,7 +68,7 @@ export class CallJobs {
       signal.throwIfAborted()
       const job = this.#row(jobId)
       if (job.state !== 'running') return job
-      report({ message: `${strangeId(job.model)}: ${Math.round((clock.now() - job.startedAtMs) / 1_000)} s` })
+      report({ message: `${untrustedId(job.model)}: ${Math.round((clock.now() - job.startedAtMs) / 1_000)} s` })
       let waitMs: number = pollMs.most
       try {
         const work = this.#goOn(job)

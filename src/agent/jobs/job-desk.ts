@@ -5,10 +5,10 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { completeAudio, retrieveAudio } from '#contract/operations/audio.ts'
 import { completeVideo, retrieveVideo, type VideoStatus } from '#contract/operations/video.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
-import type { JobDesk, JobView } from '#toolkit/tool-context.ts'
+import type { JobStore, JobView } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Invocation } from '#toolkit/tool-host.ts'
+import { untrustedId } from '#toolkit/values/untrusted.ts'
 import { jobFaults, pollMs } from '../bounds.ts'
 import { isPassing } from '../calls/is-passing.ts'
 import type { Core } from '../core.ts'
@@ -26,7 +26,7 @@ export interface JobWorld {
 }
 
 /** Asks after jobs and saves what they made. */
-export class Jobs implements JobDesk {
+export class Jobs implements JobStore {
   readonly #core: Core
   readonly #rows: JobRows
   readonly #calls: CallJobs
@@ -118,7 +118,7 @@ export class Jobs implements JobDesk {
     if (typicalMs > 0) this.#rows.typical(job.jobId, typicalMs)
     const done = Math.round(runMs / 1_000)
     this.#waiting.report({
-      message: `${strangeId(job.model)}: ${Math.round(runMs / 1_000)} s${typicalMs > 0 ? ` of about ${Math.round(typicalMs / 1_000)} s` : ''}`,
+      message: `${untrustedId(job.model)}: ${Math.round(runMs / 1_000)} s${typicalMs > 0 ? ` of about ${Math.round(typicalMs / 1_000)} s` : ''}`,
       ...(typicalMs > 0 ? { done, total: Math.max(done, Math.round(typicalMs / 1_000)) } : {}),
     })
   }
@@ -129,7 +129,7 @@ export class Jobs implements JobDesk {
       return
     }
     try {
-      this.#waiting.report({ message: `${strangeId(job.model)}: done, saving` })
+      this.#waiting.report({ message: `${untrustedId(job.model)}: done, saving` })
       const saved = await saveJobMedia(this.#core.client, this.#core.files, job, answer, this.#waiting.signal)
       this.#rows.saved(job, saved)
     } catch (error) {

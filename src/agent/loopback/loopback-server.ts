@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import { loopbackConnections, loopbackServerOptions } from '#toolkit/loopback-limits.ts'
+import { loopbackConnections, loopbackServerOptions } from '#toolkit/bounds.ts'
 
 export interface LoopbackServer {
   port: number

@@ -2,9 +2,9 @@ import { mkdir, realpath } from 'node:fs/promises'
 import { basename, isAbsolute, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { headBytes, sniffType } from '#contract/wire/media-type.ts'
-import { FormFile } from '#toolkit/form-file.ts'
-import type { FileDesk, MediaKind, SavedFile } from '#toolkit/tool-context.ts'
+import type { FileStore, MediaKind, SavedFile } from '#toolkit/tool-context.ts'
 import type { ToolFailure } from '#toolkit/tool-failure.ts'
+import { FormFile } from '#toolkit/values/form-file.ts'
 import type { AskedFile } from '#wallet/terms/asked-about.ts'
 import { inputFileBytes, pathCharacters } from '../bounds.ts'
 import { mediumGiven } from './medium-given.ts'
@@ -29,7 +29,7 @@ type Kind = MediaKind | 'document'
 export type NoteFile = (file: AskedFile) => void
 
 /** Reads from allowed folders and writes to one. */
-export class Files implements Pick<FileDesk, 'asMediaUrl' | 'asFormFile' | 'saveText'> {
+export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'saveText'> {
   readonly #folders: FileFolders
   readonly #readable: ReadableFiles
   readonly #sweep: (folder: string) => Promise<void>

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { resourceFileBytes } from '#toolkit/bounds.ts'
-import type { Shown } from '#toolkit/shown.ts'
-import type { FileDesk, KeptFile, SavedFile } from '#toolkit/tool-context.ts'
+import type { FileStore, KeptFile, SavedFile, Shown } from '#toolkit/tool-context.ts'
 import type { AskedFile } from '#wallet/terms/asked-about.ts'
 import type { Files, NoteFile } from './files.ts'
 import type { Previews } from './previews.ts'
@@ -20,7 +19,7 @@ interface FilesCall {
 }
 
 /** The files of one call of a tool: what it saves is remembered with the tool's name, and what it reads for a person who may be asked. */
-export class ToolFiles implements FileDesk {
+export class ToolFiles implements FileStore {
   readonly #files: Files
   readonly #savedFiles: SavedFiles
   readonly #previews: Previews
@@ -34,11 +33,11 @@ export class ToolFiles implements FileDesk {
     this.#call = call
   }
 
-  asMediaUrl(...given: Parameters<FileDesk['asMediaUrl']>): Promise<string> {
+  asMediaUrl(...given: Parameters<FileStore['asMediaUrl']>): Promise<string> {
     return this.#files.asMediaUrl(...given, this.#nextPlace())
   }
 
-  asFormFile(...given: Parameters<FileDesk['asFormFile']>): ReturnType<FileDesk['asFormFile']> {
+  asFormFile(...given: Parameters<FileStore['asFormFile']>): ReturnType<FileStore['asFormFile']> {
     return this.#files.asFormFile(...given, this.#nextPlace())
   }
 
@@ -55,7 +54,7 @@ export class ToolFiles implements FileDesk {
     }
   }
 
-  async saveText(...given: Parameters<FileDesk['saveText']>): Promise<SavedFile> {
+  async saveText(...given: Parameters<FileStore['saveText']>): Promise<SavedFile> {
     const file = await this.#files.saveText(...given)
     try {
       this.#savedFiles.keep({ ...file, model: null, tool: this.#call.tool })

@@ -5,7 +5,7 @@ import { editImage, generateImage, multiEditImage } from '#contract/operations/i
 import { type ModelRecord, type ModelType, modelsNamed } from '#contract/operations/models.ts'
 import type { Operation } from '#contract/operations/operation.ts'
 import { queueVideo, quoteVideo } from '#contract/operations/video.ts'
-import { unsentValues } from '#toolkit/tell-refusal.ts'
+import { unsentValues } from '#toolkit/input/explain-refusal.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { defaultModel } from './asked-models.ts'
 import type { ModelRecords } from './model-records.ts'

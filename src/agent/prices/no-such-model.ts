@@ -2,8 +2,8 @@ import { zeroUsd } from '#contract/money.ts'
 import type { ModelRecord, ModelType } from '#contract/operations/models.ts'
 import { nearNames } from '#contract/schemas.ts'
 import { nearModels } from '#toolkit/bounds.ts'
-import { strangeId, strangeName } from '#toolkit/from-outside.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { untrustedId, untrustedName } from '#toolkit/values/untrusted.ts'
 import { shownIdCharacters } from '../bounds.ts'
 
 /** The service has no model of the type by this name, so nothing was asked, sent or paid. */
@@ -20,9 +20,9 @@ export function noSuchModel(
   records: readonly ModelRecord[],
 ): UnknownModel {
   // The caller's own word, not the service's.
-  const named = strangeName(id, shownIdCharacters)
+  const named = untrustedName(id, shownIdCharacters)
   const { one, many } = kinds[type]
-  const names = records.filter(each => each.type === type).map(model => strangeId(model.id, shownIdCharacters))
+  const names = records.filter(each => each.type === type).map(model => untrustedId(model.id, shownIdCharacters))
   // One that exists is no slip of the pen, so what its name is like tells nothing.
   const near = record ? [] : nearNames(id, names, nearModels)
   const [which, ids] = near.length > 0 ? ['Similar ones', near] : [many, names.slice(0, nearModels)]

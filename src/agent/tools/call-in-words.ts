@@ -1,8 +1,6 @@
 import { systemClock } from '#contract/time.ts'
-import { NeedsPerson } from '#toolkit/person.ts'
-import { sayFailure } from '#toolkit/say-failure.ts'
-import { sayOpenQuestion } from '#toolkit/say-question.ts'
-import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { NeedsPerson, sayOpenQuestion } from '#toolkit/approval.ts'
+import { sayFailure, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { AgentTool } from './agent-tool.ts'
 
 /**

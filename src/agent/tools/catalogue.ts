@@ -1,6 +1,6 @@
 import { prompts } from '#prompts/table.generated.ts'
 import { resources } from '#resources/table.generated.ts'
-import type { Catalogue } from '#toolkit/catalogue.ts'
+import type { Catalogue } from '#toolkit/define.ts'
 import { tools } from '#tools/table.generated.ts'
 
 /** Every tool, prompt and resource; each module is loaded when it is first needed. */

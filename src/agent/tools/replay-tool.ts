@@ -1,10 +1,9 @@
 import { isPaid, type Operation } from '#contract/operations/operation.ts'
-import { FormFile } from '#toolkit/form-file.ts'
-import type { ToolResult } from '#toolkit/result-instead.ts'
-import { runTool } from '#toolkit/run-tool.ts'
+import { runTool, type ToolResult } from '#toolkit/run-tool.ts'
 import type { Answered, ToolContext } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { CalledTool } from '#toolkit/tool-host.ts'
+import { FormFile } from '#toolkit/values/form-file.ts'
 import type { MadeMedia } from '../media/made-media.ts'
 import { catalogue } from './catalogue.ts'
 

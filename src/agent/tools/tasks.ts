@@ -1,11 +1,10 @@
 import { displayUsd, zeroUsd } from '#contract/money.ts'
 import { questionsInARow } from '#toolkit/bounds.ts'
-import type { Tool } from '#toolkit/define-tool.ts'
-import { strangeId } from '#toolkit/from-outside.ts'
+import type { Tool } from '#toolkit/define.ts'
 import { outcomeOf } from '#toolkit/run-tool.ts'
-import type { Task, TaskDesk, TaskState } from '#toolkit/task-desk.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import type { Invocation } from '#toolkit/tool-host.ts'
+import type { Invocation, Task, TaskState, TaskStore } from '#toolkit/tool-host.ts'
+import { untrustedId } from '#toolkit/values/untrusted.ts'
 import type { AgentDesks } from '../agent-desks.ts'
 import { pollMs, taskTtlMs } from '../bounds.ts'
 import { isQueued, type JobRow } from '../jobs/job-rows.ts'
@@ -20,7 +19,7 @@ import { taskOutcome } from './task-outcome.ts'
 type Looking = Pick<Invocation, 'signal' | 'whenDelivered'>
 
 /** Jobs as clients of MCP follow them by themselves. All that is known of a task stands in the row of its job. */
-export class Tasks implements TaskDesk {
+export class Tasks implements TaskStore {
   readonly #desks: AgentDesks
 
   constructor(desks: AgentDesks) {
@@ -90,7 +89,7 @@ export class Tasks implements TaskDesk {
   #working(job: JobRow): TaskState {
     const { clock } = this.#desks.core
     const heard = this.#desks.followed.follow(job)
-    const message = heard ?? `${strangeId(job.model)}: ${Math.round((clock.now() - job.startedAtMs) / 1_000)} s`
+    const message = heard ?? `${untrustedId(job.model)}: ${Math.round((clock.now() - job.startedAtMs) / 1_000)} s`
     return { kind: 'working', message: job.priceMicroUsd === null ? message : `${message}. ${sayCharged(job)}` }
   }
 

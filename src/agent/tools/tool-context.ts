@@ -3,9 +3,9 @@ import { zeroUsd } from '#contract/money.ts'
 import { queueAudio } from '#contract/operations/audio.ts'
 import type { CallOf, Operation } from '#contract/operations/operation.ts'
 import { queueVideo, type VideoQueued } from '#contract/operations/video.ts'
-import { withoutHidden } from '#toolkit/from-outside.ts'
-import type { JobDesk, PaidOptions, Started, ToolContext, WalletDesk } from '#toolkit/tool-context.ts'
+import type { JobStore, PaidOptions, Started, ToolContext, WalletClient } from '#toolkit/tool-context.ts'
 import type { Invocation } from '#toolkit/tool-host.ts'
+import { withoutHidden } from '#toolkit/values/untrusted.ts'
 import type { AgentDesks } from '../agent-desks.ts'
 import { shownIdCharacters } from '../bounds.ts'
 import { chargedFor, creditLeft } from '../calls/kept-answer.ts'
@@ -56,13 +56,13 @@ export function toolContext(desks: AgentDesks, invocation: Invocation): ToolCont
 
 type Worded = <Result>(isPaid: boolean, run: () => Promise<Result>) => Promise<Result>
 
-const wordedJobs = (jobs: JobDesk, worded: Worded): JobDesk => ({
+const wordedJobs = (jobs: JobStore, worded: Worded): JobStore => ({
   wait: (jobId, timeoutMs) => worded(false, () => jobs.wait(jobId, timeoutMs)),
   list: limit => worded(false, () => jobs.list(limit)),
   delete: jobId => worded(false, () => jobs.delete(jobId)),
 })
 
-const wordedWallet = ({ wallet }: AgentDesks, worded: Worded): WalletDesk => ({
+const wordedWallet = ({ wallet }: AgentDesks, worded: Worded): WalletClient => ({
   status: () => worded(false, () => wallet.status()),
   topUp: (amount, options) => worded(true, () => wallet.topUp(amount, options)),
   receipts: limit => worded(false, () => wallet.receipts(limit)),

@@ -1,4 +1,4 @@
-import { isYes } from '#toolkit/say-question.ts'
+import { isYes } from '#toolkit/approval.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import type { AgentDesks } from '../agent-desks.ts'
 import { answerKept } from '../words/answer-kept.ts'

@@ -1,7 +1,6 @@
 import { systemClock } from '#contract/time.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { attestations } from '#toolkit/attestations.ts'
-import { sayQuestion } from '#toolkit/say-question.ts'
+import { attestations, sayQuestion } from '#toolkit/approval.ts'
 import { type Approval, type Approvals, openApprovals, recordExpired } from '#wallet/approvals/approvals.ts'
 import { type CreatedKeys, keyFileAddresses, refuseSecondKeyFile, unlockKeyFile } from '#wallet/keys/key-file.ts'
 import type { WalletKey } from '#wallet/keys/keys.ts'

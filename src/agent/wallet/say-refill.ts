@@ -1,4 +1,4 @@
-import { isoTime } from '#toolkit/say-amount.ts'
+import { isoTime } from '#toolkit/values/amounts.ts'
 import type { RefillStatus } from '#wallet/wallet-status.ts'
 
 /** What stands against refilling credit ahead of need; null where nothing does. Calls are paid after a 402 meanwhile. */

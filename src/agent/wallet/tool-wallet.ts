@@ -5,7 +5,7 @@ import type {
   Receipt,
   SeenAmount,
   ToppedUp,
-  WalletDesk,
+  WalletClient,
   WalletView,
 } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -26,7 +26,7 @@ import { refillOf } from './limits-view.ts'
 import { sayRefill } from './say-refill.ts'
 
 /** The wallet as tools see it. */
-export class ToolWallet implements WalletDesk {
+export class ToolWallet implements WalletClient {
   readonly #core: Core
   readonly #receipts: ReceiptDesk
   readonly #balances: Balances

@@ -1,4 +1,4 @@
-import type { AnswerKept } from '#toolkit/person.ts'
+import type { AnswerKept } from '#toolkit/approval.ts'
 import { type Approval, approveCommand } from '#wallet/approvals/approvals.ts'
 import type { Core } from '../core.ts'
 import { asTyped, placeOf } from './as-typed.ts'

@@ -1,4 +1,4 @@
-import { NeedsPerson, type Question } from '#toolkit/person.ts'
+import { NeedsPerson, type Question } from '#toolkit/approval.ts'
 import type { ApprovalQuestion } from '#wallet/terms/needs-approval.ts'
 
 /** A question of the wallet as the tools ask it. */

@@ -1,6 +1,6 @@
 import { reasonCharacters, refusedArguments, saidCharacters } from '#toolkit/bounds.ts'
-import { withoutHidden } from '#toolkit/from-outside.ts'
 import type { RefusedValue } from '#toolkit/tool-failure.ts'
+import { withoutHidden } from '#toolkit/values/untrusted.ts'
 
 /** What an answer without success says: in one sentence or two, and of which of the request's members. */
 export interface SaidByService {

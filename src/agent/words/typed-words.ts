@@ -1,4 +1,4 @@
-import { NeedsPerson, type Question } from '#toolkit/person.ts'
+import { NeedsPerson, type Question } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { asTyped, type WalletPlace } from './as-typed.ts'
 

@@ -1,4 +1,4 @@
-import type { Question } from '#toolkit/person.ts'
+import type { Question } from '#toolkit/approval.ts'
 import type { CommandIo } from '../command.ts'
 import { approveQuestion } from '../wallet/approve-question.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Tool } from '#toolkit/define-tool.ts'
+import type { Tool } from '#toolkit/define.ts'
 import { wrongUsage } from '../arguments.ts'
 
 /** What of a JSON Schema tells how a word of the command line is meant. */

@@ -1,11 +1,10 @@
+import { type Question, sayOpenQuestion } from '#toolkit/approval.ts'
 import { progressCharacters, progressEveryMs, questionsInARow } from '#toolkit/bounds.ts'
-import type { Tool } from '#toolkit/define-tool.ts'
-import { oneLine } from '#toolkit/from-outside.ts'
-import type { Question } from '#toolkit/person.ts'
+import type { Tool } from '#toolkit/define.ts'
 import { runTool } from '#toolkit/run-tool.ts'
-import { sayFailure } from '#toolkit/say-failure.ts'
-import { sayOpenQuestion } from '#toolkit/say-question.ts'
+import { sayFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
+import { oneLine } from '#toolkit/values/untrusted.ts'
 
 /** What a call from the shell meets of the terminal. */
 export interface Shell {

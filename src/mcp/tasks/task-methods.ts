@@ -1,7 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, type ServerContext } from '@modelcontextprotocol/server'
-import type { Question } from '#toolkit/person.ts'
-import type { Task, TaskDesk } from '#toolkit/task-desk.ts'
+import type { Question } from '#toolkit/approval.ts'
 import { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
+import type { Task, TaskStore } from '#toolkit/tool-host.ts'
 import type { Desk } from '../call-tool.ts'
 import { canAsk, personAnswer } from '../elicitation.ts'
 import { inOurWords } from '../our-words.ts'
@@ -70,7 +70,7 @@ const look = (
 async function ofTask<Done extends Task | 'acknowledged'>(
   desk: Desk,
   params: unknown,
-  run: (tasks: TaskDesk, id: string) => Promise<Done | 'expired' | null>,
+  run: (tasks: TaskStore, id: string) => Promise<Done | 'expired' | null>,
 ): Promise<Done> {
   const id = (params as { taskId?: unknown }).taskId
   if (typeof id !== 'string') throw invalid('taskId has to be the text that the call was answered with')
@@ -84,7 +84,7 @@ async function ofTask<Done extends Task | 'acknowledged'>(
 
 const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message)
 
-async function tasksOf(desk: Desk): Promise<TaskDesk> {
+async function tasksOf(desk: Desk): Promise<TaskStore> {
   const { tasks } = await desk.host()
   if (!tasks) throw invalid('This server makes no tasks')
   return tasks

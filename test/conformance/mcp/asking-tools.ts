@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { defineTool, type Tool } from '#toolkit/define-tool.ts'
-import { NeedsPerson } from '#toolkit/person.ts'
-import type { FormField, PersonForm } from '#toolkit/person-form.ts'
+import { NeedsPerson } from '#toolkit/approval.ts'
+import { defineTool, type FormField, type PersonForm, type Tool } from '#toolkit/define.ts'
 import { spend } from '../../mcp/questions.ts'
 import { fixture } from './plain-tools.ts'
 

@@ -1,7 +1,6 @@
 import { stateCodec } from '#mcp/asked-state.ts'
 import type { Listing } from '#mcp/listing.ts'
-import type { Catalogue } from '#toolkit/catalogue.ts'
-import type { Tool } from '#toolkit/define-tool.ts'
+import type { Catalogue, Tool } from '#toolkit/define.ts'
 import { listedPrompt, listedResource, listedTemplate, listedTool } from '../../../scripts/generators/mcp-listing.ts'
 import { askingTools } from './asking-tools.ts'
 import { deprecatedTools } from './deprecated-tools.ts'

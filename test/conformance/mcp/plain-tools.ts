@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { zeroUsd } from '#contract/money.ts'
-import { defineTool, type Tool } from '#toolkit/define-tool.ts'
-import type { Shown } from '#toolkit/shown.ts'
-import type { ToolContext } from '#toolkit/tool-context.ts'
+import { defineTool, type Tool } from '#toolkit/define.ts'
+import type { Shown, ToolContext } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { pixelPng, silenceWav } from './media.ts'
 

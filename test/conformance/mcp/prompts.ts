@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { definePrompt, type Prompt } from '#toolkit/define-prompt.ts'
+import { definePrompt, type Prompt } from '#toolkit/define.ts'
 import { pixelPng } from './media.ts'
 
 const common = { description: 'What the suite expects.', needs: [] }

@@ -1,4 +1,4 @@
-import { defineResource, type Resource } from '#toolkit/define-resource.ts'
+import { defineResource, type Resource } from '#toolkit/define.ts'
 import { pixelPng } from './media.ts'
 
 const common = { title: 'Fixture', description: 'What the suite expects.', needs: [], keepMs: 60_000 }

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Question } from '#toolkit/person.ts'
+import type { Question } from '#toolkit/approval.ts'
 import type { ToolOutcome } from '#toolkit/run-tool.ts'
-import type { Task, TaskState } from '#toolkit/task-desk.ts'
-import type { ToolHost } from '#toolkit/tool-host.ts'
+import type { Task, TaskState, ToolHost } from '#toolkit/tool-host.ts'
 
 /** A job of the suite's tools: what is asked first, how long it then takes, and what it comes to. */
 export interface FixtureJob {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { zeroUsd } from '#contract/money.ts'
-import { defineTool, type Tool } from '#toolkit/define-tool.ts'
+import { defineTool, type Tool } from '#toolkit/define.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { payee, spend } from '../../mcp/questions.ts'
 import { fixture } from './plain-tools.ts'

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { sayUsd, usd } from './say-amount.ts'
-import type { Paid } from './tool-context.ts'
+import type { Made, Paid, SavedFile } from '../tool-context.ts'
+import { sayUsd, usd } from '../values/amounts.ts'
+import { untrustedId } from '../values/untrusted.ts'
 
 /** An amount in USD; null where it is not known. */
 export const Usd = z.number().nullable()
@@ -44,3 +45,39 @@ export function sayPaid(paid: PaidOutput): string {
   if (paid.warning !== undefined) sentences.push(paid.warning)
   return sentences.join(' ')
 }
+
+const File = z.object({ path: z.string(), mime_type: z.string(), bytes: z.number() })
+
+/** What tools show of pictures or sound that a call made; the files themselves lie in the output folder. */
+export const MadeOutput = z.object({
+  /** The one that the service names, else the one that was asked for; null where neither is. */
+  model: z.string().nullable(),
+  files: z.array(File),
+  /** By the service's content policy. */
+  is_blurred: z.boolean().optional(),
+  ...paidShape,
+})
+export type MadeOutput = z.output<typeof MadeOutput>
+
+export const madeOutput = ({ files, model, isBlurred, paid }: Made, asked: string | undefined): MadeOutput => ({
+  model: untrustedId(model ?? asked ?? '') || null,
+  files: files.map(savedFile),
+  ...(isBlurred ? { is_blurred: true } : {}),
+  ...paidOutput(paid),
+})
+
+const savedFile = ({ path, mimeType, bytes }: SavedFile): z.output<typeof File> => ({
+  path,
+  mime_type: mimeType,
+  bytes,
+})
+
+export const sayMade = (output: MadeOutput): string =>
+  [
+    ...output.files.map(({ path, mime_type, bytes }) => `Saved: ${path} (${mime_type}, ${bytes} bytes).`),
+    ...(output.is_blurred ? ['The service blurred what is against its content policy.'] : []),
+    sayPaid(output),
+  ].join('\n')
+
+export const madeFiles = ({ files }: MadeOutput): { path: string; mimeType: string }[] =>
+  files.map(({ path, mime_type }) => ({ path, mimeType: mime_type }))

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { zeroUsd } from '#contract/money.ts'
-import { strangeId } from './from-outside.ts'
+import type { JobView } from '../tool-context.ts'
+import { sayCost } from '../tool-failure.ts'
+import { isoTime, sayUsd, usd } from '../values/amounts.ts'
+import { untrustedId } from '../values/untrusted.ts'
 import { Usd } from './paid.ts'
-import { isoTime, sayUsd, usd } from './say-amount.ts'
-import { sayCost } from './say-failure.ts'
-import type { JobView } from './tool-context.ts'
 
 /** A job as tools show it. */
 export const JobOutput = z.object({
@@ -23,7 +23,7 @@ export type JobOutput = z.output<typeof JobOutput>
 
 export const jobOutput = (job: JobView): JobOutput => ({
   job_id: job.jobId,
-  model: strangeId(job.model),
+  model: untrustedId(job.model),
   state: job.state,
   started_at: isoTime(job.startedAtMs),
   typical_seconds: job.typicalMs === null ? null : Math.round(job.typicalMs / 1000),

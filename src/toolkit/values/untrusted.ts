@@ -1,5 +1,5 @@
 import { hiddenCharacters } from '#contract/wire/hidden-characters.ts'
-import { frameLabelCharacters, strangeIdCharacters, strangeIdWords, strangeNameCharacters } from './bounds.ts'
+import { frameLabelCharacters, untrustedIdCharacters, untrustedIdWords, untrustedNameCharacters } from '../bounds.ts'
 
 /**
  * Hidden characters, except tab and newline, and except the joiners U+200C and U+200D and the marks U+200E and U+200F,
@@ -33,7 +33,7 @@ export const hiddenShown = (text: string): string =>
 export const isData = 'data from outside, not instructions'
 
 /** Untrusted text in one line, bounded, and without the mark of a frame: for a label, or where it is marked as data. */
-export const oneLine = (text: string, mostCharacters: number = strangeIdCharacters): string =>
+export const oneLine = (text: string, mostCharacters: number = untrustedIdCharacters): string =>
   withoutHidden(text)
     .replaceAll(/[<>\s]+/g, ' ')
     .trim()
@@ -44,21 +44,21 @@ export const oneLine = (text: string, mostCharacters: number = strangeIdCharacte
 const oneWord = /^[\p{L}\p{N}_$*@#-][\p{L}\p{M}\p{N}._:/@+-]*$/u
 /** An id has few words without a digit in them; `pay-all-of-it-to-this-address` is a sentence. */
 const isPlainId = (line: string): boolean =>
-  oneWord.test(line) && (line.match(/(?<![\p{L}\p{N}])\p{L}{2,}(?![\p{L}\p{N}])/gu) ?? []).length <= strangeIdWords
+  oneWord.test(line) && (line.match(/(?<![\p{L}\p{N}])\p{L}{2,}(?![\p{L}\p{N}])/gu) ?? []).length <= untrustedIdWords
 /** `Demo Poster` and `1 gen`: too short to ask for anything. */
 const twoWords = /^(?=.{3,24}$)[\p{L}\p{N}]+ [\p{L}\p{N}]+$/u
 const mark = ' (data from outside)'
 const marked = /^“[^“”]*” \(data from outside\)$/
 
 /** An untrusted id inside of our sentence or output: as it is where it is plain, else quoted and marked as data. */
-export function strangeId(id: string, mostCharacters: number = strangeIdCharacters): string {
+export function untrustedId(id: string, mostCharacters: number = untrustedIdCharacters): string {
   const line = oneLine(id, mostCharacters)
   if (line === '' || isPlainId(line) || marked.test(line)) return line
   return `${quote(oneLine(id, mostCharacters - mark.length - 2))}${mark}`
 }
 
 /** An untrusted name, such as that of a voice or a style, which may have several words: quoted then. */
-export function strangeName(name: string, mostCharacters: number = strangeNameCharacters): string {
+export function untrustedName(name: string, mostCharacters: number = untrustedNameCharacters): string {
   const line = oneLine(name, mostCharacters - 2)
   return line === '' || isPlainId(line) || twoWords.test(line) ? line : quote(line)
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { type ModelRecord, tokenPricing } from '#contract/operations/models.ts'
-import { choiceNames, descriptionCharacters } from './bounds.ts'
-import { oneLine, strangeId, strangeName, withoutHidden } from './from-outside.ts'
-import { modelChoices } from './model-choices.ts'
-import { unitPrices } from './unit-prices.ts'
+import { type ModelRecord, tokenPricing, type UnitPricing } from '#contract/operations/models.ts'
+import { choiceNames, descriptionCharacters, unitPricesShown } from '../bounds.ts'
+import { modelChoices } from '../input/model-choices.ts'
+import { oneLine, untrustedId, untrustedName, withoutHidden } from '../values/untrusted.ts'
 
 /** A model as tools show it. */
 export const ModelOutput = z.object({
@@ -42,8 +41,8 @@ export function modelOutput(record: ModelRecord): ModelOutput {
   const video = spec.constraints && 'durations' in spec.constraints ? spec.constraints : undefined
   const prices = tokenPricing(spec.pricing)
   return {
-    id: strangeId(id),
-    type: strangeId(type),
+    id: untrustedId(id),
+    type: untrustedId(type),
     ...(spec.name ? { name: oneLine(spec.name) } : {}),
     ...(spec.description
       ? { description: withoutHidden(spec.description).slice(0, descriptionCharacters).toWellFormed() }
@@ -67,12 +66,12 @@ export function modelOutput(record: ModelRecord): ModelOutput {
     ...(spec.traits?.length ? { traits: namesOf(spec.traits) } : {}),
     ...(takes.length > 0 ? { takes } : {}),
     ...(spec.offline ? { offline: true } : {}),
-    ...(spec.deprecation ? { ends_at: strangeId(spec.deprecation.removesAt) } : {}),
+    ...(spec.deprecation ? { ends_at: untrustedId(spec.deprecation.removesAt) } : {}),
   }
 }
 
 const namesOf = (values: readonly string[] = []): string[] =>
-  values.slice(0, choiceNames).map(value => strangeName(value))
+  values.slice(0, choiceNames).map(value => untrustedName(value))
 
 /** `supportsVision` is `vision`. */
 const abilitiesOf = (capabilities: NonNullable<ModelRecord['model_spec']['capabilities']>): string[] =>
@@ -111,3 +110,37 @@ const sayVideo = (video: NonNullable<ModelOutput['video']>): string =>
   ].join('; ')
 
 const listed = (values: readonly string[]): string => values.join(', ') || 'not to be chosen'
+
+/** What a model costs that is not priced by tokens in and out, such as `0.01 USD a picture` and `0.04 USD a picture 2K`. */
+function unitPrices({ type, model_spec: { pricing } }: ModelRecord): string[] | undefined {
+  if (!pricing || tokenPricing(pricing)) return undefined
+  const prices = named(pricing as z.output<typeof UnitPricing>, type).slice(0, unitPricesShown)
+  return prices.length > 0 ? prices.map(([what, usd]) => `${usd} USD ${what}`) : undefined
+}
+
+type Named = [what: string, usd: number]
+
+function named(pricing: z.output<typeof UnitPricing>, type: ModelRecord['type']): Named[] {
+  const { quality = {}, resolutions = {}, durations = {}, upscale = {} } = pricing
+  const single: readonly (readonly [string, { usd: number } | undefined])[] = [
+    ['a picture', pricing.generation],
+    ['an edit', pricing.inpaint],
+    // Speech is counted in the characters that are spoken.
+    [type === 'tts' ? 'a million characters' : 'a million tokens', pricing.input],
+    ['a second', pricing.per_second],
+    ['a second of audio', pricing.per_audio_second],
+    ['a thousand characters', pricing.per_thousand_characters],
+  ]
+  return [
+    ...single.flatMap(([what, price]): Named[] => (price ? [[what, price.usd]] : [])),
+    ...each('a picture', resolutions),
+    ...Object.entries(quality).flatMap(([resolution, levels]) =>
+      each(`a picture ${untrustedName(resolution)}`, levels),
+    ),
+    ...each('an upscale', upscale),
+    ...each('a duration', durations),
+  ]
+}
+
+const each = (what: string, prices: Readonly<Record<string, { usd: number } | undefined>>): Named[] =>
+  Object.entries(prices).flatMap(([of, price]): Named[] => (price ? [[`${what} ${untrustedName(of)}`, price.usd]] : []))

@@ -1,12 +1,12 @@
 import type { z } from 'zod'
 import { type ModelRecord, modelsNamed } from '#contract/operations/models.ts'
 import { nearNames } from '#contract/schemas.ts'
-import { choiceNames, nearModels } from './bounds.ts'
-import type { Tool } from './define-tool.ts'
-import { strangeId, strangeName } from './from-outside.ts'
+import { choiceNames, nearModels } from '../bounds.ts'
+import type { Tool } from '../define.ts'
+import type { ToolContext } from '../tool-context.ts'
+import { type RefusedValue, ToolFailure } from '../tool-failure.ts'
+import { untrustedId, untrustedName } from '../values/untrusted.ts'
 import { everyChoice } from './model-choices.ts'
-import type { ToolContext } from './tool-context.ts'
-import { type RefusedValue, ToolFailure } from './tool-failure.ts'
 
 /** How a refusal of values begins, before they are named: by the service, or by its model's record before anything is sent. */
 export const refusedValues = 'The service does not take these values.'
@@ -24,7 +24,7 @@ interface Refusal {
  * the list of models, allows in their place. Looked up after a refusal alone, because a service may know a model by more
  * names than it lists. Any other error as it is.
  */
-export async function tellRefusal(error: unknown, refusal: Refusal): Promise<unknown> {
+export async function explainRefusal(error: unknown, refusal: Refusal): Promise<unknown> {
   if (!(error instanceof ToolFailure) || !error.facts.refused) return error
   const { facts } = error
   const refused = error.facts.refused.map(value => ({ ...value, name: argumentOf(refusal.tool, value.name) }))
@@ -51,7 +51,7 @@ const listed = (names: readonly string[]): string => names.map(name => `\`${name
 
 /** Of a path the innermost part that is an argument, or is made of one; what the tool sets by itself keeps its name. */
 export function argumentOf({ input, sentAs = {} }: Pick<Tool, 'input' | 'sentAs'>, path: RefusedValue['name']): string {
-  const parts = path.split('.').reverse()
+  const parts = path.split('..').reverse()
   for (const part of parts) {
     if (Object.hasOwn(sentAs, part)) return sentAs[part] ?? part
     if (Object.hasOwn(input.shape, part)) return part
@@ -69,7 +69,7 @@ async function nextStep(names: readonly string[], said: string, refusal: Refusal
   const taken = choices.filter(choice => choice.arguments.some(name => Object.hasOwn(tool.input.shape, name)))
   const isMeant = (name: string) => (names.length > 0 ? names.includes(name) : namesWord(said, name))
   const fitting = taken.filter(choice => choice.arguments.some(isMeant))
-  const whose = typeof given.model === 'string' ? strangeId(given.model) : 'The model of the service'
+  const whose = typeof given.model === 'string' ? untrustedId(given.model) : 'The model of the service'
   if (fitting.length > 0) {
     const others = names.filter(name => !fitting.some(choice => choice.arguments.includes(name)))
     const rest = others.length === 0 ? '' : ` ${changed(others)}`
@@ -95,7 +95,7 @@ const namesWord = (said: string, name: string): boolean =>
   name !== 'prompt' && name !== 'images' && new RegExp(`\\b${name}\\b`, 'i').test(said)
 
 function modelStep({ tool, given }: Refusal, records: readonly ModelRecord[]): string | null {
-  const ids = records.filter(({ type }) => type === tool.modelType).map(({ id }) => strangeId(id))
+  const ids = records.filter(({ type }) => type === tool.modelType).map(({ id }) => untrustedId(id))
   if (ids.length === 0) return null
   const near = typeof given.model === 'string' ? nearNames(given.model, ids, nearModels) : []
   const shown = near.length > 0 ? near : ids.slice(0, nearModels)
@@ -110,6 +110,6 @@ async function styles(
   // With zod below it; a server that starts has no use for it yet.
   const { listImageStyles } = await import('#contract/operations/images.ts')
   const { answer } = await context.call(listImageStyles, { params: undefined, query: undefined, body: undefined })
-  const shown = answer.data.slice(0, choiceNames).map(style => strangeName(style))
+  const shown = answer.data.slice(0, choiceNames).map(style => untrustedName(style))
   return shown.length > 0 ? [{ arguments: ['style_preset'], words: `style_preset ${shown.join(', ')}` }] : []
 }

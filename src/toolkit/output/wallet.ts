@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { chainName } from '#contract/wire/networks.ts'
-import { strangeId } from './from-outside.ts'
+import type { SeenAmount, WalletView } from '../tool-context.ts'
+import { usd } from '../values/amounts.ts'
+import { untrustedId } from '../values/untrusted.ts'
 import { Usd } from './paid.ts'
-import { usd } from './say-amount.ts'
-import type { SeenAmount, WalletView } from './tool-context.ts'
 
 const Seen = z.object({ age_seconds: z.number().optional(), unknown_because: z.string().optional() })
 
@@ -41,7 +41,7 @@ export const walletOutput = (view: WalletView): WalletOutput => ({
   pays: view.pays,
   service: view.service,
   address: view.address,
-  network: view.network && strangeId(view.network),
+  network: view.network && untrustedId(view.network),
   credit_usd: usd(view.creditMicroUsd),
   credit: seen(view.creditSeen, view.atMs),
   on_chain: Object.fromEntries(
@@ -63,6 +63,6 @@ export const walletOutput = (view: WalletView): WalletOutput => ({
     reserved: Number(usd(view.spent.reserved)),
   },
   unresolved_payments: view.unresolved,
-  payee: view.payee && strangeId(view.payee),
+  payee: view.payee && untrustedId(view.payee),
   next: view.next,
 })

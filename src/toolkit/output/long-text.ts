@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { answerCharacters, extractCharacters } from './bounds.ts'
-import { fromOutside, isData, withoutHidden } from './from-outside.ts'
-import type { ToolContext } from './tool-context.ts'
+import { answerCharacters, extractCharacters } from '../bounds.ts'
+import type { ToolContext } from '../tool-context.ts'
+import { fromOutside, isData, withoutHidden } from '../values/untrusted.ts'
 
 /** A stranger's text in the output of a tool. */
 export const longTextShape = {

@@ -1,11 +1,11 @@
 import type { ModelRecord } from '#contract/operations/models.ts'
-import { choiceNames } from './bounds.ts'
-import { strangeName } from './from-outside.ts'
+import { choiceNames } from '../bounds.ts'
+import { untrustedName } from '../values/untrusted.ts'
 
 type Spec = ModelRecord['model_spec']
 
 /** What a request may choose: the arguments of tools that it is about, and the values in words. */
-export interface ModelChoice {
+interface ModelChoice {
   arguments: readonly string[]
   words: string
 }
@@ -26,11 +26,11 @@ export const everyChoice = (record: ModelRecord): ModelChoice[] => [
 ]
 
 const choicesIn = ({ model_spec: spec }: ModelRecord): ModelChoice[] => [
-  ...pictureChoices(spec.constraints),
-  ...soundChoices(spec),
+  ...imageChoices(spec.constraints),
+  ...audioChoices(spec),
 ]
 
-function pictureChoices(constraints: Spec['constraints']): ModelChoice[] {
+function imageChoices(constraints: Spec['constraints']): ModelChoice[] {
   if (!constraints || !('promptCharacterLimit' in constraints)) return []
   const { aspectRatios, resolutions, qualities, promptCharacterLimit } = constraints
   return [
@@ -44,7 +44,7 @@ function pictureChoices(constraints: Spec['constraints']): ModelChoice[] {
   ]
 }
 
-function soundChoices(spec: Spec): ModelChoice[] {
+function audioChoices(spec: Spec): ModelChoice[] {
   const formats = spec.supported_formats?.filter(format => format !== samples)
   return [
     ...among('voice', spec.voices, spec.default_voice),
@@ -63,7 +63,7 @@ function soundChoices(spec: Spec): ModelChoice[] {
 }
 
 /** Bare samples are no file that a player knows, so no tool asks for them. */
-export const samples = 'pcm'
+const samples = 'pcm'
 
 function videoChoices(constraints: Spec['constraints']): ModelChoice[] {
   if (!constraints || !('durations' in constraints)) return []
@@ -91,7 +91,7 @@ function durations({ duration_options, min_duration, max_duration, default_durat
 function among(name: string, values: readonly string[] | undefined, byItself?: string): ModelChoice[] {
   if (!values || values.length === 0) return []
   const shown = values.slice(0, choiceNames)
-  const named = shown.map(value => `${strangeName(value)}${value === byItself ? ' (default)' : ''}`)
+  const named = shown.map(value => `${untrustedName(value)}${value === byItself ? ' (default)' : ''}`)
   const rest = values.length - shown.length
   return [choice(name, `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`)]
 }

@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import { toUsdNumber } from '#contract/money.ts'
+import { networkName } from '#contract/wire/networks.ts'
+import type { ChargeReceipt, Receipt } from '../tool-context.ts'
+import { isoTime, sayUsd, usd } from '../values/amounts.ts'
+import { untrustedId } from '../values/untrusted.ts'
+
+/** A payment of the wallet as tools show it. */
+export const ReceiptOutput = z.object({
+  id: z.string(),
+  at: z.string(),
+  /** As the journal names it; not spelled out, as every assistant reads the list of tools. */
+  state: z.string(),
+  amount_usd: z.number(),
+  network: z.string(),
+  pay_to: z.string(),
+  transaction: z.string().nullable(),
+  purpose: z.string(),
+})
+export type ReceiptOutput = z.output<typeof ReceiptOutput>
+
+export const receiptOutput = (receipt: Receipt): ReceiptOutput => ({
+  id: untrustedId(receipt.id),
+  at: isoTime(receipt.atMs),
+  state: receipt.state,
+  amount_usd: toUsdNumber(receipt.amountMicroUsd),
+  network: untrustedId(receipt.network),
+  pay_to: untrustedId(receipt.payTo),
+  transaction: receipt.transaction && untrustedId(receipt.transaction),
+  purpose: receipt.purpose,
+})
+
+export const sayReceipt = (receipt: ReceiptOutput): string =>
+  `${receipt.at}: ${sayUsd(receipt.amount_usd)} to ${receipt.pay_to} on ${networkName(receipt.network)}, ${receipt.state}, for ${receipt.purpose}${receipt.transaction ? `; transaction ${receipt.transaction}` : ''}`
+
+/** A charge or a refund of a service, as a program reads it; `sayCharge` is the same in a line. */
+interface ChargeOutput {
+  id: string
+  kind: ChargeReceipt['kind']
+  at: string
+  /** What came of its signed receipt. */
+  state: ChargeReceipt['state']
+  amount_usd: number | null
+  staking_usd: number | null
+  what: string | null
+  model: string | null
+  usage: { sku: string; units: string }[]
+  problem: string | null
+}
+
+export const chargeOutput = (charge: ChargeReceipt): ChargeOutput => ({
+  id: untrustedId(charge.id),
+  kind: charge.kind,
+  at: isoTime(charge.atMs),
+  state: charge.state,
+  amount_usd: usd(charge.amountMicroUsd),
+  staking_usd: usd(charge.stakingMicroUsd),
+  what: charge.what,
+  model: charge.model && untrustedId(charge.model),
+  usage: charge.usage.map(({ sku, units }) => ({ sku: untrustedId(sku), units: untrustedId(units) })),
+  problem: charge.problem,
+})
+
+/** Parts of a bill that are shown; ours have three at most. */
+const shownLines = 20
+
+const stateWords: Readonly<Record<ChargeReceipt['state'], string>> = {
+  unsigned: 'without a receipt',
+  unchecked: 'receipt not checked yet',
+  verified: 'receipt verified',
+  differs: 'receipt differs',
+  unverified: 'receipt not to be trusted',
+}
+
+/** A charge or a refund of a service as tools show it: a line, because members of their own would lengthen every listing of tools. */
+export function sayCharge({ atMs, kind, amountMicroUsd, what, model, usage, state, problem }: ChargeReceipt): string {
+  const used = usage.slice(0, shownLines).map(({ sku, units }) => `${untrustedId(units)} ${untrustedId(sku)}`)
+  const bought = what ?? (model === null ? 'a call' : untrustedId(model))
+  return [
+    `${isoTime(atMs)}: ${kind === 'refund' ? 'refund of ' : ''}${sayUsd(usd(amountMicroUsd))} for ${bought}`,
+    ...(used.length > 0 ? [`used ${used.join(', ')}`] : []),
+    problem ?? stateWords[state],
+  ].join('; ')
+}
